@@ -1,0 +1,99 @@
+"""Every exception of the project, in one tree.
+
+RatibaError                       anything that a user can mend; never shown with a traceback
+├── UsageError                    the command line is wrong                          exit 2
+├── ConfigurationError            an input, a file or a setting is wrong             exit 2
+│   └── SuiteError                scenario files are wrong; carries every problem
+├── InfrastructureError           something the gate stands on is missing or broke   exit 3
+│   ├── DatabaseError             the PostgreSQL server cannot be used
+│   ├── WorkerError               the system under test could not be started or spoken to
+│   └── RecordingError            a recorded answer is missing or unreadable
+├── BudgetError                   a call was refused because it might pass the cap   exit 3
+├── JudgeError                    a judge answered outside its contract              that scenario only
+└── PublishError                  the comment, summary or outputs could not be written   a warning
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+
+class RatibaError(Exception):
+    """Something that a user can mend.
+
+    Args:
+        problem: what could not be done, and the value at fault as ``repr``.
+        remedy: what to do about it; an imperative sentence, may be empty.
+    """
+
+    exit_code = 3
+
+    def __init__(self, problem: str, remedy: str = "") -> None:
+        super().__init__(problem if not remedy else f"{problem} {remedy}")
+        self.problem = problem
+        self.remedy = remedy
+
+
+class UsageError(RatibaError):
+    """The command line is wrong."""
+
+    exit_code = 2
+
+
+class ConfigurationError(RatibaError):
+    """An input, a configuration file or an environment variable is wrong."""
+
+    exit_code = 2
+
+
+@dataclass(frozen=True, slots=True)
+class FileProblem:
+    """One mistake in one file.
+
+    Args:
+        path: the file, relative to the repository's root.
+        line: line number, from 1; 0 when the whole file is meant.
+        message: what is wrong, the value, and what is allowed.
+    """
+
+    path: str
+    line: int
+    message: str
+
+    def __str__(self) -> str:
+        return f"{self.path}:{self.line}: {self.message}" if self.line else f"{self.path}: {self.message}"
+
+
+class SuiteError(ConfigurationError):
+    """Scenario or configuration files are wrong; all their mistakes at once."""
+
+    def __init__(self, problems: Sequence[FileProblem]) -> None:
+        super().__init__("\n".join(str(problem) for problem in problems))
+        self.problems = tuple(problems)
+
+
+class InfrastructureError(RatibaError):
+    """Something the gate stands on is missing or broke."""
+
+
+class DatabaseError(InfrastructureError):
+    """The PostgreSQL server cannot be reached, lacks a right, or went away."""
+
+
+class WorkerError(InfrastructureError):
+    """The system under test could not be started or spoken to."""
+
+
+class RecordingError(InfrastructureError):
+    """A recorded answer is missing or unreadable."""
+
+
+class BudgetError(RatibaError):
+    """A call was refused because it might have passed the cap."""
+
+
+class JudgeError(RatibaError):
+    """A judge answered outside its contract: out of range, not parsable, empty."""
+
+
+class PublishError(RatibaError):
+    """A comment, summary or output could not be published; never changes a verdict."""

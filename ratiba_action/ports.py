@@ -1,0 +1,146 @@
+"""What the gate needs of the world, as protocols. Adapters implement them; ``main`` wires them together.
+
+Fakes that implement each port are in ``ratiba_action.testing``; one contract suite per port runs on fake and real
+(``tests/conformance``).
+"""
+
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import AbstractAsyncContextManager
+from typing import Protocol
+
+from ratiba_action.core.model import (
+    Arm,
+    Case,
+    Grade,
+    JsonObject,
+    Question,
+    Reply,
+    Report,
+    Scenario,
+    Score,
+    Tenant,
+    Turn,
+)
+
+
+class Session(Protocol):
+    """One conversation with the system under test."""
+
+    async def send(self, turn: Turn) -> Reply:
+        """Deliver the customer's message or the event, and wait for the whole reply.
+
+        Raises:
+            WorkerError: the system raised, hung, ended or answered outside the protocol.
+            RecordingError: the system asked for a model answer that no recording holds.
+            BudgetError: one of the system's model calls was refused.
+        """
+        ...
+
+    async def close(self) -> None:
+        """End the conversation; may be called twice."""
+        ...
+
+
+class SystemUnderTest(Protocol):
+    """The conversational system of one arm."""
+
+    async def start(self) -> None:
+        """Make ready to open sessions: set up, preload.
+
+        Raises:
+            WorkerError: the system's interpreter or adapter cannot be started.
+        """
+        ...
+
+    async def migrate(self, dsn: str) -> None:
+        """Create the system's tables in the schema that ``dsn`` points at."""
+        ...
+
+    async def open(self, scenario: Scenario, tenant: Tenant, environment: Mapping[str, str]) -> Session:
+        """Start a conversation in a tenant, with a few more environment variables (gateway addresses and token)."""
+        ...
+
+    async def close(self) -> None:
+        """End every process that was started; may be called twice."""
+        ...
+
+
+class TenantProvisioner(Protocol):
+    """Fresh tenants on one PostgreSQL server."""
+
+    async def start(self) -> None:
+        """Connect, check the rights that will be needed, and sweep what crashed runs left behind.
+
+        Raises:
+            DatabaseError: the server cannot be reached or lacks a right; says which and how to grant it.
+        """
+        ...
+
+    async def prepare(self, arm: Arm, migrate: Callable[[str], Awaitable[None]]) -> None:
+        """Build the arm's template schema once: ``migrate`` is given a connection string for it."""
+        ...
+
+    def provision(self, scenario_id: str, arm: Arm, trial: int = 0) -> AbstractAsyncContextManager[Tenant]:
+        """A fresh tenant cloned from the arm's template; dropped on every way out.
+
+        Raises:
+            DatabaseError: the server refused or went away.
+        """
+        ...
+
+    async def read(self, tenant: Tenant, queries: Mapping[str, str]) -> Mapping[str, tuple[JsonObject, ...]]:
+        """Rows of each named query, read in the tenant's schema by its own role, read-only."""
+        ...
+
+    async def close(self) -> None:
+        """Drop every schema and role of this run and end the server if it was started here; may be called twice."""
+        ...
+
+
+class Judge(Protocol):
+    """A model that grades. Instructions are ours; the transcript is quoted data."""
+
+    @property
+    def model(self) -> str:
+        """Identifier of the judge's model, with its version."""
+        ...
+
+    async def grade(self, question: Question) -> Grade:
+        """Answer one grading question.
+
+        Raises:
+            JudgeError: the answer is out of range, not parsable or empty.
+            RecordingError: replaying, and no recording fits.
+            BudgetError: the call was refused.
+        """
+        ...
+
+
+class Metric(Protocol):
+    """One way to measure a conversation; a fresh instance per case."""
+
+    name: str
+    version: str
+    judged: bool
+
+    async def measure(self, case: Case, threshold: float) -> Score:
+        """Score one case.
+
+        Raises:
+            JudgeError: a judge answered outside its contract.
+            RecordingError: replaying, and no recording fits.
+            BudgetError: a judge's call was refused.
+        """
+        ...
+
+
+class Publisher(Protocol):
+    """Somewhere that a report goes."""
+
+    def publish(self, report: Report) -> str | None:
+        """Publish, and return the address of what was written if it has one.
+
+        Raises:
+            PublishError: it could not be written; the run goes on.
+        """
+        ...
