@@ -1,0 +1,84 @@
+"""``.github/ratiba.yml`` → ``Configuration``; every mistake at once, with its line."""
+
+from decimal import Decimal
+from typing import Annotated, Any
+
+from pydantic import Field, field_validator
+
+from ratiba_action.errors import SuiteError
+from ratiba_action.strict_yaml import read_yaml
+from ratiba_action.validation import StrictModel, validate
+
+Name = Annotated[str, Field(min_length=1, max_length=1_000)]
+Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
+PricePerMillion = Annotated[Decimal, Field(gt=0, allow_inf_nan=False, strict=False)]
+
+
+class SystemBlock(StrictModel):
+    """The system under test and how the worker starts it."""
+
+    root: Name = Field(default=".", description="folder of the system inside the repository")
+    adapter: Annotated[str, Field(pattern=r"^[A-Za-z_][\w.]*:[A-Za-z_]\w*$", description="module:attribute")]
+    python: Name | None = Field(default=None, description="interpreter; default: the one that runs the gate")
+    setup: Annotated[list[Name], Field(min_length=1)] | None = Field(default=None, description="a command")
+    setup_timeout_seconds: Annotated[int, Field(ge=1, le=3_600)] = 600
+    preload: list[Annotated[str, Field(pattern=r"^[A-Za-z_][\w.]*$")]] = Field(default_factory=list)
+    environment: dict[Annotated[str, Field(pattern=r"^[A-Za-z_]\w*$")], str] = Field(default_factory=dict)
+    prompts: list[Name] = Field(default_factory=list, description="glob patterns of prompt files, below root")
+    turn_timeout_seconds: Annotated[float, Field(gt=0, le=3_600, allow_inf_nan=False)] = 60.0
+
+
+class JudgeBlock(StrictModel):
+    """The model that grades."""
+
+    model: Name = "claude-opus-5-5"
+
+
+class PriceBlock(StrictModel):
+    """List price of a model that the built-in price list does not know, in US dollars."""
+
+    input_per_million: PricePerMillion
+    output_per_million: PricePerMillion
+
+
+class Configuration(StrictModel):
+    """All that a repository tells the gate about itself."""
+
+    system: SystemBlock
+    rows: dict[Name, Name] = Field(default_factory=dict, description="SQL read from a tenant after a conversation")
+    judge: JudgeBlock = Field(default_factory=JudgeBlock)
+    pass_rate: Share = 0.80
+    dependencies: list[Name] | None = Field(default=None, description="packages whose bumps count; default: all")
+    prices: dict[Name, PriceBlock] = Field(default_factory=dict)
+
+    @field_validator("rows")
+    @classmethod
+    def _rows_are_single_queries(cls, value: dict[str, str]) -> dict[str, str]:
+        for name, query in value.items():
+            if ";" in query.rstrip().rstrip(";"):
+                msg = f"the query {name!r} holds more than one statement"
+                raise ValueError(msg)
+        return value
+
+
+def read_configuration(name: str, content: bytes) -> Configuration:
+    """Decode and check a configuration file.
+
+    Args:
+        name: its path, for messages.
+        content: its bytes.
+
+    Raises:
+        SuiteError: the file is wrong; holds every problem.
+    """
+    document, problems = read_yaml(name, content)
+    if document is not None:
+        configuration, problems = validate(Configuration, document)
+        if configuration is not None:
+            return configuration
+    raise SuiteError(problems)
+
+
+def json_schema() -> dict[str, Any]:
+    """JSON Schema of the configuration file, for editors."""
+    return Configuration.model_json_schema()

@@ -1,0 +1,163 @@
+"""YAML that is read strictly and remembers the line of every value.
+
+Plain data only: no tags, no aliases (an alias bomb expands without bound), no duplicate keys, no deep nesting.
+Dates stay text, so that ``2026-04-26T14:00`` means the same in a tool's argument and in a field.
+"""
+
+import codecs
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import yaml
+
+from ratiba_action.errors import FileProblem
+
+MAX_BYTES = 1 << 20
+MAX_DEPTH = 40
+
+Path = tuple[str | int, ...]
+
+_STANDARD = "tag:yaml.org,2002:"
+_SCALARS = frozenset({"str", "timestamp", "int", "float", "bool"})
+_INTEGER = re.compile(r"[-+]?(0|[1-9][0-9]{0,18})")
+_FLOAT = re.compile(r"[-+]?[0-9]{1,19}\.[0-9]{0,19}([eE][-+]?[0-9]{1,2})?")
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A decoded file.
+
+    Args:
+        name: its path, for messages.
+        data: plain data.
+        lines: line, from 1, of each value by its path of keys and indices.
+    """
+
+    name: str
+    data: Any
+    lines: Mapping[Path, int] = field(default_factory=dict)
+
+    def line(self, path: Path) -> int:
+        """Line of a value, or of its nearest parent that exists."""
+        while path and path not in self.lines:
+            path = path[:-1]
+        return self.lines.get(path, 1)
+
+
+class _Refused(Exception):  # noqa: N818 - control flow of this module, never seen outside
+    def __init__(self, line: int, message: str) -> None:
+        super().__init__(message)
+        self.line = line
+
+
+def read_yaml(name: str, content: bytes) -> tuple[Document | None, tuple[FileProblem, ...]]:
+    """Decode one YAML file.
+
+    Args:
+        name: the file's path, for messages.
+        content: its bytes; UTF-8, at most 1 MiB.
+
+    Returns:
+        The document and no problem, or None and the problems.
+    """
+    try:
+        text = _decode(content)
+        _refuse_hostile(text)
+        node = yaml.compose(text, Loader=yaml.CSafeLoader)
+    except _Refused as refused:
+        return None, (FileProblem(name, refused.line, str(refused)),)
+    except yaml.YAMLError as error:
+        return None, (FileProblem(name, _error_line(error), f"not valid YAML: {_error_text(error)}"),)
+    if node is None:
+        return None, (FileProblem(name, 0, "the file is empty"),)
+    lines: dict[Path, int] = {}
+    problems: list[FileProblem] = []
+    data = _Builder(name, lines, problems).build(node, ())
+    return (None, tuple(problems)) if problems else (Document(name, data, lines), ())
+
+
+def _decode(content: bytes) -> str:
+    if len(content) > MAX_BYTES:
+        raise _Refused(0, f"the file has {len(content):,} bytes; at most {MAX_BYTES:,} are read")
+    try:
+        return content.removeprefix(codecs.BOM_UTF8).decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = content[: error.start].count(b"\n") + 1
+        raise _Refused(line, f"byte {content[error.start]:#04x} is not UTF-8; save the file as UTF-8") from error
+
+
+def _refuse_hostile(text: str) -> None:
+    depth = documents = 0
+    for event in yaml.parse(text, Loader=yaml.CSafeLoader):
+        line = event.start_mark.line + 1 if event.start_mark else 0
+        if isinstance(event, yaml.AliasEvent):
+            raise _Refused(line, f"the alias '*{event.anchor}' is not allowed; write the value out")
+        if isinstance(event, yaml.CollectionStartEvent):
+            depth += 1
+            if depth > MAX_DEPTH:
+                raise _Refused(line, f"nested more than {MAX_DEPTH} levels deep")
+        elif isinstance(event, yaml.CollectionEndEvent):
+            depth -= 1
+        elif isinstance(event, yaml.DocumentStartEvent):
+            documents += 1
+            if documents > 1:
+                raise _Refused(line, "a second document starts here; one file holds one document")
+
+
+@dataclass(slots=True)
+class _Builder:
+    name: str
+    lines: dict[Path, int]
+    problems: list[FileProblem]
+
+    def build(self, node: yaml.Node, path: Path) -> Any:
+        self.lines[path] = node.start_mark.line + 1
+        if isinstance(node, yaml.MappingNode):
+            return {key: self.build(value, (*path, key)) for key, value in self._entries(node, path)}
+        if isinstance(node, yaml.SequenceNode):
+            return [self.build(item, (*path, index)) for index, item in enumerate(node.value)]
+        return self._scalar(node)
+
+    def _entries(self, node: yaml.MappingNode, path: Path) -> Iterator[tuple[str, yaml.Node]]:
+        seen: set[str] = set()
+        for key_node, value_node in node.value:
+            key = key_node.value if isinstance(key_node, yaml.ScalarNode) else None
+            if key is None:
+                self._problem(key_node, "a key must be plain text")
+            elif key in seen:
+                self._problem(key_node, f"the key {key!r} stands twice")
+            else:
+                seen.add(key)
+                yield key, value_node
+                self.lines[(*path, key)] = key_node.start_mark.line + 1
+
+    def _scalar(self, node: yaml.Node) -> Any:
+        """YAML 1.2's core schema: ``no``, ``14:00`` and ``0712`` are text, as whoever wrote them meant."""
+        text: str = node.value
+        if node.tag == f"{_STANDARD}null":
+            return None
+        if node.tag == f"{_STANDARD}bool" and text.lower() in {"true", "false"}:
+            return text.lower() == "true"
+        if node.tag == f"{_STANDARD}int" and _INTEGER.fullmatch(text):
+            return int(text)
+        if node.tag == f"{_STANDARD}float" and _FLOAT.fullmatch(text):
+            return float(text)
+        if node.tag.removeprefix(_STANDARD) in _SCALARS:
+            return text
+        self._problem(node, f"the tag {node.tag!r} is not allowed; write plain text, numbers, lists and mappings")
+        return None
+
+    def _problem(self, node: yaml.Node, message: str) -> None:
+        self.problems.append(FileProblem(self.name, node.start_mark.line + 1, message))
+
+
+def _error_line(error: yaml.YAMLError) -> int:
+    mark = getattr(error, "problem_mark", None)
+    return mark.line + 1 if mark is not None else 0
+
+
+def _error_text(error: yaml.YAMLError) -> str:
+    parts = (getattr(error, "context", None), getattr(error, "problem", None))
+    return ", ".join(str(part) for part in parts if part) or type(error).__name__
