@@ -4,7 +4,7 @@ Fakes that implement each port are in ``ratiba_action.testing``; one contract su
 (``tests/conformance``).
 """
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from typing import Protocol
 
@@ -17,10 +17,12 @@ from ratiba_action.core.model import (
     Reply,
     Report,
     Scenario,
+    ScenarioResult,
     Score,
     Tenant,
     Turn,
 )
+from ratiba_action.errors import RatibaError
 
 
 class Session(Protocol):
@@ -131,6 +133,53 @@ class Metric(Protocol):
             RecordingError: replaying, and no recording fits.
             BudgetError: a judge's call was refused.
         """
+        ...
+
+
+class ModelAccess(Protocol):
+    """One scenario's way to its models: an address and a token, for as long as the conversation lasts."""
+
+    @property
+    def environment(self) -> Mapping[str, str]:
+        """Variables that point the providers' SDKs at the gateway."""
+        ...
+
+    @property
+    def problems(self) -> Sequence[RatibaError]:
+        """Requests that could not be answered, whatever the system made of that."""
+        ...
+
+    @property
+    def models(self) -> Sequence[str]:
+        """Models that were asked so far."""
+        ...
+
+    def close(self) -> None:
+        """Void the token; may be called twice."""
+        ...
+
+
+class ModelGateway(Protocol):
+    """The only way from the system under test to a model."""
+
+    def open_scenario(self, scenario_id: str, trial: int) -> ModelAccess:
+        """Give one scenario a token of its own."""
+        ...
+
+
+class Progress(Protocol):
+    """Someone who watches a run."""
+
+    def started(self, total: int) -> None:
+        """So many trials are about to run."""
+        ...
+
+    def advanced(self, result: ScenarioResult) -> None:
+        """One trial has its result."""
+        ...
+
+    def finished(self) -> None:
+        """No more will come."""
         ...
 
 

@@ -488,6 +488,7 @@ class Phase(StrEnum):
     BUDGET = "budget"
     JUDGE = "judge"
     METRIC = "metric"
+    INTERNAL = "internal"
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,68 @@
+# make demo               set up, then run the gate on a bundled pull request (PR=prompt, regression or docs)
+# make test               set up, then run every test
+# make lint               style, types and import contracts
+# make benchmark          print what the documentation claims about speed and size
+# make recordings         write the authored recordings of the example again
+# make lock               compile requirements/ again
+
+PR ?= prompt
+VENV := .venv
+BIN := $(VENV)/bin
+SUITABLE := import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))
+PYTHON ?= $(shell for name in python3 python3.13 python3.12 python3.11 python3.14; do \
+	$$name -c '$(SUITABLE)' >/dev/null 2>&1 && echo $$name && break; done)
+INSTALL := $(BIN)/uv pip install --quiet --python $(BIN)/python --require-hashes --compile-bytecode
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+
+.PHONY: demo test lint benchmark recordings lock clean
+
+demo: $(VENV)/.demo
+	@$(BIN)/python examples/demo.py --pull-request $(PR)
+
+test: $(VENV)/.dev
+	$(BIN)/python -m pytest $(TESTS)
+
+lint: $(VENV)/.dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+benchmark: $(VENV)/.dev
+	@for script in benchmarks/*.py; do echo "== $$script"; $(BIN)/python $$script || exit 1; done
+
+recordings: $(VENV)/.demo
+	$(BIN)/python examples/record_authored.py
+
+COMPILE := $(BIN)/uv pip compile --quiet --universal --generate-hashes --python-version 3.11 \
+	--no-emit-index-url --no-header --no-annotate
+lock: $(VENV)/.bootstrap
+	printf 'setuptools>=80\nuv>=0.13\n' | $(COMPILE) - -o requirements/bootstrap.txt
+	$(COMPILE) --extra judges --extra embedded --extra docker --extra example --extra dev pyproject.toml -o requirements/dev.txt
+	$(COMPILE) -c requirements/dev.txt --extra judges --extra embedded --extra example pyproject.toml -o requirements/demo.txt
+	$(COMPILE) -c requirements/dev.txt --extra judges --extra embedded pyproject.toml -o requirements/gate.txt
+
+clean:
+	rm -rf $(VENV) ratiba-report
+
+$(VENV)/.bootstrap: requirements/bootstrap.txt
+	@test -n "$(PYTHON)" || { echo "make: no Python >= 3.11 with venv was found; install one or say PYTHON=/path/to/python3" >&2; exit 1; }
+	@echo "setting up $(VENV) with $(PYTHON)"
+	@$(PYTHON) -m venv $(VENV)
+	@$(BIN)/python -m pip install --quiet --require-hashes -r requirements/bootstrap.txt
+	@touch $@
+
+$(VENV)/.demo: $(VENV)/.bootstrap requirements/demo.txt pyproject.toml
+	@$(INSTALL) -r requirements/demo.txt
+	@$(MAKE) --no-print-directory editable
+	@touch $@
+
+$(VENV)/.dev: $(VENV)/.bootstrap requirements/dev.txt pyproject.toml
+	@$(INSTALL) -r requirements/dev.txt
+	@$(MAKE) --no-print-directory editable
+	@touch $@
+
+.PHONY: editable
+editable:
+	@$(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation --editable .
+	@$(BIN)/python -m compileall -q ratiba_action

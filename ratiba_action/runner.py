@@ -1,0 +1,204 @@
+"""Run a plan: for each trial a tenant, a conversation, its measurements; one failure never touches another trial."""
+
+import asyncio
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from ratiba_action.core.checks import check_transcript
+from ratiba_action.core.model import (
+    Assertion,
+    Case,
+    Errored,
+    Exchange,
+    NotRun,
+    Phase,
+    Plan,
+    Scenario,
+    ScenarioResult,
+    Score,
+    Scored,
+    Transcript,
+    Trial,
+)
+from ratiba_action.errors import (
+    BudgetError,
+    ConfigurationError,
+    DatabaseError,
+    JudgeError,
+    RatibaError,
+    RecordingError,
+    WorkerError,
+)
+from ratiba_action.ports import (
+    Metric,
+    ModelAccess,
+    ModelGateway,
+    Progress,
+    Session,
+    SystemUnderTest,
+    TenantProvisioner,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Bench:
+    """Everything that a trial needs.
+
+    Args:
+        systems: the system under test of each arm, by the arm's name.
+        metric: a fresh metric by its name; called once for each case.
+        rows: SQL by name, read from a tenant after its conversation.
+        prompt_versions: of each arm, by the arm's name, sorted.
+        concurrency: trials at once.
+        deadline: seconds of ``time.monotonic`` after which no trial starts, and running ones end.
+    """
+
+    systems: Mapping[str, SystemUnderTest]
+    tenants: TenantProvisioner
+    gateway: ModelGateway
+    metric: Callable[[str], Metric]
+    rows: Mapping[str, str]
+    prompt_versions: Mapping[str, tuple[str, ...]]
+    progress: Progress
+    concurrency: int = 4
+    deadline: float | None = None
+
+
+async def run_plan(plan: Plan, bench: Bench) -> tuple[ScenarioResult, ...]:
+    """Run every trial of a plan.
+
+    Returns:
+        One result a trial, in the plan's order. A cancelled run returns what it has: trials that were
+        not finished are ``NotRun``.
+    """
+    results: dict[int, ScenarioResult] = {}
+    waiting = iter(enumerate(plan.trials))
+    bench.progress.started(len(plan.trials))
+
+    async def work() -> None:
+        for index, trial in waiting:
+            results[index] = await _within_deadline(trial, bench)
+            bench.progress.advanced(results[index])
+
+    workers = [asyncio.ensure_future(work()) for _ in range(min(bench.concurrency, len(plan.trials)))]
+    interrupted = "the run was cancelled"
+    try:
+        await asyncio.gather(*workers)
+    except asyncio.CancelledError:
+        for worker in workers:
+            worker.cancel()
+        await asyncio.gather(*workers, return_exceptions=True)
+    finally:
+        bench.progress.finished()
+    return tuple(results.get(index) or NotRun(trial, interrupted) for index, trial in enumerate(plan.trials))
+
+
+async def _within_deadline(trial: Trial, bench: Bench) -> ScenarioResult:
+    if bench.deadline is None:
+        return await run_trial(trial, bench)
+    left = bench.deadline - time.monotonic()
+    if left <= 0:
+        return NotRun(trial, "the run's deadline had passed")
+    try:
+        return await asyncio.wait_for(run_trial(trial, bench), left)
+    except TimeoutError:
+        return NotRun(trial, "the run's deadline passed while it ran")
+
+
+async def run_trial(trial: Trial, bench: Bench) -> ScenarioResult:
+    """Run one trial to its result; what breaks becomes ``Errored``, with the conversation as far as it went."""
+    started = time.monotonic()
+    conversation = _Conversation(trial, bench)
+    try:
+        transcript = await conversation.hold()
+        scores = await _measure(Case(trial.scenario, transcript), bench)
+    except RatibaError as error:
+        seconds = time.monotonic() - started
+        return Errored(trial, _phase(error), str(error), conversation.so_far(), seconds)
+    except Exception as error:  # noqa: BLE001 - a defect in one trial must not lose what the others measured
+        message = f"the gate itself failed: {type(error).__name__}: {error}"
+        return Errored(trial, Phase.INTERNAL, message, conversation.so_far(), time.monotonic() - started)
+    checks = check_transcript(trial.scenario, transcript)
+    return Scored(trial, transcript, checks, scores, time.monotonic() - started)
+
+
+class _Conversation:
+    """One trial's conversation in its own tenant."""
+
+    def __init__(self, trial: Trial, bench: Bench) -> None:
+        self._trial = trial
+        self._bench = bench
+        self._exchanges: list[Exchange] = []
+
+    async def hold(self) -> Transcript:
+        """Provision, speak every turn, read the rows; the tenant is gone afterwards."""
+        scenario, arm = self._trial.scenario, self._trial.arm
+        async with self._bench.tenants.provision(scenario.id, arm, self._trial.number) as tenant:
+            access = self._bench.gateway.open_scenario(scenario.id, self._trial.number)
+            try:
+                session = await self._bench.systems[arm.name].open(scenario, tenant, access.environment)
+                try:
+                    await self._speak(session, access)
+                finally:
+                    await session.close()
+            finally:
+                access.close()
+            rows = await self._bench.tenants.read(tenant, self._bench.rows)
+        return Transcript(
+            scenario_id=scenario.id,
+            exchanges=tuple(self._exchanges),
+            rows=rows,
+            prompt_versions=self._bench.prompt_versions.get(arm.name, ()),
+            models=tuple(sorted(set(access.models))),
+        )
+
+    async def _speak(self, session: Session, access: ModelAccess) -> None:
+        for turn in self._trial.scenario.turns:
+            try:
+                reply = await session.send(turn)
+            except WorkerError:
+                _raise_first(access.problems)
+                raise
+            _raise_first(access.problems)
+            self._exchanges.append(Exchange(turn, reply))
+
+    def so_far(self) -> Transcript | None:
+        """The conversation up to where it broke off."""
+        if not self._exchanges:
+            return None
+        return Transcript(self._trial.scenario.id, tuple(self._exchanges))
+
+
+def _raise_first(problems: Sequence[RatibaError]) -> None:
+    """A request that was not answered decides, even when the system made up a reply without it."""
+    if problems:
+        raise problems[0]
+
+
+async def _measure(case: Case, bench: Bench) -> tuple[Score, ...]:
+    assertions = case.scenario.assertions
+    return tuple(await asyncio.gather(*(_score(assertion, case, bench) for assertion in assertions)))
+
+
+async def _score(assertion: Assertion, case: Case, bench: Bench) -> Score:
+    return await bench.metric(assertion.metric).measure(case, assertion.threshold)
+
+
+_PHASES: tuple[tuple[type[RatibaError], Phase], ...] = (
+    (DatabaseError, Phase.TENANT),
+    (RecordingError, Phase.RECORDING),
+    (BudgetError, Phase.BUDGET),
+    (JudgeError, Phase.JUDGE),
+    (WorkerError, Phase.SYSTEM),
+    (ConfigurationError, Phase.METRIC),
+)
+
+
+def _phase(error: RatibaError) -> Phase:
+    return next((phase for kind, phase in _PHASES if isinstance(error, kind)), Phase.METRIC)
+
+
+def plan_of(scenarios: Sequence[Scenario], trial: Callable[[Scenario], Trial]) -> Plan:
+    """The first plan: each scenario once."""
+    return Plan(tuple(trial(scenario) for scenario in scenarios))

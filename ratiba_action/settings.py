@@ -1,0 +1,208 @@
+"""Inputs → ``Settings``; all their problems reported together.
+
+Each input is an environment variable and, unless it is a secret, an option of ``ratiba gate``.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from decimal import Decimal, InvalidOperation
+from typing import Any
+
+from ratiba_action.core.model import Mode, Usd
+from ratiba_action.errors import ConfigurationError
+
+_ENABLED = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}
+
+
+def parse_usd(text: str) -> Usd:
+    """An amount such as ``20`` or ``0.50``.
+
+    Raises:
+        ValueError: it is not a plain, finite amount of at least zero.
+    """
+    try:
+        amount = Decimal(text)
+    except InvalidOperation:
+        amount = Decimal("NaN")
+    if not amount.is_finite() or amount < 0 or amount > Decimal(1_000_000):
+        raise ValueError("an amount of US dollars from 0 to 1000000, digits only, such as 20 or 0.50")
+    return amount
+
+
+def parse_flag(text: str) -> bool:
+    """A boolean, spelled out.
+
+    Raises:
+        ValueError: it is neither true nor false.
+    """
+    if text.lower() not in _ENABLED:
+        raise ValueError("true or false")
+    return _ENABLED[text.lower()]
+
+
+def parse_count(text: str) -> int:
+    """A whole number from 1.
+
+    Raises:
+        ValueError: it is not.
+    """
+    if not (text.isascii() and text.isdigit() and len(text) < 10 and int(text)):  # noqa: PLR2004 - below a billion
+        raise ValueError("a whole number from 1")
+    return int(text)
+
+
+def parse_seconds(text: str) -> float:
+    """A duration in seconds, more than zero.
+
+    Raises:
+        ValueError: it is not.
+    """
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = 0.0
+    if not 0 < seconds <= 86_400:  # noqa: PLR2004 - a day
+        raise ValueError("seconds, more than 0 and at most 86400")
+    return seconds
+
+
+def parse_mode_floor(text: str) -> Mode:
+    """``auto``, ``advisory`` or ``blocking``; a floor, so that auto is skip.
+
+    Raises:
+        ValueError: it is something else.
+    """
+    floors = {"auto": Mode.SKIP, "advisory": Mode.ADVISORY, "blocking": Mode.BLOCKING}
+    if text not in floors:
+        raise ValueError("auto, advisory or blocking")
+    return floors[text]
+
+
+def parse_llm(text: str) -> str:
+    """Where model answers come from.
+
+    Raises:
+        ValueError: it is not a source of this version.
+    """
+    if text not in {"auto", "replay"}:
+        raise ValueError("auto or replay; this version cannot call live models")
+    return text
+
+
+def parse_name(text: str) -> str:
+    """A gate's name: it stands in the comment's marker.
+
+    Raises:
+        ValueError: it holds other characters.
+    """
+    if not text.replace("-", "").replace("_", "").isalnum() or not text.isascii() or len(text) > 60:  # noqa: PLR2004 - fits a heading
+        raise ValueError("letters, digits, '-' and '_', at most 60")
+    return text
+
+
+def parse_folder(text: str) -> str:
+    """A path inside the repository.
+
+    Raises:
+        ValueError: it is absolute or leaves the repository.
+    """
+    parts = text.replace("\\", "/").split("/")
+    if text.startswith("/") or ".." in parts or "\0" in text:
+        raise ValueError("a path inside the repository, without '..'")
+    return "/".join(part for part in parts if part not in {"", "."}) or "."
+
+
+@dataclass(frozen=True, slots=True)
+class Input:
+    """One input of the gate.
+
+    Args:
+        name: as in action.yml.
+        default: its text when it is not given.
+        parse: text to value; raises ValueError with what is allowed.
+        help: one line for people.
+        secret: never an option, never printed.
+        variable: environment variable; default ``RATIBA_<NAME>``.
+    """
+
+    name: str
+    default: str
+    parse: Callable[[str], Any]
+    help: str
+    secret: bool = False
+    variable: str = ""
+
+    @property
+    def environment_variable(self) -> str:
+        """Name of the environment variable."""
+        return self.variable or "RATIBA_" + self.name.upper().replace("-", "_")
+
+    @property
+    def attribute(self) -> str:
+        """Name of the field in ``Settings``."""
+        return self.name.replace("-", "_")
+
+
+INPUTS: tuple[Input, ...] = (
+    Input("config", ".github/ratiba.yml", parse_folder, "the gate's configuration file"),
+    Input("scenarios", "scenarios", parse_folder, "folder of the golden conversations"),
+    Input("rules", "", str, "one 'mode pattern…' per line; empty: the built-in matrix"),
+    Input("mode", "auto", parse_mode_floor, "auto, or a floor: advisory, blocking"),
+    Input("enforce", "true", parse_flag, "false: a trial period, failures do not block"),
+    Input("name", "ratiba", parse_name, "name of this gate; each has its own comment"),
+    Input("budget-usd", "20", parse_usd, "most that this run may spend", variable="RATIBA_EVAL_BUDGET_USD"),
+    Input("database-url", "", str, "PostgreSQL for the tenants; empty: a server is started", secret=True),
+    Input("llm", "auto", parse_llm, "where model answers come from: auto, replay"),
+    Input("comment", "true", parse_flag, "whether to write the pull request's comment"),
+    Input("report-dir", "ratiba-report", str, "folder that the reports are written to"),
+    Input("github-token", "", str, "writes the comment", secret=True),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """Every input, checked. Field names are the inputs' with ``_``."""
+
+    config: str
+    scenarios: str
+    rules: str
+    mode: Mode
+    enforce: bool
+    name: str
+    budget_usd: Usd
+    llm: str
+    comment: bool
+    report_dir: str
+    database_url: str = field(default="", repr=False)
+    github_token: str = field(default="", repr=False)
+
+    @property
+    def secrets(self) -> tuple[str, ...]:
+        """Values that must never be published."""
+        return tuple(value for value in (self.database_url, self.github_token) if value)
+
+
+def read_settings(environment: Mapping[str, str], options: Mapping[str, str | None]) -> Settings:
+    """Read every input from an option, else its variable, else its default.
+
+    Args:
+        environment: the process's environment.
+        options: values from the command line by input name; None where not given.
+
+    Raises:
+        ConfigurationError: one or more inputs are wrong; names each with its value and what is allowed.
+    """
+    values: dict[str, Any] = {}
+    problems: list[str] = []
+    for entry in INPUTS:
+        text = options.get(entry.name)
+        if text is None:
+            text = environment.get(entry.environment_variable) or entry.default
+        try:
+            values[entry.attribute] = entry.parse(text.strip())
+        except ValueError as error:
+            shown = "its value" if entry.secret else repr(text)
+            problems.append(f"{entry.name} ({entry.environment_variable}): {shown} is not allowed: give {error}.")
+    if problems:
+        raise ConfigurationError("\n".join(problems))
+    return Settings(**values)
