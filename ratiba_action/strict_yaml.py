@@ -114,6 +114,9 @@ class _Builder:
 
     def build(self, node: yaml.Node, path: Path) -> Any:
         self.lines[path] = node.start_mark.line + 1
+        if isinstance(node, yaml.CollectionNode) and node.tag.removeprefix(_STANDARD) not in {"map", "seq"}:
+            self._refuse_tag(node)
+            return None
         if isinstance(node, yaml.MappingNode):
             return {key: self.build(value, (*path, key)) for key, value in self._entries(node, path)}
         if isinstance(node, yaml.SequenceNode):
@@ -146,8 +149,11 @@ class _Builder:
             return float(text)
         if node.tag.removeprefix(_STANDARD) in _SCALARS:
             return text
-        self._problem(node, f"the tag {node.tag!r} is not allowed; write plain text, numbers, lists and mappings")
+        self._refuse_tag(node)
         return None
+
+    def _refuse_tag(self, node: yaml.Node) -> None:
+        self._problem(node, f"the tag {node.tag!r} is not allowed; write plain text, numbers, lists and mappings")
 
     def _problem(self, node: yaml.Node, message: str) -> None:
         self.problems.append(FileProblem(self.name, node.start_mark.line + 1, message))

@@ -99,7 +99,7 @@ class ScenarioBlock(StrictModel):
     def _now_is_text(cls, value: Any) -> Any:
         if not (isinstance(value, str) and _DATE_AND_TIME.match(value)):
             msg = f"{value!r} is not a date and time such as 2026-04-25T10:00:00+03:00"
-            raise ValueError(msg)  # noqa: TRY004 - pydantic reports ValueError as a finding, TypeError as a crash
+            raise ValueError(msg)
         return value
 
     @field_validator("now")

@@ -1,0 +1,76 @@
+"""What a change may not relax: where head and base differ, the stricter holds and the reader is told."""
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from ratiba_action.core.model import Assertion, FailureRule, Scenario, Suite
+
+
+def hold_to_base(head: Suite, base: Suite) -> tuple[Suite, tuple[str, ...]]:
+    """The head's scenarios, held to the thresholds, rules and marks of the base's.
+
+    Args:
+        head: scenarios of the change.
+        base: scenarios of the commit that it starts from.
+
+    Returns:
+        The suite to run, and one note for each thing that the change tried to relax or took away.
+    """
+    earlier = {scenario.id: scenario for scenario in base.scenarios}
+    kept: list[Scenario] = []
+    notes: list[str] = []
+    for scenario in head.scenarios:
+        before = earlier.pop(scenario.id, None)
+        held, said = (scenario, ()) if before is None else _hold(scenario, before)
+        kept.append(held)
+        notes.extend(said)
+    if earlier:
+        notes.append(f"This change removes scenarios: {', '.join(sorted(earlier))}.")
+    return replace(head, scenarios=tuple(kept)), tuple(notes)
+
+
+def _hold(scenario: Scenario, before: Scenario) -> tuple[Scenario, tuple[str, ...]]:
+    assertions, notes = _assertions(scenario, before)
+    rules = _missing_rules(scenario.rules, before.rules)
+    if rules:
+        names = ", ".join(sorted({rule.type for rule in rules}))
+        notes.append(f"{scenario.id}: rules removed by this change still hold ({names}).")
+    if before.critical and not scenario.critical:
+        notes.append(f"{scenario.id}: still critical, though this change says otherwise.")
+    if _expectations(scenario) != _expectations(before):
+        notes.append(f"{scenario.id}: this change edits its turns or expectations.")
+    held = replace(
+        scenario,
+        assertions=assertions,
+        rules=scenario.rules + rules,
+        critical=scenario.critical or before.critical,
+    )
+    return held, tuple(notes)
+
+
+def _assertions(scenario: Scenario, before: Scenario) -> tuple[tuple[Assertion, ...], list[str]]:
+    floors = {assertion.metric: assertion for assertion in before.assertions}
+    held: list[Assertion] = []
+    notes: list[str] = []
+    for assertion in scenario.assertions:
+        floor = floors.pop(assertion.metric, None)
+        if floor is not None and floor.threshold > assertion.threshold:
+            notes.append(
+                f"{scenario.id}: the threshold of {assertion.metric} stays {floor.threshold:.2f}; "
+                f"this change asks for {assertion.threshold:.2f}."
+            )
+            assertion = replace(assertion, threshold=floor.threshold)  # noqa: PLW2901 - the stricter one stands in
+        held.append(assertion)
+    for metric, floor in sorted(floors.items()):
+        notes.append(f"{scenario.id}: {metric} is still measured, though this change removes it.")
+        held.append(floor)
+    return tuple(held), notes
+
+
+def _missing_rules(rules: Iterable[FailureRule], before: Iterable[FailureRule]) -> tuple[FailureRule, ...]:
+    present = {(rule.type, repr(rule.value)) for rule in rules}
+    return tuple(rule for rule in before if (rule.type, repr(rule.value)) not in present)
+
+
+def _expectations(scenario: Scenario) -> tuple[object, ...]:
+    return tuple((turn.user, turn.event, turn.expect) for turn in scenario.turns)

@@ -1,0 +1,139 @@
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ratiba_action.core.model import ExpectedTool
+from ratiba_action.errors import SuiteError
+from ratiba_action.suite.load import is_scenario_file, load_suite, read_scenario_files
+
+METRICS = ("BookingSlotConsistencyMetric",)
+
+GOOD = b"""\
+id: spa_happy
+language: sw
+vertical: spa
+tags: [smoke]
+critical: true
+now: 2026-04-25T10:00:00+03:00
+customer: {name: Wanjiku, phone: "+254 712 345 432"}
+turns:
+  - user: Habari
+    expect: {state: GREETING, tools: []}
+  - user: Ndio
+    expect: {state: BOOKED, tools: [{name: create_booking, args: {start: 2026-04-26T14:00}}]}
+rules:
+  - {type: must_not_contain, value: reservation}
+assertions:
+  - {metric: BookingSlotConsistencyMetric, threshold: 1}
+"""
+
+
+def any_rule(_type: str, _value: Any) -> None:
+    return None
+
+
+def problems_of(**files: bytes) -> list[str]:
+    with pytest.raises(SuiteError) as caught:
+        load_suite({f"scenarios/{name}.yaml": content for name, content in files.items()}, METRICS, any_rule)
+    return [str(problem) for problem in caught.value.problems]
+
+
+def test_a_scenario_is_read_whole() -> None:
+    suite = load_suite({"scenarios/a.yaml": GOOD}, METRICS, any_rule)
+    (scenario,) = suite.scenarios
+    assert scenario.id == "spa_happy"
+    assert scenario.critical
+    assert scenario.now.isoformat() == "2026-04-25T10:00:00+03:00"
+    assert scenario.turns[0].expect.tools == ()
+    assert scenario.turns[1].expect.tools == (ExpectedTool("create_booking", {"start": "2026-04-26T14:00"}),)
+    assert scenario.turns[1].line == 11
+    assert scenario.assertions[0].threshold == 1
+    assert scenario.path == "scenarios/a.yaml"
+
+
+def test_all_mistakes_of_all_files_are_told_at_once_with_their_lines() -> None:
+    bad = (
+        GOOD.replace(b"id: spa_happy", b"id: Spa Happy")
+        .replace(b"vertical: spa", b"vertcal: spa")
+        .replace(b"+03:00\n", b"\n")
+        .replace(b"critical: true", b"critical: maybe")
+        .replace(b"- user: Habari", b"- usr: Habari")
+        .replace(b"BookingSlotConsistencyMetric, threshold: 1", b"NoSuchMetric, threshold: 1.5")
+    )
+    said = problems_of(a=bad, b=b"id: [", c=b"\xff")
+    assert [line.split(":")[:2] for line in said] == [
+        ["scenarios/a.yaml", "1"],
+        ["scenarios/a.yaml", "3"],
+        ["scenarios/a.yaml", "5"],
+        ["scenarios/a.yaml", "6"],
+        ["scenarios/a.yaml", "9"],
+        ["scenarios/a.yaml", "16"],
+        ["scenarios/a.yaml", "16"],
+        ["scenarios/b.yaml", "2"],
+        ["scenarios/c.yaml", "1"],
+    ]
+    assert "allowed here: assertions, critical, customer" in said[1]
+    assert "known: BookingSlotConsistencyMetric" in "".join(said)
+
+
+def test_ids_are_unique_over_all_files() -> None:
+    (said,) = problems_of(a=GOOD, b=GOOD)
+    assert said == "scenarios/b.yaml:1: the id 'spa_happy' is already used in scenarios/a.yaml; ids are unique"
+
+
+@pytest.mark.parametrize("threshold", [b"-0.1", b"1.01", b".nan", b'"0.8"', b"true"])
+def test_a_threshold_is_a_number_from_0_to_1(threshold: bytes) -> None:
+    (said,) = problems_of(a=GOOD.replace(b"threshold: 1", b"threshold: " + threshold))
+    assert said.startswith("scenarios/a.yaml:16: assertions.0.threshold:")
+
+
+def test_a_rule_that_cannot_work_is_told() -> None:
+    with pytest.raises(SuiteError) as caught:
+        load_suite({"scenarios/a.yaml": GOOD}, METRICS, lambda kind, value: f"{kind} cannot be {value!r}")
+    assert str(caught.value) == "scenarios/a.yaml:14: must_not_contain cannot be 'reservation'"
+
+
+def test_no_scenario_at_all_is_a_mistake() -> None:
+    with pytest.raises(SuiteError, match="no scenario was found"):
+        load_suite({}, METRICS, any_rule)
+
+
+def test_the_digest_changes_with_any_content_and_any_name() -> None:
+    digests = {
+        load_suite({name: content}, METRICS, any_rule).digest
+        for name in ("scenarios/a.yaml", "scenarios/b.yaml")
+        for content in (GOOD, GOOD + b"# more\n")
+    }
+    assert len(digests) == 4
+
+
+def test_recordings_and_calibration_are_not_scenarios() -> None:
+    assert is_scenario_file("scenarios/spa/a.yaml", "scenarios")
+    assert not is_scenario_file("scenarios/recordings/a.yaml", "scenarios")
+    assert not is_scenario_file("scenarios/calibration/human_labelled.yaml", "scenarios")
+    assert not is_scenario_file("scenarios/README.md", "scenarios")
+    assert not is_scenario_file("other/a.yaml", "scenarios")
+
+
+def test_a_missing_folder_is_named(tmp_path: Path) -> None:
+    with pytest.raises(SuiteError, match="golden: there is no such folder"):
+        read_scenario_files(tmp_path, "golden")
+
+
+def test_files_are_found_in_sub_folders(tmp_path: Path) -> None:
+    (tmp_path / "scenarios/spa").mkdir(parents=True)
+    (tmp_path / "scenarios/recordings").mkdir()
+    (tmp_path / "scenarios/spa/a.yaml").write_bytes(GOOD)
+    (tmp_path / "scenarios/recordings/x.yaml").write_bytes(b"no: scenario")
+    assert list(read_scenario_files(tmp_path, "scenarios")) == ["scenarios/spa/a.yaml"]
+
+
+@given(st.binary(max_size=200), st.integers(0, len(GOOD)))
+def test_a_damaged_file_is_told_never_a_crash(noise: bytes, at: int) -> None:
+    try:
+        load_suite({"scenarios/a.yaml": GOOD[:at] + noise + GOOD[at:]}, METRICS, any_rule)
+    except SuiteError as error:
+        assert all(problem.path == "scenarios/a.yaml" for problem in error.problems)
