@@ -1,0 +1,123 @@
+"""What a model's tokens cost: the port to a price list, and prices given in the configuration."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
+from typing import Protocol
+
+from ratiba_action.core.model import Usage, Usd
+from ratiba_action.core.money import round_up
+from ratiba_action.errors import ConfigurationError
+
+_MILLION = Decimal(1_000_000)
+_LONG_CACHE_WRITE = 2
+
+
+class Prices(Protocol):
+    """List prices of models."""
+
+    def require(self, models: Iterable[tuple[str, str]]) -> None:
+        """Check, before anything is run, that each (model, provider) has a price.
+
+        Raises:
+            ConfigurationError: some have none; names all of them and how to give a price.
+        """
+        ...
+
+    def price(self, model: str, provider: str, usage: Usage) -> Usd:
+        """What a call cost.
+
+        Raises:
+            ConfigurationError: the model has no price.
+        """
+        ...
+
+    def upper_bound(self, model: str, provider: str, input_tokens: int, output_tokens: int) -> Usd:
+        """The most that a call with at most so many tokens can cost, however its input is cached.
+
+        Raises:
+            ConfigurationError: the model has no price.
+        """
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class ModelRates:
+    """Prices of one model in US dollars per million tokens.
+
+    Args:
+        cache_read_per_million: as dear as input when it was not given.
+        cache_write_per_million: twice the input when it was not given, the dearest that providers ask.
+    """
+
+    input_per_million: Usd
+    output_per_million: Usd
+    cache_read_per_million: Usd
+    cache_write_per_million: Usd
+
+    def price(self, usage: Usage) -> Usd:
+        """What a call with this usage costs."""
+        return round_up(
+            (
+                usage.input_tokens * self.input_per_million
+                + usage.output_tokens * self.output_per_million
+                + usage.cache_read_tokens * self.cache_read_per_million
+                + usage.cache_write_tokens * self.cache_write_per_million
+            )
+            / _MILLION
+        )
+
+    def upper_bound(self, input_tokens: int, output_tokens: int) -> Usd:
+        """The most that a call with at most so many tokens can cost."""
+        dearest = max(self.input_per_million, self.cache_read_per_million, self.cache_write_per_million)
+        return round_up((input_tokens * dearest + output_tokens * self.output_per_million) / _MILLION)
+
+
+def parse_model_rates(configured: Mapping[str, object], name: str = "prices") -> dict[str, ModelRates]:
+    """The prices of a configuration's ``prices`` block, by model.
+
+    Args:
+        configured: ``{model: {"input_per_million": …, "output_per_million": …}}``, optionally with
+            ``cache_read_per_million`` and ``cache_write_per_million``.
+        name: how the block is called in messages.
+
+    Raises:
+        ConfigurationError: unknown or missing keys, or a price that is not above 0; all of them at once.
+    """
+    problems: list[str] = []
+    rates = {model: _rates(block, f"{name}.{model}", problems) for model, block in configured.items()}
+    if problems:
+        raise ConfigurationError(
+            "\n".join(problems),
+            "Give US dollars per million tokens, above 0: {input_per_million: 3, output_per_million: 15}.",
+        )
+    return {model: rate for model, rate in rates.items() if rate is not None}
+
+
+def _rates(block: object, where: str, problems: list[str]) -> ModelRates | None:
+    if not isinstance(block, Mapping):
+        problems.append(f"{where}: {block!r} is not a mapping.")
+        return None
+    allowed = tuple(ModelRates.__dataclass_fields__)
+    problems.extend(f"{where}.{key}: unknown; allowed are {', '.join(allowed)}." for key in block if key not in allowed)
+    problems.extend(f"{where}.{key}: missing." for key in allowed[:2] if key not in block)
+    given = {key: _rate(block[key], f"{where}.{key}", problems) for key in allowed if key in block}
+    if "input_per_million" not in given or "output_per_million" not in given:
+        return None
+    asked = given["input_per_million"]
+    return ModelRates(
+        input_per_million=asked,
+        output_per_million=given["output_per_million"],
+        cache_read_per_million=given.get("cache_read_per_million", asked),
+        cache_write_per_million=given.get("cache_write_per_million", asked * _LONG_CACHE_WRITE),
+    )
+
+
+def _rate(value: object, where: str, problems: list[str]) -> Usd:
+    try:
+        rate = Decimal("NaN") if isinstance(value, bool) else Decimal(str(value))
+    except InvalidOperation:
+        rate = Decimal("NaN")
+    if not rate.is_finite() or rate <= 0:
+        problems.append(f"{where}: {value!r} is not a price above 0.")
+    return rate
