@@ -1,0 +1,156 @@
+"""Read a recording file: strict, with every mistake at once."""
+
+import json
+import math
+import re
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, NoReturn
+
+from ratiba_action.errors import FileProblem, SuiteError
+from ratiba_action.recordings.lines import JudgeRecording, ModelRecording, Recording
+
+_SHA256 = re.compile(r"[0-9a-f]{64}")
+_PROMPT_DIGEST = re.compile(r"[0-9a-f]{12}")
+
+Check = tuple[Callable[[Any], bool], str]
+
+
+def read_recordings(path: Path) -> tuple[Recording, ...]:
+    """The recordings of one scenario, in the order of their lines; none when the file is missing.
+
+    Raises:
+        SuiteError: the file cannot be read or has mistakes; every mistake with its line.
+    """
+    try:
+        content = path.read_bytes()
+    except FileNotFoundError:
+        return ()
+    except OSError as error:
+        raise SuiteError([FileProblem(str(path), 0, f"cannot be read: {error.strerror}")]) from error
+    return parse_recordings(content, str(path))
+
+
+def parse_recordings(content: bytes, path: str) -> tuple[Recording, ...]:
+    """The recordings in the bytes of a file.
+
+    Args:
+        content: JSON objects in UTF-8, one a line; empty lines are passed over.
+        path: the file's name in messages.
+
+    Raises:
+        SuiteError: there are mistakes; every one with its line.
+    """
+    problems: list[FileProblem] = []
+    recordings: list[Recording] = []
+    seen: dict[tuple[str, str, int], int] = {}
+    for number, raw in enumerate(content.split(b"\n"), start=1):
+        if not raw.strip():
+            continue
+        outcome = _parse_line(raw)
+        if isinstance(outcome, list):
+            problems.extend(FileProblem(path, number, message) for message in outcome)
+            continue
+        kind = "model" if isinstance(outcome, ModelRecording) else "judge"
+        first = seen.setdefault((kind, outcome.key, outcome.ordinal), number)
+        if first != number:
+            problems.append(
+                FileProblem(
+                    path,
+                    number,
+                    f"the same {kind} key {outcome.key[:12]!r} and ordinal {outcome.ordinal} as line {first}",
+                )
+            )
+            continue
+        recordings.append(outcome)
+    if problems:
+        raise SuiteError(problems)
+    return tuple(recordings)
+
+
+def _parse_line(raw: bytes) -> Recording | list[str]:
+    try:
+        line = json.loads(raw.decode("utf-8"), parse_constant=_refuse_constant)
+    except UnicodeDecodeError as error:
+        return [f"is not UTF-8 at byte {error.start + 1} of the line"]
+    except (ValueError, RecursionError) as error:
+        return [f"is not JSON: {error}"]
+    if not isinstance(line, dict):
+        return [f"must be a JSON object, is {type(line).__name__}"]
+    kind = line.pop("kind", None)
+    if kind == "model":
+        return _check(line, _MODEL, {"usage_estimated": _BOOLEAN}) or ModelRecording(**line)
+    if kind == "judge":
+        return _check(line, _JUDGE, {}) or JudgeRecording(**line)
+    return [f"kind: {kind!r} is unknown; allowed are 'model' and 'judge'"]
+
+
+def _check(line: dict[str, Any], required: Mapping[str, Check], optional: Mapping[str, Check]) -> list[str]:
+    problems = [f"{name}: missing" for name in required if name not in line]
+    for name, value in line.items():
+        check = required.get(name) or optional.get(name)
+        if check is None:
+            problems.append(f"{name}: unknown; allowed are {', '.join(sorted([*required, *optional]))}")
+        elif not check[0](value):
+            problems.append(f"{name}: {_shorten(value)} is not {check[1]}")
+    return problems
+
+
+def _shorten(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 80 else f"{text[:80]}…"  # noqa: PLR2004 - enough to recognise the value
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is not a JSON number")
+
+
+def _is_count(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+
+
+def _is_score(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value) and 0 <= value <= 1
+
+
+def _has_usage(value: Any) -> bool:
+    return isinstance(value, dict) and isinstance(value.get("usage"), dict)
+
+
+def _matches(pattern: re.Pattern[str]) -> Callable[[Any], bool]:
+    return lambda value: isinstance(value, str) and pattern.fullmatch(value) is not None
+
+
+_BOOLEAN: Check = (lambda value: isinstance(value, bool), "true or false")
+_TEXT: Check = (lambda value: isinstance(value, str), "a text")
+_NAME: Check = (lambda value: isinstance(value, str) and bool(value), "a text of at least one character")
+_KEY: Check = (_matches(_SHA256), "64 hexadecimal digits")
+_COUNT: Check = (_is_count, "a whole number of at least 0")
+_USAGE: Check = (
+    lambda value: (
+        isinstance(value, dict) and all(_is_count(value.get(name)) for name in ("input_tokens", "output_tokens"))
+    ),
+    "an object with input_tokens and output_tokens",
+)
+
+_MODEL: Mapping[str, Check] = {
+    "key": _KEY,
+    "ordinal": _COUNT,
+    "source": _NAME,
+    "provider": (lambda value: value in ("anthropic", "openai"), "'anthropic' or 'openai'"),
+    "model": _NAME,
+    "asked": _TEXT,
+    "system": (_matches(_PROMPT_DIGEST), "12 hexadecimal digits"),
+    "response": (_has_usage, "an object with its usage"),
+}
+_JUDGE: Mapping[str, Check] = {
+    "key": _KEY,
+    "ordinal": _COUNT,
+    "source": _NAME,
+    "metric": _NAME,
+    "model": _NAME,
+    "transcript": _KEY,
+    "score": (_is_score, "a number from 0 to 1"),
+    "reason": _TEXT,
+    "usage": _USAGE,
+}
