@@ -1,0 +1,92 @@
+"""A scenario's way into the gateway: its token, what it asked so far, and what went wrong on its behalf."""
+
+import hmac
+import secrets
+from collections import Counter
+from collections.abc import Mapping
+from types import TracebackType
+from typing import Self
+
+from ratiba_action.core.model import Party
+from ratiba_action.errors import RatibaError
+
+_TOKEN_BYTES = 32
+
+
+class ScenarioAccess:
+    """One trial's access, from ``Gateway.open_scenario`` until ``close``; a context manager.
+
+    Args:
+        url: base address of the gateway, without a path.
+    """
+
+    def __init__(self, url: str, scenario_id: str, trial: int, party: Party) -> None:
+        self.scenario_id = scenario_id
+        self.trial = trial
+        self.party = party
+        self._url = url
+        self._token = secrets.token_urlsafe(_TOKEN_BYTES)
+        self._closed = False
+        self._asked: Counter[str] = Counter()
+        self._problems: list[RatibaError] = []
+
+    @property
+    def token(self) -> str:
+        """The secret that stands in for an API key: 256 random bits."""
+        return self._token
+
+    @property
+    def environment(self) -> Mapping[str, str]:
+        """Variables that point both providers' SDKs at the gateway."""
+        return gateway_environment(self._url, self._token)
+
+    @property
+    def problems(self) -> tuple[RatibaError, ...]:
+        """What the gateway had to refuse, in order, whatever the system made of the HTTP error."""
+        return tuple(self._problems)
+
+    @property
+    def closed(self) -> bool:
+        """Whether the token is refused by now."""
+        return self._closed
+
+    @property
+    def calls(self) -> int:
+        """How many understood model calls were made so far."""
+        return self._asked.total()
+
+    def admits(self, credential: str) -> bool:
+        """Whether a credential is this access's token, compared in constant time; never after ``close``."""
+        same = hmac.compare_digest(credential.encode("utf-8", "surrogateescape"), self._token.encode())
+        return same and not self._closed
+
+    def next_ordinal(self, key: str) -> int:
+        """Count one more call with this key, and say how many came before it."""
+        self._asked[key] += 1
+        return self._asked[key] - 1
+
+    def note(self, problem: RatibaError) -> None:
+        """Keep a problem for whoever runs the scenario."""
+        self._problems.append(problem)
+
+    def close(self) -> None:
+        """Refuse the token from now on; may be called twice."""
+        self._closed = True
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+def gateway_environment(url: str, token: str) -> dict[str, str]:
+    """Variables that point both providers' SDKs at the gateway with a token for a key."""
+    return {
+        "ANTHROPIC_BASE_URL": url,
+        "ANTHROPIC_API_KEY": token,
+        "OPENAI_BASE_URL": f"{url}/v1",
+        "OPENAI_API_KEY": token,
+    }

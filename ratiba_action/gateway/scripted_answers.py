@@ -1,0 +1,83 @@
+"""Answers from a script, and the recordings that they make: how recordings are written by hand."""
+
+from collections.abc import Callable, Mapping, Sequence
+
+from ratiba_action.core.canonical import digest
+from ratiba_action.core.model import JsonObject, Usage
+from ratiba_action.errors import RecordingError
+from ratiba_action.gateway.anthropic_message import anthropic_message
+from ratiba_action.gateway.openai_message import chat_completion, response
+from ratiba_action.gateway.request import ModelAnswer, ModelRequest
+from ratiba_action.gateway.script import Step, estimated_usage
+from ratiba_action.recordings.lines import ModelRecording
+
+_BUILDERS: Mapping[tuple[str, str], Callable[[Step, str, str, Usage], JsonObject]] = {
+    ("anthropic", "messages"): anthropic_message,
+    ("openai", "chat/completions"): chat_completion,
+    ("openai", "responses"): response,
+}
+
+
+class ScriptedAnswers:
+    """The steps of each scenario, answered in order to whatever is asked. Nothing is spent, nothing is booked.
+
+    Args:
+        scripts: the steps of each scenario.
+        source: what the recordings give as their source.
+    """
+
+    def __init__(self, scripts: Mapping[str, Sequence[Step]], source: str = "authored") -> None:
+        self._scripts = {scenario_id: tuple(steps) for scenario_id, steps in scripts.items()}
+        self._source = source
+        self._recordings: dict[str, list[ModelRecording]] = {}
+
+    def recordings(self, scenario_id: str) -> tuple[ModelRecording, ...]:
+        """The calls that a scenario made so far, as recordings in order."""
+        return tuple(self._recordings.get(scenario_id, ()))
+
+    def unused(self, scenario_id: str) -> int:
+        """How many steps of a scenario were not asked for."""
+        return len(self._scripts.get(scenario_id, ())) - len(self.recordings(scenario_id))
+
+    async def answer(self, request: ModelRequest) -> ModelAnswer:
+        """The next step of the request's scenario.
+
+        Raises:
+            RecordingError: the script is at its end, the step is another provider's, or the endpoint is not scripted.
+        """
+        step = self._next_step(request)
+        builder = _BUILDERS.get((request.provider, request.endpoint))
+        if builder is None:
+            raise RecordingError(
+                f"The endpoint {request.endpoint!r} cannot be scripted.", "Record it from the provider."
+            )
+        usage = step.usage or estimated_usage(step, dict(request.body))
+        body = builder(step, request.model, digest([request.scenario_id, request.position, request.key]), usage)
+        self._recordings.setdefault(request.scenario_id, []).append(
+            ModelRecording(
+                key=request.key,
+                ordinal=request.ordinal,
+                source=self._source,
+                provider=request.provider,
+                model=request.model,
+                asked=request.asked,
+                system=request.system,
+                response=body,
+                usage_estimated=step.usage is None,
+            )
+        )
+        return ModelAnswer(body, usage, replayed=False)
+
+    def _next_step(self, request: ModelRequest) -> Step:
+        steps = self._scripts.get(request.scenario_id, ())
+        position = len(self.recordings(request.scenario_id))
+        where = f"call {position + 1} of scenario {request.scenario_id!r}"
+        if position >= len(steps):
+            raise RecordingError(f"The script has no answer to {where}: it has {len(steps)} steps.", "Add a step.")
+        step = steps[position]
+        if step.provider != request.provider:
+            raise RecordingError(
+                f"The script answers {where} for {step.provider!r}, and {request.provider!r} was asked.",
+                "Give the step the provider that the system asks.",
+            )
+        return step

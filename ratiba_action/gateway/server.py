@@ -1,0 +1,211 @@
+"""The gateway: speaks both providers' wire formats on loopback, and lets a scenario in by its own token.
+
+Importing this module loads aiohttp; the composition root imports it when a run starts.
+"""
+
+import json
+from collections.abc import Collection
+from typing import Any, NoReturn
+
+from aiohttp import ClientPayloadError, web
+
+from ratiba_action.core.model import JsonObject, Party
+from ratiba_action.errors import ConfigurationError, InfrastructureError, RatibaError
+from ratiba_action.gateway.access import ScenarioAccess
+from ratiba_action.gateway.canonical_request import prompt_digest, request_key
+from ratiba_action.gateway.endpoint import Endpoint
+from ratiba_action.gateway.endpoints import ENDPOINTS
+from ratiba_action.gateway.request import AnswerSource, ModelAnswer, ModelRequest
+
+_BODY_LIMIT = 16 * 1024 * 1024
+_ASKED_LIMIT = 200
+_HEADERS = {"x-should-retry": "false"}
+
+
+class _RefusedError(Exception):
+    """A request that is answered with an HTTP error."""
+
+    def __init__(self, status: int, message: str) -> None:
+        super().__init__(message)
+        self.status = status
+
+
+class Gateway:
+    """All model traffic of the system under test goes through here.
+
+    Args:
+        answers: where the answers come from.
+        forbidden_models: models that no scenario may use: those of the judges.
+        host: address to bind.
+        body_limit: largest request body, in bytes.
+    """
+
+    def __init__(
+        self,
+        answers: AnswerSource,
+        *,
+        forbidden_models: Collection[str] = (),
+        host: str = "127.0.0.1",
+        body_limit: int = _BODY_LIMIT,
+    ) -> None:
+        self._answers = answers
+        self._forbidden = frozenset(forbidden_models)
+        self._host = host
+        self._body_limit = body_limit
+        self._accesses: list[ScenarioAccess] = []
+        self._runner: web.AppRunner | None = None
+        self._url = ""
+
+    @property
+    def url(self) -> str:
+        """Base address, without a path; empty before ``start``."""
+        return self._url
+
+    async def start(self) -> None:
+        """Listen on a free port.
+
+        Raises:
+            InfrastructureError: the address cannot be bound.
+        """
+        application = web.Application(client_max_size=self._body_limit)
+        for endpoint in ENDPOINTS:
+            for prefix in ("", "/v1"):
+                application.router.add_post(f"{prefix}/{endpoint.name}", self._handler(endpoint))
+        application.router.add_route("*", "/{path:.*}", self._refuse_path)
+        self._runner = web.AppRunner(application, access_log=None, handle_signals=False)
+        await self._runner.setup()
+        site = web.TCPSite(self._runner, self._host, 0)
+        try:
+            await site.start()
+        except OSError as error:
+            await self.close()
+            raise InfrastructureError(
+                f"The gateway cannot listen on {self._host!r}: {error.strerror}.", "Give an address of this machine."
+            ) from error
+        host, port = self._runner.addresses[0][:2]
+        self._url = f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+
+    async def close(self) -> None:
+        """Stop listening and close every access; may be called twice."""
+        for access in self._accesses:
+            access.close()
+        self._accesses.clear()
+        runner, self._runner = self._runner, None
+        if runner is not None:
+            await runner.cleanup()
+
+    def open_scenario(self, scenario_id: str, trial: int = 0, party: Party = Party.SYSTEM) -> ScenarioAccess:
+        """Let one trial of one scenario in, by a token of its own.
+
+        Raises:
+            InfrastructureError: the gateway is not started.
+        """
+        if self._runner is None:
+            raise InfrastructureError(f"Scenario {scenario_id!r} was opened before the gateway.", "Start the gateway.")
+        self._accesses = [access for access in self._accesses if not access.closed]
+        access = ScenarioAccess(self._url, scenario_id, trial, party)
+        self._accesses.append(access)
+        return access
+
+    def _handler(self, endpoint: Endpoint) -> Any:
+        async def handle(request: web.Request) -> web.StreamResponse:
+            return await self._handle(endpoint, request)
+
+        return handle
+
+    async def _handle(self, endpoint: Endpoint, request: web.Request) -> web.StreamResponse:
+        try:
+            access = self._admit(request)
+            body = await self._read(endpoint, request)
+            answer = await self._ask(endpoint, body, access)
+        except _RefusedError as refused:
+            return _refusal(endpoint, refused.status, str(refused))
+        if body.get("stream") is True:
+            return await _send_events(request, endpoint, body, answer.body)
+        return web.json_response(dict(answer.body), headers=_HEADERS)
+
+    def _admit(self, request: web.Request) -> ScenarioAccess:
+        scheme, _, bearer = request.headers.get("Authorization", "").partition(" ")
+        offered = [request.headers.get("x-api-key", ""), bearer.strip() if scheme.lower() == "bearer" else ""]
+        # Every token is compared, so that the time taken says nothing about which one came close.
+        admitted = [access for access in self._accesses for credential in offered if access.admits(credential)]
+        if not admitted:
+            raise _RefusedError(401, "The API key is not the token of an open scenario of this gateway.")
+        return admitted[0]
+
+    async def _read(self, endpoint: Endpoint, request: web.Request) -> JsonObject:
+        try:
+            body = json.loads((await request.read()).decode("utf-8"), parse_constant=_refuse_constant)
+        except web.HTTPRequestEntityTooLarge:
+            raise _RefusedError(413, f"The request is larger than {self._body_limit} bytes.") from None
+        except (ValueError, RecursionError, ClientPayloadError):
+            raise _RefusedError(400, "The request's body is not JSON in UTF-8.") from None
+        if not isinstance(body, dict):
+            raise _RefusedError(400, "The request's body is not a JSON object.")
+        flaw = endpoint.flaw(body)
+        if flaw is not None:
+            raise _RefusedError(400, flaw)
+        return body
+
+    async def _ask(self, endpoint: Endpoint, body: JsonObject, access: ScenarioAccess) -> ModelAnswer:
+        try:
+            call = _understand(endpoint, body, access)
+        except RecursionError:
+            raise _RefusedError(400, "The request's body is nested too deeply.") from None
+        try:
+            self._check_model(call.model)
+            return await self._answers.answer(call)
+        except RatibaError as problem:
+            access.note(problem)
+            raise _RefusedError(403 if isinstance(problem, ConfigurationError) else 400, str(problem)) from problem
+
+    def _check_model(self, model: str) -> None:
+        if model in self._forbidden:
+            raise ConfigurationError(
+                f"The system under test asked for {model!r}, the model of a judge: no model may judge its own words.",
+                "Give the judge or the system another model.",
+            )
+
+    async def _refuse_path(self, request: web.Request) -> web.StreamResponse:
+        endpoint = ENDPOINTS[0] if "anthropic-version" in request.headers else ENDPOINTS[1]
+        served = ", ".join(f"POST /v1/{each.name}" for each in ENDPOINTS)
+        return _refusal(endpoint, 404, f"The gateway does not serve {request.method} {request.path!r}: only {served}.")
+
+
+def _understand(endpoint: Endpoint, body: JsonObject, access: ScenarioAccess) -> ModelRequest:
+    key = request_key(endpoint, body)
+    return ModelRequest(
+        scenario_id=access.scenario_id,
+        trial=access.trial,
+        party=access.party,
+        position=access.calls,
+        provider=endpoint.provider,
+        endpoint=endpoint.name,
+        model=body["model"],
+        key=key,
+        ordinal=access.next_ordinal(key),
+        system=prompt_digest(endpoint.system_prompt(body)),
+        asked=endpoint.last_user_text(body)[:_ASKED_LIMIT],
+        body=body,
+    )
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is not a JSON number")
+
+
+def _refusal(endpoint: Endpoint, status: int, message: str) -> web.Response:
+    return web.json_response(dict(endpoint.error(status, message)), status=status, headers=_HEADERS)
+
+
+async def _send_events(
+    request: web.Request, endpoint: Endpoint, body: JsonObject, answer: JsonObject
+) -> web.StreamResponse:
+    response = web.StreamResponse(
+        headers={**_HEADERS, "Content-Type": "text/event-stream", "Cache-Control": "no-store"}
+    )
+    await response.prepare(request)
+    for part in endpoint.stream(body, answer):
+        await response.write(part)
+    await response.write_eof()
+    return response
