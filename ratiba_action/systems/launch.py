@@ -1,0 +1,149 @@
+"""Starts an untrusted command without privileges, under a guardian that ends its whole tree of processes."""
+
+import asyncio
+import json
+import os
+import random
+import re
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from ratiba_action.errors import WorkerError
+from ratiba_action.systems.output import OutputTail, open_output
+
+INHERITED = re.compile(r"PATH|LANG|LC_[A-Z]+|TZ|SSL_CERT_FILE|SSL_CERT_DIR")
+UNUSED_USERS = range(40_000, 60_000)
+END_SECONDS = 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """A user and a group that untrusted code runs as."""
+
+    uid: int
+    gid: int
+
+
+def allowed_environment(
+    inherited: Mapping[str, str], home: Path, temporary: Path, configured: Mapping[str, str]
+) -> dict[str, str]:
+    """The whole environment of untrusted code: basics by allow-list, then the values that the configuration names."""
+    basics = {name: value for name, value in inherited.items() if INHERITED.fullmatch(name)}
+    return {
+        "PATH": os.defpath,
+        "LANG": "C.UTF-8",
+        **basics,
+        "HOME": str(home),
+        "TMPDIR": str(temporary),
+        **configured,
+    }
+
+
+def unused_identity() -> Identity:
+    """A user and group that no account and no running process has."""
+    taken = {entry.stat().st_uid for entry in Path("/proc").iterdir() if entry.name.isdigit() and entry.exists()}
+    taken |= _accounts()
+    free = [uid for uid in UNUSED_USERS if uid not in taken]
+    # Random, so that two gates on one machine do not share a user by starting at the same moment.
+    uid = random.SystemRandom().choice(free)
+    return Identity(uid, uid)
+
+
+def _accounts() -> set[int]:
+    import pwd  # noqa: PLC0415 - not on every platform, and only root needs it
+
+    return {account.pw_uid for account in pwd.getpwall()}
+
+
+class GuardedCommand:
+    """A running command with its guardian; made by ``launch``."""
+
+    def __init__(self, process: asyncio.subprocess.Process, output: OutputTail) -> None:
+        self._process = process
+        self._output = output
+
+    @property
+    def running(self) -> bool:
+        """Whether its guardian is still there."""
+        return self._process.returncode is None
+
+    async def wait(self, timeout: float) -> tuple[int, str]:  # noqa: ASYNC109 - the caller words the time-out
+        """Wait for the command's end; its exit code and the tail of its output.
+
+        Raises:
+            TimeoutError: it still runs.
+        """
+        async with asyncio.timeout(timeout):
+            code = await self._process.wait()
+        return code, await self._output.text()
+
+    async def end(self) -> str:
+        """End the command and all that it started; returns the tail of its output. May be called twice."""
+        if self._process.stdin is not None:
+            self._process.stdin.close()
+        try:
+            async with asyncio.timeout(END_SECONDS):
+                await self._process.wait()
+        except TimeoutError:
+            self._process.kill()
+            await self._process.wait()
+        text = await self._output.text()
+        self._output.close()
+        return text
+
+
+async def launch(
+    argv: Sequence[str],
+    *,
+    environment: Mapping[str, str],
+    cwd: Path,
+    identity: Identity | None,
+    descriptors: Sequence[int] = (),
+) -> GuardedCommand:
+    """Start a command.
+
+    Args:
+        argv: the command; a name without a slash is looked up on the environment's PATH.
+        environment: its whole environment.
+        cwd: its folder, which the identity can enter.
+        identity: the user that it runs as; None for the gate's own.
+        descriptors: open files to hand on under the same numbers; all others stay with the gate.
+
+    Raises:
+        WorkerError: the guardian itself cannot be started.
+    """
+    order = {
+        "argv": list(argv),
+        "environment": dict(environment),
+        "cwd": str(cwd),
+        "uid": identity and identity.uid,
+        "gid": identity and identity.gid,
+        "descriptors": list(descriptors),
+    }
+    output, writing = await open_output()
+    try:
+        process = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-I", "-S", "-B", str(worker_folder() / "start.py"), "guardian"),
+            stdin=asyncio.subprocess.PIPE,
+            stdout=writing,
+            stderr=writing,
+            env={"PATH": environment["PATH"], "LC_ALL": "C.UTF-8"},
+            cwd="/",
+            pass_fds=descriptors,
+            start_new_session=True,
+        )
+    except OSError as problem:
+        output.close()
+        raise WorkerError(f"cannot start the worker's guardian: {problem}.") from problem
+    finally:
+        os.close(writing)
+    if process.stdin is not None:
+        process.stdin.write(json.dumps(order).encode("ascii") + b"\n")
+    return GuardedCommand(process, output)
+
+
+def worker_folder() -> Path:
+    """Where the worker's own files lie."""
+    return Path(__file__).resolve().parent.parent / "worker"

@@ -1,0 +1,162 @@
+"""The gate's end of one worker process: one request, one answer, a time-out, and a certain end."""
+
+import asyncio
+import json
+import os
+import signal
+import socket
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ratiba_action.errors import WorkerError
+from ratiba_action.systems.output import OutputTail, open_output
+from ratiba_action.systems.replies import clean, decode_line, describe_error, hide
+
+MAX_ANSWER = 1024 * 1024
+GRACE_SECONDS = 1.0
+END_SECONDS = 10.0
+SHOWN_OUTPUT = 2000
+
+
+class Link:
+    """One process of the worker; made by ``open_link``.
+
+    Args:
+        name: what the process is for, in words, such as ``scenario 'x'``.
+        channel: requests and answers.
+        leash: its end ends the process; the exit code comes back on it.
+        output: what the process prints.
+        secrets: texts that must not appear in a message.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        channel: tuple[asyncio.StreamReader, asyncio.StreamWriter],
+        leash: tuple[asyncio.StreamReader, asyncio.StreamWriter],
+        output: OutputTail,
+        secrets: Sequence[str],
+    ) -> None:
+        self._name = name
+        self._answers, self._requests = channel
+        self._status, self._leash = leash
+        self._output = output
+        self._secrets = secrets
+        self._count = 0
+        self._open = True
+
+    @property
+    def open(self) -> bool:
+        """Whether requests can still be made."""
+        return self._open
+
+    async def request(self, operation: str, fields: Mapping[str, Any], timeout: float) -> Any:  # noqa: ASYNC109 - the message names it
+        """Ask the process to do something, and wait for its answer.
+
+        Raises:
+            WorkerError: the adapter raised; or the process hung, ended or broke the protocol, and was ended for it.
+        """
+        if not self._open:
+            raise WorkerError(f"{self._name}: {operation}() cannot be asked, the worker process has ended.")
+        self._count += 1
+        request = {"id": self._count, "op": operation, **fields}
+        answered = False
+        try:
+            answer = decode_line(await self._exchange(operation, request, timeout))
+            answered = answer.get("id") == self._count and ("answer" in answer) != ("error" in answer)
+            if not answered:
+                raise WorkerError(f"{self._name}: the worker's answer to {operation}() does not belong to it.")
+        finally:
+            if not answered:  # cancellation too: a late answer must never be taken for the next one
+                await self.end()
+        if "error" in answer:
+            raised = describe_error(answer["error"], self._secrets)
+            raise WorkerError(f"{self._name}: {operation}() of the adapter raised {raised}")
+        return answer["answer"]
+
+    async def _exchange(self, operation: str, request: Mapping[str, Any], seconds: float) -> bytes:
+        try:
+            async with asyncio.timeout(seconds):
+                self._requests.write(json.dumps(request, allow_nan=False).encode("ascii") + b"\n")
+                await self._requests.drain()
+                line = await self._answers.readline()
+        except TimeoutError as problem:
+            raise WorkerError(
+                f"{self._name}: {operation}() gave no answer within {seconds:g} s; its process was ended.",
+                "Find what it waits for, or raise `system.turn_timeout_seconds`.",
+            ) from problem
+        except ValueError as problem:
+            raise WorkerError(
+                f"{self._name}: the answer to {operation}() is longer than {MAX_ANSWER} bytes; it was not read."
+            ) from problem
+        except ConnectionError:
+            line = b""
+        if not line.endswith(b"\n"):
+            raise WorkerError(f"{self._name}: {await self._how_it_ended(operation)}")
+        return line
+
+    async def _how_it_ended(self, operation: str) -> str:
+        try:
+            async with asyncio.timeout(GRACE_SECONDS):
+                status = await self._status.readline()
+        except TimeoutError:
+            return f"the worker process closed its connection to the gate in {operation}(), and was ended."
+        try:
+            code = int(json.loads(status)["exit"])
+            how = f"ended with exit code {code}" if code >= 0 else f"was ended by {signal.Signals(-code).name}"
+        except (ValueError, KeyError, TypeError):
+            how = "was ended together with its supervisor"
+        shown = clean(hide(await self._output.text(), self._secrets))[-SHOWN_OUTPUT:]
+        return f"the worker process {how} before it answered {operation}()." + (
+            f" It printed: {shown}" if shown else ""
+        )
+
+    async def end(self) -> None:
+        """End the process and everything that it started; may be called twice."""
+        if not self._open:
+            return
+        self._open = False
+        try:
+            self._leash.write_eof()
+            async with asyncio.timeout(END_SECONDS):
+                await self._status.read()
+        except (OSError, TimeoutError):
+            pass  # its guardian ends it with the whole tree
+        finally:
+            for writer in (self._requests, self._leash):
+                writer.close()
+            self._output.close()
+
+
+async def open_link(control: socket.socket, name: str, secrets: Sequence[str]) -> Link:
+    """Have the fork server make a process, and connect to it.
+
+    Args:
+        control: the fork server's socket.
+        name: what the process is for, in words.
+        secrets: texts that must not appear in a message.
+
+    Raises:
+        WorkerError: the fork server is gone.
+    """
+    channel, far_channel = socket.socketpair()
+    leash, far_leash = socket.socketpair()
+    output, writing = await open_output()
+    try:
+        socket.send_fds(control, [b"+"], [far_channel.fileno(), writing, far_leash.fileno()])
+    except OSError as problem:
+        channel.close()
+        leash.close()
+        output.close()
+        raise WorkerError(f"{name}: the worker's fork server is gone: {problem}.") from problem
+    finally:
+        far_channel.close()
+        far_leash.close()
+        os.close(writing)
+    return Link(
+        name,
+        await asyncio.open_unix_connection(sock=channel, limit=MAX_ANSWER),
+        await asyncio.open_unix_connection(sock=leash),
+        output,
+        secrets,
+    )

@@ -1,0 +1,161 @@
+"""Reads what a worker answers: untrusted bytes in, a ``Reply`` or a plain error out."""
+
+import json
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from ratiba_action.core.model import Event, JsonObject, Reply, ToolCall
+from ratiba_action.errors import WorkerError
+
+MAX_DEPTH = 64
+MAX_MESSAGE = 2000
+REMEDY = "See `docs/adapters.md` for the shape of an answer."
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+
+
+def decode_line(line: bytes) -> JsonObject:
+    """One line of the protocol.
+
+    Raises:
+        WorkerError: it is not a JSON object, or holds NaN, an infinity or a number too long to read.
+    """
+    try:
+        value = json.loads(line, parse_constant=_refuse_constant)
+    except (ValueError, RecursionError) as problem:
+        raise WorkerError(f"the worker answered {clean(repr(line[:80]))}, which is not JSON: {problem}.") from problem
+    if not isinstance(value, dict):
+        raise WorkerError(f"the worker answered a JSON {_kind(value)}, not an object.")
+    return value
+
+
+def _refuse_constant(name: str) -> float:
+    raise ValueError(f"{name} is not a JSON number")
+
+
+def parse_reply(answer: Any) -> Reply:
+    """Check the adapter's answer to one turn field by field.
+
+    Half surrogate pairs, which no UTF-8 file can hold, become U+FFFD.
+
+    Raises:
+        WorkerError: a field has the wrong type, is missing or is not known; names the field.
+    """
+    _check_depth(answer)
+    fields = _object(_whole(answer), "the answer", required=("text",), allowed=tuple(Reply.__dataclass_fields__))
+    return Reply(
+        text=_text(fields["text"], "`text`"),
+        state=_optional_text(fields.get("state"), "`state`"),
+        payment=_optional_text(fields.get("payment"), "`payment`"),
+        tool_calls=tuple(
+            _tool_call(item, f"`tool_calls[{index}]`")
+            for index, item in enumerate(_list(fields.get("tool_calls", []), "`tool_calls`"))
+        ),
+        events=tuple(
+            _event(item, f"`events[{index}]`") for index, item in enumerate(_list(fields.get("events", []), "`events`"))
+        ),
+    )
+
+
+def _tool_call(value: Any, where: str) -> ToolCall:
+    fields = _object(value, where, required=("name",), allowed=("name", "args", "output"))
+    args = _object(fields.get("args", {}), f"`args` of {where}")
+    return ToolCall(_text(fields["name"], f"`name` of {where}"), args, fields.get("output"))
+
+
+def _event(value: Any, where: str) -> Event:
+    fields = _object(value, where, required=("type",), allowed=("type", "data"))
+    return Event(_text(fields["type"], f"`type` of {where}"), _object(fields.get("data", {}), f"`data` of {where}"))
+
+
+def _object(
+    value: Any, where: str, *, required: tuple[str, ...] = (), allowed: tuple[str, ...] | None = None
+) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise WorkerError(f"{where} is a {_kind(value)}, not an object.", REMEDY)
+    missing = [name for name in required if name not in value]
+    if missing:
+        raise WorkerError(f"{where} has no {missing[0]!r}.", REMEDY)
+    unknown = sorted(set(value) - set(allowed)) if allowed is not None else []
+    if unknown:
+        names = ", ".join(allowed or ())
+        raise WorkerError(f"{where} has an unknown field {clean(repr(unknown[0]))[:80]}; known are {names}.", REMEDY)
+    return value
+
+
+def _list(value: Any, where: str) -> list[Any]:
+    if not isinstance(value, list):
+        raise WorkerError(f"{where} is a {_kind(value)}, not a list.", REMEDY)
+    return value
+
+
+def _text(value: Any, where: str) -> str:
+    if not isinstance(value, str):
+        raise WorkerError(f"{where} is a {_kind(value)}, not a text.", REMEDY)
+    return value
+
+
+def _optional_text(value: Any, where: str) -> str | None:
+    return None if value is None else _text(value, where)
+
+
+def _kind(value: Any) -> str:
+    names: dict[type, str] = {
+        dict: "object",
+        list: "list",
+        str: "text",
+        bool: "boolean",
+        int: "number",
+        float: "number",
+    }
+    return "null" if value is None else names[type(value)]
+
+
+def _check_depth(value: Any) -> None:
+    level, depth = [value], 0
+    while level:
+        if depth > MAX_DEPTH:
+            raise WorkerError(f"the answer is nested deeper than {MAX_DEPTH} levels.", REMEDY)
+        level = [item for part in level for item in _items(part)]
+        depth += 1
+
+
+def _items(value: Any) -> Iterable[Any]:
+    if isinstance(value, dict):
+        return value.values()
+    return value if isinstance(value, list) else ()
+
+
+def _whole(value: Any) -> Any:
+    if isinstance(value, str):
+        return whole_text(value)
+    if isinstance(value, dict):
+        return {whole_text(key): _whole(item) for key, item in value.items()}
+    return [_whole(item) for item in value] if isinstance(value, list) else value
+
+
+def whole_text(text: str) -> str:
+    """The text with each half of a surrogate pair replaced by U+FFFD."""
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+
+
+def describe_error(error: Any, secrets: Sequence[str]) -> str:
+    """What an exception of the adapter says: type, message and the end of its traceback, made safe to show."""
+    fields: Mapping[str, Any] = error if isinstance(error, dict) else {"type": "unknown", "message": error}
+    kind, message, tail = (str(fields.get(name, "")) for name in ("type", "message", "traceback"))
+    # Hidden before it is cut, so that no part of a secret is left at the edge.
+    parts = [f"{hide(kind, secrets)[:200]}: {hide(message, secrets)[:MAX_MESSAGE]}"]
+    parts += [hide(tail, secrets)[-MAX_MESSAGE:].strip()]
+    return clean("\n".join(filter(None, parts)))
+
+
+def clean(text: str) -> str:
+    """The text without control characters, bidirectional overrides and half surrogate pairs; line feeds stay."""
+    return _CONTROL.sub("", whole_text(text))
+
+
+def hide(text: str, secrets: Iterable[str]) -> str:
+    """The text with every secret replaced, the longest first."""
+    for secret in sorted(filter(None, secrets), key=len, reverse=True):
+        text = text.replace(secret, "[hidden]")
+    return text

@@ -1,0 +1,71 @@
+"""A conversation with a Python system that runs in a worker process."""
+
+from collections.abc import Mapping
+from uuid import uuid4
+
+from ratiba_action.core.model import JsonObject, Reply, Scenario, Tenant, Turn
+from ratiba_action.errors import WorkerError
+from ratiba_action.systems.link import Link
+from ratiba_action.systems.replies import parse_reply
+
+CLOSE_SECONDS = 5.0
+
+
+class WorkerSession:
+    """Implements ``Session``.
+
+    Args:
+        link: the worker process that holds the conversation.
+        scenario_id: named in messages.
+        turn_timeout: seconds that one turn may take.
+    """
+
+    def __init__(self, link: Link, scenario_id: str, turn_timeout: float) -> None:
+        self._link = link
+        self._scenario_id = scenario_id
+        self._turn_timeout = turn_timeout
+
+    async def send(self, turn: Turn) -> Reply:
+        """Deliver a turn and wait for the reply.
+
+        Raises:
+            WorkerError: the system raised, hung, ended or answered outside the protocol.
+        """
+        if (turn.user is None) == (turn.event is None):
+            raise WorkerError(f"scenario {self._scenario_id!r}: a turn has either `user` or `event`, not {turn!r}.")
+        operation = "send" if turn.event is None else "deliver"
+        argument = turn.user if turn.event is None else dict(turn.event)
+        answer = await self._link.request(operation, {"argument": argument}, self._turn_timeout)
+        try:
+            return parse_reply(answer)
+        except WorkerError as problem:
+            message = f"scenario {self._scenario_id!r}: {operation}() of the adapter: {problem.problem}"
+            raise WorkerError(message, problem.remedy) from problem
+
+    async def close(self) -> None:
+        """Let the adapter close the conversation, then end its process; may be called twice."""
+        if not self._link.open:
+            return
+        try:
+            await self._link.request("close", {}, min(CLOSE_SECONDS, self._turn_timeout))
+        except WorkerError:
+            pass  # everything that counts was measured before
+        finally:
+            await self._link.end()
+
+
+def opening(adapter: str, scenario: Scenario, tenant: Tenant, environment: Mapping[str, str]) -> JsonObject:
+    """The first request of a conversation: what the adapter's ``open(context)`` is given, and its environment."""
+    context = {
+        "scenario_id": scenario.id,
+        "tenant_id": tenant.id,
+        "schema": tenant.schema,
+        "database_url": tenant.dsn,
+        "conversation_id": str(uuid4()),
+        "now": scenario.now.isoformat(),
+        "language": scenario.language,
+        "vertical": scenario.vertical,
+        "customer_name": scenario.customer.name,
+        "customer_phone": scenario.customer.phone,
+    }
+    return {"adapter": adapter, "context": context, "environment": {**environment, "DATABASE_URL": tenant.dsn}}

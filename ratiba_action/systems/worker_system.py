@@ -1,0 +1,233 @@
+"""A Python system under test, run in processes of its own under its own interpreter."""
+
+import asyncio
+import json
+import re
+import shutil
+import socket
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+from ratiba_action.core.model import Scenario, Tenant
+from ratiba_action.errors import WorkerError
+from ratiba_action.systems.launch import GuardedCommand, launch
+from ratiba_action.systems.link import Link, open_link
+from ratiba_action.systems.replies import clean, decode_line
+from ratiba_action.systems.worker_session import WorkerSession, opening
+from ratiba_action.systems.workplace import Workplace, prepare_workplace
+
+SECRET_NAME = re.compile(r".*(KEY|TOKEN|SECRET|PASSWORD)", re.IGNORECASE)
+ADAPTER = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*(\.[^\W\d]\w*)*")
+MAX_READY = 64 * 1024
+
+
+class WorkerSystem:
+    """Implements ``SystemUnderTest``. No code of the repository runs in the gate's own process.
+
+    Args:
+        root: folder of the system; copied, never written to.
+        adapter: ``module:attribute``.
+        inherited: the gate's environment; only an allow-list of it is handed on.
+        python: interpreter; a relative path with a slash is looked up in the copy; None for the gate's own.
+        setup: command that is run once in the copy, or None.
+        preload: frameworks that the fork server imports.
+        environment: variables given by value.
+        turn_timeout: seconds that one turn may take.
+        start_timeout: seconds for preloading, for ``open`` and for ``migrate``.
+        setup_timeout: seconds for the set-up command.
+        scratch: folder to work in; None for the system's temporary folder.
+        uid: user to run as when the gate is root; None for one that nobody uses.
+    """
+
+    def __init__(
+        self,
+        root: Path,
+        adapter: str,
+        *,
+        inherited: Mapping[str, str],
+        python: str | None = None,
+        setup: Sequence[str] | None = None,
+        preload: Sequence[str] = (),
+        environment: Mapping[str, str] | None = None,
+        turn_timeout: float = 60.0,
+        start_timeout: float = 120.0,
+        setup_timeout: float = 600.0,
+        scratch: Path | None = None,
+        uid: int | None = None,
+    ) -> None:
+        self._root = root
+        self._adapter = adapter
+        self._inherited = inherited
+        self._python = python
+        self._setup = setup
+        self._preload = list(preload)
+        self._environment = dict(environment or {})
+        self._turn_timeout = turn_timeout
+        self._start_timeout = start_timeout
+        self._setup_timeout = setup_timeout
+        self._scratch = scratch
+        self._uid = uid
+        self._workplace: Workplace | None = None
+        self._server: tuple[GuardedCommand, socket.socket] | None = None
+        self._links: set[Link] = set()
+        self._starting = asyncio.Lock()
+        self._warnings: list[str] = []
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What the reader of a report should know about how this system was run."""
+        return tuple(dict.fromkeys((*(self._workplace.warnings if self._workplace else ()), *self._warnings)))
+
+    async def start(self) -> None:
+        """Copy the files, run the set-up command and start the fork server.
+
+        Raises:
+            WorkerError: one of these failed.
+        """
+        if ADAPTER.fullmatch(self._adapter) is None:
+            raise WorkerError(f"the adapter {self._adapter!r} is not `module:attribute`.", "Correct `system.adapter`.")
+        try:
+            self._workplace = await prepare_workplace(
+                self._root, self._scratch, self._inherited, self._environment, python=self._python, uid=self._uid
+            )
+            if self._setup is not None:
+                await self._run_setup(self._workplace, self._setup)
+            await self._control()
+        except BaseException:
+            await self.close()
+            raise
+
+    async def _run_setup(self, workplace: Workplace, setup: Sequence[str]) -> None:
+        command = await launch(
+            setup, environment=workplace.environment, cwd=workplace.copy, identity=workplace.identity
+        )
+        try:
+            code, output = await command.wait(self._setup_timeout)
+        except TimeoutError as problem:
+            output = clean(await command.end())
+            raise WorkerError(
+                f"the set-up command {list(setup)!r} did not end within {self._setup_timeout:g} s. "
+                f"It printed: {output}",
+                "Correct `system.setup`.",
+            ) from problem
+        finally:
+            await command.end()
+        if code != 0:
+            message = f"the set-up command {list(setup)!r} ended with exit code {code}. It printed: {clean(output)}"
+            raise WorkerError(message, "Correct `system.setup`.")
+
+    async def _control(self) -> socket.socket:
+        """The fork server's socket; started, or started again after hostile code ended it."""
+        async with self._starting:
+            if self._workplace is None:
+                raise WorkerError("the system under test is not started.")
+            if self._server is not None and self._server[0].running:
+                return self._server[1]
+            await self._end_server()
+            near, far = socket.socketpair()
+            near.settimeout(0)
+            argv = (*self._workplace.server_command, str(far.fileno()), json.dumps(self._preload))
+            try:
+                command = await launch(
+                    argv,
+                    environment=self._workplace.environment,
+                    cwd=self._workplace.copy,
+                    identity=self._workplace.identity,
+                    descriptors=[far.fileno()],
+                )
+            except BaseException:
+                near.close()
+                raise
+            finally:
+                far.close()
+            self._server = (command, near)
+            await self._await_ready(command, near)
+            return near
+
+    async def _await_ready(self, command: GuardedCommand, control: socket.socket) -> None:
+        line = b""
+        try:
+            async with asyncio.timeout(self._start_timeout):
+                while not line.endswith(b"\n") and len(line) < MAX_READY:
+                    chunk = await asyncio.get_running_loop().sock_recv(control, 4096)
+                    if not chunk:
+                        break
+                    line += chunk
+        except (TimeoutError, ConnectionError):
+            line = b""
+        if not line.endswith(b"\n"):
+            self._server = None
+            control.close()
+            printed = clean(await command.end())
+            python = self._workplace.python if self._workplace else self._python
+            raise WorkerError(
+                f"the worker could not be started with {python!r}. It printed: {printed}",
+                "Check `system.python` and `system.preload`.",
+            )
+        warnings = decode_line(line).get("warnings", [])
+        self._warnings = [clean(str(warning))[:500] for warning in warnings] if isinstance(warnings, list) else []
+
+    async def migrate(self, dsn: str) -> None:
+        """Run the adapter's ``migrate`` in a process of its own.
+
+        Raises:
+            WorkerError: it raised, with the end of its traceback; or hung or ended.
+        """
+        link = await self._link("migration", [dsn, *_passwords(dsn)])
+        try:
+            fields = {"adapter": self._adapter, "database_url": dsn, "environment": {"DATABASE_URL": dsn}}
+            await link.request("migrate", fields, self._start_timeout)
+        finally:
+            await self._release(link)
+
+    async def open(self, scenario: Scenario, tenant: Tenant, environment: Mapping[str, str]) -> WorkerSession:
+        """Start a conversation in a process of its own.
+
+        Raises:
+            WorkerError: the adapter cannot be imported, or its ``open`` raised, hung or ended.
+        """
+        secrets = [value for name, value in environment.items() if SECRET_NAME.fullmatch(name)]
+        link = await self._link(f"scenario {scenario.id!r}", [*secrets, tenant.dsn, *_passwords(tenant.dsn)])
+        try:
+            await link.request("open", opening(self._adapter, scenario, tenant, environment), self._start_timeout)
+        except BaseException:
+            await self._release(link)
+            raise
+        return WorkerSession(link, scenario.id, self._turn_timeout)
+
+    async def _link(self, name: str, secrets: Sequence[str]) -> Link:
+        link = await open_link(await self._control(), name, secrets)
+        self._links = {known for known in self._links if known.open} | {link}
+        return link
+
+    async def _release(self, link: Link) -> None:
+        self._links.discard(link)
+        await link.end()
+
+    async def close(self) -> None:
+        """End every process and remove the copy; may be called twice."""
+        links, self._links = self._links, set()
+        await asyncio.gather(*(link.end() for link in links))
+        await self._end_server()
+        workplace, self._workplace = self._workplace, None
+        if workplace is not None:
+            self._warnings = [*workplace.warnings, *self._warnings]
+            await asyncio.to_thread(shutil.rmtree, workplace.folder, ignore_errors=True)
+
+    async def _end_server(self) -> None:
+        server, self._server = self._server, None
+        if server is not None:
+            command, control = server
+            control.close()
+            await command.end()
+
+
+def _passwords(dsn: str) -> list[str]:
+    """The password of a connection string as written and as meant, in either of libpq's forms."""
+    try:
+        written = urlsplit(dsn).password
+    except ValueError:
+        written = None
+    found = re.search(r"\bpassword\s*=\s*('(?:[^'\\]|\\.)*'|\S+)", dsn)
+    return [text for text in (written, written and unquote(written), found and found[1].strip("'")) if text]

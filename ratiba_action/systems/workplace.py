@@ -1,0 +1,139 @@
+"""Where untrusted code works: a copy of its files, a home, a temporary folder, and the user that it runs as."""
+
+import asyncio
+import os
+import shutil
+import sys
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from ratiba_action.errors import WorkerError
+from ratiba_action.systems.launch import Identity, allowed_environment, launch, unused_identity, worker_folder
+from ratiba_action.systems.scratch import copy_files, give_to
+
+PROBE = "import asyncio, ctypes, json, resource, socket"
+PROBE_SECONDS = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class Workplace:
+    """The folders and the identity of one arm's untrusted code.
+
+    Args:
+        folder: holds all of the others; removed at the end.
+        copy: the system's files, and the current folder of its code.
+        python: absolute path of the interpreter.
+        environment: the whole environment, without a scenario's own part.
+        warnings: links that were not copied, and a separation that could not be had.
+    """
+
+    folder: Path
+    copy: Path
+    python: str
+    identity: Identity | None
+    environment: Mapping[str, str]
+    warnings: tuple[str, ...]
+
+    @property
+    def server_command(self) -> tuple[str, ...]:
+        """The fork server's command, without its arguments."""
+        return (self.python, "-u", "-B", str(self.folder / "worker" / "start.py"), "fork_server")
+
+
+async def prepare_workplace(
+    root: Path,
+    scratch: Path | None,
+    inherited: Mapping[str, str],
+    configured: Mapping[str, str],
+    *,
+    python: str | None,
+    uid: int | None,
+) -> Workplace:
+    """Make the folders, copy the files, choose the user.
+
+    Raises:
+        WorkerError: the files cannot be copied or the interpreter is not there.
+    """
+    try:
+        folder = Path(tempfile.mkdtemp(prefix="ratiba-worker-", dir=scratch and scratch.absolute()))
+    except OSError as problem:
+        raise WorkerError(f"cannot make a folder for the worker in {str(scratch)!r}: {problem}.") from problem
+    try:
+        return await _furnish(folder, root, inherited, configured, python=python, uid=uid)
+    except BaseException:
+        await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
+        raise
+
+
+async def _furnish(
+    folder: Path,
+    root: Path,
+    inherited: Mapping[str, str],
+    configured: Mapping[str, str],
+    *,
+    python: str | None,
+    uid: int | None,
+) -> Workplace:
+    copy, home, temporary = (folder / name for name in ("copy", "home", "tmp"))
+    environment = allowed_environment(inherited, home, temporary, configured)
+    await asyncio.to_thread(_make_folders, folder)
+    interpreter = _find_python(python, copy, environment["PATH"])
+    warnings = list(await asyncio.to_thread(copy_files, root, copy, environment["PATH"]))
+    identity = None
+    if os.geteuid() == 0:
+        identity = unused_identity() if uid is None else Identity(uid, uid)
+        for owned in (copy, home, temporary):
+            await asyncio.to_thread(give_to, owned, identity.uid, identity.gid)
+        refusal = await _refusal(_probe_of(interpreter, copy), copy, environment, identity)
+        if refusal is not None:
+            warnings.append(
+                f"the system runs as the gate's own user, without capabilities: user {identity.uid} cannot run "
+                f"{interpreter!r} ({refusal}). Files that only root may read are not hidden from it."
+            )
+            identity = None
+            for owned in (copy, home, temporary):
+                await asyncio.to_thread(give_to, owned, os.geteuid(), os.getegid())
+    return Workplace(folder, copy, interpreter, identity, environment, tuple(warnings))
+
+
+def _make_folders(folder: Path) -> None:
+    folder.chmod(0o711)
+    for name in ("copy", "home", "tmp"):
+        (folder / name).mkdir(mode=0o700)
+    worker = folder / "worker"
+    worker.mkdir()
+    worker.chmod(0o755)
+    for source in worker_folder().glob("*.py"):
+        shutil.copyfile(source, worker / source.name)
+        (worker / source.name).chmod(0o644)
+
+
+def _find_python(python: str | None, copy: Path, path: str) -> str:
+    if python is None:
+        return sys.executable
+    if "/" in python:
+        return str(copy / python)  # an absolute path stays as it is
+    found = shutil.which(python, path=path)
+    if found is None:
+        raise WorkerError(f"no interpreter {python!r} is on PATH {path!r}.", "Correct `system.python`.")
+    return found
+
+
+def _probe_of(interpreter: str, copy: Path) -> list[str]:
+    """What the chosen user must be able to run; an interpreter that set-up makes does not exist yet."""
+    if Path(interpreter).is_relative_to(copy):
+        return ["/bin/sh", "-c", ":"]
+    return [interpreter, "-c", PROBE]
+
+
+async def _refusal(argv: list[str], cwd: Path, environment: Mapping[str, str], identity: Identity) -> str | None:
+    command = await launch(argv, environment=environment, cwd=cwd, identity=identity)
+    try:
+        code, output = await command.wait(PROBE_SECONDS)
+    except TimeoutError:
+        return f"no answer within {PROBE_SECONDS:g} s"
+    finally:
+        await command.end()
+    return None if code == 0 else (output.splitlines() or [f"exit code {code}"])[-1][:300]

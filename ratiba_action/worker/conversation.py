@@ -1,0 +1,156 @@
+"""The adapter's side of one conversation: JSON lines in, the adapter's methods called, JSON lines out.
+
+The adapter's code owns the main thread. Synchronous methods run with no event loop around them; awaitables run on one
+loop that lasts for the conversation.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import importlib
+import inspect
+import json
+import os
+import sys
+import traceback
+from datetime import datetime
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import socket
+    from collections.abc import Callable
+
+MAX_LINE = 1024 * 1024
+TRACEBACK_TAIL = 8000
+MESSAGE_LENGTH = 8000
+
+
+class AdapterError(Exception):
+    """The adapter does not have the shape that the gate needs."""
+
+
+class Conversation:
+    """Calls the adapter for one conversation.
+
+    Args:
+        adapter: ``module:attribute``, looked up in the current folder first.
+    """
+
+    def __init__(self, adapter: str) -> None:
+        self._adapter = _load(adapter)
+        self._name = adapter
+        self._conversation: Any = None
+        self._loop = asyncio.new_event_loop()
+        asyncio.set_event_loop(self._loop)
+
+    def call(self, request: dict[str, Any]) -> Any:
+        """Do what one request asks for, and return the plain answer."""
+        operation = request["op"]
+        if operation == "migrate":
+            return self._run(self._method(self._adapter, "migrate"), request["database_url"])
+        if operation == "open":
+            self._conversation = self._run(self._method(self._adapter, "open"), _context(request["context"]))
+            self._method(self._conversation, "send")
+            return None
+        if operation == "close":
+            close = getattr(self._conversation, "close", None)
+            return None if close is None else self._run(close)
+        return self._run(self._method(self._conversation, operation), request["argument"])
+
+    def _method(self, owner: Any, name: str) -> Callable[..., Any]:
+        method = getattr(owner, name, None)
+        if not callable(method):
+            kind = "adapter" if owner is self._adapter else "conversation"
+            raise AdapterError(f"the {kind} of {self._name!r} ({type(owner).__name__}) has no method {name}()")
+        found: Callable[..., Any] = method
+        return found
+
+    def _run(self, method: Callable[..., Any], *arguments: Any) -> Any:
+        result = method(*arguments)
+        return self._loop.run_until_complete(_awaited(result)) if inspect.isawaitable(result) else result
+
+
+async def _awaited(result: Any) -> Any:
+    return await result
+
+
+def _context(fields: dict[str, Any]) -> SimpleNamespace:
+    return SimpleNamespace(**{**fields, "now": datetime.fromisoformat(fields["now"])})
+
+
+def _load(adapter: str) -> Any:
+    sys.path.insert(0, os.getcwd())  # noqa: PTH109 - sys.path holds strings
+    sys.dont_write_bytecode = False  # the copy is ours to write to, and the next conversation starts faster
+    importlib.invalidate_caches()
+    module, _, attribute = adapter.partition(":")
+    found: Any = importlib.import_module(module)
+    for name in attribute.split("."):
+        if not hasattr(found, name):
+            raise AdapterError(f"module {module!r} has no attribute {attribute!r}")
+        found = getattr(found, name)
+    return found() if isinstance(found, type) else found
+
+
+def serve(connection: socket.socket) -> None:
+    """Answer requests until the gate asks to close or goes away."""
+    owner = os.getpid()
+    lines = connection.makefile("rb")
+    first = json.loads(lines.readline() or b"null")
+    if first is None:
+        return
+    os.environ.update(first["environment"])
+    conversation, answer = _begin(first)
+    while True:
+        if os.getpid() != owner:
+            os._exit(0)  # a fork inside the adapter came back here; only the original may answer
+        connection.sendall(_encode(answer))
+        line = lines.readline()
+        if not line or conversation is None:
+            return
+        request = json.loads(line)
+        answer = _answer(conversation, request)
+        if request["op"] == "close":
+            if os.getpid() == owner:
+                connection.sendall(_encode(answer))
+            return
+
+
+def _begin(request: dict[str, Any]) -> tuple[Conversation | None, dict[str, Any]]:
+    try:
+        conversation = Conversation(request["adapter"])
+    except BaseException as problem:  # noqa: BLE001 - an import may raise anything, SystemExit too
+        return None, {"id": request["id"], "error": _describe(problem)}
+    return conversation, _answer(conversation, request)
+
+
+def _answer(conversation: Conversation, request: dict[str, Any]) -> dict[str, Any]:
+    try:
+        return {"id": request["id"], "answer": conversation.call(request)}
+    except BaseException as problem:  # noqa: BLE001 - an adapter may raise anything, SystemExit too
+        return {"id": request["id"], "error": _describe(problem)}
+
+
+def _describe(problem: BaseException) -> dict[str, str]:
+    kind = type(problem)
+    name = kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
+    try:
+        message = str(problem)
+    except Exception:  # noqa: BLE001 - a broken __str__ must not hide the exception's type
+        message = "(its message cannot be shown)"
+    try:
+        tail = "".join(traceback.format_exception(kind, problem, problem.__traceback__))[-TRACEBACK_TAIL:]
+    except Exception:  # noqa: BLE001 - the same
+        tail = ""
+    return {"type": name[:200], "message": message[:MESSAGE_LENGTH], "traceback": tail}
+
+
+def _encode(answer: dict[str, Any]) -> bytes:
+    try:
+        line = json.dumps(answer, allow_nan=False).encode("ascii") + b"\n"
+    except (TypeError, ValueError, RecursionError) as problem:
+        line = json.dumps({"id": answer["id"], "error": _describe(problem)}).encode("ascii") + b"\n"
+    if len(line) > MAX_LINE:
+        error = {"type": "AnswerTooLong", "message": f"{len(line)} bytes, at most {MAX_LINE} are read", "traceback": ""}
+        line = json.dumps({"id": answer["id"], "error": error}).encode("ascii") + b"\n"
+    return line

@@ -1,0 +1,99 @@
+"""Imports the frameworks once and forks a process for each conversation; runs under the user's interpreter.
+
+It never imports a module of the repository under test. ``main`` is given the number of its control socket and, as
+JSON, the modules to preload. On the socket it says that it is ready (one JSON line); then each byte that arrives
+carries three descriptors, of one conversation: its channel, its output and its leash.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import importlib
+import json
+import os
+import select
+import signal
+import socket
+import sys
+
+from . import kernel, processes, supervisor
+
+DESCRIPTORS = 3
+
+
+def main(arguments: list[str]) -> None:
+    """Serve until the control socket ends."""
+    control = socket.socket(fileno=int(arguments[0]))
+    control.set_inheritable(False)
+    kernel.hide_memory()
+    kernel.adopt_orphans()
+    warnings = preload(json.loads(arguments[1]))
+    gc.collect()
+    gc.freeze()
+    ready = {"ready": True, "python": sys.version.split()[0], "warnings": warnings}
+    control.sendall(json.dumps(ready).encode("ascii") + b"\n")
+    serve(control)
+    os._exit(0)
+
+
+def preload(modules: list[str]) -> list[str]:
+    """Import frameworks; returns a warning for each that could not be."""
+    warnings = []
+    for module in modules:
+        try:
+            importlib.import_module(module)
+        except BaseException as problem:  # noqa: BLE001 - a framework may raise anything, SystemExit too
+            warnings.append(f"cannot preload {module!r}: {type(problem).__name__}: {problem}"[:500])
+    return warnings
+
+
+def serve(control: socket.socket) -> None:
+    """Fork a supervisor for each order, and end what a dead one left behind."""
+    wake, waker = socket.socketpair()
+    waker.settimeout(0)
+    wake.settimeout(0)
+    signal.set_wakeup_fd(waker.fileno(), warn_on_full_buffer=False)
+    signal.signal(signal.SIGCHLD, lambda *_: None)
+    supervisors: set[int] = set()
+    while True:
+        readable = select.select([control, wake], [], [])[0]
+        if wake in readable:
+            with contextlib.suppress(BlockingIOError):
+                wake.recv(4096)
+            _reap(supervisors)
+        if control in readable:
+            order, descriptors, _, _ = socket.recv_fds(control, 1, DESCRIPTORS)
+            if not order:
+                return
+            pid = _fork_supervisor(descriptors, control, (wake, waker))
+            if pid:
+                supervisors.add(pid)
+            for descriptor in descriptors:
+                os.close(descriptor)
+
+
+def _fork_supervisor(descriptors: list[int], control: socket.socket, wake: tuple[socket.socket, ...]) -> int:
+    parent = os.getpid()
+    try:
+        pid = os.fork()
+    except OSError as problem:
+        os.write(descriptors[1], f"cannot fork: {problem}\n".encode())
+        return 0
+    if pid == 0:
+        signal.set_wakeup_fd(-1)
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        for inherited in (control, *wake):
+            inherited.close()
+        supervisor.supervise(parent, *descriptors)
+    return pid
+
+
+def _reap(supervisors: set[int]) -> None:
+    before = len(supervisors)
+    for pid in list(supervisors):
+        with contextlib.suppress(ChildProcessError):
+            if os.waitpid(pid, os.WNOHANG)[0]:
+                supervisors.discard(pid)
+    if len(supervisors) != before:
+        processes.end_children(spare=supervisors)

@@ -1,0 +1,97 @@
+"""Waiting for a process and ending everything that it left behind."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import select
+import signal
+import time
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+POLL_SECONDS = 0.05
+
+
+def children() -> list[int]:
+    """Process ids whose parent is this process, zombies included."""
+    me = str(os.getpid())
+    with contextlib.suppress(FileNotFoundError):
+        return [int(entry) for entry in os.listdir("/proc") if entry.isdigit() and _parent(entry) == me]  # noqa: PTH208 - hot
+    return []
+
+
+def _parent(pid: str) -> str:
+    try:
+        with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:  # noqa: PTH123 - hot and small
+            return file.read().rpartition(")")[2].split()[1]
+    except (OSError, IndexError):
+        return ""
+
+
+def end_children(spare: Iterable[int] = ()) -> None:
+    """Kill and reap every child but those in ``spare``, and the orphans that they hand up, until none is left."""
+    spared = set(spare)
+    while True:
+        doomed = [pid for pid in children() if pid not in spared]
+        if not doomed:
+            return
+        for pid in doomed:
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.kill(pid, signal.SIGKILL)
+        for pid in doomed:
+            with contextlib.suppress(ChildProcessError):
+                os.waitpid(pid, 0)
+
+
+def wait_for(pid: int, leash: int) -> int:
+    """Wait until a child ends, or kill it when the other side lets go of the leash.
+
+    Args:
+        pid: the child.
+        leash: file descriptor whose end of file means "end it".
+
+    Returns:
+        Its exit code; minus the signal's number when a signal ended it.
+    """
+    watched = [leash]
+    handle = _handle(pid)
+    if handle is not None:
+        watched.append(handle)
+    while True:
+        readable = select.select(watched, [], [], None if handle is not None else POLL_SECONDS)[0]
+        if leash in readable and not _read(leash):
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+            watched = [entry for entry in watched if entry != leash]
+        done, status = os.waitpid(pid, os.WNOHANG)
+        if done:
+            if handle is not None:
+                os.close(handle)
+            return exit_code(status)
+        if not watched:
+            time.sleep(POLL_SECONDS)
+
+
+def exit_code(status: int) -> int:
+    """The exit code of a wait status; minus the signal's number when a signal ended the process."""
+    return -os.WTERMSIG(status) if os.WIFSIGNALED(status) else os.WEXITSTATUS(status)
+
+
+def _read(leash: int) -> bytes:
+    try:
+        return os.read(leash, 1024)
+    except OSError:
+        return b""
+
+
+def _handle(pid: int) -> int | None:
+    opener = getattr(os, "pidfd_open", None)
+    if opener is None:
+        return None
+    try:
+        return int(opener(pid))
+    except OSError:
+        return None

@@ -1,0 +1,68 @@
+"""One conversation's keeper: runs it in a child and ends all that the child started."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import traceback
+from typing import NoReturn
+
+from . import conversation, kernel, processes
+
+
+def supervise(parent: int, channel: int, output: int, leash: int) -> NoReturn:
+    """Run one conversation, end every process that it left, say how it ended, and exit.
+
+    Args:
+        parent: process id of the fork server.
+        channel: socket that requests and answers cross.
+        output: where the conversation's standard output and error go.
+        leash: socket whose end means "end the conversation"; the exit code is written to it.
+    """
+    os.setsid()
+    kernel.adopt_orphans()
+    kernel.die_with_parent(parent)
+    os.dup2(output, 1)
+    os.dup2(output, 2)
+    os.close(output)
+    supervisor = os.getpid()
+    pid = os.fork()
+    if pid == 0:
+        _converse(supervisor, channel, leash)
+    os.close(channel)
+    _leave_standard_output()
+    code = processes.wait_for(pid, leash)
+    processes.end_children()
+    line = json.dumps({"exit": code}).encode("ascii") + b"\n"
+    with socket.socket(fileno=leash) as connection:
+        try:
+            connection.sendall(line)
+        except OSError:  # the gate is gone, and so is the reader
+            os._exit(1)
+    os._exit(0)
+
+
+def _leave_standard_output() -> None:
+    """Let the reader of the output see its end as soon as the conversation's processes are gone."""
+    nothing = os.open(os.devnull, os.O_RDWR)
+    for descriptor in (1, 2):
+        os.dup2(nothing, descriptor)
+    os.close(nothing)
+
+
+def _converse(supervisor: int, channel: int, leash: int) -> NoReturn:
+    code = 1
+    try:
+        os.close(leash)
+        os.setsid()
+        kernel.die_with_parent(supervisor)
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        with socket.socket(fileno=channel) as connection:
+            conversation.serve(connection)
+        code = 0
+    except BaseException:  # noqa: BLE001 - the process ends here, whatever it was
+        traceback.print_exc()
+    finally:
+        os._exit(code)
