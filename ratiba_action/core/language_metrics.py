@@ -1,0 +1,18 @@
+"""Which fluency metric a scenario's language attaches (``seeds/000`` §6)."""
+
+from ratiba_action.core.model import Assertion, Scenario
+
+FLUENCY_THRESHOLD = 0.80
+
+
+def attach_language_metrics(scenario: Scenario) -> tuple[Assertion, ...]:
+    """The scenario's assertions with the fluency metric of its language added, unless it is listed already.
+
+    ``sw`` and ``mixed`` attach SwahiliFluencyMetric, ``en`` attaches EnglishFluencyMetric, others attach none.
+    """
+    metric = {"sw": "SwahiliFluencyMetric", "mixed": "SwahiliFluencyMetric", "en": "EnglishFluencyMetric"}.get(
+        scenario.language
+    )
+    if metric is None or any(assertion.metric == metric for assertion in scenario.assertions):
+        return scenario.assertions
+    return (Assertion(metric, FLUENCY_THRESHOLD, scenario.line), *scenario.assertions)

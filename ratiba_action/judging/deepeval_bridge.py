@@ -1,0 +1,174 @@
+"""DeepEval asks, our Judge answers: the only module that touches DeepEval.
+
+Nothing here imports DeepEval before ``load_deepeval`` is called: it costs seconds and 100 MB, and on import it reads
+``.env`` files of the working directory unless the environment forbids it.
+"""
+
+import itertools
+import math
+from collections.abc import Mapping, MutableMapping, Sequence
+from importlib import metadata
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from ratiba_action.core.model import Case, Grade, Question
+from ratiba_action.errors import ConfigurationError, JudgeError
+from ratiba_action.ports import Judge
+
+QUIET: Mapping[str, str] = {
+    "DEEPEVAL_TELEMETRY_OPT_OUT": "1",
+    "DEEPEVAL_DISABLE_DOTENV": "1",
+    "DEEPEVAL_DISABLE_LEGACY_KEYFILE": "1",
+    "DEEPEVAL_DISABLE_TIMEOUTS": "1",
+    "CONFIDENT_OPEN_BROWSER": "0",
+    "DEEPEVAL_NO_INSPECT_PROMPT": "1",
+    "ERROR_REPORTING": "0",
+}
+
+
+def prepare_deepeval(environment: MutableMapping[str, str], home: Path) -> None:
+    """Set the variables that keep DeepEval off the network and off the workspace; call before ``load_deepeval``.
+
+    Args:
+        environment: the process's own, passed in by the composition root.
+        home: a folder outside the workspace for whatever DeepEval writes; made if it is not there.
+    """
+    home.mkdir(parents=True, exist_ok=True)
+    environment.update(QUIET)
+    environment["DEEPEVAL_HOME"] = str(home)
+    environment["DEEPEVAL_CACHE_FOLDER"] = str(home / "cache")
+    environment.pop("CONFIDENT_API_KEY", None)
+
+
+def load_deepeval() -> ModuleType:
+    """Import DeepEval; slow, so call it in a thread while the database starts.
+
+    Raises:
+        ConfigurationError: it is not installed.
+    """
+    try:
+        import deepeval  # noqa: PLC0415 — seconds and 100 MB, only when a judged metric is selected
+        import deepeval.metrics  # noqa: PLC0415 — the same
+        import deepeval.test_case  # noqa: PLC0415 — the same
+    except ImportError as error:
+        raise ConfigurationError(
+            f"A judged metric is selected and DeepEval cannot be imported: {error}.",
+            "Install it with `pip install 'ratiba-eval-gate[judges]'`.",
+        ) from error
+    return deepeval
+
+
+def deepeval_version() -> str:
+    """Version of the installed DeepEval, read without importing it.
+
+    Raises:
+        ConfigurationError: it is not installed.
+    """
+    try:
+        return metadata.version("deepeval")
+    except metadata.PackageNotFoundError as error:
+        raise ConfigurationError(
+            "A judged metric is selected and DeepEval is not installed.",
+            "Install it with `pip install 'ratiba-eval-gate[judges]'`.",
+        ) from error
+
+
+async def grade_conversation(case: Case, question: Question, judge: Judge, *, name: str, steps: Sequence[str]) -> Grade:
+    """Put a case to DeepEval's ConversationalGEval with frozen steps, and return what the judge said.
+
+    A fresh metric is made for each call: DeepEval's keep their last result on themselves.
+
+    Args:
+        case: the conversation; empty messages and events of the world are left out.
+        question: identity of the first question; later ones count its ordinal up.
+        judge: answers each question that DeepEval words.
+        name: what DeepEval calls the metric.
+        steps: the evaluation steps; never derived from criteria, which would cost one more call a case.
+
+    Raises:
+        JudgeError: the judge's answer is out of range, not finite or empty.
+    """
+    load_deepeval()
+    from deepeval.metrics import ConversationalGEval  # noqa: PLC0415 — see load_deepeval
+    from deepeval.test_case import ConversationalTestCase, MultiTurnParams, Turn  # noqa: PLC0415 — see load_deepeval
+
+    said: list[Turn] = []
+    for exchange in case.transcript.exchanges:
+        if exchange.turn.user and exchange.turn.user.strip():
+            said.append(Turn(role="user", content=exchange.turn.user))
+        if exchange.reply.text.strip():
+            said.append(Turn(role="assistant", content=exchange.reply.text))
+    if not any(turn.role == "assistant" for turn in said):
+        raise JudgeError(
+            f"{question.metric} cannot judge scenario {case.scenario.id!r}: the system said nothing.",
+            "Look at the system's replies; an empty conversation has no language to grade.",
+        )
+    metric = ConversationalGEval(
+        name=name,
+        evaluation_params=[MultiTurnParams.ROLE, MultiTurnParams.CONTENT],
+        evaluation_steps=list(steps),
+        model=_judge_model(judge, question),
+        _include_g_eval_suffix=False,
+    )
+    await metric.a_measure(ConversationalTestCase(turns=said), _show_indicator=False)
+    return validated(Grade(_number(metric.score), str(metric.reason or "")), question)
+
+
+def validated(grade: Grade, question: Question) -> Grade:
+    """The grade, if it keeps the Judge port's contract.
+
+    Raises:
+        JudgeError: its score is not a finite number from 0 to 1, or its reason is empty.
+    """
+    score = _number(grade.score)
+    if not math.isfinite(score) or not 0 <= score <= 1:
+        raise JudgeError(
+            f"The judge answered {question.metric} for scenario {question.scenario_id!r} with score {grade.score!r}, "
+            "which is not between 0 and 1.",
+            "Run the scenario again; if it repeats, use another judge model.",
+        )
+    if not grade.reason.strip():
+        raise JudgeError(
+            f"The judge answered {question.metric} for scenario {question.scenario_id!r} without a reason.",
+            "Run the scenario again; if it repeats, use another judge model.",
+        )
+    return Grade(round(score, 6), grade.reason, grade.replayed)
+
+
+def _number(value: Any) -> float:
+    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else math.nan
+
+
+def _judge_model(judge: Judge, first: Question) -> Any:
+    """A DeepEval model that hands every prompt to our Judge port."""
+    from deepeval.models import DeepEvalBaseLLM  # noqa: PLC0415 — see load_deepeval
+
+    ordinals = itertools.count(first.ordinal)
+
+    class JudgeModel(DeepEvalBaseLLM):  # type: ignore[no-untyped-call] # DeepEval's base is not fully typed
+        def load_model(self) -> Any:
+            return self
+
+        def get_model_name(self) -> str:
+            return judge.model
+
+        def generate(self, *_: Any, **__: Any) -> str:
+            raise JudgeError("DeepEval asked the judge synchronously, which the gate does not support.")
+
+        async def a_generate(self, *args: Any, schema: Any = None, **_: Any) -> Any:
+            question = Question(first.scenario_id, first.metric, first.transcript, next(ordinals), str(args[0]))
+            try:
+                grade = validated(await judge.grade(question), question)
+            except (TypeError, AttributeError) as error:
+                # DeepEval repeats a call up to four times after these two, unseen by any ledger.
+                raise JudgeError(
+                    f"The judge broke on {first.metric} for scenario {first.scenario_id!r}: {error}"
+                ) from error
+            answer = {"score": grade.score * 10, "reason": grade.reason}
+            return schema(**answer) if schema is not None else answer
+
+        async def a_generate_with_schema(self, *args: Any, schema: Any = None, **_: Any) -> Any:
+            return await self.a_generate(*args, schema=schema)
+
+    return JudgeModel(judge.model)
