@@ -1,0 +1,35 @@
+"""Another customer books over the counter, while this one is still thinking."""
+
+from datetime import timedelta
+
+from booking_assistant.clock import parse_minute
+from booking_assistant.database import fetch_required
+from booking_assistant.memory import JsonObject
+from booking_assistant.tools.desk import Desk
+
+_OTHER_CUSTOMER = "+254700000000"
+
+
+async def take_slot_elsewhere(desk: Desk, event: JsonObject) -> None:
+    """Book the event's ``service`` at its ``start`` for another, fictional customer.
+
+    Raises:
+        ValueError: service or start is missing.
+    """
+    service, start = event.get("service"), event.get("start")
+    if not isinstance(service, str) or not isinstance(start, str):
+        raise ValueError(f"cannot take a slot for service {service!r} at {start!r}: give both")
+    offer = await fetch_required(desk.connection, "SELECT * FROM services WHERE name = %s", (service,))
+    begin = parse_minute(start)
+    await desk.connection.execute(
+        "INSERT INTO bookings (service, resource_id, start_at, end_at, status, price_kes, customer_phone)"
+        " VALUES (%s, %s, %s, %s, 'confirmed', %s, %s)",
+        (
+            service,
+            offer["resource_id"],
+            begin,
+            begin + timedelta(minutes=offer["minutes"]),
+            offer["price_kes"],
+            _OTHER_CUSTOMER,
+        ),
+    )
