@@ -39,6 +39,8 @@ class PriceBlock(StrictModel):
 
     input_per_million: PricePerMillion
     output_per_million: PricePerMillion
+    cache_read_per_million: PricePerMillion | None = None
+    cache_write_per_million: PricePerMillion | None = None
 
 
 class Configuration(StrictModel):

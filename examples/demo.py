@@ -1,0 +1,133 @@
+"""Run the gate on a bundled pull request, as GitHub would: a repository, a merge commit, an event.
+
+The repository holds this project's example system, its scenarios and recordings. Each folder of
+``pull_requests/`` is one change to it; its model answers are written by hand (``source: authored``).
+"""
+
+import argparse
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import yaml
+
+PROJECT = Path(__file__).resolve().parent.parent
+BUNDLED = PROJECT / "examples" / "pull_requests"
+CONTENTS = (".github/ratiba.yml", "scenarios", "examples/booking_assistant", "docs/scenarios.md")
+MADE_BY = {
+    "GIT_AUTHOR_NAME": "Ratiba demo",
+    "GIT_AUTHOR_EMAIL": "demo@example.invalid",
+    "GIT_AUTHOR_DATE": "2026-04-25T07:00:00Z",
+    "GIT_COMMITTER_NAME": "Ratiba demo",
+    "GIT_COMMITTER_EMAIL": "demo@example.invalid",
+    "GIT_COMMITTER_DATE": "2026-04-25T07:00:00Z",
+    "GIT_CONFIG_GLOBAL": os.devnull,
+    "GIT_CONFIG_NOSYSTEM": "1",
+}
+
+
+def main() -> int:
+    """Build the repository, run the gate in it, and return the gate's exit code."""
+    parser = argparse.ArgumentParser(description="Run the gate on a bundled pull request.")
+    names = sorted(folder.name for folder in BUNDLED.iterdir() if (folder / "pull_request.yaml").is_file())
+    parser.add_argument("--pull-request", choices=names, default="prompt")
+    parser.add_argument("--report-dir", type=Path, default=PROJECT / "ratiba-report")
+    arguments, rest = parser.parse_known_args()
+    with tempfile.TemporaryDirectory(prefix="ratiba-demo-") as scratch:
+        repository = Path(scratch) / "repository"
+        event = build_pull_request(BUNDLED / arguments.pull_request, repository)
+        return run_gate(repository, event, arguments.report_dir, rest)
+
+
+def build_pull_request(bundle: Path, repository: Path) -> Path:
+    """Make a repository whose HEAD is the merge commit of a bundled pull request.
+
+    Args:
+        bundle: folder with ``pull_request.yaml``, ``change.patch`` and perhaps ``recordings/``.
+        repository: folder to make.
+
+    Returns:
+        The file with the pull_request event.
+    """
+    described = yaml.safe_load((bundle / "pull_request.yaml").read_text(encoding="utf-8"))
+    for name in CONTENTS:
+        copy(PROJECT / name, repository / name)
+    git(repository, "init", "--quiet", "--initial-branch=main")
+    base = commit(repository, "The assistant as it is")
+    git(repository, "switch", "--quiet", "--create", "change")
+    git(repository, "apply", "-p1", str(bundle / "change.patch"))
+    if (bundle / "recordings").is_dir():
+        copy(bundle / "recordings", repository / "scenarios" / "recordings")
+    head = commit(repository, described["title"])
+    git(repository, "switch", "--quiet", "--detach", base)
+    git(repository, "merge", "--quiet", "--no-ff", "-m", "Merge", head)
+    event = repository.parent / "event.json"
+    described["changed_files"] = len(git(repository, "diff", "--no-renames", "--name-only", base, head).splitlines())
+    event.write_text(json.dumps(pull_request_event(described, base, head)), encoding="utf-8")
+    return event
+
+
+def copy(source: Path, target: Path) -> None:
+    """Copy a file, or a folder over another, without caches."""
+    if source.is_dir():
+        shutil.copytree(source, target, dirs_exist_ok=True, ignore=shutil.ignore_patterns("__pycache__"))
+    else:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(source, target)
+
+
+def commit(repository: Path, message: str) -> str:
+    """Commit everything and return the commit's SHA."""
+    git(repository, "add", "--all", "--force")
+    git(repository, "commit", "--quiet", "-m", message)
+    return git(repository, "rev-parse", "HEAD").strip()
+
+
+def git(repository: Path, *words: str) -> str:
+    """Run git in the repository with a fixed author, date and configuration."""
+    done = subprocess.run(
+        ["git", *words], cwd=repository, env=os.environ | MADE_BY, check=True, stdout=subprocess.PIPE, text=True
+    )
+    return done.stdout
+
+
+def pull_request_event(described: dict[str, object], base: str, head: str) -> dict[str, object]:
+    """The parts of GitHub's pull_request event that the gate reads."""
+    repository = {"full_name": "example/booking-assistant", "default_branch": "main"}
+    return {
+        "action": "synchronize",
+        "number": described["number"],
+        "pull_request": {
+            "number": described["number"],
+            "title": described["title"],
+            "user": {"login": described["author"]},
+            "changed_files": described["changed_files"],
+            "base": {"sha": base, "ref": "main", "repo": repository},
+            "head": {"sha": head, "ref": described["branch"], "repo": repository},
+        },
+        "repository": repository,
+    }
+
+
+def run_gate(repository: Path, event: Path, report_dir: Path, rest: list[str]) -> int:
+    """Run ``ratiba gate`` in the repository with the event's environment."""
+    environment = {
+        name: value for name, value in os.environ.items() if not name.startswith(("GITHUB_", "RATIBA_", "GIT_"))
+    }
+    environment |= {
+        "GITHUB_EVENT_NAME": "pull_request",
+        "GITHUB_EVENT_PATH": str(event),
+        "GITHUB_REPOSITORY": "example/booking-assistant",
+        "GITHUB_WORKSPACE": str(repository),
+        "RATIBA_REPORT_DIR": str(report_dir.resolve()),
+    }
+    command = [sys.executable, "-m", "ratiba_action", "gate", *rest]
+    return subprocess.run(command, cwd=repository, env=environment, check=False).returncode
+
+
+if __name__ == "__main__":
+    sys.exit(main())
