@@ -39,11 +39,12 @@ _SLASHED = re.compile(r"(?<![\d/])(?P<day>\d{1,2})/(?P<month>\d{1,2})(?:/(?P<yea
 
 @dataclass(frozen=True, slots=True)
 class Day:
-    """A day that a text names: the dates it may mean, and where it stands in the text."""
+    """A day that a text names: the dates it may mean, where it stands, and whether it names the month."""
 
     dates: frozenset[date]
     start: int
     end: int
+    explicit: bool = False
 
 
 def find_days(text: str, today: date) -> tuple[Day, ...]:
@@ -98,4 +99,4 @@ def _day(match: re.Match[str], day: int, month: int, today: date) -> Iterator[Da
             found = found if found >= today else date(today.year + 1, month, day)
     except ValueError:
         return
-    yield Day(frozenset({found}), *match.span())
+    yield Day(frozenset({found}), *match.span(), explicit=True)

@@ -13,9 +13,10 @@ _TWELVE = re.compile(
     re.IGNORECASE,
 )
 _DIGITS = re.compile(
-    r"(?<![\d:.,/-])(?P<hour>[01]?\d|2[0-3]):(?P<minute>[0-5]\d)(?![\d:]|\s*[ap]\.?m\b)", re.IGNORECASE
+    r"(?<![\d:.,/-])(?P<hour>[01]?\d|2[0-3]):(?P<minute>[0-5]\d)(?![\d:]|\s*[ap]\.?m\b|\s*(?:noon|midday)\b)",
+    re.IGNORECASE,
 )
-_NOON = re.compile(r"(?<!after)(?<!\w)(?:noon|midday)\b", re.IGNORECASE)
+_NOON = re.compile(r"(?<!\w)(?:12(?::00)?\s+)?(?:noon|midday)\b", re.IGNORECASE)
 _HALF_DAY = 12
 
 

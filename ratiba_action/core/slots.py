@@ -81,7 +81,7 @@ def _is_gloss(text: str, last: ClockTime, clock: ClockTime) -> bool:
 def _merge_days(text: str, days: tuple[Day, ...]) -> list[Day]:
     """One day for names that stand side by side: "kesho Jumapili 26 Aprili" says one day three times.
 
-    Names that contradict each other give an empty set of dates only when they share no date; such a set fits nothing.
+    A date with its month settles what a weekday beside it means: "Saturday 13 June" need not be the coming Saturday.
     """
     merged: list[Day] = []
     for day in days:
@@ -89,11 +89,15 @@ def _merge_days(text: str, days: tuple[Day, ...]) -> list[Day]:
         if last is not None and day.start < last.end:
             continue
         if last is not None and re.fullmatch(r"[\s,(]*(?:tarehe|ya|the|on)?[\s,(]*", text[last.end : day.start]):
-            shared = last.dates & day.dates
-            merged[-1] = Day(shared or last.dates | day.dates, last.start, day.end)
+            shared = last.dates & day.dates or _explicit(last, day) or last.dates | day.dates
+            merged[-1] = Day(shared, last.start, day.end, last.explicit or day.explicit)
         else:
             merged.append(day)
     return merged
+
+
+def _explicit(one: Day, other: Day) -> frozenset[date]:
+    return frozenset().union(*(day.dates for day in (one, other) if day.explicit))
 
 
 def _day_of(clock: ClockTime, days: list[Day]) -> frozenset[date]:
