@@ -11,7 +11,7 @@ async def offer_slot(turn: Turn, heard: Understanding) -> None:
     """Look the wanted slot up and ask for confirmation; or ask for what is missing."""
     named = {"service": heard.service, "start": heard.start}
     wanted = {**turn.memory["wanted"], **{name: value for name, value in named.items() if value}}
-    turn.memory.update(wanted=wanted, offered=None)
+    turn.memory.update({"wanted": wanted, "offered": None})
     missing = [name for name in named if name not in wanted]
     if missing:
         turn.facts.update(outcome="details_missing", missing=missing)
@@ -37,7 +37,7 @@ async def create_booking(turn: Turn, heard: Understanding) -> None:  # noqa: ARG
         _forget_start(turn, created["reason"], again["alternatives"])
         return
     booking = {"id": created["booking_id"], **slot, "price_kes": created["price_kes"]}
-    turn.memory.update(booking=booking, payment=None, wanted={})
+    turn.memory.update({"booking": booking, "payment": None, "wanted": {}})
     turn.facts["outcome"] = "booked"
     turn.move_to(State.BOOKED)
 
@@ -45,7 +45,7 @@ async def create_booking(turn: Turn, heard: Understanding) -> None:  # noqa: ARG
 async def drop_offer(turn: Turn, heard: Understanding) -> None:
     """Take the offer back and keep what the customer still wants."""
     service = heard.service or turn.memory["wanted"].get("service")
-    turn.memory.update(offered=None, wanted={"service": service} if service else {})
+    turn.memory.update({"offered": None, "wanted": {"service": service} if service else {}})
     turn.facts["outcome"] = "offer_declined"
     turn.move_to(State.COLLECTING)
 
@@ -98,7 +98,7 @@ async def cancel_booking(turn: Turn, heard: Understanding) -> None:  # noqa: ARG
         await turn.hand_off("the customer cancels a paid booking")
         return
     await turn.toolbox.call("cancel_booking", booking_id=turn.booking["id"])
-    turn.memory.update(booking=None, wanted={})
+    turn.memory.update({"booking": None, "wanted": {}})
     turn.facts["outcome"] = "booking_cancelled"
     turn.move_to(State.CANCELLED)
 

@@ -1,5 +1,6 @@
 """The time as the assistant sees it: always given from outside, always in the business's time zone."""
 
+import calendar
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
@@ -36,6 +37,11 @@ class FixedClock:
 def format_minute(moment: datetime) -> str:
     """Local time as ``YYYY-MM-DDTHH:MM``, the form that tools and prompts use."""
     return moment.astimezone(TIMEZONE).strftime(_MINUTE)
+
+
+def weekday(moment: datetime) -> str:
+    """The local day's English name; a model that must count from a bare date miscounts."""
+    return calendar.day_name[moment.astimezone(TIMEZONE).weekday()]
 
 
 def parse_minute(text: str) -> datetime:

@@ -1,6 +1,6 @@
 """The tenant's database: one connection string in, typed connections out."""
 
-from typing import Any
+from typing import Any, LiteralString
 
 import psycopg
 from psycopg.rows import DictRow, dict_row
@@ -14,13 +14,13 @@ async def connect(database_url: str) -> Connection:
     return await psycopg.AsyncConnection.connect(database_url, autocommit=True, row_factory=dict_row)
 
 
-async def fetch_one(connection: Connection, query: psycopg.abc.Query, arguments: tuple[Any, ...] = ()) -> Row | None:
+async def fetch_one(connection: Connection, query: LiteralString, arguments: tuple[Any, ...] = ()) -> Row | None:
     """The first row of a query, None when it has none."""
     cursor = await connection.execute(query, arguments)
     return await cursor.fetchone()
 
 
-async def fetch_required(connection: Connection, query: psycopg.abc.Query, arguments: tuple[Any, ...] = ()) -> Row:
+async def fetch_required(connection: Connection, query: LiteralString, arguments: tuple[Any, ...] = ()) -> Row:
     """The first row of a query that always has one.
 
     Raises:

@@ -2,6 +2,7 @@
 
 from datetime import timedelta
 
+from booking_assistant.catalogue import SERVICE_NAMES
 from booking_assistant.clock import parse_minute
 from booking_assistant.database import fetch_required
 from booking_assistant.memory import JsonObject
@@ -17,8 +18,8 @@ async def take_slot_elsewhere(desk: Desk, event: JsonObject) -> None:
         ValueError: service or start is missing.
     """
     service, start = event.get("service"), event.get("start")
-    if not isinstance(service, str) or not isinstance(start, str):
-        raise ValueError(f"cannot take a slot for service {service!r} at {start!r}: give both")
+    if service not in SERVICE_NAMES or not isinstance(start, str):
+        raise ValueError(f"cannot take a slot for service {service!r} at {start!r}: name a service and a time")
     offer = await fetch_required(desk.connection, "SELECT * FROM services WHERE name = %s", (service,))
     begin = parse_minute(start)
     await desk.connection.execute(

@@ -35,37 +35,37 @@ class Assistant:
     conversation_id: str
     language: str
 
-    async def understand(self, memory: Memory) -> JsonObject:
+    async def understand(self, state: Memory) -> JsonObject:
         """Ask the classifier what the message means."""
-        answer = await self._ask(INTENT_CLASSIFIER, classifier_question(memory, self.desk.clock), ANSWER_SCHEMA)
+        answer = await self._ask(INTENT_CLASSIFIER, classifier_question(state, self.desk.clock), ANSWER_SCHEMA)
         return {"understanding": read_understanding(answer).to_json()}
 
-    async def act(self, memory: Memory) -> Memory:
+    async def act(self, state: Memory) -> Memory:
         """Do what the flow says, with tools; no model takes part."""
-        turn = self._turn(memory)
-        await act(turn, Understanding.from_json(memory["understanding"] or {}))
+        turn = self._turn(state)
+        await act(turn, Understanding.from_json(state["understanding"] or {}))
         return turn.result()
 
-    async def receive_event(self, memory: Memory) -> Memory:
+    async def receive_event(self, state: Memory) -> Memory:
         """Take in something that is not the customer's message."""
-        turn = self._turn(memory)
-        event = memory["incoming"]["event"]
+        turn = self._turn(state)
+        event = state["incoming"]["event"]
         if event["type"] == "payment_callback":
             await receive_callback(turn, event)
         else:
             await cancel_payment(turn)
         return turn.result()
 
-    async def respond(self, memory: Memory) -> JsonObject:
+    async def respond(self, state: Memory) -> JsonObject:
         """Let the orchestrator's model word the reply."""
-        question = reply_question(memory, self.language, self.desk.customer.name)
+        question = reply_question(state, self.desk.clock, self.language, self.desk.customer.name)
         reply = await self._ask(BOOKING_ORCHESTRATOR, question)
-        return {"reply": reply, "history": remember(memory, reply)}
+        return {"reply": reply, "history": remember(state, reply)}
 
-    async def stay_polite(self, memory: Memory) -> JsonObject:
+    async def stay_polite(self, state: Memory) -> JsonObject:
         """After a hand-off: a fixed line, no model and no tool."""
         reply = courtesy_line(self.language)
-        return {"reply": reply, "history": remember(memory, reply)}
+        return {"reply": reply, "history": remember(state, reply)}
 
     async def _ask(self, role: str, question: str, schema: JsonObject | None = None) -> str:
         prompt = self.router.resolve_prompt(role, self.tenant_id, self.conversation_id)

@@ -61,7 +61,7 @@ class LLMRouter:
         """The prompt of a role: ``@stable``, or ``@canary`` for its share of conversations."""
         return self._prompts.resolve(role, tenant_id, conversation_id)
 
-    async def call_for_role(
+    async def call_for_role(  # noqa: PLR0917  (the signature is ADR-0004's)
         self,
         role: str,
         tenant_id: str,

@@ -42,6 +42,7 @@ async def register_tenant(connection: Connection, tenant: Tenant) -> None:
 async def register_thread(
     connection: Connection,
     tenant: Tenant,
+    *,
     conversation_id: str,
     customer_phone: str,
     clock: Clock,

@@ -116,9 +116,15 @@ class Conversation:
         ids = (context.tenant_id, context.conversation_id)
         versions = [router.resolve_prompt(role, *ids).version for role in (BOOKING_ORCHESTRATOR, INTENT_CLASSIFIER)]
         await register_tenant(tools_connection, tenant)
-        await register_thread(tools_connection, tenant, ids[1], customer.phone, clock, versions)
-        rails = {"mpesa": MpesaRail(), "pesapal": PesapalRail()}
-        self._desk = Desk(tools_connection, clock, customer, rails)
+        await register_thread(
+            tools_connection,
+            tenant,
+            conversation_id=context.conversation_id,
+            customer_phone=customer.phone,
+            clock=clock,
+            prompt_versions=versions,
+        )
+        self._desk = Desk(tools_connection, clock, customer, {"mpesa": MpesaRail(), "pesapal": PesapalRail()})
         saver = await TenantScopedSaver.for_tenant(saver_connection, tenant)
         self._graph = build_graph(Assistant(router, self._desk, *ids, context.language), saver)
         self._config = {"configurable": {"thread_id": ids[1], "tenant_id": ids[0]}}

@@ -2,6 +2,7 @@
 
 import json
 
+from booking_assistant.clock import Clock, format_minute, weekday
 from booking_assistant.memory import JsonObject, Memory
 from booking_assistant.phone_number import mask_phone
 
@@ -16,13 +17,15 @@ def courtesy_line(language: str) -> str:
     return _COURTESY["en" if language == "en" else "sw"]
 
 
-def reply_question(memory: Memory, language: str, customer_name: str) -> str:
-    """The user prompt: language, name, state, facts, and the message or the event that led to them."""
+def reply_question(memory: Memory, clock: Clock, language: str, customer_name: str) -> str:
+    """The user prompt: language, time, name, state, facts, and the message or the event that led to them."""
     incoming = memory["incoming"]
     event = incoming.get("event")
     cause = {"event": event["type"]} if event else {"message": incoming["message"]}
     question = {
         "language": language,
+        "now": format_minute(clock.now()),
+        "weekday": weekday(clock.now()),
         "customer_name": customer_name,
         "state": memory["state"],
         "facts": {

@@ -36,7 +36,8 @@ async def cancel(connection: Connection, payment_id: int) -> bool:
     """Cancel a payment that is still pending, for the customer; False when it is too late."""
     row = await fetch_one(
         connection,
-        "UPDATE payments SET status = 'PAYMENT_CANCELLED_BY_CUSTOMER' WHERE id = %s AND status = 'PENDING' RETURNING id",
+        "UPDATE payments SET status = 'PAYMENT_CANCELLED_BY_CUSTOMER'"
+        " WHERE id = %s AND status = 'PENDING' RETURNING id",
         (payment_id,),
     )
     return row is not None

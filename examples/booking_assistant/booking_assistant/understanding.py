@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, Self
 
 from booking_assistant.catalogue import SERVICE_NAMES
-from booking_assistant.clock import Clock, format_minute, parse_minute
+from booking_assistant.clock import Clock, format_minute, parse_minute, weekday
 from booking_assistant.fsm import Intent
 from booking_assistant.memory import JsonObject, Memory, last_reply
 from booking_assistant.phone_number import mask_phone
@@ -89,6 +89,7 @@ def classifier_question(memory: Memory, clock: Clock) -> str:
     proposed = memory["proposed"]
     question = {
         "now": format_minute(clock.now()),
+        "weekday": weekday(clock.now()),
         "state": memory["state"],
         "wanted": memory["wanted"],
         "offered_slot": memory["offered"],

@@ -19,12 +19,13 @@ async def run(desk: Desk, booking_id: int, start: str) -> JsonObject:
     Returns:
         ``rescheduled``; then either ``start`` and ``end`` or ``reason``.
     """
+    begin = parse_minute(start)
     try:
         booking = await fetch_required(
             desk.connection,
-            "UPDATE bookings SET start_at = %(start)s, end_at = %(start)s + (end_at - start_at)"
-            " WHERE id = %(id)s AND status = 'confirmed' RETURNING end_at",
-            {"start": parse_minute(start), "id": booking_id},
+            "UPDATE bookings SET start_at = %s, end_at = %s + (end_at - start_at)"
+            " WHERE id = %s AND status = 'confirmed' RETURNING end_at",
+            (begin, begin, booking_id),
         )
     except psycopg.errors.ExclusionViolation:
         return {"rescheduled": False, "reason": "taken"}
