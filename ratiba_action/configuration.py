@@ -84,3 +84,30 @@ def read_configuration(name: str, content: bytes) -> Configuration:
 def json_schema() -> dict[str, Any]:
     """JSON Schema of the configuration file, for editors."""
     return Configuration.model_json_schema()
+
+
+def hold_configuration(head: Configuration, base: Configuration) -> tuple[Configuration, tuple[str, ...]]:
+    """The head's configuration with what a change may not decide taken from the base.
+
+    The system, its rows and nothing else may change with it: judge, prices and dependencies are the base's, and of
+    the pass rates the stricter holds.
+
+    Returns:
+        The configuration to run with, and one note for each thing that the change asked for and did not get.
+    """
+    notes = [
+        f"The {name} in the configuration is the base's; what this change asks for holds once it is merged."
+        for name in ("judge", "prices", "dependencies")
+        if getattr(head, name) != getattr(base, name)
+    ]
+    if head.pass_rate < base.pass_rate:
+        notes.append(f"The pass rate stays {base.pass_rate:.0%}; this change asks for {head.pass_rate:.0%}.")
+    held = head.model_copy(
+        update={
+            "judge": base.judge,
+            "prices": base.prices,
+            "dependencies": base.dependencies,
+            "pass_rate": max(head.pass_rate, base.pass_rate),
+        }
+    )
+    return held, tuple(notes)

@@ -1,6 +1,6 @@
 """What a change may not relax: where head and base differ, the stricter holds and the reader is told."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 from ratiba_action.core.model import Assertion, FailureRule, Scenario, Suite
@@ -74,3 +74,10 @@ def _missing_rules(rules: Iterable[FailureRule], before: Iterable[FailureRule]) 
 
 def _expectations(scenario: Scenario) -> tuple[object, ...]:
     return tuple((turn.user, turn.event, turn.expect) for turn in scenario.turns)
+
+
+def with_assertions(suite: Suite, attach: Callable[[Scenario], tuple[Assertion, ...]]) -> Suite:
+    """The suite with each scenario's assertions as ``attach`` gives them."""
+    return replace(
+        suite, scenarios=tuple(replace(scenario, assertions=attach(scenario)) for scenario in suite.scenarios)
+    )
