@@ -1,4 +1,4 @@
-"""``python -m ratiba_action``: the same as the console script ``ratiba``."""
+"""``python -m ratiba_action`` is the console script."""
 
 import sys
 

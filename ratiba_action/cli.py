@@ -1,0 +1,35 @@
+"""The command line: a literal table of commands, each imported only when it is asked for."""
+
+import argparse
+from collections.abc import Sequence
+from importlib import import_module
+
+COMMANDS = {
+    "decide": ("ratiba_action.commands.decide", "choose blocking, advisory or skip from the changed paths"),
+}
+"""Name of a command, its module and its summary.
+
+A module has ``DESCRIPTION``, ``EXAMPLE``, ``add_arguments(parser)`` and ``run(arguments, environment) -> int``.
+"""
+
+
+def build_parser(arguments: Sequence[str]) -> argparse.ArgumentParser:
+    """The parser for these arguments; only the module of the named command is imported."""
+    parser = argparse.ArgumentParser(
+        prog="ratiba",
+        description="A merge gate for changes to conversational LLM systems.",
+        epilog="example:\n  ratiba decide --json\n\n'ratiba COMMAND --help' explains one command.",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
+    for name, (module_name, summary) in COMMANDS.items():
+        command = commands.add_parser(
+            name, help=summary, formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False
+        )
+        if name in arguments[:1]:
+            module = import_module(module_name)
+            command.description, command.epilog = module.DESCRIPTION, module.EXAMPLE
+            module.add_arguments(command)
+            command.set_defaults(run=module.run)
+    return parser

@@ -1,0 +1,114 @@
+"""The ``rules`` input: which mode a changed file asks for."""
+
+import re
+from collections.abc import Sequence
+from itertools import groupby
+
+from ratiba_action.core.gitignore import PatternList
+from ratiba_action.core.model import Mode, Rule
+from ratiba_action.errors import ConfigurationError
+
+DEFAULT_RULES = r"""
+# The matrix of seeds/000 §1: prompts and FSM blocking, other code advisory, docs skip.
+# A file that no line matches is blocking.
+advisory *.py *.pyi *.pyx *.ipynb *.js *.jsx *.mjs *.cjs *.ts *.tsx *.vue *.svelte *.css *.scss *.html
+advisory *.go *.rs *.java *.kt *.kts *.scala *.rb *.php *.cs *.swift *.c *.h *.cc *.cpp *.hpp *.ex *.exs *.lua *.dart
+advisory *.sh *.bash *.ps1 *.sql *.proto *.graphql *.tf Makefile *.mk Dockerfile* *.dockerfile Procfile
+advisory pyproject.toml setup.cfg tox.ini *.lock requirements*.txt requirements*.in package.json package-lock.json
+advisory pnpm-lock.yaml tsconfig*.json go.mod go.sum .github/ .gitignore .gitattributes .dockerignore .editorconfig
+advisory .pre-commit-config.yaml renovate.json .renovaterc* tests/ test/ alembic.ini
+skip docs/ doc/ *.md *.rst *.adoc LICENSE* NOTICE* COPYING* AUTHORS* CODEOWNERS CITATION.cff *.png *.jpg *.jpeg *.gif
+blocking prompts/ prompt/ *[Pp]rompt*.* *.prompt *.jinja *.jinja2 *.j2
+blocking fsm/ fsms/ *[Ff]sm*.* state_machine*/ *state_machine*.* *[Ss]tate[Mm]achine*.*
+"""
+
+_TOKEN = re.compile(r"(?:\\.|[^\s\\])+\\?|\\")
+
+
+def parse_rules(text: str) -> tuple[Rule, ...]:
+    r"""Read rules: ``mode pattern…`` per line, ``#`` comments, ``\ `` for a space in a pattern.
+
+    Within a line ``!pattern`` takes out what the patterns before it matched, as in one gitignore file.
+
+    Raises:
+        ConfigurationError: lines that are wrong, all of them at once.
+    """
+    rules: list[Rule] = []
+    problems: list[str] = []
+    for number, line in enumerate(text.splitlines(), 1):
+        tokens = _tokens(line)
+        if not tokens:
+            continue
+        problem = _problem(tokens)
+        if problem:
+            problems.append(f"line {number}: {problem}")
+        else:
+            rules += [Rule(Mode(tokens[0]), pattern, number) for pattern in tokens[1:]]
+    if not rules and not problems:
+        problems.append("there is no rule in the text")
+    if problems:
+        raise ConfigurationError(
+            "The rules cannot be read: " + "; ".join(problems) + ".",
+            "Write one 'mode pattern…' per line with the mode blocking, advisory or skip.",
+        )
+    return tuple(rules)
+
+
+def default_rules() -> tuple[Rule, ...]:
+    """The rules that hold when none are given."""
+    return parse_rules(DEFAULT_RULES)
+
+
+def _tokens(line: str) -> list[str]:
+    tokens: list[str] = []
+    for token in _TOKEN.findall(line):
+        if token.startswith("#"):
+            break
+        tokens.append(token)
+    return tokens
+
+
+def _problem(tokens: Sequence[str]) -> str:
+    mode, *patterns = tokens
+    if mode not in list(Mode):
+        return f"the mode is {mode!r}, not one of blocking, advisory, skip"
+    if not patterns:
+        return f"{mode!r} has no pattern"
+    if patterns[0].startswith("!"):
+        return f"{patterns[0]!r} stands first, so there is nothing that it could take out"
+    for pattern in patterns:
+        try:
+            PatternList([pattern])
+        except ValueError as error:
+            return f"{pattern!r}: {error}"
+    return _dead_negation(patterns)
+
+
+def _dead_negation(patterns: Sequence[str]) -> str:
+    """A negation below a folder that the line already took whole; gitignore lets it silently do nothing."""
+    for index, pattern in enumerate(patterns):
+        if not pattern.startswith("!") or re.search(r"[*?\[\\]", pattern):
+            continue
+        folder, _, _ = pattern[1:].strip("/").rpartition("/")
+        taken = PatternList(patterns[:index]).match(f"{folder}/.") if folder else None
+        if taken is not None and PatternList([taken]).match(folder) is not None:
+            return f"{pattern!r} has no effect, as {taken!r} takes the whole folder; match its files instead"
+        if taken is not None and taken.endswith("/"):
+            return f"{pattern!r} has no effect, as {taken!r} takes the whole folder; write {taken + '*'!r}"
+    return ""
+
+
+class RuleBook:
+    """Rules made ready to be asked about many files."""
+
+    def __init__(self, rules: Sequence[Rule]) -> None:
+        lines = [list(group) for _, group in groupby(rules, key=lambda rule: (rule.line, rule.mode))]
+        self._lines = [(PatternList([rule.pattern for rule in line]), line) for line in reversed(lines)]
+
+    def rule_for(self, path: str) -> Rule | None:
+        """The rule that decides about a file: that of the last line which matches it."""
+        for patterns, line in self._lines:
+            text = patterns.match(path)
+            if text is not None:
+                return next(rule for rule in line if rule.pattern == text)
+        return None

@@ -1,0 +1,119 @@
+"""Decide the mode of a run: event, repository and rules in, mode and reasons out. Standard library only."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ratiba_action.changes.contents import Contents
+from ratiba_action.changes.event import infer_name, load_event
+from ratiba_action.changes.read import Change, read_change
+from ratiba_action.core.model import Mode, ModeDecision, Rule
+from ratiba_action.core.protection import Protection
+from ratiba_action.core.rules import default_rules, parse_rules
+from ratiba_action.core.selection import decide_mode
+from ratiba_action.errors import RatibaError
+
+
+@dataclass(frozen=True, slots=True)
+class DecideRequest:
+    """What is to be decided about.
+
+    Args:
+        repository: a folder inside the checkout.
+        event_name: of the run; empty for the work tree, or to tell it from the payload.
+        event_path: file of the payload, None when there is none.
+        rules: text of the rules, or ``@FILE``; empty for the default rules.
+        floor: the mode never falls below it.
+        config: the gate's configuration file, from the repository's root.
+        scenarios: the folder of scenarios, from the repository's root.
+        protected: more paths that only a blocking run may change.
+        pull_request: number that a manual run is about; empty for none.
+    """
+
+    repository: Path
+    event_name: str = ""
+    event_path: Path | None = None
+    rules: str = ""
+    floor: Mode | None = None
+    config: str = ".github/ratiba.yml"
+    scenarios: str = "scenarios"
+    protected: Sequence[str] = ()
+    pull_request: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Decided:
+    """The decision and what it is about."""
+
+    decision: ModeDecision
+    change: Change
+
+
+def decide(request: DecideRequest, environment: Mapping[str, str]) -> Decided:
+    """Decide the mode. Nothing that can be wrong with the world raises: every doubt is a reason to be blocking."""
+    doubts: list[str] = []
+    event, event_name = _event(request, doubts)
+    change = read_change(event_name, event, request.repository, environment, pull_request=request.pull_request)
+    protection = Protection(
+        _from_root(request.config, request, change),
+        _from_root(request.scenarios, request, change),
+        [_from_root(path, request, change) for path in (*request.protected, *_rules_file(request))],
+    )
+    rules = _rules(request, doubts)
+    with Contents(change.git, change.files.base, change.files.head) as contents:
+        decision = decide_mode(
+            change.files,
+            rules,
+            reader=contents.read,
+            protection=protection,
+            floor=request.floor,
+            doubts=doubts,
+        )
+    return Decided(decision, change)
+
+
+def _event(request: DecideRequest, doubts: list[str]) -> tuple[Mapping[str, Any] | None, str]:
+    """The payload and the event's name."""
+    if request.event_path is None:
+        return None, request.event_name
+    try:
+        event = load_event(request.event_path)
+    except RatibaError as error:
+        doubts.append(str(error))
+        return None, request.event_name
+    if request.event_name:
+        return event, request.event_name
+    name = infer_name(event)
+    if not name:
+        doubts.append("the event has no name, and its payload does not tell it")
+    return event, name
+
+
+def _rules_file(request: DecideRequest) -> Sequence[str]:
+    return [request.rules[1:]] if request.rules.startswith("@") else []
+
+
+def _rules(request: DecideRequest, doubts: list[str]) -> tuple[Rule, ...]:
+    try:
+        text = request.rules
+        if text.startswith("@"):
+            text = (request.repository / text[1:]).read_text("utf-8")
+        return parse_rules(text) if text.strip() else default_rules()
+    except RatibaError as error:
+        doubts.append(str(error))
+    except (OSError, ValueError) as error:
+        doubts.append(f"The rules file {request.rules[1:]!r} cannot be read: {error}.")
+    return default_rules()
+
+
+def _from_root(path: str, request: DecideRequest, change: Change) -> str:
+    """A path from the repository's root; absolute ones are made relative to it, as changed paths are."""
+    if change.git is None:
+        return path
+    root = change.git.root.resolve()
+    full = (request.repository.resolve() / path).absolute()
+    for candidate in (full, full.resolve()):
+        if candidate.is_relative_to(root):
+            return candidate.relative_to(root).as_posix()
+    return path

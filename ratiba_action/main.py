@@ -1,0 +1,41 @@
+"""Composition root: the only reader of ``os.environ``, and the only place that catches ``Exception``."""
+
+import os
+import sys
+import traceback
+from collections.abc import Mapping, Sequence
+
+from ratiba_action.cli import build_parser
+from ratiba_action.core.printable import printable
+from ratiba_action.errors import RatibaError
+
+_REPORT_AT = "the project's issue tracker"
+_UNEXPECTED = 3
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line of this process; returns its exit code."""
+    return run(sys.argv[1:] if arguments is None else arguments, dict(os.environ))
+
+
+def run(arguments: Sequence[str], environment: Mapping[str, str]) -> int:
+    """Run one command with a given environment; returns its exit code."""
+    try:
+        parsed = build_parser(arguments).parse_args(arguments)
+        code: int = parsed.run(parsed, environment)
+    except RatibaError as error:
+        sys.stderr.write(f"ratiba: {_lines(error)}\n")
+        return error.exit_code
+    except Exception as error:  # noqa: BLE001 - the last resort, which says what to do
+        sys.stderr.write(f"ratiba: unexpected {type(error).__name__}; please report it at {_REPORT_AT}.\n")
+        if environment.get("RATIBA_DEBUG") == "1":
+            traceback.print_exception(error)
+        else:
+            sys.stderr.write("Set RATIBA_DEBUG=1 to see where it happened.\n")
+        return _UNEXPECTED
+    return code
+
+
+def _lines(error: RatibaError) -> str:
+    """The message, one problem a line, with nothing in it that a terminal or a log would obey."""
+    return "\n".join(printable(line) for line in str(error).split("\n"))
