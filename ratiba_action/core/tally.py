@@ -1,0 +1,86 @@
+"""Counts over the results of a run, the same for the verdict, the comment and the outputs."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from ratiba_action.core.model import Errored, NotRun, Scenario, ScenarioResult, Score, Scored
+
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """How many conversations ended in which way."""
+
+    passed: int
+    failed: int
+    errored: int
+    not_run: int
+
+    @property
+    def total(self) -> int:
+        """All conversations that were planned."""
+        return self.passed + self.failed + self.errored + self.not_run
+
+
+@dataclass(frozen=True, slots=True)
+class MetricSummary:
+    """One metric over all conversations that it measured.
+
+    Args:
+        count: number of scores.
+        mean: of the values, 0 to 1.
+        passed: number of scores that reach their threshold.
+        thresholds: the different thresholds, ascending.
+    """
+
+    metric: str
+    version: str
+    judged: bool
+    count: int
+    mean: float
+    passed: int
+    thresholds: tuple[float, ...]
+    cached: int
+
+
+def tally(results: Iterable[ScenarioResult]) -> Tally:
+    """Count the results by how they ended."""
+    kinds = [_kind(result) for result in results]
+    return Tally(kinds.count("passed"), kinds.count("failed"), kinds.count("errored"), kinds.count("not run"))
+
+
+def _kind(result: ScenarioResult) -> str:
+    if isinstance(result, Scored):
+        return "passed" if result.passed else "failed"
+    return "errored" if isinstance(result, Errored) else "not run"
+
+
+def summarise_metrics(results: Iterable[ScenarioResult]) -> tuple[MetricSummary, ...]:
+    """Summaries of each metric and version, in order of name."""
+    groups: dict[tuple[str, str], list[Score]] = {}
+    for result in results:
+        for score in result.scores if isinstance(result, Scored) else ():
+            groups.setdefault((score.metric, score.version), []).append(score)
+    return tuple(_summary(*key, groups[key]) for key in sorted(groups))
+
+
+def _summary(metric: str, version: str, scores: Sequence[Score]) -> MetricSummary:
+    return MetricSummary(
+        metric=metric,
+        version=version,
+        judged=any(score.judged for score in scores),
+        count=len(scores),
+        mean=sum(score.value for score in scores) / len(scores),
+        passed=sum(score.passed for score in scores),
+        thresholds=tuple(sorted({score.threshold for score in scores})),
+        cached=sum(score.cached for score in scores),
+    )
+
+
+def scenario_of(result: ScenarioResult) -> Scenario:
+    """The scenario that a result is about."""
+    return result.trial.scenario
+
+
+def unmeasured(results: Iterable[ScenarioResult]) -> tuple[Scored | Errored | NotRun, ...]:
+    """Results that say nothing about the system: broken off, never started, or asserting nothing."""
+    return tuple(result for result in results if not isinstance(result, Scored) or not (result.checks or result.scores))

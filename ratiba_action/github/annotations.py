@@ -1,0 +1,38 @@
+"""Errors at the line of the scenario that broke."""
+
+from collections.abc import Iterator
+
+from ratiba_action.core.model import Errored, Mode, NotRun, Report, Scored
+from ratiba_action.github.workflow import Annotation
+
+
+def annotations_of(report: Report) -> tuple[Annotation, ...]:
+    """One annotation for each broken check, score below its threshold and broken-off trial.
+
+    They are errors only where they may stop the merge, and warnings in an advisory run or a trial period.
+    """
+    level = "error" if report.enforce and report.decision.mode is Mode.BLOCKING else "warning"
+    found: list[Annotation] = []
+    for result in report.results:
+        scenario = result.trial.scenario
+        for line, message in _problems(result):
+            found.append(Annotation(f"Ratiba: {scenario.id}", message, scenario.path, line or scenario.line, level))
+    return tuple(found)
+
+
+def _problems(result: Scored | Errored | NotRun) -> Iterator[tuple[int, str]]:
+    if isinstance(result, Scored):
+        for check in result.checks:
+            if not check.passed:
+                turn = f"Turn {check.turn}: " if check.turn else ""
+                yield check.line, f"{turn}{check.what}: expected {check.expected}, got {check.got}"
+        lines = {item.metric: item.line for item in result.trial.scenario.assertions}
+        for score in result.scores:
+            if not score.passed:
+                broken = "".join(f"; {item.name}: {item.detail}" for item in score.invariants if not item.satisfied)
+                message = f"{score.metric} {score.value:.2f} is below {score.threshold:.2f}{broken}"
+                yield lines.get(score.metric, 0), message
+    elif isinstance(result, Errored):
+        yield 0, f"Could not be measured ({result.phase.value}): {result.message}"
+    else:
+        yield 0, f"Not run: {result.reason}"

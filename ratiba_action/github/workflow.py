@@ -1,0 +1,113 @@
+"""The runner's workflow commands, written so that no text can become one."""
+
+import re
+import secrets
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TextIO
+
+_MESSAGE_LIMIT = 4_096
+_ERRORS_SHOWN = 10
+
+
+def random_token() -> str:
+    """A word that no text can hold by design or by chance."""
+    return secrets.token_hex(16)
+
+
+@dataclass(frozen=True, slots=True)
+class Annotation:
+    """A message at a place in the repository.
+
+    Args:
+        path: relative to the repository's root; empty for a message without a place.
+        line: from 1; 0 for the whole file.
+        level: ``error``, ``warning`` or ``notice``.
+    """
+
+    title: str
+    message: str
+    path: str = ""
+    line: int = 0
+    level: str = "error"
+
+
+class WorkflowLog:
+    """The log of a workflow's step.
+
+    Args:
+        stream: the step's standard output; every line is flushed, since commands act in their order.
+        new_token: makes the word that ends a stretch of plain text.
+    """
+
+    def __init__(self, stream: TextIO, new_token: Callable[[], str] = random_token) -> None:
+        self._stream = stream
+        self._new_token = new_token
+
+    def annotate(self, annotations: Sequence[Annotation]) -> None:
+        """Write at most ten errors, as many as the runner shows for a step; the last one counts the rest."""
+        hidden = len(annotations) - _ERRORS_SHOWN
+        for annotation in annotations if hidden <= 0 else annotations[: _ERRORS_SHOWN - 1]:
+            self._write(_command(annotation))
+        if hidden > 0:
+            message = f"{hidden + 1} more failures are in the step summary and the report."
+            self._write(_command(Annotation("More failures", message, level=annotations[0].level)))
+
+    def warning(self, message: str) -> None:
+        """Write a warning without a place."""
+        self._write(_command(Annotation("Ratiba Eval Gate", message, level="warning")))
+
+    def mask(self, secret: str) -> None:
+        """Have the runner replace a secret, line by line, in everything that follows."""
+        for line in secret.splitlines():
+            if line.strip():
+                self._write(f"::add-mask::{escape_data(line)}")
+
+    @contextmanager
+    def plain(self) -> Iterator[None]:
+        """What is printed within is never read as a command; the older ``##[`` form must be broken by the printer."""
+        token = self._new_token()
+        self._write(f"::stop-commands::{token}")
+        try:
+            yield
+        finally:
+            self._write(f"::{token}::")
+
+    def print_untrusted(self, text: str) -> None:
+        """Print text of a model, a customer or a pull request."""
+        with self.plain():
+            self._write(neutralise(text))
+
+    def _write(self, line: str) -> None:
+        self._stream.write(f"{line}\n")
+        self._stream.flush()
+
+
+def neutralise(text: str) -> str:
+    """Break the runner's older command syntax, which it reads anywhere in a line and even between stop-commands."""
+    text = text.replace("\x1b", "").replace("\r\n", "\n").replace("\r", "\n")
+    return re.sub(r"##(?=\[)", "#\u200b#\u200b", text)
+
+
+def escape_data(text: str) -> str:
+    """A command's message on one line."""
+    return neutralise(text).replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def escape_property(text: str) -> str:
+    """A command's property, which also ends at a colon or a comma."""
+    return escape_data(text).replace(":", "%3A").replace(",", "%2C")
+
+
+def _command(annotation: Annotation) -> str:
+    place: Mapping[str, str] = {
+        "file": annotation.path,
+        "line": str(annotation.line) if annotation.path and annotation.line else "",
+        "title": annotation.title[:200],
+    }
+    properties = ",".join(f"{name}={escape_property(value)}" for name, value in place.items() if value)
+    message = annotation.message
+    if len(message) > _MESSAGE_LIMIT:
+        message = message[: _MESSAGE_LIMIT - 1] + "…"
+    return f"::{annotation.level} {properties}::{escape_data(message)}"

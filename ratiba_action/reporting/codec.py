@@ -1,0 +1,115 @@
+"""Turns the nouns of ``core/model.py`` into JSON and back, by their type hints."""
+
+import math
+import types
+from collections.abc import Mapping
+from dataclasses import MISSING, fields, is_dataclass
+from datetime import datetime
+from decimal import Decimal, InvalidOperation
+from enum import Enum
+from typing import Any, Union, get_args, get_origin, get_type_hints
+
+from ratiba_action.core.model import Errored, NotRun, Scored
+
+OUTCOMES: Mapping[type, str] = types.MappingProxyType({Scored: "scored", Errored: "errored", NotRun: "not_run"})
+"""The types that appear side by side in one list, and the value of ``outcome`` that tells them apart."""
+
+
+class CodecError(ValueError):
+    """A value does not have the shape of its type; says where and what was found."""
+
+
+def encode(value: Any) -> Any:
+    """Plain JSON values: amounts as decimal strings, times as ISO 8601, sets sorted, no NaN (null instead)."""
+    if is_dataclass(value) and not isinstance(value, type):
+        tag = {"outcome": OUTCOMES[type(value)]} if type(value) in OUTCOMES else {}
+        return tag | {item.name: encode(getattr(value, item.name)) for item in fields(value)}
+    if isinstance(value, Mapping):
+        return {str(key): encode(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [encode(item) for item in value]
+    if isinstance(value, (set, frozenset)):
+        return sorted(encode(item) for item in value)
+    return _encode_atom(value)
+
+
+def _encode_atom(value: Any) -> Any:
+    if isinstance(value, Enum):
+        return value.value
+    if isinstance(value, Decimal):
+        return format(value, "f")
+    if isinstance(value, datetime):
+        return value.isoformat()
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    return value if isinstance(value, (str, int, type(None))) else str(value)
+
+
+def decode(hint: Any, value: Any, where: str = "$") -> Any:
+    """The inverse of ``encode`` for a type hint.
+
+    Args:
+        hint: a type of ``core/model.py`` or one of its fields' hints.
+        value: decoded JSON.
+        where: path of the value, for messages.
+
+    Raises:
+        CodecError: the value does not fit the hint.
+    """
+    origin, arguments = get_origin(hint), get_args(hint)
+    if hint is Any:
+        return value
+    if origin in (Union, types.UnionType):
+        return _decode_union(arguments, value, where)
+    if origin in (tuple, frozenset):
+        items = _expect(list, value, where)
+        return origin(decode(arguments[0], item, f"{where}[{index}]") for index, item in enumerate(items))
+    if origin is not None and issubclass(origin, Mapping):
+        items = _expect(dict, value, where)
+        return {key: decode(arguments[1], item, f"{where}.{key}") for key, item in items.items()}
+    if is_dataclass(hint):
+        return _decode_dataclass(hint, value, where)
+    return _decode_plain(hint, value, where)
+
+
+def _decode_union(hints: tuple[Any, ...], value: Any, where: str) -> Any:
+    if value is None and type(None) in hints:
+        return None
+    if not any(hint in OUTCOMES for hint in hints):
+        return decode(next(hint for hint in hints if hint is not type(None)), value, where)
+    outcome = _expect(dict, value, where).get("outcome")
+    for hint in hints:
+        if OUTCOMES[hint] == outcome:
+            return decode(hint, value, where)
+    raise CodecError(f"{where}.outcome is {outcome!r}, and must be one of {', '.join(OUTCOMES.values())}.")
+
+
+def _decode_dataclass(hint: Any, value: Any, where: str) -> Any:
+    found = _expect(dict, value, where)
+    hints = get_type_hints(hint)
+    values: dict[str, Any] = {}
+    for item in fields(hint):
+        if item.name in found:
+            values[item.name] = decode(hints[item.name], found[item.name], f"{where}.{item.name}")
+        elif item.default is MISSING and item.default_factory is MISSING:
+            raise CodecError(f"{where}.{item.name} is missing.")
+    return hint(**values)
+
+
+def _decode_plain(hint: Any, value: Any, where: str) -> Any:
+    if hint is float and (value is None or type(value) in (int, float)):
+        return math.nan if value is None else float(value)
+    if hint in (str, int, bool) and type(value) is hint:
+        return value
+    if isinstance(value, str) and (hint in (Decimal, datetime) or issubclass(hint, Enum)):
+        try:
+            return datetime.fromisoformat(value) if hint is datetime else hint(value)
+        except (ValueError, InvalidOperation):
+            pass
+    raise CodecError(f"{where} is {value!r}, and must be a value of type {hint.__name__}.")
+
+
+def _expect(kind: type, value: Any, where: str) -> Any:
+    if not isinstance(value, kind):
+        raise CodecError(f"{where} is {value!r}, and must be a {'list' if kind is list else 'JSON object'}.")
+    return value

@@ -1,0 +1,89 @@
+"""``comment.md``: what a person reads on the pull request in ten seconds, and the detail below it."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ratiba_action.core.marker import marker_of
+from ratiba_action.core.model import Conclusion, Report
+from ratiba_action.reporting import comment_sections as sections
+from ratiba_action.reporting.markdown import inline, length
+from ratiba_action.reporting.wording import headline, leniency, summary_line
+
+LIMIT = 60_000
+"""Most characters of a comment; GitHub refuses more than 65,536."""
+
+_NOTES = 20
+_RUN_URL = re.compile(r"https?://[A-Za-z0-9._:-]+/[A-Za-z0-9._/-]*", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True)
+class _Section:
+    """A part of the comment in its forms, from full to shortest; an empty form leaves it out."""
+
+    name: str
+    forms: tuple[str, ...]
+
+
+def render_comment(report: Report, limit: int = LIMIT) -> str:
+    """The Markdown of the comment.
+
+    The marker, the verdict, the notes, the reason, what to do and the money line always stay. Beyond the limit the
+    transcripts go first, then the list of all conversations, why the mode was chosen, the metrics, the money table,
+    and last the tables of failing conversations, which become a list of names.
+
+    Args:
+        report: what to tell.
+        limit: most characters, as GitHub counts them.
+    """
+    top = _top(report)
+    if report.verdict.conclusion is Conclusion.SKIPPED:
+        return "\n\n".join(top[:-1]) + "\n"
+    return _fit(report, top, _sections(report), limit)
+
+
+def _top(report: Report) -> list[str]:
+    verdict = report.verdict
+    parts = [f"{marker_of(report)}\n## {headline(report)}: {inline(report.name, 80)}"]
+    notes = [f"> **Note:** {inline(note, 600)}" for note in report.notes[:_NOTES]]
+    notes += [f"> **Warning:** {inline(warning, 600)}" for warning in verdict.warnings[:_NOTES]]
+    hidden = max(len(report.notes) - _NOTES, 0) + max(len(verdict.warnings) - _NOTES, 0)
+    notes += [f"> **Note:** {hidden} more notes are in the report."] if hidden else []
+    parts += ["\n>\n".join(notes)] if notes else []
+    parts += [inline(verdict.reason, 2_000)]
+    parts += [inline(leniency(report))] if leniency(report) else []
+    parts += [f"**What to do:** {inline(verdict.action, 1_000)}"] if verdict.action else []
+    return [*parts, inline(summary_line(report))]
+
+
+def _sections(report: Report) -> list[_Section]:
+    failing = (sections.failing(report), sections.failing_names(report))
+    return [
+        _Section("tables of failing conversations", failing),
+        _Section("metrics", (sections.metrics(report), "")),
+        _Section("money", (sections.money_table(report), "")),
+        _Section("why this mode", (sections.why_mode(report), "")),
+        _Section("all conversations", (sections.all_conversations(report), "")),
+        _Section("transcripts", (sections.transcripts(report), "")),
+    ]
+
+
+def _fit(report: Report, top: Sequence[str], parts: Sequence[_Section], limit: int) -> str:
+    drop_order = ["transcripts", "all conversations", "why this mode", "metrics", "money"]
+    drop_order.append("tables of failing conversations")
+    dropped: list[str] = []
+    while True:
+        bodies = [part.forms[-1 if part.name in dropped else 0] for part in parts]
+        text = "\n\n".join([*top, *(body for body in bodies if body), *_footer(report, dropped)]) + "\n"
+        rest = [name for name in drop_order if name not in dropped]
+        if length(text) <= limit or not rest:
+            return text
+        dropped.append(rest[0])
+
+
+def _footer(report: Report, dropped: Sequence[str]) -> list[str]:
+    url = report.subject.run_url
+    run = f" of [the run]({url})" if _RUN_URL.fullmatch(url) else " of the run"
+    if dropped:
+        return [f"Left out to fit a comment: {', '.join(dropped)}. They are in `report.html` and `results.json`{run}."]
+    return [f"More in `report.html` and `results.json`{run}."]

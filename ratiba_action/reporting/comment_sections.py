@@ -1,0 +1,165 @@
+"""The parts of the comment below its first lines; each is Markdown, or empty when there is nothing to say."""
+
+from html import escape
+
+from ratiba_action.core.model import Check, Exchange, Report, ScenarioResult, Score, Scored
+from ratiba_action.core.tally import MetricSummary, scenario_of, summarise_metrics
+from ratiba_action.reporting.markdown import clean, code, defuse, fenced, folded, inline, table
+from ratiba_action.reporting.wording import bar, dollars, explanation, label, number, outcome, plural
+
+_NAMED = 100
+_ROWS = 50
+
+
+def failing(report: Report) -> str:
+    """Each conversation that failed, with turn, assertion, expected and got; then those without a result."""
+    failed = [result for result in report.results if isinstance(result, Scored) and not result.passed]
+    missing = [result for result in report.results if not isinstance(result, Scored)]
+    parts = ["### Failing conversations", *map(_failed, failed)] if failed else []
+    if missing:
+        rows = [(code(label(r)), outcome(r), inline(explanation(r), 500)) for r in missing]
+        parts += ["### Could not be measured", table(("conversation", "what", "why"), rows)]
+    return "\n\n".join(parts)
+
+
+def failing_names(report: Report) -> str:
+    """The same conversations by name only."""
+    names = [f"{code(label(r))} ({outcome(r)})" for r in report.results if outcome(r) != "passed"]
+    if not names:
+        return ""
+    more = f", and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+    return f"### Failing conversations\n\n{', '.join(names[:_NAMED])}{more}"
+
+
+def _failed(result: Scored) -> str:
+    scenario = scenario_of(result)
+    about = [code(label(result))]
+    about += ["critical"] if scenario.critical else []
+    about += [code(f"{scenario.path}") + (f" line {scenario.line}" if scenario.line else "")] if scenario.path else []
+    rows = [_check_row(check) for check in result.checks if not check.passed]
+    rows += [row for score in result.scores if not score.passed for row in _score_rows(score)]
+    return f"**{about[0]}**" + "".join(f" · {part}" for part in about[1:]) + "\n\n" + _assertions(rows)
+
+
+def _assertions(rows: list[tuple[str, str, str, str]]) -> str:
+    more = f"\n\n{plural(len(rows) - _ROWS, 'more row')} in the report." if len(rows) > _ROWS else ""
+    return table(("turn:", "assertion", "expected", "got"), rows[:_ROWS]) + more
+
+
+def _check_row(check: Check) -> tuple[str, str, str, str]:
+    return (str(check.turn) if check.turn else "all", inline(check.what), inline(check.expected), inline(check.got))
+
+
+def _score_rows(score: Score) -> list[tuple[str, str, str, str]]:
+    got = number(score.value) + (f": {inline(score.reason)}" if score.reason else "")
+    rows = [("all", inline(score.metric), f"at least {number(score.threshold)}", got)]
+    broken = (invariant for invariant in score.invariants if not invariant.satisfied)
+    return rows + [("all", inline(f"{score.metric}: {i.name}"), "holds", inline(i.detail or "broken")) for i in broken]
+
+
+def metrics(report: Report) -> str:
+    """Each metric: number of scores, mean, share that passes, threshold, status."""
+    summaries = summarise_metrics(report.results)
+    if not summaries:
+        return ""
+    header = ("metric", "n:", "mean:", "pass:", "threshold:", "status")
+    body = table(header, [_metric_row(summary, report.limits.pass_rate) for summary in summaries])
+    judge = f"\n\nJudge: {code(report.judge_model)}." if report.judge_model else ""
+    return f"### Metrics\n\n{body}{judge}"
+
+
+def _metric_row(summary: MetricSummary, rate: float) -> tuple[str, ...]:
+    kind = f"judged, {rate:.0%} must pass" if summary.judged else "exact"
+    below = summary.count - summary.passed
+    return (
+        inline(f"{summary.metric} {summary.version}"),
+        str(summary.count),
+        number(summary.mean),
+        f"{summary.passed} of {summary.count}",
+        ", ".join(map(number, summary.thresholds)),
+        f"{f'{below} below' if below else 'all reach it'} ({kind})",
+    )
+
+
+def money_table(report: Report) -> str:
+    """What was spent, of which cap, on what."""
+    spending = report.spending
+    rows = [
+        ("spent", f"USD {dollars(spending.spent)} {bar(spending.spent, spending.cap)} of {dollars(spending.cap)}"),
+        ("the same run live, at list prices", f"USD {dollars(spending.list_price)}"),
+        ("model calls", f"{spending.live_calls} live, {spending.replayed_calls} replayed"),
+        ("judge answers from the cache", str(spending.cache_hits)),
+    ]
+    rows += [(f"spent by {inline(party)}", f"USD {dollars(usd)}") for party, usd in sorted(spending.by_party.items())]
+    rows += [(f"spent on {inline(model)}", f"USD {dollars(usd)}") for model, usd in sorted(spending.by_model.items())]
+    return f"### Money\n\n{table(('what', 'how much'), rows)}"
+
+
+def why_mode(report: Report) -> str:
+    """The files and rules that decided the mode, and the dependency bumps; folded."""
+    decision = report.decision
+    rows = [(code(r.path) if r.path else "", inline(r.rule), r.mode.value, inline(r.why)) for r in decision.reasons]
+    if not rows and not decision.dependencies:
+        return ""
+    parts = [table(("file", "rule", "asks for", "why"), rows[:_ROWS])] if rows else []
+    parts += [f"{plural(len(rows) - _ROWS, 'more reason')} in the report."] if len(rows) > _ROWS else []
+    bumps = [
+        (inline(d.package), inline(d.before or "none"), inline(d.after or "none"), inline(d.change), code(d.file))
+        for d in decision.dependencies
+    ]
+    parts += [table(("package", "from", "to", "change", "file"), bumps[:_ROWS])] if bumps else []
+    parts += [f"{plural(len(bumps) - _ROWS, 'more package')} in the report."] if len(bumps) > _ROWS else []
+    return folded(f"Why {decision.mode.value}", "\n\n".join(parts))
+
+
+def all_conversations(report: Report) -> str:
+    """One row for each conversation; folded."""
+    if not report.results:
+        return ""
+    header = ("conversation", "result", "language", "checks:", "scores", "seconds:")
+    body = table(header, [_conversation_row(result) for result in report.results])
+    if report.left_out:
+        body += "\n\nNot selected in this mode: " + ", ".join(code(name) for name in report.left_out[:_NAMED])
+        body += f" and {len(report.left_out) - _NAMED} more." if len(report.left_out) > _NAMED else "."
+    return folded(f"All {plural(len(report.results), 'conversation')}", body)
+
+
+def _conversation_row(result: ScenarioResult) -> tuple[str, ...]:
+    about = (code(label(result)), outcome(result), inline(scenario_of(result).language))
+    if not isinstance(result, Scored):
+        return (*about, "", inline(explanation(result), 120), "")
+    held = sum(check.passed for check in result.checks)
+    scores = ", ".join(f"{inline(score.metric)} {number(score.value)}" for score in result.scores)
+    return (*about, f"{held} of {len(result.checks)}", scores, f"{result.seconds:.1f}")
+
+
+def transcripts(report: Report) -> str:
+    """The words of each conversation that failed; folded."""
+    failed = [result for result in report.results if isinstance(result, Scored) and not result.passed]
+    return "\n\n".join(folded(f"Transcript of {code_html(label(r))}", fenced(transcript_text(r))) for r in failed)
+
+
+def code_html(name: str) -> str:
+    """A name for a summary line, where GitHub does not read Markdown."""
+    return f"<code>{escape(defuse(' '.join(clean(name).split())))}</code>"
+
+
+def transcript_text(result: Scored) -> str:
+    """A conversation as plain lines; those of the conversation never begin a line."""
+    lines: list[str] = []
+    for index, exchange in enumerate(result.transcript.exchanges, start=1):
+        lines += _exchange_lines(index, exchange)
+    return "\n".join(lines) or "(no turn was answered)"
+
+
+def _exchange_lines(index: int, exchange: Exchange) -> list[str]:
+    turn, reply = exchange.turn, exchange.reply
+    said = [("customer", turn.user)] if turn.user is not None else [("event", str(dict(turn.event or {})))]
+    said += [("tool", f"{call.name}({dict(call.args)}) -> {call.output}") for call in reply.tool_calls]
+    said += [("assistant", reply.text)]
+    said += [("state", reply.state)] if reply.state else []
+    return [f"{index}  {who + ':':<11}{_indented(text)}" for who, text in said]
+
+
+def _indented(text: str) -> str:
+    return "\n              ".join(text.splitlines()) if text else ""

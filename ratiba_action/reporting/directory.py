@@ -1,0 +1,78 @@
+"""Writes the report directory: all of its files, or none."""
+
+import os
+import shutil
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+
+from ratiba_action.core.model import Report
+from ratiba_action.errors import PublishError
+from ratiba_action.reporting.comment import render_comment
+from ratiba_action.reporting.html import render_html
+from ratiba_action.reporting.junit import render_junit
+from ratiba_action.reporting.results_csv import render_csv
+from ratiba_action.reporting.results_json import render_results
+
+
+def write_report_directory(report: Report, directory: Path) -> Mapping[str, Path]:
+    """Write ``results.json``, ``comment.md``, ``junit.xml``, ``results.csv`` and ``report.html``.
+
+    Everything is rendered and written to the disk beside the directory first and then moved in, so that a reader
+    finds the files of one run complete. Other files in the directory, such as ``events.jsonl``, stay.
+
+    Args:
+        report: with its secrets masked already.
+        directory: made when it is not there.
+
+    Returns:
+        The path of each file by its name.
+
+    Raises:
+        PublishError: a file could not be written; what was there before is unchanged.
+    """
+    contents = {
+        "results.json": render_results(report).encode("ascii"),
+        "comment.md": render_comment(report).encode("utf-8", "replace"),
+        "junit.xml": render_junit(report),
+        "results.csv": render_csv(report).encode("utf-8", "replace"),
+        "report.html": render_html(report).encode("utf-8", "replace"),
+    }
+    try:
+        directory.parent.mkdir(parents=True, exist_ok=True)
+        # On the same file system, so that each move is a rename.
+        staging = Path(tempfile.mkdtemp(prefix=f".{directory.name}-", dir=directory.parent))
+    except OSError as error:
+        raise _unwritable(directory, error) from error
+    try:
+        for name, content in contents.items():
+            (staging / name).write_bytes(content)
+        _move(staging, directory, tuple(contents))
+    except OSError as error:
+        raise _unwritable(directory, error) from error
+    finally:
+        shutil.rmtree(staging, ignore_errors=True)
+    return {name: directory / name for name in contents}
+
+
+def _move(staging: Path, directory: Path, names: tuple[str, ...]) -> None:
+    if not directory.exists():
+        # The directory that mkdtemp makes is for its owner only; a report is for whoever may read its parent.
+        staging.chmod(0o777 & ~_umask())
+        staging.rename(directory)
+        return
+    for name in names:
+        (staging / name).replace(directory / name)
+
+
+def _umask() -> int:
+    mask = os.umask(0o077)
+    os.umask(mask)
+    return mask
+
+
+def _unwritable(directory: Path, error: OSError) -> PublishError:
+    return PublishError(
+        f"The report could not be written to {str(directory)!r}: {error.strerror or error}.",
+        "Give the gate a folder that it may write to as report-dir.",
+    )

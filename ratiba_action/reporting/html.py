@@ -1,0 +1,40 @@
+"""``report.html``: the whole report as one file that needs nothing from outside."""
+
+from ratiba_action.core.model import Report, Scored
+from ratiba_action.core.tally import summarise_metrics, tally
+from ratiba_action.reporting import wording
+from ratiba_action.reporting.comment_sections import transcript_text
+from ratiba_action.reporting.markdown import clean
+
+
+def render_html(report: Report) -> str:
+    """The document; every text is escaped by the template, and the file loads no script, font or image."""
+    # Imported here: a skipped run renders no report.
+    from jinja2 import Environment, PackageLoader, StrictUndefined  # noqa: PLC0415 - heavy
+
+    environment = Environment(
+        loader=PackageLoader("ratiba_action.reporting"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        finalize=lambda value: clean(value) if type(value) is str else value,
+    )
+    environment.filters.update(
+        dollars=wording.dollars,
+        number=wording.number,
+        label=wording.label,
+        outcome=wording.outcome,
+        explanation=wording.explanation,
+        plural=wording.plural,
+        bar=wording.bar,
+        transcript=lambda result: transcript_text(result) if isinstance(result, Scored) else "",
+    )
+    return environment.get_template("report.html.j2").render(
+        report=report,
+        counts=tally(report.results),
+        metrics=summarise_metrics(report.results),
+        headline=wording.headline(report),
+        leniency=wording.leniency(report),
+        summary=wording.summary_line(report),
+    )

@@ -1,0 +1,93 @@
+"""``junit.xml``: one test case per conversation, for programs that show test results."""
+
+import re
+from xml.etree import ElementTree as ET
+
+from ratiba_action.core.model import Check, Errored, Report, ScenarioResult, Score, Scored
+from ratiba_action.core.tally import tally
+from ratiba_action.reporting.wording import explanation, label, number
+
+# Everything outside the Char production of XML 1.0 makes the whole file unreadable.
+_NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+
+def render_junit(report: Report) -> bytes:
+    """The XML document, in UTF-8.
+
+    A judged score below its threshold is a failure of its test case even where the pass rate allows it.
+    """
+    counts = tally(report.results)
+    totals = {
+        "name": _xml(report.name),
+        "tests": str(counts.total),
+        "failures": str(counts.failed),
+        "errors": str(counts.errored),
+        "skipped": str(counts.not_run),
+        "time": f"{report.seconds:.3f}",
+    }
+    root = ET.Element("testsuites", totals)
+    suite = ET.SubElement(root, "testsuite", totals | {"timestamp": report.started_at.isoformat()})
+    properties = ET.SubElement(suite, "properties")
+    for name, value in _properties(report).items():
+        ET.SubElement(properties, "property", {"name": name, "value": _xml(value)})
+    for result in report.results:
+        _add_case(suite, result)
+    ET.indent(root)
+    document: bytes = ET.tostring(root, encoding="utf-8", xml_declaration=True)
+    return document + b"\n"
+
+
+def _properties(report: Report) -> dict[str, str]:
+    return {
+        "conclusion": report.verdict.conclusion.value,
+        "reason": report.verdict.reason,
+        "mode": report.decision.mode.value,
+        "spent_usd": format(report.spending.spent, "f"),
+        "llm": report.llm,
+    }
+
+
+def _add_case(suite: ET.Element, result: ScenarioResult) -> None:
+    scenario = result.trial.scenario
+    attributes = {"name": _xml(label(result)), "classname": _xml(f"{scenario.layer}.{scenario.vertical or 'general'}")}
+    attributes |= {"file": _xml(scenario.path)} if scenario.path else {}
+    attributes |= {"line": str(_line(result))} if _line(result) else {}
+    if isinstance(result, (Scored, Errored)):
+        attributes["time"] = f"{result.seconds:.3f}"
+    case = ET.SubElement(suite, "testcase", attributes)
+    if isinstance(result, Scored):
+        for check in result.checks:
+            _add_check(case, check)
+        for score in result.scores:
+            _add_score(case, score)
+    elif isinstance(result, Errored):
+        error = ET.SubElement(case, "error", {"type": result.phase.value, "message": _xml(result.message)})
+        error.text = _xml(result.message)
+    else:
+        ET.SubElement(case, "skipped", {"message": _xml(explanation(result))})
+
+
+def _line(result: ScenarioResult) -> int:
+    broken = [check.line for check in result.checks if not check.passed] if isinstance(result, Scored) else []
+    return next((line for line in broken if line), result.trial.scenario.line)
+
+
+def _add_check(case: ET.Element, check: Check) -> None:
+    if check.passed:
+        return
+    where = f"turn {check.turn}" if check.turn else "conversation"
+    failure = ET.SubElement(case, "failure", {"type": check.kind, "message": _xml(f"{where}: {check.what}")})
+    failure.text = _xml(f"expected: {check.expected}\ngot: {check.got}")
+
+
+def _add_score(case: ET.Element, score: Score) -> None:
+    if score.passed:
+        return
+    message = f"{score.metric} {number(score.value)} is below {number(score.threshold)}"
+    failure = ET.SubElement(case, "failure", {"type": _xml(score.metric), "message": _xml(message)})
+    broken = [f"{item.name}: {item.detail}" for item in score.invariants if not item.satisfied]
+    failure.text = _xml("\n".join([score.reason, *broken]))
+
+
+def _xml(text: str) -> str:
+    return _NOT_XML.sub("\ufffd", text)

@@ -1,0 +1,66 @@
+"""``results.csv``: one row for each check and score, for spreadsheets."""
+
+import csv
+import io
+from collections.abc import Iterator
+
+from ratiba_action.core.model import Report, ScenarioResult, Scored
+from ratiba_action.reporting.wording import explanation, outcome
+
+HEADER = (
+    "scenario",
+    "arm",
+    "trial",
+    "language",
+    "critical",
+    "result",
+    "kind",
+    "turn",
+    "assertion",
+    "expected",
+    "got",
+    "passed",
+    "seconds",
+)
+
+# A spreadsheet runs a cell that begins with one of these as a formula.
+_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")
+
+
+def render_csv(report: Report) -> str:
+    """The table as text, its lines ended as RFC 4180 asks."""
+    buffer = io.StringIO(newline="")
+    writer = csv.writer(buffer)
+    writer.writerow(HEADER)
+    for result in report.results:
+        writer.writerows([_cell(value) for value in row] for row in _rows(result))
+    return buffer.getvalue()
+
+
+def _rows(result: ScenarioResult) -> Iterator[tuple[str, ...]]:
+    trial = result.trial
+    scenario = trial.scenario
+    identity = (scenario.id, trial.arm.name, str(trial.number), scenario.language, _truth(scenario.critical))
+    about = (*identity, outcome(result))
+    if not isinstance(result, Scored):
+        yield (*about, "", "", "", "", explanation(result), _truth(holds=False), "")
+        return
+    seconds = f"{result.seconds:.3f}"
+    for check in result.checks:
+        turn = str(check.turn) if check.turn else ""
+        yield (*about, check.kind, turn, check.what, check.expected, check.got, _truth(check.passed), seconds)
+    for score in result.scores:
+        kind = "judged score" if score.judged else "exact score"
+        value, threshold = f"{score.value:.4f}", f"{score.threshold:.4f}"
+        yield (*about, kind, "", f"{score.metric}:{score.version}", threshold, value, _truth(score.passed), seconds)
+    if not result.checks and not result.scores:
+        yield (*about, "", "", "", "", "nothing is asserted", _truth(holds=False), seconds)
+
+
+def _truth(holds: bool) -> str:  # noqa: FBT001 - the value itself, not a switch
+    return "true" if holds else "false"
+
+
+def _cell(text: str) -> str:
+    text = text.replace("\x00", "")
+    return f"'{text}" if text.lstrip(" ").startswith(_FORMULA) else text

@@ -1,0 +1,201 @@
+"""What a person sees: progress, the table of conversations, and the comment's text."""
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol, TextIO
+
+from ratiba_action.core.model import Report, ScenarioResult, Scored
+from ratiba_action.reporting.markdown import clean, defuse
+from ratiba_action.reporting.wording import explanation, label, outcome
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.progress import Progress as RichProgress
+    from rich.progress import TaskID
+
+_COLOURS = {"passed": "green", "failed": "red", "not run": "yellow"}
+_HIDDEN = re.compile(r"<!--.*?-->\n?|<details>.*?</details>\n*", re.DOTALL)
+
+
+class Progress(Protocol):
+    """Told how far a run has come."""
+
+    def started(self, total: int) -> None:
+        """The number of trials is known."""
+        ...
+
+    def advanced(self, result: ScenarioResult) -> None:
+        """One trial has ended."""
+        ...
+
+    def finished(self) -> None:
+        """No more results will come; may be called twice."""
+        ...
+
+
+def make_console(stream: TextIO, environment: Mapping[str, str]) -> "Console":
+    """A console for the stream; colours only on a terminal and never when ``NO_COLOR`` is set.
+
+    Args:
+        stream: where to write.
+        environment: the process's environment variables.
+    """
+    from rich.console import Console  # noqa: PLC0415 - heavy, and a skipped run prints two lines
+
+    terminal = stream.isatty() and environment.get("TERM") != "dumb" and not in_ci(environment)
+    return Console(
+        file=stream,
+        force_terminal=terminal,
+        no_color=bool(environment.get("NO_COLOR")),
+        width=None if terminal else 160,
+        highlight=False,
+        emoji=False,
+        markup=False,
+        _environ=dict(environment),
+    )
+
+
+def in_ci(environment: Mapping[str, str]) -> bool:
+    """Whether lines are read in a log rather than on a terminal."""
+    return environment.get("CI", "").lower() not in ("", "false", "0")
+
+
+def make_progress(stream: TextIO, environment: Mapping[str, str]) -> Progress:
+    """A bar on a terminal, one line for each trial elsewhere."""
+    console = make_console(stream, environment)
+    return BarProgress(console) if console.is_terminal else LineProgress(stream)
+
+
+class LineProgress:
+    """One plain line for each trial.
+
+    Args:
+        stream: where to write; flushed after each line.
+    """
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+        self._total = 0
+        self._done = 0
+
+    def started(self, total: int) -> None:
+        """Remember the number of trials."""
+        self._total = total
+        self._write(f"0/{total} conversations")
+
+    def advanced(self, result: ScenarioResult) -> None:
+        """Print one line."""
+        self._done += 1
+        self._write(f"{self._done}/{self._total} {_line(result)}")
+
+    def finished(self) -> None:
+        """Nothing is left to do."""
+
+    def _write(self, line: str) -> None:
+        self._stream.write(f"{line}\n")
+        self._stream.flush()
+
+
+class BarProgress:
+    """A bar with the last trial's name, gone when the run ends.
+
+    Args:
+        console: of the terminal.
+    """
+
+    def __init__(self, console: "Console") -> None:
+        self._console = console
+        self._bar: RichProgress | None = None
+        self._task: TaskID | None = None
+
+    def started(self, total: int) -> None:
+        """Show the empty bar."""
+        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn  # noqa: PLC0415
+
+        columns = (
+            BarColumn(),
+            MofNCompleteColumn(),
+            TimeElapsedColumn(),
+            TextColumn("{task.description}", markup=False),
+        )
+        self._bar = Progress(*columns, console=self._console, transient=True)
+        self._task = self._bar.add_task("", total=total)
+        self._bar.start()
+
+    def advanced(self, result: ScenarioResult) -> None:
+        """Move the bar, and leave a line for what did not pass."""
+        if self._bar is None or self._task is None:
+            return
+        self._bar.update(self._task, advance=1, description=_line(result))
+        if outcome(result) != "passed":
+            self._bar.console.print(_line(result))
+
+    def finished(self) -> None:
+        """Take the bar away."""
+        if self._bar is not None:
+            self._bar.stop()
+
+
+def print_results(report: Report, console: "Console") -> None:
+    """The table of conversations on a terminal, or the same as lines folded in the log of a workflow."""
+    if console.is_terminal:
+        console.print(_table(report))
+        return
+    console.out("::group::Conversations", highlight=False)
+    for result in report.results:
+        console.out(_line(result), highlight=False)
+    console.out("::endgroup::", highlight=False)
+
+
+def print_comment(body: str, console: "Console") -> None:
+    """The comment without its folded parts: rendered on a terminal, as Markdown elsewhere.
+
+    Under CI the caller wraps this in ``stop-commands``: the text quotes replies of the system under test.
+    """
+    visible = _HIDDEN.sub("", body).strip()
+    if not console.is_terminal:
+        console.out(visible, highlight=False)
+        return
+    from rich.markdown import Markdown  # noqa: PLC0415 - heavy, and needed on a terminal only
+
+    console.print(Markdown(visible, hyperlinks=False))
+
+
+def print_files(paths: Mapping[str, Path], console: "Console") -> None:
+    """Where the files of the report lie."""
+    for name, path in paths.items():
+        console.out(f"{name:<13} {path}", highlight=False)
+
+
+def _table(report: Report) -> object:
+    from rich.table import Table  # noqa: PLC0415 - heavy, and needed on a terminal only
+    from rich.text import Text  # noqa: PLC0415 - the same
+
+    table = Table(box=None, pad_edge=False)
+    for heading in ("conversation", "result", "language", "checks", "scores", "seconds"):
+        table.add_column(heading, justify="right" if heading == "seconds" else "left")
+    for result in report.results:
+        ended = outcome(result)
+        cells = [label(result), ended, result.trial.scenario.language, *_measurements(result)]
+        styles = ["", _COLOURS.get(ended, "yellow"), "", "", "", ""]
+        table.add_row(*(Text(_one_line(cell), style=style) for cell, style in zip(cells, styles, strict=True)))
+    return table
+
+
+def _measurements(result: ScenarioResult) -> tuple[str, str, str]:
+    if not isinstance(result, Scored):
+        return "", explanation(result), ""
+    held = sum(check.passed for check in result.checks)
+    scores = ", ".join(f"{score.metric} {score.value:.2f}" for score in result.scores)
+    return f"{held}/{len(result.checks)}", scores, f"{result.seconds:.1f}"
+
+
+def _line(result: ScenarioResult) -> str:
+    parts = (label(result), outcome(result), explanation(result))
+    return _one_line(": ".join(part for part in parts if part))
+
+
+def _one_line(text: str) -> str:
+    # The log of a workflow obeys commands, and a terminal obeys control characters.
+    return defuse(" ".join(clean(text).split()))

@@ -1,0 +1,86 @@
+"""How amounts, shares and results are put into words, the same in every form of the report."""
+
+from decimal import Decimal
+
+from ratiba_action.core.model import Conclusion, Errored, Mode, NotRun, Report, ScenarioResult, Scored, Usd
+from ratiba_action.core.tally import tally
+
+_CENT = Decimal("0.01")
+
+
+def dollars(amount: Usd) -> str:
+    """An amount in dollars; fractions of a cent are shown, so that money spent never reads as nothing."""
+    if 0 < abs(amount) < _CENT:
+        return f"{amount:.4f}" if abs(amount) >= Decimal("0.0001") else "< 0.0001"
+    return f"{amount:,.2f}"
+
+
+def bar(part: Usd, whole: Usd, width: int = 20) -> str:
+    """A bar of ``width`` blocks, filled by the share of ``part`` in ``whole``; any part shows at least one block."""
+    share = min(max(part / whole, Decimal(0)), Decimal(1)) if whole > 0 else Decimal(1 if part > 0 else 0)
+    filled = max(int(share * width), 1 if share else 0)
+    return "█" * filled + "░" * (width - filled)
+
+
+def number(value: float) -> str:
+    """A score or threshold with as many digits as tell it from its neighbours, at least two."""
+    return f"{value:.2f}" if round(value, 2) == value else f"{value:.4f}"
+
+
+def plural(count: int, noun: str) -> str:
+    """A count with its noun."""
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
+def label(result: ScenarioResult) -> str:
+    """The scenario's id, with arm and trial where they are not the ordinary ones."""
+    trial = result.trial
+    arm = "" if trial.arm.name == "head" else f".{trial.arm.name}"
+    return f"{trial.scenario.id}{arm}" + (f".trial{trial.number + 1}" if trial.number else "")
+
+
+def outcome(result: ScenarioResult) -> str:
+    """How one conversation ended, in a word or two."""
+    if isinstance(result, Scored):
+        return "passed" if result.passed else "failed"
+    return f"{result.phase.value} error" if isinstance(result, Errored) else "not run"
+
+
+def explanation(result: ScenarioResult) -> str:
+    """Why a conversation could not be measured; empty for one that was."""
+    if isinstance(result, Errored):
+        return result.message
+    return result.reason if isinstance(result, NotRun) else ""
+
+
+def headline(report: Report) -> str:
+    """The verdict in one or two words."""
+    conclusion = report.verdict.conclusion
+    soft = conclusion in (Conclusion.FAILED, Conclusion.INCOMPLETE) and report.decision.mode is Mode.ADVISORY
+    return conclusion.value.capitalize() + (" (advisory)" if soft else "")
+
+
+def leniency(report: Report) -> str:
+    """Why a failure does not stop the merge; empty when it does or nothing failed."""
+    if report.verdict.conclusion not in (Conclusion.FAILED, Conclusion.INCOMPLETE):
+        return ""
+    if report.decision.mode is Mode.ADVISORY:
+        return "The mode is advisory, so the merge is not stopped."
+    return "" if report.enforce else "This is a trial period (enforce: false), so the merge is not stopped."
+
+
+def money(report: Report) -> str:
+    """Spent, cap and list price in one phrase."""
+    spending = report.spending
+    return (
+        f"USD {dollars(spending.spent)} of {dollars(spending.cap)} "
+        f"(live at list prices: USD {dollars(spending.list_price)})"
+    )
+
+
+def summary_line(report: Report) -> str:
+    """Conversations, mode, money and where the answers came from, in one line."""
+    counts = tally(report.results)
+    passing = f"{counts.passed} of {plural(counts.total, 'conversation')} {'passes' if counts.passed == 1 else 'pass'}"
+    answers = {"replay": "replayed", "record": "recorded", "live": "live"}.get(report.llm, report.llm)
+    return f"{passing} · {report.decision.mode.value} · {money(report)} · {answers}"

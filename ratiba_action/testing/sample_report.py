@@ -1,0 +1,167 @@
+"""A report with one conversation of each outcome, for tests of whatever shows or stores one."""
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta, timezone
+from decimal import Decimal
+from typing import Any
+
+from ratiba_action.core.model import (
+    Arm,
+    Check,
+    Conclusion,
+    Customer,
+    DependencyChange,
+    Errored,
+    Event,
+    Exchange,
+    Expectation,
+    ExpectedTool,
+    Invariant,
+    Limits,
+    Mode,
+    ModeDecision,
+    NotRun,
+    Phase,
+    Reason,
+    Reply,
+    Report,
+    Scenario,
+    Score,
+    Scored,
+    Spending,
+    Subject,
+    ToolCall,
+    Transcript,
+    Trial,
+    Turn,
+    Verdict,
+)
+
+_NAIROBI = timezone(timedelta(hours=3))
+
+
+def sample_scenario(scenario_id: str = "spa_booking", **changes: Any) -> Scenario:
+    """A Swahili spa booking of one turn; ``changes`` replaces fields."""
+    turn = Turn(
+        user="Habari, naomba massage kesho saa nane mchana",
+        expect=Expectation(state="CONFIRMING_SLOT", tools=(ExpectedTool("check_availability"),)),
+        line=14,
+    )
+    scenario = Scenario(
+        id=scenario_id,
+        language="sw",
+        turns=(turn,),
+        now=datetime(2026, 4, 25, 10, tzinfo=_NAIROBI),
+        customer=Customer("Wanjiku", "+254 712 345 432"),
+        vertical="spa",
+        tags=frozenset({"smoke", "booking"}),
+        path=f"scenarios/{scenario_id}.yaml",
+        line=1,
+    )
+    return replace(scenario, **changes)
+
+
+def sample_trial(scenario_id: str = "spa_booking", **changes: Any) -> Trial:
+    """The first trial of a scenario on the head; ``changes`` replaces fields of the scenario."""
+    return Trial(sample_scenario(scenario_id, **changes), Arm("head", "checkout", "a1b2c3d"))
+
+
+def sample_check(*, passed: bool = True, **changes: Any) -> Check:
+    """A comparison of the state after the first turn."""
+    got = "CONFIRMING_SLOT" if passed else "COLLECTING"
+    check = Check("state", 1, "the state after the turn", "CONFIRMING_SLOT", got, passed, 15)
+    return replace(check, **changes)
+
+
+def sample_score(value: float = 0.9, *, judged: bool = True, **changes: Any) -> Score:
+    """A judged fluency score, or an exact score of the booking's consistency."""
+    if judged:
+        return replace(Score("SwahiliFluencyMetric", "1.0.0", value, 0.8, judged=True, reason="Natural."), **changes)
+    invariants = (Invariant("slot is the one confirmed", value >= 1, "14:00 confirmed, 15:00 stored"),)
+    score = Score("BookingSlotConsistencyMetric", "1.0.0", value, 1.0, judged=False, invariants=invariants)
+    return replace(score, **changes)
+
+
+def sample_scored(
+    scenario_id: str = "spa_booking",
+    checks: tuple[Check, ...] = (sample_check(),),
+    scores: tuple[Score, ...] = (),
+    reply: str = "Nafasi ipo saa nane mchana. Nithibitishe?",
+    **changes: Any,
+) -> Scored:
+    """A conversation that ran to its end; ``changes`` replaces fields of the scenario."""
+    trial = sample_trial(scenario_id, **changes)
+    answer = Reply(
+        text=reply,
+        state="CONFIRMING_SLOT",
+        tool_calls=(ToolCall("check_availability", {"service": "massage"}, {"free": True}),),
+        events=(Event("state_transition", {"from": "GREETING", "to": "CONFIRMING_SLOT"}),),
+    )
+    transcript = Transcript(
+        scenario_id,
+        (Exchange(trial.scenario.turns[0], answer),),
+        rows={"bookings": ({"id": 1, "service": "massage"},)},
+        prompt_versions=("booking_orchestrator@a1b2c3d",),
+        models=("claude-sonnet-5",),
+    )
+    return Scored(trial, transcript, checks, scores, 1.25)
+
+
+def sample_results() -> tuple[Scored | Errored | NotRun, ...]:
+    """One conversation of each outcome."""
+    return (
+        sample_scored("spa_booking", scores=(sample_score(), sample_score(1.0, judged=False))),
+        sample_scored(
+            "salon_reschedule",
+            checks=(sample_check(), sample_check(passed=False)),
+            scores=(sample_score(0.62, reason="Mixes registers."), sample_score(0.5, judged=False)),
+            critical=True,
+        ),
+        Errored(sample_trial("barbershop_mpesa"), Phase.RECORDING, "The prompt changed since it was recorded.", None),
+        NotRun(sample_trial("spa_handoff"), "The budget was used up."),
+    )
+
+
+def sample_report(**changes: Any) -> Report:
+    """A failed, blocking run of four conversations; ``changes`` replaces fields of the report."""
+    report = Report(
+        name="ratiba",
+        subject=Subject(
+            repository="ratiba/assistant",
+            pull_request=7,
+            head="a1b2c3d4e5f60718293a4b5c6d7e8f9012345678",
+            base="0f1e2d3c4b5a69788796a5b4c3d2e1f001234567",
+            title="Warmer greeting",
+            author="wanjiku",
+            run_id=1001,
+            run_url="https://github.com/ratiba/assistant/actions/runs/1001",
+        ),
+        decision=ModeDecision(
+            Mode.BLOCKING,
+            (Reason("prompts/booking_orchestrator.md", "prompts/**", Mode.BLOCKING, "A prompt changed."),),
+            (DependencyChange("langgraph", "0.6.1", "1.2.0", "major", "requirements.txt"),),
+        ),
+        verdict=Verdict(
+            Conclusion.FAILED,
+            "1 of 4 conversations breaks an exact check: salon_reschedule; 2 conversations could not be measured.",
+            "Compare expected with got for salon_reschedule, then mend the change or update the scenario.",
+        ),
+        results=sample_results(),
+        spending=Spending(
+            cap=Decimal(20),
+            spent=Decimal("1.25"),
+            list_price=Decimal("1.67"),
+            live_calls=12,
+            replayed_calls=4,
+            cache_hits=2,
+            by_party={"system": Decimal("0.85"), "judge": Decimal("0.40")},
+            by_model={"claude-sonnet-5": Decimal("0.85"), "claude-opus-5-5": Decimal("0.40")},
+        ),
+        limits=Limits(),
+        started_at=datetime(2026, 4, 25, 7, 0, tzinfo=UTC),
+        seconds=18.5,
+        llm="live",
+        judge_model="claude-opus-5-5",
+        suite_digest="5f" * 32,
+    )
+    return replace(report, **changes)
