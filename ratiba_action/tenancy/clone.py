@@ -1,0 +1,124 @@
+"""Reads a migrated schema once and says how to make it again under another name."""
+
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, LiteralString, TypeAlias
+
+from ratiba_action.errors import DatabaseError
+from ratiba_action.tenancy.comments import COMMENTS
+from ratiba_action.tenancy.definitions import CREATED, FINISHED, ROWS, SEQUENCES
+from ratiba_action.tenancy.dependencies import DEPENDENCIES, UNSUPPORTED
+from ratiba_action.tenancy.order import creation_order
+
+if TYPE_CHECKING:
+    from psycopg import AsyncConnection
+
+    Connection: TypeAlias = AsyncConnection[tuple[Any, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """One statement and the object that it makes, for messages."""
+
+    name: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Blueprint:
+    """How to make a schema again.
+
+    Args:
+        template: name of the schema that was read; stands in the statements wherever a clone has its own name.
+        create: types, sequences, tables, functions, views.
+        fill: beginnings of statements, each with the query on the template that ends it.
+        finish: sequence values, indexes, foreign keys, triggers, policies, comments.
+    """
+
+    template: str
+    create: tuple[Statement, ...]
+    fill: tuple[tuple[Statement, str], ...]
+    finish: tuple[Statement, ...]
+
+    def statements(self, schema: str) -> tuple[Statement, ...]:
+        """What to run as the role that is to own ``schema``, which may read the template meanwhile."""
+        # The template's name is random and 48 characters long: wherever it stands, it is meant.
+        renamed = [Statement(each.name, each.text.replace(self.template, schema)) for each in self.create]
+        for into, source in self.fill:
+            renamed.append(Statement(into.name, into.text.replace(self.template, schema) + source))
+        renamed += [Statement(each.name, each.text.replace(self.template, schema)) for each in self.finish]
+        return tuple(renamed)
+
+
+async def read_blueprint(connection: "Connection", schema: str) -> Blueprint:
+    """Read everything that is in a schema.
+
+    Args:
+        connection: of the schema's own role: what is in it may run code of the repository under test.
+        schema: its name.
+
+    Raises:
+        DatabaseError: it holds something that cannot be cloned; names each such object.
+    """
+    async with connection.transaction():
+        await connection.execute("SET LOCAL search_path = ''")
+        await _refuse_unsupported(connection, schema)
+        return Blueprint(
+            schema,
+            await _created(connection, schema),
+            await _filled(connection, schema),
+            (*await _sequence_values(connection, schema), *[each async for each in _finished(connection, schema)]),
+        )
+
+
+async def _rows(connection: "Connection", query: LiteralString, schema: str) -> list[tuple[Any, ...]]:
+    return await (await connection.execute(query, {"schema": schema})).fetchall()
+
+
+async def _refuse_unsupported(connection: "Connection", schema: str) -> None:
+    found = await _rows(connection, UNSUPPORTED, schema)
+    if found:
+        listed = ", ".join(f"{kind} {name.replace(f'{schema}.', '')!r}" for kind, name in found)
+        raise DatabaseError(
+            f"The system's migrations made what the gate cannot clone for each scenario: {listed}.",
+            "Install extensions in the database beforehand, in a schema of their own;"
+            " leave the others out of the migrations that the adapter runs for the gate.",
+        )
+
+
+async def _created(connection: "Connection", schema: str) -> tuple[Statement, ...]:
+    statements: dict[tuple[str, int], Statement] = {}
+    for query in CREATED:
+        for catalogue, oid, name, text in await _rows(connection, query, schema):
+            statements[catalogue, oid] = Statement(name, text)
+    depends = await _rows(connection, DEPENDENCIES, schema)
+    names = {key: statements[key].name for key in sorted(statements, key=lambda key: key[1])}
+    order = creation_order(names, [((a, b), (c, d)) for a, b, c, d in depends])
+    return tuple(statements[key] for key in order)
+
+
+async def _filled(connection: "Connection", schema: str) -> tuple[tuple[Statement, str], ...]:
+    filled = []
+    for table, columns in await _rows(connection, ROWS, schema):
+        # Names come quoted from the catalogue itself.
+        any_row = await connection.execute(f"SELECT EXISTS (SELECT FROM {table})")  # noqa: S608 - see above
+        if columns and await any_row.fetchone() == (True,):
+            into = f"INSERT INTO {table} ({columns}) OVERRIDING SYSTEM VALUE "
+            filled.append((Statement(table, into), f"SELECT {columns} FROM {table}"))  # noqa: S608 - see above
+    return tuple(filled)
+
+
+async def _sequence_values(connection: "Connection", schema: str) -> tuple[Statement, ...]:
+    statements = []
+    for (sequence,) in await _rows(connection, SEQUENCES, schema):
+        values = await connection.execute(f"SELECT last_value, is_called FROM {sequence}")  # noqa: S608 - from the catalogue
+        (last, called), *_ = await values.fetchall()
+        quoted = sequence.replace("'", "''")
+        statements.append(Statement(sequence, f"SELECT pg_catalog.setval('{quoted}', {last}, {called})"))
+    return tuple(statements)
+
+
+async def _finished(connection: "Connection", schema: str) -> AsyncIterator[Statement]:
+    for query in (*FINISHED, COMMENTS):
+        for name, text in await _rows(connection, query, schema):
+            yield Statement(name, text)

@@ -1,0 +1,79 @@
+"""Connections: few for the administrator, kept; one at a time for a tenant."""
+
+import asyncio
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from ratiba_action.tenancy.dsn import CONNECT_TIMEOUT_SECONDS, parameters
+
+if TYPE_CHECKING:
+    from psycopg import AsyncConnection
+
+    Connection: TypeAlias = AsyncConnection[tuple[Any, ...]]
+
+STATEMENT_SECONDS = 30.0
+_LOCK_SECONDS = 10.0
+_MOST_CONNECTIONS = 4
+# A server that vanished without a word is noticed after about half a minute.
+_KEEPALIVE: Mapping[str, Any] = {
+    "keepalives_idle": 10,
+    "keepalives_interval": 5,
+    "keepalives_count": 3,
+    "tcp_user_timeout": 30000,
+}
+
+
+async def connect(dsn: str, statement_seconds: float = STATEMENT_SECONDS) -> "Connection":
+    """An autocommit connection whose statements and waits for locks have limits.
+
+    Raises:
+        psycopg.Error: the server cannot be reached or refuses.
+        TimeoutError: it was silent.
+    """
+    import psycopg  # noqa: PLC0415 - the pytest plug-in and the command line load without it
+
+    limits = f"-c statement_timeout={int(statement_seconds * 1000)} -c lock_timeout={int(_LOCK_SECONDS * 1000)}"
+    options = f"{parameters(dsn).get('options', '')} {limits}".strip()
+    async with asyncio.timeout(CONNECT_TIMEOUT_SECONDS):
+        return await psycopg.AsyncConnection.connect(dsn, autocommit=True, options=options, **_KEEPALIVE)
+
+
+@asynccontextmanager
+async def connected(dsn: str, statement_seconds: float = STATEMENT_SECONDS) -> AsyncIterator["Connection"]:
+    """``connect``, closed on every way out."""
+    connection = await connect(dsn, statement_seconds)
+    try:
+        yield connection
+    finally:
+        await connection.close()
+
+
+class Connections:
+    """A few connections of the administrator, made when needed and used again.
+
+    Args:
+        dsn: the administrator's connection string.
+    """
+
+    def __init__(self, dsn: str) -> None:
+        self.dsn = dsn
+        self._idle: list[Connection] = []
+        self._free = asyncio.Semaphore(_MOST_CONNECTIONS)
+
+    @asynccontextmanager
+    async def one(self) -> AsyncIterator["Connection"]:
+        """A connection for a moment; one that an error broke is not used again."""
+        async with self._free:
+            connection = self._idle.pop() if self._idle else await connect(self.dsn)
+            try:
+                yield connection
+            except BaseException:
+                await connection.close()
+                raise
+            self._idle.append(connection)
+
+    async def close(self) -> None:
+        """Close what is idle; may be called twice."""
+        while self._idle:
+            await self._idle.pop().close()

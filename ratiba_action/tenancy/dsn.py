@@ -1,0 +1,56 @@
+"""Connection strings: made for a role, and shown without a password."""
+
+from collections.abc import Sequence
+from urllib.parse import quote, urlencode
+
+from ratiba_action.errors import DatabaseError
+
+CONNECT_TIMEOUT_SECONDS = 10
+_KEPT = ("hostaddr", "sslmode", "sslrootcert", "sslnegotiation", "channel_binding", "gssencmode")
+
+
+def parameters(dsn: str) -> dict[str, str]:
+    """The parts of a connection string in either of PostgreSQL's spellings.
+
+    Raises:
+        DatabaseError: it cannot be parsed; its text is not repeated because it may hold a password.
+    """
+    import psycopg  # noqa: PLC0415 - the pytest plug-in and the command line load without it
+    from psycopg.conninfo import conninfo_to_dict  # noqa: PLC0415 - the same
+
+    try:
+        parsed = conninfo_to_dict(dsn)
+    except psycopg.Error:
+        raise DatabaseError(
+            "The database URL cannot be read as a PostgreSQL connection string.",
+            "Write it as postgresql://user:password@host:port/database.",
+        ) from None
+    return {key: str(value) for key, value in parsed.items() if value is not None}
+
+
+def address(dsn: str) -> str:
+    """``host:port/database`` of a connection string, for messages; never its password or user."""
+    parts = parameters(dsn)
+    host = parts.get("host") or parts.get("hostaddr") or "localhost"
+    return f"{host}:{parts.get('port', '5432')}/{parts.get('dbname', parts.get('user', ''))}"
+
+
+def without_password(text: str, dsn: str) -> str:
+    """A server's or a driver's message with the password of ``dsn`` blotted out."""
+    password = parameters(dsn).get("password")
+    return text.replace(password, "***") if password else text
+
+
+def for_role(dsn: str, role: str, password: str, search_path: Sequence[str]) -> str:
+    """The URL by which ``role`` reaches the same database as ``dsn``, its search path set."""
+    parts = parameters(dsn)
+    path = ",".join('"' + schema.replace('"', '""') + '"' for schema in search_path)
+    # The server splits options at spaces, and takes a backslash for what follows it.
+    escaped = path.replace("\\", "\\\\").replace(" ", "\\ ")
+    options = f"-c search_path={escaped}"
+    query = {"options": options, "connect_timeout": str(CONNECT_TIMEOUT_SECONDS)}
+    query |= {key: parts[key] for key in _KEPT if key in parts}
+    query["host"] = parts.get("host", "localhost")
+    query["port"] = parts.get("port", "5432")
+    database = quote(parts.get("dbname", parts.get("user", "postgres")), safe="")
+    return f"postgresql://{quote(role, safe='')}:{quote(password, safe='')}@/{database}?{urlencode(query, quote_via=quote)}"

