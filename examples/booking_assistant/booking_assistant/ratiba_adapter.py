@@ -3,6 +3,7 @@
 The gate imports ``Adapter`` by name and passes plain dictionaries; nothing of the gate is imported here.
 """
 
+from contextlib import AsyncExitStack
 from datetime import datetime
 from pathlib import Path
 from typing import Protocol
@@ -74,60 +75,34 @@ class Adapter:
 
         Raises:
             ValueError: the customer's phone is no Kenyan mobile number.
+            WrongTenantError: the connection string leads to another schema than the tenant's.
         """
         phone = normalise_phone(context.customer_phone)
         if phone is None:
             raise ValueError(f"cannot use phone {context.customer_phone!r}: give a Kenyan mobile number")
-        customer = Customer(context.customer_name, phone)
-        providers: dict[str, Provider] = {"anthropic": AnthropicProvider(), "openai": OpenAIProvider()}
-        prompts = PromptLibrary(_ROOT / "prompts")
-        router = LLMRouter(load_assignments(_ROOT / "roles.yaml"), providers, prompts)
-        connections = (await connect(context.database_url), await connect(context.database_url))
-        conversation = Conversation(connections, providers)
+        resources = AsyncExitStack()
         try:
-            await conversation.prepare(context, customer, router)
+            return await _open(context, Customer(context.customer_name, phone), resources)
         except BaseException:
-            await conversation.close()
+            await resources.aclose()
             raise
-        return conversation
 
 
 class Conversation:
     """One customer's conversation with the assistant.
 
     Args:
-        connections: one for the tools, one for the checkpointer, so that neither joins the other's transaction.
-        providers: of the models; closed with the conversation.
+        graph: with the tenant's checkpointer.
+        config: thread and tenant, for the checkpointer.
+        desk: the tools' surroundings.
+        resources: what must be closed at the end.
     """
 
-    _desk: Desk
-    _graph: Graph
-    _config: RunnableConfig
-
-    def __init__(self, connections: tuple[Connection, Connection], providers: dict[str, Provider]) -> None:
-        self._connections = connections
-        self._providers = providers
-
-    async def prepare(self, context: Context, customer: Customer, router: LLMRouter) -> None:
-        """Register the tenant and the conversation, and build its graph."""
-        tools_connection, saver_connection = self._connections
-        tenant = Tenant(context.tenant_id, context.schema, context.vertical)
-        clock = FixedClock(context.now)
-        ids = (context.tenant_id, context.conversation_id)
-        versions = [router.resolve_prompt(role, *ids).version for role in (BOOKING_ORCHESTRATOR, INTENT_CLASSIFIER)]
-        await register_tenant(tools_connection, tenant)
-        await register_thread(
-            tools_connection,
-            tenant,
-            conversation_id=context.conversation_id,
-            customer_phone=customer.phone,
-            clock=clock,
-            prompt_versions=versions,
-        )
-        self._desk = Desk(tools_connection, clock, customer, {"mpesa": MpesaRail(), "pesapal": PesapalRail()})
-        saver = await TenantScopedSaver.for_tenant(saver_connection, tenant)
-        self._graph = build_graph(Assistant(router, self._desk, *ids, context.language), saver)
-        self._config = {"configurable": {"thread_id": ids[1], "tenant_id": ids[0]}}
+    def __init__(self, graph: Graph, config: RunnableConfig, desk: Desk, resources: AsyncExitStack) -> None:
+        self._graph = graph
+        self._config = config
+        self._desk = desk
+        self._resources = resources
 
     async def send(self, message: str) -> JsonObject:
         """Give the assistant a customer's message; its reply and what it did."""
@@ -149,10 +124,7 @@ class Conversation:
 
     async def close(self) -> None:
         """Close the connections to the database and to the models."""
-        for connection in self._connections:
-            await connection.close()
-        for provider in self._providers.values():
-            await provider.close()
+        await self._resources.aclose()
 
     async def _turn(self, incoming: JsonObject) -> JsonObject:
         await self._graph.ainvoke(start_turn(await self._memory(), incoming), self._config)
@@ -163,6 +135,47 @@ class Conversation:
         snapshot = await self._graph.aget_state(self._config)
         memory: Memory = {**new_memory(), **snapshot.values}  # type: ignore[typeddict-item]  # the graph's own state
         return memory
+
+
+async def _open(context: Context, customer: Customer, resources: AsyncExitStack) -> Conversation:
+    """Build the assistant from what the gate gave, and enter tenant and conversation into the schema."""
+    tenant = Tenant(context.tenant_id, context.schema, context.vertical)
+    clock = FixedClock(context.now)
+    router = _router(resources)
+    # The tools and the checkpointer have a connection each, so that neither joins the other's transaction.
+    connection = await _connection(context.database_url, resources)
+    saver = await TenantScopedSaver.for_tenant(await _connection(context.database_url, resources), tenant)
+    await register_tenant(connection, tenant)
+    await register_thread(
+        connection,
+        tenant,
+        conversation_id=context.conversation_id,
+        customer_phone=customer.phone,
+        clock=clock,
+        prompt_versions=[
+            router.resolve_prompt(role, context.tenant_id, context.conversation_id).version
+            for role in (BOOKING_ORCHESTRATOR, INTENT_CLASSIFIER)
+        ],
+    )
+    desk = Desk(connection, clock, customer, {"mpesa": MpesaRail(), "pesapal": PesapalRail()})
+    assistant = Assistant(router, desk, context.tenant_id, context.conversation_id, context.language)
+    config: RunnableConfig = {
+        "configurable": {"thread_id": context.conversation_id, "tenant_id": context.tenant_id},
+    }
+    return Conversation(build_graph(assistant, saver), config, desk, resources)
+
+
+def _router(resources: AsyncExitStack) -> LLMRouter:
+    providers: dict[str, Provider] = {"anthropic": AnthropicProvider(), "openai": OpenAIProvider()}
+    for provider in providers.values():
+        resources.push_async_callback(provider.close)
+    return LLMRouter(load_assignments(_ROOT / "roles.yaml"), providers, PromptLibrary(_ROOT / "prompts"))
+
+
+async def _connection(database_url: str, resources: AsyncExitStack) -> Connection:
+    connection = await connect(database_url)
+    resources.push_async_callback(connection.close)
+    return connection
 
 
 def _answer(memory: Memory) -> JsonObject:
