@@ -64,11 +64,6 @@ class GuardedCommand:
         self._process = process
         self._output = output
 
-    @property
-    def running(self) -> bool:
-        """Whether its guardian is still there."""
-        return self._process.returncode is None
-
     async def wait(self, timeout: float) -> tuple[int, str]:  # noqa: ASYNC109 - the caller words the time-out
         """Wait for the command's end; its exit code and the tail of its output.
 

@@ -8,6 +8,7 @@ import socket
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from ratiba_action.core.model import JsonObject
 from ratiba_action.errors import WorkerError
 from ratiba_action.systems.output import OutputTail, open_output
 from ratiba_action.systems.replies import clean, decode_line, describe_error, hide
@@ -62,7 +63,7 @@ class Link:
         request = {"id": self._count, "op": operation, **fields}
         answered = False
         try:
-            answer = decode_line(await self._exchange(operation, request, timeout))
+            answer = self._decode(await self._exchange(operation, request, timeout))
             answered = answer.get("id") == self._count and ("answer" in answer) != ("error" in answer)
             if not answered:
                 raise WorkerError(f"{self._name}: the worker's answer to {operation}() does not belong to it.")
@@ -94,6 +95,12 @@ class Link:
         if not line.endswith(b"\n"):
             raise WorkerError(f"{self._name}: {await self._how_it_ended(operation)}")
         return line
+
+    def _decode(self, line: bytes) -> JsonObject:
+        try:
+            return decode_line(line)
+        except WorkerError as problem:
+            raise WorkerError(f"{self._name}: {hide(problem.problem, self._secrets)}") from problem
 
     async def _how_it_ended(self, operation: str) -> str:
         try:

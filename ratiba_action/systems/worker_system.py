@@ -122,7 +122,7 @@ class WorkerSystem:
         async with self._starting:
             if self._workplace is None:
                 raise WorkerError("the system under test is not started.")
-            if self._server is not None and self._server[0].running:
+            if self._server is not None and not _hung_up(self._server[1]):
                 return self._server[1]
             await self._end_server()
             near, far = socket.socketpair()
@@ -221,6 +221,15 @@ class WorkerSystem:
             command, control = server
             control.close()
             await command.end()
+
+
+def _hung_up(connection: socket.socket) -> bool:
+    try:
+        return connection.recv(1, socket.MSG_PEEK) == b""
+    except BlockingIOError:
+        return False
+    except OSError:
+        return True
 
 
 def _passwords(dsn: str) -> list[str]:

@@ -57,7 +57,7 @@ async def prepare_workplace(
         WorkerError: the files cannot be copied or the interpreter is not there.
     """
     try:
-        folder = Path(tempfile.mkdtemp(prefix="ratiba-worker-", dir=scratch and scratch.absolute()))
+        folder = await asyncio.to_thread(_make_folder, scratch)
     except OSError as problem:
         raise WorkerError(f"cannot make a folder for the worker in {str(scratch)!r}: {problem}.") from problem
     try:
@@ -96,6 +96,10 @@ async def _furnish(
             for owned in (copy, home, temporary):
                 await asyncio.to_thread(give_to, owned, os.geteuid(), os.getegid())
     return Workplace(folder, copy, interpreter, identity, environment, tuple(warnings))
+
+
+def _make_folder(scratch: Path | None) -> Path:
+    return Path(tempfile.mkdtemp(prefix="ratiba-worker-", dir=scratch and scratch.absolute()))
 
 
 def _make_folders(folder: Path) -> None:

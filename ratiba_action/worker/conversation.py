@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     import socket
     from collections.abc import Callable
+    from types import TracebackType
 
 MAX_LINE = 1024 * 1024
 TRACEBACK_TAIL = 8000
@@ -139,10 +140,24 @@ def _describe(problem: BaseException) -> dict[str, str]:
     except Exception:  # noqa: BLE001 - a broken __str__ must not hide the exception's type
         message = "(its message cannot be shown)"
     try:
-        tail = "".join(traceback.format_exception(kind, problem, problem.__traceback__))[-TRACEBACK_TAIL:]
+        frames = _adapter_frames(problem)
+        lines = traceback.format_exception(kind, problem, frames) if frames else []
+        tail = "".join(lines)[-TRACEBACK_TAIL:].replace(os.getcwd() + os.sep, "")  # noqa: PTH109 - a plain text
     except Exception:  # noqa: BLE001 - the same
         tail = ""
     return {"type": name[:200], "message": message[:MESSAGE_LENGTH], "traceback": tail}
+
+
+def _adapter_frames(problem: BaseException) -> TracebackType | None:
+    """The traceback from the adapter's first frame on; ours and those of the import say nothing to its author."""
+    own = os.path.dirname(__file__)  # noqa: PTH120 - compared as text
+    frames = problem.__traceback__
+    while frames is not None:
+        file = frames.tb_frame.f_code.co_filename
+        if not file.startswith((own, "<frozen importlib", importlib.__file__)):
+            break
+        frames = frames.tb_next
+    return frames
 
 
 def _encode(answer: dict[str, Any]) -> bytes:

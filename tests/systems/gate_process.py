@@ -1,0 +1,43 @@
+"""A gate reduced to its secrets: holds them, runs one turn of an adapter that looks for them, prints what it found."""
+
+import asyncio
+import json
+import os
+import sys
+from datetime import UTC, datetime
+from pathlib import Path
+
+from ratiba_action.core.model import Customer, Scenario, Tenant, Turn
+from ratiba_action.systems.isolation import protect_process
+from ratiba_action.systems.worker_system import WorkerSystem
+
+
+async def look(root: Path, python: str, secrets: Path) -> dict[str, object]:
+    system = WorkerSystem(
+        root, "burglar:Adapter", inherited=os.environ, python=python, environment={"LOOK": str(secrets)}
+    )
+    try:
+        await system.start()
+        scenario = Scenario("spa", "sw", (), datetime.now(UTC), Customer("Wanjiku", "+254712345432"))
+        tenant = Tenant("id", "test_tenant_spa", "postgresql://localhost/db")
+        session = await system.open(scenario, tenant, {"ANTHROPIC_API_KEY": "scenario-token"})
+        reply = await session.send(Turn(user="look"))
+        await session.close()
+        return {**json.loads(reply.text), "warnings": system.warnings, "gate": os.getpid(), "gate_uid": os.getuid()}
+    finally:
+        await system.close()
+
+
+def main() -> None:
+    protected = protect_process()
+    root, python, secrets = sys.argv[1:]
+    # Inheritable on purpose: only the worker's launch keeps it from the worker.
+    descriptor = os.open(Path(secrets, "kept.txt"), os.O_RDONLY)
+    os.set_inheritable(descriptor, True)  # noqa: FBT003 - its only form
+    os.environ["GITHUB_TOKEN"] = os.environ["ANTHROPIC_API_KEY"].replace("PLANTED", "PLANTED_LATER")
+    found = asyncio.run(look(Path(root), python, Path(secrets)))
+    sys.stdout.write(json.dumps({**found, "protected": protected}))
+
+
+if __name__ == "__main__":
+    main()

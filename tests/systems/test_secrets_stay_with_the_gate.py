@@ -1,0 +1,159 @@
+"""Code of the repository under test looks for the gate's secrets in every place that its process can reach."""
+
+import json
+import os
+import secrets
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ratiba_action.systems.isolation import protect_process
+from ratiba_action.worker import kernel
+
+HERE = Path(__file__).parent
+OTHER_USER = 1001
+NO_CAPABILITIES = {"CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb"}
+
+
+def runs(python: str, uid: int | None) -> bool:
+    """Whether a user can run an interpreter that is new enough for the gate."""
+    try:
+        done = subprocess.run(
+            [python, "-c", "import sys, asyncio; sys.exit(sys.version_info < (3, 11))"],
+            user=uid,
+            group=uid,
+            extra_groups=None if uid is None else [],
+            cwd="/",
+            capture_output=True,
+            check=False,
+        )
+    except OSError:
+        return False
+    return done.returncode == 0
+
+
+def interpreter_for(uid: int | None) -> str | None:
+    candidates = (sys.executable, "/usr/bin/python3", "/usr/local/bin/python3")
+    return next((python for python in candidates if runs(python, uid)), None)
+
+
+@pytest.fixture
+def place() -> Iterator[Path]:
+    """A folder that every user can enter: the package, the burglar's repository, and the planted files."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        folder.chmod(0o755)
+        package = Path(protect_process.__code__.co_filename).parent.parent
+        ignored = shutil.ignore_patterns("__pycache__")
+        shutil.copytree(package, folder / "code" / "ratiba_action", ignore=ignored)
+        (folder / "repository").mkdir()
+        shutil.copy(HERE / "burglar.py", folder / "repository")
+        shutil.copy(HERE / "gate_process.py", folder)
+        (folder / "secrets").mkdir()
+        yield folder
+
+
+def run_gate(
+    place: Path, *, gate_uid: int | None, python: str, gate_python: str, through_shell: bool
+) -> dict[str, Any]:
+    secret = f"PLANTED_{secrets.token_hex(8)}"
+    kept = place / "secrets" / "kept.txt"
+    kept.write_text(secret)
+    kept.chmod(0o600)
+    if gate_uid is not None:
+        os.chown(kept, gate_uid, gate_uid)
+    command = [gate_python, str(place / "gate_process.py"), str(place / "repository"), python, str(place / "secrets")]
+    if through_shell:  # a parent of the same user that holds the key, as `make` does on a laptop
+        command = ["/bin/sh", "-c", '"$@"; exit $?', "sh", *command]
+    done = subprocess.run(
+        command,
+        user=gate_uid,
+        group=gate_uid,
+        extra_groups=None if gate_uid is None else [],
+        cwd="/",
+        env={
+            "PATH": os.environ["PATH"],
+            "PYTHONPATH": str(place / "code"),
+            "PYTHONDONTWRITEBYTECODE": "1",
+            "ANTHROPIC_API_KEY": secret,
+            "OPENAI_API_KEY": secret,
+        },
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    found: dict[str, Any] = json.loads(done.stdout)
+    return found
+
+
+def assert_nothing_was_found(found: dict[str, Any]) -> None:
+    assert found["environment"] is False
+    for place in ("environ", "cmdline", "fd", "maps", "opened_memory"):
+        assert found[place] == [], place
+    own = {"/dev/null", "pipe:[N]", "socket:[N]", "anon_inode:[eventpoll]", ""}  # "" is the listing itself
+    assert set(found["descriptors"]) <= own
+    assert found["descriptors"].count("socket:[N]") == 3  # the channel, and the pair that wakes the event loop
+    assert found["capabilities"]["NoNewPrivs"] == "1"
+    assert {int(found["capabilities"][name], 16) for name in NO_CAPABILITIES} == {0}
+
+
+def test_a_worker_of_another_user_finds_no_secret(place: Path) -> None:
+    root = os.geteuid() == 0
+    python = interpreter_for(OTHER_USER if root else None)
+    assert python is not None, "no interpreter that another user can run; install python3 outside root's home"
+    found = run_gate(place, gate_uid=None, python=python, gate_python=sys.executable, through_shell=root)
+    assert_nothing_was_found(found)
+    if root:
+        assert found["uid"] not in (0, found["gate_uid"])
+        assert found["groups"] == []
+        assert found["files"] == []
+        assert found["warnings"] == []
+
+
+def test_a_worker_of_the_same_plain_user_cannot_read_the_gate(place: Path) -> None:
+    uid = OTHER_USER if os.geteuid() == 0 else None
+    python = interpreter_for(uid)
+    assert python is not None, "no interpreter that a plain user can run; install python3 outside root's home"
+    # Only a user namespace hides the gate's parent; some container runtimes forbid one.
+    through_shell = kernel.can_enter_user_namespace()
+    found = run_gate(place, gate_uid=uid, python=python, gate_python=python, through_shell=through_shell)
+    assert_nothing_was_found(found)
+    assert found["protected"] is True
+    assert found["uid"] == found["gate_uid"] != 0
+
+
+def test_root_without_capabilities_is_the_last_resort_and_says_so(place: Path) -> None:
+    """An interpreter that only root can reach, such as one in root's home."""
+    if os.geteuid() != 0:
+        assert interpreter_for(None) is not None  # a plain user has no second user to fall back from
+        return
+    hidden = place / "hidden"
+    hidden.mkdir(mode=0o700)
+    (hidden / "python").symlink_to(interpreter_for(None) or sys.executable)
+    found = run_gate(
+        place, gate_uid=None, python=str(hidden / "python"), gate_python=sys.executable, through_shell=True
+    )
+    assert_nothing_was_found(found)
+    assert found["uid"] == 0
+    assert "runs as the gate's own user, without capabilities" in found["warnings"][0]
+
+
+def test_protect_process_hides_a_process_from_its_own_user() -> None:
+    program = """
+import os, sys
+from ratiba_action.systems.isolation import protect_process
+before = os.stat(f"/proc/{os.getpid()}/environ").st_uid
+protected = protect_process()
+import resource
+print(before == os.geteuid(), protected, os.stat(f"/proc/{os.getpid()}/environ").st_uid, resource.getrlimit(resource.RLIMIT_CORE)[0])
+"""
+    package = Path(protect_process.__code__.co_filename).parent.parent.parent
+    done = subprocess.run([sys.executable, "-c", program], cwd=package, capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["True", "True", "0", "0"]

@@ -1,0 +1,238 @@
+"""A Python system in a worker: what its adapter is given, and what comes back."""
+
+import asyncio
+import json
+import os
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+import pytest
+
+from ratiba_action.core.model import Event, Reply, Tenant, ToolCall, Turn
+from ratiba_action.errors import WorkerError
+from ratiba_action.systems.worker_session import WorkerSession
+from ratiba_action.systems.worker_system import WorkerSystem
+
+StartWorker = Callable[..., Awaitable[WorkerSystem]]
+OpenSession = Callable[..., Awaitable[WorkerSession]]
+
+ECHO = """
+    class Adapter:
+        def open(self, context):
+            self.context = context
+            return self
+        def send(self, message):
+            return {"text": message[::-1]}
+"""
+
+
+async def test_a_reply_carries_text_state_payment_tool_calls_and_events(
+    start_worker: StartWorker, open_session: OpenSession
+) -> None:
+    system = await start_worker("""
+        class Adapter:
+            async def open(self, context):
+                return self
+            async def send(self, message):
+                return {
+                    "text": "Karibu " + message,
+                    "state": "BOOKED",
+                    "payment": "NONE",
+                    "tool_calls": [{"name": "create_booking", "args": {"service": "massage"}, "output": {"id": 1}}],
+                    "events": [{"type": "state_transition", "data": {"from": "GREETING", "to": "BOOKED"}}],
+                }
+    """)
+    session = await open_session(system)
+    assert await session.send(Turn(user="Wanjiku")) == Reply(
+        "Karibu Wanjiku",
+        "BOOKED",
+        "NONE",
+        (ToolCall("create_booking", {"service": "massage"}, {"id": 1}),),
+        (Event("state_transition", {"from": "GREETING", "to": "BOOKED"}),),
+    )
+
+
+async def test_open_is_given_the_scenario_and_its_tenant(
+    start_worker: StartWorker, open_session: OpenSession, tenant: Tenant
+) -> None:
+    system = await start_worker("""
+        import json
+        class Adapter:
+            def open(self, context):
+                self.context = context
+                return self
+            def send(self, message):
+                now = self.context.now
+                return {"text": json.dumps({**vars(self.context), "now": now.isoformat()})}
+    """)
+    session = await open_session(system)
+    context = json.loads((await session.send(Turn(user="?"))).text)
+    assert len(context.pop("conversation_id")) == 36
+    assert context == {
+        "scenario_id": "spa",
+        "tenant_id": tenant.id,
+        "schema": tenant.schema,
+        "database_url": tenant.dsn,
+        "now": "2026-04-25T07:00:00+00:00",
+        "language": "sw",
+        "vertical": "spa",
+        "customer_name": "Wanjiku",
+        "customer_phone": "+254712345432",
+    }
+
+
+async def test_the_environment_is_an_allow_list_and_what_was_given_by_value(
+    start_worker: StartWorker, open_session: OpenSession, tenant: Tenant
+) -> None:
+    system = await start_worker(
+        """
+        import json, os
+        class Adapter:
+            def open(self, context):
+                return self
+            def send(self, message):
+                return {"text": json.dumps(dict(os.environ))}
+        """,
+        environment={"TZ": "Africa/Nairobi", "FLAG": "on"},
+    )
+    session = await open_session(system, ANTHROPIC_BASE_URL="http://localhost:1")
+    seen = json.loads((await session.send(Turn(user="?"))).text)
+    basics = {"PATH", "LANG", "HOME", "TMPDIR", "SSL_CERT_FILE", "SSL_CERT_DIR"}
+    unexpected = {name for name in seen if not name.startswith("LC_")} - basics
+    assert unexpected == {"TZ", "FLAG", "DATABASE_URL", "ANTHROPIC_BASE_URL"}
+    assert (seen["TZ"], seen["DATABASE_URL"]) == ("Africa/Nairobi", tenant.dsn)
+    assert seen["HOME"] != os.environ.get("HOME")
+
+
+async def test_an_event_goes_to_deliver(start_worker: StartWorker, open_session: OpenSession) -> None:
+    system = await start_worker(ECHO + "        def deliver(self, event): return {'text': event['rail']}")
+    session = await open_session(system)
+    assert (await session.send(Turn(event={"type": "payment_callback", "rail": "mpesa"}))).text == "mpesa"
+
+
+async def test_an_event_for_an_adapter_without_deliver_is_named(
+    start_worker: StartWorker, open_session: OpenSession
+) -> None:
+    session = await open_session(await start_worker(ECHO))
+    with pytest.raises(WorkerError, match=r"has no method deliver\(\)"):
+        await session.send(Turn(event={"type": "payment_callback"}))
+
+
+async def test_one_event_loop_lasts_for_the_conversation(start_worker: StartWorker, open_session: OpenSession) -> None:
+    system = await start_worker("""
+        import asyncio
+        class Adapter:
+            async def open(self, context):
+                self.loop = asyncio.get_running_loop()
+                return self
+            async def send(self, message):
+                return {"text": str(self.loop is asyncio.get_running_loop())}
+    """)
+    session = await open_session(system)
+    assert (await session.send(Turn(user="?"))).text == "True"
+
+
+async def test_a_synchronous_adapter_may_run_a_loop_of_its_own(
+    start_worker: StartWorker, open_session: OpenSession
+) -> None:
+    system = await start_worker(
+        ECHO.replace("message[::-1]", "__import__('asyncio').run(self.late())")
+        + "        async def late(self): return 'late'"
+    )
+    session = await open_session(system)
+    assert (await session.send(Turn(user="?"))).text == "late"
+
+
+async def test_half_a_surrogate_pair_becomes_the_replacement_character(
+    start_worker: StartWorker, open_session: OpenSession
+) -> None:
+    session = await open_session(await start_worker(ECHO.replace("message[::-1]", r"'a\ud83d b'")))
+    assert (await session.send(Turn(user="?"))).text == "a\ufffd b"
+
+
+async def test_migrate_is_given_the_address_as_argument_and_as_variable(start_worker: StartWorker) -> None:
+    system = await start_worker("""
+        import os
+        class Adapter:
+            async def migrate(self, database_url):
+                raise RuntimeError(f"{database_url == os.environ['DATABASE_URL']}, host {database_url[-4:]}")
+    """)
+    with pytest.raises(WorkerError, match="True, host h/db") as caught:
+        await system.migrate("postgresql://u:secret@h/db")
+    assert "in migrate" in caught.value.problem
+
+
+async def test_passwords_and_tokens_are_hidden_in_messages(
+    start_worker: StartWorker, open_session: OpenSession
+) -> None:
+    system = await start_worker("""
+        import os
+        class Adapter:
+            def open(self, context):
+                print(os.environ["ANTHROPIC_API_KEY"], flush=True)
+                raise RuntimeError(f"{context.database_url} pass phrase {os.environ['ANTHROPIC_API_KEY']}")
+    """)
+    with pytest.raises(WorkerError) as caught:
+        await open_session(system, ANTHROPIC_API_KEY="token-4711")
+    assert "token-4711" not in str(caught.value)
+    assert "pass%20phrase" not in str(caught.value)
+    assert "pass phrase" not in str(caught.value)
+
+
+async def test_sixteen_conversations_at_once_do_not_mix(start_worker: StartWorker, open_session: OpenSession) -> None:
+    system = await start_worker(ECHO)
+    sessions = await asyncio.gather(*(open_session(system, f"scenario_{number}") for number in range(16)))
+    replies = await asyncio.gather(*(s.send(Turn(user=f"habari {n}")) for n, s in enumerate(sessions)))
+    assert [reply.text for reply in replies] == [f"habari {number}"[::-1] for number in range(16)]
+    await asyncio.gather(*(session.close() for session in sessions))
+
+
+async def test_set_up_runs_in_the_copy_and_leaves_the_workspace_alone(
+    start_worker: StartWorker, open_session: OpenSession, tmp_path: Path
+) -> None:
+    setup = ["/bin/sh", "-c", "echo 'WORD = 1' > made.py"]
+    system = await start_worker(ECHO.replace("message[::-1]", "str(__import__('made').WORD)"), setup=setup)
+    session = await open_session(system)
+    assert (await session.send(Turn(user="?"))).text == "1"
+    assert [path.name for path in (tmp_path / "system").iterdir()] == ["assistant.py"]
+
+
+async def test_a_failing_set_up_says_what_it_printed(start_worker: StartWorker) -> None:
+    with pytest.raises(WorkerError, match=r"ended with exit code 7\. It printed: no such wheel"):
+        await start_worker(ECHO, setup=["/bin/sh", "-c", "echo no such wheel; exit 7"])
+
+
+async def test_a_set_up_that_hangs_is_ended(start_worker: StartWorker) -> None:
+    with pytest.raises(WorkerError, match="did not end within 0.2 s"):
+        await start_worker(ECHO, setup=["/bin/sh", "-c", "sleep 1000"], setup_timeout=0.2)
+
+
+async def test_a_framework_that_cannot_be_preloaded_is_a_warning(
+    start_worker: StartWorker, open_session: OpenSession
+) -> None:
+    system = await start_worker(ECHO, preload=["json", "no_such_framework"])
+    assert any("cannot preload 'no_such_framework'" in warning for warning in system.warnings)
+    assert (await (await open_session(system)).send(Turn(user="ab"))).text == "ba"
+
+
+@pytest.mark.parametrize("python", ["no-such-python", "/no/such/python", "/bin/false"])
+async def test_an_interpreter_that_cannot_be_run_is_named(start_worker: StartWorker, python: str) -> None:
+    with pytest.raises(WorkerError, match=python):
+        await start_worker(ECHO, python=python)
+
+
+@pytest.mark.parametrize("adapter", ["", "assistant", "assistant:", "assistant:Adapter; import os", "../x:Adapter"])
+async def test_an_adapter_that_is_no_import_string_is_refused(tmp_path: Path, adapter: str) -> None:
+    with pytest.raises(WorkerError, match="not `module:attribute`"):
+        await WorkerSystem(tmp_path, adapter, inherited=os.environ).start()
+
+
+async def test_nothing_of_the_worker_is_left_after_close(
+    start_worker: StartWorker, open_session: OpenSession, scratch: Path
+) -> None:
+    system = await start_worker(ECHO, scratch=scratch)
+    await open_session(system)
+    assert len(list(scratch.iterdir())) == 1
+    await system.close()
+    assert list(scratch.iterdir()) == []
+    await system.close()
