@@ -23,7 +23,6 @@ QUIET: Mapping[str, str] = {
     "DEEPEVAL_DISABLE_TIMEOUTS": "1",
     "CONFIDENT_OPEN_BROWSER": "0",
     "DEEPEVAL_NO_INSPECT_PROMPT": "1",
-    "ERROR_REPORTING": "0",
 }
 
 

@@ -1,0 +1,151 @@
+import os
+import threading
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from ratiba_action.core.cache_key import deepeval_cache_key, join_prompt_versions, metric_version
+from ratiba_action.core.model import Case, Score
+from ratiba_action.errors import ConfigurationError, JudgeError
+from ratiba_action.judging.cache import CachedScore, JudgeCache
+from ratiba_action.judging.cached_metric import CachedMetric
+from ratiba_action.metrics.registry import load_metric
+from ratiba_action.testing.cases import case, exchange
+
+KEY = deepeval_cache_key("spa_booking", "booking@1", "judge-1", "swahili_fluency:1.0.0+deepeval-4.3.1")
+
+
+class CountingMetric:
+    """A judged metric that counts how often it is asked."""
+
+    name = "SwahiliFluencyMetric"
+    judged = True
+
+    def __init__(self, version: str = "1.0.0+deepeval-4.3.1", failure: Exception | None = None) -> None:
+        self.version = version
+        self.asked = 0
+        self._failure = failure
+
+    async def measure(self, case: Case, threshold: float) -> Score:
+        assert case.scenario.id
+        self.asked += 1
+        if self._failure:
+            raise self._failure
+        return Score(self.name, self.version, 0.9, threshold, judged=True, reason="good")
+
+
+def _case(reply: str = "Karibu", prompts: tuple[str, ...] = ("booking@1",)) -> Case:
+    return case(exchange("Habari", reply), prompt_versions=prompts)
+
+
+def _cache(directory: Path) -> tuple[JudgeCache, list[str]]:
+    warnings: list[str] = []
+    return JudgeCache(directory, warnings.append), warnings
+
+
+async def _measure(directory: Path, one: Case, metric: CountingMetric, model: str = "judge-1") -> Score:
+    return await CachedMetric(metric, _cache(directory)[0], model).measure(one, 0.8)
+
+
+async def test_the_second_run_takes_the_score_from_the_cache_and_says_so(tmp_path: Path) -> None:
+    metric = CountingMetric()
+    fresh = await _measure(tmp_path, _case(), metric)
+    kept = await _measure(tmp_path, _case(), metric)
+    assert (fresh.cached, kept.cached, metric.asked) == (False, True, 1)
+    assert (kept.value, kept.reason) == (0.9, "good")
+    assert (tmp_path / f"{KEY}.json").is_file()
+
+
+async def test_the_same_key_with_another_conversation_is_judged_anew(tmp_path: Path) -> None:
+    metric = CountingMetric()
+    await _measure(tmp_path, _case("Karibu"), metric)
+    again = await _measure(tmp_path, _case("Hatuna nafasi"), metric)
+    assert (again.cached, metric.asked) == (False, 2)
+
+
+async def test_a_new_prompt_judge_or_release_of_the_metric_is_judged_anew(tmp_path: Path) -> None:
+    metric, released = CountingMetric(), CountingMetric("1.0.0+deepeval-4.4.0")
+    await _measure(tmp_path, _case(), metric)
+    await _measure(tmp_path, _case(prompts=("booking@2",)), metric)
+    await _measure(tmp_path, _case(), metric, model="judge-2")
+    await _measure(tmp_path, _case(), released)
+    assert (metric.asked, released.asked) == (3, 1)
+
+
+async def test_the_threshold_is_not_part_of_the_key(tmp_path: Path) -> None:
+    metric = CountingMetric()
+    await _measure(tmp_path, _case(), metric)
+    strict = await CachedMetric(metric, _cache(tmp_path)[0], "judge-1").measure(_case(), 0.95)
+    assert (strict.cached, strict.threshold, strict.passed) == (True, 0.95, False)
+
+
+async def test_an_error_is_never_kept(tmp_path: Path) -> None:
+    with pytest.raises(JudgeError):
+        await _measure(tmp_path, _case(), CountingMetric(failure=JudgeError("out of range")))
+    assert os.listdir(tmp_path) == []  # noqa: PTH208 — the test is a coroutine
+
+
+def test_a_deterministic_metric_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ConfigurationError, match="BookingSlotConsistencyMetric"):
+        CachedMetric(load_metric("BookingSlotConsistencyMetric"), _cache(tmp_path)[0], "judge-1")
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "{", "[]", "null", '{"value": 0.9}', '{"value": 7, "reason": "x", "transcript": "t"}',
+     '{"value": NaN, "reason": "x", "transcript": "t"}', '{"value": true, "reason": "x", "transcript": "t"}',
+     '{"value": 0.9, "reason": 1, "transcript": "t"}', "[" * 5000],
+    ids=range(10),
+)  # fmt: skip
+def test_a_corrupt_entry_is_ignored_with_a_warning(tmp_path: Path, text: str) -> None:
+    cache, warnings = _cache(tmp_path)
+    (tmp_path / f"{KEY}.json").write_text(text)
+    assert cache.get(KEY, "t") is None
+    assert len(warnings) == 1
+    assert KEY in warnings[0]
+
+
+def test_an_entry_that_is_not_text_is_ignored_with_a_warning(tmp_path: Path) -> None:
+    cache, warnings = _cache(tmp_path)
+    (tmp_path / f"{KEY}.json").write_bytes(b"\xff\xfe\x00")
+    assert cache.get(KEY, "t") is None
+    assert len(warnings) == 1
+
+
+def test_a_folder_that_cannot_be_written_is_a_warning(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("in the way")
+    cache, warnings = _cache(tmp_path / "file")
+    cache.put(KEY, "t", CachedScore(0.9, "good"))
+    assert len(warnings) == 1
+
+
+def test_writers_at_once_leave_one_whole_entry_and_nothing_else(tmp_path: Path) -> None:
+    cache, warnings = _cache(tmp_path)
+    writers = [
+        threading.Thread(target=cache.put, args=(KEY, "t", CachedScore(number / 10, "r" * 10_000)))
+        for number in range(8)
+    ]
+    for writer in writers:
+        writer.start()
+    for writer in writers:
+        writer.join()
+    kept = cache.get(KEY, "t")
+    assert kept is not None
+    assert kept.reason == "r" * 10_000
+    assert [path.name for path in tmp_path.iterdir()] == [f"{KEY}.json"]
+    assert warnings == []
+
+
+def test_clearing_forgets_every_score_and_may_be_done_twice(tmp_path: Path) -> None:
+    cache, _ = _cache(tmp_path / "cache")
+    cache.put(KEY, "t", CachedScore(0.9, "good"))
+    cache.clear()
+    cache.clear()
+    assert cache.get(KEY, "t") is None
+
+
+def test_the_key_joins_prompts_in_sorted_order_and_names_deepevals_release() -> None:
+    one = replace(_case(prompts=("intent@2", "booking@1")).transcript)
+    assert join_prompt_versions(one.prompt_versions) == "booking@1,intent@2"
+    assert metric_version("SwahiliFluencyMetric", "1.0.0+deepeval-4.3.1") == "swahili_fluency:1.0.0+deepeval-4.3.1"
