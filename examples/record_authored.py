@@ -21,6 +21,7 @@ from demo import BUNDLED, CONTENTS, PROJECT, build_pull_request, copy
 from ratiba_action.composition import Workshop, open_system, open_tenants
 from ratiba_action.configuration import read_configuration
 from ratiba_action.core.budget import Ledger
+from ratiba_action.core.cache_key import metric_version
 from ratiba_action.core.canonical import transcript_digest
 from ratiba_action.core.checks import validate_rule
 from ratiba_action.core.language_metrics import attach_language_metrics
@@ -53,6 +54,7 @@ def main() -> int:
     """Record the scenarios as they are, then each bundled pull request."""
     with tempfile.TemporaryDirectory(prefix="ratiba-record-") as folder:
         scratch = Path(folder)
+        scratch.chmod(0o711)  # the users of database and worker pass through
         base = scratch / "base"
         for name in CONTENTS:
             copy(PROJECT / name, base / name)
@@ -93,7 +95,7 @@ async def record(repository: Path, pull_request: str, scratch: Path) -> list[Rec
         configuration=read_configuration(configuration_file, (repository / configuration_file).read_bytes()),
         ledger=Ledger(Decimal(0)),
         progress=make_progress(sys.stderr, os.environ),
-        warn=lambda text: print(f"warning: {text}", file=sys.stderr),
+        warn=lambda text: sys.stderr.write(f"warning: {text}\n") and None,
     )
     arm = Arm("head", str(repository))
     gateway = Gateway(answers)
@@ -152,8 +154,8 @@ def grades(
     for assertion in attach_language_metrics(scenario):
         if not is_judged(assertion.metric):
             continue
-        kind = load_metric(assertion.metric, _NoJudge(model))
-        metric = f"{kind.name}:{kind.version}"
+        asked = load_metric(assertion.metric, _NoJudge(model))
+        metric = metric_version(asked.name, asked.version.partition("+")[0])
         grade = described["grades"][assertion.metric]
         lines.append(
             JudgeRecording(

@@ -1,0 +1,155 @@
+"""``ratiba gate``: decide, run the golden conversations, report, and answer with an exit code."""
+
+import argparse
+import json
+import sys
+from collections.abc import Callable, MutableMapping
+from pathlib import Path
+from typing import TypeVar
+
+from ratiba_action.core.exit_code import CONFIGURATION_ERROR, exit_code
+from ratiba_action.core.model import Mode, Report
+from ratiba_action.deciding import Decided, DecideRequest, decide
+from ratiba_action.errors import ConfigurationError, RatibaError, UsageError
+from ratiba_action.gate import Choice, GateRun, evaluate, masked, prepare, skipped, stopped
+from ratiba_action.publishing import Publication
+from ratiba_action.reporting.results_json import load_report, outputs_of
+from ratiba_action.reporting.terminal import make_progress
+from ratiba_action.settings import INPUTS, Settings, parse_count, parse_seconds, read_settings
+
+DESCRIPTION = """Decide the mode, run the golden conversations, and say whether the change may merge.
+Without an event the working tree is compared with its merge base with the default branch."""
+EXAMPLE = """example:
+  ratiba gate
+  ratiba gate --scenario spa_booking_swahili_happy --concurrency 1
+  ratiba gate --event event.json --event-name pull_request --dry-run"""
+
+DEFAULT_CONCURRENCY = "4"
+
+Value = TypeVar("Value")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the command's options: every input that is no secret, and those of a person at a terminal."""
+    for entry in INPUTS:
+        if not entry.secret:
+            parser.add_argument(f"--{entry.name}", metavar="VALUE", help=f"{entry.help} ({entry.environment_variable})")
+    parser.add_argument("--event", metavar="FILE", help="payload of the event (default: GITHUB_EVENT_PATH)")
+    parser.add_argument("--event-name", metavar="NAME", help="its name (default: GITHUB_EVENT_NAME)")
+    parser.add_argument("--repo", metavar="DIR", help="the checkout (default: GITHUB_WORKSPACE or this folder)")
+    parser.add_argument("--scenario", action="append", default=[], metavar="ID", help="run this one; may be repeated")
+    parser.add_argument("--tag", action="append", default=[], metavar="TAG", help="run those with this tag")
+    parser.add_argument("--failed", action="store_true", help="run those that did not pass in the last run")
+    parser.add_argument("--concurrency", default=DEFAULT_CONCURRENCY, metavar="N", help="conversations at once")
+    parser.add_argument("--deadline", metavar="SECONDS", help="end the run in order after this time")
+    parser.add_argument("--dry-run", action="store_true", help="say what would run, and start nothing")
+    parser.add_argument("--json", action="store_true", help="print the outputs as JSON")
+
+
+def run(arguments: argparse.Namespace, environment: MutableMapping[str, str]) -> int:
+    """Run the gate.
+
+    Raises:
+        ConfigurationError: an input is wrong.
+        UsageError: an option is wrong.
+    """
+    settings = read_settings(environment, {entry.name: getattr(arguments, entry.attribute, None) for entry in INPUTS})
+    repository = Path(arguments.repo or environment.get("GITHUB_WORKSPACE") or ".").resolve()
+    decided = decide(_request(arguments, environment, settings, repository), environment)
+    stream = sys.stderr if arguments.json else sys.stdout
+    gate_run = GateRun(
+        settings=settings,
+        decided=decided,
+        repository=decided.change.git.root if decided.change.git is not None else repository,
+        environment=environment,
+        progress=make_progress(stream, environment),
+        choice=_choice(arguments, settings),
+        concurrency=_option("--concurrency", arguments.concurrency, parse_count),
+        seconds=_option("--deadline", arguments.deadline, parse_seconds) if arguments.deadline else None,
+    )
+    publication = Publication(settings, environment, stream)
+    return _conclude(arguments, gate_run, publication)
+
+
+def _conclude(arguments: argparse.Namespace, gate_run: GateRun, publication: Publication) -> int:
+    """Run, publish whatever came of it, and say the exit code."""
+    settings, mode = gate_run.settings, gate_run.decided.decision.mode
+    failure: RatibaError | None = None
+    try:
+        report = _report(arguments, gate_run, publication)
+    except RatibaError as error:
+        failure, report = error, stopped(gate_run, error)
+    if report is None:
+        return 0
+    report = masked(report, settings)
+    publication.publish(report)
+    if arguments.json:
+        sys.stdout.write(json.dumps(outputs_of(report), indent=2) + "\n")
+    if isinstance(failure, ConfigurationError | UsageError):
+        return CONFIGURATION_ERROR
+    return exit_code(report.verdict.conclusion, mode, enforce=settings.enforce)
+
+
+def _report(arguments: argparse.Namespace, gate_run: GateRun, publication: Publication) -> Report | None:
+    """The report of the run; None for a dry run, which only prints."""
+    _refuse_unsafe_event(gate_run.decided)
+    if gate_run.decided.decision.mode is Mode.SKIP and not gate_run.choice:
+        return skipped(gate_run)
+    prepared = prepare(gate_run)
+    if arguments.dry_run:
+        publication.announce(gate_run.decided.decision, prepared.selection, prepared.notes)
+        return None
+    return evaluate(gate_run, prepared)
+
+
+def _refuse_unsafe_event(decided: Decided) -> None:
+    if decided.change.refused:
+        raise ConfigurationError(
+            "The event 'pull_request_target' is refused: it would run a fork's code with this repository's secrets.",
+            "Trigger the workflow by 'pull_request'.",
+        )
+
+
+def _request(
+    arguments: argparse.Namespace, environment: MutableMapping[str, str], settings: Settings, repository: Path
+) -> DecideRequest:
+    event = arguments.event or environment.get("GITHUB_EVENT_PATH")
+    return DecideRequest(
+        repository=repository,
+        event_name=arguments.event_name or ("" if arguments.event else environment.get("GITHUB_EVENT_NAME", "")),
+        event_path=Path(event) if event else None,
+        rules=settings.rules,
+        floor=settings.mode if settings.mode is not Mode.SKIP else None,
+        config=settings.config,
+        scenarios=settings.scenarios,
+    )
+
+
+def _choice(arguments: argparse.Namespace, settings: Settings) -> Choice:
+    scenarios = list(arguments.scenario)
+    if arguments.failed:
+        scenarios += _not_passed(Path(settings.report_dir) / "results.json")
+    return Choice(tuple(scenarios), tuple(arguments.tag))
+
+
+def _not_passed(results: Path) -> list[str]:
+    """Ids of the scenarios that did not pass in the last run.
+
+    Raises:
+        UsageError: there is no last run, or everything passed in it.
+    """
+    try:
+        report = load_report(results.read_bytes())
+    except (OSError, ValueError) as error:
+        raise UsageError(f"The last run's {str(results)!r} cannot be read: {error}.", "Run the gate once.") from error
+    ids = sorted({one.trial.scenario.id for one in report.results if not getattr(one, "passed", False)})
+    if not ids:
+        raise UsageError(f"Every conversation of the last run in {str(results)!r} passed.", "Leave out --failed.")
+    return ids
+
+
+def _option(name: str, text: str, parse: Callable[[str], Value]) -> Value:
+    try:
+        return parse(text)
+    except ValueError as error:
+        raise UsageError(f"{name} is {text!r}.", f"Give {error}.") from error

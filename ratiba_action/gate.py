@@ -1,0 +1,244 @@
+"""The straight line: decision → inputs → plan → results → verdict → report."""
+
+import asyncio
+import contextlib
+import signal
+import tempfile
+import time
+from collections.abc import Callable, Iterator, MutableMapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+
+from ratiba_action.composition import Materials, Workshop, open_bench
+from ratiba_action.core.budget import Ledger
+from ratiba_action.core.decision import next_step
+from ratiba_action.core.masking import mask_report
+from ratiba_action.core.model import (
+    Arm,
+    Conclusion,
+    Evidence,
+    Limits,
+    Mode,
+    Plan,
+    Report,
+    Scenario,
+    ScenarioResult,
+    Selection,
+    Trial,
+    Verdict,
+)
+from ratiba_action.core.selection import select
+from ratiba_action.deciding import Decided
+from ratiba_action.errors import RatibaError, UsageError
+from ratiba_action.evaluation_inputs import EvaluationInputs, read_inputs, recordings_of
+from ratiba_action.ports import Progress
+from ratiba_action.prompt_versions import prompt_versions
+from ratiba_action.runner import run_plan
+from ratiba_action.settings import Settings
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """Which of the selected scenarios a person asked for; empty means all."""
+
+    scenarios: tuple[str, ...] = ()
+    tags: tuple[str, ...] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.scenarios or self.tags)
+
+    def admits(self, scenario: Scenario) -> bool:
+        """Whether a scenario is asked for by its id or one of its tags."""
+        return not self or scenario.id in self.scenarios or bool(scenario.tags & set(self.tags))
+
+
+@dataclass(frozen=True, slots=True)
+class GateRun:
+    """One run of the gate.
+
+    Args:
+        environment: the process's own.
+        concurrency: conversations at once.
+        seconds: the run's deadline, None for none.
+    """
+
+    settings: Settings
+    decided: Decided
+    repository: Path
+    environment: MutableMapping[str, str]
+    progress: Progress
+    choice: Choice = Choice()
+    concurrency: int = 4
+    seconds: float | None = None
+    warnings: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """What will run, known before anything is started."""
+
+    inputs: EvaluationInputs
+    selection: Selection
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What the reader must know besides the verdict."""
+        return self.inputs.notes
+
+
+def prepare(run: GateRun) -> Prepared:
+    """Read what is evaluated and select what runs.
+
+    Raises:
+        ConfigurationError: files are wrong, or what a person asked for does not exist.
+    """
+    inputs = read_inputs(run.settings, run.repository, run.decided.change)
+    if run.choice:
+        chosen = tuple(scenario for scenario in inputs.suite.scenarios if run.choice.admits(scenario))
+        _refuse_unknown(run.choice, inputs)
+        left_out = tuple(scenario.id for scenario in inputs.suite.scenarios if scenario not in chosen)
+        selection = Selection(run.decided.decision, chosen, left_out)
+    else:
+        selection = select(run.decided.decision, inputs.suite, run.decided.change.files)
+    return Prepared(inputs, selection)
+
+
+def evaluate(run: GateRun, prepared: Prepared) -> Report:
+    """Run what is selected and decide; whatever is measured is reported, however the run ends."""
+    started, clock = datetime.now(UTC), time.monotonic()
+    ledger = Ledger(run.settings.budget_usd)
+    interruptions: list[str] = []
+    results = asyncio.run(_evaluate(run, prepared, ledger, interruptions))
+    limits = Limits(pass_rate=prepared.inputs.configuration.pass_rate)
+    interruption = interruptions[0] if interruptions else None
+    verdict = next_step(Evidence(run.decided.decision.mode, results, limits, interruption))
+    if isinstance(verdict, Plan):
+        raise TypeError("next_step asked for another plan, which this form of the run does not carry out")
+    return Report(
+        name=run.settings.name,
+        subject=run.decided.change.subject,
+        decision=run.decided.decision,
+        verdict=verdict,
+        results=results,
+        spending=ledger.snapshot(),
+        limits=limits,
+        started_at=started,
+        seconds=time.monotonic() - clock,
+        enforce=run.settings.enforce,
+        llm="replay",
+        judge_model=prepared.inputs.configuration.judge.model,
+        suite_digest=prepared.inputs.suite.digest,
+        notes=(*prepared.notes, *_notes(run, prepared)),
+        left_out=prepared.selection.left_out,
+    )
+
+
+def report_without_run(run: GateRun, verdict: Verdict) -> Report:
+    """The report of a run that started nothing: skipped, or stopped by a mistake."""
+    return Report(
+        name=run.settings.name,
+        subject=run.decided.change.subject,
+        decision=run.decided.decision,
+        verdict=verdict,
+        results=(),
+        spending=Ledger(run.settings.budget_usd).snapshot(),
+        limits=Limits(),
+        started_at=datetime.now(UTC),
+        seconds=0.0,
+        enforce=run.settings.enforce,
+        notes=tuple(run.warnings),
+    )
+
+
+def skipped(run: GateRun) -> Report:
+    """The report of a skipped run."""
+    verdict = next_step(Evidence(Mode.SKIP, (), Limits()))
+    if isinstance(verdict, Plan):
+        raise TypeError("a skipped run has nothing to plan")
+    return report_without_run(run, verdict)
+
+
+def stopped(run: GateRun, error: RatibaError) -> Report:
+    """The report of a run that an error stopped before anything was measured."""
+    return report_without_run(run, Verdict(Conclusion.INCOMPLETE, error.problem, error.remedy))
+
+
+def masked(report: Report, settings: Settings) -> Report:
+    """The report without any secret of the run."""
+    return mask_report(report, settings.secrets)
+
+
+async def _evaluate(
+    run: GateRun, prepared: Prepared, ledger: Ledger, interruptions: list[str]
+) -> tuple[ScenarioResult, ...]:
+    with tempfile.TemporaryDirectory(prefix="ratiba-", ignore_cleanup_errors=True) as folder:
+        scratch = Path(folder)
+        scratch.chmod(0o711)  # the worker's and the database's users must pass through, and see no names
+        configuration = prepared.inputs.configuration
+        arm = Arm("head", str(run.repository), run.decided.change.files.head)
+        workshop = Workshop(
+            environment=run.environment,
+            scratch=scratch,
+            cache=None,  # a replayed grade costs nothing, and an edited recording must show
+            database_url=run.settings.database_url,
+            configuration=configuration,
+            ledger=ledger,
+            progress=run.progress,
+            warn=run.warnings.append,
+            concurrency=run.concurrency,
+            deadline=None if run.seconds is None else time.monotonic() + run.seconds,
+        )
+        materials = Materials(
+            arm=arm,
+            scenarios=prepared.selection.scenarios,
+            recordings=recordings_of(
+                run.repository, run.settings.scenarios, [one.id for one in prepared.selection.scenarios]
+            ),
+            prompt_versions=prompt_versions(
+                run.repository, configuration.system.root, configuration.system.prompts, run.environment
+            ),
+        )
+        plan = Plan(tuple(Trial(scenario, arm) for scenario in prepared.selection.scenarios))
+        if not plan.trials:
+            return ()
+        async with open_bench(workshop, materials) as bench:
+            with _cancelled_by_signals(interruptions.append):
+                return await run_plan(plan, bench)
+
+
+@contextlib.contextmanager
+def _cancelled_by_signals(note: Callable[[str], None]) -> Iterator[None]:
+    """The first SIGINT or SIGTERM ends the conversations in order; what was measured is still reported."""
+    loop, task = asyncio.get_running_loop(), asyncio.current_task()
+
+    def cancel(name: str) -> None:
+        note(f"it was cancelled by {name}")
+        if task is not None:
+            task.cancel()
+
+    numbers = (signal.SIGINT, signal.SIGTERM)
+    for number in numbers:
+        loop.add_signal_handler(number, cancel, number.name)
+    try:
+        yield
+    finally:
+        for number in numbers:
+            loop.remove_signal_handler(number)
+
+
+def _refuse_unknown(choice: Choice, inputs: EvaluationInputs) -> None:
+    known = {scenario.id for scenario in inputs.suite.scenarios}
+    tags = {tag for scenario in inputs.suite.scenarios for tag in scenario.tags}
+    unknown = [f"scenario {name!r}" for name in choice.scenarios if name not in known]
+    unknown += [f"tag {name!r}" for name in choice.tags if name not in tags]
+    if unknown:
+        raise UsageError(f"There is no {', no '.join(unknown)}.", f"Tags: {', '.join(sorted(tags))}.")
+
+
+def _notes(run: GateRun, prepared: Prepared) -> tuple[str, ...]:
+    notes = list(run.warnings)
+    if run.choice:
+        count, total = len(prepared.selection.scenarios), len(prepared.inputs.suite.scenarios)
+        notes.append(f"Only {count} of {total} conversations were asked for.")
+    return tuple(notes)

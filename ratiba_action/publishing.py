@@ -1,0 +1,148 @@
+"""Where a report goes: the report directory, the terminal or log, the step's files, the pull request.
+
+A failure here is a warning; it never changes the verdict.
+"""
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, TextIO, TypeVar
+
+from ratiba_action.core.model import Conclusion, ModeDecision, Report, Selection
+from ratiba_action.core.printable import printable
+from ratiba_action.errors import PublishError
+from ratiba_action.github.annotations import annotations_of
+from ratiba_action.github.comment import GITHUB_API, PullRequestComment
+from ratiba_action.github.step_files import write_outputs, write_summary
+from ratiba_action.github.workflow import WorkflowLog
+from ratiba_action.reporting.comment import render_comment
+from ratiba_action.reporting.results_json import outputs_of
+from ratiba_action.settings import Settings
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+Result = TypeVar("Result")
+
+OUTPUTS = (
+    "mode",
+    "reasons",
+    "conclusion",
+    "passed",
+    "failed",
+    "duration-seconds",
+    "regression-detected",
+    "confidence",
+    "spent-usd",
+    "budget-usd",
+    "report",
+    "comment-url",
+)
+"""Names of the action's outputs."""
+
+
+@dataclass(frozen=True, slots=True)
+class Publication:
+    """Publishes one run's report.
+
+    Args:
+        environment: the process's own; names the runner's files and GitHub's address.
+        stream: what a person or the log reads.
+    """
+
+    settings: Settings
+    environment: Mapping[str, str]
+    stream: TextIO
+
+    @property
+    def in_workflow(self) -> bool:
+        """Whether a workflow's runner reads the stream."""
+        return self.environment.get("GITHUB_ACTIONS") == "true"
+
+    def publish(self, report: Report) -> None:
+        """Write everything that can be written; the rest becomes warnings."""
+        comment = render_comment(report)
+        paths = self._try(lambda: self._write_files(report)) or {}
+        self._print(report, comment, paths)
+        url = self._comment(report)
+        summary = self.environment.get("GITHUB_STEP_SUMMARY")
+        if summary:
+            self._try(lambda: write_summary(Path(summary), comment))
+        outputs = self.environment.get("GITHUB_OUTPUT")
+        if outputs:
+            self._try(lambda: write_outputs(Path(outputs), self._outputs(report, url)))
+        if self.in_workflow:
+            WorkflowLog(self.stream).annotate(annotations_of(report))
+
+    def announce(self, decision: ModeDecision, selection: Selection, notes: tuple[str, ...]) -> None:
+        """Say what would run, for a dry run."""
+        lines = [f"Mode: {decision.mode}"]
+        lines += [f"- {reason.path or reason.rule}: {reason.why}" for reason in decision.reasons]
+        turns = sum(len(scenario.turns) for scenario in selection.scenarios)
+        lines.append(f"Would run {len(selection.scenarios)} conversations with {turns} turns, replayed: USD 0.00.")
+        lines += [f"- {scenario.id}" for scenario in selection.scenarios]
+        lines += [f"Note: {note}" for note in notes]
+        self.stream.write("".join(f"{printable(line)}\n" for line in lines))
+
+    def _write_files(self, report: Report) -> Mapping[str, Path]:
+        from ratiba_action.reporting.directory import write_report_directory  # noqa: PLC0415 - loads Jinja
+
+        return write_report_directory(report, Path(self.settings.report_dir).resolve())
+
+    def _print(self, report: Report, comment: str, paths: Mapping[str, Path]) -> None:
+        if report.verdict.conclusion is Conclusion.SKIPPED:
+            self._text(f"{report.verdict.reason}\n")
+            return
+        from ratiba_action.reporting.terminal import (  # noqa: PLC0415 - loads Rich
+            make_console,
+            print_comment,
+            print_files,
+            print_results,
+        )
+
+        console: Console = make_console(self.stream, self.environment)
+        if self.in_workflow:
+            with WorkflowLog(self.stream).plain():
+                print_comment(comment, console)
+        else:
+            print_comment(comment, console)
+        print_results(report, console)
+        print_files(paths, console)
+
+    def _comment(self, report: Report) -> str | None:
+        if not self.settings.comment or report.subject.pull_request is None:
+            return None
+        publisher = PullRequestComment(
+            token=self.settings.github_token,
+            render=render_comment,
+            api_url=self.environment.get("GITHUB_API_URL") or GITHUB_API,
+            create=report.verdict.conclusion is not Conclusion.SKIPPED,
+        )
+        return self._try(lambda: publisher.publish(report))
+
+    def _outputs(self, report: Report, url: str | None) -> dict[str, str]:
+        known = {name.replace("_", "-"): value for name, value in outputs_of(report).items()}
+        known |= {"report": str(Path(self.settings.report_dir).resolve()), "comment-url": url or ""}
+        return {name: _text_of(known[name]) for name in OUTPUTS}
+
+    def _try(self, work: Callable[[], Result]) -> Result | None:
+        try:
+            return work()
+        except PublishError as error:
+            if self.in_workflow:
+                WorkflowLog(self.stream).warning(str(error))
+            else:
+                self._text(f"warning: {printable(str(error))}\n")
+            return None
+
+    def _text(self, text: str) -> None:
+        self.stream.write(text)
+        self.stream.flush()
+
+
+def _text_of(value: object) -> str:
+    """An output's text: booleans and numbers as JSON, nothing as an empty text."""
+    if value is None:
+        return ""
+    return value if isinstance(value, str) else json.dumps(value)
