@@ -29,6 +29,7 @@ class ScenarioAccess:
         self._closed = False
         self._asked: Counter[str] = Counter()
         self._problems: list[RatibaError] = []
+        self._models: set[str] = set()
 
     @property
     def token(self) -> str:
@@ -46,24 +47,29 @@ class ScenarioAccess:
         return tuple(self._problems)
 
     @property
+    def models(self) -> tuple[str, ...]:
+        """Models that answered so far, sorted."""
+        return tuple(sorted(self._models))
+
+    @property
     def closed(self) -> bool:
         """Whether the token is refused by now."""
         return self._closed
-
-    @property
-    def calls(self) -> int:
-        """How many understood model calls were made so far."""
-        return self._asked.total()
 
     def admits(self, credential: str) -> bool:
         """Whether a credential is this access's token, compared in constant time; never after ``close``."""
         same = hmac.compare_digest(credential.encode("utf-8", "surrogateescape"), self._token.encode())
         return same and not self._closed
 
-    def next_ordinal(self, key: str) -> int:
-        """Count one more call with this key, and say how many came before it."""
+    def count_call(self, key: str) -> tuple[int, int]:
+        """Count one more call: how many came before it, and how many of those had its key."""
+        before = self._asked.total(), self._asked[key]
         self._asked[key] += 1
-        return self._asked[key] - 1
+        return before
+
+    def count_model(self, model: str) -> None:
+        """Keep the name of a model that answered."""
+        self._models.add(model)
 
     def note(self, problem: RatibaError) -> None:
         """Keep a problem for whoever runs the scenario."""

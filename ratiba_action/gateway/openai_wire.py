@@ -42,10 +42,12 @@ def reported_usage(answer: JsonObject, asked: str, answered: str, details: str) 
     if not isinstance(usage, Mapping):
         raise RecordingError("The answer of OpenAI reports no usage.", "Record it again.")
     cached = nested_count(usage, details, "cached_tokens")
+    written = nested_count(usage, details, "cache_write_tokens")
     return Usage(
-        input_tokens=max(count(usage, asked) - cached, 0),
+        input_tokens=max(count(usage, asked) - cached - written, 0),
         output_tokens=count(usage, answered),
         cache_read_tokens=cached,
+        cache_write_tokens=written,
     )
 
 

@@ -10,7 +10,8 @@ from typing import Any, NoReturn
 from aiohttp import ClientPayloadError, web
 
 from ratiba_action.core.model import JsonObject, Party
-from ratiba_action.errors import ConfigurationError, InfrastructureError, RatibaError
+from ratiba_action.core.model_names import base_model
+from ratiba_action.errors import ConfigurationError, InfrastructureError, RatibaError, RecordingError
 from ratiba_action.gateway.access import ScenarioAccess
 from ratiba_action.gateway.canonical_request import prompt_digest, request_key
 from ratiba_action.gateway.endpoint import Endpoint
@@ -19,6 +20,7 @@ from ratiba_action.gateway.request import AnswerSource, ModelAnswer, ModelReques
 
 _BODY_LIMIT = 16 * 1024 * 1024
 _ASKED_LIMIT = 200
+_SHUTDOWN_SECONDS = 2.0
 _HEADERS = {"x-should-retry": "false"}
 
 
@@ -35,7 +37,7 @@ class Gateway:
 
     Args:
         answers: where the answers come from.
-        forbidden_models: models that no scenario may use: those of the judges.
+        forbidden_models: models that no scenario may use, in any spelling: those of the judges.
         host: address to bind.
         body_limit: largest request body, in bytes.
     """
@@ -49,7 +51,7 @@ class Gateway:
         body_limit: int = _BODY_LIMIT,
     ) -> None:
         self._answers = answers
-        self._forbidden = frozenset(forbidden_models)
+        self._forbidden = frozenset(base_model(name) for name in forbidden_models)
         self._host = host
         self._body_limit = body_limit
         self._accesses: list[ScenarioAccess] = []
@@ -72,7 +74,9 @@ class Gateway:
             for prefix in ("", "/v1"):
                 application.router.add_post(f"{prefix}/{endpoint.name}", self._handler(endpoint))
         application.router.add_route("*", "/{path:.*}", self._refuse_path)
-        self._runner = web.AppRunner(application, access_log=None, handle_signals=False)
+        self._runner = web.AppRunner(
+            application, access_log=None, handle_signals=False, shutdown_timeout=_SHUTDOWN_SECONDS
+        )
         await self._runner.setup()
         site = web.TCPSite(self._runner, self._host, 0)
         try:
@@ -118,10 +122,11 @@ class Gateway:
             access = self._admit(request)
             body = await self._read(endpoint, request)
             answer = await self._ask(endpoint, body, access)
+            events = _events(endpoint, body, answer.body, access) if body.get("stream") is True else None
         except _RefusedError as refused:
             return _refusal(endpoint, refused.status, str(refused))
-        if body.get("stream") is True:
-            return await _send_events(request, endpoint, body, answer.body)
+        if events is not None:
+            return await _send_events(request, events)
         return web.json_response(dict(answer.body), headers=_HEADERS)
 
     def _admit(self, request: web.Request) -> ScenarioAccess:
@@ -150,8 +155,8 @@ class Gateway:
     async def _ask(self, endpoint: Endpoint, body: JsonObject, access: ScenarioAccess) -> ModelAnswer:
         try:
             call = _understand(endpoint, body, access)
-        except RecursionError:
-            raise _RefusedError(400, "The request's body is nested too deeply.") from None
+        except (ValueError, RecursionError):
+            raise _RefusedError(400, "The request's body is nested too deeply or holds an infinite number.") from None
         try:
             self._check_model(call.model)
             return await self._answers.answer(call)
@@ -160,7 +165,7 @@ class Gateway:
             raise _RefusedError(403 if isinstance(problem, ConfigurationError) else 400, str(problem)) from problem
 
     def _check_model(self, model: str) -> None:
-        if model in self._forbidden:
+        if base_model(model) in self._forbidden:
             raise ConfigurationError(
                 f"The system under test asked for {model!r}, the model of a judge: no model may judge its own words.",
                 "Give the judge or the system another model.",
@@ -174,16 +179,17 @@ class Gateway:
 
 def _understand(endpoint: Endpoint, body: JsonObject, access: ScenarioAccess) -> ModelRequest:
     key = request_key(endpoint, body)
+    position, ordinal = access.count_call(key)
     return ModelRequest(
         scenario_id=access.scenario_id,
         trial=access.trial,
         party=access.party,
-        position=access.calls,
+        position=position,
         provider=endpoint.provider,
         endpoint=endpoint.name,
         model=body["model"],
         key=key,
-        ordinal=access.next_ordinal(key),
+        ordinal=ordinal,
         system=prompt_digest(endpoint.system_prompt(body)),
         asked=endpoint.last_user_text(body)[:_ASKED_LIMIT],
         body=body,
@@ -198,14 +204,26 @@ def _refusal(endpoint: Endpoint, status: int, message: str) -> web.Response:
     return web.json_response(dict(endpoint.error(status, message)), status=status, headers=_HEADERS)
 
 
-async def _send_events(
-    request: web.Request, endpoint: Endpoint, body: JsonObject, answer: JsonObject
-) -> web.StreamResponse:
+def _events(endpoint: Endpoint, body: JsonObject, answer: JsonObject, access: ScenarioAccess) -> list[bytes]:
+    """Every event of the answer, before the first is sent: a recording may hold anything."""
+    try:
+        return list(endpoint.stream(body, answer))
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        problem = RecordingError(
+            f"A recorded answer of scenario {access.scenario_id!r} cannot be streamed: it is not shaped as "
+            f"{endpoint.provider} answers.",
+            f"Record it again with `ratiba record --scenario {access.scenario_id}`.",
+        )
+        access.note(problem)
+        raise _RefusedError(400, str(problem)) from error
+
+
+async def _send_events(request: web.Request, events: list[bytes]) -> web.StreamResponse:
     response = web.StreamResponse(
         headers={**_HEADERS, "Content-Type": "text/event-stream", "Cache-Control": "no-store"}
     )
     await response.prepare(request)
-    for part in endpoint.stream(body, answer):
+    for part in events:
         await response.write(part)
     await response.write_eof()
     return response

@@ -1,0 +1,45 @@
+"""The recordings of several scenarios, read together."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+
+from ratiba_action.errors import FileProblem, SuiteError
+from ratiba_action.recordings.lines import ModelRecording, Recording
+from ratiba_action.recordings.reader import read_recordings
+
+
+def recording_path(folder: Path, scenario_id: str) -> Path:
+    """The recording file of a scenario."""
+    return folder / f"{scenario_id}.jsonl"
+
+
+def read_folder(folder: Path, scenario_ids: Iterable[str]) -> dict[str, tuple[Recording, ...]]:
+    """The recordings of each scenario; none for one without a file.
+
+    Raises:
+        SuiteError: files cannot be read or have mistakes; the mistakes of all files together.
+    """
+    problems: list[FileProblem] = []
+    recordings: dict[str, tuple[Recording, ...]] = {}
+    for scenario_id in scenario_ids:
+        try:
+            recordings[scenario_id] = read_recordings(recording_path(folder, scenario_id))
+        except SuiteError as error:
+            problems.extend(error.problems)
+    if problems:
+        raise SuiteError(problems)
+    return recordings
+
+
+def model_recordings(recordings: Mapping[str, Sequence[Recording]]) -> dict[str, tuple[ModelRecording, ...]]:
+    """Only the answers to the system under test, by scenario."""
+    return {
+        scenario_id: tuple(line for line in lines if isinstance(line, ModelRecording))
+        for scenario_id, lines in recordings.items()
+    }
+
+
+def recorded_models(recordings: Mapping[str, Sequence[Recording]]) -> frozenset[tuple[str, str]]:
+    """Each (model, provider) that answered the system under test: all of them need a price."""
+    lines = (line for lines in model_recordings(recordings).values() for line in lines)
+    return frozenset((line.model, line.provider) for line in lines)
