@@ -1,0 +1,69 @@
+"""Amounts of US dollars: what a setting may hold, and how they are rounded and shown."""
+
+from decimal import Decimal
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ratiba_action.core.money import is_exact_usd, parse_usd, round_up, show_usd
+from ratiba_action.errors import ConfigurationError
+
+
+@pytest.mark.parametrize(("text", "amount"), [("20", "20"), ("0", "0"), ("0.50", "0.5"), (" 7.25\n", "7.25")])
+def test_a_plain_number_is_an_amount(text: str, amount: str) -> None:
+    assert parse_usd(text, "RATIBA_EVAL_BUDGET_USD") == Decimal(amount)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "-1",
+        "-0",
+        "+1",
+        "NaN",
+        "Infinity",
+        "-inf",
+        "20 USD",
+        "$20",
+        "1e3",
+        "1_000",
+        "1,000",
+        ".5",
+        "5.",
+        "٢٠",
+        "0x10",
+    ],
+)
+def test_anything_else_is_refused_with_its_name_value_and_remedy(text: str) -> None:
+    with pytest.raises(ConfigurationError) as caught:
+        parse_usd(text, "RATIBA_EVAL_BUDGET_USD")
+    assert f"RATIBA_EVAL_BUDGET_USD: {text!r}" in caught.value.problem
+    assert "such as 20 or 0.50" in caught.value.remedy
+
+
+def test_an_amount_that_could_be_rounded_in_a_sum_is_not_exact() -> None:
+    assert [is_exact_usd(Decimal(text)) for text in ("1E-12", "0", "999999999999")] == [True] * 3
+    assert [is_exact_usd(Decimal(text)) for text in ("1E-13", "-1", "1E+12", "NaN", "Infinity", "1E+40")] == [False] * 6
+
+
+@given(st.decimals(min_value=0, max_value=1000, places=20))
+def test_rounding_never_favours_the_budget_and_gives_an_exact_amount(amount: Decimal) -> None:
+    rounded = round_up(amount)
+    assert is_exact_usd(rounded)
+    assert 0 <= rounded - amount < Decimal("1E-12")
+
+
+@pytest.mark.parametrize(
+    ("amount", "shown"),
+    [
+        ("0", "$0.00"),
+        ("20", "$20.00"),
+        ("1E+2", "$100.00"),
+        ("0.0012300", "$0.00123"),
+        ("0.000000000001", "$0.000000000001"),
+    ],
+)
+def test_an_amount_is_shown_without_an_exponent(amount: str, shown: str) -> None:
+    assert show_usd(Decimal(amount)) == shown

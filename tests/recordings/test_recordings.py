@@ -1,0 +1,242 @@
+"""Recording files: read strictly, written so that a diff can be reviewed."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ratiba_action.errors import RecordingError, SuiteError
+from ratiba_action.recordings.folder import model_recordings, read_folder, recorded_models, recording_path
+from ratiba_action.recordings.lines import JudgeRecording, ModelRecording, Recording
+from ratiba_action.recordings.reader import parse_recordings, read_recordings
+from ratiba_action.recordings.writer import render_recordings, write_recordings
+
+KEY = "a" * 64
+MODEL: dict[str, Any] = {
+    "kind": "model",
+    "key": KEY,
+    "ordinal": 0,
+    "source": "authored",
+    "provider": "anthropic",
+    "model": "claude-haiku-4-5",
+    "asked": "Habari",
+    "system": "0" * 12,
+    "response": {"content": [], "usage": {"input_tokens": 1, "output_tokens": 1}},
+}
+JUDGE: dict[str, Any] = {
+    "kind": "judge",
+    "key": KEY,
+    "ordinal": 0,
+    "source": "authored",
+    "metric": "swahili_fluency:1.0.0",
+    "model": "claude-opus-5-5",
+    "transcript": "b" * 64,
+    "score": 0.9,
+    "reason": "Natural.",
+    "usage": {"input_tokens": 10, "output_tokens": 5},
+}
+
+TEXT = st.text(st.characters(codec=None), max_size=30)
+JSON = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers(-(10**12), 10**12)
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | TEXT,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXT, inner, max_size=3),
+    max_leaves=8,
+)
+HEX = st.text("0123456789abcdef", min_size=64, max_size=64)
+NAMES = st.text(min_size=1, max_size=20)
+MODEL_LINES = st.builds(
+    ModelRecording,
+    key=HEX,
+    ordinal=st.integers(0, 99),
+    source=NAMES,
+    provider=st.sampled_from(["anthropic", "openai"]),
+    model=NAMES,
+    asked=TEXT,
+    system=st.text("0123456789abcdef", min_size=12, max_size=12),
+    response=st.dictionaries(TEXT, JSON, max_size=3).map(lambda body: {**body, "usage": {"input_tokens": 1}}),
+    usage_estimated=st.booleans(),
+)
+JUDGE_LINES = st.builds(
+    JudgeRecording,
+    key=HEX,
+    ordinal=st.integers(0, 99),
+    source=NAMES,
+    metric=NAMES,
+    model=NAMES,
+    transcript=HEX,
+    score=st.floats(0, 1),
+    reason=TEXT,
+    usage=st.just({"input_tokens": 3, "output_tokens": 4}),
+)
+
+
+def lines(*objects: object) -> bytes:
+    return "\n".join(json.dumps(each) for each in objects).encode()
+
+
+def mistakes(content: bytes) -> list[str]:
+    with pytest.raises(SuiteError) as caught:
+        parse_recordings(content, "scenarios/recordings/spa.jsonl")
+    return [str(problem) for problem in caught.value.problems]
+
+
+@given(st.lists(MODEL_LINES | JUDGE_LINES, max_size=6, unique_by=lambda line: (type(line), line.key, line.ordinal)))
+def test_what_is_written_is_read_back(recordings: list[Recording]) -> None:
+    models_first = sorted(recordings, key=lambda line: isinstance(line, JudgeRecording))
+    assert list(parse_recordings(render_recordings(recordings), "spa.jsonl")) == models_first
+
+
+def test_a_line_is_compact_sorted_and_readable() -> None:
+    recordings = parse_recordings(lines({**MODEL, "asked": "Saa nane “mchana”, ndiyo"}), "spa.jsonl")
+    (line,) = render_recordings(recordings).decode().splitlines()
+    assert list(json.loads(line)) == sorted(MODEL)
+    assert '"asked":"Saa nane “mchana”, ndiyo","key":"' in line
+
+
+def test_the_order_of_first_use_is_kept_with_model_answers_before_judge_answers() -> None:
+    given_order = [
+        {**JUDGE},
+        {**MODEL, "key": "c" * 64},
+        {**MODEL, "key": "b" * 64},
+    ]
+    rendered = render_recordings(parse_recordings(lines(*given_order), "spa.jsonl"))
+    assert [json.loads(line)["key"][0] for line in rendered.splitlines()] == ["c", "b", "a"]
+
+
+def test_a_missing_file_holds_no_recordings(tmp_path: Path) -> None:
+    assert read_recordings(tmp_path / "spa.jsonl") == ()
+
+
+def test_a_folder_in_place_of_a_file_is_an_error_that_names_it(tmp_path: Path) -> None:
+    (tmp_path / "spa.jsonl").mkdir()
+    with pytest.raises(SuiteError, match=r"spa\.jsonl: cannot be read"):
+        read_recordings(tmp_path / "spa.jsonl")
+
+
+def test_every_mistake_is_reported_with_its_line() -> None:
+    without_source = {name: value for name, value in MODEL.items() if name != "source"}
+    content = b"\n".join(
+        [
+            lines(MODEL),
+            b"{",
+            b"",
+            lines({**MODEL, "kind": "oracle"}),
+            lines(without_source),
+            lines(MODEL),
+            b'{"kind": "model", "asked": "\xff"}',
+            b"[1]",
+            lines({**JUDGE, "score": 1.5, "reason": 7}),
+            b'{"score": NaN}',
+        ]
+    )
+    found = mistakes(content)
+    assert [text.split(": ")[0].rsplit(":", 1)[1] for text in found] == ["2", "4", "5", "6", "7", "8", "9", "9", "10"]
+    for part in (
+        "is not JSON",
+        "kind: 'oracle' is unknown",
+        "source: missing",
+        "ordinal 0 as line 1",
+        "is not UTF-8 at byte 29",
+        "must be a JSON object, is list",
+        "score: 1.5 is not a number from 0 to 1",
+        "reason: 7 is not a text",
+        "NaN is not a JSON number",
+    ):
+        assert any(part in text for text in found), part
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"key": "short"},
+        {"key": KEY.upper()},
+        {"ordinal": -1},
+        {"ordinal": True},
+        {"ordinal": 0.0},
+        {"source": ""},
+        {"provider": "nobody"},
+        {"model": None},
+        {"asked": 1},
+        {"system": "0" * 11},
+        {"response": {}},
+        {"response": {"usage": None}},
+        {"usage_estimated": "yes"},
+        {"note": "unknown"},
+    ],
+)
+def test_a_value_outside_its_kind_is_refused(change: dict[str, object]) -> None:
+    (name,) = change
+    (found,) = mistakes(lines({**MODEL, **change}))
+    assert found.startswith(f"scenarios/recordings/spa.jsonl:1: {name}: ")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"score": -0.1},
+        {"score": True},
+        {"score": "0.9"},
+        {"usage": {"input_tokens": 1}},
+        {"usage": {"input_tokens": -1, "output_tokens": 1}},
+        {"transcript": "b"},
+        {"metric": ""},
+    ],
+)
+def test_a_judges_answer_is_checked_as_strictly(change: dict[str, object]) -> None:
+    (name,) = change
+    assert f": {name}: " in mistakes(lines({**JUDGE, **change}))[0]
+
+
+def test_a_model_and_a_judge_may_share_a_key() -> None:
+    assert len(parse_recordings(lines(MODEL, JUDGE), "spa.jsonl")) == 2
+
+
+def test_deep_nesting_is_a_mistake_and_no_crash() -> None:
+    assert "is not JSON" in mistakes(b"[" * 100_000)[0]
+
+
+def test_writing_replaces_the_whole_file_and_leaves_nothing_else(tmp_path: Path) -> None:
+    path = tmp_path / "recordings" / "spa.jsonl"
+    first, second = (parse_recordings(lines({**MODEL, "asked": asked}), "spa.jsonl") for asked in ("a", "b"))
+    write_recordings(path, first)
+    write_recordings(path, second)
+    assert read_recordings(path) == second
+    assert list(path.parent.iterdir()) == [path]
+    assert path.stat().st_mode & 0o777 == 0o644
+
+
+def test_recordings_that_could_not_be_read_back_leave_the_old_file_as_it_was(tmp_path: Path) -> None:
+    path = tmp_path / "spa.jsonl"
+    (recording,) = parse_recordings(lines(MODEL), "spa.jsonl")
+    write_recordings(path, [recording])
+    with pytest.raises(SuiteError, match="as line 1"):
+        write_recordings(path, [recording, recording])
+    assert read_recordings(path) == (recording,)
+
+
+def test_a_folder_that_cannot_be_made_is_an_error_that_names_the_file(tmp_path: Path) -> None:
+    (tmp_path / "recordings").write_text("a file")
+    with pytest.raises(RecordingError, match="cannot be written"):
+        write_recordings(tmp_path / "recordings" / "spa.jsonl", [])
+
+
+def test_the_mistakes_of_several_files_are_reported_together(tmp_path: Path) -> None:
+    for name in ("salon", "spa"):
+        recording_path(tmp_path, name).write_bytes(b"{")
+    with pytest.raises(SuiteError) as caught:
+        read_folder(tmp_path, ["salon", "barbershop", "spa"])
+    assert len(caught.value.problems) == 2
+
+
+def test_the_models_that_need_a_price_are_those_that_answered_the_system(tmp_path: Path) -> None:
+    recording_path(tmp_path, "spa").write_bytes(lines(MODEL, JUDGE))
+    recordings = read_folder(tmp_path, ["spa", "salon"])
+    assert recorded_models(recordings) == {("claude-haiku-4-5", "anthropic")}
+    assert {name: len(found) for name, found in model_recordings(recordings).items()} == {"spa": 1, "salon": 0}
