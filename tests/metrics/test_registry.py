@@ -1,0 +1,39 @@
+import pytest
+
+from ratiba_action.errors import ConfigurationError
+from ratiba_action.metrics.registry import METRICS, is_judged, judge_calls, load_metric, metric_names
+from ratiba_action.testing.judges import ScriptedJudge
+
+
+def test_the_four_metrics_of_the_gate_are_listed_by_name() -> None:
+    assert metric_names() == (
+        "BookingSlotConsistencyMetric",
+        "EnglishFluencyMetric",
+        "MpesaPaymentSafetyMetric",
+        "SwahiliFluencyMetric",
+    )
+
+
+@pytest.mark.parametrize("name", sorted(METRICS))
+def test_what_the_table_says_of_a_metric_is_what_its_class_says(name: str) -> None:
+    metric = load_metric(name, ScriptedJudge([]))
+    assert (metric.name, metric.judged) == (name, is_judged(name))
+    assert judge_calls(name) == (1 if is_judged(name) else 0)
+
+
+@pytest.mark.parametrize("name", sorted(METRICS))
+def test_every_case_gets_a_fresh_instance(name: str) -> None:
+    judge = ScriptedJudge([])
+    assert load_metric(name, judge) is not load_metric(name, judge)
+
+
+@pytest.mark.parametrize("use", [load_metric, is_judged, judge_calls])
+def test_an_unknown_metric_is_refused_with_the_known_names(use: object) -> None:
+    assert callable(use)
+    with pytest.raises(ConfigurationError, match=r"'os:system'.*SwahiliFluencyMetric"):
+        use("os:system")
+
+
+def test_a_judged_metric_without_a_judge_is_refused() -> None:
+    with pytest.raises(ConfigurationError, match="needs a judge"):
+        load_metric("SwahiliFluencyMetric")
