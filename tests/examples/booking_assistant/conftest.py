@@ -1,6 +1,5 @@
 """A migrated schema on a real PostgreSQL, scripted models, and an open conversation between them."""
 
-import asyncio
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import AsyncExitStack
@@ -15,9 +14,6 @@ import pytest
 from psycopg import sql
 from psycopg.conninfo import make_conninfo
 from psycopg.rows import dict_row
-
-from ratiba_action.tenancy.embedded import EmbeddedServer
-from ratiba_action.tenancy.installation import find_installation
 
 SYSTEM_ROOT = Path(__file__).parents[3] / "examples" / "booking_assistant"
 sys.path.insert(0, str(SYSTEM_ROOT))  # as the gate's worker does
@@ -70,26 +66,15 @@ class Talk:
 OpenTalk = Callable[..., Awaitable[Talk]]
 
 
-@pytest.fixture(scope="session")
-def server_dsn() -> Iterator[str]:
-    installation = find_installation()
-    assert installation is not None, "the embedded PostgreSQL is one of the development dependencies"
-    server = EmbeddedServer(installation, None, 30.0)
-    with asyncio.Runner() as runner:
-        runner.run(server.start())
-        yield server.dsn
-        runner.run(server.stop())
-
-
 @pytest.fixture
-def empty_schema(server_dsn: str) -> Iterator[str]:
+def empty_schema(embedded_server_dsn: str) -> Iterator[str]:
     """The connection string of a schema without tables."""
-    with psycopg.connect(server_dsn, autocommit=True) as admin:
-        admin.execute("CREATE SCHEMA tenant_a")
+    with psycopg.connect(embedded_server_dsn, autocommit=True) as admin:
+        admin.execute("CREATE SCHEMA booking_tenant_a")
         try:
-            yield make_conninfo(server_dsn, options="-c search_path=tenant_a")
+            yield make_conninfo(embedded_server_dsn, options="-c search_path=booking_tenant_a")
         finally:
-            admin.execute("DROP SCHEMA tenant_a CASCADE")
+            admin.execute("DROP SCHEMA booking_tenant_a CASCADE")
 
 
 @pytest.fixture
@@ -119,7 +104,7 @@ async def open_talk(database_url: str, models: ScriptedModels) -> AsyncIterator[
             context = {
                 "scenario_id": "spa_booking",
                 "tenant_id": TENANT_ID,
-                "schema": "tenant_a",
+                "schema": "booking_tenant_a",
                 "database_url": database_url,
                 "conversation_id": "0b9d2f3e-6f0e-4a0f-8f3d-0d9f6a5b7c21",
                 "now": datetime.fromisoformat("2026-04-25T10:00:00+03:00"),

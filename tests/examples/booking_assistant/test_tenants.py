@@ -23,14 +23,16 @@ TABLES = {
 }
 
 
+def tables(database_url: str) -> set[tuple[str, str]]:
+    with psycopg.connect(database_url) as connection:
+        return set(connection.execute("SELECT schemaname, tablename FROM pg_tables").fetchall())
+
+
 def test_migrating_fills_the_schema_of_the_search_path_and_no_other(empty_schema: str) -> None:
+    before = tables(empty_schema)
     Adapter().migrate(empty_schema)
     Adapter().migrate(empty_schema)
-    with psycopg.connect(empty_schema) as connection:
-        found = connection.execute(
-            "SELECT schemaname, tablename FROM pg_tables WHERE schemaname NOT IN ('pg_catalog', 'information_schema')"
-        ).fetchall()
-    assert set(found) == {("tenant_a", table) for table in TABLES}
+    assert tables(empty_schema) - before == {("booking_tenant_a", table) for table in TABLES}
 
 
 def test_the_database_refuses_overlapping_bookings_and_a_second_live_payment(database_url: str) -> None:
@@ -52,7 +54,11 @@ def test_the_database_refuses_overlapping_bookings_and_a_second_live_payment(dat
 async def test_tenant_price_list_and_thread_are_registered(talk: Talk) -> None:
     (tenant,) = talk.rows("tenants")
     (thread,) = talk.rows("conversation_threads")
-    assert (str(tenant["id"]), tenant["schema_name"], tenant["timezone"]) == (TENANT_ID, "tenant_a", "Africa/Nairobi")
+    assert (str(tenant["id"]), tenant["schema_name"], tenant["timezone"]) == (
+        TENANT_ID,
+        "booking_tenant_a",
+        "Africa/Nairobi",
+    )
     assert {row["name"]: row["price_kes"] for row in talk.rows("services")}["bridal_makeup"] == 8000
     assert [version.split("@")[0] for version in thread["prompt_versions"]] == [
         "booking_orchestrator",
@@ -69,7 +75,7 @@ async def test_a_saver_serves_no_other_tenant(talk: Talk, database_url: str) -> 
     await talk.book()
     connection = await connect(database_url)
     try:
-        saver = await TenantScopedSaver.for_tenant(connection, Tenant(TENANT_ID, "tenant_a", "spa"))
+        saver = await TenantScopedSaver.for_tenant(connection, Tenant(TENANT_ID, "booking_tenant_a", "spa"))
         with pytest.raises(WrongTenantError):
             await saver.aget_tuple({"configurable": {"thread_id": "x", "tenant_id": "another"}})
         with pytest.raises(WrongTenantError):
