@@ -25,7 +25,7 @@ def decode_line(line: bytes) -> JsonObject:
     except (ValueError, RecursionError) as problem:
         raise WorkerError(f"the worker answered {clean(repr(line[:80]))}, which is not JSON: {problem}.") from problem
     if not isinstance(value, dict):
-        raise WorkerError(f"the worker answered a JSON {_kind(value)}, not an object.")
+        raise WorkerError(f"the worker answered {_kind(value)}, not an object.")
     return value
 
 
@@ -72,7 +72,7 @@ def _object(
     value: Any, where: str, *, required: tuple[str, ...] = (), allowed: tuple[str, ...] | None = None
 ) -> dict[str, Any]:
     if not isinstance(value, dict):
-        raise WorkerError(f"{where} is a {_kind(value)}, not an object.", REMEDY)
+        raise WorkerError(f"{where} is {_kind(value)}, not an object.", REMEDY)
     missing = [name for name in required if name not in value]
     if missing:
         raise WorkerError(f"{where} has no {missing[0]!r}.", REMEDY)
@@ -85,13 +85,13 @@ def _object(
 
 def _list(value: Any, where: str) -> list[Any]:
     if not isinstance(value, list):
-        raise WorkerError(f"{where} is a {_kind(value)}, not a list.", REMEDY)
+        raise WorkerError(f"{where} is {_kind(value)}, not a list.", REMEDY)
     return value
 
 
 def _text(value: Any, where: str) -> str:
     if not isinstance(value, str):
-        raise WorkerError(f"{where} is a {_kind(value)}, not a text.", REMEDY)
+        raise WorkerError(f"{where} is {_kind(value)}, not a text.", REMEDY)
     return value
 
 
@@ -100,14 +100,7 @@ def _optional_text(value: Any, where: str) -> str | None:
 
 
 def _kind(value: Any) -> str:
-    names: dict[type, str] = {
-        dict: "object",
-        list: "list",
-        str: "text",
-        bool: "boolean",
-        int: "number",
-        float: "number",
-    }
+    names = {dict: "an object", list: "a list", str: "a text", bool: "a boolean", int: "a number", float: "a number"}
     return "null" if value is None else names[type(value)]
 
 

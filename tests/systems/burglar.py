@@ -35,13 +35,7 @@ def processes() -> Iterator[Path]:
 
 
 def files() -> Iterator[Path]:
-    for top in (
-        os.environ["LOOK"],
-        os.environ["HOME"],
-        os.environ["TMPDIR"],
-        os.getcwd(),
-        os.path.dirname(os.getcwd()),
-    ):
+    for top in (os.environ["LOOK"], os.environ["HOME"], os.environ["TMPDIR"], Path.cwd(), Path.cwd().parent):
         for folder, _, names in os.walk(top):
             yield from (Path(folder) / name for name in names)
 
@@ -77,7 +71,7 @@ def read(path: Path) -> "bytes | None":
 
 def link(path: Path) -> str:
     try:
-        return re.sub(r"\d+", "N", os.readlink(path))
+        return re.sub(r"\d+", "N", str(path.readlink()))
     except OSError:
         return ""
 

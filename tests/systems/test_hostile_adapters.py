@@ -101,7 +101,7 @@ MESSAGES = {
     "floods_the_channel": "longer than 1048576 bytes",
     "writes_nonsense_on_the_channel": "'nonsense.*not JSON",
     "answers_a_list": "the answer is a list, not an object",
-    "answers_nothing": "the answer is a null, not an object",
+    "answers_nothing": "the answer is null, not an object",
     "answers_a_number_as_text": "`text` is a number, not a text",
     "answers_an_unknown_field": "unknown field 'tool_call'",
     "answers_a_tool_without_name": r"`tool_calls\[0\]` has no 'name'",
@@ -179,7 +179,7 @@ async def test_the_end_of_what_a_dying_process_printed_is_shown(
                 print("out of memory")
                 os._exit(1)
     """)
-    with pytest.raises(WorkerError, match="out of memory$") as caught:
+    with pytest.raises(WorkerError, match=r"out of memory$") as caught:
         await open_session(system)
     assert len(caught.value.problem) < 3000
 

@@ -16,6 +16,11 @@ from ratiba_action.systems.worker_system import WorkerSystem
 StartWorker = Callable[..., Awaitable[WorkerSystem]]
 OpenSession = Callable[..., Awaitable[WorkerSession]]
 
+
+def entries(folder: Path) -> list[str]:
+    return [path.name for path in folder.iterdir()]
+
+
 ECHO = """
     class Adapter:
         def open(self, context):
@@ -203,7 +208,7 @@ async def test_a_failing_set_up_says_what_it_printed(start_worker: StartWorker) 
 
 
 async def test_a_set_up_that_hangs_is_ended(start_worker: StartWorker) -> None:
-    with pytest.raises(WorkerError, match="did not end within 0.2 s"):
+    with pytest.raises(WorkerError, match=r"did not end within 0\.2 s"):
         await start_worker(ECHO, setup=["/bin/sh", "-c", "sleep 1000"], setup_timeout=0.2)
 
 
@@ -232,7 +237,7 @@ async def test_nothing_of_the_worker_is_left_after_close(
 ) -> None:
     system = await start_worker(ECHO, scratch=scratch)
     await open_session(system)
-    assert len(list(scratch.iterdir())) == 1
+    assert len(entries(scratch)) == 1
     await system.close()
-    assert list(scratch.iterdir()) == []
+    assert entries(scratch) == []
     await system.close()
