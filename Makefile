@@ -14,10 +14,19 @@ PYTHON ?= $(shell for name in python3 python3.13 python3.12 python3.11 python3.1
 INSTALL := $(BIN)/uv pip install --quiet --python $(BIN)/python --require-hashes --compile-bytecode
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
+# Whatever a recipe answers, GNU make answers 2. Only in question mode does it hand on a 1, which is the gate's
+# answer to a regression; a recipe's '+' runs it in that mode all the same.
+ifeq ($(or $(MAKECMDGOALS),demo),demo)
+MAKEFLAGS += --question
+endif
+
+EDITABLE = $(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation --editable . \
+	&& $(BIN)/python -m compileall -q ratiba_action examples
+
 .PHONY: demo test lint benchmark recordings lock clean
 
 demo: $(VENV)/.demo
-	@$(BIN)/python examples/demo.py --pull-request $(PR)
+	+@$(BIN)/python examples/demo.py --pull-request $(PR)
 
 test: $(VENV)/.dev
 	$(BIN)/python -m pytest $(TESTS)
@@ -46,23 +55,16 @@ clean:
 	rm -rf $(VENV) ratiba-report
 
 $(VENV)/.bootstrap: requirements/bootstrap.txt
-	@test -n "$(PYTHON)" || { echo "make: no Python >= 3.11 with venv was found; install one or say PYTHON=/path/to/python3" >&2; exit 1; }
-	@echo "setting up $(VENV) with $(PYTHON)"
-	@$(PYTHON) -m venv $(VENV)
-	@$(BIN)/python -m pip install --quiet --require-hashes -r requirements/bootstrap.txt
-	@touch $@
+	+@test -n "$(PYTHON)" || { echo "no Python >= 3.11 with venv was found; install one or say PYTHON=/path/to/python3" >&2; exit 2; }
+	+@echo "setting up $(VENV) with $(PYTHON)"
+	+@$(PYTHON) -m venv $(VENV)
+	+@$(BIN)/python -m pip install --quiet --require-hashes -r requirements/bootstrap.txt
+	+@touch $@
 
 $(VENV)/.demo: $(VENV)/.bootstrap requirements/demo.txt pyproject.toml
-	@$(INSTALL) -r requirements/demo.txt
-	@$(MAKE) --no-print-directory editable
-	@touch $@
+	+@$(INSTALL) -r requirements/demo.txt && $(EDITABLE)
+	+@touch $@
 
 $(VENV)/.dev: $(VENV)/.bootstrap requirements/dev.txt pyproject.toml
-	@$(INSTALL) -r requirements/dev.txt
-	@$(MAKE) --no-print-directory editable
+	@$(INSTALL) -r requirements/dev.txt && $(EDITABLE)
 	@touch $@
-
-.PHONY: editable
-editable:
-	@$(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation --editable .
-	@$(BIN)/python -m compileall -q ratiba_action

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from importlib import import_module
 
 COMMANDS = {
+    "gate": ("ratiba_action.commands.gate", "run the golden conversations and say whether a change may merge"),
     "decide": ("ratiba_action.commands.decide", "choose blocking, advisory or skip from the changed paths"),
 }
 """Name of a command, its module and its summary.

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from ratiba_action.configuration import Configuration
 from ratiba_action.core.budget import Ledger
-from ratiba_action.core.model import Arm, Scenario
+from ratiba_action.core.model import Arm, Scenario, Usage
 from ratiba_action.core.pricing import Prices, parse_model_rates
 from ratiba_action.metrics.registry import is_judged, load_metric
 from ratiba_action.ports import Judge, Metric, ModelGateway, Progress, SystemUnderTest, TenantProvisioner
@@ -169,16 +169,15 @@ async def _load_judging(workshop: Workshop, materials: Materials) -> None:
 
 
 def _replay_judge(workshop: Workshop, materials: Materials, prices: Prices) -> Judge:
+    from ratiba_action.judging.booked_judge import BookedReplayJudge  # noqa: PLC0415 - on demand
     from ratiba_action.judging.replay_judge import RecordedGrade, ReplayJudge  # noqa: PLC0415 - on demand
 
-    model = workshop.configuration.judge.model
-    recorded = {
-        line.key: RecordedGrade(line.score, line.reason)
-        for lines in materials.recordings.values()
-        for line in lines
-        if isinstance(line, JudgeRecording)
-    }
-    return ReplayJudge(model, recorded)
+    described = workshop.configuration.judge
+    lines = [line for lines in materials.recordings.values() for line in lines if isinstance(line, JudgeRecording)]
+    recorded = {line.key: RecordedGrade(line.score, line.reason) for line in lines}
+    usages = {line.key: Usage(line.usage["input_tokens"], line.usage["output_tokens"]) for line in lines}
+    replay = ReplayJudge(described.model, recorded)
+    return BookedReplayJudge(replay, described.provider, usages, workshop.ledger, prices)
 
 
 def _metrics(workshop: Workshop, judge: Judge) -> Callable[[str], Metric]:
@@ -190,6 +189,8 @@ def _metrics(workshop: Workshop, judge: Judge) -> Callable[[str], Metric]:
 
     def fresh(name: str) -> Metric:
         metric = load_metric(name, judge)
-        return CachedMetric(metric, cache, judge.model) if cache is not None and metric.judged else metric
+        if cache is None or not metric.judged:
+            return metric
+        return CachedMetric(metric, cache, judge.model)
 
     return fresh

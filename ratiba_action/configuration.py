@@ -1,7 +1,7 @@
 """``.github/ratiba.yml`` → ``Configuration``; every mistake at once, with its line."""
 
 from decimal import Decimal
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import Field, field_validator
 
@@ -31,6 +31,7 @@ class SystemBlock(StrictModel):
 class JudgeBlock(StrictModel):
     """The model that grades."""
 
+    provider: Literal["anthropic", "openai"] = "anthropic"
     model: Name = "claude-opus-5-5"
 
 

@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from ratiba_action.composition import Materials, Workshop, open_bench
+from ratiba_action.configuration import Configuration
 from ratiba_action.core.budget import Ledger
 from ratiba_action.core.decision import next_step
 from ratiba_action.core.masking import mask_report
@@ -20,6 +21,7 @@ from ratiba_action.core.model import (
     Evidence,
     Limits,
     Mode,
+    NotRun,
     Plan,
     Report,
     Scenario,
@@ -109,7 +111,11 @@ def evaluate(run: GateRun, prepared: Prepared) -> Report:
     started, clock = datetime.now(UTC), time.monotonic()
     ledger = Ledger(run.settings.budget_usd)
     interruptions: list[str] = []
-    results = asyncio.run(_evaluate(run, prepared, ledger, interruptions))
+    results: tuple[ScenarioResult, ...] = ()
+    if prepared.selection.scenarios:
+        with _scratch_folder() as scratch:
+            workshop = _workshop(run, prepared.inputs.configuration, ledger, scratch)
+            results = asyncio.run(_run(workshop, _materials(run, prepared), interruptions))
     limits = Limits(pass_rate=prepared.inputs.configuration.pass_rate)
     interruption = interruptions[0] if interruptions else None
     verdict = next_step(Evidence(run.decided.decision.mode, results, limits, interruption))
@@ -126,7 +132,6 @@ def evaluate(run: GateRun, prepared: Prepared) -> Report:
         started_at=started,
         seconds=time.monotonic() - clock,
         enforce=run.settings.enforce,
-        llm="replay",
         judge_model=prepared.inputs.configuration.judge.model,
         suite_digest=prepared.inputs.suite.digest,
         notes=(*prepared.notes, *_notes(run, prepared)),
@@ -169,42 +174,49 @@ def masked(report: Report, settings: Settings) -> Report:
     return mask_report(report, settings.secrets)
 
 
-async def _evaluate(
-    run: GateRun, prepared: Prepared, ledger: Ledger, interruptions: list[str]
-) -> tuple[ScenarioResult, ...]:
+@contextlib.contextmanager
+def _scratch_folder() -> Iterator[Path]:
+    """A folder outside the workspace that the worker's and the database's users may pass through, and not list."""
     with tempfile.TemporaryDirectory(prefix="ratiba-", ignore_cleanup_errors=True) as folder:
         scratch = Path(folder)
-        scratch.chmod(0o711)  # the worker's and the database's users must pass through, and see no names
-        configuration = prepared.inputs.configuration
-        arm = Arm("head", str(run.repository), run.decided.change.files.head)
-        workshop = Workshop(
-            environment=run.environment,
-            scratch=scratch,
-            cache=None,  # a replayed grade costs nothing, and an edited recording must show
-            database_url=run.settings.database_url,
-            configuration=configuration,
-            ledger=ledger,
-            progress=run.progress,
-            warn=run.warnings.append,
-            concurrency=run.concurrency,
-            deadline=None if run.seconds is None else time.monotonic() + run.seconds,
-        )
-        materials = Materials(
-            arm=arm,
-            scenarios=prepared.selection.scenarios,
-            recordings=recordings_of(
-                run.repository, run.settings.scenarios, [one.id for one in prepared.selection.scenarios]
-            ),
-            prompt_versions=prompt_versions(
-                run.repository, configuration.system.root, configuration.system.prompts, run.environment
-            ),
-        )
-        plan = Plan(tuple(Trial(scenario, arm) for scenario in prepared.selection.scenarios))
-        if not plan.trials:
-            return ()
-        async with open_bench(workshop, materials) as bench:
-            with _cancelled_by_signals(interruptions.append):
+        scratch.chmod(0o711)
+        yield scratch
+
+
+def _workshop(run: GateRun, configuration: Configuration, ledger: Ledger, scratch: Path) -> Workshop:
+    return Workshop(
+        environment=run.environment,
+        scratch=scratch,
+        cache=None,  # a replayed grade costs nothing, and an edited recording must show
+        database_url=run.settings.database_url,
+        configuration=configuration,
+        ledger=ledger,
+        progress=run.progress,
+        warn=run.warnings.append,
+        concurrency=run.concurrency,
+        deadline=None if run.seconds is None else time.monotonic() + run.seconds,
+    )
+
+
+def _materials(run: GateRun, prepared: Prepared) -> Materials:
+    scenarios = prepared.selection.scenarios
+    system = prepared.inputs.configuration.system
+    return Materials(
+        arm=Arm("head", str(run.repository), run.decided.change.files.head),
+        scenarios=scenarios,
+        recordings=recordings_of(run.repository, run.settings.scenarios, [one.id for one in scenarios]),
+        prompt_versions=prompt_versions(run.repository, system.root, system.prompts, run.environment),
+    )
+
+
+async def _run(workshop: Workshop, materials: Materials, interruptions: list[str]) -> tuple[ScenarioResult, ...]:
+    plan = Plan(tuple(Trial(scenario, materials.arm) for scenario in materials.scenarios))
+    with _cancelled_by_signals(interruptions.append):
+        try:
+            async with open_bench(workshop, materials) as bench:
                 return await run_plan(plan, bench)
+        except asyncio.CancelledError:
+            return tuple(NotRun(trial, "the run was cancelled before it began") for trial in plan.trials)
 
 
 @contextlib.contextmanager

@@ -3,7 +3,7 @@
 import os
 import sys
 import traceback
-from collections.abc import Mapping, Sequence
+from collections.abc import MutableMapping, Sequence
 
 from ratiba_action.cli import build_parser
 from ratiba_action.core.printable import printable
@@ -15,10 +15,10 @@ _UNEXPECTED = 3
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line of this process; returns its exit code."""
-    return run(sys.argv[1:] if arguments is None else arguments, dict(os.environ))
+    return run(sys.argv[1:] if arguments is None else arguments, os.environ)
 
 
-def run(arguments: Sequence[str], environment: Mapping[str, str]) -> int:
+def run(arguments: Sequence[str], environment: MutableMapping[str, str]) -> int:
     """Run one command with a given environment; returns its exit code."""
     try:
         parsed = build_parser(arguments).parse_args(arguments)

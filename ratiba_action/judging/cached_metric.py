@@ -25,7 +25,7 @@ class CachedMetric:
             raise ConfigurationError(f"The deterministic metric {metric.name!r} cannot be cached.", "Measure it.")
         self.name = metric.name
         self.version = metric.version
-        self.judged = metric.judged
+        self.judged: bool = metric.judged
         self._metric = metric
         self._cache = cache
         self._judge_model = judge_model

@@ -1,0 +1,50 @@
+"""A replayed judge whose answers are counted: they cost nothing, and the report says what they cost live."""
+
+from collections.abc import Mapping
+
+from ratiba_action.core.budget import Ledger
+from ratiba_action.core.model import Grade, Party, Question, Usage
+from ratiba_action.core.pricing import Prices
+from ratiba_action.judging.replay_judge import judge_recording_key
+from ratiba_action.ports import Judge
+
+
+class BookedReplayJudge:
+    """Implements ``Judge`` around a replayed one.
+
+    Args:
+        judge: answers from recordings.
+        provider: of the judge's model, for its price.
+        usages: tokens of each recorded answer, by ``judge_recording_key``.
+        ledger: counts each answer as replayed.
+        prices: what the answers cost live.
+    """
+
+    def __init__(
+        self, judge: Judge, provider: str, usages: Mapping[str, Usage], ledger: Ledger, prices: Prices
+    ) -> None:
+        self._judge = judge
+        self._provider = provider
+        self._usages = usages
+        self._ledger = ledger
+        self._prices = prices
+
+    @property
+    def model(self) -> str:
+        """Identifier of the replayed model."""
+        return self._judge.model
+
+    async def grade(self, question: Question) -> Grade:
+        """The recorded grade, booked.
+
+        Raises:
+            RecordingError: no recording fits.
+            JudgeError: the recorded grade is out of range or has no reason.
+            ConfigurationError: the judge's model has no price.
+        """
+        grade = await self._judge.grade(question)
+        key = judge_recording_key(question.metric, self.model, question.transcript, question.ordinal)
+        usage = self._usages.get(key, Usage())
+        price = self._prices.price(self.model, self._provider, usage)
+        self._ledger.record_replayed(Party.JUDGE, question.scenario_id, self.model, usage, price)
+        return grade
