@@ -6,7 +6,7 @@ from math import inf
 
 from ratiba_action.core.dependencies.versions import Version, VersionParser, release_step, step
 
-_CLAUSE = re.compile(r"(===|==|~=|!=|<=|>=|<|>|\^|~>|~|=)?\s*([^\s,<>=!~^|]+)")
+_CLAUSE = re.compile(r"(===|==|~=|!=|<=|>=|<|>|\^|~>|~|=)?\s*([^\s,<>=!~^|][^\s,<>=~^|]*)")
 _UNBOUNDED = (inf,)
 _Bound = tuple[float, ...]
 

@@ -92,6 +92,8 @@ def judge_file(kind: Kind, path: str, before: bytes | None, after: bytes | None)
         new = kind.parse(after)
     except ValueError as error:
         return FileChange(problem=str(error))
+    if kind.lock and old.pins and not new.pins:
+        return FileChange(problem="no package is left in the lock file")
     changes = tuple(compare(old, new, path, kind.steps(kind.version)))
     return FileChange(changes, rest=not changes or old.rest != new.rest)
 

@@ -1,13 +1,10 @@
 """``package-lock.json`` and ``npm-shrinkwrap.json``, versions 1 to 3."""
 
 import json
-import re
 from collections.abc import Iterator
 from typing import Any
 
 from ratiba_action.core.dependencies.manifest import Manifest, Pin, gather
-
-_TARBALL = re.compile(r"(?P<registry>https?://[^/]+(?:/.*)?)/(?P<name>(?:@[^/]+/)?[^/]+)/-/[^/]+")
 
 
 def parse(text: str) -> Manifest:
@@ -38,7 +35,7 @@ def _pin(name: str, entry: dict[str, Any]) -> Pin:
     version, resolved = str(entry.get("version", "")), str(entry.get("resolved", ""))
     if ":" in version:
         resolved, version = version, ""
-    tarball = _TARBALL.fullmatch(resolved)
-    source = tarball["registry"] if tarball and tarball["name"] == name else resolved
+    registry, own_path, _ = resolved.partition(f"/{name}/-/")
+    source = registry if own_path else resolved
     integrity = entry.get("integrity")
     return Pin(version, source, frozenset({("tarball", str(integrity))}) if integrity else frozenset())

@@ -12,10 +12,10 @@ def parse(text: str) -> Manifest:
 
     Raises:
         ValueError: it is not TOML.
-        KeyError: a package has no name or version.
+        KeyError: it has no metadata, or a package no name or version.
     """
     document = tomllib.loads(text)
-    shared = document.get("metadata", {}).get("files", {})
+    shared = document["metadata"].get("files", {})
     return Manifest(gather(_pin(package, shared) for package in document.get("package", [])))
 
 

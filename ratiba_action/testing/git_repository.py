@@ -1,0 +1,60 @@
+"""A small real git repository for tests."""
+
+import os
+import subprocess
+from collections.abc import Mapping
+from pathlib import Path
+
+_IDENTITY = {
+    "GIT_AUTHOR_NAME": "A Tester",
+    "GIT_AUTHOR_EMAIL": "tester@example.invalid",
+    "GIT_COMMITTER_NAME": "A Tester",
+    "GIT_COMMITTER_EMAIL": "tester@example.invalid",
+    "GIT_CONFIG_NOSYSTEM": "1",
+    "GIT_CONFIG_GLOBAL": os.devnull,
+}
+
+
+class GitRepository:
+    """Makes commits; the first branch is ``main``.
+
+    Args:
+        folder: an empty or missing folder.
+        path: value of ``PATH`` to find git with.
+    """
+
+    def __init__(self, folder: Path, path: str) -> None:
+        self.folder = folder
+        self.path = path
+        self._environment = {**_IDENTITY, "PATH": path, "HOME": str(folder)}
+        folder.mkdir(parents=True, exist_ok=True)
+        self.git("init", "--quiet", "--initial-branch=main")
+
+    def git(self, *arguments: str) -> str:
+        """Run git; returns its output without surrounding white space."""
+        done = subprocess.run(
+            ["git", *arguments], cwd=self.folder, env=self._environment, check=True, capture_output=True
+        )
+        return done.stdout.decode("utf-8", "surrogateescape").strip()
+
+    def write(self, files: Mapping[str, str | bytes | None]) -> None:
+        """Write files of the work tree; None removes one."""
+        for name, content in files.items():
+            path = self.folder / name
+            if content is None:
+                path.unlink()
+                continue
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(content if isinstance(content, bytes) else content.encode("utf-8"))
+
+    def commit(self, files: Mapping[str, str | bytes | None]) -> str:
+        """Write files and commit them; returns the commit's id."""
+        self.write(files)
+        self.git("add", "--all", "--force")
+        self.git("commit", "--quiet", "--allow-empty", "--message", "A change")
+        return self.git("rev-parse", "HEAD")
+
+    def merge(self, branch: str) -> str:
+        """Merge a branch with a merge commit, as GitHub does for a pull request; returns its id."""
+        self.git("merge", "--quiet", "--no-ff", "--message", "A merge", branch)
+        return self.git("rev-parse", "HEAD")

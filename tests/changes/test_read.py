@@ -1,0 +1,406 @@
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ratiba_action.changes.read import read_change, read_changes
+from ratiba_action.core.model import ChangedFiles
+from ratiba_action.testing.git_repository import GitRepository
+from ratiba_action.testing.pull_request_events import pull_request_event, pull_request_payload
+from ratiba_action.testing.rest_server import RestServer
+
+Environment = dict[str, str]
+NO_COMMIT = "c" * 40
+
+
+@pytest.fixture
+def base(repository: GitRepository) -> str:
+    return repository.commit(
+        {"app.py": "1", "docs/old name.md": "text\n" * 20, "gone.py": "1", ".gitignore": "*.log\n"}
+    )
+
+
+@pytest.fixture
+def head(repository: GitRepository, base: str) -> str:
+    repository.git("checkout", "--quiet", "-b", "feature", base)
+    return repository.commit({"docs/old name.md": None, "docs/néw.md": "text\n" * 20, "gone.py": None, "app.py": "2"})
+
+
+FEATURE = {"app.py", "docs/old name.md", "docs/néw.md", "gone.py"}
+
+
+def read(event_name: str, event: Any, repository: GitRepository, environment: Environment) -> ChangedFiles:
+    return read_changes(event_name, event, repository.folder, environment)
+
+
+def merged(repository: GitRepository) -> tuple[str, str]:
+    """Advance main and merge the feature into it, as GitHub's merge ref does; returns main's tip and the merge."""
+    repository.git("checkout", "--quiet", "main")
+    tip = repository.commit({"unrelated.py": "1"})
+    repository.git("checkout", "--quiet", "--detach")
+    return tip, repository.merge("feature")
+
+
+def test_a_pull_request_is_the_difference_of_its_merge_commit_with_both_names_of_a_rename(
+    repository: GitRepository, environment: Environment, base: str, head: str
+):
+    tip, merge = merged(repository)
+
+    changed = read("pull_request", pull_request_event(base, head), repository, environment)
+
+    assert set(changed.paths) == FEATURE
+    assert (changed.base, changed.head, changed.doubt) == (tip, merge, None)
+
+
+def test_a_merge_commit_of_another_head_is_not_the_base(
+    repository: GitRepository, environment: Environment, base: str, head: str
+):
+    merged(repository)
+    repository.git("checkout", "--quiet", "feature")
+    newer = repository.commit({"prompts/a.md": "1"})
+    repository.git("checkout", "--quiet", "-")
+
+    changed = read("pull_request", pull_request_event(base, newer), repository, environment)
+
+    assert set(changed.paths) == FEATURE | {"prompts/a.md"}
+    assert changed.base == base
+    assert "neither" in str(changed.doubt)
+
+
+def test_a_checked_out_head_is_compared_with_its_merge_base(
+    repository: GitRepository, environment: Environment, base: str, head: str
+):
+    repository.git("checkout", "--quiet", "main")
+    tip = repository.commit({"unrelated.py": "1"})
+    repository.git("checkout", "--quiet", "feature")
+
+    changed = read("pull_request", pull_request_event(tip, head), repository, environment)
+
+    assert set(changed.paths) == FEATURE
+    assert (changed.base, changed.doubt) == (base, None)
+
+
+def test_a_head_that_is_itself_a_merge_is_compared_with_its_merge_base(
+    repository: GitRepository, environment: Environment, base: str, head: str
+):
+    repository.git("checkout", "--quiet", "main")
+    tip = repository.commit({"unrelated.py": "1"})
+    repository.git("checkout", "--quiet", "feature")
+    newer = repository.merge("main")
+
+    changed = read("pull_request", pull_request_event(tip, newer), repository, environment)
+
+    assert set(changed.paths) == FEATURE
+    assert changed.doubt is None
+
+
+def shallow(repository: GitRepository, target: Path, commit: str, depth: int) -> GitRepository:
+    repository.git("branch", "--force", "wanted", commit)
+    clone = GitRepository(target, repository.path)
+    clone.git("fetch", "--quiet", "--depth", str(depth), f"file://{repository.folder}", "wanted")
+    clone.git("checkout", "--quiet", "--detach", "FETCH_HEAD")
+    return clone
+
+
+def test_a_clone_of_depth_two_is_enough(
+    repository: GitRepository, environment: Environment, base: str, head: str, tmp_path: Path
+):
+    _, merge = merged(repository)
+    clone = shallow(repository, tmp_path / "clone", merge, 2)
+
+    changed = read("pull_request", pull_request_event(base, head), clone, environment)
+
+    assert set(changed.paths) == FEATURE
+    assert changed.doubt is None
+
+
+def test_a_clone_without_the_base_and_without_a_token_is_a_doubt(
+    repository: GitRepository, environment: Environment, base: str, head: str, tmp_path: Path
+):
+    _, merge = merged(repository)
+    clone = shallow(repository, tmp_path / "clone", merge, 1)
+
+    changed = read("pull_request", pull_request_event(base, head), clone, environment)
+
+    assert "GITHUB_TOKEN" in str(changed.doubt)
+    assert "fetch-depth: 2" in str(changed.doubt)
+
+
+def api(address: str, environment: Environment) -> Environment:
+    return {
+        **environment,
+        "GITHUB_API_URL": address,
+        "GITHUB_TOKEN": "secret-token",
+        "GITHUB_REPOSITORY": "salon/assistant",
+    }
+
+
+FILES = "/repos/salon/assistant/pulls/7/files?per_page=100&page="
+
+
+def test_a_clone_without_the_base_asks_the_api_for_every_page(
+    repository: GitRepository, environment: Environment, base: str, head: str, tmp_path: Path
+):
+    _, merge = merged(repository)
+    clone = shallow(repository, tmp_path / "clone", merge, 1)
+    pages = {
+        FILES + "1": [{"filename": f"docs/{number}.md"} for number in range(100)],
+        FILES + "2": [{"filename": "docs/new.md", "previous_filename": "prompts/old.md"}],
+    }
+
+    with RestServer(pages) as server:
+        changed = read(
+            "pull_request", pull_request_event(base, head, files=101), clone, api(server.address, environment)
+        )
+
+    assert len(changed.paths) == 102
+    assert {"prompts/old.md", "docs/new.md", "docs/99.md"} <= set(changed.paths)
+    assert changed.doubt is None
+    assert server.requests[0] == (FILES + "1", "Bearer secret-token")
+
+
+@pytest.mark.parametrize(
+    "answers",
+    [
+        {},
+        {FILES + "1": [{"filename": "a"}]},
+        {FILES + "1": [{"filename": "a"}, {"filename": "b"}, {"filename": "c"}]},
+        {FILES + "1": {"message": "no"}},
+        {FILES + "1": [{"filename": 3}, {}]},
+        {FILES + "1": ["a", "b"]},
+    ],
+)
+def test_an_answer_that_is_not_the_whole_list_is_a_doubt(
+    repository: GitRepository, environment: Environment, base: str, head: str, answers: dict[str, Any]
+):
+    with RestServer(answers) as server:
+        changed = read(
+            "pull_request", pull_request_event(NO_COMMIT, head, files=2), repository, api(server.address, environment)
+        )
+
+    assert changed.doubt
+
+
+def test_a_list_at_the_cap_of_the_api_is_a_doubt(
+    repository: GitRepository, environment: Environment, base: str, head: str
+):
+    answers = {FILES + str(page): [{"filename": f"{page}/{row}"} for row in range(100)] for page in range(1, 31)}
+
+    with RestServer(answers) as server:
+        event = pull_request_event(NO_COMMIT, head, files=3000)
+        changed = read("pull_request", event, repository, api(server.address, environment))
+
+    assert "3000" in str(changed.doubt)
+
+
+def test_the_token_does_not_follow_a_redirect(
+    repository: GitRepository, environment: Environment, base: str, head: str
+):
+    with RestServer({}) as thief, RestServer({}, {FILES + "1": thief.address}) as server:
+        event = pull_request_event(NO_COMMIT, head, files=1)
+        changed = read("pull_request", event, repository, api(server.address, environment))
+
+    assert changed.doubt
+    assert thief.requests == []
+
+
+def test_the_token_is_not_sent_without_encryption(
+    repository: GitRepository, environment: Environment, base: str, head: str
+):
+    event = pull_request_event(NO_COMMIT, head, files=1)
+
+    changed = read("pull_request", event, repository, api("http://api.example", environment))
+
+    assert "https" in str(changed.doubt)
+    assert "secret-token" not in str(changed.doubt)
+
+
+def test_an_empty_difference_of_a_pull_request_with_files_is_a_doubt(
+    repository: GitRepository, environment: Environment, base: str
+):
+    changed = read("pull_request", pull_request_event(base, base, files=3), repository, environment)
+
+    assert "no difference" in str(changed.doubt)
+
+
+def test_a_merge_group_is_the_difference_of_its_commits(
+    repository: GitRepository, environment: Environment, base: str, head: str
+):
+    event = {"merge_group": {"base_sha": base, "head_sha": head}}
+
+    changed = read("merge_group", event, repository, environment)
+
+    assert set(changed.paths) == FEATURE
+    assert (changed.base, changed.head, changed.doubt) == (base, head, None)
+
+
+def test_a_push_is_the_difference_of_its_commits(
+    repository: GitRepository, environment: Environment, base: str, head: str
+):
+    changed = read("push", {"before": base, "after": head}, repository, environment)
+
+    assert (set(changed.paths), changed.doubt) == (FEATURE, None)
+
+
+@pytest.mark.parametrize("before", ["0" * 40, NO_COMMIT])
+def test_a_push_without_a_reachable_base_counts_as_everything(
+    repository: GitRepository, environment: Environment, head: str, before: str
+):
+    assert "everything" in str(read("push", {"before": before, "after": head}, repository, environment).doubt)
+
+
+def test_a_manual_run_without_a_pull_request_runs_everything(
+    repository: GitRepository, environment: Environment, head: str
+):
+    assert "everything" in str(read("workflow_dispatch", {"inputs": None}, repository, environment).doubt)
+
+
+def test_a_manual_run_about_a_pull_request_asks_the_api_what_it_is(
+    repository: GitRepository, environment: Environment, base: str, head: str
+):
+    answers = {"/repos/salon/assistant/pulls/7": pull_request_payload(base, head, files=4)}
+    event = {"inputs": {"pull-request": "7"}, "repository": {"full_name": "salon/assistant"}}
+
+    with RestServer(answers) as server:
+        change = read_change("workflow_dispatch", event, repository.folder, api(server.address, environment))
+
+    assert set(change.files.paths) == FEATURE
+    assert change.files.doubt is None
+    assert (change.subject.pull_request, change.subject.author) == (7, "wanjiku")
+
+
+@pytest.mark.parametrize("number", ["seven", "7/../../x", "-1", "9" * 30])
+def test_a_pull_request_number_that_is_none_is_a_doubt(
+    repository: GitRepository, environment: Environment, head: str, number: str
+):
+    event = {"inputs": {"pull-request": number}}
+
+    assert "not a number" in str(read("workflow_dispatch", event, repository, environment).doubt)
+
+
+def test_a_manual_run_about_a_ref_is_compared_with_the_default_branch(
+    repository: GitRepository, environment: Environment, base: str, head: str
+):
+    changed = read("workflow_dispatch", {"inputs": {"ref": "feature"}}, repository, environment)
+
+    assert (set(changed.paths), changed.base, changed.doubt) == (FEATURE, base, None)
+
+
+@pytest.mark.parametrize("ref", ["nowhere", "--output=x", "main"])
+def test_a_ref_that_is_not_checked_out_is_a_doubt(
+    repository: GitRepository, environment: Environment, head: str, ref: str
+):
+    assert read("workflow_dispatch", {"inputs": {"ref": ref}}, repository, environment).doubt
+
+
+def test_pull_request_target_is_refused(repository: GitRepository, environment: Environment, base: str, head: str):
+    change = read_change("pull_request_target", pull_request_event(base, head), repository.folder, environment)
+
+    assert change.refused
+    assert "refused" in str(change.files.doubt)
+
+
+def test_an_unknown_event_is_a_doubt(repository: GitRepository, environment: Environment, head: str):
+    assert "'schedule'" in str(read("schedule", {}, repository, environment).doubt)
+
+
+def test_without_an_event_the_work_tree_is_compared_with_its_merge_base(
+    repository: GitRepository, environment: Environment, base: str, head: str
+):
+    repository.write({"app.py": "3", "prompts/new.md": "untracked", "debug.log": "ignored"})
+
+    changed = read("", None, repository, environment)
+
+    assert set(changed.paths) == FEATURE | {"prompts/new.md"}
+    assert (changed.base, changed.head, changed.doubt) == (base, None, None)
+
+
+def test_a_folder_below_the_root_gives_the_same_paths(
+    repository: GitRepository, environment: Environment, base: str, head: str
+):
+    repository.write({"docs/untracked.md": "1"})
+
+    changed = read_changes("", None, repository.folder / "docs", environment)
+
+    assert set(changed.paths) == FEATURE | {"docs/untracked.md"}
+
+
+def test_a_name_that_is_not_utf8_survives(repository: GitRepository, environment: Environment, base: str):
+    name = b"docs/\xff\n.md"
+    (Path(repository.folder) / "docs" / name[5:].decode("utf-8", "surrogateescape")).write_text("1")
+
+    assert read("", None, repository, environment).paths == (name.decode("utf-8", "surrogateescape"),)
+
+
+def test_variables_of_the_caller_do_not_lead_git_elsewhere(
+    repository: GitRepository, environment: Environment, base: str, head: str, tmp_path: Path
+):
+    hostile = {**environment, "GIT_DIR": str(tmp_path), "GIT_EXTERNAL_DIFF": "false", "GIT_INDEX_FILE": "/nowhere"}
+
+    assert set(read("push", {"before": base, "after": head}, repository, hostile).paths) == FEATURE
+
+
+def test_configuration_of_the_repository_does_not_hide_a_change(
+    repository: GitRepository, environment: Environment, base: str, head: str
+):
+    repository.git("config", "diff.external", "true")
+    repository.git("config", "diff.renames", "copies")
+    repository.git("config", "core.fsmonitor", "true")
+    repository.git("config", "diff.orderFile", "/dev/null")
+
+    assert set(read("push", {"before": base, "after": head}, repository, environment).paths) == FEATURE
+
+
+@pytest.mark.parametrize(
+    ("event_name", "event"),
+    [
+        ("pull_request", None),
+        ("pull_request", {}),
+        ("pull_request", {"pull_request": "text"}),
+        ("pull_request", {"pull_request": {"number": 7, "base": {"sha": "--output=x"}, "head": {"sha": NO_COMMIT}}}),
+        ("pull_request", {"pull_request": {"number": True, "base": {}, "head": {}}}),
+        ("pull_request", {"pull_request": {"number": 7, "base": [], "head": None}}),
+        ("merge_group", {"merge_group": {"base_sha": None}}),
+        ("merge_group", {}),
+        ("push", {"before": 3, "after": "x"}),
+        ("push", None),
+        ("workflow_dispatch", None),
+    ],
+)
+def test_a_malformed_payload_is_a_doubt(
+    repository: GitRepository, environment: Environment, head: str, event_name: str, event: Any
+):
+    assert read(event_name, event, repository, environment).doubt
+
+
+def test_a_folder_that_is_no_repository_is_a_doubt(tmp_path: Path, environment: Environment):
+    change = read_change("", None, tmp_path, environment)
+
+    assert change.git is None
+    assert "git" in str(change.files.doubt)
+
+
+def test_a_machine_without_git_is_a_doubt(tmp_path: Path):
+    assert "Install git" in str(read_changes("", None, tmp_path, {"PATH": str(tmp_path)}).doubt)
+
+
+def test_a_repository_without_a_default_branch_is_a_doubt(
+    repository: GitRepository, environment: Environment, head: str
+):
+    repository.git("branch", "--move", "main", "trunk")
+
+    assert "no branch" in str(read("", None, repository, environment).doubt)
+
+
+def test_a_fork_and_the_author_are_told_but_change_nothing(
+    repository: GitRepository, environment: Environment, base: str, head: str
+):
+    run = {**environment, "GITHUB_RUN_ID": "12", "GITHUB_SERVER_URL": "https://git.example", "GITHUB_RUN_ATTEMPT": "2"}
+
+    change = read_change("pull_request", pull_request_event(base, head, fork=True), repository.folder, run)
+
+    assert change.fork
+    assert (change.subject.author, change.subject.title) == ("wanjiku", "Warmer greeting")
+    assert (change.subject.base, change.subject.head) == (base, head)
+    assert change.subject.run_url == "https://git.example/salon/assistant/actions/runs/12"
+    assert set(change.files.paths) == FEATURE
