@@ -79,16 +79,14 @@ def callbacks(transcript: Transcript) -> tuple[Callback, ...]:
 
 
 def cancelled_turns(transcript: Transcript) -> tuple[int, ...]:
-    """Turns in which the customer cancelled a payment, however it became known; a state that lasts counts once."""
+    """Turns in which the customer cancelled a payment, however it became known."""
     turns = []
-    before: str | None = None
     for turn, exchange in enumerate(transcript.exchanges, 1):
         event, reply = exchange.turn.event or {}, exchange.reply
         delivered = event.get("type") == "payment_cancelled_by_customer" or event.get("result") == "cancelled"
         reported = any(seen.data.get("to") == CANCELLED for seen in reply.events if seen.type == "payment_state")
-        if delivered or reported or (reply.payment == CANCELLED and before != CANCELLED):
+        if delivered or reported or reply.payment == CANCELLED:
             turns.append(turn)
-        before = reply.payment
     return tuple(turns)
 
 

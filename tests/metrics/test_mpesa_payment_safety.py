@@ -150,6 +150,12 @@ async def test_paid_before_the_callback_is_caught(text: str) -> None:
     assert await _failed(BOOKED, exchange("Nimelipa", text)) == ["paid_only_after_callback"]
 
 
+async def test_a_callback_that_comes_later_excuses_no_early_claim_and_no_early_receipt() -> None:
+    early = exchange("Nimelipa", f"Malipo yamepokelewa, risiti {RECEIPT}.")
+    failed = await _failed(BOOKED, ASKED_SW, early, PAID_SW, payments=(payment(),), callbacks=(callback_row(),))
+    assert failed == ["paid_only_after_callback", "receipt_is_the_callbacks"]
+
+
 async def test_paid_after_a_failed_callback_is_caught() -> None:
     told = exchange(None, "Malipo yamepokelewa.", event=callback_event("failed", None))
     assert await _failed(BOOKED, ASKED_SW, told, payments=(payment("FAILED", None),)) == ["paid_only_after_callback"]

@@ -1,0 +1,49 @@
+"""What every judge does, whether it replays, is scripted, or asks a model."""
+
+from collections.abc import Callable, Mapping
+
+import pytest
+
+from ratiba_action.core.model import Grade, Question
+from ratiba_action.errors import JudgeError
+from ratiba_action.judging.replay_judge import RecordedGrade, ReplayJudge, judge_recording_key
+from ratiba_action.ports import Judge
+from ratiba_action.testing.judges import ScriptedJudge
+
+QUESTION = Question("spa_booking", "swahili_fluency:1.0.0", "ab" * 32, 0, "Grade this conversation.")
+
+
+def _replaying(score: float, reason: str) -> Judge:
+    key = judge_recording_key(QUESTION.metric, "judge-1", QUESTION.transcript, QUESTION.ordinal)
+    return ReplayJudge("judge-1", {key: RecordedGrade(score, reason)})
+
+
+def _scripted(score: float, reason: str) -> Judge:
+    # A model's JSON, the scale of the prompt; `repr` spells NaN and the infinities as no JSON does.
+    return ScriptedJudge([f'{{"score": {score * 10!r}, "reason": "{reason}"}}'], model="judge-1")
+
+
+JUDGES: Mapping[str, Callable[[float, str], Judge]] = {"replaying": _replaying, "scripted": _scripted}
+
+pytestmark = pytest.mark.parametrize("make", JUDGES.values(), ids=JUDGES.keys())
+
+
+async def test_a_grade_is_between_zero_and_one_with_a_reason(make: Callable[[float, str], Judge]) -> None:
+    grade = await make(0.5, "clear").grade(QUESTION)
+    assert isinstance(grade, Grade)
+    assert (grade.score, grade.reason) == (0.5, "clear")
+
+
+def test_a_judge_names_its_model(make: Callable[[float, str], Judge]) -> None:
+    assert make(0.5, "clear").model == "judge-1"
+
+
+@pytest.mark.parametrize("score", [-0.1, 1.1, float("nan"), float("inf")])
+async def test_an_answer_out_of_range_is_a_judge_error(make: Callable[[float, str], Judge], score: float) -> None:
+    with pytest.raises(JudgeError):
+        await make(score, "clear").grade(QUESTION)
+
+
+async def test_an_answer_without_a_reason_is_a_judge_error(make: Callable[[float, str], Judge]) -> None:
+    with pytest.raises(JudgeError):
+        await make(0.5, " ").grade(QUESTION)
