@@ -118,6 +118,6 @@ def _rate(value: object, where: str, problems: list[str]) -> Usd:
         rate = Decimal("NaN") if isinstance(value, bool) else Decimal(str(value))
     except InvalidOperation:
         rate = Decimal("NaN")
-    if not rate.is_finite() or rate <= 0:
-        problems.append(f"{where}: {value!r} is not a price above 0.")
+    if not rate.is_finite() or not 0 < rate <= _MILLION:
+        problems.append(f"{where}: {value!r} is not a price above 0 and at most 1000000.")
     return rate

@@ -159,10 +159,12 @@ class Gateway:
             raise _RefusedError(400, "The request's body is nested too deeply or holds an infinite number.") from None
         try:
             self._check_model(call.model)
-            return await self._answers.answer(call)
+            answer = await self._answers.answer(call)
         except RatibaError as problem:
             access.note(problem)
             raise _RefusedError(403 if isinstance(problem, ConfigurationError) else 400, str(problem)) from problem
+        access.count_model(call.model)
+        return answer
 
     def _check_model(self, model: str) -> None:
         if base_model(model) in self._forbidden:

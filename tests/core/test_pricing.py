@@ -33,6 +33,7 @@ def test_every_mistake_is_reported_at_once() -> None:
                 "free": {"input_per_million": 0, "output_per_million": -1},
                 "odd": {"input_per_million": True, "output_per_million": "dear"},
                 "endless": {"input_per_million": float("inf"), "output_per_million": float("nan")},
+                "beyond": {"input_per_million": 1_000_001, "output_per_million": "1e400"},
                 "short": {"input": 3},
                 "flat": 3,
             }
@@ -44,6 +45,8 @@ def test_every_mistake_is_reported_at_once() -> None:
         "prices.odd.output_per_million: 'dear' is not",
         "prices.endless.input_per_million: inf is not",
         "prices.endless.output_per_million: nan is not",
+        "prices.beyond.input_per_million: 1000001 is not",
+        "prices.beyond.output_per_million: '1e400' is not",
         "prices.short.input: unknown",
         "prices.short.input_per_million: missing",
         "prices.short.output_per_million: missing",

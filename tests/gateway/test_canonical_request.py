@@ -191,11 +191,20 @@ def test_a_prompts_digest_is_the_start_of_its_sha256() -> None:
             Usage(5, 7, 3),
         ),
         (EMBEDDINGS, {"prompt_tokens": 8, "total_tokens": 8}, Usage(8)),
-        (MESSAGES, {"input_tokens": None, "output_tokens": -1}, Usage()),
+        (MESSAGES, {"input_tokens": None}, Usage()),
     ],
 )
 def test_usage_leaves_cached_tokens_out_of_the_input(endpoint: Any, usage: dict[str, Any], expected: Usage) -> None:
     assert endpoint.usage({"usage": usage}) == expected
+
+
+@pytest.mark.parametrize("value", [-1, True, 1.5, "7", 10**9 + 1, 10**400, []])
+@pytest.mark.parametrize(
+    "usage", [lambda value: {"prompt_tokens": value}, lambda value: {"prompt_tokens_details": {"cached_tokens": value}}]
+)
+def test_a_count_that_is_none_is_an_error_and_not_zero(usage: Any, value: object) -> None:
+    with pytest.raises(RecordingError, match="not a count of tokens"):
+        CHAT.usage({"usage": usage(value)})
 
 
 @pytest.mark.parametrize("endpoint", ENDPOINTS)

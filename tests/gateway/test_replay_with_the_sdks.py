@@ -51,6 +51,7 @@ async def test_text_tool_use_and_schema_bound_output_come_back_as_recorded(
     assert (tool_uses(look_up), look_up.stop_reason) == ([(CHECK.name, CHECK.args)], "tool_use")
     assert json.loads(intent.choices[0].message.content or "") == {"intent": "book"}
     assert access.problems == ()
+    assert access.models == (HAIKU, GPT)
 
 
 def function_calls(completion: ChatCompletion) -> list[tuple[str, str, str]]:
@@ -204,6 +205,7 @@ async def test_the_judges_model_is_refused_to_the_system_however_it_is_spelled(
     ):
         await SdkTalk(access.environment).message(model=HAIKU)
     assert isinstance(access.problems[0], ConfigurationError)
+    assert access.models == ()
 
 
 async def test_another_model_than_the_judges_is_let_through(
