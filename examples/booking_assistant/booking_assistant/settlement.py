@@ -61,9 +61,10 @@ async def settle(connection: Connection, payment_id: int | None, callback: Callb
         if payment is None:
             return Settlement(Outcome.UNKNOWN_PAYMENT, PaymentState.NONE)
         before = PaymentState(payment["status"])
-        if duplicate:
-            return Settlement(Outcome.DUPLICATE, before)
         outcome = _outcome(before, payment["amount_kes"], callback)
+        # A reversal that broke off is taken up again when the rail repeats itself.
+        if duplicate and outcome is not Outcome.CHARGED_AFTER_CANCELLATION:
+            return Settlement(Outcome.DUPLICATE, before)
         if outcome is Outcome.PAID and await _is_used(connection, callback.receipt):
             outcome = Outcome.UNEXPECTED_CHARGE
         after = _STATUS_AFTER.get(outcome, before)

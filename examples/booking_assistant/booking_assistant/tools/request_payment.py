@@ -35,13 +35,14 @@ async def run(desk: Desk, booking_id: int, rail: str, amount_kes: int, phone: st
     if amount_kes != booking["price_kes"]:
         raise ValueError(f"cannot ask for {amount_kes!r} KES: booking {booking_id} costs {booking['price_kes']} KES")
     try:
-        payment = await fetch_required(
-            desk.connection,
-            "INSERT INTO payments (booking_id, rail, phone, amount_kes, status)"
-            " VALUES (%s, %s, %s, %s, 'PENDING') RETURNING id",
-            (booking_id, rail, phone, amount_kes),
-        )
+        async with desk.connection.transaction():  # a rail that refuses leaves no payment behind
+            payment = await fetch_required(
+                desk.connection,
+                "INSERT INTO payments (booking_id, rail, phone, amount_kes, status)"
+                " VALUES (%s, %s, %s, %s, 'PENDING') RETURNING id",
+                (booking_id, rail, phone, amount_kes),
+            )
+            reference = await desk.rails[rail].request(PaymentRequest(payment["id"], phone, amount_kes))
     except psycopg.errors.UniqueViolation:
         return {"requested": False, "reason": "already_paid_or_pending"}
-    reference = await desk.rails[rail].request(PaymentRequest(payment["id"], phone, amount_kes))
     return {"requested": True, "payment_id": payment["id"], "reference": reference}

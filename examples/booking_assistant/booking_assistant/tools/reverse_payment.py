@@ -12,11 +12,12 @@ async def run(desk: Desk, payment_id: int) -> JsonObject:
         desk: the tools' surroundings.
         payment_id: a payment that the customer cancelled.
     """
-    payment = await fetch_required(
-        desk.connection,
-        "UPDATE payments SET status = 'REVERSED'"
-        " WHERE id = %s AND status = 'PAYMENT_CANCELLED_BY_CUSTOMER' RETURNING rail, amount_kes, receipt",
-        (payment_id,),
-    )
-    await desk.rails[payment["rail"]].reverse(payment["receipt"], payment["amount_kes"])
+    async with desk.connection.transaction():  # a rail that refuses leaves the payment as it was
+        payment = await fetch_required(
+            desk.connection,
+            "UPDATE payments SET status = 'REVERSED'"
+            " WHERE id = %s AND status = 'PAYMENT_CANCELLED_BY_CUSTOMER' RETURNING rail, amount_kes, receipt",
+            (payment_id,),
+        )
+        await desk.rails[payment["rail"]].reverse(payment["receipt"], payment["amount_kes"])
     return {"reversed": True, "amount_kes": payment["amount_kes"]}
