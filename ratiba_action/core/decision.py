@@ -133,7 +133,7 @@ def _passed(evidence: Evidence) -> Verdict:
     reason = (
         f"Every exact check holds; {counts.failed} of {total} "
         f"{'has' if counts.failed == 1 else 'have'} a judged score below its threshold, "
-        f"within the allowed {1 - Fraction(str(evidence.limits.pass_rate)):.0%}: {_names(low)}."
+        f"within the allowed {float(1 - Fraction(str(evidence.limits.pass_rate))):.0%}: {_names(low)}."
     )
     return Verdict(Conclusion.PASSED, reason, f"Read what the judge says about {low[0]}.")
 

@@ -81,11 +81,12 @@ class PullRequestComment:
             base_url=self.api_url.rstrip("/"),
             timeout=max(int(self.deadline_seconds), 1),
             per_page=100,
+            lazy=True,
             retry=None,
             seconds_between_requests=None,
             seconds_between_writes=None,
         )
-        return client.get_repo(repository, lazy=True).get_pull(number)
+        return client.get_repo(repository).get_pull(number)
 
     def _write(self, pull: "PullRequest", ours: Marker, body: str) -> str | None:
         existing = self._find(pull, ours.name)

@@ -14,6 +14,16 @@ LIMIT = 60_000
 """Most characters of a comment; GitHub refuses more than 65,536."""
 
 _NOTES = 20
+_SHOWN = 10
+_DROP_ORDER = (
+    "transcripts",
+    "all conversations",
+    "why this mode",
+    "tables of failing conversations",
+    "metrics",
+    "money",
+    "tables of failing conversations",
+)
 _RUN_URL = re.compile(r"https?://[A-Za-z0-9._:-]+/[A-Za-z0-9._/-]*", re.ASCII)
 
 
@@ -29,8 +39,8 @@ def render_comment(report: Report, limit: int = LIMIT) -> str:
     """The Markdown of the comment.
 
     The marker, the verdict, the notes, the reason, what to do and the money line always stay. Beyond the limit the
-    transcripts go first, then the list of all conversations, why the mode was chosen, the metrics, the money table,
-    and last the tables of failing conversations, which become a list of names.
+    transcripts go first, then the list of all conversations, why the mode was chosen, all but ten tables of failing
+    conversations, the metrics, the money table, and last those ten, so that names are left.
 
     Args:
         report: what to tell.
@@ -57,7 +67,7 @@ def _top(report: Report) -> list[str]:
 
 
 def _sections(report: Report) -> list[_Section]:
-    failing = (sections.failing(report), sections.failing_names(report))
+    failing = (sections.failing(report), sections.failing(report, most=_SHOWN), sections.failing_names(report))
     return [
         _Section("tables of failing conversations", failing),
         _Section("metrics", (sections.metrics(report), "")),
@@ -69,21 +79,31 @@ def _sections(report: Report) -> list[_Section]:
 
 
 def _fit(report: Report, top: Sequence[str], parts: Sequence[_Section], limit: int) -> str:
-    drop_order = ["transcripts", "all conversations", "why this mode", "metrics", "money"]
-    drop_order.append("tables of failing conversations")
     dropped: list[str] = []
-    while True:
-        bodies = [part.forms[-1 if part.name in dropped else 0] for part in parts]
-        text = "\n\n".join([*top, *(body for body in bodies if body), *_footer(report, dropped)]) + "\n"
-        rest = [name for name in drop_order if name not in dropped]
-        if length(text) <= limit or not rest:
+    text = _join(report, top, parts, dropped)
+    for name in _DROP_ORDER:
+        if length(text) <= limit:
             return text
-        dropped.append(rest[0])
+        dropped.append(name)
+        text = _join(report, top, parts, dropped)
+    # The last step may have made room for what went before it.
+    for name in reversed(_DROP_ORDER):
+        fewer = [other for other in dropped if other != name]
+        longer = _join(report, top, parts, fewer)
+        if length(longer) <= limit:
+            dropped, text = fewer, longer
+    return text
+
+
+def _join(report: Report, top: Sequence[str], parts: Sequence[_Section], dropped: Sequence[str]) -> str:
+    bodies = [part.forms[min(dropped.count(part.name), len(part.forms) - 1)] for part in parts]
+    return "\n\n".join([*top, *(body for body in bodies if body), *_footer(report, dropped)]) + "\n"
 
 
 def _footer(report: Report, dropped: Sequence[str]) -> list[str]:
     url = report.subject.run_url
     run = f" of [the run]({url})" if _RUN_URL.fullmatch(url) else " of the run"
+    names = ", ".join(dict.fromkeys(dropped))
     if dropped:
-        return [f"Left out to fit a comment: {', '.join(dropped)}. They are in `report.html` and `results.json`{run}."]
+        return [f"Left out to fit a comment: {names}. They are in `report.html` and `results.json`{run}."]
     return [f"More in `report.html` and `results.json`{run}."]

@@ -11,15 +11,26 @@ _NAMED = 100
 _ROWS = 50
 
 
-def failing(report: Report) -> str:
-    """Each conversation that failed, with turn, assertion, expected and got; then those without a result."""
+def failing(report: Report, most: int | None = None) -> str:
+    """Each conversation that failed, with turn, assertion, expected and got; then those without a result.
+
+    Args:
+        report: what to tell.
+        most: how many conversations of each kind to show, None for all.
+    """
     failed = [result for result in report.results if isinstance(result, Scored) and not result.passed]
     missing = [result for result in report.results if not isinstance(result, Scored)]
-    parts = ["### Failing conversations", *map(_failed, failed)] if failed else []
+    parts = ["### Failing conversations", *map(_failed, failed[:most])] if failed else []
+    parts += _more(len(failed), most)
     if missing:
-        rows = [(code(label(r)), outcome(r), inline(explanation(r), 500)) for r in missing]
-        parts += ["### Could not be measured", table(("conversation", "what", "why"), rows)]
+        rows = [(code(label(r)), outcome(r), inline(explanation(r), 500)) for r in missing[:most]]
+        parts += ["### Could not be measured", table(("conversation", "what", "why"), rows), *_more(len(missing), most)]
     return "\n\n".join(parts)
+
+
+def _more(total: int, most: int | None) -> list[str]:
+    hidden = 0 if most is None else max(total - most, 0)
+    return [f"{plural(hidden, 'more conversation')} in the report."] if hidden else []
 
 
 def failing_names(report: Report) -> str:
@@ -28,7 +39,7 @@ def failing_names(report: Report) -> str:
     if not names:
         return ""
     more = f", and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
-    return f"### Failing conversations\n\n{', '.join(names[:_NAMED])}{more}"
+    return f"### Conversations that did not pass\n\n{', '.join(names[:_NAMED])}{more}"
 
 
 def _failed(result: Scored) -> str:

@@ -13,7 +13,7 @@ ZERO_WIDTH_SPACE = "\u200b"
 _INVISIBLE = frozenset({"Cc", "Cf", "Cs", "Co"})
 _ENTITIES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", "|": "&#124;"})
 _PUNCTUATION = re.compile(r"([\\*`\[\]~$]|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9]))")
-_DEFUSED = re.compile(r"[@#]|::|(?<=:)//|(?<=\bGH)-(?=\d)|(?<=www)\.|:(?=[\w+-]+:)", re.IGNORECASE)
+_DEFUSED = re.compile(r"[@#]|<(?=[!/])|::|(?<=:)//|(?<=\bGH)-(?=\d)|(?<=www)\.|:(?=[\w+-]+:)", re.IGNORECASE)
 _LIST_START = re.compile(r"\A(\d{1,9})([.)])(?= |\Z)")
 _BLOCK_START = re.compile(r"\A([-+=])")
 _SAFE_CODE = re.compile(r"[A-Za-z0-9_./=-]{1,200}", re.ASCII)
@@ -22,11 +22,18 @@ _SAFE_CODE = re.compile(r"[A-Za-z0-9_./=-]{1,200}", re.ASCII)
 def clean(text: str) -> str:
     """The text without control, direction-changing and other invisible characters; line breaks stay."""
     text = re.sub(r"\r\n?|[\u2028\u2029\x85\x0b\x0c]", "\n", text).replace("\t", " ")
-    return "".join(char for char in text if char == "\n" or unicodedata.category(char) not in _INVISIBLE)
+    return "\n".join(line if line.isprintable() else _visible(line) for line in text.split("\n"))
+
+
+def _visible(line: str) -> str:
+    return "".join(char for char in line if unicodedata.category(char) not in _INVISIBLE)
 
 
 def defuse(text: str) -> str:
-    """Break what GitHub turns into mentions, references, links or workflow commands by a zero-width space."""
+    """Break by a zero-width space what GitHub turns into mentions, references, links or workflow commands.
+
+    The beginnings of HTML comments and end tags are broken too, for readers less careful than GitHub.
+    """
     return _DEFUSED.sub(_break, text)
 
 

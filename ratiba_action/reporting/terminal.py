@@ -3,9 +3,10 @@
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol, TextIO
+from typing import TYPE_CHECKING, TextIO
 
 from ratiba_action.core.model import Report, ScenarioResult, Scored
+from ratiba_action.ports import Progress
 from ratiba_action.reporting.markdown import clean, defuse
 from ratiba_action.reporting.wording import explanation, label, outcome
 
@@ -16,22 +17,6 @@ if TYPE_CHECKING:
 
 _COLOURS = {"passed": "green", "failed": "red", "not run": "yellow"}
 _HIDDEN = re.compile(r"<!--.*?-->\n?|<details>.*?</details>\n*", re.DOTALL)
-
-
-class Progress(Protocol):
-    """Told how far a run has come."""
-
-    def started(self, total: int) -> None:
-        """The number of trials is known."""
-        ...
-
-    def advanced(self, result: ScenarioResult) -> None:
-        """One trial has ended."""
-        ...
-
-    def finished(self) -> None:
-        """No more results will come; may be called twice."""
-        ...
 
 
 def make_console(stream: TextIO, environment: Mapping[str, str]) -> "Console":

@@ -1,0 +1,26 @@
+"""What each conclusion does to the merge."""
+
+import pytest
+
+from ratiba_action.core.exit_code import exit_code
+from ratiba_action.core.model import Conclusion, Mode
+
+
+@pytest.mark.parametrize(
+    ("conclusion", "code"),
+    [
+        (Conclusion.PASSED, 0),
+        (Conclusion.SKIPPED, 0),
+        (Conclusion.INCONCLUSIVE, 0),
+        (Conclusion.FAILED, 1),
+        (Conclusion.INCOMPLETE, 3),
+    ],
+)
+def test_a_blocking_run_tells_its_conclusion(conclusion: Conclusion, code: int) -> None:
+    assert exit_code(conclusion, Mode.BLOCKING) == code
+
+
+@pytest.mark.parametrize("conclusion", list(Conclusion))
+def test_advisory_runs_and_trial_periods_never_stop_a_merge(conclusion: Conclusion) -> None:
+    assert exit_code(conclusion, Mode.ADVISORY) == 0
+    assert exit_code(conclusion, Mode.BLOCKING, enforce=False) == 0

@@ -1,0 +1,33 @@
+"""Annotations point at the scenario that broke."""
+
+from ratiba_action.core.model import Assertion, Mode, ModeDecision
+from ratiba_action.github.annotations import annotations_of
+from ratiba_action.testing.sample_report import sample_report, sample_score, sample_scored
+
+
+def test_each_broken_check_score_and_gap_has_one() -> None:
+    found = [(a.path, a.line, a.message.split(":")[0]) for a in annotations_of(sample_report())]
+    assert found == [
+        ("scenarios/salon_reschedule.yaml", 15, "Turn 1"),
+        ("scenarios/salon_reschedule.yaml", 1, "SwahiliFluencyMetric 0.62 is below 0.80"),
+        (
+            "scenarios/salon_reschedule.yaml",
+            1,
+            "BookingSlotConsistencyMetric 0.50 is below 1.00; slot is the one confirmed",
+        ),
+        ("scenarios/barbershop_mpesa.yaml", 1, "Could not be measured (recording)"),
+        ("scenarios/spa_handoff.yaml", 1, "Not run"),
+    ]
+
+
+def test_a_score_points_at_its_assertion() -> None:
+    asserted = (Assertion("SwahiliFluencyMetric", 0.8, 33),)
+    report = sample_report(results=(sample_scored(scores=(sample_score(0.1),), assertions=asserted),))
+    assert annotations_of(report)[0].line == 33
+
+
+def test_they_are_errors_only_where_they_may_stop_the_merge() -> None:
+    advisory = sample_report(decision=ModeDecision(Mode.ADVISORY, ()))
+    assert {a.level for a in annotations_of(sample_report())} == {"error"}
+    assert {a.level for a in annotations_of(advisory)} == {"warning"}
+    assert {a.level for a in annotations_of(sample_report(enforce=False))} == {"warning"}

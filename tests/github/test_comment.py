@@ -1,0 +1,155 @@
+"""The sticky comment against a stand-in for GitHub: found, updated, left alone, or explained."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pytest
+
+from ratiba_action.core.marker import Marker, marker_of
+from ratiba_action.core.model import Report
+from ratiba_action.errors import PublishError
+from ratiba_action.github.comment import ACTIONS_BOT, PullRequestComment
+from ratiba_action.testing.github_server import GithubState, github_server
+from ratiba_action.testing.sample_report import sample_report
+
+REPORT = sample_report()
+HEAD = REPORT.subject.head
+
+
+def render(report: Report) -> str:
+    return f"{marker_of(report)}\n## {report.verdict.reason}"
+
+
+@pytest.fixture
+def state() -> GithubState:
+    return GithubState(heads={7: HEAD})
+
+
+@pytest.fixture
+def address(state: GithubState) -> Iterator[str]:
+    with github_server(state) as base:
+        yield base
+
+
+def written(state: GithubState) -> list[str]:
+    return [method for method, _ in state.requests if method != "GET"]
+
+
+def test_the_first_run_creates_the_comment(state: GithubState, address: str) -> None:
+    url = PullRequestComment("token", render, address).publish(REPORT)
+    assert [comment["body"] for comment in state.comments] == [render(REPORT)]
+    assert url == "https://github.com/ratiba/assistant/pull/7#issuecomment-1000"
+
+
+def test_the_comment_is_found_behind_a_hundred_others_and_updated_in_place(state: GithubState, address: str) -> None:
+    for index in range(230):
+        state.add_comment(f"remark {index}", "someone")
+    ours = state.add_comment(f"{Marker('ratiba', 'old', 1, 1)}\nold", ACTIONS_BOT)
+    PullRequestComment("token", render, address).publish(REPORT)
+    assert ours["body"] == render(REPORT)
+    assert written(state) == ["PATCH"]
+
+
+def test_a_marker_in_the_comment_of_another_author_counts_for_nothing(state: GithubState, address: str) -> None:
+    foreign = state.add_comment(f"{Marker('ratiba', HEAD, 999_999, 1)}\nmine now", "mallory")
+    PullRequestComment("token", render, address).publish(REPORT)
+    assert foreign["body"].endswith("mine now")
+    assert written(state) == ["POST"]
+
+
+def test_each_gate_keeps_its_own_comment(state: GithubState, address: str) -> None:
+    publisher = PullRequestComment("token", render, address)
+    publisher.publish(REPORT)
+    publisher.publish(sample_report(name="nightly"))
+    assert len(state.comments) == 2
+
+
+def test_the_author_may_be_an_app_of_the_user(state: GithubState, address: str) -> None:
+    state.login = "ratiba-app[bot]"
+    publisher = PullRequestComment("token", render, address, author="ratiba-app[bot]")
+    publisher.publish(REPORT)
+    publisher.publish(replace(REPORT, subject=replace(REPORT.subject, run_attempt=2)))
+    assert written(state) == ["POST", "PATCH"]
+
+
+@pytest.mark.parametrize("theirs", [Marker("ratiba", HEAD, 2_000, 1), Marker("ratiba", HEAD, 1_001, 2)])
+def test_a_stale_run_leaves_the_newer_comment(state: GithubState, address: str, theirs: Marker) -> None:
+    newer = state.add_comment(f"{theirs}\nnewer", ACTIONS_BOT)
+    with pytest.raises(PublishError, match="is newer"):
+        PullRequestComment("token", render, address).publish(REPORT)
+    assert newer["body"].endswith("newer")
+    assert written(state) == []
+
+
+def test_a_run_of_an_earlier_commit_leaves_the_comment_of_the_current_one(state: GithubState, address: str) -> None:
+    state.heads[7] = "f" * 40
+    state.add_comment(f"{Marker('ratiba', 'f' * 40, 1, 1)}\ncurrent", ACTIONS_BOT)
+    with pytest.raises(PublishError, match="is newer"):
+        PullRequestComment("token", render, address).publish(REPORT)
+    assert written(state) == []
+
+
+def test_a_skipped_run_marks_an_earlier_comment_and_creates_none(state: GithubState, address: str) -> None:
+    publisher = PullRequestComment("token", render, address, create=False)
+    assert publisher.publish(REPORT) is None
+    assert written(state) == []
+    earlier = state.add_comment(f"{Marker('ratiba', 'old', 1, 1)}\nfailed", ACTIONS_BOT)
+    assert publisher.publish(REPORT)
+    assert earlier["body"] == render(REPORT)
+
+
+@pytest.mark.parametrize(
+    ("status", "told"),
+    [(401, "is valid"), (403, "pull-requests: write"), (404, "number"), (422, "text"), (500, "again")],
+)
+def test_a_refusal_says_what_to_do_and_is_not_repeated(
+    state: GithubState, address: str, status: int, told: str
+) -> None:
+    state.failure = (status, "Resource not accessible by integration")
+    with pytest.raises(PublishError) as caught:
+        PullRequestComment("token", render, address).publish(REPORT)
+    assert str(status) in caught.value.problem
+    assert told in caught.value.remedy
+    assert "step summary" in caught.value.remedy
+    assert len(state.requests) == 1
+
+
+def test_a_forks_token_may_read_and_not_write(state: GithubState, address: str) -> None:
+    state.failure, state.failing_methods = (403, "Resource not accessible by integration"), frozenset({"POST"})
+    with pytest.raises(PublishError, match="403"):
+        PullRequestComment("token", render, address).publish(REPORT)
+    assert state.comments == []
+
+
+def test_a_body_that_github_refuses_leaves_the_old_comment(state: GithubState, address: str) -> None:
+    old = state.add_comment(f"{Marker('ratiba', 'old', 1, 1)}\nold", ACTIONS_BOT)
+    with pytest.raises(PublishError, match="422"):
+        PullRequestComment("token", lambda report: render(report) + "x" * 70_000, address).publish(REPORT)
+    assert old["body"].endswith("old")
+
+
+def test_a_server_that_does_not_answer_costs_the_deadline_and_no_more(state: GithubState, address: str) -> None:
+    state.gate.clear()
+    with pytest.raises(PublishError, match=r"longer than 0\.2 s"):
+        PullRequestComment("token", render, address, deadline_seconds=0.2).publish(REPORT)
+    assert state.comments == []
+
+
+def test_an_address_where_nobody_listens_is_named(state: GithubState) -> None:
+    with github_server(state) as gone:
+        pass
+    with pytest.raises(PublishError, match=gone):
+        PullRequestComment("token", render, gone).publish(REPORT)
+
+
+def test_without_a_token_or_a_pull_request_nothing_is_asked(state: GithubState, address: str) -> None:
+    with pytest.raises(PublishError, match="github-token is empty"):
+        PullRequestComment("", render, address).publish(REPORT)
+    local = replace(REPORT, subject=replace(REPORT.subject, pull_request=None))
+    with pytest.raises(PublishError, match="no pull request"):
+        PullRequestComment("token", render, address).publish(local)
+    assert state.requests == []
+
+
+def test_the_token_is_not_shown() -> None:
+    assert "ghs_planted" not in repr(PullRequestComment("ghs_planted", render))

@@ -1,0 +1,95 @@
+"""Workflow commands that no text can forge."""
+
+import io
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ratiba_action.github.workflow import (
+    Annotation,
+    WorkflowLog,
+    escape_data,
+    escape_property,
+    neutralise,
+)
+
+
+def logged(*annotations: Annotation) -> list[str]:
+    stream = io.StringIO()
+    WorkflowLog(stream).annotate(annotations)
+    return stream.getvalue().splitlines()
+
+
+def test_an_error_names_its_place() -> None:
+    line = logged(Annotation("Ratiba: spa", "expected A, got B", "scenarios/spa.yaml", 12))
+    assert line == ["::error file=scenarios/spa.yaml,line=12,title=Ratiba%3A spa::expected A, got B"]
+
+
+def test_data_and_properties_are_escaped() -> None:
+    assert escape_data("50%\r\nmore::x") == "50%25%0Amore::x"
+    assert escape_property("a:b,c%") == "a%3Ab%2Cc%25"
+
+
+@given(st.text(), st.text(), st.text())
+def test_any_text_is_one_command_on_one_line(title: str, message: str, path: str) -> None:
+    stream = io.StringIO()
+    WorkflowLog(stream).annotate([Annotation(title, message, path, 1)])
+    line = stream.getvalue()
+    assert line.count("\n") == 1
+    assert "\r" not in line
+    assert "##[" not in line
+    assert line.startswith("::error ")
+    properties = line.removeprefix("::error ").split("::", 1)[0]
+    assert all(re.fullmatch(r"(file|line|title)=[^:,]*", item, re.DOTALL) for item in properties.split(",") if item)
+
+
+def test_more_than_ten_failures_are_counted_in_the_tenth() -> None:
+    lines = logged(*(Annotation("t", f"m{n}") for n in range(13)))
+    assert len(lines) == 10
+    assert "4 more failures" in lines[-1]
+    assert len(logged(*(Annotation("t", f"m{n}") for n in range(10)))) == 10
+
+
+def test_a_long_message_is_cut_where_the_runner_would() -> None:
+    message = logged(Annotation("t", "x" * 5_000))[0].split("::", 2)[2]
+    assert len(message) == 4_096
+
+
+def test_untrusted_text_is_printed_between_stop_commands() -> None:
+    stream = io.StringIO()
+    log = WorkflowLog(stream, new_token=lambda: "deadbeef")
+    log.print_untrusted("::error::x\nit says ##[set-output name=a]b\rc")
+    lines = stream.getvalue().splitlines()
+    assert (lines[0], lines[-1]) == ("::stop-commands::deadbeef", "::deadbeef::")
+    assert "##[" not in stream.getvalue()
+    assert "\r" not in stream.getvalue()
+
+
+def test_commands_come_back_after_an_error() -> None:
+    stream = io.StringIO()
+    log = WorkflowLog(stream, new_token=lambda: "deadbeef")
+    with pytest.raises(ValueError, match="printer"), log.plain():
+        raise ValueError("printer")
+    assert stream.getvalue().endswith("::deadbeef::\n")
+
+
+def test_each_stretch_has_its_own_word() -> None:
+    stream = io.StringIO()
+    log = WorkflowLog(stream)
+    log.print_untrusted("a")
+    log.print_untrusted("b")
+    words = re.findall(r"::stop-commands::(\w{32})", stream.getvalue())
+    assert len(set(words)) == 2
+
+
+def test_each_line_of_a_secret_is_masked() -> None:
+    stream = io.StringIO()
+    WorkflowLog(stream).mask("one%\n\ntwo")
+    assert stream.getvalue() == "::add-mask::one%25\n::add-mask::two\n"
+
+
+@given(st.text(alphabet="#[]\x1b\r\n a"))
+def test_the_older_command_syntax_is_always_broken(text: str) -> None:
+    assert "##[" not in neutralise(text)

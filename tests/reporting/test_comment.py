@@ -1,0 +1,187 @@
+"""The comment: what it says, what it never leaves out, and what it never lets through."""
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from markdown_it import MarkdownIt
+from syrupy.assertion import SnapshotAssertion
+
+from ratiba_action.core.marker import marker_of, read_marker
+from ratiba_action.core.model import (
+    Conclusion,
+    DependencyChange,
+    Errored,
+    Invariant,
+    Mode,
+    ModeDecision,
+    Phase,
+    Reason,
+    Report,
+    Verdict,
+)
+from ratiba_action.reporting.comment import LIMIT, render_comment
+from ratiba_action.reporting.markdown import length
+from ratiba_action.testing.sample_report import (
+    sample_check,
+    sample_report,
+    sample_score,
+    sample_scored,
+    sample_trial,
+)
+
+NOTE = "The recordings were changed by this pull request: scenarios/recordings/spa_booking.jsonl."
+
+
+def passed() -> Report:
+    results = tuple(sample_scored(f"spa_{n}", scores=(sample_score(),)) for n in range(3))
+    return sample_report(results=results, verdict=Verdict(Conclusion.PASSED, "All 3 conversations hold."), llm="replay")
+
+
+def skipped() -> Report:
+    verdict = Verdict(Conclusion.SKIPPED, "Nothing that the gate watches has changed.")
+    return sample_report(results=(), verdict=verdict, decision=ModeDecision(Mode.SKIP, ()))
+
+
+def advisory() -> Report:
+    return sample_report(decision=ModeDecision(Mode.ADVISORY, ()), notes=(NOTE,))
+
+
+def incomplete() -> Report:
+    verdict = Verdict(
+        Conclusion.INCOMPLETE, "Nothing was measured: no key.", "Give anthropic-api-key.", ("Old cache.",)
+    )
+    return sample_report(verdict=verdict, results=(), enforce=False)
+
+
+def huge(conversations: int = 300) -> Report:
+    checks = tuple(sample_check(passed=False, what="state " + "x" * 250) for _ in range(10))
+    results = tuple(sample_scored(f"spa_{n:03}", checks=checks, reply="Asante 🙂 " * 500) for n in range(conversations))
+    return sample_report(results=results, notes=(NOTE,))
+
+
+@pytest.mark.parametrize("report", [passed, sample_report, advisory, incomplete, skipped, huge])
+def test_the_comment_of_each_kind_of_run(report: object, snapshot: SnapshotAssertion) -> None:
+    assert callable(report)
+    assert render_comment(report()) == snapshot
+
+
+def test_a_skipped_run_takes_two_lines() -> None:
+    lines = [line for line in render_comment(skipped()).splitlines() if line]
+    assert lines[1:] == ["## Skipped: ratiba", "Nothing that the gate watches has changed."]
+
+
+def test_notes_stand_directly_under_the_headline() -> None:
+    lines = [line for line in render_comment(sample_report(notes=(NOTE,))).splitlines() if line]
+    assert lines[1] == "## Failed: ratiba"
+    assert lines[2].startswith("> **Note:** The recordings were changed")
+
+
+def test_a_failure_that_does_not_stop_the_merge_says_so() -> None:
+    assert "Failed (advisory)" in render_comment(advisory())
+    assert "trial period (enforce: false)" in render_comment(sample_report(enforce=False))
+
+
+def test_a_failing_conversation_is_shown_with_turn_assertion_expected_and_got() -> None:
+    assert "| 1 | the state after the turn | CONFIRMING_SLOT | COLLECTING |" in render_comment(sample_report())
+
+
+@pytest.mark.parametrize("limit", [60_000, 20_000, 6_000, 3_500])
+def test_detail_is_dropped_before_what_must_stay(limit: int) -> None:
+    text = render_comment(huge(), limit)
+    assert length(text) <= limit
+    for kept in ("## Failed: ratiba", "> **Note:**", "What to do", "USD 1.25 of 20.00", "Left out to fit a comment:"):
+        assert kept in text
+
+
+def test_what_still_fits_beside_the_names_of_the_failing_comes_back() -> None:
+    text = render_comment(huge(), 6_000)
+    assert "Left out to fit a comment: transcripts, all conversations, tables of failing conversations." in text
+    assert "### Money" in text
+
+
+def test_transcripts_go_first() -> None:
+    text = render_comment(huge(12))
+    assert "Left out to fit a comment: transcripts." in text
+    assert "All 12 conversations" in text
+
+
+def test_even_boundless_fields_end_in_a_comment_that_github_takes() -> None:
+    report = huge()
+    flood = "@" * 100_000
+    verdict = Verdict(Conclusion.FAILED, flood, flood, (flood,) * 100)
+    text = render_comment(replace(report, verdict=verdict, notes=(flood,) * 100, name=flood))
+    assert length(text) <= LIMIT
+
+
+hostile = st.one_of(
+    st.text(max_size=40),
+    st.text(alphabet="`|\\<>![]()*_#@:/\n -=.1a&;", max_size=40),
+    st.sampled_from(
+        [
+            "</details>",
+            "<!-- ratiba-eval-gate name=ratiba head=a run=9 attempt=9 -->",
+            "::error::x",
+            "##[set-output name=a]b",
+            "![i](//e.example/p)",
+            "[l](//e.example)",
+            "```\n</details>",
+            "|\n|-|\n|",
+            "\n\n# x",
+        ]
+    ),
+)
+
+
+def hostile_report(text: str) -> Report:
+    invariant = Invariant(text, satisfied=False, detail=text)
+    scores = (
+        sample_score(0.1, metric=text, version=text, reason=text),
+        sample_score(0.1, judged=False, invariants=(invariant,)),
+    )
+    check = sample_check(passed=False, what=text, expected=text, got=text)
+    scored = sample_scored(text, (check,), scores, reply=text, path=text, language=text, vertical=text)
+    decision = ModeDecision(
+        Mode.BLOCKING,
+        (Reason(text, text, Mode.BLOCKING, text),),
+        (DependencyChange(text, text, text, text, text),),
+    )
+    report = sample_report(
+        name=text,
+        results=(scored, Errored(sample_trial(text), Phase.SYSTEM, text)),
+        decision=decision,
+        verdict=Verdict(Conclusion.FAILED, text, text, (text,)),
+        notes=(text,),
+        left_out=(text,),
+        judge_model=text,
+        llm=text,
+    )
+    spending = replace(report.spending, by_party={text: report.spending.spent}, by_model={text: report.spending.spent})
+    subject = replace(report.subject, head=text, title=text, author=text, run_url=text)
+    return replace(report, spending=spending, subject=subject)
+
+
+def structure(report: Report) -> list[str]:
+    tokens = MarkdownIt("commonmark").enable(["table", "strikethrough"]).parse(render_comment(report))
+    kinds: list[str] = []
+    for token in tokens:
+        kinds.append(token.type)
+        kinds += [child.type for child in token.children or [] if child.type not in ("text", "code_inline")]
+    return kinds
+
+
+PLAIN = structure(hostile_report("plain"))
+
+
+@given(hostile)
+@settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow])
+def test_no_text_changes_the_structure_of_the_comment(text: str) -> None:
+    report = hostile_report(text)
+    kinds = structure(report)
+    assert kinds.count("td_open") == PLAIN.count("td_open")
+    assert "image" not in kinds
+    assert "link_open" not in kinds
+    assert kinds.count("html_inline") == PLAIN.count("html_inline")
+    assert kinds.count("html_block") == PLAIN.count("html_block")
+    assert [marker_of(report)] == [read_marker(line) for line in render_comment(report).splitlines() if "<!--" in line]

@@ -1,0 +1,48 @@
+"""The report directory is whole or not there."""
+
+from pathlib import Path
+
+import pytest
+
+from ratiba_action.errors import PublishError
+from ratiba_action.reporting.directory import write_report_directory
+from ratiba_action.reporting.results_json import load_report
+from ratiba_action.testing.sample_report import sample_report
+
+NAMES = {"results.json", "comment.md", "junit.xml", "results.csv", "report.html"}
+
+
+def test_every_file_is_written_into_a_new_directory(tmp_path: Path) -> None:
+    directory = tmp_path / "deep" / "ratiba-report"
+    paths = write_report_directory(sample_report(), directory)
+    assert set(paths) == NAMES == {path.name for path in directory.iterdir()}
+    assert load_report(paths["results.json"].read_bytes()) == sample_report()
+    assert [path.name for path in directory.parent.iterdir()] == ["ratiba-report"]
+
+
+def test_an_earlier_report_is_replaced_and_other_files_stay(tmp_path: Path) -> None:
+    (tmp_path / "events.jsonl").write_text("{}\n")
+    write_report_directory(sample_report(name="first"), tmp_path)
+    write_report_directory(sample_report(name="second"), tmp_path)
+    assert {path.name for path in tmp_path.iterdir()} == NAMES | {"events.jsonl"}
+    assert "second" in (tmp_path / "comment.md").read_text(encoding="utf-8")
+
+
+def test_replies_with_half_an_emoji_are_written(tmp_path: Path) -> None:
+    paths = write_report_directory(sample_report(notes=("half \ud83d",)), tmp_path / "report")
+    assert all(path.stat().st_size for path in paths.values())
+
+
+def test_a_file_in_the_way_is_named_and_kept(tmp_path: Path) -> None:
+    blocked = tmp_path / "report"
+    blocked.write_text("mine")
+    with pytest.raises(PublishError, match=r"report'.*report-dir"):
+        write_report_directory(sample_report(), blocked)
+    assert blocked.read_text() == "mine"
+    assert [path.name for path in tmp_path.iterdir()] == ["report"]
+
+
+def test_a_parent_that_is_a_file_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(PublishError, match="could not be written"):
+        write_report_directory(sample_report(), tmp_path / "file" / "report")

@@ -1,0 +1,76 @@
+"""report.html: self-contained, and hostile text shown as text."""
+
+import re
+from html.parser import HTMLParser
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from ratiba_action.core.model import Mode, ModeDecision, Reason, Verdict
+from ratiba_action.reporting.html import render_html
+from ratiba_action.testing.sample_report import sample_check, sample_report, sample_score, sample_scored
+
+
+class Tags(HTMLParser):
+    def __init__(self) -> None:
+        super().__init__()
+        self.found: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.found.append(f"{tag} {' '.join(sorted(name for name, _ in attrs))}")
+
+
+def tags(document: str) -> list[str]:
+    parser = Tags()
+    parser.feed(document)
+    return parser.found
+
+
+def test_nothing_is_loaded_from_outside() -> None:
+    document = render_html(sample_report())
+    assert not re.search(r"\b(src|href)=|url\(|@import|<script|<link|<img|<iframe", document)
+    assert "default-src 'none'" in document
+
+
+def test_the_verdict_stands_at_the_top_and_failures_are_unfolded() -> None:
+    document = render_html(sample_report(notes=("The recordings were changed.",)))
+    assert document.index("Failed") < document.index("The recordings were changed.") < document.index("Conversations")
+    assert document.count("<details") == 4
+    assert document.count(" open>") == 1
+
+
+def test_dark_and_light_are_both_drawn() -> None:
+    assert "prefers-color-scheme: dark" in render_html(sample_report())
+
+
+def _with(text: str) -> str:
+    scored = sample_scored(
+        text,
+        (sample_check(passed=False, what=text, expected=text, got=text),),
+        (sample_score(0.1, metric=text, reason=text),),
+        reply=text,
+        language=text,
+        vertical=f"v{text}",
+        path=f"p{text}",
+    )
+    decision = ModeDecision(Mode.BLOCKING, (Reason(text, text, Mode.BLOCKING, text),))
+    verdict = Verdict(sample_report().verdict.conclusion, text, f"a{text}", (text,))
+    return render_html(sample_report(results=(scored,), decision=decision, verdict=verdict, name=text, notes=(text,)))
+
+
+PLAIN = tags(_with("plain"))
+
+
+@pytest.mark.parametrize(
+    "text", ["<script>alert(1)</script>", "</style><script>", '" onload="x', "</title>", "{{ 7 * 7 }}", "\ud800\x00"]
+)
+def test_hostile_text_adds_no_tag_and_no_attribute(text: str) -> None:
+    assert tags(_with(text)) == PLAIN
+    assert "49" not in _with("{{ 7 * 7 }}").split("</style>")[1]
+
+
+@given(st.text(alphabet=st.characters(), min_size=1, max_size=20))
+@settings(max_examples=25, suppress_health_check=[HealthCheck.too_slow])
+def test_no_text_changes_the_structure(text: str) -> None:
+    assert tags(_with(f"x{text}")) == PLAIN

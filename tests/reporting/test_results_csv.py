@@ -1,0 +1,38 @@
+"""results.csv: a row for each check and score, and never a formula."""
+
+import csv
+import io
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ratiba_action.reporting.results_csv import HEADER, render_csv
+from ratiba_action.testing.sample_report import sample_check, sample_report, sample_scored
+
+
+def rows(text: str) -> list[list[str]]:
+    return list(csv.reader(io.StringIO(text, newline="")))
+
+
+def test_there_is_a_row_for_each_check_and_score_and_for_each_gap() -> None:
+    table = rows(render_csv(sample_report()))
+    assert tuple(table[0]) == HEADER
+    assert [row[0] for row in table[1:]] == ["spa_booking"] * 3 + ["salon_reschedule"] * 4 + [
+        "barbershop_mpesa",
+        "spa_handoff",
+    ]
+
+
+@pytest.mark.parametrize("text", ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1", " =1", "\uff1d1"])
+def test_a_cell_never_begins_a_formula(text: str) -> None:
+    scored = sample_scored(text, (sample_check(got=text),))
+    table = rows(render_csv(sample_report(results=(scored,))))
+    assert (table[1][0], table[1][10]) == (f"'{text}", f"'{text}")
+
+
+@given(st.text(max_size=20))
+def test_any_text_stays_in_its_cell(text: str) -> None:
+    table = rows(render_csv(sample_report(results=(sample_scored("a", (sample_check(got=text),)),))))
+    assert [len(row) for row in table] == [len(HEADER)] * 2
+    assert table[1][10].removeprefix("'") == text.replace("\x00", "").removeprefix("'")

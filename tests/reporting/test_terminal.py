@@ -1,0 +1,92 @@
+"""What a person sees, on a terminal and in a log."""
+
+import io
+
+import pytest
+
+from ratiba_action.ports import Progress
+from ratiba_action.reporting.comment import render_comment
+from ratiba_action.reporting.terminal import (
+    LineProgress,
+    make_console,
+    make_progress,
+    print_comment,
+    print_results,
+)
+from ratiba_action.testing.sample_report import sample_report, sample_results, sample_scored
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+TERMINAL = {"TERM": "xterm-256color", "COLUMNS": "120", "LINES": "40"}
+
+
+def watch(progress: Progress) -> None:
+    progress.started(4)
+    for result in sample_results():
+        progress.advanced(result)
+    progress.finished()
+    progress.finished()
+
+
+def test_a_log_gets_one_plain_line_for_each_trial() -> None:
+    stream = io.StringIO()
+    watch(make_progress(stream, {}))
+    assert stream.getvalue().splitlines() == [
+        "0/4 conversations",
+        "1/4 spa_booking: passed",
+        "2/4 salon_reschedule: failed",
+        "3/4 barbershop_mpesa: recording error: The prompt changed since it was recorded.",
+        "4/4 spa_handoff: not run: The budget was used up.",
+    ]
+
+
+def test_a_terminal_gets_a_bar_and_the_lines_of_what_did_not_pass() -> None:
+    stream = Terminal()
+    watch(make_progress(stream, TERMINAL))
+    assert "4/4" in stream.getvalue()
+    assert "salon_reschedule: failed" in stream.getvalue()
+
+
+@pytest.mark.parametrize("environment", [{"CI": "true"}, {"TERM": "dumb"}])
+def test_ci_and_dumb_terminals_get_plain_lines(environment: dict[str, str]) -> None:
+    assert isinstance(make_progress(Terminal(), TERMINAL | environment), LineProgress)
+
+
+def test_no_color_is_honoured() -> None:
+    coloured, plain = Terminal(), Terminal()
+    print_results(sample_report(), make_console(coloured, TERMINAL))
+    print_results(sample_report(), make_console(plain, TERMINAL | {"NO_COLOR": "1"}))
+    assert "\x1b[32m" in coloured.getvalue()
+    assert "\x1b[3" not in plain.getvalue()
+
+
+def test_a_log_gets_the_conversations_in_a_group() -> None:
+    stream = io.StringIO()
+    print_results(sample_report(), make_console(stream, {"CI": "true"}))
+    lines = stream.getvalue().splitlines()
+    assert (lines[0], lines[1], lines[-1]) == ("::group::Conversations", "spa_booking: passed", "::endgroup::")
+
+
+def test_text_of_the_system_can_not_command_the_log_or_the_terminal() -> None:
+    stream = io.StringIO()
+    hostile = sample_scored("a\n::error::x\x1b[2J ##[error]y")
+    print_results(sample_report(results=(hostile,)), make_console(stream, {"CI": "true"}))
+    assert "::error" not in stream.getvalue()
+    assert "##[" not in stream.getvalue()
+    assert "\x1b" not in stream.getvalue()
+
+
+def test_the_comment_is_printed_without_marker_and_folded_parts() -> None:
+    stream, terminal = io.StringIO(), Terminal()
+    body = render_comment(sample_report())
+    print_comment(body, make_console(stream, {"CI": "true"}))
+    print_comment(body, make_console(terminal, TERMINAL))
+    for printed in (stream.getvalue(), terminal.getvalue()):
+        assert "Failed: ratiba" in printed
+        assert "COLLECTING" in printed
+        assert "Habari" not in printed
+        assert "ratiba-eval-gate name" not in printed
