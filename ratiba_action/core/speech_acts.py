@@ -12,12 +12,13 @@ _ASSENT = re.compile(
     r"\b(?:ndi[yo]+o?|naam|sawa(?:sawa)?|poa|fiti|freshi|thibitisha|nathibitisha|niwekee|weka|endelea|haya|"
     r"iko\s+sawa|ni\s+sahihi|sahihi|kweli|nimekubali|nakubali|hakuna\s+shida|hiyo\s+(?:ni\s+)?(?:sawa|poa)|inanifaa|"
     r"yes|yeah|yep|yup|ye+s|sure|ok|okay|fine|correct|confirm(?:ed)?|perfect|great|go\s+ahead|please\s+do|"
-    r"book\s+it|do\s+it|do\s+that|works|that'?s\s+right|proceed|absolutely|definitely|tafadhali\s+fanya|fanya\s+hivyo)\b"
+    r"book\s+it|do\s+it|do\s+that|works|alright|sounds\s+good|i'?ll\s+take\s+it|let'?s\s+do|no\s+(?:problem|worries)|"
+    r"inafaa|hiyo\s+inafaa|nachukua|niandikie|ee+h?|cool|that'?s\s+right|proceed|absolutely|definitely|tafadhali\s+fanya|fanya\s+hivyo)\b"
     r"|👍|✅|🙏",
     _FLAGS,
 )
 _DISSENT = re.compile(
-    r"\b(?:hapana|la\s+hasha|sitaki|si\s+sawa|sio\s+sawa|usi\w{3,}|no|nope|don'?t|do\s+not|not\s+(?:yet|sure|ok))\b",
+    r"\b(?:hapana|la\s+hasha|sitaki|si\s+sawa|sio\s+sawa|usi\w{3,}|no(?!\s+(?:problem|worries))|nope|don'?t|do\s+not|not\s+(?:yet|sure|ok))\b",
     _FLAGS,
 )
 _REQUEST = re.compile(
@@ -67,9 +68,7 @@ _NO_PIN = re.compile(
     r"\b(?:never|not|n't|no\s+need|without|usi\w+|msi\w+|hatu\w+|situ\w+|sitaku\w+|siombi|kamwe|wala|bila)\b|n't\b",
     _FLAGS,
 )
-_PAY = re.compile(
-    r"\b(?:lipa|nalipa|nitalipa|kulipa|tuma|nitumie|push|pay|payment|stk|m-?pesa|pesapal|again|tena)\b", _FLAGS
-)
+_PAY = re.compile(r"\b(?:lipa|nalipa|nitalipa|kulipa|tuma|nitumie|push|send|pay|payment|stk|m-?pesa|pesapal)\b", _FLAGS)
 
 
 def assents(text: str) -> bool:
@@ -84,7 +83,7 @@ def requests(text: str) -> bool:
 
 def asks_to_pay(text: str) -> bool:
     """Whether a customer's message asks for a payment request."""
-    return _PAY.search(text) is not None
+    return _PAY.search(text) is not None and _DISSENT.search(text) is None
 
 
 def claims_booking(text: str) -> str | None:

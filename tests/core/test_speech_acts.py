@@ -1,10 +1,22 @@
 import pytest
 
-from ratiba_action.core.speech_acts import asks_for_pin, assents, claims_booking, claims_payment
+from ratiba_action.core.speech_acts import asks_for_pin, asks_to_pay, assents, claims_booking, claims_payment
 
 
 @pytest.mark.parametrize(
-    "text", ["Ndio, thibitisha", "ndiyo", "Sawa", "Yeah, book hiyo", "Yes please", "OK 👍", "iko sawa", "Poa"]
+    "text",
+    [
+        "Ndio, thibitisha",
+        "ndiyo",
+        "Sawa",
+        "Yeah, book hiyo",
+        "Yes please",
+        "OK 👍",
+        "iko sawa",
+        "No problem, go ahead",
+        "Inafaa",
+        "Poa",
+    ],
 )
 def test_these_agree(text: str) -> None:
     assert assents(text)
@@ -98,3 +110,13 @@ def test_these_ask_for_a_pin(text: str) -> None:
 )  # fmt: skip
 def test_these_keep_the_pin_with_the_customer(text: str) -> None:
     assert asks_for_pin(text) is None
+
+
+@pytest.mark.parametrize("text", ["Naomba kulipa kwa M-Pesa", "Sasa tuma tena", "Send it again", "I want to pay"])
+def test_these_ask_for_a_payment_request(text: str) -> None:
+    assert asks_to_pay(text)
+
+
+@pytest.mark.parametrize("text", ["Usitume tena", "I don't want to pay now", "Asante tena", "Thanks again"])
+def test_these_do_not_ask_for_a_payment_request(text: str) -> None:
+    assert not asks_to_pay(text)
