@@ -16,6 +16,7 @@ from ratiba_action.systems.output import OutputTail, open_output
 INHERITED = re.compile(r"PATH|LANG|LC_[A-Z]+|TZ|SSL_CERT_FILE|SSL_CERT_DIR")
 UNUSED_USERS = range(40_000, 60_000)
 END_SECONDS = 10.0
+FAREWELL = b"end\n"
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +77,8 @@ class GuardedCommand:
 
     async def end(self) -> str:
         """End the command and all that it started; returns the tail of its output. May be called twice."""
-        if self._process.stdin is not None:
+        if self._process.stdin is not None and not self._process.stdin.is_closing():
+            self._process.stdin.write(FAREWELL)
             self._process.stdin.close()
         try:
             async with asyncio.timeout(END_SECONDS):
@@ -94,6 +96,7 @@ async def launch(
     *,
     environment: Mapping[str, str],
     cwd: Path,
+    folder: Path,
     identity: Identity | None,
     descriptors: Sequence[int] = (),
 ) -> GuardedCommand:
@@ -102,7 +105,8 @@ async def launch(
     Args:
         argv: the command; a name without a slash is looked up on the environment's PATH.
         environment: its whole environment.
-        cwd: its folder, which the identity can enter.
+        cwd: its current folder, which the identity can enter.
+        folder: what is to be removed when the gate dies before the command ends.
         identity: the user that it runs as; None for the gate's own.
         descriptors: open files to hand on under the same numbers; all others stay with the gate.
 
@@ -113,6 +117,7 @@ async def launch(
         "argv": list(argv),
         "environment": dict(environment),
         "cwd": str(cwd),
+        "folder": str(folder),
         "uid": identity and identity.uid,
         "gid": identity and identity.gid,
         "descriptors": list(descriptors),

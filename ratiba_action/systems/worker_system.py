@@ -100,7 +100,11 @@ class WorkerSystem:
 
     async def _run_setup(self, workplace: Workplace, setup: Sequence[str]) -> None:
         command = await launch(
-            setup, environment=workplace.environment, cwd=workplace.copy, identity=workplace.identity
+            setup,
+            environment=workplace.environment,
+            cwd=workplace.copy,
+            folder=workplace.folder,
+            identity=workplace.identity,
         )
         try:
             code, output = await command.wait(self._setup_timeout)
@@ -133,6 +137,7 @@ class WorkerSystem:
                     argv,
                     environment=self._workplace.environment,
                     cwd=self._workplace.copy,
+                    folder=self._workplace.folder,
                     identity=self._workplace.identity,
                     descriptors=[far.fileno()],
                 )

@@ -133,7 +133,7 @@ def _probe_of(interpreter: str, copy: Path) -> list[str]:
 
 
 async def _refusal(argv: list[str], cwd: Path, environment: Mapping[str, str], identity: Identity) -> str | None:
-    command = await launch(argv, environment=environment, cwd=cwd, identity=identity)
+    command = await launch(argv, environment=environment, cwd=cwd, folder=cwd.parent, identity=identity)
     try:
         code, output = await command.wait(PROBE_SECONDS)
     except TimeoutError:

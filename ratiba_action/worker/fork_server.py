@@ -34,7 +34,7 @@ def main(arguments: list[str]) -> None:
     ready = {"ready": True, "python": sys.version.split()[0], "warnings": warnings}
     control.sendall(json.dumps(ready).encode("ascii") + b"\n")
     serve(control)
-    os._exit(0)
+    os._exit(processes.GATE_GONE)
 
 
 def preload(modules: list[str]) -> list[str]:

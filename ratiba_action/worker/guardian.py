@@ -1,8 +1,9 @@
 """The gate's own keeper of one untrusted command; runs under the gate's interpreter, never under the user's.
 
 It reads one JSON line from its standard input: ``argv``, ``environment``, ``cwd``, ``uid`` and ``gid`` (null to keep
-the gate's), ``descriptors`` to hand on. It gives up every privilege in a child, executes the command there, and ends
-the whole tree of processes when the command ends or when the gate closes the pipe, by dying too.
+the gate's), ``descriptors`` to hand on, ``folder``. It gives up every privilege in a child, executes the command there,
+and ends the whole tree of processes when the command ends or when the gate says so or dies. When the gate died, it
+removes the folder, as nobody else is left to do it.
 """
 
 from __future__ import annotations
@@ -11,6 +12,8 @@ import contextlib
 import json
 import os
 import resource
+import select
+import shutil
 import signal
 import sys
 from typing import Any, NoReturn
@@ -19,6 +22,7 @@ from . import kernel, processes
 
 CANNOT_EXECUTE = 126
 SIGNALLED = 128
+WORD_SECONDS = 5.0
 
 
 def main(_arguments: list[str]) -> None:
@@ -40,9 +44,20 @@ def main(_arguments: list[str]) -> None:
         _become(order, guardian)
     for descriptor in order["descriptors"]:
         os.close(descriptor)
-    code = processes.wait_for(pid, 0)
+    ending = processes.wait_for(pid, 0)
     processes.end_children()
-    os._exit(code if code >= 0 else SIGNALLED - code)
+    if _gate_died(ending):
+        shutil.rmtree(order["folder"], ignore_errors=True)
+    os._exit(ending.code if ending.code >= 0 else SIGNALLED - ending.code)
+
+
+def _gate_died(ending: processes.Ending) -> bool:
+    """Whether the leash ended without a word; a gate that ends a command itself says so first."""
+    last_words = ending.last_words
+    patience = WORD_SECONDS if ending.code == processes.GATE_GONE else 0
+    if last_words is None and select.select([0], [], [], patience)[0]:
+        last_words = processes.read_leash(0)
+    return last_words == b""
 
 
 def _become(order: dict[str, Any], guardian: int) -> NoReturn:

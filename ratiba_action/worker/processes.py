@@ -7,12 +7,14 @@ import os
 import select
 import signal
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
 POLL_SECONDS = 0.05
+GATE_GONE = 75
+"""Exit code of a fork server whose control socket ended."""
 
 
 def children() -> list[int]:
@@ -46,23 +48,34 @@ def end_children(spare: Iterable[int] = ()) -> None:
                 os.waitpid(pid, 0)
 
 
-def wait_for(pid: int, leash: int) -> int:
-    """Wait until a child ends, or kill it when the other side lets go of the leash.
+class Ending(NamedTuple):
+    """How a child ended.
+
+    Args:
+        code: its exit code; minus the signal's number when a signal ended it.
+        last_words: what came over the leash: None when nobody pulled it, nothing when the other side just went away.
+    """
+
+    code: int
+    last_words: bytes | None
+
+
+def wait_for(pid: int, leash: int) -> Ending:
+    """Wait until a child ends, or kill it when the other side pulls the leash: writes to it or lets go of it.
 
     Args:
         pid: the child.
-        leash: file descriptor whose end of file means "end it".
-
-    Returns:
-        Its exit code; minus the signal's number when a signal ended it.
+        leash: file descriptor of the leash.
     """
+    last_words = None
     watched = [leash]
     handle = _handle(pid)
     if handle is not None:
         watched.append(handle)
     while True:
         readable = select.select(watched, [], [], None if handle is not None else POLL_SECONDS)[0]
-        if leash in readable and not _read(leash):
+        if leash in readable:
+            last_words = read_leash(leash)
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
             watched = [entry for entry in watched if entry != leash]
@@ -70,7 +83,7 @@ def wait_for(pid: int, leash: int) -> int:
         if done:
             if handle is not None:
                 os.close(handle)
-            return exit_code(status)
+            return Ending(exit_code(status), last_words)
         if not watched:
             time.sleep(POLL_SECONDS)
 
@@ -80,7 +93,8 @@ def exit_code(status: int) -> int:
     return -os.WTERMSIG(status) if os.WIFSIGNALED(status) else os.WEXITSTATUS(status)
 
 
-def _read(leash: int) -> bytes:
+def read_leash(leash: int) -> bytes:
+    """What came over the leash; nothing when the other side went away."""
     try:
         return os.read(leash, 1024)
     except OSError:

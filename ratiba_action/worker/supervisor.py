@@ -33,7 +33,7 @@ def supervise(parent: int, channel: int, output: int, leash: int) -> NoReturn:
         _converse(supervisor, channel, leash)
     os.close(channel)
     _leave_standard_output()
-    code = processes.wait_for(pid, leash)
+    code = processes.wait_for(pid, leash).code
     processes.end_children()
     line = json.dumps({"exit": code}).encode("ascii") + b"\n"
     with socket.socket(fileno=leash) as connection:

@@ -20,7 +20,7 @@ from ratiba_action.core.model import Customer, Scenario, Tenant, Turn
 from ratiba_action.systems.worker_system import WorkerSystem
 
 async def main():
-    system = WorkerSystem(Path(sys.argv[1]), "assistant:Adapter", inherited=os.environ)
+    system = WorkerSystem(Path(sys.argv[1]), "assistant:Adapter", inherited=os.environ, scratch=Path(sys.argv[2]))
     await system.start()
     scenario = Scenario("spa", "sw", (), datetime.now(UTC), Customer("Wanjiku", "+254712345432"))
     session = await system.open(scenario, Tenant("id", "schema", "postgresql://localhost/db"), {})
@@ -61,11 +61,16 @@ class Adapter:
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
-def test_a_signal_to_the_gate_ends_the_worker_and_its_daemons(tmp_path: Path, number: signal.Signals) -> None:
+def test_a_signal_to_the_gate_ends_the_worker_and_its_daemons(
+    tmp_path: Path, scratch: Path, number: signal.Signals
+) -> None:
     (tmp_path / "assistant.py").write_text(ADAPTER, encoding="utf-8")
     package = Path(module_under_test.__file__).parent.parent.parent
     with subprocess.Popen(
-        [sys.executable, "-c", GATE, str(tmp_path)], cwd=package, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+        [sys.executable, "-c", GATE, str(tmp_path), str(scratch)],
+        cwd=package,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
     ) as gate:
         assert gate.stdout is not None
         daemon, conversation, supervisor, server, guardian = json.loads(gate.stdout.readline())
@@ -79,3 +84,4 @@ def test_a_signal_to_the_gate_ends_the_worker_and_its_daemons(tmp_path: Path, nu
         waiting -= set(ended)
     for handle in handles:
         os.close(handle)
+    assert list(scratch.iterdir()) == []

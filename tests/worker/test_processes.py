@@ -48,7 +48,7 @@ def spawn(program: str) -> int:
 )
 def test_the_exit_code_tells_a_signal_from_a_number(program: str, code: int) -> None:
     leash, held = os.pipe()
-    assert processes.wait_for(spawn(program), leash) == code
+    assert processes.wait_for(spawn(program), leash) == (code, None)
     os.close(held)
     os.close(leash)
 
@@ -57,5 +57,14 @@ def test_letting_go_of_the_leash_ends_the_process() -> None:
     leash, held = os.pipe()
     pid = spawn("import time; time.sleep(1000)")
     os.close(held)
-    assert processes.wait_for(pid, leash) == -signal.SIGKILL
+    assert processes.wait_for(pid, leash) == (-signal.SIGKILL, b"")
+    os.close(leash)
+
+
+def test_last_words_over_the_leash_end_the_process_and_are_kept() -> None:
+    leash, held = os.pipe()
+    pid = spawn("import time; time.sleep(1000)")
+    os.write(held, b"end")
+    assert processes.wait_for(pid, leash) == (-signal.SIGKILL, b"end")
+    os.close(held)
     os.close(leash)
