@@ -3,14 +3,17 @@
 Each input is an environment variable and, unless it is a secret, an option of ``ratiba gate``.
 """
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from typing import Any
 
 from ratiba_action.core.model import Mode, Usd
 from ratiba_action.errors import ConfigurationError
 
+_AMOUNT = re.compile(r"[0-9]{1,9}(\.[0-9]{1,9})?")
+_MOST_USD = Decimal(1_000_000)
 _ENABLED = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}
 
 
@@ -20,13 +23,9 @@ def parse_usd(text: str) -> Usd:
     Raises:
         ValueError: it is not a plain, finite amount of at least zero.
     """
-    try:
-        amount = Decimal(text)
-    except InvalidOperation:
-        amount = Decimal("NaN")
-    if not amount.is_finite() or amount < 0 or amount > Decimal(1_000_000):
-        raise ValueError("an amount of US dollars from 0 to 1000000, digits only, such as 20 or 0.50")
-    return amount
+    if not _AMOUNT.fullmatch(text) or Decimal(text) > _MOST_USD:
+        raise ValueError(f"an amount of US dollars from 0 to {_MOST_USD}, digits only, such as 20 or 0.50")
+    return Decimal(text)
 
 
 def parse_flag(text: str) -> bool:

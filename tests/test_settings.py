@@ -1,0 +1,84 @@
+from dataclasses import fields
+from decimal import Decimal
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ratiba_action.core.model import Mode
+from ratiba_action.errors import ConfigurationError
+from ratiba_action.settings import INPUTS, Settings, parse_flag, parse_folder, parse_usd, read_settings
+
+
+def test_without_any_input_the_defaults_hold() -> None:
+    settings = read_settings({}, {})
+    assert settings.budget_usd == Decimal(20)
+    assert settings.mode is Mode.SKIP
+    assert (settings.config, settings.scenarios) == (".github/ratiba.yml", "scenarios")
+    assert settings.enforce
+
+
+def test_an_option_wins_over_its_variable() -> None:
+    environment = {"RATIBA_EVAL_BUDGET_USD": "3", "RATIBA_NAME": "from-environment"}
+    settings = read_settings(environment, {"budget-usd": "0.50", "name": None})
+    assert settings.budget_usd == Decimal("0.50")
+    assert settings.name == "from-environment"
+
+
+def test_all_wrong_inputs_are_told_at_once_with_their_values_and_what_is_allowed() -> None:
+    environment = {"RATIBA_EVAL_BUDGET_USD": "20 USD", "RATIBA_MODE": "loose", "RATIBA_ENFORCE": "maybe"}
+    with pytest.raises(ConfigurationError) as caught:
+        read_settings(environment, {})
+    assert str(caught.value).splitlines() == [
+        "mode (RATIBA_MODE): 'loose' is not allowed: give auto, advisory or blocking.",
+        "enforce (RATIBA_ENFORCE): 'maybe' is not allowed: give true or false.",
+        (
+            "budget-usd (RATIBA_EVAL_BUDGET_USD): '20 USD' is not allowed: "
+            "give an amount of US dollars from 0 to 1000000, digits only, such as 20 or 0.50."
+        ),
+    ]
+
+
+@pytest.mark.parametrize("text", ["-1", "NaN", "Infinity", "20 USD", "$20", "", "1e9", "twenty", "1,000"])
+def test_a_budget_is_a_plain_amount(text: str) -> None:
+    with pytest.raises(ValueError, match="US dollars"):
+        parse_usd(text)
+
+
+@given(st.decimals(min_value=0, max_value=1_000_000, allow_nan=False, places=4))
+def test_any_plain_amount_is_read_exactly(amount: Decimal) -> None:
+    assert parse_usd(str(amount)) == amount
+
+
+@pytest.mark.parametrize("text", ["on", "tru", "", "2", "false!"])
+def test_a_boolean_is_spelled_out(text: str) -> None:
+    with pytest.raises(ValueError, match="true or false"):
+        parse_flag(text)
+
+
+@pytest.mark.parametrize("text", ["/etc", "../up", "a/../../b", "a\\..\\b"])
+def test_a_folder_stays_inside_the_repository(text: str) -> None:
+    with pytest.raises(ValueError, match="inside the repository"):
+        parse_folder(text)
+
+
+def test_a_live_run_is_refused_rather_than_replayed() -> None:
+    with pytest.raises(ConfigurationError, match="this version cannot call live models"):
+        read_settings({"RATIBA_LLM": "live"}, {})
+
+
+def test_secrets_are_neither_printed_nor_put_in_messages() -> None:
+    environment = {"RATIBA_DATABASE_URL": "postgresql://u:planted-password@h/d", "RATIBA_GITHUB_TOKEN": "planted-token"}
+    settings = read_settings(environment, {})
+    assert "planted" not in repr(settings)
+    assert settings.secrets == ("postgresql://u:planted-password@h/d", "planted-token")
+
+
+def test_every_input_is_a_field_and_every_field_an_input() -> None:
+    assert {entry.attribute for entry in INPUTS} == {field.name for field in fields(Settings)}
+
+
+def test_every_secret_input_is_among_the_secrets() -> None:
+    secret = [entry for entry in INPUTS if entry.secret]
+    settings = read_settings({entry.environment_variable: f"value of {entry.name}" for entry in secret}, {})
+    assert set(settings.secrets) == {f"value of {entry.name}" for entry in secret}
