@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -23,6 +23,7 @@ from booking_assistant.ratiba_adapter import Adapter, Conversation  # noqa: E402
 from tests.examples.booking_assistant.scripted_models import ScriptedModels  # noqa: E402  (the same)
 
 TENANT_ID = "4c2f0a55-93a4-4f0e-9d3b-6a1f6b1f0c11"
+SCHEMA = "booking_tenant_a"
 OWN_PHONE = "+254712345432"
 
 
@@ -66,21 +67,42 @@ class Talk:
 OpenTalk = Callable[..., Awaitable[Talk]]
 
 
+@contextmanager
+def new_schema(server_dsn: str, name: str) -> Iterator[str]:
+    """The connection string of a schema without tables, dropped in the end."""
+    schema = sql.Identifier(name)
+    with psycopg.connect(server_dsn, autocommit=True) as admin:
+        admin.execute(sql.SQL("CREATE SCHEMA {}").format(schema))
+        try:
+            yield make_conninfo(server_dsn, options=f"-c search_path={name}")
+        finally:
+            admin.execute(sql.SQL("DROP SCHEMA {} CASCADE").format(schema))
+
+
 @pytest.fixture
 def empty_schema(embedded_server_dsn: str) -> Iterator[str]:
-    """The connection string of a schema without tables."""
-    with psycopg.connect(embedded_server_dsn, autocommit=True) as admin:
-        admin.execute("CREATE SCHEMA booking_tenant_a")
-        try:
-            yield make_conninfo(embedded_server_dsn, options="-c search_path=booking_tenant_a")
-        finally:
-            admin.execute("DROP SCHEMA booking_tenant_a CASCADE")
+    with new_schema(embedded_server_dsn, "booking_tenant_empty") as url:
+        yield url
+
+
+@pytest.fixture(scope="session")
+def migrated_schema(embedded_server_dsn: str) -> Iterator[str]:
+    with new_schema(embedded_server_dsn, SCHEMA) as url:
+        Adapter().migrate(url)
+        yield url
 
 
 @pytest.fixture
-def database_url(empty_schema: str) -> str:
-    Adapter().migrate(empty_schema)
-    return empty_schema
+def database_url(migrated_schema: str) -> str:
+    """A migrated schema without data; ids start at 1 again."""
+    with psycopg.connect(migrated_schema) as connection:
+        tables = connection.execute(
+            "SELECT quote_ident(tablename) FROM pg_tables WHERE schemaname = current_schema()"
+            " AND tablename NOT IN ('alembic_version', 'checkpoint_migrations')"
+        ).fetchall()
+        names = sql.SQL(", ").join(sql.SQL(name) for (name,) in tables)
+        connection.execute(sql.SQL("TRUNCATE {} RESTART IDENTITY").format(names))
+    return migrated_schema
 
 
 @pytest.fixture
@@ -104,7 +126,7 @@ async def open_talk(database_url: str, models: ScriptedModels) -> AsyncIterator[
             context = {
                 "scenario_id": "spa_booking",
                 "tenant_id": TENANT_ID,
-                "schema": "booking_tenant_a",
+                "schema": SCHEMA,
                 "database_url": database_url,
                 "conversation_id": "0b9d2f3e-6f0e-4a0f-8f3d-0d9f6a5b7c21",
                 "now": datetime.fromisoformat("2026-04-25T10:00:00+03:00"),

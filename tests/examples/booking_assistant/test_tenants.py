@@ -32,7 +32,7 @@ def test_migrating_fills_the_schema_of_the_search_path_and_no_other(empty_schema
     before = tables(empty_schema)
     Adapter().migrate(empty_schema)
     Adapter().migrate(empty_schema)
-    assert tables(empty_schema) - before == {("booking_tenant_a", table) for table in TABLES}
+    assert tables(empty_schema) - before == {("booking_tenant_empty", table) for table in TABLES}
 
 
 def test_the_database_refuses_overlapping_bookings_and_a_second_live_payment(database_url: str) -> None:
