@@ -54,8 +54,15 @@ async def end_sessions(connection: "Connection", name: str) -> None:
 
 
 async def drop(connection: "Connection", name: str) -> None:
-    """End a role's sessions, then drop its schema, all else that it owns in this database, and itself."""
+    """End a role's sessions, then drop its schema, all else that it owns in this database, and itself.
+
+    A role that does not exist is dropped already.
+    """
     from psycopg import sql  # noqa: PLC0415 - see above
+
+    found = await connection.execute("SELECT FROM pg_roles WHERE rolname = %s", (name,))
+    if await found.fetchone() is None:
+        return
 
     await end_sessions(connection, name)
     await connection.execute(

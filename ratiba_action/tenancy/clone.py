@@ -31,7 +31,7 @@ class Blueprint:
     Args:
         template: name of the schema that was read; stands in the statements wherever a clone has its own name.
         create: types, sequences, tables, functions, views.
-        fill: beginnings of statements, each with the query on the template that ends it.
+        fill: beginnings of statements, each with the template's table that it reads.
         finish: sequence values, indexes, foreign keys, triggers, policies, comments.
     """
 
@@ -99,12 +99,13 @@ async def _created(connection: "Connection", schema: str) -> tuple[Statement, ..
 
 async def _filled(connection: "Connection", schema: str) -> tuple[tuple[Statement, str], ...]:
     filled = []
-    for table, columns in await _rows(connection, ROWS, schema):
+    for table, columns, values in await _rows(connection, ROWS, schema):
         # Names come quoted from the catalogue itself.
-        any_row = await connection.execute(f"SELECT EXISTS (SELECT FROM {table})")  # noqa: S608 - see above
+        any_row = await connection.execute(f"SELECT EXISTS (TABLE {table})".encode())
         if columns and await any_row.fetchone() == (True,):
-            into = f"INSERT INTO {table} ({columns}) OVERRIDING SYSTEM VALUE "
-            filled.append((Statement(table, into), f"SELECT {columns} FROM {table}"))  # noqa: S608 - see above
+            copied = f"SELECT {values} FROM "  # noqa: S608 - see above
+            insert = f"INSERT INTO {table} ({columns}) OVERRIDING SYSTEM VALUE {copied}"
+            filled.append((Statement(table, insert), table))
     return tuple(filled)
 
 

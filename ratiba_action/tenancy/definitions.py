@@ -172,12 +172,15 @@ FINISHED = (
 )
 """What stands after the rows, in this order."""
 
+_WRITABLE = """FROM pg_attribute a JOIN pg_type t ON t.oid = a.atttypid LEFT JOIN pg_type e ON e.oid = t.typelem
+    WHERE a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped AND a.attgenerated = ''"""
+
 ROWS = f"""
-SELECT c.oid::regclass::text, (
-    SELECT string_agg(quote_ident(a.attname), ', ' ORDER BY a.attnum) FROM pg_attribute a
-    WHERE a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped AND a.attgenerated = '')
+SELECT c.oid::regclass::text, (SELECT string_agg(quote_ident(a.attname), ', ' ORDER BY a.attnum) {_WRITABLE}), (
+    SELECT string_agg(quote_ident(a.attname) || CASE WHEN {_IN_SCHEMA} IN (t.typnamespace, e.typnamespace)
+        THEN '::text::' || format_type(a.atttypid, a.atttypmod) ELSE '' END, ', ' ORDER BY a.attnum) {_WRITABLE})
 FROM pg_class c WHERE c.relnamespace = {_IN_SCHEMA} AND c.relkind = 'r' ORDER BY c.oid"""
-"""Each table and its columns that can be written."""
+"""Each table, its columns that can be written, and how to select them: the clone's types are not the template's."""
 
 SEQUENCES = f"""
 SELECT c.oid::regclass::text FROM pg_class c WHERE c.relnamespace = {_IN_SCHEMA} AND c.relkind = 'S' ORDER BY c.oid"""

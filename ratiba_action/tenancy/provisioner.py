@@ -5,7 +5,7 @@ import secrets
 import uuid
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from ratiba_action.core.model import Arm, JsonObject, Tenant
 from ratiba_action.errors import DatabaseError
@@ -25,6 +25,8 @@ from ratiba_action.tenancy.template import Template, clone_into, read_template, 
 
 if TYPE_CHECKING:
     from ratiba_action.tenancy.connections import Connection
+
+Result = TypeVar("Result")
 
 
 class PostgresTenantProvisioner:
@@ -72,6 +74,7 @@ class PostgresTenantProvisioner:
         """Build the arm's template once, and make sure that its clones will equal it.
 
         Args:
+            arm: the side whose schema it is.
             migrate: creates the system's tables, given the connection string of the template's own role.
 
         Raises:
@@ -82,7 +85,7 @@ class PostgresTenantProvisioner:
                 return
             name = template_name()
             with database_errors(f"make the template of arm {arm.name!r}", self._server.dsn):
-                dsn = await self._create(name, arm.name, uuid.uuid4())
+                dsn = await _finish(self._create(name, arm.name, uuid.uuid4()))
             await migrate(dsn)
             with database_errors(f"read the migrated schema of arm {arm.name!r}", self._server.dsn):
                 template = await read_template(dsn, name)
@@ -105,7 +108,7 @@ class PostgresTenantProvisioner:
         identity = uuid.uuid4()
         try:
             with database_errors(f"make a tenant for scenario {scenario_id!r}, trial {trial}", self._server.dsn):
-                dsn = await self._create(name, scenario_id, identity)
+                dsn = await _finish(self._create(name, scenario_id, identity))
                 await self._clone(template, name, dsn)
             yield Tenant(str(identity), name, dsn)
         finally:
@@ -166,7 +169,7 @@ class PostgresTenantProvisioner:
         name = tenant_name(f"trial_{arm.name}")
         try:
             with database_errors(f"clone the migrated schema of arm {arm.name!r}", self._server.dsn):
-                dsn = await self._create(name, arm.name, uuid.uuid4())
+                dsn = await _finish(self._create(name, arm.name, uuid.uuid4()))
                 await self._clone(template, name, dsn, singly=True)
                 async with connected(dsn) as tenant:
                     await refuse_unequal(tenant, template, name)
@@ -188,7 +191,7 @@ class PostgresTenantProvisioner:
             self._warnings.append(warning)
 
 
-async def _finish(work: Coroutine[Any, Any, None]) -> None:
+async def _finish(work: Coroutine[Any, Any, Result]) -> Result:
     """Run to the end even when the caller is cancelled, then let the cancellation go on."""
     task = asyncio.ensure_future(work)
     cancelled: asyncio.CancelledError | None = None
@@ -197,6 +200,7 @@ async def _finish(work: Coroutine[Any, Any, None]) -> None:
             await asyncio.shield(task)
         except asyncio.CancelledError as error:
             cancelled = error
-    task.result()
+    result = task.result()
     if cancelled is not None:
         raise cancelled
+    return result

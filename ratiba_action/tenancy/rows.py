@@ -1,9 +1,9 @@
 """Reads the configured queries in a tenant, as that tenant, without changing it."""
 
-import uuid
 from collections.abc import Mapping
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
+from math import isfinite
 from typing import Any
 
 from ratiba_action.core.model import JsonObject, Tenant
@@ -36,7 +36,9 @@ async def read_rows(tenant: Tenant, queries: Mapping[str, str]) -> Mapping[str, 
 async def _run(connection: Any, name: str, query: str) -> tuple[JsonObject, ...]:
     """One query through a cursor on the server, so that too many rows are never sent."""
     # A declared cursor takes a single SELECT only, and its rows are counted before they are kept.
-    await connection.execute(b"DECLARE ratiba_rows NO SCROLL CURSOR FOR " + query.strip().rstrip(";").encode())
+    # Preparing refuses a second statement, such as a COMMIT that would end the read-only transaction.
+    declare = b"DECLARE ratiba_rows NO SCROLL CURSOR FOR " + query.strip().rstrip(";").encode()
+    await connection.execute(declare, prepare=True)
     cursor = await connection.execute(f"FETCH {MOST_ROWS + 1} FROM ratiba_rows".encode())
     rows = await cursor.fetchall()
     if len(rows) > MOST_ROWS:
@@ -51,21 +53,22 @@ async def _run(connection: Any, name: str, query: str) -> tuple[JsonObject, ...]
 def json_safe(value: Any) -> Any:
     """A column's value as JSON: times in ISO 8601, whole decimals as int, others and unknown types as text."""
     match value:
+        case float() if not isfinite(value):
+            safe: Any = str(value)
         case None | bool() | int() | float() | str():
-            return value
+            safe = value
         case Decimal():
-            return int(value) if value.is_finite() and value == value.to_integral_value() else str(value)
+            safe = int(value) if value.is_finite() and value == value.to_integral_value() else str(value)
         case datetime() | date() | time():
-            return value.isoformat()
+            safe = value.isoformat()
         case timedelta():
-            return value.total_seconds()
-        case uuid.UUID():
-            return str(value)
+            safe = value.total_seconds()
         case bytes() | memoryview():
-            return bytes(value).hex()
+            safe = bytes(value).hex()
         case Mapping():
-            return {str(key): json_safe(item) for key, item in value.items()}
+            safe = {str(key): json_safe(item) for key, item in value.items()}
         case list() | tuple() | set():
-            return [json_safe(item) for item in value]
+            safe = [json_safe(item) for item in value]
         case _:
-            return str(value)
+            safe = str(value)
+    return safe

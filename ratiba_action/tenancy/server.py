@@ -35,12 +35,14 @@ class DatabaseServer(Protocol):
         ...
 
 
-def choose_server(database_url: str | None, scratch: Path, ready_seconds: float = READY_SECONDS) -> DatabaseServer:
+def choose_server(
+    database_url: str | None, scratch: Path | None = None, ready_seconds: float = READY_SECONDS
+) -> DatabaseServer:
     """The first server that can be had, not started yet.
 
     Args:
         database_url: of a server that runs already; its administrator's connection string.
-        scratch: folder below which an embedded server makes its own folder.
+        scratch: folder to make an embedded server's folder in; None takes memory or the temporary folder.
         ready_seconds: how long a server may take to answer.
 
     Raises:
@@ -62,7 +64,7 @@ def choose_server(database_url: str | None, scratch: Path, ready_seconds: float 
 
 @asynccontextmanager
 async def open_server(
-    database_url: str | None, scratch: Path, ready_seconds: float = READY_SECONDS
+    database_url: str | None, scratch: Path | None = None, ready_seconds: float = READY_SECONDS
 ) -> AsyncIterator[DatabaseServer]:
     """``choose_server``, started, and ended on every way out.
 

@@ -35,6 +35,7 @@ async def read_template(dsn: str, name: str) -> Template:
 
     Args:
         dsn: of the template's own role.
+        name: of the schema.
 
     Raises:
         DatabaseError: it holds what cannot be cloned; names each such object.
@@ -49,6 +50,8 @@ async def clone_into(tenant: "Connection", template: Template, name: str, *, sin
 
     Args:
         tenant: connection of the tenant's own role, which may read the template meanwhile.
+        template: what to create.
+        name: of the tenant's schema.
         singly: send each statement by itself, so that an error names its object; else all in one message.
 
     Raises:
