@@ -12,6 +12,8 @@ from ratiba_action.recordings.lines import JudgeRecording, ModelRecording, Recor
 
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 _PROMPT_DIGEST = re.compile(r"[0-9a-f]{12}")
+_LARGEST_COUNT = 1_000_000_000
+"""Beyond it a count of tokens is a mistake, and its price would not be exact."""
 
 Check = tuple[Callable[[Any], bool], str]
 
@@ -106,7 +108,7 @@ def _refuse_constant(name: str) -> NoReturn:
 
 
 def _is_count(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= _LARGEST_COUNT
 
 
 def _is_score(value: Any) -> bool:
@@ -125,7 +127,7 @@ _BOOLEAN: Check = (lambda value: isinstance(value, bool), "true or false")
 _TEXT: Check = (lambda value: isinstance(value, str), "a text")
 _NAME: Check = (lambda value: isinstance(value, str) and bool(value), "a text of at least one character")
 _KEY: Check = (_matches(_SHA256), "64 hexadecimal digits")
-_COUNT: Check = (_is_count, "a whole number of at least 0")
+_COUNT: Check = (_is_count, "a whole number from 0 to 1000000000")
 _USAGE: Check = (
     lambda value: (
         isinstance(value, dict) and all(_is_count(value.get(name)) for name in ("input_tokens", "output_tokens"))

@@ -185,6 +185,7 @@ def test_a_value_outside_its_kind_is_refused(change: dict[str, object]) -> None:
         {"score": "0.9"},
         {"usage": {"input_tokens": 1}},
         {"usage": {"input_tokens": -1, "output_tokens": 1}},
+        {"usage": {"input_tokens": 10**9 + 1, "output_tokens": 1}},
         {"transcript": "b"},
         {"metric": ""},
     ],
