@@ -32,6 +32,8 @@ def render_html(report: Report) -> str:
     )
     return environment.get_template("report.html.j2").render(
         report=report,
+        # What needs a reader stands first; a stable sort keeps the rest in order.
+        results=sorted(report.results, key=lambda result: wording.outcome(result) == "passed"),
         counts=tally(report.results),
         metrics=summarise_metrics(report.results),
         headline=wording.headline(report),

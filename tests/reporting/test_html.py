@@ -40,6 +40,11 @@ def test_the_verdict_stands_at_the_top_and_failures_are_unfolded() -> None:
     assert document.count(" open>") == 1
 
 
+def test_conversations_that_did_not_pass_stand_first() -> None:
+    names = re.findall(r"<b>(\w+)</b>", render_html(sample_report()))
+    assert names == ["salon_reschedule", "barbershop_mpesa", "spa_handoff", "spa_booking"]
+
+
 def test_dark_and_light_are_both_drawn() -> None:
     assert "prefers-color-scheme: dark" in render_html(sample_report())
 
