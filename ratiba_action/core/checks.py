@@ -9,7 +9,16 @@ from datetime import tzinfo
 from typing import Any
 
 from ratiba_action.core.instants import same_value
-from ratiba_action.core.model import Check, Exchange, FailureRule, Scenario, ToolCall, Transcript
+from ratiba_action.core.model import (
+    Check,
+    ExpectedTool,
+    FailureRule,
+    Reply,
+    Scenario,
+    ToolCall,
+    Transcript,
+    Turn,
+)
 
 RULE_TYPES = (
     "must_contain",
@@ -21,6 +30,7 @@ RULE_TYPES = (
 )
 
 _CLIP = 200
+_MISSING = "(turn not reached)"
 
 
 def clip(text: str, limit: int = _CLIP) -> str:
@@ -55,48 +65,53 @@ def check_transcript(scenario: Scenario, transcript: Transcript) -> tuple[Check,
 
     A turn that the conversation never reached fails each of its expectations.
     """
-    zone = scenario.now.tzinfo
     checks: list[Check] = []
-    for index, turn in enumerate(scenario.turns):
-        reached = index < len(transcript.exchanges)
-        exchange = transcript.exchanges[index] if reached else None
-        checks += _check_turn(index + 1, turn.line, Exchange(turn, exchange.reply) if exchange else None, turn, zone)
+    for number, turn in enumerate(scenario.turns, 1):
+        reply = transcript.exchanges[number - 1].reply if number <= len(transcript.exchanges) else None
+        checks += _check_turn(number, turn, reply, scenario.now.tzinfo)
     for rule in scenario.rules:
         checks += _check_rule(rule, transcript)
     return tuple(checks)
 
 
-def _check_turn(number: int, line: int, exchange: Exchange | None, turn: Any, zone: tzinfo | None) -> list[Check]:
+def _check_turn(number: int, turn: Turn, reply: Reply | None, zone: tzinfo | None) -> list[Check]:
     expect = turn.expect
-    reply = exchange.reply if exchange else None
-    missing = "(turn not reached)"
-
-    def check(kind: str, what: str, expected: str, got: str, passed: bool) -> Check:  # noqa: FBT001 — local shorthand
-        return Check(kind, number, what, clip(expected), clip(got if reply else missing), passed and bool(reply), line)
-
-    checks = []
+    got = reply or Reply("")
+    found: list[tuple[str, str, str, str, bool]] = []
     if expect.state is not None:
-        got = reply.state if reply else None
-        checks.append(check("state", "state after the turn", expect.state, str(got), got == expect.state))
+        found.append(("state", "state after the turn", expect.state, str(got.state), got.state == expect.state))
     if expect.payment is not None:
-        got = reply.payment if reply else None
-        checks.append(check("payment", "payment after the turn", expect.payment, str(got), got == expect.payment))
+        right = got.payment == expect.payment
+        found.append(("payment", "payment after the turn", expect.payment, str(got.payment), right))
     if expect.tools is not None:
-        calls = reply.tool_calls if reply else ()
         wanted = "; ".join(_call(tool.name, tool.args) for tool in expect.tools) or "no tool call"
-        same = len(calls) == len(expect.tools) and all(
-            tool.name == call.name and same_value(_plain(tool.args), _plain(call.args), zone)
-            for tool, call in zip(expect.tools, calls, strict=True)
-        )
-        checks.append(check("tools", "tool calls of the turn", wanted, _calls(calls), same))
+        right = _same_calls(expect.tools, got.tool_calls, zone)
+        found.append(("tools", "tool calls of the turn", wanted, _calls(got.tool_calls), right))
     for event in expect.events:
-        events = reply.events if reply else ()
-        found = any(
-            event.type == seen.type and same_value(_plain(event.data), _plain(seen.data), zone) for seen in events
+        right = any(
+            event.type == seen.type and same_value(dict(event.data), dict(seen.data), zone) for seen in got.events
         )
-        listed = "; ".join(_call(seen.type, seen.data) for seen in events) or "no event"
-        checks.append(check("event", f"event {event.type}", _call(event.type, event.data), listed, found))
-    return checks
+        listed = "; ".join(_call(seen.type, seen.data) for seen in got.events) or "no event"
+        found.append(("event", f"event {event.type}", _call(event.type, event.data), listed, right))
+    return [
+        Check(
+            kind,
+            number,
+            what,
+            clip(expected),
+            clip(shown) if reply else _MISSING,
+            passed and reply is not None,
+            turn.line,
+        )
+        for kind, what, expected, shown, passed in found
+    ]
+
+
+def _same_calls(expected: Sequence[ExpectedTool], calls: Sequence[ToolCall], zone: tzinfo | None) -> bool:
+    return len(calls) == len(expected) and all(
+        tool.name == call.name and same_value(dict(tool.args), dict(call.args), zone)
+        for tool, call in zip(expected, calls, strict=True)
+    )
 
 
 def _check_rule(rule: FailureRule, transcript: Transcript) -> list[Check]:
@@ -170,7 +185,3 @@ def _calls(calls: Sequence[ToolCall]) -> str:
 
 def _call(name: str, args: Mapping[str, Any]) -> str:
     return f"{name}({', '.join(f'{key}={value}' for key, value in args.items())})"
-
-
-def _plain(value: Mapping[str, Any]) -> dict[str, Any]:
-    return dict(value)

@@ -45,4 +45,4 @@ def english_times(text: str) -> Iterator[ClockTime]:
 
 def _swahili(text: str, start: int) -> bool:
     """Whether the digits follow ``saa``, which the Swahili clock reads."""
-    return text[:start].lower().rstrip().endswith("saa")
+    return text[max(0, start - 6) : start].lower().rstrip().endswith("saa")

@@ -1,6 +1,7 @@
 """Slots that a message names: a time of day with the day that belongs to it, in Swahili, English or both."""
 
 import re
+from bisect import bisect_left
 from dataclasses import dataclass
 from datetime import date, datetime, time
 
@@ -102,7 +103,5 @@ def _explicit(one: Day, other: Day) -> frozenset[date]:
 
 def _day_of(clock: ClockTime, days: list[Day]) -> frozenset[date]:
     """The dates of the day named last before the time, else of the first one named after it."""
-    before = [day for day in days if day.start < clock.start]
-    if before:
-        return before[-1].dates
-    return days[0].dates if days else frozenset()
+    before = bisect_left(days, clock.start, key=lambda day: day.start)
+    return days[max(0, before - 1)].dates if days else frozenset()
