@@ -1,6 +1,7 @@
 """Starts an untrusted command without privileges, under a guardian that ends its whole tree of processes."""
 
 import asyncio
+import contextlib
 import json
 import os
 import random
@@ -44,8 +45,7 @@ def allowed_environment(
 
 def unused_identity() -> Identity:
     """A user and group that no account and no running process has."""
-    taken = {entry.stat().st_uid for entry in Path("/proc").iterdir() if entry.name.isdigit() and entry.exists()}
-    taken |= _accounts()
+    taken = _accounts() | _users_of_processes()
     free = [uid for uid in UNUSED_USERS if uid not in taken]
     # Random, so that two gates on one machine do not share a user by starting at the same moment.
     uid = random.SystemRandom().choice(free)
@@ -56,6 +56,14 @@ def _accounts() -> set[int]:
     import pwd  # noqa: PLC0415 - not on every platform, and only root needs it
 
     return {account.pw_uid for account in pwd.getpwall()}
+
+
+def _users_of_processes() -> set[int]:
+    users = set()
+    for entry in Path("/proc").iterdir():
+        with contextlib.suppress(FileNotFoundError, ProcessLookupError):  # it may end while we look
+            users.add(entry.stat().st_uid)
+    return users
 
 
 class GuardedCommand:

@@ -82,7 +82,7 @@ def _become(order: dict[str, Any], guardian: int) -> NoReturn:
         for descriptor in order["descriptors"]:
             os.set_inheritable(descriptor, True)  # noqa: FBT003 - its only form
         os.execvpe(order["argv"][0], order["argv"], order["environment"])  # noqa: S606 - an argument list, no shell
-    except OSError as problem:
+    except (OSError, ValueError) as problem:
         os.write(2, f"cannot execute {order['argv'][0]!r}: {problem}\n".encode("utf-8", "replace"))
     os._exit(CANNOT_EXECUTE)
 

@@ -7,13 +7,16 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from ratiba_action.core.model import Turn
 from ratiba_action.systems.isolation import protect_process
+from ratiba_action.systems.worker_session import WorkerSession
+from ratiba_action.systems.worker_system import WorkerSystem
 from ratiba_action.worker import kernel
 
 HERE = Path(__file__).parent
@@ -146,10 +149,39 @@ def test_root_without_capabilities_is_the_last_resort_and_says_so(place: Path) -
     assert "runs as the gate's own user, without capabilities" in found["warnings"][0]
 
 
+async def test_a_conversation_cannot_read_the_memory_or_environment_of_another(
+    start_worker: Callable[..., Awaitable[WorkerSystem]], open_session: Callable[..., Awaitable[WorkerSession]]
+) -> None:
+    system = await start_worker("""
+        import os
+        class Adapter:
+            def open(self, context):
+                return self
+            def send(self, message):
+                if message == "pid":
+                    return {"text": str(os.getpid())}
+                opened = []
+                for part in ("mem", "environ", "fd", "maps"):
+                    path = f"/proc/{message}/{part}"
+                    try:
+                        os.listdir(path) if part == "fd" else open(path, "rb").read(1)
+                        opened.append(part)
+                    except PermissionError:
+                        pass
+                return {"text": " ".join(opened)}
+    """)
+    victim, burglar = await open_session(system, "victim"), await open_session(system, "burglar")
+    pid = (await victim.send(Turn(user="pid"))).text
+    assert (await burglar.send(Turn(user=pid))).text == ""
+
+
 def test_protect_process_hides_a_process_from_its_own_user() -> None:
     program = """
 import os, sys
+from ratiba_action.core.model import Turn
 from ratiba_action.systems.isolation import protect_process
+from ratiba_action.systems.worker_session import WorkerSession
+from ratiba_action.systems.worker_system import WorkerSystem
 before = os.stat(f"/proc/{os.getpid()}/environ").st_uid
 protected = protect_process()
 import resource
