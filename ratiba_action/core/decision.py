@@ -19,6 +19,7 @@ from ratiba_action.core.model import (
 from ratiba_action.core.tally import tally, unmeasured
 
 _NAMED = 3
+_LONGEST = 300
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,4 +175,7 @@ def _conversations(number: int) -> str:
 
 
 def _sentence(text: str) -> str:
+    # The system under test may have worded it, at any length.
+    text = " ".join(text.split())
+    text = text if len(text) <= _LONGEST else f"{text[:_LONGEST].rstrip()} …"
     return text if text.endswith((".", "!", "?")) else f"{text}."

@@ -1,6 +1,8 @@
 """The parts of the comment below its first lines; each is Markdown, or empty when there is nothing to say."""
 
+import json
 from html import escape
+from typing import Any
 
 from ratiba_action.core.model import Check, Exchange, Report, ScenarioResult, Score, Scored
 from ratiba_action.core.tally import MetricSummary, scenario_of, summarise_metrics
@@ -165,11 +167,16 @@ def transcript_text(result: Scored) -> str:
 
 def _exchange_lines(index: int, exchange: Exchange) -> list[str]:
     turn, reply = exchange.turn, exchange.reply
-    said = [("customer", turn.user)] if turn.user is not None else [("event", str(dict(turn.event or {})))]
-    said += [("tool", f"{call.name}({dict(call.args)}) -> {call.output}") for call in reply.tool_calls]
+    said = [("customer", turn.user)] if turn.user is not None else [("event", _json(turn.event))]
+    said += [("tool", f"{call.name} {_json(call.args)} -> {_json(call.output)}") for call in reply.tool_calls]
     said += [("assistant", reply.text)]
     said += [("state", reply.state)] if reply.state else []
+    said += [("payment", reply.payment)] if reply.payment else []
     return [f"{index}  {who + ':':<11}{_indented(text)}" for who, text in said]
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, default=str)
 
 
 def _indented(text: str) -> str:

@@ -116,6 +116,13 @@ def test_a_scenario_that_asserts_nothing_measures_nothing() -> None:
     assert "hollow: the scenario asserts nothing" in verdict.reason
 
 
+def test_a_long_message_of_the_system_does_not_flood_the_reason() -> None:
+    flood = Errored(sample_trial("errored"), Phase.SYSTEM, "line\n" * 100_000)
+    for verdict in (decide(flood), decide(sample_scored("fine"), flood)):
+        assert len(verdict.reason) < 500
+        assert "\n" not in verdict.reason
+
+
 def test_the_words_agree_with_the_number() -> None:
     assert decide(sample_scored("a")).reason == "The 1 conversation holds."
     assert decide(sample_scored("a"), BROKEN, BROKEN).reason.startswith("1 of 2 conversations breaks")
