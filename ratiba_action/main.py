@@ -3,9 +3,9 @@
 import os
 import sys
 import traceback
-from collections.abc import MutableMapping, Sequence
+from collections.abc import Mapping, MutableMapping, Sequence
 
-from ratiba_action.cli import build_parser
+from ratiba_action.cli import COMMANDS, build_parser
 from ratiba_action.core.printable import printable
 from ratiba_action.errors import RatibaError
 
@@ -18,10 +18,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return run(sys.argv[1:] if arguments is None else arguments, os.environ)
 
 
-def run(arguments: Sequence[str], environment: MutableMapping[str, str]) -> int:
-    """Run one command with a given environment; returns its exit code."""
+def run(
+    arguments: Sequence[str], environment: MutableMapping[str, str], commands: Mapping[str, tuple[str, str]] = COMMANDS
+) -> int:
+    """Run one command with a given environment; returns its exit code.
+
+    Args:
+        arguments: of the command line, without the program's name.
+        environment: variables that the command may read.
+        commands: the table of commands.
+    """
     try:
-        parsed = build_parser(arguments).parse_args(arguments)
+        parsed = build_parser(arguments, commands).parse_args(arguments)
         code: int = parsed.run(parsed, environment)
     except RatibaError as error:
         sys.stderr.write(f"ratiba: {_lines(error)}\n")

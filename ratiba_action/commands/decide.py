@@ -2,7 +2,7 @@
 
 import argparse
 import json
-import secrets
+import os
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -109,8 +109,8 @@ def _reason(reason: Reason) -> dict[str, str]:
 
 
 def json_text(decision: ModeDecision) -> str:
-    """The decision as indented JSON in ASCII, ending in a line break."""
-    return json.dumps(as_json(decision), indent=2) + "\n"
+    """The decision as one line of JSON in ASCII."""
+    return json.dumps(as_json(decision)) + "\n"
 
 
 def text(decided: Decided) -> str:
@@ -147,7 +147,7 @@ def output_block(name: str, value: str, delimiter: str = "") -> str:
     Raises:
         ValueError: the value holds the delimiter, so that it could state other outputs.
     """
-    delimiter = delimiter or f"ratiba_{secrets.token_hex(16)}"
+    delimiter = delimiter or f"ratiba_{os.urandom(16).hex()}"
     if delimiter in value or delimiter in name:
         raise ValueError(f"the value of {name!r} holds its own delimiter")
     return f"{name}<<{delimiter}\n{value}\n{delimiter}\n"

@@ -97,7 +97,7 @@ def _report(arguments: argparse.Namespace, gate_run: GateRun, publication: Publi
         return skipped(gate_run)
     prepared = prepare(gate_run)
     if arguments.dry_run:
-        publication.announce(gate_run.decided.decision, prepared.selection, prepared.notes)
+        publication.announce(gate_run.decided.decision, prepared.selection, prepared.inputs.notes)
         return None
     return evaluate(gate_run, prepared)
 

@@ -7,7 +7,6 @@ into atomic groups: a hostile path cannot make a match slow.
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 
 _POSIX_CLASSES = {
     b"alnum": rb"0-9A-Za-z",
@@ -23,28 +22,29 @@ _POSIX_CLASSES = {
     b"upper": rb"A-Z",
     b"xdigit": rb"0-9A-Fa-f",
 }
-_END = rb"(?:/|\Z)"
 
 
 @dataclass(frozen=True, slots=True)
 class Pattern:
-    """One compiled gitignore pattern.
+    """One translated gitignore pattern.
 
     Args:
         text: the pattern as it was written.
         negated: it began with ``!``.
+        anchored: it is matched against the whole path, not against the last name alone.
         directories_only: it ended with ``/``.
-        expression: matches the path itself, without its parents; None when the pattern can match nothing.
+        expression: a regular expression without capturing groups.
     """
 
     text: str
     negated: bool
+    anchored: bool
     directories_only: bool
-    expression: bytes | None
+    expression: bytes
 
 
 def parse(text: str) -> Pattern:
-    """Compile one gitignore pattern.
+    """Translate one gitignore pattern.
 
     Raises:
         ValueError: the pattern can never match: it is empty, a ``[`` is not closed, or it ends in a lone backslash.
@@ -60,8 +60,8 @@ def parse(text: str) -> Pattern:
         raise ValueError("the pattern is empty")
     anchored = b"/" in body
     body = body.removeprefix(b"/")
-    expression = _path_expression(body) if anchored else rb"(?:.*/)?" + _segment_expression(body)
-    return Pattern(text, negated, directories_only, expression)
+    expression = _path_expression(body) if anchored else _segment_expression(body)
+    return Pattern(text, negated, anchored, directories_only, expression)
 
 
 def encode(path: str) -> bytes:
@@ -80,49 +80,63 @@ class PatternList:
     """
 
     def __init__(self, patterns: Sequence[str]) -> None:
-        self._patterns = tuple(parse(text) for text in patterns)
-        self._plain = _compile(self._patterns) if not any(one.negated for one in self._patterns) else None
-        self._steps = [(one, *_own_expressions(one)) for one in self._patterns]
+        parsed = tuple(parse(text) for text in patterns)
+        self._files = _Alternatives([one for one in parsed if not one.directories_only])
+        self._directories = _Alternatives(parsed)
+        self._folders: dict[bytes, Pattern | None] = {b"": None}
 
     def match(self, path: str) -> str | None:
         """The pattern that decides about a file, or None when the list does not match it."""
-        name = encode(path)
-        if self._plain is not None and self._plain.match(name) is None:
-            return None
-        end = name.find(b"/")
-        while end != -1:
-            found = self._last(name[:end], directory=True)
-            if found is not None and not found.negated:
-                return found.text
-            end = name.find(b"/", end + 1)
-        found = self._last(name, directory=False)
-        return found.text if found is not None and not found.negated else None
+        return self.match_name(encode(path))
 
-    def _last(self, name: bytes, *, directory: bool) -> Pattern | None:
-        for pattern, as_file, as_directory in reversed(self._steps):
-            expression = as_directory if directory else as_file
-            if expression is not None and expression.match(name) is not None:
-                return pattern
+    def match_name(self, name: bytes) -> str | None:
+        """As ``match``, of a path's bytes."""
+        folder, _, last = name.rpartition(b"/")
+        known = self._folders
+        taken = known[folder] if folder in known else self._walk(folder)
+        if taken is None:
+            taken = self._files.find(name, last)
+        return taken.text if taken is not None and not taken.negated else None
+
+    def _walk(self, folder: bytes) -> Pattern | None:
+        """The pattern that takes a folder or one above it, from the root down."""
+        taken: Pattern | None = None
+        for end in (*(found.start() for found in re.finditer(b"/", folder)), len(folder)):
+            name = folder[:end]
+            if name not in self._folders:
+                found = taken or self._directories.find(name, name.rpartition(b"/")[2])
+                self._folders[name] = found if found is not None and not found.negated else None
+            taken = self._folders[name]
+        return taken
+
+
+class _Alternatives:
+    """Finds the last of some patterns that matches, with at most two expressions."""
+
+    def __init__(self, patterns: Sequence[Pattern]) -> None:
+        self._order = {id(one): index for index, one in enumerate(patterns)}
+        self._by_name = [one for one in reversed(patterns) if not one.anchored]
+        self._by_path = [one for one in reversed(patterns) if one.anchored]
+        self._name = _compile(self._by_name)
+        self._path = _compile(self._by_path)
+
+    def find(self, path: bytes, name: bytes) -> Pattern | None:
+        by_name = _found(self._name, self._by_name, name)
+        by_path = _found(self._path, self._by_path, path)
+        if by_name is None or by_path is None:
+            return by_name or by_path
+        return max(by_name, by_path, key=lambda one: self._order[id(one)])
+
+
+def _compile(patterns: Sequence[Pattern]) -> re.Pattern[bytes] | None:
+    if not patterns:
         return None
+    return re.compile(b"(?:%s)\\Z" % b"|".join(b"(%s)" % one.expression for one in patterns), re.DOTALL)
 
 
-def _compile(patterns: Sequence[Pattern]) -> re.Pattern[bytes]:
-    """One expression for a list without negation: a path or any of its folders."""
-    parts = [
-        b"(?:%s)%s" % (one.expression, b"/" if one.directories_only else _END)
-        for one in patterns
-        if one.expression is not None
-    ]
-    return re.compile(b"|".join(parts) or rb"(?!)", re.DOTALL)
-
-
-@lru_cache(maxsize=512)
-def _own_expressions(pattern: Pattern) -> tuple[re.Pattern[bytes] | None, re.Pattern[bytes] | None]:
-    """What the pattern matches as a file and as a folder."""
-    if pattern.expression is None:
-        return None, None
-    compiled = re.compile(b"(?:%s)\\Z" % pattern.expression, re.DOTALL)
-    return (None if pattern.directories_only else compiled), compiled
+def _found(expression: re.Pattern[bytes] | None, patterns: Sequence[Pattern], text: bytes) -> Pattern | None:
+    match = expression.match(text) if expression is not None else None
+    return patterns[match.lastindex - 1] if match is not None and match.lastindex else None
 
 
 def _path_expression(body: bytes) -> bytes:

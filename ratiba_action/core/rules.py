@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from itertools import groupby
 
-from ratiba_action.core.gitignore import PatternList
+from ratiba_action.core.gitignore import PatternList, encode, parse
 from ratiba_action.core.model import Mode, Rule
 from ratiba_action.errors import ConfigurationError
 
@@ -78,7 +78,7 @@ def _problem(tokens: Sequence[str]) -> str:
         return f"{patterns[0]!r} stands first, so there is nothing that it could take out"
     for pattern in patterns:
         try:
-            PatternList([pattern])
+            parse(pattern)
         except ValueError as error:
             return f"{pattern!r}: {error}"
     return _dead_negation(patterns)
@@ -107,8 +107,9 @@ class RuleBook:
 
     def rule_for(self, path: str) -> Rule | None:
         """The rule that decides about a file: that of the last line which matches it."""
+        name = encode(path)
         for patterns, line in self._lines:
-            text = patterns.match(path)
+            text = patterns.match_name(name)
             if text is not None:
                 return next(rule for rule in line if rule.pattern == text)
         return None

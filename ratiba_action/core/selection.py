@@ -48,9 +48,8 @@ def decide_mode(
     reasons += [Reason("", "dependencies", Mode.ADVISORY, note) for note in judge.notes]
     if floor is not None:
         reasons.append(Reason("", "mode", floor, f"the mode input asks for at least {floor}"))
-    reasons.sort(key=lambda reason: -reason.mode.strictness)
-    mode = max((reason.mode for reason in reasons), key=lambda one: one.strictness)
-    return ModeDecision(mode, tuple(reasons), tuple(judge.dependencies))
+    ordered = [reason for mode in reversed(Mode) for reason in reasons if reason.mode is mode]
+    return ModeDecision(ordered[0].mode, tuple(ordered), tuple(judge.dependencies))
 
 
 class _Judge:

@@ -21,7 +21,7 @@ class RestServer:
         server = self
 
         class Handler(BaseHTTPRequestHandler):
-            def do_GET(self) -> None:  # noqa: N802 - the name that http.server calls
+            def do_GET(self) -> None:
                 server.requests.append((self.path, self.headers.get("Authorization", "")))
                 redirect = (redirects or {}).get(self.path)
                 found = self.path in answers

@@ -43,7 +43,7 @@ def merged(repository: GitRepository) -> tuple[str, str]:
 
 def test_a_pull_request_is_the_difference_of_its_merge_commit_with_both_names_of_a_rename(
     repository: GitRepository, environment: Environment, base: str, head: str
-):
+) -> None:
     tip, merge = merged(repository)
 
     changed = read("pull_request", pull_request_event(base, head), repository, environment)
@@ -52,9 +52,10 @@ def test_a_pull_request_is_the_difference_of_its_merge_commit_with_both_names_of
     assert (changed.base, changed.head, changed.doubt) == (tip, merge, None)
 
 
+@pytest.mark.usefixtures("head")
 def test_a_merge_commit_of_another_head_is_not_the_base(
-    repository: GitRepository, environment: Environment, base: str, head: str
-):
+    repository: GitRepository, environment: Environment, base: str
+) -> None:
     merged(repository)
     repository.git("checkout", "--quiet", "feature")
     newer = repository.commit({"prompts/a.md": "1"})
@@ -69,7 +70,7 @@ def test_a_merge_commit_of_another_head_is_not_the_base(
 
 def test_a_checked_out_head_is_compared_with_its_merge_base(
     repository: GitRepository, environment: Environment, base: str, head: str
-):
+) -> None:
     repository.git("checkout", "--quiet", "main")
     tip = repository.commit({"unrelated.py": "1"})
     repository.git("checkout", "--quiet", "feature")
@@ -80,9 +81,10 @@ def test_a_checked_out_head_is_compared_with_its_merge_base(
     assert (changed.base, changed.doubt) == (base, None)
 
 
+@pytest.mark.usefixtures("base", "head")
 def test_a_head_that_is_itself_a_merge_is_compared_with_its_merge_base(
-    repository: GitRepository, environment: Environment, base: str, head: str
-):
+    repository: GitRepository, environment: Environment
+) -> None:
     repository.git("checkout", "--quiet", "main")
     tip = repository.commit({"unrelated.py": "1"})
     repository.git("checkout", "--quiet", "feature")
@@ -104,7 +106,7 @@ def shallow(repository: GitRepository, target: Path, commit: str, depth: int) ->
 
 def test_a_clone_of_depth_two_is_enough(
     repository: GitRepository, environment: Environment, base: str, head: str, tmp_path: Path
-):
+) -> None:
     _, merge = merged(repository)
     clone = shallow(repository, tmp_path / "clone", merge, 2)
 
@@ -116,7 +118,7 @@ def test_a_clone_of_depth_two_is_enough(
 
 def test_a_clone_without_the_base_and_without_a_token_is_a_doubt(
     repository: GitRepository, environment: Environment, base: str, head: str, tmp_path: Path
-):
+) -> None:
     _, merge = merged(repository)
     clone = shallow(repository, tmp_path / "clone", merge, 1)
 
@@ -140,7 +142,7 @@ FILES = "/repos/salon/assistant/pulls/7/files?per_page=100&page="
 
 def test_a_clone_without_the_base_asks_the_api_for_every_page(
     repository: GitRepository, environment: Environment, base: str, head: str, tmp_path: Path
-):
+) -> None:
     _, merge = merged(repository)
     clone = shallow(repository, tmp_path / "clone", merge, 1)
     pages = {
@@ -170,9 +172,10 @@ def test_a_clone_without_the_base_asks_the_api_for_every_page(
         {FILES + "1": ["a", "b"]},
     ],
 )
+@pytest.mark.usefixtures("base")
 def test_an_answer_that_is_not_the_whole_list_is_a_doubt(
-    repository: GitRepository, environment: Environment, base: str, head: str, answers: dict[str, Any]
-):
+    repository: GitRepository, environment: Environment, head: str, answers: dict[str, Any]
+) -> None:
     with RestServer(answers) as server:
         changed = read(
             "pull_request", pull_request_event(NO_COMMIT, head, files=2), repository, api(server.address, environment)
@@ -181,9 +184,10 @@ def test_an_answer_that_is_not_the_whole_list_is_a_doubt(
     assert changed.doubt
 
 
+@pytest.mark.usefixtures("base")
 def test_a_list_at_the_cap_of_the_api_is_a_doubt(
-    repository: GitRepository, environment: Environment, base: str, head: str
-):
+    repository: GitRepository, environment: Environment, head: str
+) -> None:
     answers = {FILES + str(page): [{"filename": f"{page}/{row}"} for row in range(100)] for page in range(1, 31)}
 
     with RestServer(answers) as server:
@@ -193,9 +197,8 @@ def test_a_list_at_the_cap_of_the_api_is_a_doubt(
     assert "3000" in str(changed.doubt)
 
 
-def test_the_token_does_not_follow_a_redirect(
-    repository: GitRepository, environment: Environment, base: str, head: str
-):
+@pytest.mark.usefixtures("base")
+def test_the_token_does_not_follow_a_redirect(repository: GitRepository, environment: Environment, head: str) -> None:
     with RestServer({}) as thief, RestServer({}, {FILES + "1": thief.address}) as server:
         event = pull_request_event(NO_COMMIT, head, files=1)
         changed = read("pull_request", event, repository, api(server.address, environment))
@@ -204,9 +207,10 @@ def test_the_token_does_not_follow_a_redirect(
     assert thief.requests == []
 
 
+@pytest.mark.usefixtures("base")
 def test_the_token_is_not_sent_without_encryption(
-    repository: GitRepository, environment: Environment, base: str, head: str
-):
+    repository: GitRepository, environment: Environment, head: str
+) -> None:
     event = pull_request_event(NO_COMMIT, head, files=1)
 
     changed = read("pull_request", event, repository, api("http://api.example", environment))
@@ -217,7 +221,7 @@ def test_the_token_is_not_sent_without_encryption(
 
 def test_an_empty_difference_of_a_pull_request_with_files_is_a_doubt(
     repository: GitRepository, environment: Environment, base: str
-):
+) -> None:
     changed = read("pull_request", pull_request_event(base, base, files=3), repository, environment)
 
     assert "no difference" in str(changed.doubt)
@@ -225,7 +229,7 @@ def test_an_empty_difference_of_a_pull_request_with_files_is_a_doubt(
 
 def test_a_merge_group_is_the_difference_of_its_commits(
     repository: GitRepository, environment: Environment, base: str, head: str
-):
+) -> None:
     event = {"merge_group": {"base_sha": base, "head_sha": head}}
 
     changed = read("merge_group", event, repository, environment)
@@ -236,7 +240,7 @@ def test_a_merge_group_is_the_difference_of_its_commits(
 
 def test_a_push_is_the_difference_of_its_commits(
     repository: GitRepository, environment: Environment, base: str, head: str
-):
+) -> None:
     changed = read("push", {"before": base, "after": head}, repository, environment)
 
     assert (set(changed.paths), changed.doubt) == (FEATURE, None)
@@ -245,19 +249,20 @@ def test_a_push_is_the_difference_of_its_commits(
 @pytest.mark.parametrize("before", ["0" * 40, NO_COMMIT])
 def test_a_push_without_a_reachable_base_counts_as_everything(
     repository: GitRepository, environment: Environment, head: str, before: str
-):
+) -> None:
     assert "everything" in str(read("push", {"before": before, "after": head}, repository, environment).doubt)
 
 
+@pytest.mark.usefixtures("head")
 def test_a_manual_run_without_a_pull_request_runs_everything(
-    repository: GitRepository, environment: Environment, head: str
-):
+    repository: GitRepository, environment: Environment
+) -> None:
     assert "everything" in str(read("workflow_dispatch", {"inputs": None}, repository, environment).doubt)
 
 
 def test_a_manual_run_about_a_pull_request_asks_the_api_what_it_is(
     repository: GitRepository, environment: Environment, base: str, head: str
-):
+) -> None:
     answers = {"/repos/salon/assistant/pulls/7": pull_request_payload(base, head, files=4)}
     event = {"inputs": {"pull-request": "7"}, "repository": {"full_name": "salon/assistant"}}
 
@@ -270,43 +275,50 @@ def test_a_manual_run_about_a_pull_request_asks_the_api_what_it_is(
 
 
 @pytest.mark.parametrize("number", ["seven", "7/../../x", "-1", "9" * 30])
+@pytest.mark.usefixtures("head")
 def test_a_pull_request_number_that_is_none_is_a_doubt(
-    repository: GitRepository, environment: Environment, head: str, number: str
-):
+    repository: GitRepository, environment: Environment, number: str
+) -> None:
     event = {"inputs": {"pull-request": number}}
 
     assert "not a number" in str(read("workflow_dispatch", event, repository, environment).doubt)
 
 
+@pytest.mark.usefixtures("head")
 def test_a_manual_run_about_a_ref_is_compared_with_the_default_branch(
-    repository: GitRepository, environment: Environment, base: str, head: str
-):
+    repository: GitRepository, environment: Environment, base: str
+) -> None:
     changed = read("workflow_dispatch", {"inputs": {"ref": "feature"}}, repository, environment)
 
     assert (set(changed.paths), changed.base, changed.doubt) == (FEATURE, base, None)
 
 
 @pytest.mark.parametrize("ref", ["nowhere", "--output=x", "main"])
+@pytest.mark.usefixtures("head")
 def test_a_ref_that_is_not_checked_out_is_a_doubt(
-    repository: GitRepository, environment: Environment, head: str, ref: str
-):
+    repository: GitRepository, environment: Environment, ref: str
+) -> None:
     assert read("workflow_dispatch", {"inputs": {"ref": ref}}, repository, environment).doubt
 
 
-def test_pull_request_target_is_refused(repository: GitRepository, environment: Environment, base: str, head: str):
+def test_pull_request_target_is_refused(
+    repository: GitRepository, environment: Environment, base: str, head: str
+) -> None:
     change = read_change("pull_request_target", pull_request_event(base, head), repository.folder, environment)
 
     assert change.refused
     assert "refused" in str(change.files.doubt)
 
 
-def test_an_unknown_event_is_a_doubt(repository: GitRepository, environment: Environment, head: str):
+@pytest.mark.usefixtures("head")
+def test_an_unknown_event_is_a_doubt(repository: GitRepository, environment: Environment) -> None:
     assert "'schedule'" in str(read("schedule", {}, repository, environment).doubt)
 
 
+@pytest.mark.usefixtures("head")
 def test_without_an_event_the_work_tree_is_compared_with_its_merge_base(
-    repository: GitRepository, environment: Environment, base: str, head: str
-):
+    repository: GitRepository, environment: Environment, base: str
+) -> None:
     repository.write({"app.py": "3", "prompts/new.md": "untracked", "debug.log": "ignored"})
 
     changed = read("", None, repository, environment)
@@ -315,9 +327,8 @@ def test_without_an_event_the_work_tree_is_compared_with_its_merge_base(
     assert (changed.base, changed.head, changed.doubt) == (base, None, None)
 
 
-def test_a_folder_below_the_root_gives_the_same_paths(
-    repository: GitRepository, environment: Environment, base: str, head: str
-):
+@pytest.mark.usefixtures("base", "head")
+def test_a_folder_below_the_root_gives_the_same_paths(repository: GitRepository, environment: Environment) -> None:
     repository.write({"docs/untracked.md": "1"})
 
     changed = read_changes("", None, repository.folder / "docs", environment)
@@ -325,7 +336,8 @@ def test_a_folder_below_the_root_gives_the_same_paths(
     assert set(changed.paths) == FEATURE | {"docs/untracked.md"}
 
 
-def test_a_name_that_is_not_utf8_survives(repository: GitRepository, environment: Environment, base: str):
+@pytest.mark.usefixtures("base")
+def test_a_name_that_is_not_utf8_survives(repository: GitRepository, environment: Environment) -> None:
     name = b"docs/\xff\n.md"
     (Path(repository.folder) / "docs" / name[5:].decode("utf-8", "surrogateescape")).write_text("1")
 
@@ -334,7 +346,7 @@ def test_a_name_that_is_not_utf8_survives(repository: GitRepository, environment
 
 def test_variables_of_the_caller_do_not_lead_git_elsewhere(
     repository: GitRepository, environment: Environment, base: str, head: str, tmp_path: Path
-):
+) -> None:
     hostile = {**environment, "GIT_DIR": str(tmp_path), "GIT_EXTERNAL_DIFF": "false", "GIT_INDEX_FILE": "/nowhere"}
 
     assert set(read("push", {"before": base, "after": head}, repository, hostile).paths) == FEATURE
@@ -342,7 +354,7 @@ def test_variables_of_the_caller_do_not_lead_git_elsewhere(
 
 def test_configuration_of_the_repository_does_not_hide_a_change(
     repository: GitRepository, environment: Environment, base: str, head: str
-):
+) -> None:
     repository.git("config", "diff.external", "true")
     repository.git("config", "diff.renames", "copies")
     repository.git("config", "core.fsmonitor", "true")
@@ -367,26 +379,26 @@ def test_configuration_of_the_repository_does_not_hide_a_change(
         ("workflow_dispatch", None),
     ],
 )
+@pytest.mark.usefixtures("head")
 def test_a_malformed_payload_is_a_doubt(
-    repository: GitRepository, environment: Environment, head: str, event_name: str, event: Any
-):
+    repository: GitRepository, environment: Environment, event_name: str, event: Any
+) -> None:
     assert read(event_name, event, repository, environment).doubt
 
 
-def test_a_folder_that_is_no_repository_is_a_doubt(tmp_path: Path, environment: Environment):
+def test_a_folder_that_is_no_repository_is_a_doubt(tmp_path: Path, environment: Environment) -> None:
     change = read_change("", None, tmp_path, environment)
 
     assert change.git is None
     assert "git" in str(change.files.doubt)
 
 
-def test_a_machine_without_git_is_a_doubt(tmp_path: Path):
+def test_a_machine_without_git_is_a_doubt(tmp_path: Path) -> None:
     assert "Install git" in str(read_changes("", None, tmp_path, {"PATH": str(tmp_path)}).doubt)
 
 
-def test_a_repository_without_a_default_branch_is_a_doubt(
-    repository: GitRepository, environment: Environment, head: str
-):
+@pytest.mark.usefixtures("head")
+def test_a_repository_without_a_default_branch_is_a_doubt(repository: GitRepository, environment: Environment) -> None:
     repository.git("branch", "--move", "main", "trunk")
 
     assert "no branch" in str(read("", None, repository, environment).doubt)
@@ -394,7 +406,7 @@ def test_a_repository_without_a_default_branch_is_a_doubt(
 
 def test_a_fork_and_the_author_are_told_but_change_nothing(
     repository: GitRepository, environment: Environment, base: str, head: str
-):
+) -> None:
     run = {**environment, "GITHUB_RUN_ID": "12", "GITHUB_SERVER_URL": "https://git.example", "GITHUB_RUN_ATTEMPT": "2"}
 
     change = read_change("pull_request", pull_request_event(base, head, fork=True), repository.folder, run)

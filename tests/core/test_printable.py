@@ -4,18 +4,18 @@ from hypothesis import strategies as st
 from ratiba_action.core.printable import printable
 
 
-def test_plain_text_stays_as_it_is():
+def test_plain_text_stays_as_it_is() -> None:
     assert printable("docs/Habari yako é 漢.md") == "docs/Habari yako é 漢.md"
 
 
-def test_what_is_not_utf8_and_what_hides_is_spelled_out():
+def test_what_is_not_utf8_and_what_hides_is_spelled_out() -> None:
     name = b"a\xff\n\x1b[31m".decode("utf-8", "surrogateescape") + "\u202e\u2028"
 
     assert printable(name) == "a\\xff\\n\\x1b[31m\\u202e\\u2028"
 
 
 @given(st.text())
-def test_the_result_is_one_line_that_encodes_and_commands_nothing(text: str):
+def test_the_result_is_one_line_that_encodes_and_commands_nothing(text: str) -> None:
     shown = printable(text)
 
     assert shown.encode("utf-8") is not None

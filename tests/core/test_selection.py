@@ -52,7 +52,7 @@ def decide(
     )
 
 
-def test_the_strictest_file_wins():
+def test_the_strictest_file_wins() -> None:
     decision = decide("README.md", "app/main.py", "prompts/booking.md")
 
     assert decision.mode is Mode.BLOCKING
@@ -63,25 +63,25 @@ def test_the_strictest_file_wins():
     ]
 
 
-def test_docs_alone_are_skipped():
+def test_docs_alone_are_skipped() -> None:
     assert decide("README.md", "docs/a.png").mode is Mode.SKIP
 
 
-def test_a_file_that_no_rule_matches_is_blocking():
+def test_a_file_that_no_rule_matches_is_blocking() -> None:
     decision = decide("data.bin")
 
     assert decision.mode is Mode.BLOCKING
     assert decision.reasons[0].rule == "no rule"
 
 
-def test_a_doubt_is_blocking_and_says_why():
+def test_a_doubt_is_blocking_and_says_why() -> None:
     decision = decide("README.md", doubt="the list was cut")
 
     assert decision.mode is Mode.BLOCKING
     assert decision.reasons[0].why == "the list was cut"
 
 
-def test_a_change_without_files_is_skipped():
+def test_a_change_without_files_is_skipped() -> None:
     assert decide().mode is Mode.SKIP
 
 
@@ -95,14 +95,14 @@ def test_a_change_without_files_is_skipped():
         "quality/tone.py",
     ],
 )
-def test_the_gates_own_files_are_blocking_whatever_the_rules_say(path: str):
+def test_the_gates_own_files_are_blocking_whatever_the_rules_say(path: str) -> None:
     decision = decide(path, rules=parse_rules("skip *"), protection=Protection(paths=["quality/"]))
 
     assert decision.mode is Mode.BLOCKING
     assert decision.reasons[0].rule == "protected"
 
 
-def test_the_paths_of_configuration_and_scenarios_are_protected_where_they_are():
+def test_the_paths_of_configuration_and_scenarios_are_protected_where_they_are() -> None:
     protection = Protection("./ci/gate.yml", "tests/eval/")
     rules = parse_rules("skip *")
 
@@ -111,7 +111,7 @@ def test_the_paths_of_configuration_and_scenarios_are_protected_where_they_are()
     assert decide("scenarios/a.yaml", rules=rules, protection=protection).mode is Mode.SKIP
 
 
-def test_the_whole_repository_as_scenarios_protects_everything():
+def test_the_whole_repository_as_scenarios_protects_everything() -> None:
     assert decide("README.md", protection=Protection(scenarios=".")).mode is Mode.BLOCKING
 
 
@@ -132,7 +132,7 @@ PLAIN = "jobs:\n  build:\n    steps:\n      - run: make\n"
         (PLAIN, "unreadable"),
     ],
 )
-def test_a_workflow_that_calls_the_gate_on_either_side_is_blocking(base: str | None, head: str | None):
+def test_a_workflow_that_calls_the_gate_on_either_side_is_blocking(base: str | None, head: str | None) -> None:
     path = ".github/workflows/ci.yml"
 
     decision = decide(path, rules=parse_rules("skip *"), base={path: base}, head={path: head})
@@ -141,7 +141,7 @@ def test_a_workflow_that_calls_the_gate_on_either_side_is_blocking(base: str | N
     assert decision.reasons[0].rule == "protected"
 
 
-def test_a_workflow_that_calls_the_gate_through_another_file_is_blocking():
+def test_a_workflow_that_calls_the_gate_through_another_file_is_blocking() -> None:
     path = ".github/workflows/ci.yml"
     files: Files = {
         path: "jobs:\n  a:\n    uses: ./.github/workflows/eval.yml\n",
@@ -152,14 +152,14 @@ def test_a_workflow_that_calls_the_gate_through_another_file_is_blocking():
     assert decide(path, rules=parse_rules("skip *"), base=files, head={**files, path: PLAIN}).mode is Mode.BLOCKING
 
 
-def test_workflows_that_call_each_other_come_to_an_end():
+def test_workflows_that_call_each_other_come_to_an_end() -> None:
     path = ".github/workflows/a.yml"
     files: Files = {path: "uses: ./.github/workflows/a.yml\n# v1"}
 
     assert decide(path, base=files, head=files).mode is Mode.BLOCKING
 
 
-def test_another_workflow_goes_by_the_rules():
+def test_another_workflow_goes_by_the_rules() -> None:
     path = ".github/workflows/ci.yml"
 
     assert decide(path, base={path: PLAIN}, head={path: PLAIN + "  # more"}).mode is Mode.ADVISORY
@@ -169,7 +169,7 @@ def lock(version: str) -> str:
     return f'[[package]]\nname = "langgraph"\nversion = "{version}"\n'
 
 
-def test_a_major_bump_is_blocking_and_names_both_versions():
+def test_a_major_bump_is_blocking_and_names_both_versions() -> None:
     decision = decide("uv.lock", base={"uv.lock": lock("1.2.0")}, head={"uv.lock": lock("2.0.0")})
 
     assert decision.mode is Mode.BLOCKING
@@ -177,21 +177,21 @@ def test_a_major_bump_is_blocking_and_names_both_versions():
     assert (decision.dependencies[0].before, decision.dependencies[0].after) == ("1.2.0", "2.0.0")
 
 
-def test_a_minor_bump_is_advisory_even_where_no_rule_knows_lock_files():
-    files = {"base": {"uv.lock": lock("1.2.0")}, "head": {"uv.lock": lock("1.3.0")}}
+def test_a_minor_bump_is_advisory_even_where_no_rule_knows_lock_files() -> None:
+    base, head = {"uv.lock": lock("1.2.0")}, {"uv.lock": lock("1.3.0")}
 
-    assert decide("uv.lock", **files).mode is Mode.ADVISORY
-    assert decide("uv.lock", rules=parse_rules("skip docs/"), **files).mode is Mode.ADVISORY
-    assert decide("uv.lock", rules=parse_rules("skip *"), **files).mode is Mode.ADVISORY
-
-
-def test_a_rule_can_make_every_bump_blocking():
-    files = {"base": {"uv.lock": lock("1.2.0")}, "head": {"uv.lock": lock("1.3.0")}}
-
-    assert decide("uv.lock", rules=parse_rules("blocking *.lock"), **files).mode is Mode.BLOCKING
+    assert decide("uv.lock", base=base, head=head).mode is Mode.ADVISORY
+    assert decide("uv.lock", rules=parse_rules("skip docs/"), base=base, head=head).mode is Mode.ADVISORY
+    assert decide("uv.lock", rules=parse_rules("skip *"), base=base, head=head).mode is Mode.ADVISORY
 
 
-def test_a_change_of_a_manifest_that_is_no_bump_goes_by_the_rules():
+def test_a_rule_can_make_every_bump_blocking() -> None:
+    base, head = {"uv.lock": lock("1.2.0")}, {"uv.lock": lock("1.3.0")}
+
+    assert decide("uv.lock", rules=parse_rules("blocking *.lock"), base=base, head=head).mode is Mode.BLOCKING
+
+
+def test_a_change_of_a_manifest_that_is_no_bump_goes_by_the_rules() -> None:
     base, head = {"pyproject.toml": "[tool.a]\nb = 1\n"}, {"pyproject.toml": "[tool.a]\nb = 2\n"}
 
     assert decide("pyproject.toml", base=base, head=head).mode is Mode.ADVISORY
@@ -200,14 +200,14 @@ def test_a_change_of_a_manifest_that_is_no_bump_goes_by_the_rules():
 
 
 @pytest.mark.parametrize("head", ["[[package", "unreadable", None])
-def test_a_lock_file_that_cannot_be_judged_is_blocking(head: str | None):
+def test_a_lock_file_that_cannot_be_judged_is_blocking(head: str | None) -> None:
     decision = decide("uv.lock", base={"uv.lock": lock("1.2.0")}, head={"uv.lock": head})
 
     assert decision.mode is Mode.BLOCKING
     assert decision.dependencies[0].change == "unreadable"
 
 
-def test_packages_that_do_not_count_by_the_bases_configuration_are_advisory():
+def test_packages_that_do_not_count_by_the_bases_configuration_are_advisory() -> None:
     base: Files = {"uv.lock": lock("1.2.0"), ".github/ratiba.yml": "dependencies: [anthropic]\n"}
 
     decision = decide("uv.lock", base=base, head={"uv.lock": lock("2.0.0")})
@@ -216,13 +216,13 @@ def test_packages_that_do_not_count_by_the_bases_configuration_are_advisory():
     assert decision.dependencies[0].change == "major"
 
 
-def test_the_configuration_of_the_head_cannot_narrow():
+def test_the_configuration_of_the_head_cannot_narrow() -> None:
     head: Files = {"uv.lock": lock("2.0.0"), ".github/ratiba.yml": "dependencies: [anthropic]\n"}
 
     assert decide("uv.lock", base={"uv.lock": lock("1.2.0")}, head=head).mode is Mode.BLOCKING
 
 
-def test_a_block_that_is_not_understood_narrows_nothing_and_is_said():
+def test_a_block_that_is_not_understood_narrows_nothing_and_is_said() -> None:
     base: Files = {"uv.lock": lock("1.2.0"), ".github/ratiba.yml": "dependencies: {only: a}\n"}
 
     decision = decide("uv.lock", base=base, head={"uv.lock": lock("2.0.0")})
@@ -231,7 +231,7 @@ def test_a_block_that_is_not_understood_narrows_nothing_and_is_said():
     assert any("cannot narrow" in one.why for one in decision.reasons)
 
 
-def test_the_mode_input_is_a_floor():
+def test_the_mode_input_is_a_floor() -> None:
     assert decide("README.md", floor=Mode.ADVISORY).mode is Mode.ADVISORY
     assert decide("README.md", floor=Mode.BLOCKING).mode is Mode.BLOCKING
     assert decide("prompts/a.md", floor=Mode.ADVISORY).mode is Mode.BLOCKING
@@ -252,17 +252,17 @@ PATHS = st.sampled_from(
 
 
 @given(st.lists(PATHS, max_size=5), PATHS)
-def test_another_changed_file_never_relaxes(paths: list[str], more: str):
+def test_another_changed_file_never_relaxes(paths: list[str], more: str) -> None:
     assert decide(*paths, more).mode.strictness >= decide(*paths).mode.strictness
 
 
 @given(st.lists(PATHS, max_size=5), st.text(min_size=1, max_size=9))
-def test_any_doubt_is_blocking(paths: list[str], doubt: str):
+def test_any_doubt_is_blocking(paths: list[str], doubt: str) -> None:
     assert decide(*paths, doubt=doubt).mode is Mode.BLOCKING
 
 
 @given(st.lists(PATHS, min_size=1, max_size=5))
-def test_the_mode_is_that_of_the_strictest_file_alone(paths: list[str]):
+def test_the_mode_is_that_of_the_strictest_file_alone(paths: list[str]) -> None:
     assert decide(*paths).mode == max((decide(path).mode for path in paths), key=lambda mode: mode.strictness)
 
 
@@ -291,14 +291,14 @@ SUITE = Suite(
         (Mode.SKIP, []),
     ],
 )
-def test_what_each_mode_runs(mode: Mode, expected: list[str]):
+def test_what_each_mode_runs(mode: Mode, expected: list[str]) -> None:
     selection = select(ModeDecision(mode, ()), SUITE, ChangedFiles(("app/booking/slots.py",)))
 
     assert [one.id for one in selection.scenarios] == expected
     assert set(selection.left_out) == {one.id for one in SUITE.scenarios} - set(expected)
 
 
-def test_advisory_leaves_out_what_the_change_does_not_touch():
+def test_advisory_leaves_out_what_the_change_does_not_touch() -> None:
     selection = select(ModeDecision(Mode.ADVISORY, ()), SUITE, ChangedFiles(("app/other.py",)))
 
     assert "touching" in selection.left_out

@@ -36,7 +36,7 @@ CLAUSES = st.builds(
         ("==1.0", "==1!1.0", "major"),
     ],
 )
-def test_steps_between_python_constraints(before: str, after: str, expected: str | None):
+def test_steps_between_python_constraints(before: str, after: str, expected: str | None) -> None:
     assert range_step(parse_range(before, pep440), parse_range(after, pep440)) == expected
 
 
@@ -58,12 +58,12 @@ def test_steps_between_python_constraints(before: str, after: str, expected: str
         (">=1.0.0 <2.0.0", "^1.0.0", None),
     ],
 )
-def test_steps_between_npm_constraints(before: str, after: str, expected: str | None):
+def test_steps_between_npm_constraints(before: str, after: str, expected: str | None) -> None:
     assert range_step(parse_range(before, semver), parse_range(after, semver)) == expected
 
 
 @given(st.lists(CLAUSES, min_size=1, max_size=3).map(",".join), VERSIONS)
-def test_a_range_never_leaves_out_what_packaging_admits(text: str, candidate: str):
+def test_a_range_never_leaves_out_what_packaging_admits(text: str, candidate: str) -> None:
     found = parse_range(text, pep440)
     version = pep440(candidate)
 
@@ -73,11 +73,11 @@ def test_a_range_never_leaves_out_what_packaging_admits(text: str, candidate: st
 
 
 @given(st.lists(CLAUSES, min_size=1, max_size=3).map(",".join))
-def test_a_constraint_does_not_differ_from_itself(text: str):
+def test_a_constraint_does_not_differ_from_itself(text: str) -> None:
     assert range_step(parse_range(text, pep440), parse_range(text, pep440)) is None
 
 
 @pytest.mark.parametrize("text", ["banana", ">=1 and more", "<0", ">=", "latest"])
-def test_what_is_not_a_constraint_is_refused(text: str):
-    with pytest.raises(ValueError, match="version|below|constraint"):
+def test_what_is_not_a_constraint_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match=r"version|below|constraint"):
         parse_range(text, semver)

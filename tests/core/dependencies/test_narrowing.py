@@ -11,18 +11,18 @@ from ratiba_action.core.dependencies.narrowing import counts, read_narrowing
         'dependencies:\n- langgraph\n- "anthropic"\n',
     ],
 )
-def test_both_forms_of_a_list_are_read(text: str):
-    assert read_narrowing(text) == {"langgraph", "anthropic"}
+def test_both_forms_of_a_list_are_read(text: str) -> None:
+    assert read_narrowing(text) == frozenset({"langgraph", "anthropic"})
 
 
-def test_without_the_block_nothing_is_narrowed():
+def test_without_the_block_nothing_is_narrowed() -> None:
     narrowing = read_narrowing("system:\n  dependencies: [nested]\n")
 
     assert narrowing is None
     assert counts("anything", narrowing)
 
 
-def test_names_are_compared_as_registries_do():
+def test_names_are_compared_as_registries_do() -> None:
     assert counts("Lang_Graph", read_narrowing("dependencies: [lang-graph]"))
     assert not counts("rich", read_narrowing("dependencies: [lang-graph]"))
 
@@ -41,6 +41,6 @@ def test_names_are_compared_as_registries_do():
         "dependencies:\n  - a\n    continued",
     ],
 )
-def test_anything_else_narrows_nothing(text: str):
-    with pytest.raises(ValueError, match="dependencies|name|package"):
+def test_anything_else_narrows_nothing(text: str) -> None:
+    with pytest.raises(ValueError, match=r"dependencies|name|package"):
         read_narrowing(text)

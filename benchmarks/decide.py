@@ -1,0 +1,74 @@
+"""How long ``decide`` takes on a pull request of many files. Run: ``python benchmarks/decide.py``."""
+
+import argparse
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from ratiba_action.testing.git_repository import GitRepository
+from ratiba_action.testing.pull_request_events import pull_request_event
+
+ENTRYPOINT = Path(__file__).resolve().parents[1] / "entrypoint.py"
+LIMIT = 0.3  # seconds
+
+
+def lock(minor: int, packages: int) -> str:
+    """A lock file of some size, whose packages all have the same minor version."""
+    entries = [
+        f'[[package]]\nname = "package-{number}"\nversion = "1.{minor}.0"\n'
+        'source = { registry = "https://packages.example" }\n'
+        for number in range(packages)
+    ]
+    return "version = 1\n" + "".join(entries)
+
+
+def prepare(folder: Path, files: int) -> Path:
+    """A repository whose merge commit changes this many files; returns the event's file."""
+    repository = GitRepository(folder / "checkout", os.environ["PATH"])
+    names = [f"app/part_{number % 50}/module_{number}.py" for number in range(files - 1)]
+    base = repository.commit({**dict.fromkeys(names, "a = 1\n"), "uv.lock": lock(1, 100)})
+    repository.git("checkout", "--quiet", "-b", "feature")
+    head = repository.commit({**dict.fromkeys(names, "a = 2\n"), "uv.lock": lock(2, 100)})
+    repository.git("checkout", "--quiet", "--detach", "main")
+    repository.merge("feature")
+    event = folder / "event.json"
+    event.write_text(json.dumps(pull_request_event(base, head, files=files)))
+    return event
+
+
+def measure(event: Path) -> float:
+    """Seconds of one run, from start to exit, without site-packages."""
+    command = [sys.executable, "-I", "-S", str(ENTRYPOINT), "decide", "--json", "--event", str(event)]
+    started = time.perf_counter()
+    done = subprocess.run(
+        [*command, "--event-name", "pull_request", "--repo", str(event.parent / "checkout")],
+        check=True,
+        capture_output=True,
+        env={"PATH": os.environ["PATH"]},
+    )
+    seconds = time.perf_counter() - started
+    assert json.loads(done.stdout)["mode"] == "advisory"
+    return seconds
+
+
+def main() -> int:
+    """Print the figures; 1 when the median is above the limit."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--files", type=int, default=5000)
+    parser.add_argument("--runs", type=int, default=7)
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        event = prepare(Path(folder), options.files)
+        seconds = [measure(event) for _ in range(options.runs)]
+    median = statistics.median(seconds)
+    print(f"decide, {options.files} changed files: median {median:.3f} s, worst {max(seconds):.3f} s, limit {LIMIT} s")
+    return int(median > LIMIT)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,16 @@
+import os
+from pathlib import Path
+
+import pytest
+
+from ratiba_action.testing.git_repository import GitRepository
+
+
+@pytest.fixture
+def environment() -> dict[str, str]:
+    return {"PATH": os.environ["PATH"]}
+
+
+@pytest.fixture
+def repository(tmp_path: Path, environment: dict[str, str]) -> GitRepository:
+    return GitRepository(tmp_path / "checkout", environment["PATH"])

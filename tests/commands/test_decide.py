@@ -1,0 +1,278 @@
+import json
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ratiba_action.cli import build_parser
+from ratiba_action.commands.decide import output_block, read_request
+from ratiba_action.main import run
+from ratiba_action.testing.git_repository import GitRepository
+from ratiba_action.testing.pull_request_events import pull_request_event
+
+Environment = dict[str, str]
+
+
+@pytest.fixture
+def base(repository: GitRepository) -> str:
+    return repository.commit({"app.py": "1", "uv.lock": 'version = 1\n[[package]]\nname = "a"\nversion = "1.0"\n'})
+
+
+def decide(
+    repository: GitRepository,
+    environment: Environment,
+    capsys: pytest.CaptureFixture[str],
+    options: Sequence[str] = (),
+) -> dict[str, Any]:
+    assert run(["decide", "--json", "--repo", str(repository.folder), *options], environment) == 0
+    printed: dict[str, Any] = json.loads(capsys.readouterr().out)
+    return printed
+
+
+def pull_request(
+    repository: GitRepository, base: str, files: dict[str, str | bytes | None], tmp_path: Path
+) -> list[str]:
+    repository.git("checkout", "--quiet", "-b", "feature", base)
+    head = repository.commit(files)
+    event = tmp_path / "event.json"
+    event.write_text(json.dumps(pull_request_event(base, head, files=len(files))))
+    return ["--event", str(event), "--event-name", "pull_request"]
+
+
+def test_the_json_has_the_shape_of_the_contract(
+    repository: GitRepository, environment: Environment, base: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lock = 'version = 1\n[[package]]\nname = "a"\nversion = "2.0"\n'
+    options = pull_request(repository, base, {"uv.lock": lock, "README.md": "1"}, tmp_path)
+
+    assert decide(repository, environment, capsys, options) == {
+        "mode": "blocking",
+        "reasons": [
+            {"path": "uv.lock", "rule": "dependencies", "mode": "blocking", "why": "a: major change, 1.0 to 2.0"},
+            {"path": "uv.lock", "rule": "*.lock", "mode": "advisory", "why": "matches the rule 'advisory *.lock'"},
+            {"path": "README.md", "rule": "*.md", "mode": "skip", "why": "matches the rule 'skip *.md'"},
+        ],
+        "dependencies": [{"package": "a", "from": "1.0", "to": "2.0", "change": "major", "file": "uv.lock"}],
+    }
+
+
+def test_the_environment_of_a_workflow_gives_the_defaults(
+    repository: GitRepository, environment: Environment, base: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    _, event, _, name = pull_request(repository, base, {"README.md": "1"}, tmp_path)
+    run_environment = {
+        **environment,
+        "GITHUB_EVENT_PATH": event,
+        "GITHUB_EVENT_NAME": name,
+        "GITHUB_WORKSPACE": str(repository.folder),
+        "RATIBA_RULES": "advisory *.md",
+        "RATIBA_MODE": "",
+    }
+
+    assert run(["decide", "--json"], run_environment) == 0
+    assert json.loads(capsys.readouterr().out)["mode"] == "advisory"
+
+
+def test_the_name_of_an_event_is_told_from_its_payload(
+    repository: GitRepository, environment: Environment, base: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    options = pull_request(repository, base, {"README.md": "1"}, tmp_path)[:2]
+
+    assert decide(repository, environment, capsys, options)["mode"] == "skip"
+
+
+def test_text_for_people_names_the_pull_request_and_the_reasons(
+    repository: GitRepository, environment: Environment, base: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    options = pull_request(repository, base, {"app.py": "2"}, tmp_path)
+
+    assert run(["decide", "--repo", str(repository.folder), *options], environment) == 0
+    assert capsys.readouterr().out == (
+        "Mode: advisory\nPull request 7 by wanjiku: Warmer greeting\n"
+        "- advisory: app.py: matches the rule 'advisory *.py'\n"
+    )
+
+
+@pytest.mark.parametrize("content", [None, "{", "[]", "\x00", '{"pull_request": {}}', "[" * 100_000])
+@pytest.mark.usefixtures("base")
+def test_an_event_that_cannot_be_read_is_blocking(
+    repository: GitRepository,
+    environment: Environment,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    content: str | None,
+) -> None:
+    event = tmp_path / "event.json"
+    if content is not None:
+        event.write_text(content)
+
+    decided = decide(repository, environment, capsys, ["--event", str(event), "--event-name", "pull_request"])
+
+    assert decided["mode"] == "blocking"
+    assert decided["reasons"][0]["rule"] == "doubt"
+
+
+@pytest.mark.usefixtures("base")
+def test_a_payload_without_a_known_event_is_blocking(
+    repository: GitRepository, environment: Environment, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "event.json").write_text("{}")
+
+    decided = decide(repository, environment, capsys, ["--event", str(tmp_path / "event.json")])
+
+    assert decided["mode"] == "blocking"
+
+
+@pytest.mark.usefixtures("base")
+def test_wrong_rules_are_blocking_and_every_line_is_named(
+    repository: GitRepository, environment: Environment, capsys: pytest.CaptureFixture[str]
+) -> None:
+    decided = decide(repository, environment, capsys, ["--rules", "block *\nskip\nadvisory *"])
+
+    assert decided["mode"] == "blocking"
+    assert "line 1" in decided["reasons"][0]["why"]
+    assert "line 2" in decided["reasons"][0]["why"]
+
+
+@pytest.mark.usefixtures("base")
+def test_rules_come_from_a_file_which_is_then_protected(
+    repository: GitRepository, environment: Environment, capsys: pytest.CaptureFixture[str]
+) -> None:
+    repository.commit({".github/gate.rules": "skip *"})
+    repository.write({"app.py": "2"})
+    assert decide(repository, environment, capsys, ["--rules", "@.github/gate.rules"])["mode"] == "skip"
+
+    repository.write({".github/gate.rules": "skip * # mine"})
+    assert decide(repository, environment, capsys, ["--rules", "@.github/gate.rules"])["mode"] == "blocking"
+
+
+@pytest.mark.parametrize("content", [None, b"\xff"])
+@pytest.mark.usefixtures("base")
+def test_a_rules_file_that_cannot_be_read_is_blocking(
+    repository: GitRepository, environment: Environment, capsys: pytest.CaptureFixture[str], content: bytes | None
+) -> None:
+    if content is not None:
+        repository.commit({"gate.rules": content})
+
+    decided = decide(repository, environment, capsys, ["--rules", "@gate.rules"])
+
+    assert decided["mode"] == "blocking"
+    assert "gate.rules" in decided["reasons"][0]["why"]
+
+
+@pytest.mark.usefixtures("base")
+def test_protected_paths_hold_when_they_are_absolute_or_not_tidy(
+    repository: GitRepository, environment: Environment, capsys: pytest.CaptureFixture[str]
+) -> None:
+    repository.write({"ci/gate.yml": "1"})
+    rules = ["--rules", "skip *"]
+
+    assert decide(repository, environment, capsys, [*rules, "--config", "ci/../ci/./gate.yml"])["mode"] == "blocking"
+    absolute = str(repository.folder / "ci")
+    assert decide(repository, environment, capsys, [*rules, "--scenarios", absolute])["mode"] == "blocking"
+    assert decide(repository, environment, capsys, rules)["mode"] == "skip"
+
+
+@pytest.mark.usefixtures("base")
+def test_the_mode_option_only_makes_it_stricter(
+    repository: GitRepository, environment: Environment, capsys: pytest.CaptureFixture[str]
+) -> None:
+    repository.write({"prompts/a.md": "1"})
+    assert decide(repository, environment, capsys, ["--mode", "advisory"])["mode"] == "blocking"
+
+    repository.write({"prompts/a.md": None})
+    assert decide(repository, environment, capsys, ["--mode", "blocking"])["mode"] == "blocking"
+    assert decide(repository, environment, capsys, ["--mode", "auto"])["mode"] == "skip"
+
+
+@pytest.mark.parametrize("mode", ["skip", "BLOCKING", "off"])
+@pytest.mark.usefixtures("base")
+def test_an_unknown_mode_is_a_misuse(
+    repository: GitRepository, environment: Environment, capsys: pytest.CaptureFixture[str], mode: str
+) -> None:
+    assert run(["decide", "--repo", str(repository.folder), "--mode", mode], environment) == 2
+
+    printed = capsys.readouterr()
+    assert printed.err.startswith(f"ratiba: The mode is {mode!r}")
+    assert printed.out == ""
+
+
+def test_a_folder_that_is_no_repository_is_blocking(
+    environment: Environment, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["decide", "--json", "--repo", str(tmp_path / "nowhere")], environment) == 0
+    assert json.loads(capsys.readouterr().out)["mode"] == "blocking"
+
+
+@pytest.mark.usefixtures("base")
+def test_outputs_of_the_step_are_written_between_random_delimiters(
+    repository: GitRepository, environment: Environment, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    output = tmp_path / "output"
+    output.write_text("before=1\n")
+    repository.write({"app.py": "2"})
+
+    decided = decide(repository, {**environment, "GITHUB_OUTPUT": str(output)}, capsys)
+
+    pattern = r"before=1\nmode<<(ratiba_[0-9a-f]{32})\nadvisory\n\1\nreasons<<(ratiba_[0-9a-f]{32})\n(.*)\n\2\n"
+    found = re.fullmatch(pattern, output.read_text())
+    assert found is not None
+    assert found[1] != found[2]
+    assert json.loads(found[3]) == decided["reasons"]
+
+
+@pytest.mark.usefixtures("base")
+def test_outputs_that_cannot_be_written_are_only_a_warning(
+    repository: GitRepository, environment: Environment, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["decide", "--repo", str(repository.folder)], {**environment, "GITHUB_OUTPUT": str(tmp_path)}) == 0
+
+    printed = capsys.readouterr()
+    assert printed.out.startswith("Mode: ")
+    assert "could not be written" in printed.err
+
+
+def test_an_output_that_holds_its_delimiter_is_refused() -> None:
+    with pytest.raises(ValueError, match="delimiter"):
+        output_block("mode", "x\nEND\nmode<<y", "END")
+
+
+@pytest.mark.usefixtures("base")
+def test_hostile_names_are_printed_harmlessly(
+    repository: GitRepository, environment: Environment, capsys: pytest.CaptureFixture[str]
+) -> None:
+    name = "::error::x\n##[error]\x1b[31m\u202e.py"
+    repository.write({"a" + name: "1"})
+
+    assert run(["decide", "--repo", str(repository.folder)], environment) == 0
+    text = capsys.readouterr().out
+    assert len(text.splitlines()) == 2
+    assert not {"\x1b", "\u202e"} & set(text)
+    assert "##[" not in text
+
+
+@pytest.mark.usefixtures("base")
+def test_a_name_that_is_not_utf8_is_printed_as_escapes(
+    repository: GitRepository, environment: Environment, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (repository.folder / b"a\xff.py".decode("utf-8", "surrogateescape")).write_text("1")
+
+    assert decide(repository, environment, capsys)["reasons"][0]["path"] == "a\\xff.py"
+
+
+def test_an_option_comes_before_the_environment() -> None:
+    arguments = build_parser(["decide"]).parse_args(["decide", "--config", "a.yml"])
+
+    request = read_request(
+        arguments, {"RATIBA_CONFIG": "b.yml", "RATIBA_SCENARIOS": "evals", "RATIBA_PULL_REQUEST": "7"}
+    )
+
+    assert (request.config, request.scenarios, request.pull_request) == ("a.yml", "evals", "7")
+
+
+def test_an_event_option_does_not_take_the_name_of_the_surrounding_run() -> None:
+    arguments = build_parser(["decide"]).parse_args(["decide", "--event", "e.json"])
+
+    assert read_request(arguments, {"GITHUB_EVENT_NAME": "push"}).event_name == ""

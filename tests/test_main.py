@@ -1,0 +1,55 @@
+import pytest
+
+from ratiba_action.cli import COMMANDS
+from ratiba_action.main import run
+
+
+def test_help_names_every_command_and_an_example(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        run(["--help"], {})
+
+    printed = capsys.readouterr().out
+    assert ended.value.code == 0
+    assert "example:" in printed
+    for name in COMMANDS:
+        assert name in printed
+
+
+@pytest.mark.parametrize("name", list(COMMANDS))
+def test_the_help_of_every_command_ends_with_an_example(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        run([name, "--help"], {})
+
+    assert ended.value.code == 0
+    assert f"ratiba {name}" in capsys.readouterr().out.rpartition("example:")[2]
+
+
+@pytest.mark.parametrize("arguments", [[], ["nothing"], ["decide", "--nothing"], ["decide", "extra"]])
+def test_misuse_ends_with_2(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        run(arguments, {})
+
+    assert ended.value.code == 2
+    assert "usage: ratiba" in capsys.readouterr().err
+
+
+FAILING = {"fail": ("ratiba_action.testing.failing_command", "fail")}
+
+
+def test_an_error_that_a_user_can_mend_is_told_with_its_remedy(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["fail", "infrastructure"], {}, FAILING) == 3
+    assert capsys.readouterr().err == "ratiba: The server 'db\\x1b' is gone. Start it.\n"
+
+
+def test_an_unexpected_error_is_one_line_and_a_place_to_report_it(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["fail", "unexpected"], {}, FAILING) == 3
+
+    told = capsys.readouterr().err
+    assert "unexpected KeyError" in told
+    assert "report it" in told
+    assert "Traceback" not in told
+
+
+def test_the_traceback_of_an_unexpected_error_is_shown_on_request(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["fail", "unexpected"], {"RATIBA_DEBUG": "1"}, FAILING) == 3
+    assert "Traceback" in capsys.readouterr().err
