@@ -1,0 +1,184 @@
+"""pytest plug-in: ``tenant_scoped_eval_environment``, a fresh tenant for each test (``seeds/000`` §2).
+
+Every pytest of an environment where the gate is installed loads this module, so it imports next to nothing; the
+database is started, and swept of what crashed sessions left, by the first test that asks for the fixture.
+"""
+
+import asyncio
+import inspect
+import os
+import threading
+from collections.abc import Awaitable, Callable, Coroutine, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from contextlib import AbstractAsyncContextManager, AbstractContextManager
+
+    from ratiba_action.core.model import Arm, Tenant
+    from ratiba_action.tenancy.provisioner import PostgresTenantProvisioner
+
+_OPTION = "--ratiba-database-url"
+_VARIABLE = "RATIBA_DATABASE_URL"
+
+Migrate = Callable[[str], "Awaitable[None] | None"]
+"""Creates the system's tables, given a connection string; synchronous or asynchronous."""
+
+
+@dataclass(slots=True)
+class EvalEnvironment:
+    """What a test gets.
+
+    Args:
+        tenant: its schema, role and identity.
+        orchestrator: what the factory of ``ratiba_orchestrator`` built, or None.
+    """
+
+    tenant: "Tenant"
+    orchestrator: Any = None
+
+    @property
+    def dsn(self) -> str:
+        """Connection string of the tenant's role, its search path set; holds a password."""
+        return self.tenant.dsn
+
+    def saver(self) -> "AbstractContextManager[Any]":
+        """A LangGraph ``PostgresSaver`` that sees this tenant only; a context manager."""
+        from langgraph.checkpoint.postgres import PostgresSaver  # noqa: PLC0415 - only tests that ask for it pay
+
+        return PostgresSaver.from_conn_string(self.dsn)
+
+    def async_saver(self) -> "AbstractAsyncContextManager[Any]":
+        """The same for asynchronous tests; an asynchronous context manager."""
+        from langgraph.checkpoint.postgres.aio import AsyncPostgresSaver  # noqa: PLC0415 - see above
+
+        return AsyncPostgresSaver.from_conn_string(self.dsn)
+
+
+class TenantsOfASession:
+    """Tenants for tests of any kind: the database is spoken to on a thread with an event loop of its own.
+
+    Args:
+        provisioner: not started yet.
+    """
+
+    def __init__(self, provisioner: "PostgresTenantProvisioner") -> None:
+        self._provisioner = provisioner
+        self._arms: dict[Migrate, Arm] = {}
+        self._loop = asyncio.new_event_loop()
+        # An embedded server dies with the thread that started it, so the thread stays until ``close``.
+        self._thread = threading.Thread(target=self._loop.run_forever, name="ratiba-tenants", daemon=True)
+        self._thread.start()
+
+    def _wait(self, work: Coroutine[Any, Any, Any]) -> Any:
+        return asyncio.run_coroutine_threadsafe(work, self._loop).result()
+
+    def start(self) -> None:
+        """Start the server and sweep it.
+
+        Raises:
+            DatabaseError: there is no server that can be used.
+        """
+        self._wait(self._provisioner.start())
+
+    def one(self, scenario_id: str, migrate: Migrate) -> Iterator["Tenant"]:
+        """A fresh tenant, dropped when the iterator goes on. Each distinct ``migrate`` has one template."""
+        arm = self._wait(self._prepared(migrate))
+        manager = self._provisioner.provision(scenario_id, arm)
+        tenant = self._wait(manager.__aenter__())
+        try:
+            yield tenant
+        finally:
+            self._wait(manager.__aexit__(None, None, None))
+
+    async def _prepared(self, migrate: Migrate) -> "Arm":
+        from ratiba_action.core.model import Arm  # noqa: PLC0415 - only tests that ask for it pay
+
+        async def run(dsn: str) -> None:
+            outcome = await asyncio.to_thread(migrate, dsn)
+            if inspect.isawaitable(outcome):
+                await outcome
+
+        if migrate not in self._arms:
+            arm = Arm(f"pytest {len(self._arms)}", "")
+            await self._provisioner.prepare(arm, run)
+            self._arms[migrate] = arm
+        return self._arms[migrate]
+
+    def close(self) -> tuple[str, ...]:
+        """Drop what is left and end the server; returns warnings."""
+        self._wait(self._provisioner.close())
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
+        self._loop.close()
+        return self._provisioner.warnings
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the option that names a running server."""
+    parser.getgroup("ratiba").addoption(
+        _OPTION,
+        default=None,
+        metavar="URL",
+        help=f"PostgreSQL server for tenant_scoped_eval_environment (default: ${_VARIABLE}, else an embedded one)",
+    )
+
+
+@pytest.fixture(scope="session")
+def ratiba_tenants(pytestconfig: pytest.Config) -> Iterator[TenantsOfASession]:
+    """The session's tenants; not meant to be overridden."""
+    from ratiba_action.errors import DatabaseError  # noqa: PLC0415 - only tests that ask for it pay
+    from ratiba_action.tenancy.provisioner import PostgresTenantProvisioner  # noqa: PLC0415 - the same
+    from ratiba_action.tenancy.server import choose_server  # noqa: PLC0415 - the same
+
+    url = pytestconfig.getoption(_OPTION) or os.environ.get(_VARIABLE)
+    try:
+        tenants = TenantsOfASession(PostgresTenantProvisioner(choose_server(url), "pytest"))
+        try:
+            tenants.start()
+        except DatabaseError:
+            tenants.close()
+            raise
+    except DatabaseError as error:
+        pytest.fail(str(error), pytrace=False)
+    yield tenants
+    for warning in tenants.close():
+        pytestconfig.issue_config_time_warning(pytest.PytestWarning(warning), stacklevel=2)
+
+
+@pytest.fixture
+def scenario_id(request: pytest.FixtureRequest) -> str:
+    """Stands in the tenant's name; the test's own name unless it is overridden."""
+    return str(request.node.name)
+
+
+@pytest.fixture(scope="session")
+def ratiba_migrate() -> Migrate:
+    """Override it: return a function that creates the system's tables, given a connection string."""
+    return _migrate_nothing
+
+
+def _migrate_nothing(_dsn: str) -> None:
+    """An empty schema."""
+
+
+@pytest.fixture
+def ratiba_orchestrator() -> Callable[[EvalEnvironment], Any]:
+    """Override it: return a function that builds what the test talks to."""
+    return lambda _environment: None
+
+
+@pytest.fixture
+def tenant_scoped_eval_environment(
+    ratiba_tenants: TenantsOfASession,
+    scenario_id: str,
+    ratiba_migrate: Migrate,
+    ratiba_orchestrator: Callable[[EvalEnvironment], Any],
+) -> Iterator[EvalEnvironment]:
+    """A fresh tenant with the system's tables, dropped after the test."""
+    for tenant in ratiba_tenants.one(scenario_id, ratiba_migrate):
+        environment = EvalEnvironment(tenant)
+        environment.orchestrator = ratiba_orchestrator(environment)
+        yield environment
