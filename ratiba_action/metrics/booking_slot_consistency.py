@@ -205,11 +205,21 @@ def _old_slot_is_freed(record: _Record) -> Iterator[Invariant]:
 
 
 def _final_calls(record: _Record) -> list[BookingCall]:
-    """The last successful call about each booking; a call without an id is a booking of its own."""
+    """The last successful call about each booking.
+
+    A system may report a new booking without its id; a later move or cancellation of an id that nobody made is then
+    taken to be about the oldest such booking.
+    """
     last: dict[str, BookingCall] = {}
+    nameless: list[str] = []
     for number, call in enumerate(record.calls):
-        if call.tool != LOOK_UP and call.succeeded:
-            last[call.booking_id or f"call {number}"] = call
+        if call.tool == LOOK_UP or not call.succeeded:
+            continue
+        if call.booking_id is None:
+            nameless.append(f"call {number}")
+        elif call.tool != CREATE and call.booking_id not in last and nameless:
+            del last[nameless.pop(0)]
+        last[call.booking_id or nameless[-1]] = call
     return list(last.values())
 
 

@@ -1,3 +1,4 @@
+import asyncio
 import math
 import os
 import subprocess
@@ -113,6 +114,12 @@ async def test_hostile_template_text_in_a_reply_stays_text() -> None:
     assert "1337" not in judge.asked[0].prompt
 
 
+async def test_conversations_that_are_judged_at_once_keep_their_own_scores() -> None:
+    metrics = [load_metric("EnglishFluencyMetric", ScriptedJudge([Grade(n / 8, f"number {n}")])) for n in range(8)]
+    scores = await asyncio.gather(*(metric.measure(_case(), 0.8) for metric in metrics))
+    assert [(score.value, score.reason) for score in scores] == [(n / 8, f"number {n}") for n in range(8)]
+
+
 def test_preparing_keeps_deepeval_off_the_network_and_out_of_the_workspace(tmp_path: Path) -> None:
     environment = {"CONFIDENT_API_KEY": "planted", "DEEPEVAL_TELEMETRY_OPT_OUT": "0"}
     prepare_deepeval(environment, tmp_path / "home")
@@ -164,3 +171,16 @@ def test_no_module_of_metrics_or_judging_imports_deepeval_before_a_judged_metric
 
 def test_loading_returns_the_installed_release() -> None:
     assert load_deepeval().__version__ == deepeval_version()
+
+
+@pytest.mark.parametrize("call", ["load_deepeval()", "deepeval_version()"])
+def test_without_deepeval_a_judged_metric_says_what_to_install(call: str) -> None:
+    script = (
+        f"import sys; sys.path.insert(0, {str(Path(__file__).parents[2])!r})\n"
+        "from ratiba_action.errors import ConfigurationError\n"
+        "from ratiba_action.judging.deepeval_bridge import deepeval_version, load_deepeval\n"
+        f"try: {call}\n"
+        "except ConfigurationError as error: print(error)\n"
+    )
+    done = subprocess.run([sys.executable, "-I", "-S", "-c", script], capture_output=True, text=True, check=False)
+    assert "pip install 'ratiba-eval-gate[judges]'" in done.stdout, done.stderr

@@ -168,6 +168,15 @@ async def test_a_moved_booking_keeps_every_invariant() -> None:
     assert await _failed(*_moved(), rows=(booking(NINE_MONDAY),)) == []
 
 
+async def test_a_system_that_reports_no_ids_is_measured_by_the_starts() -> None:
+    nameless = ToolCall("create_booking", {"service": "massage", "start": TWO_PM}, "ok")
+    ask, _, ask_move, moved = _moved()
+    turns = (ask, exchange("Ndio", DONE_SW, nameless), ask_move, moved)
+    assert await _failed(*turns[:2], rows=(booking(TWO_PM),)) == []
+    assert await _failed(*turns, rows=(booking(NINE_MONDAY),)) == []
+    assert await _failed(*turns[:2]) == ["call_is_stored"]
+
+
 async def test_a_moved_booking_that_keeps_its_old_slot_is_caught() -> None:
     rows = (booking(NINE_MONDAY), booking(TWO_PM, 2))
     assert await _failed(*_moved(), rows=rows) == ["old_slot_is_freed"]
