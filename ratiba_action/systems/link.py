@@ -17,6 +17,7 @@ MAX_ANSWER = 1024 * 1024
 GRACE_SECONDS = 1.0
 END_SECONDS = 10.0
 SHOWN_OUTPUT = 2000
+TURNS = ("send", "deliver")
 
 
 class Link:
@@ -60,7 +61,7 @@ class Link:
         if not self._open:
             raise WorkerError(f"{self._name}: {operation}() cannot be asked, the worker process has ended.")
         self._count += 1
-        request = {"id": self._count, "op": operation, **fields}
+        request = self._encode(operation, {"id": self._count, "op": operation, **fields})
         answered = False
         try:
             answer = self._decode(await self._exchange(operation, request, timeout))
@@ -75,16 +76,16 @@ class Link:
             raise WorkerError(f"{self._name}: {operation}() of the adapter raised {raised}")
         return answer["answer"]
 
-    async def _exchange(self, operation: str, request: Mapping[str, Any], seconds: float) -> bytes:
+    async def _exchange(self, operation: str, request: bytes, seconds: float) -> bytes:
         try:
             async with asyncio.timeout(seconds):
-                self._requests.write(json.dumps(request, allow_nan=False).encode("ascii") + b"\n")
+                self._requests.write(request)
                 await self._requests.drain()
                 line = await self._answers.readline()
         except TimeoutError as problem:
             raise WorkerError(
                 f"{self._name}: {operation}() gave no answer within {seconds:g} s; its process was ended.",
-                "Find what it waits for, or raise `system.turn_timeout_seconds`.",
+                "Find what it waits for" + (", or raise `system.turn_timeout_seconds`." if operation in TURNS else "."),
             ) from problem
         except ValueError as problem:
             raise WorkerError(
@@ -95,6 +96,15 @@ class Link:
         if not line.endswith(b"\n"):
             raise WorkerError(f"{self._name}: {await self._how_it_ended(operation)}")
         return line
+
+    def _encode(self, operation: str, request: Mapping[str, Any]) -> bytes:
+        try:
+            return json.dumps(request, allow_nan=False).encode("ascii") + b"\n"
+        except (TypeError, ValueError) as problem:
+            raise WorkerError(
+                f"{self._name}: what {operation}() is to be given cannot be sent: {problem}.",
+                "Use text, numbers, lists and objects in the scenario's `event`.",
+            ) from problem
 
     def _decode(self, line: bytes) -> JsonObject:
         try:

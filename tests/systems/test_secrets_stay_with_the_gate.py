@@ -161,10 +161,10 @@ async def test_a_conversation_cannot_read_the_memory_or_environment_of_another(
                 if message == "pid":
                     return {"text": str(os.getpid())}
                 opened = []
-                for part in ("mem", "environ", "fd", "maps"):
+                for part in ("mem", "environ", "fd/0", "maps"):
                     path = f"/proc/{message}/{part}"
                     try:
-                        os.listdir(path) if part == "fd" else open(path, "rb").read(1)
+                        os.close(os.open(path, os.O_RDONLY))
                         opened.append(part)
                     except PermissionError:
                         pass

@@ -4,6 +4,7 @@ import asyncio
 import json
 import os
 from collections.abc import Awaitable, Callable
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -121,6 +122,26 @@ async def test_an_event_for_an_adapter_without_deliver_is_named(
     session = await open_session(await start_worker(ECHO))
     with pytest.raises(WorkerError, match=r"has no method deliver\(\)"):
         await session.send(Turn(event={"type": "payment_callback"}))
+
+
+@pytest.mark.parametrize("value", [float("nan"), datetime(2026, 4, 25, tzinfo=UTC)])
+async def test_an_event_that_is_not_json_is_an_error_and_the_conversation_goes_on(
+    start_worker: StartWorker, open_session: OpenSession, value: object
+) -> None:
+    session = await open_session(await start_worker(ECHO))
+    with pytest.raises(WorkerError, match=r"what deliver\(\) is to be given cannot be sent"):
+        await session.send(Turn(event={"type": "payment_callback", "at": value}))
+    assert (await session.send(Turn(user="ab"))).text == "ba"
+
+
+async def test_a_traceback_shows_the_adapters_own_lines_only(
+    start_worker: StartWorker, open_session: OpenSession
+) -> None:
+    session = await open_session(await start_worker(ECHO.replace("message[::-1]", "1 / 0")))
+    with pytest.raises(WorkerError, match="raised ZeroDivisionError: division by zero") as caught:
+        await session.send(Turn(user="?"))
+    frames = [line for line in caught.value.problem.splitlines() if line.strip().startswith("File ")]
+    assert [frame.split('"')[1] for frame in frames] == ["assistant.py"]
 
 
 async def test_one_event_loop_lasts_for_the_conversation(start_worker: StartWorker, open_session: OpenSession) -> None:
