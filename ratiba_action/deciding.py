@@ -1,5 +1,6 @@
 """Decide the mode of a run: event, repository and rules in, mode and reasons out. Standard library only."""
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -56,9 +57,13 @@ def decide(request: DecideRequest, environment: Mapping[str, str]) -> Decided:
     event, event_name = _event(request, doubts)
     change = read_change(event_name, event, request.repository, environment, pull_request=request.pull_request)
     protection = Protection(
-        _from_root(request.config, request, change),
-        _from_root(request.scenarios, request, change),
-        [_from_root(path, request, change) for path in (*request.protected, *_rules_file(request))],
+        request.config,
+        request.scenarios,
+        [
+            real
+            for path in (request.config, request.scenarios, *request.protected, *_rules_file(request))
+            for real in _from_root(path, request, change)
+        ],
     )
     rules = _rules(request, doubts)
     with Contents(change.git, change.files.base, change.files.head) as contents:
@@ -107,13 +112,11 @@ def _rules(request: DecideRequest, doubts: list[str]) -> tuple[Rule, ...]:
     return default_rules()
 
 
-def _from_root(path: str, request: DecideRequest, change: Change) -> str:
-    """A path from the repository's root; absolute ones are made relative to it, as changed paths are."""
+def _from_root(path: str, request: DecideRequest, change: Change) -> list[str]:
+    """A path as changed paths are written, from the repository's root; a linked one also as what it links to."""
     if change.git is None:
-        return path
-    root = change.git.root.resolve()
-    full = (request.repository.resolve() / path).absolute()
-    for candidate in (full, full.resolve()):
-        if candidate.is_relative_to(root):
-            return candidate.relative_to(root).as_posix()
-    return path
+        return [path]
+    root = os.path.realpath(change.git.root)
+    written = os.path.normpath(Path(os.path.realpath(request.repository)) / path)
+    found = [os.path.relpath(one, root) for one in (written, os.path.realpath(written))]
+    return [one for one in found if one != ".." and not one.startswith("../")]

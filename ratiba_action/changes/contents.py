@@ -33,9 +33,13 @@ class Contents:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        self._stop()
+
+    def _stop(self) -> None:
         if self._process is not None:
             self._process.kill()
             self._process.communicate()
+            self._process = None
 
     def read(self, side: str, path: str) -> bytes | None:
         """Content of a file at ``base`` or ``head``, None when it is not there.
@@ -65,12 +69,13 @@ class Contents:
                 self._refuse_hidden(commit, path)
                 return None
             kind, size = header.split()[-2:]
+            if kind != b"blob" or int(size) > _LARGEST:
+                self._stop()
+                raise InfrastructureError(f"{path!r} of {commit} is not a plain file of at most {_LARGEST} bytes")
             content = process.stdout.read(int(size))
             process.stdout.read(1)
         except (OSError, ValueError) as error:
             raise InfrastructureError(f"git could not read {path!r} of {commit}: {error}") from error
-        if kind != b"blob" or len(content) > _LARGEST:
-            raise InfrastructureError(f"{path!r} of {commit} is not a plain file of at most {_LARGEST} bytes")
         return content
 
     def _refuse_hidden(self, commit: str, path: str) -> None:

@@ -68,26 +68,18 @@ def read_changes(
 
 
 class _ChangeReader:
-    """Reads one event by the table of seeds and GitHub's events; see ``docs/decisions/0001-mode-from-paths.md``."""
+    """Reads one event; which commits count for which is in ``docs/decisions/0001-mode-from-paths.md``."""
 
     def __init__(self, event: Mapping[str, Any], environment: Mapping[str, str], number: str) -> None:
         self.event = event
         self.pull_request: PullRequest | None = None
-        self._git: Git | None = None
+        self.git: Git | None = None
         self._environment = environment
         self._number = number
 
-    @property
-    def git(self) -> Git | None:
-        return self._git
-
-    @git.setter
-    def git(self, git: Git) -> None:
-        self._git = git
-
     def read(self, event_name: str, *, missing: bool) -> ChangedFiles:
         """The changed files of the event."""
-        if self._git is None:
+        if self.git is None:
             raise InfrastructureError("There is no repository.")
         if event_name == "pull_request_target":
             return ChangedFiles((), doubt="pull_request_target is refused: it would run a fork's code with secrets")
@@ -102,7 +94,7 @@ class _ChangeReader:
             return ChangedFiles((), doubt=f"nothing is known about what the event {event_name!r} changes")
         if missing and event_name:
             return ChangedFiles((), doubt=f"the event {event_name!r} has no payload")
-        return readers[event_name](self._git)
+        return readers[event_name](self.git)
 
     def _pull_request(self, git: Git) -> ChangedFiles:
         self.pull_request = read_pull_request(self.event.get("pull_request"))

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from ratiba_action.core.exit_code import CONFIGURATION_ERROR, exit_code
+from ratiba_action.core.masking import mask_secrets
 from ratiba_action.core.model import Mode, Report
 from ratiba_action.deciding import Decided, DecideRequest, decide
 from ratiba_action.errors import ConfigurationError, RatibaError, UsageError
@@ -83,6 +84,8 @@ def _conclude(arguments: argparse.Namespace, gate_run: GateRun, publication: Pub
         return 0
     report = masked(report, settings)
     publication.publish(report)
+    if failure is not None:
+        publication.complain(mask_secrets(str(failure), settings.secrets))
     if arguments.json:
         sys.stdout.write(json.dumps(outputs_of(report), indent=2) + "\n")
     if isinstance(failure, ConfigurationError | UsageError):

@@ -10,12 +10,12 @@ from ratiba_action.errors import ConfigurationError
 
 DEFAULT_RULES = r"""
 # The matrix of seeds/000 §1: prompts and FSM blocking, other code advisory, docs skip.
-# A file that no line matches is blocking.
+# A file that no line matches is blocking: data of unknown kind, and lock files that cannot be parsed here.
 advisory *.py *.pyi *.pyx *.ipynb *.js *.jsx *.mjs *.cjs *.ts *.tsx *.vue *.svelte *.css *.scss *.html
 advisory *.go *.rs *.java *.kt *.kts *.scala *.rb *.php *.cs *.swift *.c *.h *.cc *.cpp *.hpp *.ex *.exs *.lua *.dart
 advisory *.sh *.bash *.ps1 *.sql *.proto *.graphql *.tf Makefile *.mk Dockerfile* *.dockerfile Procfile
-advisory pyproject.toml setup.cfg tox.ini *.lock requirements*.txt requirements*.in package.json package-lock.json
-advisory pnpm-lock.yaml tsconfig*.json go.mod go.sum .github/ .gitignore .gitattributes .dockerignore .editorconfig
+advisory pyproject.toml uv.lock poetry.lock requirements*.txt package.json package-lock.json
+advisory pnpm-lock.yaml tsconfig*.json .github/ .gitignore .gitattributes .dockerignore .editorconfig
 advisory .pre-commit-config.yaml renovate.json .renovaterc* tests/ test/ alembic.ini
 skip docs/ doc/ *.md *.rst *.adoc LICENSE* NOTICE* COPYING* AUTHORS* CODEOWNERS CITATION.cff *.png *.jpg *.jpeg *.gif
 blocking prompts/ prompt/ *[Pp]rompt*.* *.prompt *.jinja *.jinja2 *.j2

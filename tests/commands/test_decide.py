@@ -51,7 +51,7 @@ def test_the_json_has_the_shape_of_the_contract(
         "mode": "blocking",
         "reasons": [
             {"path": "uv.lock", "rule": "dependencies", "mode": "blocking", "why": "a: major change, 1.0 to 2.0"},
-            {"path": "uv.lock", "rule": "*.lock", "mode": "advisory", "why": "matches the rule 'advisory *.lock'"},
+            {"path": "uv.lock", "rule": "uv.lock", "mode": "advisory", "why": "matches the rule 'advisory uv.lock'"},
             {"path": "README.md", "rule": "*.md", "mode": "skip", "why": "matches the rule 'skip *.md'"},
         ],
         "dependencies": [{"package": "a", "from": "1.0", "to": "2.0", "change": "major", "file": "uv.lock"}],
@@ -173,6 +173,26 @@ def test_protected_paths_hold_when_they_are_absolute_or_not_tidy(
     absolute = str(repository.folder / "ci")
     assert decide(repository, environment, capsys, [*rules, "--scenarios", absolute])["mode"] == "blocking"
     assert decide(repository, environment, capsys, rules)["mode"] == "skip"
+
+
+@pytest.mark.usefixtures("base")
+def test_scenarios_behind_a_link_are_protected_where_they_are(
+    repository: GitRepository, environment: Environment, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (repository.folder / "scenarios").symlink_to("evals")
+    repository.commit({"evals/a.yaml": "1"})
+    repository.write({"evals/a.yaml": "2"})
+
+    assert decide(repository, environment, capsys, ["--rules", "skip *"])["mode"] == "blocking"
+
+
+@pytest.mark.usefixtures("base")
+def test_a_link_that_leads_to_itself_still_gives_a_mode(
+    repository: GitRepository, environment: Environment, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (repository.folder / "scenarios").symlink_to("scenarios")
+
+    assert decide(repository, environment, capsys, ["--rules", "skip *"])["mode"] == "blocking"
 
 
 @pytest.mark.usefixtures("base")

@@ -42,6 +42,11 @@ def test_the_default_rules_do_not_match_a_file_of_unknown_kind() -> None:
     assert RuleBook(default_rules()).rule_for("model/weights.bin") is None
 
 
+@pytest.mark.parametrize("path", ["yarn.lock", "Cargo.lock", "go.sum", "Pipfile.lock"])
+def test_the_default_rules_do_not_match_a_lock_file_that_cannot_be_parsed(path: str) -> None:
+    assert RuleBook(default_rules()).rule_for(path) is None
+
+
 def test_the_last_line_that_matches_a_file_wins() -> None:
     text = "blocking *\nadvisory src/\nskip *.md"
 
