@@ -171,6 +171,10 @@ def structure(report: Report) -> list[str]:
     return kinds
 
 
+def bars(report: Report) -> list[int]:
+    return [line.count("|") for line in render_comment(report).splitlines() if line.startswith("| ")]
+
+
 PLAIN = structure(hostile_report("plain"))
 
 
@@ -180,6 +184,7 @@ def test_no_text_changes_the_structure_of_the_comment(text: str) -> None:
     report = hostile_report(text)
     kinds = structure(report)
     assert kinds.count("td_open") == PLAIN.count("td_open")
+    assert bars(report) == bars(hostile_report("plain"))
     assert "image" not in kinds
     assert "link_open" not in kinds
     assert kinds.count("html_inline") == PLAIN.count("html_inline")
