@@ -132,16 +132,7 @@ async def launch(
     }
     output, writing = await open_output()
     try:
-        process = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-I", "-S", "-B", str(worker_folder() / "start.py"), "guardian"),
-            stdin=asyncio.subprocess.PIPE,
-            stdout=writing,
-            stderr=writing,
-            env={"PATH": environment["PATH"], "LC_ALL": "C.UTF-8"},
-            cwd="/",
-            pass_fds=descriptors,
-            start_new_session=True,
-        )
+        process = await _start_guardian(writing, descriptors)
     except OSError as problem:
         output.close()
         raise WorkerError(f"cannot start the worker's guardian: {problem}.") from problem
@@ -150,6 +141,19 @@ async def launch(
     if process.stdin is not None:
         process.stdin.write(json.dumps(order).encode("ascii") + b"\n")
     return GuardedCommand(process, output)
+
+
+async def _start_guardian(writing: int, descriptors: Sequence[int]) -> asyncio.subprocess.Process:
+    return await asyncio.create_subprocess_exec(
+        *(sys.executable, "-I", "-S", "-B", str(worker_folder() / "start.py"), "guardian"),
+        stdin=asyncio.subprocess.PIPE,
+        stdout=writing,
+        stderr=writing,
+        env={"LC_ALL": "C.UTF-8"},
+        cwd="/",
+        pass_fds=descriptors,
+        start_new_session=True,
+    )
 
 
 def worker_folder() -> Path:
