@@ -55,16 +55,17 @@ class PullRequestComment:
             raise PublishError("No comment was posted: github-token is empty.", _ELSEWHERE)
         if not subject.repository or subject.pull_request is None:
             raise PublishError("No comment was posted: the run belongs to no pull request.", _ELSEWHERE)
-        return _within(self.deadline_seconds, lambda: self._publish(report, subject.pull_request or 0))
+        body, number = self.render(report), subject.pull_request
+        return _within(self.deadline_seconds, lambda: self._publish(report, number, body))
 
-    def _publish(self, report: Report, number: int) -> str | None:
+    def _publish(self, report: Report, number: int, body: str) -> str | None:
         # Imported here: a run without a pull request needs none of it.
         from github import GithubException  # noqa: PLC0415 - heavy
         from requests import RequestException  # noqa: PLC0415 - comes with the above
 
         try:
             pull = self._pull(report.subject.repository, number)
-            return self._write(pull, marker_of(report), self.render(report))
+            return self._write(pull, marker_of(report), body)
         except GithubException as error:
             raise _refused(error.status, error.data) from error
         except (RequestException, OSError) as error:
@@ -138,6 +139,10 @@ def _within(seconds: float, work: Callable[[], str | None]) -> str | None:
     thread = threading.Thread(target=run, name="comment", daemon=True)
     thread.start()
     thread.join(seconds)
+    if errors and not isinstance(errors[0], PublishError):
+        # The client's library asserts and indexes its way through an answer that it does not expect.
+        problem = f"The comment could not be posted: GitHub's answer was not understood ({type(errors[0]).__name__})."
+        raise PublishError(problem, f"Check GITHUB_API_URL. {_ELSEWHERE}") from errors[0]
     if errors:
         raise errors[0]
     if not result:

@@ -114,6 +114,12 @@ def test_a_refusal_says_what_to_do_and_is_not_repeated(
     assert len(state.requests) == 1
 
 
+def test_an_answer_that_is_not_githubs_is_a_warning_too(state: GithubState, address: str) -> None:
+    state.failure = (200, "Welcome to the proxy")
+    with pytest.raises(PublishError, match="could not be posted"):
+        PullRequestComment("token", render, address).publish(REPORT)
+
+
 def test_a_forks_token_may_read_and_not_write(state: GithubState, address: str) -> None:
     state.failure, state.failing_methods = (403, "Resource not accessible by integration"), frozenset({"POST"})
     with pytest.raises(PublishError, match="403"):
