@@ -24,6 +24,19 @@ _KEEPALIVE: Mapping[str, Any] = {
 }
 
 
+def _session(statement_seconds: float) -> dict[str, int]:
+    return {
+        "statement_timeout": int(statement_seconds * 1000),
+        "lock_timeout": int(_LOCK_SECONDS * 1000),
+        # The connection that holds the run's lock is idle for most of the run.
+        "idle_session_timeout": 0,
+        # The lock of a machine that vanished must not outlive it for hours.
+        "tcp_keepalives_idle": 30,
+        "tcp_keepalives_interval": 10,
+        "tcp_keepalives_count": 3,
+    }
+
+
 async def connect(dsn: str, statement_seconds: float = STATEMENT_SECONDS) -> "Connection":
     """An autocommit connection whose statements and waits for locks have limits.
 
@@ -33,7 +46,7 @@ async def connect(dsn: str, statement_seconds: float = STATEMENT_SECONDS) -> "Co
     """
     import psycopg  # noqa: PLC0415 - the pytest plug-in and the command line load without it
 
-    limits = f"-c statement_timeout={int(statement_seconds * 1000)} -c lock_timeout={int(_LOCK_SECONDS * 1000)}"
+    limits = " ".join(f"-c {name}={value}" for name, value in _session(statement_seconds).items())
     options = f"{parameters(dsn).get('options', '')} {limits}".strip()
     async with asyncio.timeout(CONNECT_TIMEOUT_SECONDS):
         return await psycopg.AsyncConnection.connect(dsn, autocommit=True, options=options, **_KEEPALIVE)

@@ -3,28 +3,38 @@
 import asyncio
 import contextlib
 import importlib
+import socket
 from typing import Any
+from urllib.parse import urlsplit
 
 from ratiba_action.errors import DatabaseError
 from ratiba_action.tenancy.given import wait_until_ready
 
 IMAGE = "postgres:18-alpine"
+_TCP_PORT = 2375
+_TIMEOUT_SECONDS = 5.0
 
 
-def docker_client() -> Any | None:
-    """A client of the Docker daemon, or None where the ``docker`` extra or the daemon is absent."""
+def docker_is_there() -> bool:
+    """Whether the ``docker`` extra is installed and its daemon accepts connections."""
     try:
         import testcontainers  # noqa: F401, PLC0415 - an optional extra; its presence is the question
 
         docker = importlib.import_module("docker")
     except ImportError:
-        return None
+        return False
+    # Docker's own client leaves its socket open when it is refused, so it is not asked.
+    url = urlsplit(docker.utils.kwargs_from_env().get("base_url", docker.constants.DEFAULT_UNIX_SOCKET))
     try:
-        client = docker.from_env(timeout=5)
-        client.ping()
-    except docker.errors.DockerException:
-        return None
-    return client
+        if url.hostname:
+            socket.create_connection((url.hostname, url.port or _TCP_PORT), _TIMEOUT_SECONDS).close()
+        else:
+            with socket.socket(socket.AF_UNIX) as probe:
+                probe.settimeout(_TIMEOUT_SECONDS)
+                probe.connect(url.path)
+    except OSError:
+        return False
+    return True
 
 
 class ContainerServer:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Protocol
 
 from ratiba_action.errors import DatabaseError
-from ratiba_action.tenancy.container import ContainerServer, docker_client
+from ratiba_action.tenancy.container import ContainerServer, docker_is_there
 from ratiba_action.tenancy.embedded import EmbeddedServer
 from ratiba_action.tenancy.given import GivenServer
 from ratiba_action.tenancy.installation import find_installation
@@ -53,7 +53,7 @@ def choose_server(
     installation = find_installation()
     if installation is not None:
         return EmbeddedServer(installation, scratch, ready_seconds)
-    if docker_client() is not None:
+    if docker_is_there():
         return ContainerServer(ready_seconds)
     raise DatabaseError(
         "There is no PostgreSQL server to make tenants on.",

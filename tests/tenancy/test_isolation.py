@@ -8,6 +8,7 @@ import pytest
 from ratiba_action.core.model import Arm
 from ratiba_action.errors import DatabaseError
 from ratiba_action.tenancy.provisioner import PostgresTenantProvisioner
+from ratiba_action.tenancy.server import choose_server
 from ratiba_action.testing.sql import fetch, migration, run_sql, tenants_on
 
 HEAD = Arm("head", "/checkout")
@@ -126,9 +127,31 @@ async def test_migrations_that_fail_are_told_and_leave_nothing(
 
 
 async def test_a_provisioner_that_was_not_started_says_so() -> None:
-    from ratiba_action.tenancy.server import choose_server  # noqa: PLC0415 - the only test here that needs it
-
     idle = PostgresTenantProvisioner(choose_server("postgresql://localhost/absent"), "idle")
     with pytest.raises(DatabaseError, match="not started"):
         await idle.prepare(HEAD, migration("SELECT"))
     await idle.close()
+
+
+async def test_an_administrator_with_no_more_than_the_two_rights_is_enough(embedded_server_dsn: str) -> None:
+    await run_sql(
+        embedded_server_dsn,
+        "CREATE ROLE modest LOGIN CREATEROLE PASSWORD 'modest'; GRANT CREATE ON DATABASE postgres TO modest",
+    )
+    secret = embedded_server_dsn.split(":", 2)[2].split("@", 1)[0]
+    tenants = PostgresTenantProvisioner(
+        choose_server(embedded_server_dsn.replace(f"ratiba:{secret}", "modest:modest", 1)), "modest"
+    )
+    try:
+        await tenants.start()
+        await tenants.prepare(HEAD, migration(SCHEMA))
+        async with tenants.provision("modest", HEAD) as tenant:
+            session = await psycopg.AsyncConnection.connect(tenant.dsn)
+            assert await fetch(tenant.dsn, "SELECT words FROM checkpoints") == [("siri",)]
+        await session.close()
+        await tenants.close()
+        assert tenants.warnings == ()
+        assert await tenants_on(embedded_server_dsn) == set()
+    finally:
+        await tenants.close()
+        await run_sql(embedded_server_dsn, "DROP OWNED BY modest; DROP ROLE modest")

@@ -62,7 +62,13 @@ async def test_a_query_that_is_wrong_or_writes_is_refused_by_its_name(
         assert await fetch(tenant.dsn, "SELECT count(*) FROM kept") == [(1,)]
 
 
-@given(st.recursive(st.none() | st.booleans() | st.floats() | st.decimals() | st.datetimes() | st.uuids(), st.lists))
+@given(
+    st.recursive(
+        st.none() | st.booleans() | st.floats() | st.decimals() | st.datetimes() | st.uuids(),
+        lambda inner: st.lists(inner, max_size=3),
+        max_leaves=5,
+    )
+)
 def test_any_value_can_be_written_as_strict_json(value: object) -> None:
     assert json.loads(json.dumps(json_safe(value), allow_nan=False)) == json_safe(value)
 
