@@ -15,6 +15,7 @@ from ratiba_action.systems.scratch import copy_files, give_to
 
 PROBE = "import asyncio, ctypes, json, resource, socket"
 PROBE_SECONDS = 60.0
+OWNED = ("copy", "home", "tmp")
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +77,7 @@ async def _furnish(
     python: str | None,
     uid: int | None,
 ) -> Workplace:
-    copy, home, temporary = (folder / name for name in ("copy", "home", "tmp"))
+    copy, home, temporary = (folder / name for name in OWNED)
     environment = allowed_environment(inherited, home, temporary, configured)
     await asyncio.to_thread(_make_folders, folder)
     interpreter = _find_python(python, copy, environment["PATH"])
@@ -84,18 +85,20 @@ async def _furnish(
     identity = None
     if os.geteuid() == 0:
         identity = unused_identity() if uid is None else Identity(uid, uid)
-        for owned in (copy, home, temporary):
-            await asyncio.to_thread(give_to, owned, identity.uid, identity.gid)
-        refusal = await _refusal(_probe_of(interpreter, copy), copy, environment, identity)
+        refusal = await _refusal(_probe_of(interpreter, copy), folder, environment, identity)
         if refusal is not None:
             warnings.append(
                 f"the system runs as the gate's own user, without capabilities: user {identity.uid} cannot run "
                 f"{interpreter!r} ({refusal}). Files that only root may read are not hidden from it."
             )
             identity = None
-            for owned in (copy, home, temporary):
-                await asyncio.to_thread(give_to, owned, os.geteuid(), os.getegid())
+            await asyncio.to_thread(_give, folder, Identity(os.geteuid(), os.getegid()))
     return Workplace(folder, copy, interpreter, identity, environment, tuple(warnings))
+
+
+def _give(folder: Path, identity: Identity) -> None:
+    for name in OWNED:
+        give_to(folder / name, identity.uid, identity.gid)
 
 
 def _make_folder(scratch: Path | None) -> Path:
@@ -104,7 +107,7 @@ def _make_folder(scratch: Path | None) -> Path:
 
 def _make_folders(folder: Path) -> None:
     folder.chmod(0o711)
-    for name in ("copy", "home", "tmp"):
+    for name in OWNED:
         (folder / name).mkdir(mode=0o700)
     worker = folder / "worker"
     worker.mkdir()
@@ -132,8 +135,13 @@ def _probe_of(interpreter: str, copy: Path) -> list[str]:
     return [interpreter, "-c", PROBE]
 
 
-async def _refusal(argv: list[str], cwd: Path, environment: Mapping[str, str], identity: Identity) -> str | None:
-    command = await launch(argv, environment=environment, cwd=cwd, folder=cwd.parent, identity=identity)
+async def _refusal(argv: list[str], folder: Path, environment: Mapping[str, str], identity: Identity) -> str | None:
+    """Give the folders to a user and try a command as that user; why it cannot be, or None."""
+    try:
+        await asyncio.to_thread(_give, folder, identity)
+    except PermissionError as problem:
+        return str(problem)
+    command = await launch(argv, environment=environment, cwd=folder / "copy", folder=folder, identity=identity)
     try:
         code, output = await command.wait(PROBE_SECONDS)
     except TimeoutError:

@@ -10,6 +10,7 @@ from pathlib import Path
 from ratiba_action.core.model import Customer, Scenario, Tenant, Turn
 from ratiba_action.systems.isolation import protect_process
 from ratiba_action.systems.worker_system import WorkerSystem
+from ratiba_action.worker import kernel
 
 
 async def look(root: Path, python: str, secrets: Path) -> dict[str, object]:
@@ -29,6 +30,9 @@ async def look(root: Path, python: str, secrets: Path) -> dict[str, object]:
 
 
 def main() -> None:
+    if os.environ.get("DROP") == "1":  # root of a container that was started without capabilities
+        kernel.drop_bounding_set()
+        kernel.drop_capabilities()
     protected = protect_process()
     root, python, secrets = sys.argv[1:]
     # Inheritable on purpose: only the worker's launch keeps it from the worker.

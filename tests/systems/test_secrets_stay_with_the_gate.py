@@ -7,7 +7,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -63,7 +63,13 @@ def place() -> Iterator[Path]:
 
 
 def run_gate(
-    place: Path, *, gate_uid: int | None, python: str, gate_python: str, through_shell: bool
+    place: Path,
+    *,
+    gate_uid: int | None,
+    python: str,
+    gate_python: str,
+    through_shell: bool,
+    environment: Mapping[str, str] | None = None,
 ) -> dict[str, Any]:
     secret = f"PLANTED_{secrets.token_hex(8)}"
     kept = place / "secrets" / "kept.txt"
@@ -86,6 +92,7 @@ def run_gate(
             "PYTHONDONTWRITEBYTECODE": "1",
             "ANTHROPIC_API_KEY": secret,
             "OPENAI_API_KEY": secret,
+            **(environment or {}),
         },
         capture_output=True,
         text=True,
@@ -173,6 +180,20 @@ async def test_a_conversation_cannot_read_the_memory_or_environment_of_another(
     victim, burglar = await open_session(system, "victim"), await open_session(system, "burglar")
     pid = (await victim.send(Turn(user="pid"))).text
     assert (await burglar.send(Turn(user=pid))).text == ""
+
+
+def test_root_of_a_container_without_capabilities_runs_the_worker_as_itself(place: Path) -> None:
+    found = run_gate(
+        place,
+        gate_uid=None,
+        python=sys.executable,
+        gate_python=sys.executable,
+        through_shell=False,
+        environment={"DROP": "1"},
+    )
+    assert_nothing_was_found(found)
+    assert found["uid"] == found["gate_uid"]
+    assert len(found["warnings"]) == (os.geteuid() == 0)
 
 
 def test_protect_process_hides_a_process_from_its_own_user() -> None:
