@@ -215,11 +215,12 @@ def _final_calls(record: _Record) -> list[BookingCall]:
     for number, call in enumerate(record.calls):
         if call.tool == LOOK_UP or not call.succeeded:
             continue
-        if call.booking_id is None:
-            nameless.append(f"call {number}")
-        elif call.tool != CREATE and call.booking_id not in last and nameless:
+        name = call.booking_id or f"call {number}"
+        if call.tool != CREATE and name not in last and nameless:
             del last[nameless.pop(0)]
-        last[call.booking_id or nameless[-1]] = call
+        if call.tool == CREATE and not call.booking_id:
+            nameless.append(name)
+        last[name] = call
     return list(last.values())
 
 

@@ -177,6 +177,12 @@ async def test_a_system_that_reports_no_ids_is_measured_by_the_starts() -> None:
     assert await _failed(*turns[:2]) == ["call_is_stored"]
 
 
+@pytest.mark.parametrize("booking_id", ["", None, 0, "call 0"])
+async def test_an_odd_booking_id_is_measured_and_not_a_crash(booking_id: object) -> None:
+    odd = ToolCall("create_booking", {"start": TWO_PM, "booking_id": booking_id}, None)
+    assert "call_is_stored" in await _failed(exchange(ASK_SW, OFFER_SW, odd))
+
+
 async def test_a_moved_booking_that_keeps_its_old_slot_is_caught() -> None:
     rows = (booking(NINE_MONDAY), booking(TWO_PM, 2))
     assert await _failed(*_moved(), rows=rows) == ["old_slot_is_freed"]
