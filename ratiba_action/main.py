@@ -34,6 +34,10 @@ def run(
     except RatibaError as error:
         sys.stderr.write(f"ratiba: {_lines(error)}\n")
         return error.exit_code
+    except BrokenPipeError:
+        # Whoever read the output has gone; Python would complain once more when it flushes at its end.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return _UNEXPECTED
     except Exception as error:  # noqa: BLE001 - the last resort, which says what to do
         sys.stderr.write(f"ratiba: unexpected {type(error).__name__}; please report it at {_REPORT_AT}.\n")
         if environment.get("RATIBA_DEBUG") == "1":

@@ -62,6 +62,26 @@ def test_a_misuse_ends_with_2(tmp_path: Path) -> None:
     assert entrypoint(tmp_path, "decide", "--mode", "off").returncode == 2
 
 
+def test_a_reader_that_goes_away_leaves_no_complaint(repository: GitRepository) -> None:
+    repository.write({f"{'long_name_' * 15}{number}.py": "1" for number in range(1000)})
+
+    with subprocess.Popen(
+        [sys.executable, "-I", "-S", str(ENTRYPOINT), "decide", "--json"],
+        cwd=repository.folder,
+        env={"PATH": os.environ["PATH"]},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    ) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.read(10)
+        process.stdout.close()
+        told = process.stderr.read()
+
+    assert told == b""
+    assert process.returncode == 3
+
+
 def test_nothing_but_the_standard_library_is_imported(repository: GitRepository) -> None:
     script = (
         "import sys; sys.path.insert(0, sys.argv[1])\n"

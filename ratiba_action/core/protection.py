@@ -60,7 +60,7 @@ class Guard:
     def __init__(self, protection: Protection, reader: Reader) -> None:
         self._named = protection.named()
         self._folders = tuple((path + "/", what) for path, what in self._named)
-        self._exact = dict(self._named)
+        self._exact = dict(reversed(self._named))
         self._reader = reader
 
     def why(self, path: str) -> str | None:

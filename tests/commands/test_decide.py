@@ -196,6 +196,18 @@ def test_a_link_that_leads_to_itself_still_gives_a_mode(
 
 
 @pytest.mark.usefixtures("base")
+def test_a_protected_file_is_called_what_it_is(
+    repository: GitRepository, environment: Environment, capsys: pytest.CaptureFixture[str]
+) -> None:
+    repository.write({".github/ratiba.yml": "1", "scenarios/a.yaml": "1"})
+
+    assert [reason["why"] for reason in decide(repository, environment, capsys)["reasons"]] == [
+        "the gate's configuration changed",
+        "the gate's scenarios and recordings changed",
+    ]
+
+
+@pytest.mark.usefixtures("base")
 def test_the_mode_option_only_makes_it_stricter(
     repository: GitRepository, environment: Environment, capsys: pytest.CaptureFixture[str]
 ) -> None:
