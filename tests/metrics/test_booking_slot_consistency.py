@@ -112,6 +112,15 @@ async def test_words_that_contradict_their_own_gloss_are_caught() -> None:
     assert "stated_slot_is_called" in await _failed(*wrong, rows=(booking(TWO_PM),))
 
 
+async def test_a_right_slot_does_not_excuse_a_contradiction_beside_it() -> None:
+    wrong = _booked(done="Imethibitishwa: kesho saa nane mchana (14:00). Tuonane saa nane mchana (08:00).")
+    assert "stated_slot_is_called" in await _failed(*wrong, rows=(booking(TWO_PM),))
+
+
+async def test_a_row_without_a_phone_belongs_to_the_conversation() -> None:
+    assert await _failed(exchange("Habari", "Karibu"), rows=(booking(TWO_PM, phone=""),)) == ["row_has_call"]
+
+
 async def test_a_wrong_slot_in_a_later_farewell_is_caught() -> None:
     turns = (*_booked(), exchange("Asante", "Karibu kesho saa tatu asubuhi (09:00)."))
     assert await _failed(*turns, rows=(booking(TWO_PM),)) == ["last_statement_is_stored"]

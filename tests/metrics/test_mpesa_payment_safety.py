@@ -227,6 +227,13 @@ async def test_a_customer_who_cancelled_may_ask_to_pay_again() -> None:
     assert await _failed(*turns, payments=payments, callbacks=(callback_row(payment_id=2),)) == []
 
 
+async def test_a_refused_request_after_a_cancellation_does_not_excuse_keeping_the_money() -> None:
+    refused = ToolCall("request_payment", charge().args, {"requested": False, "reason": "already_paid_or_pending"})
+    again = exchange("Naomba kulipa tena", "Samahani, haiwezekani.", refused)
+    turns = (BOOKED, ASKED_SW, CANCELS[0], again, LATE)
+    assert await _failed(*turns, payments=(payment(),), callbacks=(callback_row(),)) == ["late_money_is_reversed"]
+
+
 async def test_payments_that_cannot_be_read_are_a_failure_and_not_a_pass() -> None:
     score = await _score(case(BOOKED, ASKED_SW))
     assert "payments_are_readable" in score.reason
