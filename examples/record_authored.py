@@ -95,7 +95,7 @@ async def record(repository: Path, pull_request: str, scratch: Path) -> list[Rec
         configuration=read_configuration(configuration_file, (repository / configuration_file).read_bytes()),
         ledger=Ledger(Decimal(0)),
         progress=make_progress(sys.stderr, os.environ),
-        warn=lambda text: sys.stderr.write(f"warning: {text}\n") and None,
+        warn=warn,
     )
     arm = Arm("head", str(repository))
     gateway = Gateway(answers)
@@ -122,6 +122,11 @@ async def record(repository: Path, pull_request: str, scratch: Path) -> list[Rec
         judged = grades(scenarios[name], authored[name], transcript_digest(result.transcript), workshop)
         recorded.append(Recorded(scenarios[name], [*answers.recordings(name), *judged]))
     return recorded
+
+
+def warn(text: str) -> None:
+    """Say what whoever records should know."""
+    sys.stderr.write(f"warning: {text}\n")
 
 
 def read_authored(name: str, pull_request: str) -> dict[str, Any]:

@@ -16,7 +16,8 @@ from ratiba_action.core.model import Arm, Scenario, Usage
 from ratiba_action.core.pricing import Prices, parse_model_rates
 from ratiba_action.metrics.registry import is_judged, load_metric
 from ratiba_action.ports import Judge, Metric, ModelGateway, Progress, SystemUnderTest, TenantProvisioner
-from ratiba_action.recordings.lines import JudgeRecording, ModelRecording, Recording
+from ratiba_action.recordings.folder import model_recordings, recorded_models
+from ratiba_action.recordings.lines import JudgeRecording, Recording
 from ratiba_action.runner import Bench
 
 
@@ -69,6 +70,9 @@ async def open_bench(workshop: Workshop, materials: Materials) -> AsyncIterator[
         ConfigurationError: a model has no price.
     """
     prices = price_list(workshop.configuration)
+    judge = workshop.configuration.judge
+    judging = {(judge.model, judge.provider)} if materials.judged else set()
+    prices.require(recorded_models(materials.recordings) | judging)
     async with AsyncExitStack() as stack:
         system = open_system(workshop, materials.arm)
         stack.push_async_callback(system.close)
@@ -108,17 +112,16 @@ def price_list(configuration: Configuration) -> Prices:
 async def open_tenants(workshop: Workshop) -> AsyncIterator[TenantProvisioner]:
     """Tenants on the given server, or on one that is started for the run."""
     from ratiba_action.tenancy.provisioner import PostgresTenantProvisioner  # noqa: PLC0415 - loads psycopg
-    from ratiba_action.tenancy.server import open_server  # noqa: PLC0415 - the same
+    from ratiba_action.tenancy.server import choose_server  # noqa: PLC0415 - the same
 
-    async with open_server(workshop.database_url or None, workshop.scratch) as server:
-        provisioner = PostgresTenantProvisioner(server, run_id=secrets.token_hex(8))
-        try:
-            await provisioner.start()
-            yield provisioner
-        finally:
-            await provisioner.close()
-            for warning in provisioner.warnings:
-                workshop.warn(warning)
+    provisioner = PostgresTenantProvisioner(choose_server(workshop.database_url or None), run_id=secrets.token_hex(8))
+    try:
+        await provisioner.start()
+        yield provisioner
+    finally:
+        await provisioner.close()
+        for warning in provisioner.warnings:
+            workshop.warn(warning)
 
 
 def open_system(workshop: Workshop, arm: Arm) -> SystemUnderTest:
@@ -145,10 +148,7 @@ async def _replay_gateway(workshop: Workshop, materials: Materials, prices: Pric
     from ratiba_action.gateway.replay_answers import ReplayAnswers  # noqa: PLC0415 - not needed to decide
     from ratiba_action.gateway.server import Gateway  # noqa: PLC0415 - loads aiohttp
 
-    answers = {
-        scenario_id: [line for line in lines if isinstance(line, ModelRecording)]
-        for scenario_id, lines in materials.recordings.items()
-    }
+    answers = model_recordings(materials.recordings)
     judge = workshop.configuration.judge.model
     gateway = Gateway(ReplayAnswers(answers, workshop.ledger, prices), forbidden_models=[judge])
     try:

@@ -1,6 +1,5 @@
 """Read what a run evaluates: configuration, scenarios and recordings of the head, held to what the base says."""
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
@@ -13,8 +12,6 @@ from ratiba_action.core.model import Suite
 from ratiba_action.core.strictness import hold_to_base, with_assertions
 from ratiba_action.errors import ConfigurationError, InfrastructureError, SuiteError
 from ratiba_action.metrics.registry import metric_names
-from ratiba_action.recordings.lines import Recording
-from ratiba_action.recordings.reader import read_recordings
 from ratiba_action.settings import Settings
 from ratiba_action.suite.load import is_scenario_file, load_suite, read_scenario_files
 
@@ -115,21 +112,3 @@ def _recording_notes(settings: Settings, change: Change) -> tuple[str, ...]:
         return ()
     note = f"This change edits {len(changed)} of the recordings that it is judged by: the answers are its author's."
     return (note,)
-
-
-def recordings_of(repository: Path, folder: str, scenario_ids: Sequence[str]) -> Mapping[str, tuple[Recording, ...]]:
-    """The recordings of scenarios, by id.
-
-    Raises:
-        SuiteError: files are wrong; every problem of every file.
-    """
-    found: dict[str, tuple[Recording, ...]] = {}
-    problems: list[SuiteError] = []
-    for scenario_id in scenario_ids:
-        try:
-            found[scenario_id] = read_recordings(repository / folder / "recordings" / f"{scenario_id}.jsonl")
-        except SuiteError as error:
-            problems.append(error)
-    if problems:
-        raise SuiteError([problem for error in problems for problem in error.problems])
-    return found

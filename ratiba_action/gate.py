@@ -33,11 +33,15 @@ from ratiba_action.core.model import (
 from ratiba_action.core.selection import select
 from ratiba_action.deciding import Decided
 from ratiba_action.errors import RatibaError, UsageError
-from ratiba_action.evaluation_inputs import EvaluationInputs, read_inputs, recordings_of
+from ratiba_action.evaluation_inputs import EvaluationInputs, read_inputs
+from ratiba_action.locked_folder import make_locked_folder, sweep_folders
 from ratiba_action.ports import Progress
 from ratiba_action.prompt_versions import prompt_versions
+from ratiba_action.recordings.folder import read_folder
 from ratiba_action.runner import run_plan
 from ratiba_action.settings import Settings
+
+_SCRATCH = "ratiba-run-"
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,11 +86,6 @@ class Prepared:
 
     inputs: EvaluationInputs
     selection: Selection
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """What the reader must know besides the verdict."""
-        return self.inputs.notes
 
 
 def prepare(run: GateRun) -> Prepared:
@@ -134,7 +133,7 @@ def evaluate(run: GateRun, prepared: Prepared) -> Report:
         enforce=run.settings.enforce,
         judge_model=prepared.inputs.configuration.judge.model,
         suite_digest=prepared.inputs.suite.digest,
-        notes=(*prepared.notes, *_notes(run, prepared)),
+        notes=(*prepared.inputs.notes, *_notes(run, prepared), *ledger.breaches),
         left_out=prepared.selection.left_out,
     )
 
@@ -166,7 +165,11 @@ def skipped(run: GateRun) -> Report:
 
 def stopped(run: GateRun, error: RatibaError) -> Report:
     """The report of a run that an error stopped before anything was measured."""
-    return report_without_run(run, Verdict(Conclusion.INCOMPLETE, error.problem, error.remedy))
+    problems = error.problem.splitlines()
+    if len(problems) == 1:
+        return report_without_run(run, Verdict(Conclusion.INCOMPLETE, error.problem, error.remedy))
+    reason = f"{len(problems)} mistakes must be mended before anything can be measured."
+    return report_without_run(run, Verdict(Conclusion.INCOMPLETE, reason, error.remedy, tuple(problems)))
 
 
 def masked(report: Report, settings: Settings) -> Report:
@@ -176,11 +179,14 @@ def masked(report: Report, settings: Settings) -> Report:
 
 @contextlib.contextmanager
 def _scratch_folder() -> Iterator[Path]:
-    """A folder outside the workspace that the worker's and the database's users may pass through, and not list."""
-    with tempfile.TemporaryDirectory(prefix="ratiba-", ignore_cleanup_errors=True) as folder:
-        scratch = Path(folder)
-        scratch.chmod(0o711)
-        yield scratch
+    """A folder outside the workspace for one run; what crashed runs left there is removed first."""
+    base = Path(tempfile.gettempdir())
+    sweep_folders(base, _SCRATCH)
+    folder = make_locked_folder(base, _SCRATCH)
+    try:
+        yield folder.path
+    finally:
+        folder.remove()
 
 
 def _workshop(run: GateRun, configuration: Configuration, ledger: Ledger, scratch: Path) -> Workshop:
@@ -204,7 +210,7 @@ def _materials(run: GateRun, prepared: Prepared) -> Materials:
     return Materials(
         arm=Arm("head", str(run.repository), run.decided.change.files.head),
         scenarios=scenarios,
-        recordings=recordings_of(run.repository, run.settings.scenarios, [one.id for one in scenarios]),
+        recordings=read_folder(run.repository / run.settings.scenarios / "recordings", [one.id for one in scenarios]),
         prompt_versions=prompt_versions(run.repository, system.root, system.prompts, run.environment),
     )
 

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 Result = TypeVar("Result")
 
+_SUMMARY_CHARACTERS = 1_000_000
+
 OUTPUTS = (
     "mode",
     "reasons",
@@ -60,20 +62,31 @@ class Publication:
         """Whether a workflow's runner reads the stream."""
         return self.environment.get("GITHUB_ACTIONS") == "true"
 
+    def hide_secrets(self) -> None:
+        """Have the runner mask every secret of the run, before anything is printed."""
+        if self.in_workflow:
+            for secret in self.settings.secrets:
+                WorkflowLog(self.stream).mask(secret)
+
     def publish(self, report: Report) -> None:
         """Write everything that can be written; the rest becomes warnings."""
         comment = render_comment(report)
         paths = self._try(lambda: self._write_files(report)) or {}
         self._print(report, comment, paths)
-        url = self._comment(report)
         summary = self.environment.get("GITHUB_STEP_SUMMARY")
         if summary:
-            self._try(lambda: write_summary(Path(summary), comment))
+            self._try(lambda: write_summary(Path(summary), render_comment(report, limit=_SUMMARY_CHARACTERS)))
+        # After the summary: a run that is cancelled while GitHub is slow has left its report there.
+        url = self._comment(report)
         outputs = self.environment.get("GITHUB_OUTPUT")
         if outputs:
             self._try(lambda: write_outputs(Path(outputs), self._outputs(report, url)))
         if self.in_workflow:
             WorkflowLog(self.stream).annotate(annotations_of(report))
+
+    def complain(self, message: str) -> None:
+        """Say what stopped the run, one problem a line."""
+        self._text("".join(f"ratiba: {printable(line)}\n" for line in message.splitlines()))
 
     def announce(self, decision: ModeDecision, selection: Selection, notes: tuple[str, ...]) -> None:
         """Say what would run, for a dry run."""

@@ -39,8 +39,10 @@ def test_all_wrong_inputs_are_told_at_once_with_their_values_and_what_is_allowed
     ]
 
 
-@pytest.mark.parametrize("text", ["-1", "NaN", "Infinity", "20 USD", "$20", "", "1e9", "twenty", "1,000"])
-def test_a_budget_is_a_plain_amount(text: str) -> None:
+@pytest.mark.parametrize(
+    "text", ["", "-1", "-0", "+1", "NaN", "-inf", "20 USD", "$20", "1e3", "1_000", "1,000", ".5", "5.", "٢٠", "0x10"]
+)
+def test_a_budget_is_a_plain_amount_and_nothing_else(text: str) -> None:
     with pytest.raises(ValueError, match="US dollars"):
         parse_usd(text)
 

@@ -17,6 +17,7 @@ from ratiba_action.publishing import Publication
 from ratiba_action.reporting.results_json import load_report, outputs_of
 from ratiba_action.reporting.terminal import make_progress
 from ratiba_action.settings import INPUTS, Settings, parse_count, parse_seconds, read_settings
+from ratiba_action.systems.isolation import protect_process
 
 DESCRIPTION = """Decide the mode, run the golden conversations, and say whether the change may merge.
 Without an event the working tree is compared with its merge base with the default branch."""
@@ -54,10 +55,13 @@ def run(arguments: argparse.Namespace, environment: MutableMapping[str, str]) ->
         ConfigurationError: an input is wrong.
         UsageError: an option is wrong.
     """
+    protect_process()
     settings = read_settings(environment, {entry.name: getattr(arguments, entry.attribute, None) for entry in INPUTS})
     repository = Path(arguments.repo or environment.get("GITHUB_WORKSPACE") or ".").resolve()
     decided = decide(_request(arguments, environment, settings, repository), environment)
     stream = sys.stderr if arguments.json else sys.stdout
+    publication = Publication(settings, environment, stream)
+    publication.hide_secrets()
     gate_run = GateRun(
         settings=settings,
         decided=decided,
@@ -68,7 +72,6 @@ def run(arguments: argparse.Namespace, environment: MutableMapping[str, str]) ->
         concurrency=_option("--concurrency", arguments.concurrency, parse_count),
         seconds=_option("--deadline", arguments.deadline, parse_seconds) if arguments.deadline else None,
     )
-    publication = Publication(settings, environment, stream)
     return _conclude(arguments, gate_run, publication)
 
 

@@ -1,32 +1,11 @@
-"""Amounts of US dollars: parsed strictly, added exactly."""
+"""Amounts of US dollars: added exactly, rounded up, shown."""
 
-import re
 from decimal import ROUND_CEILING, Decimal
 
 from ratiba_action.core.model import Usd
-from ratiba_action.errors import ConfigurationError
 
-_PLAIN_NUMBER = re.compile(r"[0-9]{1,9}(\.[0-9]{1,12})?")
 _GRAIN = Decimal("1E-12")
 _LIMIT = Decimal("1E+12")
-
-
-def parse_usd(text: str, name: str) -> Usd:
-    """The amount that a setting holds, such as ``20`` or ``0.50``.
-
-    Args:
-        text: digits with an optional decimal point; no sign, no currency, no exponent.
-        name: the setting, as the user spells it.
-
-    Raises:
-        ConfigurationError: anything else, negative amounts, NaN and Infinity included.
-    """
-    if not _PLAIN_NUMBER.fullmatch(text.strip()):
-        raise ConfigurationError(
-            f"{name}: {text!r} is not an amount of US dollars.",
-            "Give a plain number of at least 0 and below 1000000000, such as 20 or 0.50.",
-        )
-    return Decimal(text.strip())
 
 
 def is_exact_usd(amount: Usd) -> bool:

@@ -13,12 +13,16 @@ import socket
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from ratiba_action.errors import DatabaseError
 from ratiba_action.tenancy.given import wait_until_ready
 from ratiba_action.tenancy.installation import Installation, copy_for, reachable
-from ratiba_action.tenancy.storage import RunFolder, base_folder, make_run_folder, sweep
+from ratiba_action.tenancy.storage import base_folder, make_run_folder, sweep
+
+if TYPE_CHECKING:
+    from ratiba_action.locked_folder import LockedFolder
 
 _SUPERUSER = "ratiba"
 _STOP_SECONDS = 5.0
@@ -75,7 +79,7 @@ class EmbeddedServer:
         self._host = "127.0.0.1" if tcp else ""
         self._password = secrets.token_hex(16)
         self._uid, self._gid = _account() if os.geteuid() == 0 else (-1, -1)
-        self._folder: RunFolder | None = None
+        self._folder: LockedFolder | None = None
         self._server: asyncio.subprocess.Process | None = None
 
     @property

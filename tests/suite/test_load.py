@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ratiba_action.core.model import ExpectedTool
-from ratiba_action.errors import SuiteError
+from ratiba_action.errors import FileProblem, SuiteError
 from ratiba_action.suite.load import is_scenario_file, load_suite, read_scenario_files
 
 METRICS = ("BookingSlotConsistencyMetric",)
@@ -133,7 +133,9 @@ def test_files_are_found_in_sub_folders(tmp_path: Path) -> None:
 
 @given(st.binary(max_size=200), st.integers(0, len(GOOD)))
 def test_a_damaged_file_is_told_never_a_crash(noise: bytes, at: int) -> None:
+    told: tuple[FileProblem, ...] = ()
     try:
         load_suite({"scenarios/a.yaml": GOOD[:at] + noise + GOOD[at:]}, METRICS, any_rule)
     except SuiteError as error:
-        assert all(problem.path == "scenarios/a.yaml" for problem in error.problems)
+        told = error.problems
+    assert all(problem.path == "scenarios/a.yaml" for problem in told)

@@ -1,0 +1,26 @@
+"""A small repository with a small system, and the gate in it."""
+
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+
+from ratiba_action.testing.git_repository import GitRepository
+from ratiba_action.testing.small_repository import CONFIGURATION, SmallRepository
+
+HERE = Path(__file__).parent
+
+
+@pytest.fixture
+def small(tmp_path: Path, embedded_server_dsn: str) -> SmallRepository:
+    """A committed repository on the session's database, without any scenario yet."""
+    folder = tmp_path / "repository"
+    shutil.copytree(HERE / "small_system", folder, ignore=shutil.ignore_patterns("__pycache__"))
+    environment = {name: os.environ[name] for name in ("PATH", "HOME", "LANG") if name in os.environ}
+    repository = SmallRepository(
+        folder, tmp_path / "report", environment | {"RATIBA_DATABASE_URL": embedded_server_dsn, "NO_COLOR": "1"}
+    )
+    repository.write(".github/ratiba.yml", CONFIGURATION.format(timeout=20))
+    GitRepository(folder, environment["PATH"])
+    return repository

@@ -1,0 +1,185 @@
+"""What goes wrong is named with its remedy, has its exit code, and leaves a comment."""
+
+import json
+import os
+import signal
+import time
+from pathlib import Path
+
+import pytest
+
+from ratiba_action.testing.git_repository import GitRepository
+from ratiba_action.testing.pull_request_events import pull_request_event
+from ratiba_action.testing.small_repository import SmallRepository
+
+
+def commit_all(small: SmallRepository) -> str:
+    return GitRepository(small.folder, small.environment["PATH"]).commit({})
+
+
+def test_a_good_run_passes(small: SmallRepository) -> None:
+    small.scenario("talks", "say hello", "say bye")
+    ended = small.gate()
+    assert ended.code == 0, ended.printed
+    assert ended.outputs["passed"] == 1
+
+
+@pytest.mark.parametrize("budget", ["-1", "NaN", "20 USD"])
+def test_a_budget_that_is_no_amount_is_named_with_its_value(small: SmallRepository, budget: str) -> None:
+    ended = small.gate(RATIBA_EVAL_BUDGET_USD=budget)
+    assert ended.code == 2
+    assert f"RATIBA_EVAL_BUDGET_USD): {budget!r} is not allowed" in ended.printed
+    assert "Traceback" not in ended.printed
+
+
+def test_an_unknown_mode_is_named(small: SmallRepository) -> None:
+    ended = small.gate("--mode", "lenient")
+    assert ended.code == 2
+    assert "'lenient' is not allowed: give auto, advisory or blocking" in ended.printed
+
+
+@pytest.mark.parametrize("content", [None, b"{", b"[]", b"\xff"])
+def test_an_event_that_cannot_be_read_makes_the_run_blocking(small: SmallRepository, content: bytes | None) -> None:
+    small.scenario("talks", "say hello")
+    event = small.folder.parent / "event.json"
+    if content is not None:
+        event.write_bytes(content)
+    ended = small.gate("--event", str(event), "--event-name", "pull_request")
+    assert ended.outputs["mode"] == "blocking"
+    assert "event" in ended.comment
+
+
+def test_without_git_everything_runs(small: SmallRepository, tmp_path: Path) -> None:
+    small.scenario("talks", "say hello")
+    (small.folder / ".git").rename(tmp_path / "elsewhere")
+    ended = small.gate()
+    assert ended.code == 0, ended.printed
+    assert ended.outputs["mode"] == "blocking"
+
+
+def test_all_mistakes_in_scenarios_are_told_and_stand_in_the_comment(small: SmallRepository) -> None:
+    small.scenario("good", "say hello")
+    small.write("scenarios/bad.yaml", "id: Bad Id\nlanguage: sw\n")
+    small.write("scenarios/worse.yaml", b"\xff")
+    ended = small.gate()
+    assert ended.code == 2
+    assert "scenarios/bad.yaml:1:" in ended.printed
+    assert "scenarios/worse.yaml:1:" in ended.printed
+    assert "scenarios/worse.yaml" in ended.comment
+
+
+def test_a_missing_configuration_is_named(small: SmallRepository) -> None:
+    small.scenario("good", "say hello")
+    (small.folder / ".github/ratiba.yml").unlink()
+    ended = small.gate()
+    assert ended.code == 2
+    assert ".github/ratiba.yml" in ended.printed
+
+
+def test_a_database_that_refuses_makes_the_run_incomplete(small: SmallRepository) -> None:
+    small.scenario("talks", "say hello")
+    ended = small.gate(RATIBA_DATABASE_URL="postgresql://ratiba:planted-password@127.0.0.1:1/ratiba")
+    assert ended.code == 3
+    assert "127.0.0.1" in ended.printed
+    assert "planted-password" not in ended.printed + ended.comment
+    assert ended.outputs["conclusion"] == "incomplete"
+
+
+def test_one_bad_conversation_never_touches_the_others(small: SmallRepository) -> None:
+    small.write(".github/ratiba.yml", "system: {adapter: 'adapter:Adapter', turn_timeout_seconds: 2}\n")
+    small.scenario("exits", "exit 3")
+    small.scenario("floods", "answer_bytes 10000000")
+    small.scenario("hangs", "hang 600")
+    small.scenario("lists", "answer_list x")
+    small.scenario("prints", "print garbage")
+    small.scenario("raises", "raise the-reason")
+    small.scenario("talks", "say hello", "say bye")
+    ended = small.gate()
+    assert ended.code == 3, ended.printed
+    assert (ended.outputs["passed"], ended.outputs["errored"]) == (2, 5)
+    for told in ("the-reason", "hangs", "10000000", "exit"):
+        assert told in (small.report / "results.json").read_text(), told
+
+
+def test_a_broken_check_fails_the_run_and_says_what_was_expected(small: SmallRepository) -> None:
+    small.scenario("talks", "say hello", expect="BOOKED")
+    ended = small.gate()
+    assert ended.code == 1
+    assert "BOOKED" in ended.comment
+
+
+def test_a_trial_period_does_not_block_and_says_so(small: SmallRepository) -> None:
+    small.scenario("talks", "say hello", expect="BOOKED")
+    ended = small.gate("--enforce", "false")
+    assert ended.code == 0
+    assert ended.outputs["conclusion"] == "failed"
+    assert "trial" in ended.comment.lower()
+
+
+def test_what_was_asked_for_and_does_not_exist_is_named(small: SmallRepository) -> None:
+    small.scenario("talks", "say hello")
+    ended = small.gate("--scenario", "sings")
+    assert ended.code == 2
+    assert "There is no scenario 'sings'" in ended.printed
+
+
+def test_only_what_was_asked_for_runs_and_the_comment_says_so(small: SmallRepository) -> None:
+    small.scenario("talks", "say hello")
+    small.scenario("sings", "say la")
+    ended = small.gate("--scenario", "sings")
+    assert ended.code == 0, ended.printed
+    assert "Only 1 of 2 conversations were asked for." in ended.comment
+
+
+def test_the_failed_ones_of_the_last_run_can_be_run_alone(small: SmallRepository) -> None:
+    small.scenario("talks", "say hello")
+    small.scenario("sings", "say la", expect="SUNG")
+    assert small.gate().code == 1
+    small.scenario("sings", "say la")
+    ended = small.gate("--failed")
+    assert ended.code == 0, ended.printed
+    assert ended.outputs["passed"] == 1
+
+
+def test_a_dry_run_names_mode_and_plan_and_writes_nothing(small: SmallRepository) -> None:
+    small.scenario("talks", "say hello")
+    ended = small.gate("--dry-run", RATIBA_DATABASE_URL="postgresql://127.0.0.1:1/none")
+    assert ended.code == 0
+    assert "Would run 1 conversations with 1 turns" in ended.printed
+    assert not small.report.exists()
+
+
+def test_a_lowered_threshold_and_pass_rate_are_not_obeyed_and_said(small: SmallRepository) -> None:
+    small.scenario("talks", "say hello")
+    strict = (small.folder / ".github/ratiba.yml").read_text() + "pass_rate: 0.9\n"
+    small.write(".github/ratiba.yml", strict)
+    commit_all(small)
+    small.write(".github/ratiba.yml", strict.replace("0.9", "0.1"))
+    ended = small.gate()
+    assert "The pass rate stays 90%; this change asks for 10%." in ended.comment
+    assert ended.results["report"]["limits"]["pass_rate"] == 0.9
+
+
+def test_pull_request_target_is_refused(small: SmallRepository, tmp_path: Path) -> None:
+    small.scenario("talks", "say hello")
+    base = commit_all(small)
+    event = tmp_path / "event.json"
+    event.write_text(json.dumps(pull_request_event(base, base)))
+    ended = small.gate("--event", str(event), "--event-name", "pull_request_target")
+    assert ended.code == 2
+    assert "pull_request_target" in ended.printed
+
+
+def test_a_cancelled_run_reports_what_it_measured(small: SmallRepository, tmp_path: Path) -> None:
+    small.scenario("a_talks", "say hello")
+    small.scenario("b_waits", f"signal {tmp_path}")
+    process = small.start("--concurrency", "1")
+    deadline = time.monotonic() + 60
+    while not list(tmp_path.glob("begun-*")) and time.monotonic() < deadline:
+        os.sched_yield()
+    process.send_signal(signal.SIGTERM)
+    printed, _ = process.communicate(timeout=60)
+    assert process.returncode == 3, printed
+    comment = (small.report / "comment.md").read_text()
+    assert "cancelled by SIGTERM" in comment
+    assert json.loads((small.report / "results.json").read_text())["outputs"]["passed"] == 1

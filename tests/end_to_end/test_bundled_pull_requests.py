@@ -1,0 +1,72 @@
+"""The bundled pull requests, by the command that ``make demo`` runs."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+PROJECT = Path(__file__).parent.parent.parent
+
+
+def demo(pull_request: str, report: Path, **variables: str) -> "subprocess.CompletedProcess[str]":
+    command = [sys.executable, "examples/demo.py", "--pull-request", pull_request, "--report-dir", str(report)]
+    return subprocess.run(
+        command,
+        cwd=PROJECT,
+        env=os.environ | variables,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=300,
+    )
+
+
+def outputs(report: Path) -> Mapping[str, Any]:
+    content: Mapping[str, Any] = json.loads((report / "results.json").read_text())["outputs"]
+    return content
+
+
+def test_a_tone_edit_passes_and_its_comment_says_what_was_measured(tmp_path: Path) -> None:
+    done = demo("prompt", tmp_path / "report")
+    assert done.returncode == 0, done.stdout + done.stderr
+    measured = outputs(tmp_path / "report")
+    assert (measured["mode"], measured["conclusion"], measured["failed"]) == ("blocking", "passed", 0)
+    assert measured["passed"] == len(list((PROJECT / "scenarios").glob("*.yaml")))
+    assert measured["spent_usd"] == "0"
+    comment = (tmp_path / "report/comment.md").read_text()
+    assert "## Passed" in comment
+    assert "recordings that it is judged by" in comment
+    assert "written by hand" in comment
+    assert sorted(path.name for path in (tmp_path / "report").iterdir()) == [
+        "comment.md",
+        "junit.xml",
+        "report.html",
+        "results.csv",
+        "results.json",
+    ]
+
+
+def test_a_lost_rule_for_swahili_hours_breaks_exactly_two_conversations(tmp_path: Path) -> None:
+    done = demo("regression", tmp_path / "report")
+    assert done.returncode == 1, done.stdout + done.stderr
+    measured = outputs(tmp_path / "report")
+    assert (measured["conclusion"], measured["failed"], measured["errored"]) == ("failed", 2, 0)
+    comment = (tmp_path / "report/comment.md").read_text()
+    broken = "salon_manicure_swahili_details, spa_booking_swahili_happy"
+    assert f"2 of {measured['passed'] + 2} conversations break an exact check: {broken}." in comment
+    expected = "check_availability(service=massage, start=2026-04-26T14:00)"
+    got = "check_availability(service=massage, start=2026-04-26T08:00)"
+    assert f"| 1 | tool calls of the turn | {expected} | {got} |" in comment.replace("\\_", "_")
+
+
+@pytest.mark.parametrize("database", ["postgresql://nobody@127.0.0.1:1/none"])
+def test_a_change_of_documentation_is_skipped_without_starting_anything(tmp_path: Path, database: str) -> None:
+    done = demo("docs", tmp_path / "report", RATIBA_DATABASE_URL=database)
+    assert done.returncode == 0, done.stdout + done.stderr
+    measured = outputs(tmp_path / "report")
+    assert (measured["mode"], measured["conclusion"], measured["passed"]) == ("skip", "skipped", 0)

@@ -1,0 +1,149 @@
+"""Runs that crash, and runs that share a database, as seen from outside."""
+
+import os
+import signal
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import psycopg
+
+from ratiba_action.tenancy.server import choose_server
+from ratiba_action.testing.small_repository import SmallRepository
+
+if TYPE_CHECKING:
+    from subprocess import Popen
+
+OURS = "^(test_tenant|ratiba_template)_"
+
+
+def left_behind(dsn: str) -> list[str]:
+    with psycopg.connect(dsn) as connection:
+        schemas = connection.execute("SELECT nspname FROM pg_namespace WHERE nspname ~ %s", [OURS]).fetchall()
+        roles = connection.execute("SELECT rolname FROM pg_roles WHERE rolname ~ %s", [OURS]).fetchall()
+    return [str(row[0]) for row in schemas + roles]
+
+
+def tenants(dsn: str) -> list[str]:
+    return [name for name in left_behind(dsn) if name.startswith("test_tenant_")]
+
+
+def wait_for(condition: Callable[[], object], seconds: float = 60) -> None:
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, "the condition did not come true"
+        os.sched_yield()
+
+
+def descendants(pid: int) -> list[int]:
+    """Every process below one, read from /proc."""
+    parents: dict[int, int] = {}
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            parents[int(folder.name)] = int((folder / "stat").read_text().rpartition(")")[2].split()[1])
+        except (OSError, ValueError):
+            continue
+    found, edge = [], [pid]
+    while edge:
+        edge = [child for child, parent in parents.items() if parent in edge]
+        found += edge
+    return found
+
+
+def alive(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+def begin(small: SmallRepository, folder: Path) -> "Popen[str]":
+    """A run whose conversation waits for the file ``go`` in the folder."""
+    folder.mkdir()
+    small.scenario("waits", f"signal {folder}", "say bye")
+    process = small.start()
+    wait_for(lambda: list(folder.glob("begun-*")))
+    return process
+
+
+def test_a_killed_run_leaves_no_process_and_the_next_run_sweeps_its_schemas_and_roles(
+    small: SmallRepository, tmp_path: Path
+) -> None:
+    dsn = small.environment["RATIBA_DATABASE_URL"]
+    process = begin(small, tmp_path / "first")
+    below = descendants(process.pid)
+    assert len(below) >= 2, "a fork server and a conversation"
+    process.send_signal(signal.SIGKILL)
+    process.communicate()
+    wait_for(lambda: not [pid for pid in below if alive(pid)])
+    assert tenants(dsn), "the crash left its tenant"
+    small.scenario("waits", "say hello")
+    assert small.gate().code == 0
+    assert left_behind(dsn) == []
+
+
+def test_two_runs_at_once_on_one_database_do_not_disturb_each_other(small: SmallRepository, tmp_path: Path) -> None:
+    dsn = small.environment["RATIBA_DATABASE_URL"]
+    process = begin(small, tmp_path / "first")
+    (held,) = {name for name in tenants(dsn) if "waits" in name}
+    small.scenario("talks", "say hello")
+    ended = small.gate("--scenario", "talks", "--report-dir", str(tmp_path / "other-report"))
+    assert ended.code == 0, ended.printed
+    assert held in tenants(dsn)
+    (tmp_path / "first/go").touch()
+    printed, _ = process.communicate(timeout=60)
+    assert process.returncode == 0, printed
+    assert left_behind(dsn) == []
+
+
+def test_a_killed_run_with_its_own_server_leaves_no_server_and_no_data_folder_after_the_next(
+    small: SmallRepository, tmp_path: Path
+) -> None:
+    small.environment.pop("RATIBA_DATABASE_URL")
+    before = set(run_folders())
+    process = begin(small, tmp_path / "first")
+    below = descendants(process.pid)
+    ours = [*(set(run_folders()) - before), *data_folders(below)]
+    assert len(ours) == 2, "a scratch folder and a server's folder"
+    process.send_signal(signal.SIGKILL)
+    process.communicate()
+    wait_for(lambda: not [pid for pid in below if alive(pid)])
+    small.scenario("waits", "say hello")
+    assert small.gate().code == 0
+    assert [folder for folder in ours if folder.exists()] == []
+
+
+def run_folders() -> list[Path]:
+    return list(Path(tempfile.gettempdir()).glob("ratiba-run-*"))
+
+
+def data_folders(pids: list[int]) -> list[Path]:
+    """Folders of the servers among some processes, known by their working directory."""
+    folders = []
+    for pid in pids:
+        here = Path(f"/proc/{pid}/cwd").readlink()
+        if here.name == "data" and here.parent.name.startswith("ratiba-pg-"):
+            folders.append(here.parent)
+    return sorted(set(folders))
+
+
+async def test_a_database_that_disappears_in_mid_run_keeps_what_was_measured(
+    small: SmallRepository, tmp_path: Path
+) -> None:
+    server = choose_server(None)
+    await server.start()
+    small.environment["RATIBA_DATABASE_URL"] = server.dsn
+    small.scenario("a_talks", "say hello")
+    small.scenario("b_waits", f"signal {tmp_path / 'first'}", "say bye")
+    (tmp_path / "first").mkdir()
+    process = small.start("--concurrency", "1")
+    wait_for(lambda: list((tmp_path / "first").glob("begun-*")))
+    await server.stop()
+    (tmp_path / "first/go").touch()
+    printed, _ = process.communicate(timeout=120)
+    assert process.returncode == 3, printed
+    assert "Traceback" not in printed
+    comment = (small.report / "comment.md").read_text()
+    assert "1 of 2 conversations pass" in comment
