@@ -25,7 +25,9 @@ from ratiba_action.core.cache_key import metric_version
 from ratiba_action.core.canonical import transcript_digest
 from ratiba_action.core.checks import validate_rule
 from ratiba_action.core.language_metrics import attach_language_metrics
-from ratiba_action.core.model import Arm, Plan, Scenario, Scored, Trial
+from ratiba_action.core.model.measurement import Scored
+from ratiba_action.core.model.plan import Arm, Plan, Trial
+from ratiba_action.core.model.scenario import Scenario
 from ratiba_action.gateway.script import Step
 from ratiba_action.gateway.scripted_answers import ScriptedAnswers
 from ratiba_action.gateway.server import Gateway

@@ -12,7 +12,9 @@ from pathlib import Path
 
 from ratiba_action.configuration import Configuration
 from ratiba_action.core.budget import Ledger
-from ratiba_action.core.model import Arm, Scenario, Usage
+from ratiba_action.core.model.conversation import Usage
+from ratiba_action.core.model.plan import Arm
+from ratiba_action.core.model.scenario import Scenario
 from ratiba_action.core.pricing import Prices, parse_model_rates
 from ratiba_action.metrics.registry import is_judged, load_metric
 from ratiba_action.ports import Judge, Metric, ModelGateway, Progress, SystemUnderTest, TenantProvisioner

@@ -9,7 +9,7 @@ from typing import Any
 from ratiba_action.changes.contents import Contents
 from ratiba_action.changes.event import infer_name, load_event
 from ratiba_action.changes.read import Change, read_change
-from ratiba_action.core.model import Mode, ModeDecision, Rule
+from ratiba_action.core.model.change import Mode, ModeDecision, Rule
 from ratiba_action.core.protection import Protection
 from ratiba_action.core.rules import default_rules, parse_rules
 from ratiba_action.core.selection import decide_mode

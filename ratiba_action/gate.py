@@ -15,22 +15,12 @@ from ratiba_action.configuration import Configuration
 from ratiba_action.core.budget import Ledger
 from ratiba_action.core.decision import next_step
 from ratiba_action.core.masking import mask_report
-from ratiba_action.core.model import (
-    Arm,
-    Conclusion,
-    Evidence,
-    Limits,
-    Mode,
-    NotRun,
-    Plan,
-    Report,
-    Scenario,
-    ScenarioResult,
-    Selection,
-    Trial,
-    Verdict,
-)
-from ratiba_action.core.selection import select
+from ratiba_action.core.model.change import Mode
+from ratiba_action.core.model.measurement import NotRun, ScenarioResult
+from ratiba_action.core.model.plan import Arm, Plan, Selection, Trial
+from ratiba_action.core.model.scenario import Scenario
+from ratiba_action.core.model.verdict import Conclusion, Evidence, Limits, Report, Verdict
+from ratiba_action.core.scenario_selection import select
 from ratiba_action.deciding import Decided
 from ratiba_action.errors import RatibaError, UsageError
 from ratiba_action.evaluation_inputs import EvaluationInputs, read_inputs

@@ -8,20 +8,12 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from typing import Protocol
 
-from ratiba_action.core.model import (
-    Arm,
-    Case,
-    Grade,
-    JsonObject,
-    Question,
-    Reply,
-    Report,
-    Scenario,
-    ScenarioResult,
-    Score,
-    Tenant,
-    Turn,
-)
+from ratiba_action.core.model.conversation import Reply
+from ratiba_action.core.model.measurement import Case, Grade, Question, ScenarioResult, Score
+from ratiba_action.core.model.plan import Arm, Tenant
+from ratiba_action.core.model.scenario import Scenario, Turn
+from ratiba_action.core.model.values import JsonObject
+from ratiba_action.core.model.verdict import Report
 from ratiba_action.errors import RatibaError
 
 

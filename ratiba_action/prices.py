@@ -4,7 +4,8 @@ from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import Any
 
-from ratiba_action.core.model import Usage, Usd
+from ratiba_action.core.model.conversation import Usage
+from ratiba_action.core.model.values import Usd
 from ratiba_action.core.money import round_up
 from ratiba_action.core.pricing import ModelRates
 from ratiba_action.errors import ConfigurationError

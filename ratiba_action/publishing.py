@@ -9,7 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO, TypeVar
 
-from ratiba_action.core.model import Conclusion, ModeDecision, Report, Selection
+from ratiba_action.core.model.change import ModeDecision
+from ratiba_action.core.model.plan import Selection
+from ratiba_action.core.model.verdict import Conclusion, Report
 from ratiba_action.core.printable import printable
 from ratiba_action.errors import PublishError
 from ratiba_action.github.annotations import annotations_of

@@ -17,7 +17,7 @@ import pytest
 if TYPE_CHECKING:
     from contextlib import AbstractAsyncContextManager, AbstractContextManager
 
-    from ratiba_action.core.model import Arm, Tenant
+    from ratiba_action.core.model.plan import Arm, Tenant
     from ratiba_action.tenancy.provisioner import PostgresTenantProvisioner
 
 _OPTION = "--ratiba-database-url"
@@ -94,7 +94,7 @@ class TenantsOfASession:
             self._wait(manager.__aexit__(None, None, None))
 
     async def _prepared(self, migrate: Migrate) -> "Arm":
-        from ratiba_action.core.model import Arm  # noqa: PLC0415 - only tests that ask for it pay
+        from ratiba_action.core.model.plan import Arm  # noqa: PLC0415 - pytest must not pay for it at its start
 
         async def run(dsn: str) -> None:
             outcome = await asyncio.to_thread(migrate, dsn)

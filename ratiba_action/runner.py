@@ -6,21 +6,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from ratiba_action.core.checks import check_transcript
-from ratiba_action.core.model import (
-    Assertion,
-    Case,
-    Errored,
-    Exchange,
-    NotRun,
-    Phase,
-    Plan,
-    Scenario,
-    ScenarioResult,
-    Score,
-    Scored,
-    Transcript,
-    Trial,
-)
+from ratiba_action.core.model.conversation import Exchange, Transcript
+from ratiba_action.core.model.measurement import Case, Errored, NotRun, Phase, ScenarioResult, Score, Scored
+from ratiba_action.core.model.plan import Plan, Trial
+from ratiba_action.core.model.scenario import Assertion, Scenario
 from ratiba_action.errors import (
     BudgetError,
     ConfigurationError,

@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any
 
-from ratiba_action.core.model import Mode, Usd
+from ratiba_action.core.model.change import Mode
+from ratiba_action.core.model.values import Usd
 from ratiba_action.errors import ConfigurationError
 
 _AMOUNT = re.compile(r"[0-9]{1,9}(\.[0-9]{1,9})?")

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ratiba_action.core.model import Usage
+from ratiba_action.core.model.conversation import Usage
 from ratiba_action.core.pricing import ModelRates
 from ratiba_action.errors import ConfigurationError
 from ratiba_action.prices import PriceList

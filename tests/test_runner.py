@@ -6,23 +6,10 @@ from typing import Any
 
 import pytest
 
-from ratiba_action.core.model import (
-    Arm,
-    Assertion,
-    Case,
-    Errored,
-    Expectation,
-    NotRun,
-    Phase,
-    Plan,
-    Reply,
-    Scenario,
-    Score,
-    Scored,
-    Tenant,
-    Trial,
-    Turn,
-)
+from ratiba_action.core.model.conversation import Reply
+from ratiba_action.core.model.measurement import Case, Errored, NotRun, Phase, Score, Scored
+from ratiba_action.core.model.plan import Arm, Plan, Tenant, Trial
+from ratiba_action.core.model.scenario import Assertion, Expectation, Scenario, Turn
 from ratiba_action.errors import BudgetError, JudgeError, RatibaError, RecordingError, WorkerError
 from ratiba_action.ports import SystemUnderTest, TenantProvisioner
 from ratiba_action.runner import Bench, run_plan

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ratiba_action.core.model import Mode
+from ratiba_action.core.model.change import Mode
 from ratiba_action.errors import ConfigurationError
 from ratiba_action.settings import INPUTS, Settings, parse_flag, parse_folder, parse_usd, read_settings
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ratiba_action.core.model import Subject
+from ratiba_action.core.model.change import Subject
 from ratiba_action.errors import InfrastructureError
 
 _SHA = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")

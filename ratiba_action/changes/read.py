@@ -7,7 +7,7 @@ from typing import Any
 
 from ratiba_action.changes.event import PullRequest, mapping, read_pull_request, sha, subject_of
 from ratiba_action.changes.git import Git
-from ratiba_action.core.model import ChangedFiles, Subject
+from ratiba_action.core.model.change import ChangedFiles, Subject
 from ratiba_action.errors import InfrastructureError
 
 

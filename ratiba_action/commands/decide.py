@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from ratiba_action.core.model import Mode, ModeDecision, Reason
+from ratiba_action.core.model.change import Mode, ModeDecision, Reason
 from ratiba_action.core.printable import printable
 from ratiba_action.deciding import Decided, DecideRequest, decide
 from ratiba_action.errors import UsageError

@@ -9,7 +9,8 @@ from typing import TypeVar
 
 from ratiba_action.core.exit_code import CONFIGURATION_ERROR, exit_code
 from ratiba_action.core.masking import mask_secrets
-from ratiba_action.core.model import Mode, Report
+from ratiba_action.core.model.change import Mode
+from ratiba_action.core.model.verdict import Report
 from ratiba_action.deciding import Decided, DecideRequest, decide
 from ratiba_action.errors import ConfigurationError, RatibaError, UsageError
 from ratiba_action.gate import Choice, GateRun, evaluate, masked, prepare, skipped, stopped

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from ratiba_action.configuration import read_configuration
 from ratiba_action.core.checks import validate_rule
-from ratiba_action.core.model import Suite
+from ratiba_action.core.model.scenario import Suite
 from ratiba_action.core.printable import printable
 from ratiba_action.errors import FileProblem, SuiteError
 from ratiba_action.metrics.registry import metric_names

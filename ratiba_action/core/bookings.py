@@ -6,7 +6,8 @@ from datetime import datetime, tzinfo
 from typing import Any
 
 from ratiba_action.core.instants import parse_instant
-from ratiba_action.core.model import JsonObject, ToolCall, Transcript
+from ratiba_action.core.model.conversation import ToolCall, Transcript
+from ratiba_action.core.model.values import JsonObject
 
 LOOK_UP = "check_availability"
 CREATE = "create_booking"

@@ -10,7 +10,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from decimal import Decimal
 
-from ratiba_action.core.model import ModelCall, Party, Spending, Usage, Usd
+from ratiba_action.core.model.conversation import ModelCall, Party, Usage
+from ratiba_action.core.model.values import Usd
+from ratiba_action.core.model.verdict import Spending
 from ratiba_action.core.money import is_exact_usd, show_usd
 from ratiba_action.errors import BudgetError
 

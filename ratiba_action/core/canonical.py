@@ -4,7 +4,7 @@ import hashlib
 import json
 from typing import Any
 
-from ratiba_action.core.model import Transcript
+from ratiba_action.core.model.conversation import Transcript
 
 
 def canonical_json(value: Any) -> str:

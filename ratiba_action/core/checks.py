@@ -9,16 +9,9 @@ from datetime import tzinfo
 from typing import Any
 
 from ratiba_action.core.instants import same_value
-from ratiba_action.core.model import (
-    Check,
-    ExpectedTool,
-    FailureRule,
-    Reply,
-    Scenario,
-    ToolCall,
-    Transcript,
-    Turn,
-)
+from ratiba_action.core.model.conversation import Reply, ToolCall, Transcript
+from ratiba_action.core.model.measurement import Check
+from ratiba_action.core.model.scenario import ExpectedTool, FailureRule, Scenario, Turn
 
 RULE_TYPES = (
     "must_contain",

@@ -4,18 +4,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from ratiba_action.core.model import (
-    Conclusion,
-    Errored,
-    Evidence,
-    Mode,
-    NotRun,
-    Plan,
-    ScenarioResult,
-    Score,
-    Scored,
-    Verdict,
-)
+from ratiba_action.core.model.change import Mode
+from ratiba_action.core.model.measurement import Errored, NotRun, ScenarioResult, Score, Scored
+from ratiba_action.core.model.plan import Plan
+from ratiba_action.core.model.verdict import Conclusion, Evidence, Verdict
 from ratiba_action.core.tally import tally, unmeasured
 
 _NAMED = 3

@@ -1,6 +1,7 @@
 """From a conclusion to the exit code of the process."""
 
-from ratiba_action.core.model import Conclusion, Mode
+from ratiba_action.core.model.change import Mode
+from ratiba_action.core.model.verdict import Conclusion
 
 CONFIGURATION_ERROR = 2
 """A wrong input or command line; no mode and no trial period hides it."""

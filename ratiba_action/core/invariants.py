@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 
 from ratiba_action.core.checks import clip
-from ratiba_action.core.model import Invariant, Score
+from ratiba_action.core.model.measurement import Invariant, Score
 
 
 def score_invariants(metric: str, version: str, threshold: float, findings: Iterable[Invariant]) -> Score:

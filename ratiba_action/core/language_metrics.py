@@ -1,6 +1,6 @@
 """Which fluency metric a scenario's language attaches (``seeds/000`` §6)."""
 
-from ratiba_action.core.model import Assertion, Scenario
+from ratiba_action.core.model.scenario import Assertion, Scenario
 
 FLUENCY_THRESHOLD = 0.80
 

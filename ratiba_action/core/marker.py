@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass
 
 from ratiba_action.core.canonical import digest
-from ratiba_action.core.model import Report
+from ratiba_action.core.model.verdict import Report
 
 _UNSAFE = re.compile(r"[^A-Za-z0-9_.]+")
 _MARKER = re.compile(

@@ -8,7 +8,7 @@ from enum import Enum
 from typing import Any
 from urllib.parse import quote, quote_plus
 
-from ratiba_action.core.model import Report
+from ratiba_action.core.model.verdict import Report
 
 MASK = "***"
 _SHORTEST = 4

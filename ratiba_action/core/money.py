@@ -2,7 +2,7 @@
 
 from decimal import ROUND_CEILING, Decimal
 
-from ratiba_action.core.model import Usd
+from ratiba_action.core.model.values import Usd
 
 _GRAIN = Decimal("1E-12")
 _LIMIT = Decimal("1E+12")

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from ratiba_action.core.bookings import identifier, succeeded
-from ratiba_action.core.model import JsonObject, Transcript
+from ratiba_action.core.model.conversation import Transcript
+from ratiba_action.core.model.values import JsonObject
 
 REQUEST = "request_payment"
 CANCELLED = "PAYMENT_CANCELLED_BY_CUSTOMER"

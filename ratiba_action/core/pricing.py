@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from typing import Protocol
 
-from ratiba_action.core.model import Usage, Usd
+from ratiba_action.core.model.conversation import Usage
+from ratiba_action.core.model.values import Usd
 from ratiba_action.core.money import round_up
 from ratiba_action.errors import ConfigurationError
 

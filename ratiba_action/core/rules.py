@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from itertools import groupby
 
 from ratiba_action.core.gitignore import PatternList, encode, parse
-from ratiba_action.core.model import Mode, Rule
+from ratiba_action.core.model.change import Mode, Rule
 from ratiba_action.errors import ConfigurationError
 
 DEFAULT_RULES = r"""

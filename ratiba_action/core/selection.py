@@ -1,21 +1,10 @@
-"""Which mode a change asks for, and which scenarios a mode runs."""
+"""Which mode a change asks for."""
 
 from collections.abc import Iterable, Sequence
 
 from ratiba_action.core.dependencies.files import FileChange, Kind, KindTable, blocks, judge_file
 from ratiba_action.core.dependencies.narrowing import counts, read_narrowing
-from ratiba_action.core.gitignore import PatternList
-from ratiba_action.core.model import (
-    ChangedFiles,
-    DependencyChange,
-    Mode,
-    ModeDecision,
-    Reason,
-    Rule,
-    Scenario,
-    Selection,
-    Suite,
-)
+from ratiba_action.core.model.change import ChangedFiles, DependencyChange, Mode, ModeDecision, Reason, Rule
 from ratiba_action.core.protection import Guard, Protection, Reader
 from ratiba_action.core.rules import RuleBook
 from ratiba_action.errors import InfrastructureError
@@ -124,29 +113,3 @@ def _sentence(change: DependencyChange, *, counted: bool) -> str:
     versions = f"{change.before or 'nothing'} to {change.after or 'nothing'}"
     suffix = "" if counted else ", not one of the packages that count"
     return f"{change.package}: {change.change} change, {versions}{suffix}"
-
-
-def select(decision: ModeDecision, suite: Suite, changed: ChangedFiles) -> Selection:
-    """The scenarios that a mode runs.
-
-    Blocking runs every scenario; advisory those tagged ``smoke`` and those whose ``touches`` match a changed file;
-    skip none.
-    """
-    if decision.mode is Mode.BLOCKING:
-        chosen = suite.scenarios
-    elif decision.mode is Mode.SKIP:
-        chosen = ()
-    else:
-        chosen = tuple(one for one in suite.scenarios if "smoke" in one.tags or _touched(one, changed))
-    ids = {scenario.id for scenario in chosen}
-    return Selection(decision, chosen, tuple(one.id for one in suite.scenarios if one.id not in ids))
-
-
-def _touched(scenario: Scenario, changed: ChangedFiles) -> bool:
-    if not scenario.touches:
-        return False
-    try:
-        patterns = PatternList(scenario.touches)
-    except ValueError:
-        return True  # a pattern that cannot be read must not hide its scenario
-    return any(patterns.match(path) is not None for path in changed.paths)

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 
-from ratiba_action.core.model import Assertion, FailureRule, Scenario, Suite
+from ratiba_action.core.model.scenario import Assertion, FailureRule, Scenario, Suite
 
 
 def hold_to_base(head: Suite, base: Suite) -> tuple[Suite, tuple[str, ...]]:

@@ -3,7 +3,8 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from ratiba_action.core.model import Errored, NotRun, Scenario, ScenarioResult, Score, Scored
+from ratiba_action.core.model.measurement import Errored, NotRun, ScenarioResult, Score, Scored
+from ratiba_action.core.model.scenario import Scenario
 
 
 @dataclass(frozen=True, slots=True)

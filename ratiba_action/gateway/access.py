@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from types import TracebackType
 from typing import Self
 
-from ratiba_action.core.model import Party
+from ratiba_action.core.model.conversation import Party
 from ratiba_action.errors import RatibaError
 
 _TOKEN_BYTES = 32

@@ -3,7 +3,8 @@
 from typing import Any
 
 from ratiba_action.core.canonical import digest
-from ratiba_action.core.model import JsonObject, Usage
+from ratiba_action.core.model.conversation import Usage
+from ratiba_action.core.model.values import JsonObject
 from ratiba_action.gateway.script import Step
 
 

@@ -4,7 +4,8 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from ratiba_action.core.model import JsonObject, Usage
+from ratiba_action.core.model.conversation import Usage
+from ratiba_action.core.model.values import JsonObject
 from ratiba_action.errors import RecordingError
 from ratiba_action.gateway.canonical_request import joined_text, last_text_of, lasting_fields, without_nulls
 from ratiba_action.gateway.counts import count

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from ratiba_action.core.canonical import digest
-from ratiba_action.core.model import JsonObject
+from ratiba_action.core.model.values import JsonObject
 from ratiba_action.gateway.endpoint import Endpoint
 
 VOLATILE = frozenset(

@@ -3,7 +3,8 @@
 from collections.abc import Iterator
 from typing import Protocol
 
-from ratiba_action.core.model import JsonObject, Usage
+from ratiba_action.core.model.conversation import Usage
+from ratiba_action.core.model.values import JsonObject
 
 
 class Endpoint(Protocol):

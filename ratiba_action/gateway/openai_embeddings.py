@@ -2,7 +2,8 @@
 
 from collections.abc import Iterator
 
-from ratiba_action.core.model import JsonObject, Usage
+from ratiba_action.core.model.conversation import Usage
+from ratiba_action.core.model.values import JsonObject
 from ratiba_action.gateway.canonical_request import lasting_fields
 from ratiba_action.gateway.openai_wire import error_body, missing_field, reported_usage
 

@@ -4,7 +4,8 @@ import json
 from typing import Any
 
 from ratiba_action.core.canonical import digest
-from ratiba_action.core.model import JsonObject, Usage
+from ratiba_action.core.model.conversation import Usage
+from ratiba_action.core.model.values import JsonObject
 from ratiba_action.gateway.script import Step
 
 _CREATED = 1_767_225_600

@@ -3,7 +3,8 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from ratiba_action.core.model import JsonObject, Usage
+from ratiba_action.core.model.conversation import Usage
+from ratiba_action.core.model.values import JsonObject
 from ratiba_action.gateway.canonical_request import joined_text, last_text_of, lasting_fields
 from ratiba_action.gateway.openai_wire import error_body, missing_field, reported_usage, text_blocks
 from ratiba_action.gateway.sse import event

@@ -3,7 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
-from ratiba_action.core.model import JsonObject, Usage
+from ratiba_action.core.model.conversation import Usage
+from ratiba_action.core.model.values import JsonObject
 from ratiba_action.errors import RecordingError
 from ratiba_action.gateway.canonical_request import without_nulls
 from ratiba_action.gateway.counts import count, nested_count

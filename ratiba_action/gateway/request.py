@@ -3,7 +3,8 @@
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from ratiba_action.core.model import JsonObject, Party, Usage
+from ratiba_action.core.model.conversation import Party, Usage
+from ratiba_action.core.model.values import JsonObject
 
 
 @dataclass(frozen=True, slots=True)

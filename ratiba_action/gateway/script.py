@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ratiba_action.core.canonical import canonical_json
-from ratiba_action.core.model import ToolCall, Usage
+from ratiba_action.core.model.conversation import ToolCall, Usage
 
 _BYTES_A_TOKEN = 4
 

@@ -9,7 +9,8 @@ from typing import Any, NoReturn
 
 from aiohttp import ClientPayloadError, web
 
-from ratiba_action.core.model import JsonObject, Party
+from ratiba_action.core.model.conversation import Party
+from ratiba_action.core.model.values import JsonObject
 from ratiba_action.core.model_names import base_model
 from ratiba_action.errors import ConfigurationError, InfrastructureError, RatibaError, RecordingError
 from ratiba_action.gateway.access import ScenarioAccess

@@ -2,7 +2,9 @@
 
 from collections.abc import Iterator
 
-from ratiba_action.core.model import Errored, Mode, NotRun, Report, Scored
+from ratiba_action.core.model.change import Mode
+from ratiba_action.core.model.measurement import Errored, NotRun, Scored
+from ratiba_action.core.model.verdict import Report
 from ratiba_action.github.workflow import Annotation
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from ratiba_action.core.marker import Marker, is_stale, marker_of, read_marker
-from ratiba_action.core.model import Report
+from ratiba_action.core.model.verdict import Report
 from ratiba_action.errors import PublishError
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ import json
 import math
 from typing import Any
 
-from ratiba_action.core.model import Grade
+from ratiba_action.core.model.measurement import Grade
 from ratiba_action.errors import JudgeError
 
 _SHOWN = 120

@@ -2,7 +2,7 @@
 
 from ratiba_action.core.cache_key import deepeval_cache_key, join_prompt_versions, metric_version
 from ratiba_action.core.canonical import transcript_digest
-from ratiba_action.core.model import Case, Score
+from ratiba_action.core.model.measurement import Case, Score
 from ratiba_action.errors import ConfigurationError
 from ratiba_action.judging.cache import CachedScore, JudgeCache
 from ratiba_action.ports import Metric

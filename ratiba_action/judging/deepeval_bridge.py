@@ -12,7 +12,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from ratiba_action.core.model import Case, Grade, Question
+from ratiba_action.core.model.measurement import Case, Grade, Question
 from ratiba_action.errors import ConfigurationError, JudgeError
 from ratiba_action.ports import Judge
 

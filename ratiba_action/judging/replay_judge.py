@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from ratiba_action.core.canonical import digest
-from ratiba_action.core.model import Grade, Question
+from ratiba_action.core.model.measurement import Grade, Question
 from ratiba_action.errors import RecordingError
 from ratiba_action.judging.deepeval_bridge import validated
 

@@ -16,7 +16,8 @@ from ratiba_action.core.bookings import (
     stored_bookings,
 )
 from ratiba_action.core.invariants import finding, score_invariants
-from ratiba_action.core.model import Case, Exchange, Invariant, Score
+from ratiba_action.core.model.conversation import Exchange
+from ratiba_action.core.model.measurement import Case, Invariant, Score
 from ratiba_action.core.phones import normalise_phone
 from ratiba_action.core.slots import Slot, find_dates, find_slots
 from ratiba_action.core.speech_acts import assents, claims_booking, requests

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from ratiba_action.core.cache_key import metric_version
 from ratiba_action.core.canonical import transcript_digest
-from ratiba_action.core.model import Case, Question, Score
+from ratiba_action.core.model.measurement import Case, Question, Score
 from ratiba_action.judging.deepeval_bridge import deepeval_version, grade_conversation
 from ratiba_action.ports import Judge
 

@@ -7,7 +7,9 @@ from typing import Any
 
 from ratiba_action.core.bookings import identifier
 from ratiba_action.core.invariants import finding, score_invariants
-from ratiba_action.core.model import Case, Exchange, Invariant, JsonObject, Score
+from ratiba_action.core.model.conversation import Exchange
+from ratiba_action.core.model.measurement import Case, Invariant, Score
+from ratiba_action.core.model.values import JsonObject
 from ratiba_action.core.payments import (
     Callback,
     PaymentCall,

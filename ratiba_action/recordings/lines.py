@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from ratiba_action.core.model import JsonObject
+from ratiba_action.core.model.values import JsonObject
 
 
 @dataclass(frozen=True, slots=True)

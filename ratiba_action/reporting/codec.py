@@ -9,7 +9,7 @@ from decimal import Decimal, InvalidOperation
 from enum import Enum
 from typing import Any, Union, get_args, get_origin, get_type_hints
 
-from ratiba_action.core.model import Errored, NotRun, Scored
+from ratiba_action.core.model.measurement import Errored, NotRun, Scored
 
 OUTCOMES: Mapping[type, str] = types.MappingProxyType({Scored: "scored", Errored: "errored", NotRun: "not_run"})
 """The types that appear side by side in one list, and the value of ``outcome`` that tells them apart."""

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ratiba_action.core.marker import marker_of
-from ratiba_action.core.model import Conclusion, Report
+from ratiba_action.core.model.verdict import Conclusion, Report
 from ratiba_action.reporting import comment_sections as sections
 from ratiba_action.reporting.markdown import inline, length
 from ratiba_action.reporting.wording import headline, leniency, summary_line

@@ -4,7 +4,9 @@ import json
 from html import escape
 from typing import Any
 
-from ratiba_action.core.model import Check, Exchange, Report, ScenarioResult, Score, Scored
+from ratiba_action.core.model.conversation import Exchange
+from ratiba_action.core.model.measurement import Check, ScenarioResult, Score, Scored
+from ratiba_action.core.model.verdict import Report
 from ratiba_action.core.tally import MetricSummary, scenario_of, summarise_metrics
 from ratiba_action.reporting.markdown import clean, code, defuse, fenced, folded, inline, table
 from ratiba_action.reporting.wording import bar, dollars, explanation, label, number, outcome, plural

@@ -6,7 +6,7 @@ import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
-from ratiba_action.core.model import Report
+from ratiba_action.core.model.verdict import Report
 from ratiba_action.errors import PublishError
 from ratiba_action.reporting.comment import render_comment
 from ratiba_action.reporting.html import render_html

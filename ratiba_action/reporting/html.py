@@ -1,6 +1,7 @@
 """``report.html``: the whole report as one file that needs nothing from outside."""
 
-from ratiba_action.core.model import Report, Scored
+from ratiba_action.core.model.measurement import Scored
+from ratiba_action.core.model.verdict import Report
 from ratiba_action.core.tally import summarise_metrics, tally
 from ratiba_action.reporting import wording
 from ratiba_action.reporting.comment_sections import transcript_text

@@ -3,7 +3,8 @@
 import re
 from xml.etree import ElementTree as ET
 
-from ratiba_action.core.model import Check, Errored, Report, ScenarioResult, Score, Scored
+from ratiba_action.core.model.measurement import Check, Errored, ScenarioResult, Score, Scored
+from ratiba_action.core.model.verdict import Report
 from ratiba_action.core.tally import tally
 from ratiba_action.reporting.wording import explanation, label, number
 

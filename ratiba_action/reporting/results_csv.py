@@ -4,7 +4,8 @@ import csv
 import io
 from collections.abc import Iterator
 
-from ratiba_action.core.model import Report, ScenarioResult, Scored
+from ratiba_action.core.model.measurement import ScenarioResult, Scored
+from ratiba_action.core.model.verdict import Report
 from ratiba_action.reporting.wording import explanation, outcome
 
 HEADER = (

@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 from ratiba_action.core.exit_code import exit_code
-from ratiba_action.core.model import Conclusion, Report
+from ratiba_action.core.model.verdict import Conclusion, Report
 from ratiba_action.core.tally import tally
 from ratiba_action.errors import ConfigurationError
 from ratiba_action.reporting.codec import CodecError, decode, encode

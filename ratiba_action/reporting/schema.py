@@ -9,7 +9,8 @@ from decimal import Decimal
 from enum import Enum
 from typing import Any, Union, get_args, get_origin, get_type_hints
 
-from ratiba_action.core.model import Conclusion, Mode, Reason, Report
+from ratiba_action.core.model.change import Mode, Reason
+from ratiba_action.core.model.verdict import Conclusion, Report
 from ratiba_action.reporting.codec import OUTCOMES
 
 _PLAIN: Mapping[Any, Mapping[str, Any]] = types.MappingProxyType(

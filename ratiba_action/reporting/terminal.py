@@ -5,7 +5,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
-from ratiba_action.core.model import Report, ScenarioResult, Scored
+from ratiba_action.core.model.measurement import ScenarioResult, Scored
+from ratiba_action.core.model.verdict import Report
 from ratiba_action.ports import Progress
 from ratiba_action.reporting.markdown import clean, defuse
 from ratiba_action.reporting.wording import explanation, label, outcome

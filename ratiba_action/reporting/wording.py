@@ -2,7 +2,10 @@
 
 from decimal import Decimal
 
-from ratiba_action.core.model import Conclusion, Errored, Mode, NotRun, Report, ScenarioResult, Scored, Usd
+from ratiba_action.core.model.change import Mode
+from ratiba_action.core.model.measurement import Errored, NotRun, ScenarioResult, Scored
+from ratiba_action.core.model.values import Usd
+from ratiba_action.core.model.verdict import Conclusion, Report
 from ratiba_action.core.tally import tally
 
 _CENT = Decimal("0.01")

@@ -5,7 +5,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from ratiba_action.core.model import (
+from ratiba_action.core.model.scenario import (
     Assertion,
     Customer,
     Expectation,

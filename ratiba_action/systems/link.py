@@ -8,7 +8,7 @@ import socket
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ratiba_action.core.model import JsonObject
+from ratiba_action.core.model.values import JsonObject
 from ratiba_action.errors import WorkerError
 from ratiba_action.systems.output import OutputTail, open_output
 from ratiba_action.systems.replies import clean, decode_line, describe_error, hide

@@ -5,7 +5,8 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from ratiba_action.core.model import Event, JsonObject, Reply, ToolCall
+from ratiba_action.core.model.conversation import Event, Reply, ToolCall
+from ratiba_action.core.model.values import JsonObject
 from ratiba_action.errors import WorkerError
 
 MAX_DEPTH = 64

@@ -3,7 +3,10 @@
 from collections.abc import Mapping
 from uuid import uuid4
 
-from ratiba_action.core.model import JsonObject, Reply, Scenario, Tenant, Turn
+from ratiba_action.core.model.conversation import Reply
+from ratiba_action.core.model.plan import Tenant
+from ratiba_action.core.model.scenario import Scenario, Turn
+from ratiba_action.core.model.values import JsonObject
 from ratiba_action.errors import WorkerError
 from ratiba_action.systems.link import Link
 from ratiba_action.systems.replies import parse_reply

@@ -9,7 +9,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
-from ratiba_action.core.model import Scenario, Tenant
+from ratiba_action.core.model.plan import Tenant
+from ratiba_action.core.model.scenario import Scenario
 from ratiba_action.errors import WorkerError
 from ratiba_action.systems.launch import GuardedCommand, launch
 from ratiba_action.systems.link import Link, open_link

@@ -7,7 +7,8 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mappi
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from ratiba_action.core.model import Arm, JsonObject, Tenant
+from ratiba_action.core.model.plan import Arm, Tenant
+from ratiba_action.core.model.values import JsonObject
 from ratiba_action.errors import DatabaseError
 from ratiba_action.tenancy import administration
 from ratiba_action.tenancy.connections import Connections, connected

@@ -6,7 +6,8 @@ from decimal import Decimal
 from math import isfinite
 from typing import Any
 
-from ratiba_action.core.model import JsonObject, Tenant
+from ratiba_action.core.model.plan import Tenant
+from ratiba_action.core.model.values import JsonObject
 from ratiba_action.errors import DatabaseError
 from ratiba_action.tenancy.connections import connected
 from ratiba_action.tenancy.errors import database_errors

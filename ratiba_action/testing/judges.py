@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from ratiba_action.core.model import Grade, Question
+from ratiba_action.core.model.measurement import Grade, Question
 from ratiba_action.errors import JudgeError
 from ratiba_action.judging.answer import parse_answer
 

@@ -5,37 +5,12 @@ from datetime import UTC, datetime, timedelta, timezone
 from decimal import Decimal
 from typing import Any
 
-from ratiba_action.core.model import (
-    Arm,
-    Check,
-    Conclusion,
-    Customer,
-    DependencyChange,
-    Errored,
-    Event,
-    Exchange,
-    Expectation,
-    ExpectedTool,
-    Invariant,
-    Limits,
-    Mode,
-    ModeDecision,
-    NotRun,
-    Phase,
-    Reason,
-    Reply,
-    Report,
-    Scenario,
-    Score,
-    Scored,
-    Spending,
-    Subject,
-    ToolCall,
-    Transcript,
-    Trial,
-    Turn,
-    Verdict,
-)
+from ratiba_action.core.model.change import DependencyChange, Mode, ModeDecision, Reason, Subject
+from ratiba_action.core.model.conversation import Event, Exchange, Reply, ToolCall, Transcript
+from ratiba_action.core.model.measurement import Check, Errored, Invariant, NotRun, Phase, Score, Scored
+from ratiba_action.core.model.plan import Arm, Trial
+from ratiba_action.core.model.scenario import Customer, Expectation, ExpectedTool, Scenario, Turn
+from ratiba_action.core.model.verdict import Conclusion, Limits, Report, Spending, Verdict
 
 _NAIROBI = timezone(timedelta(hours=3))
 

@@ -2,7 +2,9 @@
 
 from collections.abc import Mapping, Sequence
 
-from ratiba_action.core.model import Reply, Scenario, Tenant, Turn
+from ratiba_action.core.model.conversation import Reply
+from ratiba_action.core.model.plan import Tenant
+from ratiba_action.core.model.scenario import Scenario, Turn
 from ratiba_action.errors import RatibaError, WorkerError
 
 Line = Reply | RatibaError

@@ -5,7 +5,8 @@ import uuid
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 
-from ratiba_action.core.model import Arm, JsonObject, Tenant
+from ratiba_action.core.model.plan import Arm, Tenant
+from ratiba_action.core.model.values import JsonObject
 from ratiba_action.errors import DatabaseError
 
 

@@ -4,7 +4,7 @@ from typing import Any
 import pytest
 
 from ratiba_action.changes.read import read_change, read_changes
-from ratiba_action.core.model import ChangedFiles
+from ratiba_action.core.model.change import ChangedFiles
 from ratiba_action.testing.git_repository import GitRepository
 from ratiba_action.testing.pull_request_events import pull_request_event, pull_request_payload
 from ratiba_action.testing.rest_server import RestServer

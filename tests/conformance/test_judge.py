@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 
 import pytest
 
-from ratiba_action.core.model import Grade, Question
+from ratiba_action.core.model.measurement import Grade, Question
 from ratiba_action.errors import JudgeError
 from ratiba_action.judging.replay_judge import RecordedGrade, ReplayJudge, judge_recording_key
 from ratiba_action.ports import Judge

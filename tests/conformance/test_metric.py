@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from ratiba_action.core.model import Case
+from ratiba_action.core.model.measurement import Case
 from ratiba_action.judging.cache import JudgeCache
 from ratiba_action.judging.cached_metric import CachedMetric
 from ratiba_action.judging.deepeval_bridge import prepare_deepeval

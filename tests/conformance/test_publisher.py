@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from ratiba_action.core.marker import marker_of
-from ratiba_action.core.model import Report
+from ratiba_action.core.model.verdict import Report
 from ratiba_action.github.comment import PullRequestComment
 from ratiba_action.ports import Publisher
 from ratiba_action.testing.github_server import GithubState, github_server

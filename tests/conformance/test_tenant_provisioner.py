@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from ratiba_action.core.model import Arm
+from ratiba_action.core.model.plan import Arm
 from ratiba_action.errors import DatabaseError
 from ratiba_action.ports import TenantProvisioner
 from ratiba_action.tenancy.provisioner import PostgresTenantProvisioner

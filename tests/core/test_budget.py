@@ -17,7 +17,7 @@ from hypothesis.stateful import (
 )
 
 from ratiba_action.core.budget import Ledger, Reservation
-from ratiba_action.core.model import Party, Usage
+from ratiba_action.core.model.conversation import Party, Usage
 from ratiba_action.errors import BudgetError
 
 AMOUNTS = st.decimals(min_value=0, max_value=30, places=12)

@@ -3,17 +3,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ratiba_action.core.checks import RULE_TYPES, check_transcript, validate_rule
-from ratiba_action.core.model import (
-    Case,
-    Check,
-    Event,
-    Exchange,
-    Expectation,
-    ExpectedEvent,
-    ExpectedTool,
-    FailureRule,
-    ToolCall,
-)
+from ratiba_action.core.model.conversation import Event, Exchange, ToolCall
+from ratiba_action.core.model.measurement import Case, Check
+from ratiba_action.core.model.scenario import Expectation, ExpectedEvent, ExpectedTool, FailureRule
 from ratiba_action.testing.cases import case, create, exchange, look_up
 
 

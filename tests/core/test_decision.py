@@ -7,18 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ratiba_action.core.decision import next_step
-from ratiba_action.core.model import (
-    Conclusion,
-    Errored,
-    Evidence,
-    Limits,
-    Mode,
-    NotRun,
-    Phase,
-    ScenarioResult,
-    Scored,
-    Verdict,
-)
+from ratiba_action.core.model.change import Mode
+from ratiba_action.core.model.measurement import Errored, NotRun, Phase, ScenarioResult, Scored
+from ratiba_action.core.model.verdict import Conclusion, Evidence, Limits, Verdict
 from ratiba_action.testing.sample_report import sample_check, sample_score, sample_scored, sample_trial
 
 BROKEN = sample_scored("broken", checks=(sample_check(passed=False),))

@@ -3,7 +3,8 @@
 import pytest
 
 from ratiba_action.core.exit_code import exit_code
-from ratiba_action.core.model import Conclusion, Mode
+from ratiba_action.core.model.change import Mode
+from ratiba_action.core.model.verdict import Conclusion
 
 
 @pytest.mark.parametrize(

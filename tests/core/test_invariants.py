@@ -2,7 +2,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ratiba_action.core.invariants import finding, score_invariants
-from ratiba_action.core.model import Invariant
+from ratiba_action.core.model.measurement import Invariant
 
 _FINDINGS = st.lists(st.builds(Invariant, st.sampled_from("abcd"), st.booleans(), st.text(max_size=5)))
 

@@ -3,7 +3,7 @@ from dataclasses import replace
 import pytest
 
 from ratiba_action.core.language_metrics import attach_language_metrics
-from ratiba_action.core.model import Assertion
+from ratiba_action.core.model.scenario import Assertion
 from ratiba_action.testing.cases import case
 
 

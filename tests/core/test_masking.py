@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ratiba_action.core.masking import mask_report, mask_secrets
-from ratiba_action.core.model import Errored, Phase
+from ratiba_action.core.model.measurement import Errored, Phase
 from ratiba_action.testing.sample_report import sample_report, sample_scored, sample_trial
 
 SECRET = 'sk-ant/"plan\\ted"+key=='

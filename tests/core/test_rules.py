@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ratiba_action.core.model import Mode, Rule
+from ratiba_action.core.model.change import Mode, Rule
 from ratiba_action.core.rules import RuleBook, default_rules, parse_rules
 from ratiba_action.errors import ConfigurationError
 

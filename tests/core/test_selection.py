@@ -1,22 +1,13 @@
 from collections.abc import Callable, Mapping, Sequence
-from datetime import UTC, datetime
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ratiba_action.core.model import (
-    ChangedFiles,
-    Customer,
-    Mode,
-    ModeDecision,
-    Rule,
-    Scenario,
-    Suite,
-)
+from ratiba_action.core.model.change import ChangedFiles, Mode, ModeDecision, Rule
 from ratiba_action.core.protection import Protection
 from ratiba_action.core.rules import default_rules, parse_rules
-from ratiba_action.core.selection import decide_mode, select
+from ratiba_action.core.selection import decide_mode
 from ratiba_action.errors import InfrastructureError
 
 Files = Mapping[str, str | None]
@@ -264,41 +255,3 @@ def test_any_doubt_is_blocking(paths: list[str], doubt: str) -> None:
 @given(st.lists(PATHS, min_size=1, max_size=5))
 def test_the_mode_is_that_of_the_strictest_file_alone(paths: list[str]) -> None:
     assert decide(*paths).mode == max((decide(path).mode for path in paths), key=lambda mode: mode.strictness)
-
-
-def scenario(name: str, *, tags: frozenset[str] = frozenset(), touches: tuple[str, ...] = ()) -> Scenario:
-    return Scenario(
-        name, "en", (), datetime(2026, 4, 25, tzinfo=UTC), Customer("Wanjiku", "+254"), tags=tags, touches=touches
-    )
-
-
-SUITE = Suite(
-    (
-        scenario("broken", touches=("a[b",)),
-        scenario("plain"),
-        scenario("smoke", tags=frozenset({"smoke"})),
-        scenario("touching", touches=("app/booking/",)),
-    ),
-    "digest",
-)
-
-
-@pytest.mark.parametrize(
-    ("mode", "expected"),
-    [
-        (Mode.BLOCKING, ["broken", "plain", "smoke", "touching"]),
-        (Mode.ADVISORY, ["broken", "smoke", "touching"]),
-        (Mode.SKIP, []),
-    ],
-)
-def test_what_each_mode_runs(mode: Mode, expected: list[str]) -> None:
-    selection = select(ModeDecision(mode, ()), SUITE, ChangedFiles(("app/booking/slots.py",)))
-
-    assert [one.id for one in selection.scenarios] == expected
-    assert set(selection.left_out) == {one.id for one in SUITE.scenarios} - set(expected)
-
-
-def test_advisory_leaves_out_what_the_change_does_not_touch() -> None:
-    selection = select(ModeDecision(Mode.ADVISORY, ()), SUITE, ChangedFiles(("app/other.py",)))
-
-    assert "touching" in selection.left_out

@@ -1,7 +1,7 @@
 from dataclasses import replace
 from datetime import UTC, datetime
 
-from ratiba_action.core.model import Assertion, Customer, FailureRule, Scenario, Suite, Turn
+from ratiba_action.core.model.scenario import Assertion, Customer, FailureRule, Scenario, Suite, Turn
 from ratiba_action.core.strictness import hold_to_base
 
 BASE = Scenario(

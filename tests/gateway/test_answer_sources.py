@@ -7,7 +7,7 @@ import anthropic
 import openai
 import pytest
 
-from ratiba_action.core.model import Party, Usage
+from ratiba_action.core.model.conversation import Party, Usage
 from ratiba_action.errors import BudgetError, RecordingError
 from ratiba_action.gateway.anthropic_message import anthropic_message
 from ratiba_action.gateway.request import ModelAnswer, ModelRequest

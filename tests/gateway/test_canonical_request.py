@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ratiba_action.core.model import Usage
+from ratiba_action.core.model.conversation import Usage
 from ratiba_action.errors import RecordingError
 from ratiba_action.gateway.canonical_request import VOLATILE, prompt_digest, request_key
 from ratiba_action.gateway.endpoints import ENDPOINTS, endpoint_named

@@ -12,7 +12,7 @@ import pytest
 from openai.types.chat import ChatCompletion
 
 from ratiba_action.core.budget import Ledger
-from ratiba_action.core.model import Party, ToolCall
+from ratiba_action.core.model.conversation import Party, ToolCall
 from ratiba_action.errors import ConfigurationError, RecordingError
 from ratiba_action.gateway.replay_answers import ReplayAnswers
 from ratiba_action.gateway.script import Step

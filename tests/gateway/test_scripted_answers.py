@@ -7,7 +7,7 @@ import anthropic
 import openai
 import pytest
 
-from ratiba_action.core.model import ToolCall, Usage
+from ratiba_action.core.model.conversation import ToolCall, Usage
 from ratiba_action.errors import RecordingError
 from ratiba_action.gateway.script import Step
 from ratiba_action.gateway.scripted_answers import ScriptedAnswers

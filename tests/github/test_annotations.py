@@ -1,6 +1,7 @@
 """Annotations point at the scenario that broke."""
 
-from ratiba_action.core.model import Assertion, Mode, ModeDecision
+from ratiba_action.core.model.change import Mode, ModeDecision
+from ratiba_action.core.model.scenario import Assertion
 from ratiba_action.github.annotations import annotations_of
 from ratiba_action.testing.sample_report import sample_report, sample_score, sample_scored
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from ratiba_action.core.marker import Marker, marker_of
-from ratiba_action.core.model import Report
+from ratiba_action.core.model.verdict import Report
 from ratiba_action.errors import PublishError
 from ratiba_action.github.comment import ACTIONS_BOT, PullRequestComment
 from ratiba_action.testing.github_server import GithubState, github_server

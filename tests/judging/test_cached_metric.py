@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from ratiba_action.core.cache_key import deepeval_cache_key, join_prompt_versions, metric_version
-from ratiba_action.core.model import Case, Score
+from ratiba_action.core.model.measurement import Case, Score
 from ratiba_action.errors import ConfigurationError, JudgeError
 from ratiba_action.judging.cache import CachedScore, JudgeCache
 from ratiba_action.judging.cached_metric import CachedMetric

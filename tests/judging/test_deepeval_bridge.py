@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from ratiba_action.core.canonical import transcript_digest
-from ratiba_action.core.model import Case, Grade
+from ratiba_action.core.model.measurement import Case, Grade
 from ratiba_action.errors import JudgeError, RecordingError
 from ratiba_action.judging.deepeval_bridge import deepeval_version, load_deepeval, prepare_deepeval
 from ratiba_action.metrics.registry import load_metric, metric_names

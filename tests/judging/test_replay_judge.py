@@ -2,7 +2,7 @@ import math
 
 import pytest
 
-from ratiba_action.core.model import Grade, Question
+from ratiba_action.core.model.measurement import Grade, Question
 from ratiba_action.errors import JudgeError, RecordingError
 from ratiba_action.judging.replay_judge import RecordedGrade, ReplayJudge, judge_recording_key
 

@@ -7,7 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ratiba_action.core.model import Case, Exchange, JsonObject, Score, ToolCall
+from ratiba_action.core.model.conversation import Exchange, ToolCall
+from ratiba_action.core.model.measurement import Case, Score
+from ratiba_action.core.model.values import JsonObject
 from ratiba_action.metrics.booking_slot_consistency import BookingSlotConsistencyMetric
 from ratiba_action.testing.cases import booking, cancel, case, create, exchange, look_up, move
 

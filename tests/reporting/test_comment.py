@@ -9,18 +9,9 @@ from markdown_it import MarkdownIt
 from syrupy.assertion import SnapshotAssertion
 
 from ratiba_action.core.marker import marker_of, read_marker
-from ratiba_action.core.model import (
-    Conclusion,
-    DependencyChange,
-    Errored,
-    Invariant,
-    Mode,
-    ModeDecision,
-    Phase,
-    Reason,
-    Report,
-    Verdict,
-)
+from ratiba_action.core.model.change import DependencyChange, Mode, ModeDecision, Reason
+from ratiba_action.core.model.measurement import Errored, Invariant, Phase
+from ratiba_action.core.model.verdict import Conclusion, Report, Verdict
 from ratiba_action.reporting.comment import LIMIT, render_comment
 from ratiba_action.reporting.markdown import length
 from ratiba_action.testing.sample_report import (

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from ratiba_action.core.model import Mode, ModeDecision, Reason, Verdict
+from ratiba_action.core.model.change import Mode, ModeDecision, Reason
+from ratiba_action.core.model.verdict import Verdict
 from ratiba_action.reporting.html import render_html
 from ratiba_action.testing.sample_report import sample_check, sample_report, sample_score, sample_scored
 

@@ -7,7 +7,8 @@ import sys
 from datetime import UTC, datetime
 from pathlib import Path
 
-from ratiba_action.core.model import Customer, Scenario, Tenant, Turn
+from ratiba_action.core.model.plan import Tenant
+from ratiba_action.core.model.scenario import Customer, Scenario, Turn
 from ratiba_action.systems.isolation import protect_process
 from ratiba_action.systems.worker_system import WorkerSystem
 from ratiba_action.worker import kernel

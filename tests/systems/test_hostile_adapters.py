@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from ratiba_action.core.model import Turn
+from ratiba_action.core.model.scenario import Turn
 from ratiba_action.errors import WorkerError
 from ratiba_action.systems.worker_session import WorkerSession
 from ratiba_action.systems.worker_system import WorkerSystem

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from ratiba_action.core.model import Turn
+from ratiba_action.core.model.scenario import Turn
 from ratiba_action.systems.isolation import protect_process
 from ratiba_action.systems.worker_session import WorkerSession
 from ratiba_action.systems.worker_system import WorkerSystem
@@ -199,7 +199,7 @@ def test_root_of_a_container_without_capabilities_runs_the_worker_as_itself(plac
 def test_protect_process_hides_a_process_from_its_own_user() -> None:
     program = """
 import os, sys
-from ratiba_action.core.model import Turn
+from ratiba_action.core.model.scenario import Turn
 from ratiba_action.systems.isolation import protect_process
 from ratiba_action.systems.worker_session import WorkerSession
 from ratiba_action.systems.worker_system import WorkerSystem

@@ -16,7 +16,8 @@ GATE = """
 import asyncio, os, sys
 from datetime import UTC, datetime
 from pathlib import Path
-from ratiba_action.core.model import Customer, Scenario, Tenant, Turn
+from ratiba_action.core.model.plan import Tenant
+from ratiba_action.core.model.scenario import Customer, Scenario, Turn
 from ratiba_action.systems.worker_system import WorkerSystem
 
 async def main():

@@ -5,7 +5,7 @@ import asyncio
 import psycopg
 import pytest
 
-from ratiba_action.core.model import Arm
+from ratiba_action.core.model.plan import Arm
 from ratiba_action.errors import DatabaseError
 from ratiba_action.tenancy.provisioner import PostgresTenantProvisioner
 from ratiba_action.tenancy.server import choose_server

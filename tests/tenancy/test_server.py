@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from ratiba_action.core.model import Arm
+from ratiba_action.core.model.plan import Arm
 from ratiba_action.errors import DatabaseError
 from ratiba_action.tenancy.embedded import EmbeddedServer
 from ratiba_action.tenancy.given import GivenServer

@@ -8,7 +8,7 @@ import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
 
-from ratiba_action.core.model import Arm
+from ratiba_action.core.model.plan import Arm
 from ratiba_action.tenancy.provisioner import PostgresTenantProvisioner
 from ratiba_action.tenancy.server import choose_server
 from ratiba_action.tenancy.storage import sweep
@@ -17,7 +17,7 @@ from ratiba_action.testing.sql import fetch, migration, run_sql, tenants_on
 HEAD = Arm("head", "/checkout")
 HOLDER = """
 import asyncio, sys
-from ratiba_action.core.model import Arm
+from ratiba_action.core.model.plan import Arm
 from ratiba_action.tenancy.provisioner import PostgresTenantProvisioner
 from ratiba_action.tenancy.server import EmbeddedServer, choose_server
 from ratiba_action.testing.sql import migration

@@ -4,7 +4,7 @@ import anthropic
 import openai
 import pytest
 
-from ratiba_action.core.model import ToolCall, Usage
+from ratiba_action.core.model.conversation import ToolCall, Usage
 from ratiba_action.gateway.access import gateway_environment
 from ratiba_action.gateway.script import Step
 from ratiba_action.testing.model_servers import Failure, ModelServer

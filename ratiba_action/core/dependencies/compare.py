@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable
 from ratiba_action.core.dependencies.constraints import parse_range, range_step
 from ratiba_action.core.dependencies.manifest import Manifest, Pin
 from ratiba_action.core.dependencies.versions import VersionParser, step
-from ratiba_action.core.model import DependencyChange
+from ratiba_action.core.model.change import DependencyChange
 
 SEVERITY = ("added", "patch", "minor", "removed", "major", "downgrade", "source", "unreadable")
 """Kinds of change from the least to the most worrying."""

@@ -8,7 +8,7 @@ from importlib import import_module
 from ratiba_action.core.dependencies import versions
 from ratiba_action.core.dependencies.compare import StepOf, compare, constraint_steps, version_steps
 from ratiba_action.core.dependencies.manifest import Manifest
-from ratiba_action.core.model import DependencyChange
+from ratiba_action.core.model.change import DependencyChange
 
 
 @dataclass(frozen=True, slots=True)

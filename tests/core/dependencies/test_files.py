@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from ratiba_action.core.dependencies.files import FileChange, KindTable, blocks, judge_file
 from ratiba_action.core.dependencies.versions import pep440, step
-from ratiba_action.core.model import DependencyChange
+from ratiba_action.core.model.change import DependencyChange
 
 SHA_A, SHA_B = "a" * 40, "b" * 40
 

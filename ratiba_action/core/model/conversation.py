@@ -1,0 +1,101 @@
+"""What happened in a conversation, and which models were asked for it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+from ratiba_action.core.model.scenario import Turn
+from ratiba_action.core.model.values import JsonObject, Usd
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCall:
+    """A tool that the system called in a turn."""
+
+    name: str
+    args: JsonObject
+    output: Any = None
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """Something that the system reported in a turn: a state transition, a payment state, a hand-off."""
+
+    type: str
+    data: JsonObject
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What the system answered to one turn."""
+
+    text: str
+    state: str | None = None
+    payment: str | None = None
+    tool_calls: tuple[ToolCall, ...] = ()
+    events: tuple[Event, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    """A turn and its reply."""
+
+    turn: Turn
+    reply: Reply
+
+
+@dataclass(frozen=True, slots=True)
+class Transcript:
+    """A whole conversation as it happened.
+
+    Args:
+        exchanges: in order.
+        rows: what the database holds afterwards, by the name of the configured query.
+        prompt_versions: ``name@version`` of each prompt that the system used, sorted.
+        models: models that generated it, sorted.
+    """
+
+    scenario_id: str
+    exchanges: tuple[Exchange, ...]
+    rows: Mapping[str, tuple[JsonObject, ...]] = field(default_factory=dict)
+    prompt_versions: tuple[str, ...] = ()
+    models: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """Tokens of one model call. ``input_tokens`` leaves out the cached ones."""
+
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cache_read_tokens: int = 0
+    cache_write_tokens: int = 0
+
+
+class Party(StrEnum):
+    """Who caused a model call."""
+
+    SYSTEM = "system"
+    JUDGE = "judge"
+    CROSS_CHECK = "cross-check"
+    SIMULATOR = "simulator"
+    BASELINE = "baseline"
+
+
+@dataclass(frozen=True, slots=True)
+class ModelCall:
+    """One settled model call.
+
+    Args:
+        cost: what was paid; 0 when replayed.
+        list_price: what it costs live at list prices.
+    """
+
+    party: Party
+    scenario_id: str
+    model: str
+    usage: Usage
+    cost: Usd
+    list_price: Usd
+    replayed: bool

@@ -1,0 +1,155 @@
+"""How a conversation was measured. Failure is a value: never NaN, never a score of 0."""
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from ratiba_action.core.model.conversation import Transcript
+from ratiba_action.core.model.plan import Trial
+from ratiba_action.core.model.scenario import Scenario
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """All that a metric may look at."""
+
+    scenario: Scenario
+    transcript: Transcript
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """One call of a judge, identified independently of how a metric library words its prompt.
+
+    Args:
+        metric: ``name:version`` of the metric that asks.
+        transcript: SHA-256 of the canonical transcript.
+        ordinal: number of this question within the metric, from 0.
+        prompt: what a live model is sent; not part of the question's identity.
+    """
+
+    scenario_id: str
+    metric: str
+    transcript: str
+    ordinal: int
+    prompt: str = field(repr=False, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Grade:
+    """A judge's answer, validated.
+
+    Args:
+        score: 0 to 1.
+        reason: the judge's own words; untrusted text.
+        replayed: it came from a recording.
+    """
+
+    score: float
+    reason: str
+    replayed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Invariant:
+    """One named condition of a deterministic metric that applied to a case."""
+
+    name: str
+    satisfied: bool
+    detail: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """A metric's value for one case.
+
+    Args:
+        value: 0 to 1, 1 is best.
+        threshold: least value that passes, frozen when the run starts.
+        judged: True when a model gave it, so that the pass rate covers it; False is exact.
+        invariants: of a deterministic metric, each one that applied.
+        cached: taken from the judge cache.
+    """
+
+    metric: str
+    version: str
+    value: float
+    threshold: float
+    judged: bool
+    reason: str = ""
+    invariants: tuple[Invariant, ...] = ()
+    cached: bool = False
+
+    @property
+    def passed(self) -> bool:
+        """Whether the value reaches the threshold."""
+        return self.value >= self.threshold
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """An exact comparison that held or did not.
+
+    Args:
+        kind: ``state``, ``payment``, ``tools``, ``event`` or ``rule``.
+        turn: number of the turn, from 1; 0 for the whole conversation.
+        what: the assertion in words.
+        line: its line in the scenario's file.
+    """
+
+    kind: str
+    turn: int
+    what: str
+    expected: str
+    got: str
+    passed: bool
+    line: int = 0
+
+
+class Phase(StrEnum):
+    """Where a scenario's trial broke off."""
+
+    TENANT = "tenant"
+    SYSTEM = "system"
+    RECORDING = "recording"
+    BUDGET = "budget"
+    JUDGE = "judge"
+    METRIC = "metric"
+    INTERNAL = "internal"
+
+
+@dataclass(frozen=True, slots=True)
+class Scored:
+    """A trial that ran to its end."""
+
+    trial: Trial
+    transcript: Transcript
+    checks: tuple[Check, ...]
+    scores: tuple[Score, ...]
+    seconds: float
+
+    @property
+    def passed(self) -> bool:
+        """Whether every check holds and every score reaches its threshold."""
+        return all(check.passed for check in self.checks) and all(score.passed for score in self.scores)
+
+
+@dataclass(frozen=True, slots=True)
+class Errored:
+    """A trial that broke off; what it had measured by then is kept."""
+
+    trial: Trial
+    phase: Phase
+    message: str
+    transcript: Transcript | None = None
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class NotRun:
+    """A trial that was planned and not started."""
+
+    trial: Trial
+    reason: str
+
+
+ScenarioResult = Scored | Errored | NotRun

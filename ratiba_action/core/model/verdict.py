@@ -1,0 +1,93 @@
+"""What the measurements mean, and everything that is published about a run."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+
+from ratiba_action.core.model.change import Mode, ModeDecision, Subject
+from ratiba_action.core.model.measurement import ScenarioResult
+from ratiba_action.core.model.values import Usd
+
+
+@dataclass(frozen=True, slots=True)
+class Spending:
+    """The money of a run."""
+
+    cap: Usd
+    spent: Usd
+    list_price: Usd
+    live_calls: int
+    replayed_calls: int
+    cache_hits: int
+    by_party: Mapping[str, Usd] = field(default_factory=dict)
+    by_model: Mapping[str, Usd] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What a run is held to; frozen when it starts.
+
+    Args:
+        pass_rate: least share of judged scores that must reach their threshold, 0 to 1.
+    """
+
+    pass_rate: float = 0.80
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """All that the verdict may look at."""
+
+    mode: Mode
+    results: tuple[ScenarioResult, ...]
+    limits: Limits
+    interruption: str | None = None
+
+
+class Conclusion(StrEnum):
+    """How a run ended."""
+
+    PASSED = "passed"
+    FAILED = "failed"
+    INCONCLUSIVE = "inconclusive"
+    INCOMPLETE = "incomplete"
+    SKIPPED = "skipped"
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """The conclusion, the reason for it in one sentence, and what to do next."""
+
+    conclusion: Conclusion
+    reason: str
+    action: str = ""
+    warnings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """Everything that is published about a run.
+
+    Args:
+        name: of the gate; several may live in one repository.
+        enforce: False during a trial period, when failures do not block.
+        llm: ``replay``, ``record`` or ``live``: where the model answers came from.
+        notes: what the reader must know besides the verdict, such as recordings that the change itself edited.
+    """
+
+    name: str
+    subject: Subject
+    decision: ModeDecision
+    verdict: Verdict
+    results: tuple[ScenarioResult, ...]
+    spending: Spending
+    limits: Limits
+    started_at: datetime
+    seconds: float
+    enforce: bool = True
+    llm: str = "replay"
+    judge_model: str = ""
+    suite_digest: str = ""
+    notes: tuple[str, ...] = ()
+    left_out: tuple[str, ...] = ()
