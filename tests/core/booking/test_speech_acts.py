@@ -1,6 +1,6 @@
 import pytest
 
-from ratiba_action.core.speech_acts import asks_for_pin, asks_to_pay, assents, claims_booking, claims_payment
+from ratiba_action.core.booking.speech_acts import asks_for_pin, asks_to_pay, assents, claims_booking, claims_payment
 
 
 @pytest.mark.parametrize(

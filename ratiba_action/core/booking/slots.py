@@ -5,9 +5,9 @@ from bisect import bisect_left
 from dataclasses import dataclass
 from datetime import date, datetime, time
 
-from ratiba_action.core.day_words import Day, find_days
-from ratiba_action.core.english_time import english_times
-from ratiba_action.core.swahili_time import ClockTime, swahili_times
+from ratiba_action.core.booking.day_words import Day, find_days
+from ratiba_action.core.booking.english_time import english_times
+from ratiba_action.core.booking.swahili_time import ClockTime, swahili_times
 
 _RANGE = re.compile(
     r"\b(?:hadi|mpaka|kati\s+ya|baada\s+ya|kabla\s+ya|kuanzia|between|until|till|after|before|from)\b", re.IGNORECASE

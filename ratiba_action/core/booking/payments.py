@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ratiba_action.core.bookings import identifier, succeeded
+from ratiba_action.core.booking.bookings import identifier, succeeded
 from ratiba_action.core.model.conversation import Transcript
 from ratiba_action.core.model.values import JsonObject
 

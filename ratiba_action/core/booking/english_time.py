@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from datetime import time
 
-from ratiba_action.core.swahili_time import ClockTime
+from ratiba_action.core.booking.swahili_time import ClockTime
 
 _TWELVE = re.compile(
     r"(?<![\d:.,])(?P<hour>1[0-2]|0?[1-9])(?:[:.](?P<minute>[0-5]\d))?\s*"

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ratiba_action.core.payments import quoted_receipts, stated_amounts, whole_kes
+from ratiba_action.core.booking.payments import quoted_receipts, stated_amounts, whole_kes
 
 
 @pytest.mark.parametrize(("value", "amount"), [(3500, 3500), (3500.0, 3500), (1, 1)])

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ratiba_action.core.slots import find_dates, find_slots
+from ratiba_action.core.booking.slots import find_dates, find_slots
 from ratiba_action.testing.cases import NOW  # Saturday 25 April 2026
 
 
