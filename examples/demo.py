@@ -125,7 +125,7 @@ def run_gate(repository: Path, event: Path, report_dir: Path, rest: list[str]) -
         "GITHUB_WORKSPACE": str(repository),
         "RATIBA_REPORT_DIR": str(report_dir.resolve()),
     }
-    command = [sys.executable, "-m", "ratiba_action", "gate", *rest]
+    command = [sys.executable, "-m", "ratiba_action", "gate", "--comment", "false", *rest]
     return subprocess.run(command, cwd=repository, env=environment, check=False).returncode
 
 

@@ -104,7 +104,9 @@ def evaluate(run: GateRun, prepared: Prepared) -> Report:
     if prepared.selection.scenarios:
         with _scratch_folder() as scratch:
             workshop = _workshop(run, prepared.inputs.configuration, ledger, scratch)
-            results = asyncio.run(_run(workshop, _materials(run, prepared), interruptions))
+            materials = _materials(run, prepared)
+            run.warnings.extend(_origin_of(materials))
+            results = asyncio.run(_run(workshop, materials, interruptions))
     limits = Limits(pass_rate=prepared.inputs.configuration.pass_rate)
     interruption = interruptions[0] if interruptions else None
     verdict = next_step(Evidence(run.decided.decision.mode, results, limits, interruption))
@@ -203,6 +205,15 @@ def _materials(run: GateRun, prepared: Prepared) -> Materials:
         recordings=read_folder(run.repository / run.settings.scenarios / "recordings", [one.id for one in scenarios]),
         prompt_versions=prompt_versions(run.repository, system.root, system.prompts, run.environment),
     )
+
+
+def _origin_of(materials: Materials) -> tuple[str, ...]:
+    """Recordings that no model ever said are never presented as if one had."""
+    sources = [line.source for lines in materials.recordings.values() for line in lines]
+    authored = sources.count("authored")
+    if not authored:
+        return ()
+    return (f"{authored} of {len(sources)} replayed answers were written by hand; no model said them.",)
 
 
 async def _run(workshop: Workshop, materials: Materials, interruptions: list[str]) -> tuple[ScenarioResult, ...]:

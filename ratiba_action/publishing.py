@@ -122,7 +122,7 @@ class Publication:
                 print_comment(comment, console)
         else:
             print_comment(comment, console)
-        print_results(report, console)
+        print_results(report, console, in_workflow=self.in_workflow)
         print_files(paths, console)
 
     def _comment(self, report: Report) -> str | None:

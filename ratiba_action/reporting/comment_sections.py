@@ -66,10 +66,13 @@ def _check_row(check: Check) -> tuple[str, str, str, str]:
 
 
 def _score_rows(score: Score) -> list[tuple[str, str, str, str]]:
+    broken = [invariant for invariant in score.invariants if not invariant.satisfied]
+    if broken:
+        return [
+            ("all", inline(f"{score.metric}: {one.name}"), "holds", inline(one.detail or "broken")) for one in broken
+        ]
     got = number(score.value) + (f": {inline(score.reason)}" if score.reason else "")
-    rows = [("all", inline(score.metric), f"at least {number(score.threshold)}", got)]
-    broken = (invariant for invariant in score.invariants if not invariant.satisfied)
-    return rows + [("all", inline(f"{score.metric}: {i.name}"), "holds", inline(i.detail or "broken")) for i in broken]
+    return [("all", inline(score.metric), f"at least {number(score.threshold)}", got)]
 
 
 def metrics(report: Report) -> str:
@@ -105,8 +108,9 @@ def money_table(report: Report) -> str:
         ("model calls", f"{spending.live_calls} live, {spending.replayed_calls} replayed"),
         ("judge answers from the cache", str(spending.cache_hits)),
     ]
-    rows += [(f"spent by {inline(party)}", f"USD {dollars(usd)}") for party, usd in sorted(spending.by_party.items())]
-    rows += [(f"spent on {inline(model)}", f"USD {dollars(usd)}") for model, usd in sorted(spending.by_model.items())]
+    paid = [("by", name, usd) for name, usd in sorted(spending.by_party.items()) if usd]
+    paid += [("on", name, usd) for name, usd in sorted(spending.by_model.items()) if usd]
+    rows += [(f"spent {how} {inline(name)}", f"USD {dollars(usd)}") for how, name, usd in paid]
     return f"### Money\n\n{table(('what', 'how much'), rows)}"
 
 
@@ -124,7 +128,16 @@ def why_mode(report: Report) -> str:
     ]
     parts += [table(("package", "from", "to", "change", "file"), bumps[:_ROWS])] if bumps else []
     parts += [f"{plural(len(bumps) - _ROWS, 'more package')} in the report."] if len(bumps) > _ROWS else []
-    return folded(f"Why {decision.mode.value}", "\n\n".join(parts))
+    return folded(f"Why {decision.mode.value}{_first_reason(report)}", "\n\n".join(parts))
+
+
+def _first_reason(report: Report) -> str:
+    """The file that asked for the mode, so that nobody has to unfold the table to know."""
+    decisive = [r.path for r in report.decision.reasons if r.mode is report.decision.mode and r.path]
+    if not decisive:
+        return ""
+    more = f" and {plural(len(decisive) - 1, 'more file')}" if len(decisive) > 1 else ""
+    return f": {code_html(decisive[0])}{more}"
 
 
 def all_conversations(report: Report) -> str:

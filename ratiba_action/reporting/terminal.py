@@ -123,9 +123,9 @@ class BarProgress:
             self._bar.stop()
 
 
-def print_results(report: Report, console: "Console") -> None:
-    """The table of conversations on a terminal, or the same as lines folded in the log of a workflow."""
-    if console.is_terminal:
+def print_results(report: Report, console: "Console", *, in_workflow: bool = False) -> None:
+    """The table of conversations, or the same as lines folded in the log of a workflow."""
+    if not in_workflow:
         console.print(_table(report))
         return
     console.out("::group::Conversations", highlight=False)

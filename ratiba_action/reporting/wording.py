@@ -27,6 +27,7 @@ def bar(part: Usd, whole: Usd, width: int = 20) -> str:
 
 def number(value: float) -> str:
     """A score or threshold with as many digits as tell it from its neighbours, at least two."""
+    value = round(value, 4)
     return f"{value:.2f}" if round(value, 2) == value else f"{value:.4f}"
 
 

@@ -88,8 +88,8 @@ async def _furnish(
         refusal = await _refusal(_probe_of(interpreter, copy), folder, environment, identity)
         if refusal is not None:
             warnings.append(
-                f"the system runs as the gate's own user, without capabilities: user {identity.uid} cannot run "
-                f"{interpreter!r} ({refusal}). Files that only root may read are not hidden from it."
+                f"The system runs as the gate's own user, without capabilities: another user cannot run {interpreter!r}. "
+                "Files that only root may read are not hidden from it; run the gate as an ordinary user."
             )
             identity = None
             await asyncio.to_thread(_give, folder, Identity(os.geteuid(), os.getegid()))

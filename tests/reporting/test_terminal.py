@@ -66,15 +66,24 @@ def test_no_color_is_honoured() -> None:
 
 def test_a_log_gets_the_conversations_in_a_group() -> None:
     stream = io.StringIO()
-    print_results(sample_report(), make_console(stream, {"CI": "true"}))
+    print_results(sample_report(), make_console(stream, {"CI": "true"}), in_workflow=True)
     lines = stream.getvalue().splitlines()
     assert (lines[0], lines[1], lines[-1]) == ("::group::Conversations", "spa_booking: passed", "::endgroup::")
 
 
-def test_text_of_the_system_can_not_command_the_log_or_the_terminal() -> None:
+def test_a_pipe_gets_the_table_without_commands_or_colours() -> None:
+    stream = io.StringIO()
+    print_results(sample_report(), make_console(stream, {}))
+    assert "spa_booking" in stream.getvalue()
+    assert "::" not in stream.getvalue()
+    assert "\x1b" not in stream.getvalue()
+
+
+@pytest.mark.parametrize("in_workflow", [True, False])
+def test_text_of_the_system_can_not_command_the_log_or_the_terminal(*, in_workflow: bool) -> None:
     stream = io.StringIO()
     hostile = sample_scored("a\n::error::x\x1b[2J ##[error]y")
-    print_results(sample_report(results=(hostile,)), make_console(stream, {"CI": "true"}))
+    print_results(sample_report(results=(hostile,)), make_console(stream, {"CI": "true"}), in_workflow=in_workflow)
     assert "::error" not in stream.getvalue()
     assert "##[" not in stream.getvalue()
     assert "\x1b" not in stream.getvalue()
