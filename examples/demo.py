@@ -74,7 +74,9 @@ def build_pull_request(bundle: Path, repository: Path) -> Path:
 def copy(source: Path, target: Path) -> None:
     """Copy a file, or a folder over another, without caches."""
     if source.is_dir():
-        shutil.copytree(source, target, dirs_exist_ok=True, ignore=shutil.ignore_patterns("__pycache__"))
+        # Fresh times of change: git would take a file of the same size and time for the one that it knows.
+        skipped = shutil.ignore_patterns("__pycache__")
+        shutil.copytree(source, target, dirs_exist_ok=True, ignore=skipped, copy_function=shutil.copyfile)
     else:
         target.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(source, target)
