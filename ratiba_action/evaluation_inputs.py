@@ -1,5 +1,6 @@
 """Read what a run evaluates: configuration, scenarios and recordings of the head, held to what the base says."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
@@ -38,9 +39,7 @@ def read_inputs(settings: Settings, repository: Path, change: Change) -> Evaluat
     """
     configuration, suite = _read_head(settings, repository)
     configuration, suite, notes = _hold(settings, change, configuration, suite)
-    return EvaluationInputs(
-        configuration, with_assertions(suite, attach_language_metrics), notes + _recording_notes(settings, change)
-    )
+    return EvaluationInputs(configuration, suite, notes + _recording_notes(settings, change))
 
 
 def _hold(
@@ -73,7 +72,7 @@ def _read_head(settings: Settings, repository: Path) -> tuple[Configuration, Sui
         problems.append(error)
     try:
         files = read_scenario_files(repository, settings.scenarios)
-        suite = load_suite(files, metric_names(), validate_rule)
+        suite = _load(files)
     except SuiteError as error:
         problems.append(error)
     if configuration is None or suite is None:
@@ -102,7 +101,12 @@ def _base_suite(settings: Settings, change: Change, contents: Contents) -> Suite
     listed = change.git.run("ls-tree", "-r", "-z", "--name-only", change.files.base, "--", f"{settings.scenarios}/")
     names = [name for name in listed.split("\0") if is_scenario_file(name, settings.scenarios)]
     files = {name: contents.read("base", name) or b"" for name in names}
-    return load_suite(files, metric_names(), validate_rule) if files else None
+    return _load(files) if files else None
+
+
+def _load(files: Mapping[str, bytes]) -> Suite:
+    """Scenarios with the metric of their language, on both sides, so that its threshold is held like any other."""
+    return with_assertions(load_suite(files, metric_names(), validate_rule), attach_language_metrics)
 
 
 def _recording_notes(settings: Settings, change: Change) -> tuple[str, ...]:

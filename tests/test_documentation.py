@@ -1,0 +1,114 @@
+"""What the documentation says is what the program does."""
+
+import re
+import shlex
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from ratiba_action.cli import COMMANDS
+from ratiba_action.configuration import read_configuration
+from ratiba_action.core.checks import validate_rule
+from ratiba_action.metrics.registry import metric_names
+from ratiba_action.publishing import OUTPUTS
+from ratiba_action.settings import INPUTS
+from ratiba_action.suite.load import load_suite
+
+PROJECT = Path(__file__).parent.parent
+README = (PROJECT / "README.md").read_text(encoding="utf-8")
+PAGES = [PROJECT / "README.md", *sorted((PROJECT / "docs").rglob("*.md"))]
+
+
+def table(name: str) -> list[list[str]]:
+    (block,) = re.findall(rf"<!-- {name} -->\n(.*?)<!-- /{name} -->", README, re.DOTALL)
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in block.splitlines()[2:]]
+
+
+def fenced(language: str) -> Iterator[tuple[Path, str]]:
+    for page in PAGES:
+        for block in re.findall(rf"```{language}\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL):
+            yield page, block
+
+
+def shell_lines() -> list[str]:
+    lines = [line.partition("  #")[0].strip() for _, block in fenced("sh") for line in block.splitlines()]
+    return sorted({line for line in lines if line and not line.startswith("#")})
+
+
+def test_the_table_of_inputs_is_the_settings() -> None:
+    expected = [
+        [
+            f"`{entry.name}`",
+            f"`{entry.environment_variable}`",
+            f"`{entry.default}`" if entry.default else "empty",
+            entry.help + (" (secret)" if entry.secret else ""),
+        ]
+        for entry in INPUTS
+    ]
+    assert table("inputs") == expected
+
+
+def test_the_table_of_outputs_is_what_is_written() -> None:
+    assert [row[0].strip("`") for row in table("outputs")] == list(OUTPUTS)
+
+
+def test_every_shell_line_is_a_command_that_a_test_knows_how_to_run() -> None:
+    unknown = [line for line in shell_lines() if shlex.split(line)[0] not in {"make", "ratiba"}]
+    assert unknown == []
+    assert len(shell_lines()) > 10
+
+
+@pytest.mark.parametrize("line", [line for line in shell_lines() if line.startswith("make ")])
+def test_a_make_target_of_the_documentation_exists(line: str) -> None:
+    target = shlex.split(line)[1]
+    makefile = (PROJECT / "Makefile").read_text(encoding="utf-8")
+    assert re.search(rf"^{re.escape(target)}:", makefile, re.MULTILINE)
+
+
+def test_the_demo_of_the_makefile_is_the_one_that_the_tests_run() -> None:
+    assert "examples/demo.py --pull-request $(PR)" in (PROJECT / "Makefile").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("line", [line for line in shell_lines() if line.startswith("ratiba ")])
+def test_a_ratiba_command_of_the_documentation_is_understood(line: str) -> None:
+    command, *options = shlex.split(line)[1:]
+    described = subprocess.run(
+        [sys.executable, "-m", "ratiba_action", command, "--help"], capture_output=True, text=True, check=True
+    ).stdout
+    assert [option for option in options if option.startswith("--") and option not in described] == []
+
+
+@pytest.mark.parametrize("command", sorted(COMMANDS))
+def test_every_command_explains_itself_with_an_example(command: str) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "ratiba_action", command, "--help"], capture_output=True, text=True, check=True
+    )
+    assert f"example:\n  ratiba {command}" in done.stdout
+
+
+def test_the_examples_of_configuration_are_accepted() -> None:
+    blocks = [block for page, block in fenced("yaml") if page.name == "configuration.md"]
+    assert len(blocks) == 1
+    assert read_configuration("ratiba.yml", blocks[0].encode()).pass_rate == 0.80
+
+
+def test_the_examples_of_scenarios_are_accepted() -> None:
+    blocks = [block for _, block in fenced("yaml") if block.startswith("id: ")]
+    assert len(blocks) == 2
+    for block in blocks:
+        (scenario,) = load_suite({"scenarios/a.yaml": block.encode()}, metric_names(), validate_rule).scenarios
+        assert scenario.id == "spa_booking_swahili_happy"
+
+
+def test_every_page_that_is_pointed_at_exists() -> None:
+    texts = [path.read_text(encoding="utf-8") for path in [*PAGES, *(PROJECT / "ratiba_action").rglob("*.py")]]
+    named = {name for text in texts for name in re.findall(r"docs/[\w/-]+\.(?:md|png)", text)}
+    assert [name for name in sorted(named) if not (PROJECT / name).exists()] == []
+
+
+def test_every_module_that_is_pointed_at_exists() -> None:
+    named = {name for page in PAGES for name in re.findall(r"`(ratiba_action/[\w/]+\.\w+)`", page.read_text("utf-8"))}
+    assert [name for name in sorted(named) if not (PROJECT / name).exists()] == []

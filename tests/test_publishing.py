@@ -1,0 +1,154 @@
+import io
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from ratiba_action.core.model.change import Mode, ModeDecision, Subject
+from ratiba_action.core.model.plan import Selection
+from ratiba_action.core.model.verdict import Conclusion, Report, Verdict
+from ratiba_action.publishing import OUTPUTS, Publication
+from ratiba_action.settings import read_settings
+from ratiba_action.testing.github_server import GithubState, github_server
+from ratiba_action.testing.sample_report import sample_report, sample_scenario
+
+TOKEN = "planted-github-token"
+
+
+def publish(report: Report, folder: Path, **environment: str) -> str:
+    """What is printed while a report is published to a folder."""
+    stream = io.StringIO()
+    variables = {"RATIBA_REPORT_DIR": str(folder / "report"), "RATIBA_GITHUB_TOKEN": TOKEN} | environment
+    publication = Publication(read_settings(variables, {}), variables, stream)
+    publication.hide_secrets()
+    publication.publish(report)
+    return stream.getvalue()
+
+
+def current(report: Report) -> GithubState:
+    return GithubState(heads={7: report.subject.head})
+
+
+def outputs(path: Path) -> dict[str, str]:
+    """A step's outputs, read as the runner reads them."""
+    found, lines = {}, iter(path.read_text().splitlines())
+    for line in lines:
+        name, _, delimiter = line.partition("<<")
+        value = []
+        while (part := next(lines)) != delimiter:
+            value.append(part)
+        found[name] = "\n".join(value)
+    return found
+
+
+def test_a_report_goes_to_the_directory_the_summary_the_outputs_and_one_comment(tmp_path: Path) -> None:
+    report = sample_report()
+    state = current(report)
+    with github_server(state) as address:
+        publish(
+            report,
+            tmp_path,
+            GITHUB_API_URL=address,
+            GITHUB_STEP_SUMMARY=str(tmp_path / "summary.md"),
+            GITHUB_OUTPUT=str(tmp_path / "outputs"),
+        )
+    (comment,) = state.comments
+    assert comment["body"] == (tmp_path / "report/comment.md").read_text()
+    assert "## Failed: ratiba" in (tmp_path / "summary.md").read_text()
+    written = outputs(tmp_path / "outputs")
+    assert tuple(written) == OUTPUTS
+    assert (written["conclusion"], written["mode"], written["spent-usd"]) == ("failed", "blocking", "1.25")
+    assert written["regression-detected"] == "true"
+    assert json.loads(written["reasons"])[0]["path"] == "prompts/booking_orchestrator.md"
+    assert written["comment-url"].startswith("http")
+
+
+def test_a_second_run_updates_the_comment_of_the_first(tmp_path: Path) -> None:
+    report = sample_report()
+    state = current(report)
+    with github_server(state) as address:
+        publish(report, tmp_path, GITHUB_API_URL=address)
+        passed = replace(report, verdict=Verdict(Conclusion.PASSED, "All conversations hold."))
+        publish(replace(passed, subject=replace(report.subject, run_attempt=2)), tmp_path, GITHUB_API_URL=address)
+    (comment,) = state.comments
+    assert "## Passed" in comment["body"]
+
+
+def test_a_read_only_token_is_a_warning_and_everything_else_is_written(tmp_path: Path) -> None:
+    report = sample_report()
+    state = GithubState(failure=(403, "Resource not accessible by integration"))
+    with github_server(state) as address:
+        printed = publish(report, tmp_path, GITHUB_API_URL=address, GITHUB_STEP_SUMMARY=str(tmp_path / "summary.md"))
+    assert "warning: The comment could not be posted: GitHub answered 403" in printed
+    assert "## Failed" in (tmp_path / "summary.md").read_text()
+    assert (tmp_path / "report/results.json").exists()
+
+
+def test_without_a_pull_request_no_comment_is_tried(tmp_path: Path) -> None:
+    state = GithubState()
+    with github_server(state) as address:
+        printed = publish(sample_report(subject=Subject()), tmp_path, GITHUB_API_URL=address)
+    assert state.requests == []
+    assert "warning" not in printed
+
+
+def test_a_comment_that_is_switched_off_is_not_tried(tmp_path: Path) -> None:
+    state = GithubState()
+    with github_server(state) as address:
+        publish(sample_report(), tmp_path, GITHUB_API_URL=address, RATIBA_COMMENT="false")
+    assert state.requests == []
+
+
+def test_a_skipped_run_marks_an_earlier_comment_and_makes_none(tmp_path: Path) -> None:
+    report = sample_report(
+        decision=ModeDecision(Mode.SKIP, ()), verdict=Verdict(Conclusion.SKIPPED, "Nothing changed."), results=()
+    )
+    state = current(report)
+    with github_server(state) as address:
+        publish(report, tmp_path, GITHUB_API_URL=address)
+        assert state.comments == []
+        publish(replace(sample_report(), subject=report.subject), tmp_path, GITHUB_API_URL=address)
+        publish(replace(report, subject=replace(report.subject, run_attempt=2)), tmp_path, GITHUB_API_URL=address)
+    (comment,) = state.comments
+    assert "## Skipped" in comment["body"]
+
+
+def test_a_report_directory_that_cannot_be_written_is_a_warning(tmp_path: Path) -> None:
+    (tmp_path / "report").write_text("a file is in the way")
+    printed = publish(sample_report(subject=Subject()), tmp_path)
+    assert "warning: The report could not be written" in printed
+    assert "Failed: ratiba" in printed
+
+
+def test_in_a_workflow_secrets_are_masked_before_anything_else_and_text_is_no_command(tmp_path: Path) -> None:
+    report = sample_report(subject=Subject(), notes=("::error::planted",))
+    printed = publish(report, tmp_path, GITHUB_ACTIONS="true", CI="true")
+    lines = printed.splitlines()
+    assert lines[0] == f"::add-mask::{TOKEN}"
+    stopped = next(index for index, line in enumerate(lines) if line.startswith("::stop-commands::"))
+    resumed = lines.index(f"::{lines[stopped].rpartition('::')[2]}::")
+    told = [index for index, line in enumerate(lines) if "planted" in line and "add-mask" not in line]
+    assert told
+    assert all(stopped < index < resumed for index in told)
+    assert any(line.startswith("::error file=scenarios/") for line in lines[resumed:])
+
+
+def test_the_token_stands_in_nothing_that_is_written(tmp_path: Path) -> None:
+    report = sample_report()
+    state = current(report)
+    with github_server(state) as address:
+        printed = publish(report, tmp_path, GITHUB_API_URL=address, GITHUB_OUTPUT=str(tmp_path / "outputs"))
+    everything = [printed, *(path.read_text() for path in tmp_path.rglob("*") if path.is_file())]
+    assert [text for text in everything if TOKEN in text] == []
+
+
+@pytest.mark.parametrize("notes", [(), ("Something was relaxed.",)])
+def test_a_dry_run_is_announced_with_its_notes(notes: tuple[str, ...]) -> None:
+    stream = io.StringIO()
+    decision = ModeDecision(Mode.BLOCKING, ())
+    Publication(read_settings({}, {}), {}, stream).announce(decision, Selection(decision, (sample_scenario(),)), notes)
+    told = stream.getvalue()
+    assert told.startswith("Mode: blocking\n")
+    assert "- spa_booking\n" in told
+    assert all(f"Note: {note}" in told for note in notes)
