@@ -85,11 +85,11 @@ async def _furnish(
     identity = None
     if os.geteuid() == 0:
         identity = unused_identity() if uid is None else Identity(uid, uid)
-        refusal = await _refusal(_probe_of(interpreter, copy), folder, environment, identity)
-        if refusal is not None:
+        if not await _can_run(_probe_of(interpreter, copy), folder, environment, identity):
             warnings.append(
-                f"The system runs as the gate's own user, without capabilities: another user cannot run {interpreter!r}. "
-                "Files that only root may read are not hidden from it; run the gate as an ordinary user."
+                "The system runs as the gate's own user, without capabilities, since another user cannot run "
+                f"{interpreter!r}. Files that only root may read are not hidden from it; "
+                "run the gate as an ordinary user."
             )
             identity = None
             await asyncio.to_thread(_give, folder, Identity(os.geteuid(), os.getegid()))
@@ -135,17 +135,17 @@ def _probe_of(interpreter: str, copy: Path) -> list[str]:
     return [interpreter, "-c", PROBE]
 
 
-async def _refusal(argv: list[str], folder: Path, environment: Mapping[str, str], identity: Identity) -> str | None:
-    """Give the folders to a user and try a command as that user; why it cannot be, or None."""
+async def _can_run(argv: list[str], folder: Path, environment: Mapping[str, str], identity: Identity) -> bool:
+    """Give the folders to a user and try a command as that user."""
     try:
         await asyncio.to_thread(_give, folder, identity)
-    except PermissionError as problem:
-        return str(problem)
+    except PermissionError:
+        return False
     command = await launch(argv, environment=environment, cwd=folder / "copy", folder=folder, identity=identity)
     try:
-        code, output = await command.wait(PROBE_SECONDS)
+        code, _ = await command.wait(PROBE_SECONDS)
     except TimeoutError:
-        return f"no answer within {PROBE_SECONDS:g} s"
+        return False
     finally:
         await command.end()
-    return None if code == 0 else (output.splitlines() or [f"exit code {code}"])[-1][:300]
+    return code == 0
