@@ -48,6 +48,13 @@ def run(pull_request: str) -> tuple[float, int]:
         return time.perf_counter() - started, most
 
 
+def help_seconds() -> float:
+    """Seconds of ``ratiba --help``, from start to exit."""
+    started = time.perf_counter()
+    subprocess.run([sys.executable, "-m", "ratiba_action", "--help"], cwd=PROJECT, check=True, capture_output=True)
+    return time.perf_counter() - started
+
+
 def main() -> int:
     """Print both figures for a full run and a skipped one."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -59,6 +66,7 @@ def main() -> int:
     seconds = statistics.median(figure[0] for figure in figures)
     print(f"demo, {conversations} conversations: median {seconds:.1f} s of {runs} runs, limit {LIMIT:.0f} s")
     print(f"memory of the whole process tree at its highest: {max(figure[1] for figure in figures) / 1024:.0f} MB")
+    print(f"ratiba --help: median {statistics.median(help_seconds() for _ in range(runs)):.2f} s, limit 0.3 s")
     print(f"demo of a skipped pull request: median {statistics.median(skips):.2f} s")
     return 0 if seconds <= LIMIT else 1
 

@@ -20,6 +20,7 @@ from ratiba_action.github.step_files import write_outputs, write_summary
 from ratiba_action.github.workflow import WorkflowLog
 from ratiba_action.reporting.comment import render_comment
 from ratiba_action.reporting.results_json import outputs_of
+from ratiba_action.reporting.wording import plural
 from ratiba_action.settings import Settings
 
 if TYPE_CHECKING:
@@ -95,7 +96,8 @@ class Publication:
         lines = [f"Mode: {decision.mode}"]
         lines += [f"- {reason.path or reason.rule}: {reason.why}" for reason in decision.reasons]
         turns = sum(len(scenario.turns) for scenario in selection.scenarios)
-        lines.append(f"Would run {len(selection.scenarios)} conversations with {turns} turns, replayed: USD 0.00.")
+        count = f"{plural(len(selection.scenarios), 'conversation')} with {plural(turns, 'turn')}"
+        lines.append(f"Would run {count}, replayed: USD 0.00.")
         lines += [f"- {scenario.id}" for scenario in selection.scenarios]
         lines += [f"Note: {note}" for note in notes]
         self.stream.write("".join(f"{printable(line)}\n" for line in lines))

@@ -10,6 +10,7 @@ from typing import TypeVar
 from ratiba_action.core.exit_code import CONFIGURATION_ERROR, exit_code
 from ratiba_action.core.masking import mask_secrets
 from ratiba_action.core.model.change import Mode
+from ratiba_action.core.model.plan import Selection
 from ratiba_action.core.model.verdict import Report
 from ratiba_action.deciding import Decided, DecideRequest, decide
 from ratiba_action.errors import ConfigurationError, RatibaError, UsageError
@@ -100,11 +101,15 @@ def _conclude(arguments: argparse.Namespace, gate_run: GateRun, publication: Pub
 def _report(arguments: argparse.Namespace, gate_run: GateRun, publication: Publication) -> Report | None:
     """The report of the run; None for a dry run, which only prints."""
     _refuse_unsafe_event(gate_run.decided)
-    if gate_run.decided.decision.mode is Mode.SKIP and not gate_run.choice:
-        return skipped(gate_run)
+    decision = gate_run.decided.decision
+    if decision.mode is Mode.SKIP and not gate_run.choice:
+        if not arguments.dry_run:
+            return skipped(gate_run)
+        publication.announce(decision, Selection(decision, ()), ())
+        return None
     prepared = prepare(gate_run)
     if arguments.dry_run:
-        publication.announce(gate_run.decided.decision, prepared.selection, prepared.inputs.notes)
+        publication.announce(decision, prepared.selection, prepared.inputs.notes)
         return None
     return evaluate(gate_run, prepared)
 

@@ -13,6 +13,7 @@ from ratiba_action.core.printable import printable
 from ratiba_action.errors import FileProblem, SuiteError
 from ratiba_action.metrics.registry import metric_names
 from ratiba_action.recordings.reader import read_recordings
+from ratiba_action.reporting.wording import plural
 from ratiba_action.settings import INPUTS, Settings, read_settings
 from ratiba_action.suite.load import load_suite, read_scenario_files
 
@@ -94,5 +95,5 @@ def _print(suite: Suite | None, problems: tuple[FileProblem, ...], unused: tuple
     lines += [f"warning: {name}: no scenario has this id" for name in unused]
     if not problems and suite is not None:
         turns = sum(len(scenario.turns) for scenario in suite.scenarios)
-        lines.append(f"{len(suite.scenarios)} scenarios with {turns} turns: no mistake found.")
+        lines.append(f"{plural(len(suite.scenarios), 'scenario')}, {plural(turns, 'turn')}: no mistake found.")
     sys.stdout.write("".join(f"{printable(line)}\n" for line in lines))

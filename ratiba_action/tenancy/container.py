@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 from ratiba_action.errors import DatabaseError
 from ratiba_action.tenancy.given import wait_until_ready
 
-IMAGE = "postgres:18-alpine"
+IMAGE = "postgres:17"
 _TCP_PORT = 2375
 _TIMEOUT_SECONDS = 5.0
 

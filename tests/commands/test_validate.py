@@ -32,7 +32,7 @@ def validate(folder: Path, *, as_json: bool = False) -> int:
 def test_a_good_repository_has_no_mistake(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     write(tmp_path, configuration=CONFIGURATION, scenario=SCENARIO)
     assert validate(tmp_path) == 0
-    assert capsys.readouterr().out == "1 scenarios with 1 turns: no mistake found.\n"
+    assert capsys.readouterr().out == "1 scenario, 1 turn: no mistake found.\n"
 
 
 def test_mistakes_of_configuration_scenarios_and_recordings_are_told_together(

@@ -145,7 +145,7 @@ def test_a_dry_run_names_mode_and_plan_and_writes_nothing(small: SmallRepository
     small.scenario("talks", "say hello")
     ended = small.gate("--dry-run", RATIBA_DATABASE_URL="postgresql://127.0.0.1:1/none")
     assert ended.code == 0
-    assert "Would run 1 conversations with 1 turns" in ended.printed
+    assert "Would run 1 conversation with 1 turn," in ended.printed
     assert not small.report.exists()
 
 
