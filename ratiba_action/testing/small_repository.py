@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from ratiba_action.testing.git_repository import GitRepository
+
 SCENARIO = """\
 id: {name}
 language: fr
@@ -70,6 +72,10 @@ class SmallRepository:
         """Write a scenario whose turns all expect one state."""
         turns = "".join(f"  - user: {json.dumps(message)}\n    expect: {{state: {expect}}}\n" for message in messages)
         self.write(f"scenarios/{name}.yaml", SCENARIO.format(name=name, turns=turns))
+
+    def commit(self) -> str:
+        """Commit everything to the first branch; returns the commit's id."""
+        return GitRepository(self.folder, self.environment["PATH"]).commit({})
 
     def command(self, *options: str) -> list[str]:
         """The gate's command line."""

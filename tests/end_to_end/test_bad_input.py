@@ -8,13 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from ratiba_action.testing.git_repository import GitRepository
 from ratiba_action.testing.pull_request_events import pull_request_event
 from ratiba_action.testing.small_repository import SmallRepository
-
-
-def commit_all(small: SmallRepository) -> str:
-    return GitRepository(small.folder, small.environment["PATH"]).commit({})
 
 
 def test_a_good_run_passes(small: SmallRepository) -> None:
@@ -153,7 +148,7 @@ def test_a_lowered_threshold_and_pass_rate_are_not_obeyed_and_said(small: SmallR
     small.scenario("talks", "say hello")
     strict = (small.folder / ".github/ratiba.yml").read_text() + "pass_rate: 0.9\n"
     small.write(".github/ratiba.yml", strict)
-    commit_all(small)
+    small.commit()
     small.write(".github/ratiba.yml", strict.replace("0.9", "0.1"))
     ended = small.gate()
     assert "The pass rate stays 90%; this change asks for 10%." in ended.comment
@@ -162,7 +157,7 @@ def test_a_lowered_threshold_and_pass_rate_are_not_obeyed_and_said(small: SmallR
 
 def test_pull_request_target_is_refused(small: SmallRepository, tmp_path: Path) -> None:
     small.scenario("talks", "say hello")
-    base = commit_all(small)
+    base = small.commit()
     event = tmp_path / "event.json"
     event.write_text(json.dumps(pull_request_event(base, base)))
     ended = small.gate("--event", str(event), "--event-name", "pull_request_target")
