@@ -9,7 +9,7 @@ from ratiba_action.core.checks import check_transcript
 from ratiba_action.core.model.conversation import Exchange, Transcript
 from ratiba_action.core.model.measurement import Case, Errored, NotRun, Phase, ScenarioResult, Score, Scored
 from ratiba_action.core.model.plan import Plan, Trial
-from ratiba_action.core.model.scenario import Assertion, Scenario
+from ratiba_action.core.model.scenario import Assertion
 from ratiba_action.errors import (
     BudgetError,
     ConfigurationError,
@@ -96,20 +96,21 @@ async def _within_deadline(trial: Trial, bench: Bench) -> ScenarioResult:
 
 
 async def run_trial(trial: Trial, bench: Bench) -> ScenarioResult:
-    """Run one trial to its result; what breaks becomes ``Errored``, with the conversation as far as it went."""
+    """Run one trial to its result; what breaks becomes ``Errored``, with all that was measured besides."""
     started = time.monotonic()
     conversation = _Conversation(trial, bench)
     try:
         transcript = await conversation.hold()
-        scores = await _measure(Case(trial.scenario, transcript), bench)
-    except RatibaError as error:
-        seconds = time.monotonic() - started
-        return Errored(trial, _phase(error), str(error), conversation.so_far(), seconds)
+        checks = check_transcript(trial.scenario, transcript)
     except Exception as error:  # noqa: BLE001 - a defect in one trial must not lose what the others measured
-        message = f"the gate itself failed: {type(error).__name__}: {error}"
-        return Errored(trial, Phase.INTERNAL, message, conversation.so_far(), time.monotonic() - started)
-    checks = check_transcript(trial.scenario, transcript)
-    return Scored(trial, transcript, checks, scores, time.monotonic() - started)
+        phase, message = _told(error)
+        return Errored(trial, phase, message, conversation.so_far(), time.monotonic() - started)
+    scores, errors = await _measure(Case(trial.scenario, transcript), bench)
+    seconds = time.monotonic() - started
+    if errors:
+        phase, message = _told(errors[0])
+        return Errored(trial, phase, message, transcript, seconds, checks, scores)
+    return Scored(trial, transcript, checks, scores, seconds)
 
 
 class _Conversation:
@@ -165,9 +166,17 @@ def _raise_first(problems: Sequence[RatibaError]) -> None:
         raise problems[0]
 
 
-async def _measure(case: Case, bench: Bench) -> tuple[Score, ...]:
+async def _measure(case: Case, bench: Bench) -> tuple[tuple[Score, ...], tuple[Exception, ...]]:
+    """Every score that could be had, and what the others ran into."""
     assertions = case.scenario.assertions
-    return tuple(await asyncio.gather(*(_score(assertion, case, bench) for assertion in assertions)))
+    outcomes = await asyncio.gather(
+        *(_score(assertion, case, bench) for assertion in assertions), return_exceptions=True
+    )
+    for outcome in outcomes:
+        if isinstance(outcome, BaseException) and not isinstance(outcome, Exception):
+            raise outcome
+    scores = tuple(outcome for outcome in outcomes if isinstance(outcome, Score))
+    return scores, tuple(outcome for outcome in outcomes if isinstance(outcome, Exception))
 
 
 async def _score(assertion: Assertion, case: Case, bench: Bench) -> Score:
@@ -184,10 +193,9 @@ _PHASES: tuple[tuple[type[RatibaError], Phase], ...] = (
 )
 
 
-def _phase(error: RatibaError) -> Phase:
-    return next((phase for kind, phase in _PHASES if isinstance(error, kind)), Phase.METRIC)
-
-
-def plan_of(scenarios: Sequence[Scenario], trial: Callable[[Scenario], Trial]) -> Plan:
-    """The first plan: each scenario once."""
-    return Plan(tuple(trial(scenario) for scenario in scenarios))
+def _told(error: Exception) -> tuple[Phase, str]:
+    """Where a trial broke off, and in which words."""
+    if isinstance(error, RatibaError):
+        phase = next((phase for kind, phase in _PHASES if isinstance(error, kind)), Phase.METRIC)
+        return phase, str(error)
+    return Phase.INTERNAL, f"the gate itself failed: {type(error).__name__}: {error}"

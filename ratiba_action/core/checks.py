@@ -3,15 +3,17 @@
 Replies may hold hostile text. It ends up in ``Check.got`` as clipped data and is never interpreted here.
 """
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from datetime import tzinfo
 from typing import Any
+
+import regex
 
 from ratiba_action.core.instants import same_value
 from ratiba_action.core.model.conversation import Reply, ToolCall, Transcript
 from ratiba_action.core.model.measurement import Check
 from ratiba_action.core.model.scenario import ExpectedTool, FailureRule, Scenario, Turn
+from ratiba_action.errors import ConfigurationError
 
 RULE_TYPES = (
     "must_contain",
@@ -22,6 +24,7 @@ RULE_TYPES = (
     "must_not_call_tool",
 )
 
+_PATTERN_SECONDS = 1.0
 _CLIP = 200
 _MISSING = "(turn not reached)"
 
@@ -47,8 +50,8 @@ def validate_rule(rule_type: str, value: Any) -> str | None:
     if rule_type.startswith("regex_"):
         for pattern in values:
             try:
-                re.compile(pattern)
-            except (re.error, OverflowError, RecursionError) as error:
+                regex.compile(pattern)
+            except (regex.error, OverflowError, RecursionError) as error:
                 return f"value {pattern!r} of rule {rule_type} is not a regular expression: {error}"
     return None
 
@@ -162,8 +165,18 @@ def _substring(value: str) -> Callable[[str], bool]:
 
 
 def _regex(pattern: str) -> Callable[[str], bool]:
-    compiled = re.compile(pattern)
-    return lambda text: compiled.search(text) is not None
+    compiled = regex.compile(pattern)
+
+    def found(text: str) -> bool:
+        try:
+            return compiled.search(text, timeout=_PATTERN_SECONDS) is not None
+        except TimeoutError as error:
+            raise ConfigurationError(
+                f"The pattern {clip(pattern)!r} of a rule took longer than {_PATTERN_SECONDS:g} s on one reply.",
+                "Write it without a repetition inside a repetition.",
+            ) from error
+
+    return found
 
 
 def _around(text: str, value: str) -> str:

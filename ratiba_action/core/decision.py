@@ -35,7 +35,7 @@ def next_step(evidence: Evidence) -> Plan | Verdict:
     Returns:
         The verdict. A further plan is possible in the type, and this form of the rules never asks for one.
     """
-    if evidence.mode is Mode.SKIP:
+    if evidence.mode is Mode.SKIP and not evidence.results:
         return Verdict(Conclusion.SKIPPED, "Nothing that the gate watches has changed.")
     findings = _find(evidence.results)
     if findings.broken:
@@ -51,9 +51,10 @@ def next_step(evidence: Evidence) -> Plan | Verdict:
 
 def _find(results: Iterable[ScenarioResult]) -> _Findings:
     ordered = sorted(results, key=_order)
+    measured = [result for result in ordered if not isinstance(result, NotRun)]
     scored = [result for result in ordered if isinstance(result, Scored)]
     return _Findings(
-        broken=_ids(result for result in scored if _is_broken(result)),
+        broken=_ids(result for result in measured if _is_broken(result)),
         judged=tuple(
             score for result in scored if not result.trial.scenario.critical for score in result.scores if score.judged
         ),
@@ -61,7 +62,7 @@ def _find(results: Iterable[ScenarioResult]) -> _Findings:
     )
 
 
-def _is_broken(result: Scored) -> bool:
+def _is_broken(result: Scored | Errored) -> bool:
     exact = result.trial.scenario.critical
     return not all(check.passed for check in result.checks) or any(
         not score.passed and (exact or not score.judged) for score in result.scores
@@ -98,7 +99,7 @@ def _below_rate(findings: _Findings, rate: float, results: Iterable[ScenarioResu
 def _nothing_measured(evidence: Evidence) -> Verdict:
     if not evidence.results:
         why = evidence.interruption or "no conversation was selected"
-        action = "Add scenarios, or check that their folder and tags are the ones that the gate is given."
+        action = "Tag a scenario `smoke`, or let its `touches` name the files that it depends on."
         return Verdict(Conclusion.INCOMPLETE, f"Nothing was measured: {why}.", action)
     first = min(evidence.results, key=_order)
     why = evidence.interruption or f"{first.trial.scenario.id}: {_why(first)}"

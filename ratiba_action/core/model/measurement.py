@@ -135,13 +135,15 @@ class Scored:
 
 @dataclass(frozen=True, slots=True)
 class Errored:
-    """A trial that broke off; what it had measured by then is kept."""
+    """A trial that broke off; what was measured all the same is kept, and can still fail the run."""
 
     trial: Trial
     phase: Phase
     message: str
     transcript: Transcript | None = None
     seconds: float = 0.0
+    checks: tuple[Check, ...] = ()
+    scores: tuple[Score, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
