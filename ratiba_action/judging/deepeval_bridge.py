@@ -14,6 +14,7 @@ from typing import Any
 
 from ratiba_action.core.model.measurement import Case, Grade, Question
 from ratiba_action.errors import ConfigurationError, JudgeError
+from ratiba_action.judging.valid_grade import validated
 from ratiba_action.ports import Judge
 
 QUIET: Mapping[str, str] = {
@@ -111,32 +112,8 @@ async def grade_conversation(case: Case, question: Question, judge: Judge, *, na
         _include_g_eval_suffix=False,
     )
     await metric.a_measure(ConversationalTestCase(turns=said), _show_indicator=False)
-    return validated(Grade(_number(metric.score), str(metric.reason or "")), question)
-
-
-def validated(grade: Grade, question: Question) -> Grade:
-    """The grade, if it keeps the Judge port's contract.
-
-    Raises:
-        JudgeError: its score is not a finite number from 0 to 1, or its reason is empty.
-    """
-    score = _number(grade.score)
-    if not math.isfinite(score) or not 0 <= score <= 1:
-        raise JudgeError(
-            f"The judge answered {question.metric} for scenario {question.scenario_id!r} with score {grade.score!r}, "
-            "which is not between 0 and 1.",
-            "Run the scenario again; if it repeats, use another judge model.",
-        )
-    if not grade.reason.strip():
-        raise JudgeError(
-            f"The judge answered {question.metric} for scenario {question.scenario_id!r} without a reason.",
-            "Run the scenario again; if it repeats, use another judge model.",
-        )
-    return Grade(round(score, 6), grade.reason, grade.replayed)
-
-
-def _number(value: Any) -> float:
-    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else math.nan
+    score = math.nan if metric.score is None else metric.score
+    return validated(Grade(score, str(metric.reason or "")), question)
 
 
 def _judge_model(judge: Judge, first: Question) -> Any:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from ratiba_action.core.canonical import digest
 from ratiba_action.core.model.measurement import Grade, Question
 from ratiba_action.errors import RecordingError
-from ratiba_action.judging.deepeval_bridge import validated
+from ratiba_action.judging.valid_grade import validated
 
 
 @dataclass(frozen=True, slots=True)
