@@ -15,9 +15,9 @@ from ratiba_action.core.budget import Ledger
 from ratiba_action.core.model.conversation import Usage
 from ratiba_action.core.model.plan import Arm
 from ratiba_action.core.model.scenario import Scenario
-from ratiba_action.core.pricing import Prices, parse_model_rates
+from ratiba_action.core.pricing import parse_model_rates
 from ratiba_action.metrics.registry import is_judged, load_metric
-from ratiba_action.ports import Judge, Metric, ModelGateway, Progress, SystemUnderTest, TenantProvisioner
+from ratiba_action.ports import Judge, Metric, ModelGateway, Prices, Progress, SystemUnderTest, TenantProvisioner
 from ratiba_action.recordings.folder import model_recordings, recorded_models
 from ratiba_action.recordings.lines import JudgeRecording, Recording
 from ratiba_action.runner import Bench

@@ -1,19 +1,20 @@
-"""What the gate needs of the world, as protocols. Adapters implement them; ``main`` wires them together.
+"""What the gate needs of the world, as protocols. Adapters implement them; ``composition`` wires them together.
 
 Fakes that implement each port are in ``ratiba_action.testing``; one contract suite per port runs on fake and real
 (``tests/conformance``).
 """
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from typing import Protocol
 
-from ratiba_action.core.model.conversation import Reply
+from ratiba_action.core.model.conversation import Reply, Usage
 from ratiba_action.core.model.measurement import Case, Grade, Question, ScenarioResult, Score
 from ratiba_action.core.model.plan import Arm, Tenant
 from ratiba_action.core.model.scenario import Scenario, Turn
-from ratiba_action.core.model.values import JsonObject
+from ratiba_action.core.model.values import JsonObject, Usd
 from ratiba_action.core.model.verdict import Report
+from ratiba_action.core.model_request import ModelAnswer, ModelRequest
 from ratiba_action.errors import RatibaError
 
 
@@ -156,6 +157,48 @@ class ModelGateway(Protocol):
 
     def open_scenario(self, scenario_id: str, trial: int) -> ModelAccess:
         """Give one scenario a token of its own."""
+        ...
+
+
+class AnswerSource(Protocol):
+    """Where the gateway's answers come from. A source books each call in the ledger itself."""
+
+    async def answer(self, request: ModelRequest) -> ModelAnswer:
+        """Answer one call.
+
+        Raises:
+            RecordingError: replaying, and no recording fits.
+            BudgetError: the call might pass the cap.
+            ConfigurationError: the model has no price.
+        """
+        ...
+
+
+class Prices(Protocol):
+    """List prices of models."""
+
+    def require(self, models: Iterable[tuple[str, str]]) -> None:
+        """Check, before anything is run, that each (model, provider) has a price.
+
+        Raises:
+            ConfigurationError: some have none; names all of them and how to give a price.
+        """
+        ...
+
+    def price(self, model: str, provider: str, usage: Usage) -> Usd:
+        """What a call cost.
+
+        Raises:
+            ConfigurationError: the model has no price.
+        """
+        ...
+
+    def upper_bound(self, model: str, provider: str, input_tokens: int, output_tokens: int) -> Usd:
+        """The most that a call with at most so many tokens can cost, however its input is cached.
+
+        Raises:
+            ConfigurationError: the model has no price.
+        """
         ...
 
 

@@ -1,9 +1,8 @@
-"""What a model's tokens cost: the port to a price list, and prices given in the configuration."""
+"""What a model's tokens cost by the prices that the configuration gives."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
-from typing import Protocol
 
 from ratiba_action.core.model.conversation import Usage
 from ratiba_action.core.model.values import Usd
@@ -12,34 +11,6 @@ from ratiba_action.errors import ConfigurationError
 
 _MILLION = Decimal(1_000_000)
 _LONG_CACHE_WRITE = 2
-
-
-class Prices(Protocol):
-    """List prices of models."""
-
-    def require(self, models: Iterable[tuple[str, str]]) -> None:
-        """Check, before anything is run, that each (model, provider) has a price.
-
-        Raises:
-            ConfigurationError: some have none; names all of them and how to give a price.
-        """
-        ...
-
-    def price(self, model: str, provider: str, usage: Usage) -> Usd:
-        """What a call cost.
-
-        Raises:
-            ConfigurationError: the model has no price.
-        """
-        ...
-
-    def upper_bound(self, model: str, provider: str, input_tokens: int, output_tokens: int) -> Usd:
-        """The most that a call with at most so many tokens can cost, however its input is cached.
-
-        Raises:
-            ConfigurationError: the model has no price.
-        """
-        ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,10 +3,10 @@
 from collections.abc import Mapping, Sequence
 
 from ratiba_action.core.budget import Ledger
-from ratiba_action.core.pricing import Prices
+from ratiba_action.core.model_request import ModelAnswer, ModelRequest
 from ratiba_action.errors import RecordingError
 from ratiba_action.gateway.endpoints import endpoint_named
-from ratiba_action.gateway.request import ModelAnswer, ModelRequest
+from ratiba_action.ports import Prices
 from ratiba_action.recordings.lines import ModelRecording
 
 

@@ -5,10 +5,10 @@ from collections.abc import Callable, Mapping, Sequence
 from ratiba_action.core.canonical import digest
 from ratiba_action.core.model.conversation import Usage
 from ratiba_action.core.model.values import JsonObject
+from ratiba_action.core.model_request import ModelAnswer, ModelRequest
 from ratiba_action.errors import RecordingError
 from ratiba_action.gateway.anthropic_message import anthropic_message
 from ratiba_action.gateway.openai_message import chat_completion, response
-from ratiba_action.gateway.request import ModelAnswer, ModelRequest
 from ratiba_action.gateway.script import Step, estimated_usage
 from ratiba_action.recordings.lines import ModelRecording
 

@@ -12,12 +12,13 @@ from aiohttp import ClientPayloadError, web
 from ratiba_action.core.model.conversation import Party
 from ratiba_action.core.model.values import JsonObject
 from ratiba_action.core.model_names import base_model
+from ratiba_action.core.model_request import ModelAnswer, ModelRequest
 from ratiba_action.errors import ConfigurationError, InfrastructureError, RatibaError, RecordingError
 from ratiba_action.gateway.access import ScenarioAccess
 from ratiba_action.gateway.canonical_request import prompt_digest, request_key
 from ratiba_action.gateway.endpoint import Endpoint
 from ratiba_action.gateway.endpoints import ENDPOINTS
-from ratiba_action.gateway.request import AnswerSource, ModelAnswer, ModelRequest
+from ratiba_action.ports import AnswerSource
 
 _BODY_LIMIT = 16 * 1024 * 1024
 _ASKED_LIMIT = 200
@@ -119,25 +120,26 @@ class Gateway:
         return handle
 
     async def _handle(self, endpoint: Endpoint, request: web.Request) -> web.StreamResponse:
+        access = self._admit(request)
+        if access is None:
+            return _refusal(endpoint, 401, "The API key is not the token of an open scenario of this gateway.")
         try:
-            access = self._admit(request)
             body = await self._read(endpoint, request)
             answer = await self._ask(endpoint, body, access)
             events = _events(endpoint, body, answer.body, access) if body.get("stream") is True else None
         except _RefusedError as refused:
+            access.note(refused.problem)
             return _refusal(endpoint, refused.status, str(refused))
         if events is not None:
             return await _send_events(request, events)
         return web.json_response(dict(answer.body), headers=_HEADERS)
 
-    def _admit(self, request: web.Request) -> ScenarioAccess:
+    def _admit(self, request: web.Request) -> ScenarioAccess | None:
         scheme, _, bearer = request.headers.get("Authorization", "").partition(" ")
         offered = [request.headers.get("x-api-key", ""), bearer.strip() if scheme.lower() == "bearer" else ""]
         # Every token is compared, so that the time taken says nothing about which one came close.
         admitted = [access for access in self._accesses for credential in offered if access.admits(credential)]
-        if not admitted:
-            raise _RefusedError(401, "The API key is not the token of an open scenario of this gateway.")
-        return admitted[0]
+        return admitted[0] if admitted else None
 
     async def _read(self, endpoint: Endpoint, request: web.Request) -> JsonObject:
         try:
@@ -162,8 +164,7 @@ class Gateway:
             self._check_model(call.model)
             answer = await self._answers.answer(call)
         except RatibaError as problem:
-            access.note(problem)
-            raise _RefusedError(403 if isinstance(problem, ConfigurationError) else 400, str(problem)) from problem
+            raise _RefusedError(403 if isinstance(problem, ConfigurationError) else 400, problem) from problem
         access.count_model(call.model)
         return answer
 
@@ -177,7 +178,11 @@ class Gateway:
     async def _refuse_path(self, request: web.Request) -> web.StreamResponse:
         endpoint = ENDPOINTS[0] if "anthropic-version" in request.headers else ENDPOINTS[1]
         served = ", ".join(f"POST /v1/{each.name}" for each in ENDPOINTS)
-        return _refusal(endpoint, 404, f"The gateway does not serve {request.method} {request.path!r}: only {served}.")
+        message = f"The gateway does not serve {request.method} {request.path!r}: only {served}."
+        access = self._admit(request)
+        if access is not None:
+            access.note(WorkerError(message, "Ask the models through these."))
+        return _refusal(endpoint, 404, message)
 
 
 def _understand(endpoint: Endpoint, body: JsonObject, access: ScenarioAccess) -> ModelRequest:
@@ -217,8 +222,7 @@ def _events(endpoint: Endpoint, body: JsonObject, answer: JsonObject, access: Sc
             f"{endpoint.provider} answers.",
             f"Record it again with `ratiba record --scenario {access.scenario_id}`.",
         )
-        access.note(problem)
-        raise _RefusedError(400, str(problem)) from error
+        raise _RefusedError(400, problem) from error
 
 
 async def _send_events(request: web.Request, events: list[bytes]) -> web.StreamResponse:

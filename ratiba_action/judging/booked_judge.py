@@ -5,9 +5,8 @@ from collections.abc import Mapping
 from ratiba_action.core.budget import Ledger
 from ratiba_action.core.model.conversation import Party, Usage
 from ratiba_action.core.model.measurement import Grade, Question
-from ratiba_action.core.pricing import Prices
 from ratiba_action.judging.replay_judge import judge_recording_key
-from ratiba_action.ports import Judge
+from ratiba_action.ports import Judge, Prices
 
 
 class BookedReplayJudge:

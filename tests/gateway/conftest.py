@@ -7,10 +7,10 @@ import pytest
 from ratiba_action.core.budget import Ledger
 from ratiba_action.core.pricing import ModelRates
 from ratiba_action.gateway.replay_answers import ReplayAnswers
-from ratiba_action.gateway.request import AnswerSource
 from ratiba_action.gateway.script import Step
 from ratiba_action.gateway.scripted_answers import ScriptedAnswers
 from ratiba_action.gateway.server import Gateway
+from ratiba_action.ports import AnswerSource
 from ratiba_action.prices import PriceList
 from ratiba_action.recordings.lines import ModelRecording
 from ratiba_action.testing.sdk_talk import EMBEDDER, GPT, HAIKU, SdkTalk, Talk

@@ -8,9 +8,9 @@ import openai
 import pytest
 
 from ratiba_action.core.model.conversation import Party, Usage
+from ratiba_action.core.model_request import ModelAnswer, ModelRequest
 from ratiba_action.errors import BudgetError, RecordingError
 from ratiba_action.gateway.anthropic_message import anthropic_message
-from ratiba_action.gateway.request import ModelAnswer, ModelRequest
 from ratiba_action.gateway.script import Step
 from ratiba_action.gateway.server import Gateway
 from ratiba_action.testing.sdk_talk import SYSTEM, SdkTalk, texts

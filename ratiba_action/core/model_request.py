@@ -1,7 +1,6 @@
 """A model call on its way through the gateway, and the answer to it."""
 
 from dataclasses import dataclass, field
-from typing import Protocol
 
 from ratiba_action.core.model.conversation import Party, Usage
 from ratiba_action.core.model.values import JsonObject
@@ -41,17 +40,3 @@ class ModelAnswer:
     body: JsonObject = field(repr=False)
     usage: Usage
     replayed: bool
-
-
-class AnswerSource(Protocol):
-    """Where the gateway's answers come from. A source books each call in the ledger itself."""
-
-    async def answer(self, request: ModelRequest) -> ModelAnswer:
-        """Answer one call.
-
-        Raises:
-            RecordingError: replaying, and no recording fits.
-            BudgetError: the call might pass the cap.
-            ConfigurationError: the model has no price.
-        """
-        ...
