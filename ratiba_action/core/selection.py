@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
-from ratiba_action.core.dependencies.files import FileChange, Kind, KindTable, blocks, judge_file
+from ratiba_action.core.dependencies.files import FileChange, Kind, KindTable, blocks, compare_file
 from ratiba_action.core.dependencies.narrowing import counts, read_narrowing
 from ratiba_action.core.model.change import ChangedFiles, DependencyChange, Mode, ModeDecision, Reason, Rule
 from ratiba_action.core.protection import Guard, Protection, Reader
@@ -29,20 +29,20 @@ def decide_mode(
         floor: the mode never falls below it.
         doubts: why something about the decision is uncertain; each makes it blocking.
     """
-    judge = _Judge(rules, reader, protection)
+    collected = _PathReasons(rules, reader, protection)
     reasons = [Reason("", "doubt", Mode.BLOCKING, why) for why in (*doubts, *filter(None, [changed.doubt]))]
-    reasons += [reason for path in dict.fromkeys(changed.paths) for reason in judge.reasons(path)]
+    reasons += [reason for path in dict.fromkeys(changed.paths) for reason in collected.of(path)]
     if not changed.paths and not reasons:
         reasons.append(Reason("", "nothing changed", Mode.SKIP, "no file differs from the base"))
-    reasons += [Reason("", "dependencies", Mode.ADVISORY, note) for note in judge.notes]
+    reasons += [Reason("", "dependencies", Mode.ADVISORY, note) for note in collected.notes]
     if floor is not None:
         reasons.append(Reason("", "mode", floor, f"the mode input asks for at least {floor}"))
     ordered = [reason for mode in reversed(Mode) for reason in reasons if reason.mode is mode]
-    return ModeDecision(ordered[0].mode, tuple(ordered), tuple(judge.dependencies))
+    return ModeDecision(ordered[0].mode, tuple(ordered), tuple(collected.dependencies))
 
 
-class _Judge:
-    """Judges one file after another; collects the dependency changes on its way."""
+class _PathReasons:
+    """Says why one file after another asks for its mode; collects the dependency changes on its way."""
 
     def __init__(self, rules: Sequence[Rule], reader: Reader, protection: Protection) -> None:
         self._rules = RuleBook(rules)
@@ -54,7 +54,7 @@ class _Judge:
         self.dependencies: list[DependencyChange] = []
         self.notes: list[str] = []
 
-    def reasons(self, path: str) -> list[Reason]:
+    def of(self, path: str) -> list[Reason]:
         """Why this file asks for what; the strictest of them is the file's mode."""
         protected = self._guard.why(path)
         kind = self._kinds.kind_of(path)
@@ -81,7 +81,7 @@ class _Judge:
             before, after = self._reader("base", path), self._reader("head", path)
         except InfrastructureError as error:
             return FileChange(problem=f"it cannot be read: {error.problem}")
-        return judge_file(kind, path, before, after)
+        return compare_file(kind, path, before, after)
 
     def _by_dependencies(self, kind: Kind, path: str, change: FileChange) -> Iterable[Reason]:
         if change.problem:

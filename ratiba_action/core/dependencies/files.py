@@ -79,7 +79,7 @@ class FileChange:
     problem: str = ""
 
 
-def judge_file(kind: Kind, path: str, before: bytes | None, after: bytes | None) -> FileChange:
+def compare_file(kind: Kind, path: str, before: bytes | None, after: bytes | None) -> FileChange:
     """Compare the two states of a dependency file; None is a file that is not there."""
     if before is None:
         return FileChange(rest=True)

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ratiba_action.core.dependencies.files import FileChange, KindTable, blocks, judge_file
+from ratiba_action.core.dependencies.files import FileChange, KindTable, blocks, compare_file
 from ratiba_action.core.dependencies.versions import pep440, step
 from ratiba_action.core.model.change import DependencyChange
 
@@ -16,7 +16,7 @@ def judge(path: str, before: str | bytes | None, after: str | bytes | None) -> F
     kind = KindTable().kind_of(path)
     assert kind is not None
     sides = [side.encode() if isinstance(side, str) else side for side in (before, after)]
-    return judge_file(kind, path, sides[0], sides[1])
+    return compare_file(kind, path, sides[0], sides[1])
 
 
 def summary(change: FileChange) -> list[tuple[str, str | None, str | None, str]]:
