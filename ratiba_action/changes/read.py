@@ -60,13 +60,6 @@ def read_change(
     return Change(files, subject, found.fork if found else False, reader.git, event_name == "pull_request_target")
 
 
-def read_changes(
-    event_name: str, event: Mapping[str, Any] | None, repository: Path, environment: Mapping[str, str]
-) -> ChangedFiles:
-    """The changed files alone; see ``read_change``."""
-    return read_change(event_name, event, repository, environment).files
-
-
 class _ChangeReader:
     """Reads one event; which commits count for which is in ``docs/decisions/0001-mode-from-paths.md``."""
 

@@ -74,11 +74,6 @@ class WorkflowLog:
         finally:
             self._write(f"::{token}::")
 
-    def print_untrusted(self, text: str) -> None:
-        """Print text of a model, a customer or a pull request."""
-        with self.plain():
-            self._write(neutralise(text))
-
     def _write(self, line: str) -> None:
         self._stream.write(f"{line}\n")
         self._stream.flush()

@@ -3,7 +3,7 @@ from typing import Any
 
 import pytest
 
-from ratiba_action.changes.read import read_change, read_changes
+from ratiba_action.changes.read import read_change
 from ratiba_action.core.model.change import ChangedFiles
 from ratiba_action.testing.git_repository import GitRepository
 from ratiba_action.testing.pull_request_events import pull_request_event, pull_request_payload
@@ -30,7 +30,7 @@ FEATURE = {"app.py", "docs/old name.md", "docs/néw.md", "gone.py"}
 
 
 def read(event_name: str, event: Any, repository: GitRepository, environment: Environment) -> ChangedFiles:
-    return read_changes(event_name, event, repository.folder, environment)
+    return read_change(event_name, event, repository.folder, environment).files
 
 
 def merged(repository: GitRepository) -> tuple[str, str]:
@@ -331,7 +331,7 @@ def test_without_an_event_the_work_tree_is_compared_with_its_merge_base(
 def test_a_folder_below_the_root_gives_the_same_paths(repository: GitRepository, environment: Environment) -> None:
     repository.write({"docs/untracked.md": "1"})
 
-    changed = read_changes("", None, repository.folder / "docs", environment)
+    changed = read_change("", None, repository.folder / "docs", environment).files
 
     assert set(changed.paths) == FEATURE | {"docs/untracked.md"}
 
@@ -394,7 +394,7 @@ def test_a_folder_that_is_no_repository_is_a_doubt(tmp_path: Path, environment: 
 
 
 def test_a_machine_without_git_is_a_doubt(tmp_path: Path) -> None:
-    assert "Install git" in str(read_changes("", None, tmp_path, {"PATH": str(tmp_path)}).doubt)
+    assert "Install git" in str(read_change("", None, tmp_path, {"PATH": str(tmp_path)}).files.doubt)
 
 
 @pytest.mark.usefixtures("head")

@@ -57,14 +57,11 @@ def test_a_long_message_is_cut_where_the_runner_would() -> None:
     assert len(message) == 4_096
 
 
-def test_untrusted_text_is_printed_between_stop_commands() -> None:
+def test_plain_text_is_printed_between_stop_commands() -> None:
     stream = io.StringIO()
-    log = WorkflowLog(stream, new_token=lambda: "deadbeef")
-    log.print_untrusted("::error::x\nit says ##[set-output name=a]b\rc")
-    lines = stream.getvalue().splitlines()
-    assert (lines[0], lines[-1]) == ("::stop-commands::deadbeef", "::deadbeef::")
-    assert "##[" not in stream.getvalue()
-    assert "\r" not in stream.getvalue()
+    with WorkflowLog(stream, new_token=lambda: "deadbeef").plain():
+        stream.write("::error::x\n")
+    assert stream.getvalue().splitlines() == ["::stop-commands::deadbeef", "::error::x", "::deadbeef::"]
 
 
 def test_commands_come_back_after_an_error() -> None:
@@ -78,8 +75,9 @@ def test_commands_come_back_after_an_error() -> None:
 def test_each_stretch_has_its_own_word() -> None:
     stream = io.StringIO()
     log = WorkflowLog(stream)
-    log.print_untrusted("a")
-    log.print_untrusted("b")
+    for _ in range(2):
+        with log.plain():
+            stream.write("a\n")
     words = re.findall(r"::stop-commands::(\w{32})", stream.getvalue())
     assert len(set(words)) == 2
 
