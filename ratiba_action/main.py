@@ -1,4 +1,4 @@
-"""Composition root: the only reader of ``os.environ``, and the only place that catches ``Exception``."""
+"""The console script: reads ``os.environ``, runs one command, and catches whatever no other place caught."""
 
 import os
 import sys
@@ -6,10 +6,10 @@ import traceback
 from collections.abc import Mapping, MutableMapping, Sequence
 
 from ratiba_action.cli import COMMANDS, build_parser
-from ratiba_action.core.printable import printable
+from ratiba_action.core.printable import printable_lines
 from ratiba_action.errors import RatibaError
 
-_REPORT_AT = "the project's issue tracker"
+_REPORT_AT = "the issues of the ratiba-eval-gate repository"
 _UNEXPECTED = 3
 
 
@@ -32,7 +32,7 @@ def run(
         parsed = build_parser(arguments, commands).parse_args(arguments)
         code: int = parsed.run(parsed, environment)
     except RatibaError as error:
-        sys.stderr.write(f"ratiba: {_lines(error)}\n")
+        sys.stderr.write(f"ratiba: {printable_lines(str(error))}\n")
         return error.exit_code
     except BrokenPipeError:
         # Whoever read the output has gone; Python would complain once more when it flushes at its end.
@@ -46,8 +46,3 @@ def run(
             sys.stderr.write("Set RATIBA_DEBUG=1 to see where it happened.\n")
         return _UNEXPECTED
     return code
-
-
-def _lines(error: RatibaError) -> str:
-    """The message, one problem a line, with nothing in it that a terminal or a log would obey."""
-    return "\n".join(printable(line) for line in str(error).split("\n"))

@@ -16,6 +16,12 @@ def printable(text: str) -> str:
     return "".join(shown).replace("##[", "#\\#[")
 
 
+def printable_lines(text: str) -> str:
+    """The same for text of several lines: its line feeds stay, returns become them, and tabs become spaces."""
+    lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+    return "\n".join(printable(line.expandtabs(4)) for line in lines)
+
+
 def _escape(character: str) -> str:
     code = ord(character)
     if 0xDC80 <= code <= 0xDCFF:  # noqa: PLR2004 - where surrogateescape puts a byte

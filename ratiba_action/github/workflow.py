@@ -1,11 +1,12 @@
 """The runner's workflow commands, written so that no text can become one."""
 
-import re
 import secrets
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TextIO
+
+from ratiba_action.core.printable import printable_lines
 
 _MESSAGE_LIMIT = 4_096
 _ERRORS_SHOWN = 10
@@ -62,7 +63,7 @@ class WorkflowLog:
         """Have the runner replace a secret, line by line, in everything that follows."""
         for line in secret.splitlines():
             if line.strip():
-                self._write(f"::add-mask::{escape_data(line)}")
+                self._write(f"::add-mask::{_one_line(line)}")  # exactly, or it would hide another text
 
     @contextmanager
     def plain(self) -> Iterator[None]:
@@ -79,15 +80,16 @@ class WorkflowLog:
         self._stream.flush()
 
 
-def neutralise(text: str) -> str:
-    """Break the runner's older command syntax, which it reads anywhere in a line and even between stop-commands."""
-    text = text.replace("\x1b", "").replace("\r\n", "\n").replace("\r", "\n")
-    return re.sub(r"##(?=\[)", "#\u200b#\u200b", text)
-
-
 def escape_data(text: str) -> str:
-    """A command's message on one line."""
-    return neutralise(text).replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+    """Untrusted text as a command's message on one line; the runner's older syntax, which it reads anywhere, is broken.
+
+    What cannot be seen is spelled out, so that a log shows what a terminal would obey.
+    """
+    return _one_line(printable_lines(text))
+
+
+def _one_line(text: str) -> str:
+    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
 
 
 def escape_property(text: str) -> str:

@@ -9,9 +9,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ratiba_action.core.model.values import JsonObject
+from ratiba_action.core.printable import printable_lines
 from ratiba_action.errors import WorkerError
 from ratiba_action.systems.output import OutputTail, open_output
-from ratiba_action.systems.replies import clean, decode_line, describe_error, hide
+from ratiba_action.systems.replies import decode_line, describe_error, hide
 
 MAX_ANSWER = 1024 * 1024
 GRACE_SECONDS = 1.0
@@ -123,7 +124,7 @@ class Link:
             how = f"ended with exit code {code}" if code >= 0 else f"was ended by {signal.Signals(-code).name}"
         except (ValueError, KeyError, TypeError):
             how = "was ended together with its supervisor"
-        shown = clean(hide(await self._output.text(), self._secrets))[-SHOWN_OUTPUT:]
+        shown = printable_lines(hide(await self._output.text(), self._secrets))[-SHOWN_OUTPUT:]
         return f"the worker process {how} before it answered {operation}()." + (
             f" It printed: {shown}" if shown else ""
         )

@@ -1,18 +1,17 @@
 """Reads what a worker answers: untrusted bytes in, a ``Reply`` or a plain error out."""
 
 import json
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from ratiba_action.core.model.conversation import Event, Reply, ToolCall
 from ratiba_action.core.model.values import JsonObject
+from ratiba_action.core.printable import printable, printable_lines
 from ratiba_action.errors import WorkerError
 
 MAX_DEPTH = 64
 MAX_MESSAGE = 2000
 REMEDY = "See `docs/adapters.md` for the shape of an answer."
-_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 
 
 def decode_line(line: bytes) -> JsonObject:
@@ -24,7 +23,7 @@ def decode_line(line: bytes) -> JsonObject:
     try:
         value = json.loads(line, parse_constant=_refuse_constant)
     except (ValueError, RecursionError) as problem:
-        raise WorkerError(f"the worker answered {clean(repr(line[:80]))}, which is not JSON: {problem}.") from problem
+        raise WorkerError(f"the worker answered {line[:80]!r}, which is not JSON: {problem}.") from problem
     if not isinstance(value, dict):
         raise WorkerError(f"the worker answered {_kind(value)}, not an object.")
     return value
@@ -80,7 +79,9 @@ def _object(
     unknown = sorted(set(value) - set(allowed)) if allowed is not None else []
     if unknown:
         names = ", ".join(allowed or ())
-        raise WorkerError(f"{where} has an unknown field {clean(repr(unknown[0]))[:80]}; known are {names}.", REMEDY)
+        raise WorkerError(
+            f"{where} has an unknown field {printable(repr(unknown[0]))[:80]}; known are {names}.", REMEDY
+        )
     return value
 
 
@@ -140,12 +141,7 @@ def describe_error(error: Any, secrets: Sequence[str]) -> str:
     # Hidden before it is cut, so that no part of a secret is left at the edge.
     parts = [f"{hide(kind, secrets)[:200]}: {hide(message, secrets)[:MAX_MESSAGE]}"]
     parts += [hide(tail, secrets)[-MAX_MESSAGE:].strip()]
-    return clean("\n".join(filter(None, parts)))
-
-
-def clean(text: str) -> str:
-    """The text without control characters, bidirectional overrides and half surrogate pairs; line feeds stay."""
-    return _CONTROL.sub("", whole_text(text))
+    return printable_lines("\n".join(filter(None, parts)))
 
 
 def hide(text: str, secrets: Iterable[str]) -> str:

@@ -11,10 +11,11 @@ from urllib.parse import unquote, urlsplit
 
 from ratiba_action.core.model.plan import Tenant
 from ratiba_action.core.model.scenario import Scenario
+from ratiba_action.core.printable import printable, printable_lines
 from ratiba_action.errors import WorkerError
 from ratiba_action.systems.launch import GuardedCommand, launch
 from ratiba_action.systems.link import Link, open_link
-from ratiba_action.systems.replies import clean, decode_line
+from ratiba_action.systems.replies import decode_line
 from ratiba_action.systems.worker_session import WorkerSession, opening
 from ratiba_action.systems.workplace import Workplace, prepare_workplace
 
@@ -110,7 +111,7 @@ class WorkerSystem:
         try:
             code, output = await command.wait(self._setup_timeout)
         except TimeoutError as problem:
-            output = clean(await command.end())
+            output = printable_lines(await command.end())
             raise WorkerError(
                 f"the set-up command {list(setup)!r} did not end within {self._setup_timeout:g} s. "
                 f"It printed: {output}",
@@ -119,7 +120,8 @@ class WorkerSystem:
         finally:
             await command.end()
         if code != 0:
-            message = f"the set-up command {list(setup)!r} ended with exit code {code}. It printed: {clean(output)}"
+            printed = printable_lines(output)
+            message = f"the set-up command {list(setup)!r} ended with exit code {code}. It printed: {printed}"
             raise WorkerError(message, "Correct `system.setup`.")
 
     async def _control(self) -> socket.socket:
@@ -165,14 +167,14 @@ class WorkerSystem:
         if not line.endswith(b"\n"):
             self._server = None
             control.close()
-            printed = clean(await command.end())
+            printed = printable_lines(await command.end())
             python = self._workplace.python if self._workplace else self._python
             raise WorkerError(
                 f"the worker could not be started with {python!r}. It printed: {printed}",
                 "Check `system.python` and `system.preload`.",
             )
-        warnings = decode_line(line).get("warnings", [])
-        self._warnings = [clean(str(warning))[:500] for warning in warnings] if isinstance(warnings, list) else []
+        warnings = decode_line(line).get("warnings")
+        self._warnings = [printable(str(one))[:500] for one in warnings] if isinstance(warnings, list) else []
 
     async def migrate(self, dsn: str) -> None:
         """Run the adapter's ``migrate`` in a process of its own.

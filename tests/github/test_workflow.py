@@ -2,6 +2,7 @@
 
 import io
 import re
+import unicodedata
 
 import pytest
 from hypothesis import given
@@ -12,7 +13,6 @@ from ratiba_action.github.workflow import (
     WorkflowLog,
     escape_data,
     escape_property,
-    neutralise,
 )
 
 
@@ -90,4 +90,16 @@ def test_each_line_of_a_secret_is_masked() -> None:
 
 @given(st.text(alphabet="#[]\x1b\r\n a"))
 def test_the_older_command_syntax_is_always_broken(text: str) -> None:
-    assert "##[" not in neutralise(text)
+    assert "##[" not in escape_data(text)
+
+
+@given(st.text())
+def test_a_message_holds_nothing_that_a_terminal_obeys(text: str) -> None:
+    categories = {unicodedata.category(one) for one in escape_data(text)}
+    assert not categories & {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
+
+
+def test_a_secret_is_masked_exactly_as_it_is() -> None:
+    stream = io.StringIO()
+    WorkflowLog(stream).mask("a\x1b##[\u200bb")
+    assert stream.getvalue() == "::add-mask::a\x1b##[\u200bb\n"

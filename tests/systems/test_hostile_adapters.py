@@ -83,7 +83,7 @@ class Adapter:
 """
 
 MESSAGES = {
-    "raises": r"send\(\) of the adapter raised LookupError: no \[31mslot\n",
+    "raises": r"send\(\) of the adapter raised LookupError: no \\x1b\[31mslot\\u202e\n",
     "exits": "raised SystemExit: bye",
     "interrupts": "raised KeyboardInterrupt",
     "ends_at_once": r"ended with exit code 3 before it answered send\(\)",

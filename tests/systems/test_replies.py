@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ratiba_action.errors import WorkerError
-from ratiba_action.systems.replies import clean, decode_line, describe_error, hide, parse_reply
+from ratiba_action.systems.replies import decode_line, describe_error, hide, parse_reply
 
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(st.characters()),
@@ -78,11 +78,16 @@ def test_a_secret_at_the_edge_of_a_clipped_message_leaves_no_part() -> None:
 
 
 @given(st.text(st.characters()))
-def test_cleaned_text_has_no_control_character_and_no_half_pair(text: str) -> None:
-    cleaned = clean(text)
-    cleaned.encode("utf-8")
-    assert not any(character < " " and character not in "\n\t" for character in cleaned)
-    assert not set(cleaned) & set("\u202e\u2066\u200f\x7f\x9b")
+def test_what_an_adapter_raised_has_no_control_character_and_no_half_pair(text: str) -> None:
+    shown = describe_error({"type": "T", "message": text, "traceback": text}, [])
+    shown.encode("utf-8")
+    assert not any(character < " " and character != "\n" for character in shown)
+    assert not set(shown) & set("\u202e\u2066\u200f\u200b\x7f\x9b")
+
+
+def test_a_secret_that_was_split_by_an_invisible_character_is_not_put_together_again() -> None:
+    error = {"type": "T", "message": "hun\x00ter2", "traceback": "hun\u202eter2"}
+    assert "hunter2" not in describe_error(error, ["hunter2"])
 
 
 def test_the_longer_of_two_nested_secrets_is_hidden_whole() -> None:
