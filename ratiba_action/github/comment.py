@@ -22,7 +22,7 @@ _ELSEWHERE = "The report is in the step summary and in the report directory."
 
 @dataclass(frozen=True, slots=True)
 class PullRequestComment:
-    """Publishes a report as the sticky comment of its gate; blocking, so ``main`` calls it in a thread.
+    """Publishes a report as the sticky comment of its gate, from a thread that it leaves behind at the deadline.
 
     Args:
         token: of GitHub; empty when there is none.
