@@ -7,8 +7,8 @@ import shutil
 import socket
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from urllib.parse import unquote, urlsplit
 
+from ratiba_action.core.dsn import passwords_in
 from ratiba_action.core.model.plan import Tenant
 from ratiba_action.core.model.scenario import Scenario
 from ratiba_action.core.printable import printable, printable_lines
@@ -182,7 +182,7 @@ class WorkerSystem:
         Raises:
             WorkerError: it raised, with the end of its traceback; or hung or ended.
         """
-        link = await self._link("migration", [dsn, *_passwords(dsn)])
+        link = await self._link("migration", [dsn, *passwords_in(dsn)])
         try:
             fields = {"adapter": self._adapter, "database_url": dsn, "environment": {"DATABASE_URL": dsn}}
             await link.request("migrate", fields, self._start_timeout)
@@ -196,7 +196,7 @@ class WorkerSystem:
             WorkerError: the adapter cannot be imported, or its ``open`` raised, hung or ended.
         """
         secrets = [value for name, value in environment.items() if SECRET_NAME.fullmatch(name)]
-        link = await self._link(f"scenario {scenario.id!r}", [*secrets, tenant.dsn, *_passwords(tenant.dsn)])
+        link = await self._link(f"scenario {scenario.id!r}", [*secrets, tenant.dsn, *passwords_in(tenant.dsn)])
         try:
             await link.request("open", opening(self._adapter, scenario, tenant, environment), self._start_timeout)
         except BaseException:
@@ -238,13 +238,3 @@ def _hung_up(connection: socket.socket) -> bool:
         return False
     except OSError:
         return True
-
-
-def _passwords(dsn: str) -> list[str]:
-    """The password of a connection string as written and as meant, in either of libpq's forms."""
-    try:
-        written = urlsplit(dsn).password
-    except ValueError:
-        written = None
-    found = re.search(r"\bpassword\s*=\s*('(?:[^'\\]|\\.)*'|\S+)", dsn)
-    return [text for text in (written, written and unquote(written), found and found[1].strip("'")) if text]

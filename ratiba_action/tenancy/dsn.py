@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from urllib.parse import quote, urlencode
 
+from ratiba_action.core.dsn import passwords_in
 from ratiba_action.errors import DatabaseError
 
 CONNECT_TIMEOUT_SECONDS = 10
@@ -37,8 +38,9 @@ def address(dsn: str) -> str:
 
 def without_password(text: str, dsn: str) -> str:
     """A server's or a driver's message with the password of ``dsn`` blotted out."""
-    password = parameters(dsn).get("password")
-    return text.replace(password, "***") if password else text
+    for password in passwords_in(dsn):
+        text = text.replace(password, "***")
+    return text
 
 
 def for_role(dsn: str, role: str, password: str, search_path: Sequence[str]) -> str:

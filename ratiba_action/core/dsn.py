@@ -1,0 +1,25 @@
+"""The passwords that a PostgreSQL connection string holds, so that no message repeats them."""
+
+import re
+from urllib.parse import unquote
+
+_URL = re.compile(r"postgres(?:ql)?://")
+_USER_INFO = re.compile(r"postgres(?:ql)?://[^:@/]*:([^@/]*)@")
+_QUERY = re.compile(r"[?&]password=([^&]*)")
+_KEYWORD = re.compile(r"\bpassword\s*=\s*('(?:[^'\\]|\\.)*'?|(?:[^\s\\]|\\.)*)", re.DOTALL)
+
+
+def passwords_in(dsn: str) -> tuple[str, ...]:
+    """Each password as it is written and as it is meant, the longest first; none of a string without one.
+
+    Args:
+        dsn: a URL or ``keyword=value`` pairs, as libpq reads them; it may be malformed.
+    """
+    if _URL.match(dsn):
+        written = [*_USER_INFO.findall(dsn), *_QUERY.findall(dsn)]
+        meant = [unquote(one) for one in written]
+    else:
+        written = _KEYWORD.findall(dsn)
+        bare = [one.removeprefix("'").removesuffix("'") if one.startswith("'") else one for one in written]
+        meant = [*bare, *(re.sub(r"\\(.)", r"\1", one, flags=re.DOTALL) for one in bare)]
+    return tuple(sorted({one for one in (*written, *meant) if one}, key=len, reverse=True))
