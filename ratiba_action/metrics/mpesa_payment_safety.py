@@ -175,7 +175,10 @@ def _rows(record: _Record) -> Iterator[Invariant]:
 
 
 def _charged_once(record: _Record) -> Iterator[Invariant]:
-    """At most one payment of a booking is paid, and at most one success callback of a payment counts."""
+    """At most one payment of a booking is PAID, and at most one stored success of a payment is not called a duplicate.
+
+    A system that marks the repetitions of a callback as duplicates passes, however often the callback came.
+    """
     paid = Counter(row.booking_id for row in record.payments if row.status == "PAID")
     for booking in sorted({str(row.booking_id) for row in record.payments}):
         detail = f"booking {booking} is paid {paid[booking]} times"
