@@ -80,7 +80,8 @@ class EmbeddedServer:
         self._password = secrets.token_hex(16)
         self._uid, self._gid = _account() if os.geteuid() == 0 else (-1, -1)
         self._folder: LockedFolder | None = None
-        self._server: asyncio.subprocess.Process | None = None
+        # Whichever program runs now, initdb or the server: cancelled or not, ``stop`` ends it and waits for it.
+        self._process: asyncio.subprocess.Process | None = None
 
     @property
     def dsn(self) -> str:
@@ -115,17 +116,17 @@ class EmbeddedServer:
 
     async def stop(self) -> None:
         """End the server, at the latest by SIGKILL, and delete its folder; may be called twice."""
-        server, self._server = self._server, None
-        if server is not None and server.returncode is None:
+        process, self._process = self._process, None
+        if process is not None and process.returncode is None:
             with contextlib.suppress(ProcessLookupError):
-                server.send_signal(signal.SIGINT)
+                process.send_signal(signal.SIGINT)
             try:
                 async with asyncio.timeout(_STOP_SECONDS):
-                    await server.wait()
+                    await process.wait()
             except TimeoutError:
                 with contextlib.suppress(ProcessLookupError):
-                    server.kill()
-                await server.wait()
+                    process.kill()
+                await process.wait()
         folder, self._folder = self._folder, None
         if folder is not None:
             await asyncio.to_thread(folder.remove)
@@ -149,8 +150,8 @@ class EmbeddedServer:
             os.chown(password, self._uid, self._gid)
         try:
             arguments = ("-D", str(self.folder / "data"), "-U", _SUPERUSER, f"--pwfile={password}", *_INITDB)
-            process = await self._spawn("initdb", arguments, "initdb.log")
-            code = await process.wait()
+            self._process = await self._spawn("initdb", arguments, "initdb.log")
+            code = await self._process.wait()
         finally:
             password.unlink()
         if code != 0:
@@ -166,9 +167,9 @@ class EmbeddedServer:
             "unix_socket_directories": str(self.folder / "socket"),
         }
         arguments = [part for name, value in settings.items() for part in ("-c", f"{name}={value}")]
-        self._server = await self._spawn("postgres", ("-D", str(self.folder / "data"), *arguments), "postgres.log")
+        self._process = await self._spawn("postgres", ("-D", str(self.folder / "data"), *arguments), "postgres.log")
         ready = asyncio.ensure_future(wait_until_ready(self.dsn, self._ready_seconds))
-        ended = asyncio.ensure_future(self._server.wait())
+        ended = asyncio.ensure_future(self._process.wait())
         try:
             await asyncio.wait({ready, ended}, return_when=asyncio.FIRST_COMPLETED)
             if ended.done():
