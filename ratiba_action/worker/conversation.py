@@ -10,6 +10,7 @@ import asyncio
 import importlib
 import inspect
 import json
+import math
 import os
 import sys
 import traceback
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 MAX_LINE = 1024 * 1024
 TRACEBACK_TAIL = 8000
 MESSAGE_LENGTH = 8000
+MAX_DEPTH = 64
 
 
 class AdapterError(Exception):
@@ -164,8 +166,31 @@ def _encode(answer: dict[str, Any]) -> bytes:
     try:
         line = json.dumps(answer, allow_nan=False).encode("ascii") + b"\n"
     except (TypeError, ValueError, RecursionError) as problem:
-        line = json.dumps({"id": answer["id"], "error": _describe(problem)}).encode("ascii") + b"\n"
+        message = _unsendable(answer.get("answer"), "answer", 0) or f"the answer cannot be sent: {problem}"
+        line = _refusal(answer, "AnswerNotJson", message)
     if len(line) > MAX_LINE:
-        error = {"type": "AnswerTooLong", "message": f"{len(line)} bytes, at most {MAX_LINE} are read", "traceback": ""}
-        line = json.dumps({"id": answer["id"], "error": error}).encode("ascii") + b"\n"
+        line = _refusal(answer, "AnswerTooLong", f"{len(line)} bytes, at most {MAX_LINE} are read")
     return line
+
+
+def _refusal(answer: dict[str, Any], kind: str, message: str) -> bytes:
+    error = {"type": kind, "message": message[:MESSAGE_LENGTH], "traceback": ""}
+    return json.dumps({"id": answer["id"], "error": error}).encode("ascii") + b"\n"
+
+
+def _unsendable(value: Any, where: str, depth: int) -> str:
+    """Where in an answer is something that JSON has no word for; empty when only its depth or a circle is at fault."""
+    if value is None or isinstance(value, (str, int)) or depth > MAX_DEPTH:
+        return ""
+    if isinstance(value, float):
+        return "" if math.isfinite(value) else f"`{where}` is {float(value)!r}, which is not a JSON number"
+    if isinstance(value, dict):
+        for key in value:
+            if key is not None and not isinstance(key, (str, int, float)):
+                return f"`{where}` has a key of type {type(key).__name__}, not a text"
+        parts = [(item, f"{where}[{str(key)[:80]!r}]") for key, item in value.items()]
+    elif isinstance(value, (list, tuple)):
+        parts = [(item, f"{where}[{index}]") for index, item in enumerate(value)]
+    else:
+        return f"`{where}` is of type {type(value).__name__}, which JSON cannot hold"
+    return next(filter(None, (_unsendable(item, name, depth + 1) for item, name in parts)), "")

@@ -71,6 +71,11 @@ class Adapter:
     def answers_a_tool_without_name(self): return {"text": "a", "tool_calls": [{"args": {}}]}
     def answers_nan(self): return {"text": "a", "tool_calls": [{"name": "t", "args": {"x": math.nan}}]}
     def answers_a_set(self): return {"text": "a", "tool_calls": [{"name": "t", "args": {"x": {1}}}]}
+    def answers_a_strange_key(self): return {"text": "a", "tool_calls": [{"name": "t", "args": {(1, 2): 3}}]}
+    def answers_a_circle(self):
+        value = []
+        value.append(value)
+        return {"text": "a", "tool_calls": [{"name": "t", "output": value}]}
     def answers_too_deep(self):
         value = []
         for _ in range(100): value = [value]
@@ -105,8 +110,10 @@ MESSAGES = {
     "answers_a_number_as_text": "`text` is a number, not a text",
     "answers_an_unknown_field": "unknown field 'tool_call'",
     "answers_a_tool_without_name": r"`tool_calls\[0\]` has no 'name'",
-    "answers_nan": "not JSON compliant",
-    "answers_a_set": "set is not JSON serializable",
+    "answers_nan": r"`answer\['tool_calls'\]\[0\]\['args'\]\['x'\]` is nan, which is not a JSON number$",
+    "answers_a_set": r"\['args'\]\['x'\]` is of type set, which JSON cannot hold$",
+    "answers_a_strange_key": r"`answer\['tool_calls'\]\[0\]\['args'\]` has a key of type tuple, not a text$",
+    "answers_a_circle": "AnswerNotJson: the answer cannot be sent: Circular reference",
     "answers_too_deep": "nested deeper than 64 levels",
     "reads_standard_input": "raised EOFError",
     "breaks_its_own_message": "Broken: .its message cannot be shown",
