@@ -1,6 +1,7 @@
 """Folders of a run: locked while their process lives, so that the next run can tell what a crash left behind."""
 
 import contextlib
+import errno
 import fcntl
 import os
 import shutil
@@ -8,6 +9,8 @@ import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+
+_ATTEMPTS = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,16 +33,35 @@ class LockedFolder:
 
 
 def make_locked_folder(base: Path, prefix: str) -> LockedFolder:
-    """A fresh folder below ``base``, locked.
+    """A fresh folder below ``base``, locked; it has a hidden name until it is.
 
     Raises:
         OSError: it cannot be made.
     """
-    path = Path(tempfile.mkdtemp(prefix=prefix, dir=base))
-    lock = os.open(path / "lock", os.O_CREAT | os.O_RDWR, 0o600)
-    fcntl.flock(lock, fcntl.LOCK_EX)
-    path.chmod(0o711)
-    return LockedFolder(path, lock)
+    for _ in range(_ATTEMPTS):
+        folder = _make_unless_swept(base, prefix)
+        if folder is not None:
+            return folder
+    raise OSError(errno.EAGAIN, "other processes remove each new folder before it can be locked", str(base))
+
+
+def _make_unless_swept(base: Path, prefix: str) -> LockedFolder | None:
+    """A locked folder; None when a neighbour took the hidden folder for what a crash left, before it was locked."""
+    hidden = Path(tempfile.mkdtemp(prefix=f".{prefix}", dir=base))
+    try:
+        lock = os.open(hidden / "lock", os.O_CREAT | os.O_RDWR, 0o600)
+    except FileNotFoundError:
+        return None
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not _is_lock_of(hidden, lock):
+            os.close(lock)
+            return None
+        hidden.chmod(0o711)
+        return LockedFolder(hidden.rename(hidden.with_name(hidden.name.removeprefix("."))), lock)
+    except OSError:
+        os.close(lock)
+        raise
 
 
 def sweep_folders(base: Path, prefix: str, before: Callable[[Path], None] = lambda _: None) -> tuple[Path, ...]:
@@ -51,12 +73,17 @@ def sweep_folders(base: Path, prefix: str, before: Callable[[Path], None] = lamb
         before: called with each folder before it is removed.
 
     Returns:
-        The folders that were removed.
+        The folders that were removed, those that never came as far as their name among them.
     """
     removed = []
-    for path in sorted(base.glob(f"{prefix}*")):
-        with _abandoned(path) as ours:
-            if ours:
+    for path in sorted(base.glob(f".{prefix}*")):
+        with contextlib.suppress(OSError):  # not empty, as a rule: the lock is there
+            if _is_ours(path):
+                path.rmdir()
+                removed.append(path)
+    for path in sorted([*base.glob(f".{prefix}*"), *base.glob(f"{prefix}*")]):
+        with _abandoned(path) as abandoned:
+            if abandoned:
                 before(path)
                 shutil.rmtree(path, ignore_errors=True)
                 removed.append(path)
@@ -67,8 +94,7 @@ def sweep_folders(base: Path, prefix: str, before: Callable[[Path], None] = lamb
 def _abandoned(path: Path) -> Iterator[bool]:
     """Whether ``path`` is a folder of this user that nobody holds; it is held here meanwhile."""
     try:
-        is_ours = path.lstat().st_uid == os.geteuid() and path.is_dir() and not path.is_symlink()
-        lock = os.open(path / "lock", os.O_RDWR | os.O_NOFOLLOW) if is_ours else -1
+        lock = os.open(path / "lock", os.O_RDWR | os.O_NOFOLLOW) if _is_ours(path) else -1
     except OSError:  # another sweep was faster, or its maker has not come as far as the lock
         lock = -1
     if lock < 0:
@@ -79,6 +105,19 @@ def _abandoned(path: Path) -> Iterator[bool]:
     except OSError:
         yield False
     else:
-        yield True
+        yield _is_lock_of(path, lock)
     finally:
         os.close(lock)
+
+
+def _is_ours(path: Path) -> bool:
+    """Whether ``path`` is a folder of this user, and no link to one."""
+    return path.lstat().st_uid == os.geteuid() and path.is_dir() and not path.is_symlink()
+
+
+def _is_lock_of(path: Path, lock: int) -> bool:
+    """Whether an open lock is still the one in the folder: by now that may be deleted, or have its real name."""
+    try:
+        return os.path.samestat(os.fstat(lock), (path / "lock").lstat())
+    except OSError:
+        return False

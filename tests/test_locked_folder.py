@@ -1,6 +1,8 @@
+import fcntl
 import os
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from ratiba_action.locked_folder import make_locked_folder, sweep_folders
@@ -64,3 +66,44 @@ def test_whoever_sweeps_can_end_what_still_runs_in_a_folder(tmp_path: Path) -> N
     seen: list[Path] = []
     sweep_folders(tmp_path, "run-", before=seen.append)
     assert seen == [folder.path]
+
+
+def test_what_a_crash_left_before_the_folder_had_its_name_is_swept(tmp_path: Path) -> None:
+    bare, unlocked = tmp_path / ".run-bare", tmp_path / ".run-unlocked"
+    bare.mkdir()
+    unlocked.mkdir()
+    (unlocked / "lock").touch()
+    assert sweep_folders(tmp_path, "run-") == (bare, unlocked)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_folder_that_is_still_being_made_and_hidden_ones_of_others_are_left_alone(tmp_path: Path) -> None:
+    for name in (".run-locked", ".run-without-lock", ".other"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "data").touch()
+    with (tmp_path / ".run-locked/lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        assert sweep_folders(tmp_path, "run-") == ()
+    assert len(list(tmp_path.iterdir())) == 3
+
+
+def test_no_folder_is_lost_to_a_neighbours_sweep_while_it_is_made(tmp_path: Path) -> None:
+    def make() -> None:
+        for _ in range(500):
+            folder = make_locked_folder(tmp_path, "run-")
+            (folder.path / "data").write_text("in use")
+            assert (folder.path / "lock").samefile(f"/proc/self/fd/{folder.lock}")
+            folder.remove()
+
+    def sweep() -> int:
+        return sum(len(sweep_folders(tmp_path, "run-")) for _ in range(500))
+
+    with ThreadPoolExecutor(6) as neighbours:
+        makers = [neighbours.submit(make) for _ in range(3)]
+        sweepers = [neighbours.submit(sweep) for _ in range(3)]
+        for maker in makers:
+            maker.result()
+        assert all(sweeper.result() >= 0 for sweeper in sweepers)
+    assert [path for path in tmp_path.iterdir() if not path.name.startswith(".")] == []
+    sweep_folders(tmp_path, "run-")
+    assert list(tmp_path.iterdir()) == []
