@@ -1,13 +1,12 @@
 """What goes wrong is named with its remedy, has its exit code, and leaves a comment."""
 
 import json
-import os
 import signal
-import time
 from pathlib import Path
 
 import pytest
 
+from ratiba_action.testing.eventually import eventually
 from ratiba_action.testing.pull_request_events import pull_request_event
 from ratiba_action.testing.small_repository import SmallRepository
 
@@ -169,9 +168,7 @@ def test_a_cancelled_run_reports_what_it_measured(small: SmallRepository, tmp_pa
     small.scenario("a_talks", "say hello")
     small.scenario("b_waits", f"signal {tmp_path}")
     process = small.start("--concurrency", "1")
-    deadline = time.monotonic() + 60
-    while not list(tmp_path.glob("begun-*")) and time.monotonic() < deadline:
-        os.sched_yield()
+    eventually(lambda: list(tmp_path.glob("begun-*")))
     process.send_signal(signal.SIGTERM)
     printed, _ = process.communicate(timeout=60)
     assert process.returncode == 3, printed

@@ -9,6 +9,7 @@ from ratiba_action.core.model.plan import Arm
 from ratiba_action.errors import DatabaseError
 from ratiba_action.tenancy.provisioner import PostgresTenantProvisioner
 from ratiba_action.tenancy.server import choose_server
+from ratiba_action.testing.eventually import eventually_async
 from ratiba_action.testing.sql import fetch, migration, run_sql, tenants_on
 
 HEAD = Arm("head", "/checkout")
@@ -100,8 +101,7 @@ async def test_cancelling_at_any_moment_leaves_nothing(
         with pytest.raises(asyncio.CancelledError):
             await task
     task = asyncio.ensure_future(scenario())
-    while await tenants_on(embedded_server_dsn) == before:
-        pass
+    await eventually_async(lambda: tenants_on(embedded_server_dsn), until=lambda now: now != before)
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import operator
 import os
 import signal
 import sys
@@ -12,6 +13,7 @@ from ratiba_action.core.model.plan import Arm
 from ratiba_action.tenancy.provisioner import PostgresTenantProvisioner
 from ratiba_action.tenancy.server import choose_server
 from ratiba_action.tenancy.storage import sweep
+from ratiba_action.testing.eventually import eventually_async
 from ratiba_action.testing.sql import fetch, migration, run_sql, tenants_on
 
 HEAD = Arm("head", "/checkout")
@@ -70,8 +72,8 @@ async def test_the_next_run_drops_what_a_killed_run_left_and_keeps_a_live_neighb
             assert {doomed, alive.schema} <= await tenants_on(embedded_server_dsn)
             process.kill()
             await process.wait()
-            while await fetch(embedded_server_dsn, "SELECT FROM pg_locks WHERE locktype = 'advisory' OFFSET 1"):
-                pass
+            others = "SELECT pid FROM pg_locks WHERE locktype = 'advisory' OFFSET 1"
+            await eventually_async(lambda: fetch(embedded_server_dsn, others), until=operator.not_)
             after = PostgresTenantProvisioner(choose_server(embedded_server_dsn), "after")
             await after.start()
             left = await tenants_on(embedded_server_dsn)
