@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import pytest
+from ratiba_action.testing.import_times import ASKED_FOR, imported
 
 PROJECT = Path(__file__).parent.parent.parent
 
@@ -64,9 +64,13 @@ def test_a_lost_rule_for_swahili_hours_breaks_exactly_two_conversations(tmp_path
     assert f"| 1 | tool calls of the turn | {expected} | {got} |" in comment.replace("\\_", "_")
 
 
-@pytest.mark.parametrize("database", ["postgresql://nobody@127.0.0.1:1/none"])
-def test_a_change_of_documentation_is_skipped_without_starting_anything(tmp_path: Path, database: str) -> None:
-    done = demo("docs", tmp_path / "report", RATIBA_DATABASE_URL=database)
+def test_a_change_of_documentation_is_skipped_and_loads_neither_database_nor_web_server_nor_judge(
+    tmp_path: Path,
+) -> None:
+    done = demo("docs", tmp_path / "report", **ASKED_FOR)
     assert done.returncode == 0, done.stdout + done.stderr
     measured = outputs(tmp_path / "report")
     assert (measured["mode"], measured["conclusion"], measured["passed"]) == ("skip", "skipped", 0)
+    loaded = imported(done.stderr)
+    assert "ratiba_action" in loaded
+    assert loaded & {"psycopg", "aiohttp", "deepeval"} == set()
