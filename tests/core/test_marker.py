@@ -54,3 +54,35 @@ def test_a_run_of_an_old_commit_leaves_the_current_ones_comment() -> None:
 
 def test_between_two_old_commits_the_later_run_wins() -> None:
     assert is_stale(Marker("ratiba", "older", 1, 1), Marker("ratiba", "old", 2, 1), current_head="new")
+
+
+MARKERS = st.builds(
+    Marker, st.just("ratiba"), st.sampled_from(["new", "old", "older"]), st.integers(0, 3), st.integers(0, 3)
+)
+
+
+@given(MARKERS, MARKERS)
+def test_of_two_runs_exactly_one_gives_way_unless_neither_is_newer(one: Marker, other: Marker) -> None:
+    gives_way = [is_stale(one, other, "new"), is_stale(other, one, "new")]
+    as_new = (one.head == "new", one.run_id, one.run_attempt) == (other.head == "new", other.run_id, other.run_attempt)
+    assert gives_way.count(True) == (0 if as_new else 1)
+
+
+@given(MARKERS, MARKERS, MARKERS)
+def test_a_run_that_gives_way_to_a_second_gives_way_to_whatever_the_second_gives_way_to(
+    first: Marker, second: Marker, third: Marker
+) -> None:
+    if is_stale(first, second, "new") and is_stale(second, third, "new"):
+        assert is_stale(first, third, "new")
+
+
+@given(st.lists(MARKERS, min_size=1).flatmap(lambda runs: st.tuples(st.just(runs), st.permutations(runs))))
+def test_whichever_order_runs_end_in_the_same_comment_is_left(orders: tuple[list[Marker], list[Marker]]) -> None:
+    def left(order: list[Marker]) -> Marker:
+        shown = order[0]
+        for ours in order[1:]:
+            shown = shown if is_stale(ours, shown, "new") else ours
+        return shown
+
+    one, other = (left(order) for order in orders)
+    assert (one.head == "new", one.run_id, one.run_attempt) == (other.head == "new", other.run_id, other.run_attempt)
