@@ -2,7 +2,6 @@
 
 import argparse
 import json
-import os
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -11,7 +10,8 @@ from typing import Any
 from ratiba_action.core.model.change import Mode, ModeDecision, Reason
 from ratiba_action.core.printable import printable
 from ratiba_action.deciding import Decided, DecideRequest, decide
-from ratiba_action.errors import UsageError
+from ratiba_action.errors import PublishError, UsageError
+from ratiba_action.settings import parse_mode_floor
 
 DESCRIPTION = """Choose blocking, advisory or skip from the paths that a change touches, and say why.
 A mode is always printed: whatever cannot be found out makes it blocking."""
@@ -71,10 +71,11 @@ def read_request(arguments: argparse.Namespace, environment: Mapping[str, str]) 
 
 
 def _floor(value: str) -> Mode | None:
-    floors = {"auto": None, "advisory": Mode.ADVISORY, "blocking": Mode.BLOCKING}
-    if value not in floors:
-        raise UsageError(f"The mode is {value!r}.", "Use auto, advisory or blocking; it can only make a run stricter.")
-    return floors[value]
+    try:
+        floor = parse_mode_floor(value)
+    except ValueError as error:
+        raise UsageError(f"The mode is {value!r}.", f"Use {error}; it can only make a run stricter.") from error
+    return None if floor is Mode.SKIP else floor
 
 
 def as_json(decision: ModeDecision) -> dict[str, Any]:
@@ -132,22 +133,10 @@ def text(decided: Decided) -> str:
 
 def _write_outputs(target: Path, decision: ModeDecision) -> None:
     """Append ``mode`` and ``reasons`` to the step's output file; a failure there is only a warning."""
+    from ratiba_action.github.step_files import write_outputs  # noqa: PLC0415 - only a step has outputs
+
     reasons = json.dumps([_reason(one) for one in decision.reasons[:_OUTPUT_REASONS]])
     try:
-        block = output_block("mode", decision.mode.value) + output_block("reasons", reasons)
-        with target.open("a", encoding="utf-8") as file:
-            file.write(block)
-    except (OSError, ValueError) as error:
-        sys.stderr.write(f"ratiba: the step's outputs could not be written: {printable(str(error))}\n")
-
-
-def output_block(name: str, value: str, delimiter: str = "") -> str:
-    """One output as GitHub's files want it, between random delimiters.
-
-    Raises:
-        ValueError: the value holds the delimiter, so that it could state other outputs.
-    """
-    delimiter = delimiter or f"ratiba_{os.urandom(16).hex()}"
-    if delimiter in value or delimiter in name:
-        raise ValueError(f"the value of {name!r} holds its own delimiter")
-    return f"{name}<<{delimiter}\n{value}\n{delimiter}\n"
+        write_outputs(target, {"mode": decision.mode.value, "reasons": reasons})
+    except PublishError as error:
+        sys.stderr.write(f"ratiba: {printable(str(error))}\n")

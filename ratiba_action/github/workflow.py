@@ -1,6 +1,6 @@
 """The runner's workflow commands, written so that no text can become one."""
 
-import secrets
+import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ _ERRORS_SHOWN = 10
 
 def random_token() -> str:
     """A word that no text can hold by design or by chance."""
-    return secrets.token_hex(16)
+    return os.urandom(16).hex()
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from ratiba_action.cli import build_parser
-from ratiba_action.commands.decide import output_block, read_request
+from ratiba_action.commands.decide import read_request
 from ratiba_action.main import run
 from ratiba_action.testing.git_repository import GitRepository
 from ratiba_action.testing.pull_request_events import pull_request_event
@@ -264,11 +264,6 @@ def test_outputs_that_cannot_be_written_are_only_a_warning(
     printed = capsys.readouterr()
     assert printed.out.startswith("Mode: ")
     assert "could not be written" in printed.err
-
-
-def test_an_output_that_holds_its_delimiter_is_refused() -> None:
-    with pytest.raises(ValueError, match="delimiter"):
-        output_block("mode", "x\nEND\nmode<<y", "END")
 
 
 @pytest.mark.usefixtures("base")
