@@ -11,7 +11,6 @@ from ratiba_action.core.model.change import Mode, ModeDecision, Reason
 from ratiba_action.core.printable import printable
 from ratiba_action.deciding import Decided, DecideRequest, decide
 from ratiba_action.errors import PublishError, UsageError
-from ratiba_action.settings import parse_mode_floor
 
 DESCRIPTION = """Choose blocking, advisory or skip from the paths that a change touches, and say why.
 A mode is always printed: whatever cannot be found out makes it blocking."""
@@ -71,11 +70,14 @@ def read_request(arguments: argparse.Namespace, environment: Mapping[str, str]) 
 
 
 def _floor(value: str) -> Mode | None:
+    if value == "auto":
+        return None
+    from ratiba_action.settings import parse_mode_floor  # noqa: PLC0415 - milliseconds, and most runs have no floor
+
     try:
-        floor = parse_mode_floor(value)
+        return parse_mode_floor(value)
     except ValueError as error:
         raise UsageError(f"The mode is {value!r}.", f"Use {error}; it can only make a run stricter.") from error
-    return None if floor is Mode.SKIP else floor
 
 
 def as_json(decision: ModeDecision) -> dict[str, Any]:
