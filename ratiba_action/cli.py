@@ -1,6 +1,7 @@
 """The command line: a literal table of commands, each imported only when it is asked for."""
 
 import argparse
+import sys
 from collections.abc import Mapping, Sequence
 from importlib import import_module
 
@@ -17,14 +18,17 @@ A module has ``DESCRIPTION``, ``EXAMPLE``, ``add_arguments(parser)`` and ``run(a
 
 def build_parser(arguments: Sequence[str], table: Mapping[str, tuple[str, str]] = COMMANDS) -> argparse.ArgumentParser:
     """The parser for these arguments; only the module of the named command is imported."""
-    parser = argparse.ArgumentParser(
+    parser = _CommandLine(
         prog="ratiba",
         description="A merge gate for changes to conversational LLM systems.",
         epilog="example:\n  ratiba decide --json\n\n'ratiba COMMAND --help' explains one command.",
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
-    commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
+    parser.add_argument("--version", action=_Version, nargs=0, help="print the version and exit")
+    commands = parser.add_subparsers(
+        dest="command", metavar="COMMAND", required=True, parser_class=argparse.ArgumentParser
+    )
     for name, (module_name, summary) in table.items():
         command = commands.add_parser(
             name, help=summary, formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False
@@ -33,5 +37,32 @@ def build_parser(arguments: Sequence[str], table: Mapping[str, tuple[str, str]] 
             module = import_module(module_name)
             command.description, command.epilog = module.DESCRIPTION, module.EXAMPLE
             module.add_arguments(command)
-            command.set_defaults(run=module.run)
+            command.set_defaults(run=module.run, told_by=command)
     return parser
+
+
+class _CommandLine(argparse.ArgumentParser):
+    """Tells a command's unknown options with that command's usage, which argparse tells with the program's."""
+
+    def parse_args(  # type: ignore[override] # the overloads of the base differ in the namespace's type only
+        self, args: Sequence[str] | None = None, namespace: argparse.Namespace | None = None
+    ) -> argparse.Namespace:
+        parsed, unknown = self.parse_known_args(args, namespace)
+        if unknown:
+            told_by: argparse.ArgumentParser = getattr(parsed, "told_by", self)
+            told_by.error(f"unrecognized arguments: {' '.join(unknown)}")
+        return parsed
+
+
+class _Version(argparse.Action):
+    """Prints the installed version; looked up only when it is asked for."""
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
+        from importlib.metadata import PackageNotFoundError, version  # noqa: PLC0415 - slow to import
+
+        try:
+            shown = version("ratiba-eval-gate")
+        except PackageNotFoundError:
+            shown = "of an unknown version, since it is not installed"
+        sys.stdout.write(f"ratiba {shown}\n")
+        parser.exit()

@@ -1,5 +1,11 @@
+import subprocess
+import sys
+from importlib.metadata import version
+from pathlib import Path
+
 import pytest
 
+from ratiba_action import cli
 from ratiba_action.cli import COMMANDS
 from ratiba_action.main import run
 
@@ -31,6 +37,50 @@ def test_misuse_ends_with_2(arguments: list[str], capsys: pytest.CaptureFixture[
 
     assert ended.value.code == 2
     assert "usage: ratiba" in capsys.readouterr().err
+
+
+def test_the_version_is_the_installed_one(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        run(["--version"], {})
+
+    assert ended.value.code == 0
+    assert capsys.readouterr().out == f"ratiba {version('ratiba-eval-gate')}\n"
+
+
+def test_the_version_of_files_that_are_not_installed_is_no_error() -> None:
+    root = Path(cli.__file__).resolve().parent.parent
+    ended = subprocess.run(
+        [sys.executable, "-I", "-S", str(root / "entrypoint.py"), "--version"],
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd="/",
+    )
+    assert ended.stdout.startswith("ratiba")
+    assert ended.stderr == ""
+
+
+@pytest.mark.parametrize("arguments", [["--nothing"], ["extra"], ["--rules"], ["--js"]])
+def test_a_mistake_in_a_commands_options_shows_that_commands_usage(
+    arguments: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as ended:
+        run(["decide", *arguments], {})
+
+    told = capsys.readouterr().err
+    assert ended.value.code == 2
+    assert told.startswith("usage: ratiba decide")
+    assert arguments[0] in told.rpartition("ratiba decide: error: ")[2]
+
+
+@pytest.mark.parametrize("arguments", [["--nothing", "decide"], ["nothing"], []])
+def test_a_mistake_outside_a_command_shows_the_usage_of_the_program(
+    arguments: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit):
+        run(arguments, {})
+
+    assert capsys.readouterr().err.startswith("usage: ratiba [-h]")
 
 
 FAILING = {"fail": ("ratiba_action.testing.failing_command", "fail")}
