@@ -1,6 +1,9 @@
 from dataclasses import replace
 from datetime import UTC, datetime
 
+from hypothesis import given
+from hypothesis import strategies as st
+
 from ratiba_action.core.model.scenario import Assertion, Customer, FailureRule, Scenario, Suite, Turn
 from ratiba_action.core.strictness import hold_to_base
 
@@ -46,3 +49,79 @@ def test_removed_scenarios_and_edited_turns_are_told() -> None:
     edited = replace(BASE, turns=(Turn(user="hello"),))
     _, notes = hold_to_base(suite(edited), suite(BASE, replace(BASE, id="salon")))
     assert notes == ("spa: this change edits its turns or expectations.", "This change removes scenarios: salon.")
+
+
+ASSERTIONS = st.dictionaries(st.sampled_from(["Slot", "Fluency"]), st.sampled_from([0.0, 0.5, 0.8, 1.0])).map(
+    lambda found: tuple(Assertion(metric, threshold) for metric, threshold in found.items())
+)
+RULES = st.lists(
+    st.sampled_from(
+        [FailureRule(kind, value) for kind in ("must_not_contain", "max_turns") for value in ("1", 1, True, ["1"])]
+    ),
+    max_size=3,
+).map(tuple)
+SCENARIOS = st.builds(
+    lambda name, text, **marks: replace(BASE, id=name, turns=(Turn(user=text),), **marks),
+    st.sampled_from(["salon", "spa", "barber"]),
+    st.sampled_from(["hi", "hello"]),
+    critical=st.booleans(),
+    rules=RULES,
+    assertions=ASSERTIONS,
+)
+SUITES = st.lists(SCENARIOS, max_size=3, unique_by=lambda scenario: scenario.id).map(
+    lambda found: suite(*sorted(found, key=lambda scenario: scenario.id))
+)
+
+
+def thresholds(scenario: Scenario) -> dict[str, float]:
+    """The strictest threshold of each metric."""
+    return {one.metric: one.threshold for one in sorted(scenario.assertions, key=lambda one: one.threshold)}
+
+
+def rules(scenario: Scenario) -> set[tuple[str, str]]:
+    return {(rule.type, repr(rule.value)) for rule in scenario.rules}
+
+
+def is_as_strict(scenario: Scenario, other: Scenario) -> bool:
+    """Whether a scenario demands all that another demands."""
+    found = thresholds(scenario)
+    return (
+        all(found.get(metric, -1) >= least for metric, least in thresholds(other).items())
+        and rules(scenario) >= rules(other)
+        and scenario.critical >= other.critical
+    )
+
+
+def by_id(held: Suite) -> dict[str, Scenario]:
+    return {scenario.id: scenario for scenario in held.scenarios}
+
+
+@given(SUITES, SUITES)
+def test_what_is_run_is_never_looser_than_the_base_nor_than_the_change(head: Suite, base: Suite) -> None:
+    run, before = by_id(hold_to_base(head, base)[0]), by_id(base)
+    for asked in head.scenarios:
+        held = run[asked.id]
+        assert is_as_strict(held, asked)
+        assert is_as_strict(held, before.get(asked.id, asked))
+        assert replace(held, critical=asked.critical, rules=asked.rules, assertions=asked.assertions) == asked
+
+
+@given(SUITES, SUITES)
+def test_nothing_is_demanded_that_neither_the_base_nor_the_change_demands(head: Suite, base: Suite) -> None:
+    asked, before = by_id(head), by_id(base)
+    for name, held in by_id(hold_to_base(head, base)[0]).items():
+        sources = [suite[name] for suite in (asked, before) if name in suite]
+        assert rules(held) == set().union(*(rules(source) for source in sources))
+        assert set(thresholds(held).items()) <= set().union(*(thresholds(source).items() for source in sources))
+        assert held.critical == any(source.critical for source in sources)
+
+
+@given(SUITES, SUITES)
+def test_what_is_held_to_the_base_once_stays_so(head: Suite, base: Suite) -> None:
+    held, _ = hold_to_base(head, base)
+    assert hold_to_base(held, base)[0] == held
+
+
+@given(SUITES)
+def test_an_unchanged_suite_is_run_as_it_is_and_nothing_is_told(same: Suite) -> None:
+    assert hold_to_base(same, same) == (same, ())
