@@ -95,15 +95,13 @@ def test_no_folder_is_lost_to_a_neighbours_sweep_while_it_is_made(tmp_path: Path
             assert (folder.path / "lock").samefile(f"/proc/self/fd/{folder.lock}")
             folder.remove()
 
-    def sweep() -> int:
-        return sum(len(sweep_folders(tmp_path, "run-")) for _ in range(500))
+    def sweep() -> None:
+        for _ in range(500):
+            sweep_folders(tmp_path, "run-")
 
     with ThreadPoolExecutor(6) as neighbours:
-        makers = [neighbours.submit(make) for _ in range(3)]
-        sweepers = [neighbours.submit(sweep) for _ in range(3)]
-        for maker in makers:
-            maker.result()
-        assert all(sweeper.result() >= 0 for sweeper in sweepers)
+        for done in [neighbours.submit(work) for work in (make, sweep) * 3]:
+            done.result()
     assert [path for path in tmp_path.iterdir() if not path.name.startswith(".")] == []
     sweep_folders(tmp_path, "run-")
     assert list(tmp_path.iterdir()) == []
