@@ -1,13 +1,19 @@
 """``.github/ratiba.yml`` → ``Configuration``; every mistake at once, with its line."""
 
+import re
 from decimal import Decimal
 from typing import Annotated, Any, Literal
 
 from pydantic import Field, field_validator
 
 from ratiba_action.errors import SuiteError
+from ratiba_action.settings import parse_folder
 from ratiba_action.strict_yaml import read_yaml
 from ratiba_action.validation import StrictModel, validate
+
+_OURS = frozenset({"PATH", "HOME", "TMPDIR", "DATABASE_URL"})
+_GLOB = re.compile(r"(?:[^*]|\*(?!\*)|(?<![^/])\*\*(?=/))+")
+_QUERY = re.compile(r"\s*(select|with|values|table)\b", re.IGNORECASE)
 
 Name = Annotated[str, Field(min_length=1, max_length=1_000)]
 Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
@@ -26,6 +32,29 @@ class SystemBlock(StrictModel):
     environment: dict[Annotated[str, Field(pattern=r"^[A-Za-z_]\w*$")], str] = Field(default_factory=dict)
     prompts: list[Name] = Field(default_factory=list, description="glob patterns of prompt files, below root")
     turn_timeout_seconds: Annotated[float, Field(gt=0, le=3_600, allow_inf_nan=False)] = 60.0
+
+    @field_validator("root")
+    @classmethod
+    def _root_stays_inside(cls, value: str) -> str:
+        return parse_folder(value)
+
+    @field_validator("prompts")
+    @classmethod
+    def _prompts_stay_inside(cls, value: list[str]) -> list[str]:
+        for pattern in value:
+            if pattern.startswith("/") or not _GLOB.fullmatch(pattern) or ".." in pattern.split("/"):
+                msg = f"{pattern!r} is not a glob pattern below root, such as prompts/*.md"
+                raise ValueError(msg)
+        return value
+
+    @field_validator("environment")
+    @classmethod
+    def _environment_is_its_own(cls, value: dict[str, str]) -> dict[str, str]:
+        taken = sorted(name for name in value if name in _OURS or name.startswith(("LD_", "RATIBA_", "GITHUB_")))
+        if taken:
+            msg = f"{', '.join(taken)} cannot be set here; the gate sets it"
+            raise ValueError(msg)
+        return value
 
 
 class JudgeBlock(StrictModel):
@@ -60,6 +89,9 @@ class Configuration(StrictModel):
         for name, query in value.items():
             if ";" in query.rstrip().rstrip(";"):
                 msg = f"the query {name!r} holds more than one statement"
+                raise ValueError(msg)
+            if not _QUERY.match(query):
+                msg = f"the query {name!r} does not read: begin it with SELECT or WITH"
                 raise ValueError(msg)
         return value
 
@@ -103,6 +135,9 @@ def hold_configuration(head: Configuration, base: Configuration) -> tuple[Config
     ]
     if head.pass_rate < base.pass_rate:
         notes.append(f"The pass rate stays {base.pass_rate:.0%}; this change asks for {head.pass_rate:.0%}.")
+    changed = sorted(name for name, query in base.rows.items() if head.rows.get(name) != query)
+    if changed:
+        notes.append(f"This change edits or removes row queries that metrics read: {', '.join(changed)}.")
     held = head.model_copy(
         update={
             "judge": base.judge,

@@ -2,8 +2,9 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 
+from ratiba_action.base_side import BaseSide
 from ratiba_action.changes.contents import Contents
 from ratiba_action.changes.read import Change
 from ratiba_action.configuration import Configuration, hold_configuration, read_configuration
@@ -11,10 +12,12 @@ from ratiba_action.core.checks import validate_rule
 from ratiba_action.core.language_metrics import attach_language_metrics
 from ratiba_action.core.model.scenario import Suite
 from ratiba_action.core.strictness import hold_to_base, with_assertions
-from ratiba_action.errors import ConfigurationError, InfrastructureError, SuiteError
+from ratiba_action.errors import ConfigurationError, SuiteError
 from ratiba_action.metrics.registry import metric_names
+from ratiba_action.plain_file import read_plain_file
+from ratiba_action.recordings.lines import JudgeRecording
 from ratiba_action.settings import Settings
-from ratiba_action.suite.load import is_scenario_file, load_suite, read_scenario_files
+from ratiba_action.suite.load import load_suite, read_scenario_files
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,11 +26,15 @@ class EvaluationInputs:
 
     Args:
         suite: every scenario of the repository, with its language's metric attached.
-        notes: what the change tried to relax, and what a reader must know of the recordings.
+        base_grades: judge answers of the base, by key; they hold where the change says otherwise.
+        edited_recordings: how many recordings the change itself edits.
+        notes: what the change tried to relax.
     """
 
     configuration: Configuration
     suite: Suite
+    base_grades: Mapping[str, JudgeRecording]
+    edited_recordings: int
     notes: tuple[str, ...]
 
 
@@ -36,30 +43,25 @@ def read_inputs(settings: Settings, repository: Path, change: Change) -> Evaluat
 
     Raises:
         SuiteError: files are wrong; every problem of configuration and scenarios.
+        InfrastructureError: a pull request whose base cannot be read.
     """
     configuration, suite = _read_head(settings, repository)
-    configuration, suite, notes = _hold(settings, change, configuration, suite)
-    return EvaluationInputs(configuration, suite, notes + _recording_notes(settings, change))
-
-
-def _hold(
-    settings: Settings, change: Change, configuration: Configuration, suite: Suite
-) -> tuple[Configuration, Suite, tuple[str, ...]]:
-    """Both, held to the base where it has them; a base that cannot be read is said."""
-    notes: tuple[str, ...] = ()
     with Contents(change.git, change.files.base, change.files.head) as contents:
-        try:
-            base_configuration = _base_configuration(settings, contents)
-            if base_configuration is not None:
-                configuration, notes = hold_configuration(configuration, base_configuration)
-            base_suite = _base_suite(settings, change, contents)
-            if base_suite is not None:
-                suite, more = hold_to_base(suite, base_suite)
-                notes += more
-        except (InfrastructureError, SuiteError) as error:
-            first = str(error).splitlines()[0]
-            notes += (f"This change could not be held to what its base says: {first}",)
-    return configuration, suite, notes
+        base = BaseSide(settings, change, contents)
+        base.require()
+        notes: tuple[str, ...] = ()
+        base_configuration = base.configuration()
+        if base_configuration is not None:
+            configuration, notes = hold_configuration(configuration, base_configuration)
+        scenarios, broken = base.scenarios()
+        if scenarios:
+            base_suite = with_assertions(Suite(scenarios, ""), attach_language_metrics)
+            suite, more = hold_to_base(suite, base_suite)
+            notes += more
+        if broken:
+            notes += (f"The base could not be read in {', '.join(broken)}, so nothing was held to it there.",)
+        grades = base.grades([scenario.id for scenario in suite.scenarios])
+        return EvaluationInputs(configuration, suite, grades, len(base.edited_recordings()), notes)
 
 
 def _read_head(settings: Settings, repository: Path) -> tuple[Configuration, Suite]:
@@ -82,7 +84,7 @@ def _read_head(settings: Settings, repository: Path) -> tuple[Configuration, Sui
 
 def _content(repository: Path, name: str) -> bytes:
     try:
-        return (repository / name).read_bytes()
+        return read_plain_file(repository, name)
     except OSError as error:
         raise ConfigurationError(
             f"The configuration {name!r} cannot be read: {error.strerror}.",
@@ -90,29 +92,6 @@ def _content(repository: Path, name: str) -> bytes:
         ) from error
 
 
-def _base_configuration(settings: Settings, contents: Contents) -> Configuration | None:
-    content = contents.read("base", settings.config)
-    return read_configuration(settings.config, content) if content is not None else None
-
-
-def _base_suite(settings: Settings, change: Change, contents: Contents) -> Suite | None:
-    if change.git is None or change.files.base is None:
-        return None
-    listed = change.git.run("ls-tree", "-r", "-z", "--name-only", change.files.base, "--", f"{settings.scenarios}/")
-    names = [name for name in listed.split("\0") if is_scenario_file(name, settings.scenarios)]
-    files = {name: contents.read("base", name) or b"" for name in names}
-    return _load(files) if files else None
-
-
 def _load(files: Mapping[str, bytes]) -> Suite:
     """Scenarios with the metric of their language, on both sides, so that its threshold is held like any other."""
     return with_assertions(load_suite(files, metric_names(), validate_rule), attach_language_metrics)
-
-
-def _recording_notes(settings: Settings, change: Change) -> tuple[str, ...]:
-    folder = PurePosixPath(settings.scenarios) / "recordings"
-    changed = [path for path in change.files.paths if PurePosixPath(path).is_relative_to(folder)]
-    if not changed:
-        return ()
-    note = f"This change edits {len(changed)} of the recordings that it is judged by: the answers are its author's."
-    return (note,)

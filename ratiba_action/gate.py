@@ -5,7 +5,7 @@ import contextlib
 import signal
 import tempfile
 import time
-from collections.abc import Callable, Iterator, MutableMapping
+from collections.abc import Callable, Iterator, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -22,12 +22,14 @@ from ratiba_action.core.model.scenario import Scenario
 from ratiba_action.core.model.verdict import Conclusion, Evidence, Limits, Report, Verdict
 from ratiba_action.core.scenario_selection import select
 from ratiba_action.deciding import Decided
-from ratiba_action.errors import RatibaError, UsageError
+from ratiba_action.errors import ConfigurationError, RatibaError, SuiteError, UsageError
 from ratiba_action.evaluation_inputs import EvaluationInputs, read_inputs
+from ratiba_action.interruption import SIGNALS
 from ratiba_action.locked_folder import make_locked_folder, sweep_folders
 from ratiba_action.ports import Progress
 from ratiba_action.prompt_versions import prompt_versions
 from ratiba_action.recordings.folder import read_folder
+from ratiba_action.recordings.lines import JudgeRecording, Recording
 from ratiba_action.runner import run_plan
 from ratiba_action.settings import Settings
 
@@ -85,6 +87,7 @@ def prepare(run: GateRun) -> Prepared:
         ConfigurationError: files are wrong, or what a person asked for does not exist.
     """
     inputs = read_inputs(run.settings, run.repository, run.decided.change)
+    _require_root(run.repository, inputs.configuration.system.root)
     if run.choice:
         chosen = tuple(scenario for scenario in inputs.suite.scenarios if run.choice.admits(scenario))
         _refuse_unknown(run.choice, inputs)
@@ -93,6 +96,15 @@ def prepare(run: GateRun) -> Prepared:
     else:
         selection = select(run.decided.decision, inputs.suite, run.decided.change.files)
     return Prepared(inputs, selection)
+
+
+def _require_root(repository: Path, root: str) -> None:
+    """The system lies in the repository, also when links are followed."""
+    found, top = (repository / root).resolve(), repository.resolve()
+    if not found.is_dir() or not found.is_relative_to(top) or ".git" in found.relative_to(top).parts:
+        raise ConfigurationError(
+            f"system.root is {root!r}, which is no folder inside the repository.", "Name the system's folder."
+        )
 
 
 def evaluate(run: GateRun, prepared: Prepared) -> Report:
@@ -125,6 +137,7 @@ def evaluate(run: GateRun, prepared: Prepared) -> Report:
         enforce=run.settings.enforce,
         judge_model=prepared.inputs.configuration.judge.model,
         suite_digest=prepared.inputs.suite.digest,
+        edited_recordings=prepared.inputs.edited_recordings,
         notes=(*prepared.inputs.notes, *_notes(run, prepared), *ledger.breaches),
         left_out=prepared.selection.left_out,
     )
@@ -157,11 +170,16 @@ def skipped(run: GateRun) -> Report:
 
 def stopped(run: GateRun, error: RatibaError) -> Report:
     """The report of a run that an error stopped before anything was measured."""
-    problems = error.problem.splitlines()
-    if len(problems) == 1:
-        return report_without_run(run, Verdict(Conclusion.INCOMPLETE, error.problem, error.remedy))
-    reason = f"{len(problems)} mistakes must be mended before anything can be measured."
-    return report_without_run(run, Verdict(Conclusion.INCOMPLETE, reason, error.remedy, tuple(problems)))
+    wrong = isinstance(error, ConfigurationError | UsageError)
+    problems = [str(problem) for problem in error.problems] if isinstance(error, SuiteError) else []
+    if not problems:
+        verdict = Verdict(Conclusion.INCOMPLETE, error.problem, error.remedy, misconfigured=wrong)
+        return report_without_run(run, verdict)
+    count = "1 mistake" if len(problems) == 1 else f"{len(problems)} mistakes"
+    reason = f"{count} must be mended before anything can be measured."
+    return report_without_run(
+        run, Verdict(Conclusion.INCOMPLETE, reason, error.remedy, tuple(problems), misconfigured=True)
+    )
 
 
 def masked(report: Report, settings: Settings) -> Report:
@@ -199,12 +217,19 @@ def _workshop(run: GateRun, configuration: Configuration, ledger: Ledger, scratc
 def _materials(run: GateRun, prepared: Prepared) -> Materials:
     scenarios = prepared.selection.scenarios
     system = prepared.inputs.configuration.system
+    folder = run.repository / run.settings.scenarios / "recordings"
+    recordings = read_folder(folder, [one.id for one in scenarios])
     return Materials(
         arm=Arm("head", str(run.repository), run.decided.change.files.head),
         scenarios=scenarios,
-        recordings=read_folder(run.repository / run.settings.scenarios / "recordings", [one.id for one in scenarios]),
+        recordings={name: _held(lines, prepared.inputs.base_grades) for name, lines in recordings.items()},
         prompt_versions=prompt_versions(run.repository, system.root, system.prompts, run.environment),
     )
+
+
+def _held(lines: Sequence[Recording], base: Mapping[str, JudgeRecording]) -> tuple[Recording, ...]:
+    """A recording whose grades are the base's where it has them: a change does not grade itself."""
+    return tuple(base.get(line.key, line) if isinstance(line, JudgeRecording) else line for line in lines)
 
 
 def _origin_of(materials: Materials) -> tuple[str, ...]:
@@ -236,14 +261,15 @@ def _cancelled_by_signals(note: Callable[[str], None]) -> Iterator[None]:
         if task is not None:
             task.cancel()
 
-    numbers = (signal.SIGINT, signal.SIGTERM)
-    for number in numbers:
+    before = {number: signal.getsignal(number) for number in SIGNALS}
+    for number in SIGNALS:
         loop.add_signal_handler(number, cancel, number.name)
     try:
         yield
     finally:
-        for number in numbers:
+        for number, handler in before.items():
             loop.remove_signal_handler(number)
+            signal.signal(number, handler)
 
 
 def _refuse_unknown(choice: Choice, inputs: EvaluationInputs) -> None:

@@ -8,6 +8,7 @@ from collections.abc import Mapping, MutableMapping, Sequence
 from ratiba_action.cli import COMMANDS, build_parser
 from ratiba_action.core.printable import printable_lines
 from ratiba_action.errors import RatibaError
+from ratiba_action.interruption import interruptible
 
 _REPORT_AT = "the issues of the ratiba-eval-gate repository"
 _UNEXPECTED = 3
@@ -15,7 +16,8 @@ _UNEXPECTED = 3
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line of this process; returns its exit code."""
-    return run(sys.argv[1:] if arguments is None else arguments, os.environ)
+    with interruptible():
+        return run(sys.argv[1:] if arguments is None else arguments, os.environ)
 
 
 def run(

@@ -3,6 +3,7 @@
 A failure here is a warning; it never changes the verdict.
 """
 
+import contextlib
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -75,7 +76,7 @@ class Publication:
         """Write everything that can be written; the rest becomes warnings."""
         comment = render_comment(report)
         paths = self._try(lambda: self._write_files(report)) or {}
-        self._print(report, comment, paths)
+        self._try(lambda: self._print(report, comment, paths))
         summary = self.environment.get("GITHUB_STEP_SUMMARY")
         if summary:
             self._try(lambda: write_summary(Path(summary), render_comment(report, limit=_SUMMARY_CHARACTERS)))
@@ -105,7 +106,7 @@ class Publication:
     def _write_files(self, report: Report) -> Mapping[str, Path]:
         from ratiba_action.reporting.directory import write_report_directory  # noqa: PLC0415 - loads Jinja
 
-        return write_report_directory(report, Path(self.settings.report_dir).resolve())
+        return write_report_directory(report, Path(self.settings.report_dir).absolute())
 
     def _print(self, report: Report, comment: str, paths: Mapping[str, Path]) -> None:
         if report.verdict.conclusion is Conclusion.SKIPPED:
@@ -146,12 +147,17 @@ class Publication:
     def _try(self, work: Callable[[], Result]) -> Result | None:
         try:
             return work()
-        except PublishError as error:
-            if self.in_workflow:
-                WorkflowLog(self.stream).warning(str(error))
-            else:
-                self._text(f"warning: {printable(str(error))}\n")
+        except Exception as error:  # noqa: BLE001 - nothing that goes wrong here may change the verdict
+            told = str(error) if isinstance(error, PublishError) else f"{type(error).__name__}: {error}"
+            with contextlib.suppress(OSError, ValueError):
+                self._warn(told)
             return None
+
+    def _warn(self, message: str) -> None:
+        if self.in_workflow:
+            WorkflowLog(self.stream).warning(message)
+        else:
+            self._text(f"warning: {printable(message)}\n")
 
     def _text(self, text: str) -> None:
         self.stream.write(text)

@@ -134,6 +134,7 @@ class _Conversation:
                     await session.close()
             finally:
                 access.close()
+            _raise_first(access.problems)
             rows = await self._bench.tenants.read(tenant, self._bench.rows)
         return Transcript(
             scenario_id=scenario.id,

@@ -14,6 +14,7 @@ from ratiba_action.core.model.values import Usd
 from ratiba_action.errors import ConfigurationError
 
 _AMOUNT = re.compile(r"[0-9]{1,9}(\.[0-9]{1,9})?")
+_OTHER_VARIABLES = frozenset({"RATIBA_DEBUG"})
 _MOST_USD = Decimal(1_000_000)
 _ENABLED = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}
 
@@ -100,6 +101,28 @@ def parse_name(text: str) -> str:
     return text
 
 
+def parse_pull_request(text: str) -> str:
+    """A pull request's number, or empty for none.
+
+    Raises:
+        ValueError: it is something else.
+    """
+    if text and not (text.isascii() and text.isdigit() and len(text) < 12):  # noqa: PLR2004 - no number is longer
+        raise ValueError("a number, or nothing")
+    return text
+
+
+def parse_report_folder(text: str) -> str:
+    """Where reports go; it may lie outside the repository.
+
+    Raises:
+        ValueError: it is empty, or no path.
+    """
+    if not text or "\0" in text:
+        raise ValueError("a folder's path")
+    return text
+
+
 def parse_folder(text: str) -> str:
     """A path inside the repository.
 
@@ -150,11 +173,12 @@ INPUTS: tuple[Input, ...] = (
     Input("mode", "auto", parse_mode_floor, "auto, or a floor: advisory, blocking"),
     Input("enforce", "true", parse_flag, "false: a trial period, failures do not block"),
     Input("name", "ratiba", parse_name, "name of this gate; each has its own comment"),
+    Input("pull-request", "", parse_pull_request, "number of the pull request that a manual run is about"),
     Input("budget-usd", "20", parse_usd, "most that this run may spend", variable="RATIBA_EVAL_BUDGET_USD"),
     Input("database-url", "", str, "PostgreSQL for the tenants; empty: a server is started", secret=True),
     Input("llm", "auto", parse_llm, "where model answers come from: auto, replay"),
     Input("comment", "true", parse_flag, "whether to write the pull request's comment"),
-    Input("report-dir", "ratiba-report", str, "folder that the reports are written to"),
+    Input("report-dir", "ratiba-report", parse_report_folder, "folder that the reports are written to"),
     Input("github-token", "", str, "writes the comment", secret=True),
 )
 
@@ -169,6 +193,7 @@ class Settings:
     mode: Mode
     enforce: bool
     name: str
+    pull_request: str
     budget_usd: Usd
     llm: str
     comment: bool
@@ -192,6 +217,20 @@ def read_settings(environment: Mapping[str, str], options: Mapping[str, str | No
     Raises:
         ConfigurationError: one or more inputs are wrong; names each with its value and what is allowed.
     """
+    settings, problems = read_settings_leniently(environment, options)
+    if problems:
+        raise ConfigurationError("\n".join(problems))
+    return settings
+
+
+def read_settings_leniently(
+    environment: Mapping[str, str], options: Mapping[str, str | None]
+) -> tuple[Settings, tuple[str, ...]]:
+    """The same, with the default in the place of a wrong input: enough to publish what is wrong.
+
+    Returns:
+        Settings that must not be run with unless there is no problem, and the problems.
+    """
     values: dict[str, Any] = {}
     problems: list[str] = []
     for entry in INPUTS:
@@ -201,8 +240,13 @@ def read_settings(environment: Mapping[str, str], options: Mapping[str, str | No
         try:
             values[entry.attribute] = entry.parse(text.strip())
         except ValueError as error:
+            values[entry.attribute] = entry.parse(entry.default)
             shown = "its value" if entry.secret else repr(text)
             problems.append(f"{entry.name} ({entry.environment_variable}): {shown} is not allowed: give {error}.")
-    if problems:
-        raise ConfigurationError("\n".join(problems))
-    return Settings(**values)
+    return Settings(**values), tuple(problems)
+
+
+def unknown_variables(environment: Mapping[str, str]) -> tuple[str, ...]:
+    """Variables that look like inputs and are none, such as a misspelt one."""
+    known = {entry.environment_variable for entry in INPUTS} | _OTHER_VARIABLES
+    return tuple(sorted(name for name in environment if name.startswith("RATIBA_") and name not in known))

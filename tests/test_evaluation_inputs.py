@@ -1,11 +1,14 @@
+import json
 import os
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from ratiba_action.changes.read import Change, read_change
-from ratiba_action.errors import ConfigurationError, SuiteError
+from ratiba_action.core.model.change import ChangedFiles, Subject
+from ratiba_action.errors import ConfigurationError, InfrastructureError, SuiteError
 from ratiba_action.evaluation_inputs import EvaluationInputs, read_inputs
 from ratiba_action.settings import read_settings
 from ratiba_action.testing.git_repository import GitRepository
@@ -70,12 +73,47 @@ def test_a_first_configuration_holds_where_the_base_has_none(tmp_path: Path) -> 
 
 def test_a_base_that_cannot_be_read_is_said(tmp_path: Path) -> None:
     found = inputs(tmp_path, {**BASE, "scenarios/talks.yaml": "id: ["}, {"scenarios/talks.yaml": SCENARIO})
-    assert [note for note in found.notes if "could not be held to what its base says" in note]
+    assert found.notes == ("The base could not be read in scenarios/talks.yaml, so nothing was held to it there.",)
 
 
 def test_changed_recordings_are_said(tmp_path: Path) -> None:
     found = inputs(tmp_path, BASE, {"scenarios/recordings/talks.jsonl": ""})
-    assert found.notes == ("This change edits 1 of the recordings that it is judged by: the answers are its author's.",)
+    assert found.edited_recordings == 1
+
+
+def test_a_grade_of_the_base_holds_where_a_change_rewrites_it(tmp_path: Path) -> None:
+    line = {
+        "kind": "judge", "key": "ab" * 32, "ordinal": 0, "source": "live", "metric": "swahili_fluency:1.0.0",
+        "model": "judge", "transcript": "cd" * 32, "score": 0.1, "reason": "Stiff.",
+        "usage": {"input_tokens": 1, "output_tokens": 1},
+    }  # fmt: skip
+    recording = "scenarios/recordings/talks.jsonl"
+    found = inputs(
+        tmp_path,
+        {**BASE, recording: json.dumps(line) + "\n"},
+        {recording: json.dumps({**line, "score": 1.0}) + "\n"},
+    )
+    assert {key: grade.score for key, grade in found.base_grades.items()} == {"ab" * 32: 0.1}
+
+
+def test_a_pull_request_without_its_base_commit_cannot_be_held_and_is_not_run(tmp_path: Path) -> None:
+    GitRepository(tmp_path, os.environ["PATH"]).commit(BASE)
+    unknown = replace(changed(tmp_path), files=ChangedFiles(("a",)), subject=Subject(pull_request=7))
+    with pytest.raises(InfrastructureError, match="fetch-depth: 2"):
+        read_inputs(read_settings({}, {}), tmp_path, unknown)
+
+
+@pytest.mark.parametrize("name", [".github/ratiba.yml", "scenarios/talks.yaml"])
+def test_a_link_is_not_followed_and_nothing_behind_it_is_told(tmp_path: Path, name: str) -> None:
+    folder, secret = tmp_path / "repository", tmp_path / "secret"
+    secret.write_text("planted-secret")
+    repository = GitRepository(folder, os.environ["PATH"])
+    repository.commit(BASE)
+    (folder / name).unlink()
+    (folder / name).symlink_to(secret)
+    with pytest.raises(ConfigurationError, match="symbolic link") as caught:
+        read_inputs(read_settings({}, {}), folder, changed(folder))
+    assert "planted" not in str(caught.value)
 
 
 def test_mistakes_of_configuration_and_scenarios_are_told_together(tmp_path: Path) -> None:

@@ -3,22 +3,38 @@
 import argparse
 import json
 import sys
-from collections.abc import Callable, MutableMapping
+import traceback
+from collections.abc import Callable, MutableMapping, Sequence
 from pathlib import Path
 from typing import TypeVar
 
-from ratiba_action.core.exit_code import CONFIGURATION_ERROR, exit_code
+from ratiba_action.core.exit_code import exit_code
 from ratiba_action.core.masking import mask_secrets
 from ratiba_action.core.model.change import Mode
 from ratiba_action.core.model.plan import Selection
 from ratiba_action.core.model.verdict import Report
 from ratiba_action.deciding import Decided, DecideRequest, decide
-from ratiba_action.errors import ConfigurationError, RatibaError, UsageError
+from ratiba_action.errors import (
+    ConfigurationError,
+    FileProblem,
+    InfrastructureError,
+    RatibaError,
+    SuiteError,
+    UsageError,
+)
 from ratiba_action.gate import Choice, GateRun, evaluate, masked, prepare, skipped, stopped
+from ratiba_action.interruption import uninterrupted
 from ratiba_action.publishing import Publication
 from ratiba_action.reporting.results_json import load_report, outputs_of
 from ratiba_action.reporting.terminal import make_progress
-from ratiba_action.settings import INPUTS, Settings, parse_count, parse_seconds, read_settings
+from ratiba_action.settings import (
+    INPUTS,
+    Settings,
+    parse_count,
+    parse_seconds,
+    read_settings_leniently,
+    unknown_variables,
+)
 from ratiba_action.systems.isolation import protect_process
 
 DESCRIPTION = """Decide the mode, run the golden conversations, and say whether the change may merge.
@@ -54,16 +70,18 @@ def run(arguments: argparse.Namespace, environment: MutableMapping[str, str]) ->
     """Run the gate.
 
     Raises:
-        ConfigurationError: an input is wrong.
-        UsageError: an option is wrong.
+        UsageError: an option is wrong; nothing is published then.
     """
     protect_process()
-    settings = read_settings(environment, {entry.name: getattr(arguments, entry.attribute, None) for entry in INPUTS})
+    options = {entry.name: getattr(arguments, entry.attribute, None) for entry in INPUTS}
+    settings, problems = read_settings_leniently(environment, options)
     repository = Path(arguments.repo or environment.get("GITHUB_WORKSPACE") or ".").resolve()
-    decided = decide(_request(arguments, environment, settings, repository), environment)
+    if not repository.is_dir():
+        raise UsageError(f"There is no folder {str(repository)!r}.", "Name the checkout with --repo.")
     stream = sys.stderr if arguments.json else sys.stdout
     publication = Publication(settings, environment, stream)
     publication.hide_secrets()
+    decided = decide(_request(arguments, environment, settings, repository), environment)
     gate_run = GateRun(
         settings=settings,
         decided=decided,
@@ -73,40 +91,54 @@ def run(arguments: argparse.Namespace, environment: MutableMapping[str, str]) ->
         choice=_choice(arguments, settings),
         concurrency=_option("--concurrency", arguments.concurrency, parse_count),
         seconds=_option("--deadline", arguments.deadline, parse_seconds) if arguments.deadline else None,
+        warnings=[f"The variable {name} is set, and no input reads it." for name in unknown_variables(environment)],
     )
-    return _conclude(arguments, gate_run, publication)
+    return _conclude(arguments, gate_run, publication, problems)
 
 
-def _conclude(arguments: argparse.Namespace, gate_run: GateRun, publication: Publication) -> int:
+def _conclude(
+    arguments: argparse.Namespace, gate_run: GateRun, publication: Publication, problems: Sequence[str]
+) -> int:
     """Run, publish whatever came of it, and say the exit code."""
-    settings, mode = gate_run.settings, gate_run.decided.decision.mode
     failure: RatibaError | None = None
     try:
-        report = _report(arguments, gate_run, publication)
-    except RatibaError as error:
-        failure, report = error, stopped(gate_run, error)
+        report = _report(arguments, gate_run, publication, problems)
+    except UsageError:
+        raise
+    except Exception as error:  # noqa: BLE001 - every way out leaves a report, a defect of our own too
+        failure = error if isinstance(error, RatibaError) else _defect(error)
+        report = stopped(gate_run, failure)
     if report is None:
         return 0
-    report = masked(report, settings)
-    publication.publish(report)
-    if failure is not None:
-        publication.complain(mask_secrets(str(failure), settings.secrets))
-    if arguments.json:
-        sys.stdout.write(json.dumps(outputs_of(report), indent=2) + "\n")
-    if isinstance(failure, ConfigurationError | UsageError):
-        return CONFIGURATION_ERROR
-    return exit_code(report.verdict.conclusion, mode, enforce=settings.enforce)
+    report = masked(report, gate_run.settings)
+    with uninterrupted():
+        publication.publish(report)
+        if failure is not None:
+            publication.complain(mask_secrets(str(failure), gate_run.settings.secrets))
+        if arguments.json:
+            sys.stdout.write(json.dumps(outputs_of(report), indent=2) + "\n")
+    return exit_code(report.verdict, report.decision.mode, enforce=report.enforce)
 
 
-def _report(arguments: argparse.Namespace, gate_run: GateRun, publication: Publication) -> Report | None:
+def _defect(error: Exception) -> RatibaError:
+    where = traceback.extract_tb(error.__traceback__)[-1]
+    problem = f"The gate itself failed at {Path(where.filename).name}:{where.lineno}: {type(error).__name__}: {error}"
+    return InfrastructureError(problem, "Please report it, with this line.")
+
+
+def _report(
+    arguments: argparse.Namespace, gate_run: GateRun, publication: Publication, problems: Sequence[str]
+) -> Report | None:
     """The report of the run; None for a dry run, which only prints."""
+    if problems:
+        raise SuiteError([FileProblem("inputs", 0, problem) for problem in problems])
     _refuse_unsafe_event(gate_run.decided)
     decision = gate_run.decided.decision
-    if decision.mode is Mode.SKIP and not gate_run.choice:
-        if not arguments.dry_run:
-            return skipped(gate_run)
-        publication.announce(decision, Selection(decision, ()), ())
-        return None
+    if decision.mode is Mode.SKIP:
+        if arguments.dry_run:
+            publication.announce(decision, Selection(decision, ()), ())
+            return None
+        return skipped(gate_run)
     prepared = prepare(gate_run)
     if arguments.dry_run:
         publication.announce(decision, prepared.selection, prepared.inputs.notes)
@@ -131,10 +163,18 @@ def _request(
         event_name=arguments.event_name or ("" if arguments.event else environment.get("GITHUB_EVENT_NAME", "")),
         event_path=Path(event) if event else None,
         rules=settings.rules,
-        floor=settings.mode if settings.mode is not Mode.SKIP else None,
+        floor=_floor(arguments, settings),
         config=settings.config,
         scenarios=settings.scenarios,
+        pull_request=settings.pull_request,
     )
+
+
+def _floor(arguments: argparse.Namespace, settings: Settings) -> Mode | None:
+    """Whoever asks for conversations wants to know whether they hold, whatever has changed."""
+    if arguments.scenario or arguments.tag or arguments.failed:
+        return Mode.BLOCKING
+    return settings.mode if settings.mode is not Mode.SKIP else None
 
 
 def _choice(arguments: argparse.Namespace, settings: Settings) -> Choice:
@@ -154,6 +194,8 @@ def _not_passed(results: Path) -> list[str]:
         report = load_report(results.read_bytes())
     except (OSError, ValueError) as error:
         raise UsageError(f"The last run's {str(results)!r} cannot be read: {error}.", "Run the gate once.") from error
+    if not report.results:
+        raise UsageError(f"The last run in {str(results)!r} measured nothing.", "Leave out --failed.")
     ids = sorted({one.trial.scenario.id for one in report.results if not getattr(one, "passed", False)})
     if not ids:
         raise UsageError(f"Every conversation of the last run in {str(results)!r} passed.", "Leave out --failed.")

@@ -12,6 +12,7 @@ from ratiba_action.core.model.scenario import Suite
 from ratiba_action.core.printable import printable
 from ratiba_action.errors import FileProblem, SuiteError
 from ratiba_action.metrics.registry import metric_names
+from ratiba_action.plain_file import read_plain_file
 from ratiba_action.recordings.reader import read_recordings
 from ratiba_action.reporting.wording import plural
 from ratiba_action.settings import INPUTS, Settings, read_settings
@@ -59,7 +60,7 @@ def inspect(repository: Path, settings: Settings) -> tuple[Suite | None, tuple[F
     """
     problems: list[FileProblem] = []
     try:
-        read_configuration(settings.config, (repository / settings.config).read_bytes())
+        read_configuration(settings.config, read_plain_file(repository, settings.config))
     except SuiteError as error:
         problems.extend(error.problems)
     except OSError as error:

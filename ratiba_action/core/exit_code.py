@@ -1,10 +1,9 @@
-"""From a conclusion to the exit code of the process."""
+"""From a verdict to the exit code of the process."""
 
 from ratiba_action.core.model.change import Mode
-from ratiba_action.core.model.verdict import Conclusion
+from ratiba_action.core.model.verdict import Conclusion, Verdict
 
-CONFIGURATION_ERROR = 2
-"""A wrong input or command line; no mode and no trial period hides it."""
+MISCONFIGURED = 2
 
 _CODES = {
     Conclusion.PASSED: 0,
@@ -15,12 +14,14 @@ _CODES = {
 }
 
 
-def exit_code(conclusion: Conclusion, mode: Mode, *, enforce: bool = True) -> int:
-    """0 lets the merge pass; 1 failed; 3 incomplete.
+def exit_code(verdict: Verdict, mode: Mode, *, enforce: bool = True) -> int:
+    """0 lets the merge pass; 1 failed; 2 misconfigured; 3 incomplete.
 
     Args:
-        conclusion: how the run ended.
+        verdict: how the run ended; no mode and no trial period hides that it was misconfigured.
         mode: only ``blocking`` may stop a merge.
-        enforce: False during a trial period, when nothing stops a merge.
+        enforce: False during a trial period, when no measurement stops a merge.
     """
-    return _CODES[conclusion] if enforce and mode is Mode.BLOCKING else 0
+    if verdict.misconfigured:
+        return MISCONFIGURED
+    return _CODES[verdict.conclusion] if enforce and mode is Mode.BLOCKING else 0

@@ -24,9 +24,12 @@ def hold_to_base(head: Suite, base: Suite) -> tuple[Suite, tuple[str, ...]]:
         held, said = (scenario, ()) if before is None else _hold(scenario, before)
         kept.append(held)
         notes.extend(said)
-    if earlier:
-        notes.append(f"This change removes scenarios: {', '.join(sorted(earlier))}.")
-    return replace(head, scenarios=tuple(kept)), tuple(notes)
+    removed = [name for name, scenario in earlier.items() if not scenario.critical]
+    if removed:
+        notes.append(f"This change removes scenarios: {', '.join(sorted(removed))}.")
+    critical = [scenario for scenario in earlier.values() if scenario.critical]
+    notes += [f"{scenario.id}: critical, so it still runs though this change removes it." for scenario in critical]
+    return replace(head, scenarios=(*kept, *critical)), tuple(notes)
 
 
 def _hold(scenario: Scenario, before: Scenario) -> tuple[Scenario, tuple[str, ...]]:
@@ -37,8 +40,9 @@ def _hold(scenario: Scenario, before: Scenario) -> tuple[Scenario, tuple[str, ..
         notes.append(f"{scenario.id}: rules removed by this change still hold ({names}).")
     if before.critical and not scenario.critical:
         notes.append(f"{scenario.id}: still critical, though this change says otherwise.")
-    if _expectations(scenario) != _expectations(before):
-        notes.append(f"{scenario.id}: this change edits its turns or expectations.")
+    edited = [name for name in _CONTENT if _content(scenario, name) != _content(before, name)]
+    if edited:
+        notes.append(f"{scenario.id}: this change edits its {', '.join(edited)}.")
     held = replace(
         scenario,
         assertions=assertions,
@@ -49,7 +53,8 @@ def _hold(scenario: Scenario, before: Scenario) -> tuple[Scenario, tuple[str, ..
 
 
 def _assertions(scenario: Scenario, before: Scenario) -> tuple[tuple[Assertion, ...], list[str]]:
-    floors = {assertion.metric: assertion for assertion in before.assertions}
+    # The strictest of several stands for a metric, whatever their order.
+    floors = {entry.metric: entry for entry in sorted(before.assertions, key=lambda entry: entry.threshold)}
     held: list[Assertion] = []
     notes: list[str] = []
     for assertion in scenario.assertions:
@@ -72,8 +77,14 @@ def _missing_rules(rules: Iterable[FailureRule], before: Iterable[FailureRule]) 
     return tuple(rule for rule in before if (rule.type, repr(rule.value)) not in present)
 
 
-def _expectations(scenario: Scenario) -> tuple[object, ...]:
-    return tuple((turn.user, turn.event, turn.expect) for turn in scenario.turns)
+_CONTENT = ("turns", "now", "customer", "language", "layer", "system_type", "vertical", "tags", "touches")
+
+
+def _content(scenario: Scenario, name: str) -> object:
+    """A field of a scenario, without the lines that its turns stand on."""
+    if name == "turns":
+        return tuple((turn.user, turn.event, turn.expect) for turn in scenario.turns)
+    return getattr(scenario, name)
 
 
 def with_assertions(suite: Suite, attach: Callable[[Scenario], tuple[Assertion, ...]]) -> Suite:

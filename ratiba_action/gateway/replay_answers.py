@@ -40,7 +40,7 @@ class ReplayAnswers:
         if line is None:
             raise RecordingError(
                 f"No recording fits this request: {self._difference(request)}.",
-                f"Record it with `ratiba record --scenario {request.scenario_id}`.",
+                "Record it again; docs/recordings.md says how.",
             )
         usage = endpoint_named(request.provider, request.endpoint).usage(line.response)
         list_price = self._prices.price(line.model, line.provider, usage)

@@ -13,7 +13,7 @@ from ratiba_action.core.model.conversation import Party
 from ratiba_action.core.model.values import JsonObject
 from ratiba_action.core.model_names import base_model
 from ratiba_action.core.model_request import ModelAnswer, ModelRequest
-from ratiba_action.errors import ConfigurationError, InfrastructureError, RatibaError, RecordingError
+from ratiba_action.errors import ConfigurationError, InfrastructureError, RatibaError, RecordingError, WorkerError
 from ratiba_action.gateway.access import ScenarioAccess
 from ratiba_action.gateway.canonical_request import prompt_digest, request_key
 from ratiba_action.gateway.endpoint import Endpoint
@@ -27,11 +27,12 @@ _HEADERS = {"x-should-retry": "false"}
 
 
 class _RefusedError(Exception):
-    """A request that is answered with an HTTP error."""
+    """A request that is answered with an HTTP error; its problem decides the conversation, whatever the system does."""
 
-    def __init__(self, status: int, message: str) -> None:
-        super().__init__(message)
+    def __init__(self, status: int, problem: RatibaError | str) -> None:
+        super().__init__(str(problem))
         self.status = status
+        self.problem = problem if isinstance(problem, RatibaError) else WorkerError(problem)
 
 
 class Gateway:
@@ -180,7 +181,7 @@ class Gateway:
         served = ", ".join(f"POST /v1/{each.name}" for each in ENDPOINTS)
         message = f"The gateway does not serve {request.method} {request.path!r}: only {served}."
         access = self._admit(request)
-        if access is not None:
+        if access is not None and request.method == "POST":
             access.note(WorkerError(message, "Ask the models through these."))
         return _refusal(endpoint, 404, message)
 
@@ -220,7 +221,7 @@ def _events(endpoint: Endpoint, body: JsonObject, answer: JsonObject, access: Sc
         problem = RecordingError(
             f"A recorded answer of scenario {access.scenario_id!r} cannot be streamed: it is not shaped as "
             f"{endpoint.provider} answers.",
-            f"Record it again with `ratiba record --scenario {access.scenario_id}`.",
+            "Record it again; docs/recordings.md says how.",
         )
         raise _RefusedError(400, problem) from error
 

@@ -23,18 +23,18 @@ def annotations_of(report: Report) -> tuple[Annotation, ...]:
 
 
 def _problems(result: Scored | Errored | NotRun) -> Iterator[tuple[int, str]]:
-    if isinstance(result, Scored):
-        for check in result.checks:
-            if not check.passed:
-                turn = f"Turn {check.turn}: " if check.turn else ""
-                yield check.line, f"{turn}{check.what}: expected {check.expected}, got {check.got}"
-        lines = {item.metric: item.line for item in result.trial.scenario.assertions}
-        for score in result.scores:
-            if not score.passed:
-                broken = "".join(f"; {item.name}: {item.detail}" for item in score.invariants if not item.satisfied)
-                message = f"{score.metric} {score.value:.2f} is below {score.threshold:.2f}{broken}"
-                yield lines.get(score.metric, 0), message
-    elif isinstance(result, Errored):
-        yield 0, f"Could not be measured ({result.phase.value}): {result.message}"
-    else:
+    if isinstance(result, NotRun):
         yield 0, f"Not run: {result.reason}"
+        return
+    for check in result.checks:
+        if not check.passed:
+            turn = f"Turn {check.turn}: " if check.turn else ""
+            yield check.line, f"{turn}{check.what}: expected {check.expected}, got {check.got}"
+    lines = {item.metric: item.line for item in result.trial.scenario.assertions}
+    for score in result.scores:
+        if not score.passed:
+            broken = "".join(f"; {item.name}: {item.detail}" for item in score.invariants if not item.satisfied)
+            message = f"{score.metric} {score.value:.2f} is below {score.threshold:.2f}{broken}"
+            yield lines.get(score.metric, 0), message
+    if isinstance(result, Errored):
+        yield 0, f"Could not be measured ({result.phase.value}): {result.message}"

@@ -63,7 +63,7 @@ class ReplayJudge:
         if line is None:
             raise RecordingError(
                 f"No recorded answer of {self._model!r} to {question.metric} for scenario {question.scenario_id!r}: "
-                "the conversation changed since it was judged.",
-                f"Record it with `ratiba record --scenario {question.scenario_id}`.",
+                "it was never judged, or the conversation changed since.",
+                "Record it again; docs/recordings.md says how.",
             )
         return validated(Grade(line.score, line.reason, replayed=True), question)

@@ -19,6 +19,8 @@ def read_folder(folder: Path, scenario_ids: Iterable[str]) -> dict[str, tuple[Re
     Raises:
         SuiteError: files cannot be read or have mistakes; the mistakes of all files together.
     """
+    if folder.is_symlink():
+        raise SuiteError([FileProblem(str(folder), 0, "cannot be read: it is a symbolic link")])
     problems: list[FileProblem] = []
     recordings: dict[str, tuple[Recording, ...]] = {}
     for scenario_id in scenario_ids:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from ratiba_action.errors import FileProblem, SuiteError
+from ratiba_action.plain_file import read_plain_file
 from ratiba_action.recordings.lines import JudgeRecording, ModelRecording, Recording
 
 _SHA256 = re.compile(r"[0-9a-f]{64}")
@@ -15,7 +16,7 @@ _PROMPT_DIGEST = re.compile(r"[0-9a-f]{12}")
 _LARGEST_COUNT = 1_000_000_000
 """Beyond it a count of tokens is a mistake, and its price would not be exact."""
 
-Check = tuple[Callable[[Any], bool], str]
+FieldRule = tuple[Callable[[Any], bool], str]
 
 
 def read_recordings(path: Path) -> tuple[Recording, ...]:
@@ -25,7 +26,7 @@ def read_recordings(path: Path) -> tuple[Recording, ...]:
         SuiteError: the file cannot be read or has mistakes; every mistake with its line.
     """
     try:
-        content = path.read_bytes()
+        content = read_plain_file(path.parent, path.name)
     except FileNotFoundError:
         return ()
     except OSError as error:
@@ -87,7 +88,7 @@ def _parse_line(raw: bytes) -> Recording | list[str]:
     return [f"kind: {kind!r} is unknown; allowed are 'model' and 'judge'"]
 
 
-def _check(line: dict[str, Any], required: Mapping[str, Check], optional: Mapping[str, Check]) -> list[str]:
+def _check(line: dict[str, Any], required: Mapping[str, FieldRule], optional: Mapping[str, FieldRule]) -> list[str]:
     problems = [f"{name}: missing" for name in required if name not in line]
     for name, value in line.items():
         check = required.get(name) or optional.get(name)
@@ -123,19 +124,19 @@ def _matches(pattern: re.Pattern[str]) -> Callable[[Any], bool]:
     return lambda value: isinstance(value, str) and pattern.fullmatch(value) is not None
 
 
-_BOOLEAN: Check = (lambda value: isinstance(value, bool), "true or false")
-_TEXT: Check = (lambda value: isinstance(value, str), "a text")
-_NAME: Check = (lambda value: isinstance(value, str) and bool(value), "a text of at least one character")
-_KEY: Check = (_matches(_SHA256), "64 hexadecimal digits")
-_COUNT: Check = (_is_count, "a whole number from 0 to 1000000000")
-_USAGE: Check = (
+_BOOLEAN: FieldRule = (lambda value: isinstance(value, bool), "true or false")
+_TEXT: FieldRule = (lambda value: isinstance(value, str), "a text")
+_NAME: FieldRule = (lambda value: isinstance(value, str) and bool(value), "a text of at least one character")
+_KEY: FieldRule = (_matches(_SHA256), "64 hexadecimal digits")
+_COUNT: FieldRule = (_is_count, "a whole number from 0 to 1000000000")
+_USAGE: FieldRule = (
     lambda value: (
         isinstance(value, dict) and all(_is_count(value.get(name)) for name in ("input_tokens", "output_tokens"))
     ),
     "an object with input_tokens and output_tokens",
 )
 
-_MODEL: Mapping[str, Check] = {
+_MODEL: Mapping[str, FieldRule] = {
     "key": _KEY,
     "ordinal": _COUNT,
     "source": _NAME,
@@ -145,7 +146,7 @@ _MODEL: Mapping[str, Check] = {
     "system": (_matches(_PROMPT_DIGEST), "12 hexadecimal digits"),
     "response": (_has_usage, "an object with its usage"),
 }
-_JUDGE: Mapping[str, Check] = {
+_JUDGE: Mapping[str, FieldRule] = {
     "key": _KEY,
     "ordinal": _COUNT,
     "source": _NAME,

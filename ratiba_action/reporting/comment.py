@@ -8,7 +8,7 @@ from ratiba_action.core.marker import marker_of
 from ratiba_action.core.model.verdict import Conclusion, Report
 from ratiba_action.reporting import comment_sections as sections
 from ratiba_action.reporting.markdown import inline, length
-from ratiba_action.reporting.wording import headline, leniency, summary_line
+from ratiba_action.reporting.wording import caveat, headline, leniency, summary_line
 
 LIMIT = 60_000
 """Most characters of a comment; GitHub refuses more than 65,536."""
@@ -54,15 +54,15 @@ def render_comment(report: Report, limit: int = LIMIT) -> str:
 
 def _top(report: Report) -> list[str]:
     verdict = report.verdict
-    parts = [f"{marker_of(report)}\n## {headline(report)}: {inline(report.name, 80)}"]
-    notes = [f"> **Note:** {inline(note, 600)}" for note in report.notes[:_NOTES]]
-    notes += [f"> **Warning:** {inline(warning, 600)}" for warning in verdict.warnings[:_NOTES]]
-    hidden = max(len(report.notes) - _NOTES, 0) + max(len(verdict.warnings) - _NOTES, 0)
-    notes += [f"> **Note:** {hidden} more notes are in the report."] if hidden else []
-    parts += ["\n>\n".join(notes)] if notes else []
+    parts = [f"{marker_of(report)}\n## {headline(report)}: {inline(report.name, 80)}{caveat(report)}"]
     parts += [inline(verdict.reason, 2_000)]
     parts += [inline(leniency(report))] if leniency(report) else []
     parts += [f"**What to do:** {inline(verdict.action, 1_000)}"] if verdict.action else []
+    notes = [f"> **Warning:** {inline(warning, 600)}" for warning in verdict.warnings[:_NOTES]]
+    notes += [f"> **Note:** {inline(note, 600)}" for note in report.notes[:_NOTES]]
+    hidden = max(len(report.notes) - _NOTES, 0) + max(len(verdict.warnings) - _NOTES, 0)
+    notes += [f"> **Note:** {hidden} more notes are in the report."] if hidden else []
+    parts += ["\n>\n".join(notes)] if notes else []
     return [*parts, inline(summary_line(report))]
 
 

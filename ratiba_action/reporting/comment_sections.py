@@ -1,11 +1,13 @@
 """The parts of the comment below its first lines; each is Markdown, or empty when there is nothing to say."""
 
 import json
+from collections.abc import Sequence
 from html import escape
 from typing import Any
 
 from ratiba_action.core.model.conversation import Exchange
-from ratiba_action.core.model.measurement import Check, ScenarioResult, Score, Scored
+from ratiba_action.core.model.measurement import Check, NotRun, ScenarioResult, Score, Scored
+from ratiba_action.core.model.scenario import Scenario
 from ratiba_action.core.model.verdict import Report
 from ratiba_action.core.tally import MetricSummary, scenario_of, summarise_metrics
 from ratiba_action.reporting.markdown import clean, code, defuse, fenced, folded, inline, table
@@ -13,6 +15,8 @@ from ratiba_action.reporting.wording import bar, dollars, explanation, label, nu
 
 _NAMED = 100
 _ROWS = 50
+_NAMES = 5
+_QUOTED = 60
 
 
 def failing(report: Report, most: int | None = None) -> str:
@@ -22,14 +26,29 @@ def failing(report: Report, most: int | None = None) -> str:
         report: what to tell.
         most: how many conversations of each kind to show, None for all.
     """
-    failed = [result for result in report.results if isinstance(result, Scored) and not result.passed]
-    missing = [result for result in report.results if not isinstance(result, Scored)]
+    failed = sorted(filter(is_failing, report.results), key=lambda result: not scenario_of(result).critical)
     parts = ["### Failing conversations", *map(_failed, failed[:most])] if failed else []
     parts += _more(len(failed), most)
-    if missing:
-        rows = [(code(label(r)), outcome(r), inline(explanation(r), 500)) for r in missing[:most]]
-        parts += ["### Could not be measured", table(("conversation", "what", "why"), rows), *_more(len(missing), most)]
-    return "\n\n".join(parts)
+    missing = [result for result in report.results if not isinstance(result, Scored)]
+    return "\n\n".join([*parts, *_missing(missing, most)])
+
+
+def _missing(missing: Sequence[ScenarioResult], most: int | None) -> list[str]:
+    """What has no result, one row a cause: a prompt that changed leaves every conversation without one."""
+    causes: dict[tuple[str, str], list[str]] = {}
+    for result in missing:
+        causes.setdefault((outcome(result), explanation(result)), []).append(code(label(result)))
+    rows = [
+        (", ".join(names[:_NAMES]) + _others(names), what, inline(why, 500)) for (what, why), names in causes.items()
+    ]
+    if not rows:
+        return []
+    header = ("conversation", "what", "why")
+    return ["### Could not be measured", table(header, rows[:most]), *_more(len(rows), most)]
+
+
+def _others(names: Sequence[str]) -> str:
+    return f" and {len(names) - _NAMES} more" if len(names) > _NAMES else ""
 
 
 def _more(total: int, most: int | None) -> list[str]:
@@ -46,12 +65,22 @@ def failing_names(report: Report) -> str:
     return f"### Conversations that did not pass\n\n{', '.join(names[:_NAMED])}{more}"
 
 
-def _failed(result: Scored) -> str:
+def is_failing(result: ScenarioResult) -> bool:
+    """Whether something that was measured in a conversation is below what is asked."""
+    if isinstance(result, NotRun):
+        return False
+    return not all(check.passed for check in result.checks) or not all(score.passed for score in result.scores)
+
+
+def _failed(result: ScenarioResult) -> str:
+    if isinstance(result, NotRun):
+        return ""
     scenario = scenario_of(result)
     about = [code(label(result))]
     about += ["critical"] if scenario.critical else []
-    about += [code(f"{scenario.path}") + (f" line {scenario.line}" if scenario.line else "")] if scenario.path else []
-    rows = [_check_row(check) for check in result.checks if not check.passed]
+    line = next((check.line for check in result.checks if not check.passed and check.line), scenario.line)
+    about += [code(f"{scenario.path}") + (f" line {line}" if line else "")] if scenario.path else []
+    rows = [_check_row(check, scenario) for check in result.checks if not check.passed]
     rows += [row for score in result.scores if not score.passed for row in _score_rows(score)]
     return f"**{about[0]}**" + "".join(f" · {part}" for part in about[1:]) + "\n\n" + _assertions(rows)
 
@@ -61,8 +90,11 @@ def _assertions(rows: list[tuple[str, str, str, str]]) -> str:
     return table(("turn:", "assertion", "expected", "got"), rows[:_ROWS]) + more
 
 
-def _check_row(check: Check) -> tuple[str, str, str, str]:
-    return (str(check.turn) if check.turn else "all", inline(check.what), inline(check.expected), inline(check.got))
+def _check_row(check: Check, scenario: Scenario) -> tuple[str, str, str, str]:
+    asked = scenario.turns[check.turn - 1].user if 0 < check.turn <= len(scenario.turns) else None
+    after = f" after “{inline(asked, _QUOTED)}”" if asked else ""
+    turn = str(check.turn) if check.turn else "all"
+    return turn, inline(check.what) + after, inline(check.expected), inline(check.got)
 
 
 def _score_rows(score: Score) -> list[tuple[str, str, str, str]]:
@@ -82,7 +114,8 @@ def metrics(report: Report) -> str:
         return ""
     header = ("metric", "n:", "mean:", "pass:", "threshold:", "status")
     body = table(header, [_metric_row(summary, report.limits.pass_rate) for summary in summaries])
-    judge = f"\n\nJudge: {code(report.judge_model)}." if report.judge_model else ""
+    judged = report.judge_model and any(summary.judged for summary in summaries)
+    judge = f"\n\nJudge: {code(report.judge_model)}." if judged else ""
     return f"### Metrics\n\n{body}{judge}"
 
 
@@ -100,14 +133,16 @@ def _metric_row(summary: MetricSummary, rate: float) -> tuple[str, ...]:
 
 
 def money_table(report: Report) -> str:
-    """What was spent, of which cap, on what."""
+    """What was spent, of which cap, on what; nothing for a run that asked no model."""
     spending = report.spending
+    if not spending.live_calls and not spending.replayed_calls:
+        return ""
     rows = [
         ("spent", f"USD {dollars(spending.spent)} {bar(spending.spent, spending.cap)} of {dollars(spending.cap)}"),
         ("the same run live, at list prices", f"USD {dollars(spending.list_price)}"),
         ("model calls", f"{spending.live_calls} live, {spending.replayed_calls} replayed"),
-        ("judge answers from the cache", str(spending.cache_hits)),
     ]
+    rows += [("judge answers from the cache", str(spending.cache_hits))] if spending.cache_hits else []
     paid = [("by", name, usd) for name, usd in sorted(spending.by_party.items()) if usd]
     paid += [("on", name, usd) for name, usd in sorted(spending.by_model.items()) if usd]
     rows += [(f"spent {how} {inline(name)}", f"USD {dollars(usd)}") for how, name, usd in paid]
@@ -163,7 +198,7 @@ def _conversation_row(result: ScenarioResult) -> tuple[str, ...]:
 
 def transcripts(report: Report) -> str:
     """The words of each conversation that failed; folded."""
-    failed = [result for result in report.results if isinstance(result, Scored) and not result.passed]
+    failed = [result for result in report.results if is_failing(result)]
     return "\n\n".join(folded(f"Transcript of {code_html(label(r))}", fenced(transcript_text(r))) for r in failed)
 
 
@@ -172,10 +207,11 @@ def code_html(name: str) -> str:
     return f"<code>{escape(defuse(' '.join(clean(name).split())))}</code>"
 
 
-def transcript_text(result: Scored) -> str:
+def transcript_text(result: ScenarioResult) -> str:
     """A conversation as plain lines; those of the conversation never begin a line."""
     lines: list[str] = []
-    for index, exchange in enumerate(result.transcript.exchanges, start=1):
+    transcript = None if isinstance(result, NotRun) else result.transcript
+    for index, exchange in enumerate(transcript.exchanges if transcript else (), start=1):
         lines += _exchange_lines(index, exchange)
     return "\n".join(lines) or "(no turn was answered)"
 

@@ -38,6 +38,10 @@ def write_report_directory(report: Report, directory: Path) -> Mapping[str, Path
         "results.csv": render_csv(report).encode("utf-8", "replace"),
         "report.html": render_html(report).encode("utf-8", "replace"),
     }
+    _refuse_links(directory)
+    if not directory.exists():
+        # The gate's own reports are no change to the repository that they lie in.
+        contents[".gitignore"] = b"*\n"
     try:
         directory.parent.mkdir(parents=True, exist_ok=True)
         # On the same file system, so that each move is a rename.
@@ -52,7 +56,17 @@ def write_report_directory(report: Report, directory: Path) -> Mapping[str, Path
         raise _unwritable(directory, error) from error
     finally:
         shutil.rmtree(staging, ignore_errors=True)
-    return {name: directory / name for name in contents}
+    return {name: directory / name for name in contents if not name.startswith(".")}
+
+
+def _refuse_links(directory: Path) -> None:
+    """A link that a change brings must not lead the report to another place."""
+    inside = directory.is_relative_to(Path.cwd())
+    if directory.is_symlink() or (inside and not directory.resolve().is_relative_to(Path.cwd().resolve())):
+        raise PublishError(
+            f"The report was not written to {str(directory)!r}: a symbolic link leads it elsewhere.",
+            "Give the gate a plain folder as report-dir.",
+        )
 
 
 def _move(staging: Path, directory: Path, names: tuple[str, ...]) -> None:

@@ -38,6 +38,7 @@ def render_html(report: Report) -> str:
         counts=tally(report.results),
         metrics=summarise_metrics(report.results),
         headline=wording.headline(report),
+        caveat=wording.caveat(report),
         leniency=wording.leniency(report),
         summary=wording.summary_line(report),
     )

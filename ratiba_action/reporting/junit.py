@@ -3,7 +3,7 @@
 import re
 from xml.etree import ElementTree as ET
 
-from ratiba_action.core.model.measurement import Check, Errored, ScenarioResult, Score, Scored
+from ratiba_action.core.model.measurement import Check, Errored, NotRun, ScenarioResult, Score, Scored
 from ratiba_action.core.model.verdict import Report
 from ratiba_action.core.tally import tally
 from ratiba_action.reporting.wording import explanation, label, number
@@ -56,20 +56,20 @@ def _add_case(suite: ET.Element, result: ScenarioResult) -> None:
     if isinstance(result, (Scored, Errored)):
         attributes["time"] = f"{result.seconds:.3f}"
     case = ET.SubElement(suite, "testcase", attributes)
-    if isinstance(result, Scored):
-        for check in result.checks:
-            _add_check(case, check)
-        for score in result.scores:
-            _add_score(case, score)
-    elif isinstance(result, Errored):
+    if isinstance(result, NotRun):
+        ET.SubElement(case, "skipped", {"message": _xml(explanation(result))})
+        return
+    for check in result.checks:
+        _add_check(case, check)
+    for score in result.scores:
+        _add_score(case, score)
+    if isinstance(result, Errored):
         error = ET.SubElement(case, "error", {"type": result.phase.value, "message": _xml(result.message)})
         error.text = _xml(result.message)
-    else:
-        ET.SubElement(case, "skipped", {"message": _xml(explanation(result))})
 
 
 def _line(result: ScenarioResult) -> int:
-    broken = [check.line for check in result.checks if not check.passed] if isinstance(result, Scored) else []
+    broken = [] if isinstance(result, NotRun) else [check.line for check in result.checks if not check.passed]
     return next((line for line in broken if line), result.trial.scenario.line)
 
 

@@ -4,7 +4,7 @@ import csv
 import io
 from collections.abc import Iterator
 
-from ratiba_action.core.model.measurement import ScenarioResult, Scored
+from ratiba_action.core.model.measurement import NotRun, ScenarioResult, Scored
 from ratiba_action.core.model.verdict import Report
 from ratiba_action.reporting.wording import explanation, outcome
 
@@ -45,6 +45,7 @@ def _rows(result: ScenarioResult) -> Iterator[tuple[str, ...]]:
     about = (*identity, outcome(result))
     if not isinstance(result, Scored):
         yield (*about, "", "", "", "", explanation(result), _truth(holds=False), "")
+    if isinstance(result, NotRun):
         return
     seconds = f"{result.seconds:.3f}"
     for check in result.checks:
@@ -54,7 +55,7 @@ def _rows(result: ScenarioResult) -> Iterator[tuple[str, ...]]:
         kind = "judged score" if score.judged else "exact score"
         value, threshold = f"{score.value:.4f}", f"{score.threshold:.4f}"
         yield (*about, kind, "", f"{score.metric}:{score.version}", threshold, value, _truth(score.passed), seconds)
-    if not result.checks and not result.scores:
+    if isinstance(result, Scored) and not result.checks and not result.scores:
         yield (*about, "", "", "", "", "nothing is asserted", _truth(holds=False), seconds)
 
 

@@ -32,7 +32,7 @@ def outputs_of(report: Report) -> dict[str, Any]:
         "confidence": None,
         "spent_usd": encode(report.spending.spent),
         "budget_usd": encode(report.spending.cap),
-        "exit_code": exit_code(report.verdict.conclusion, report.decision.mode, enforce=report.enforce),
+        "exit_code": exit_code(report.verdict, report.decision.mode, enforce=report.enforce),
     }
 
 

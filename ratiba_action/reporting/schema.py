@@ -40,7 +40,7 @@ def results_schema() -> dict[str, Any]:
         "confidence": {"type": ["number", "null"], "minimum": 0, "maximum": 1},
         "spent_usd": _PLAIN[Decimal],
         "budget_usd": _PLAIN[Decimal],
-        "exit_code": {"enum": [0, 1, 3]},
+        "exit_code": {"enum": [0, 1, 2, 3]},
     }
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",

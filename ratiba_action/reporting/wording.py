@@ -59,14 +59,22 @@ def explanation(result: ScenarioResult) -> str:
 
 def headline(report: Report) -> str:
     """The verdict in one or two words."""
+    if report.verdict.misconfigured:
+        return "Misconfigured"
     conclusion = report.verdict.conclusion
     soft = conclusion in (Conclusion.FAILED, Conclusion.INCOMPLETE) and report.decision.mode is Mode.ADVISORY
     return conclusion.value.capitalize() + (" (advisory)" if soft else "")
 
 
+def caveat(report: Report) -> str:
+    """What must not be overlooked about the verdict; stands in the headline."""
+    return ", on recordings that this change edits" if report.edited_recordings and report.results else ""
+
+
 def leniency(report: Report) -> str:
     """Why a failure does not stop the merge; empty when it does or nothing failed."""
-    if report.verdict.conclusion not in (Conclusion.FAILED, Conclusion.INCOMPLETE):
+    soft = report.verdict.conclusion in (Conclusion.FAILED, Conclusion.INCOMPLETE)
+    if not soft or report.verdict.misconfigured:
         return ""
     if report.decision.mode is Mode.ADVISORY:
         return "The mode is advisory, so the merge is not stopped."
@@ -85,6 +93,8 @@ def money(report: Report) -> str:
 def summary_line(report: Report) -> str:
     """Conversations, mode, money and where the answers came from, in one line."""
     counts = tally(report.results)
+    if not counts.total:
+        return f"{report.decision.mode.value} · {money(report)}"
     passing = f"{counts.passed} of {plural(counts.total, 'conversation')} {'passes' if counts.passed == 1 else 'pass'}"
     answers = {"replay": "replayed", "record": "recorded", "live": "live"}.get(report.llm, report.llm)
     return f"{passing} · {report.decision.mode.value} · {money(report)} · {answers}"

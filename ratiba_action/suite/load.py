@@ -17,6 +17,7 @@ from ratiba_action.core.model.scenario import (
     Turn,
 )
 from ratiba_action.errors import FileProblem, SuiteError
+from ratiba_action.plain_file import read_plain_file
 from ratiba_action.strict_yaml import Document, read_yaml
 from ratiba_action.suite.scenario_schema import ExpectBlock, ScenarioBlock, TurnBlock
 from ratiba_action.validation import shorten, validate
@@ -41,12 +42,12 @@ def read_scenario_files(repository: Path, folder: str) -> Mapping[str, bytes]:
     problems: list[FileProblem] = []
     for path in sorted([*top.rglob("*.yaml"), *top.rglob("*.yml")]):
         name = path.relative_to(repository).as_posix()
-        if not is_scenario_file(name, folder) or path.is_dir():
+        if not is_scenario_file(name, folder) or (path.is_dir() and not path.is_symlink()):
             continue
         try:
-            files[name] = path.read_bytes()
+            files[name] = read_plain_file(repository, name)
         except OSError as error:
-            problems.append(FileProblem(name, 0, f"cannot be read: {error.strerror}; check its permissions"))
+            problems.append(FileProblem(name, 0, f"cannot be read: {error.strerror}"))
     if problems:
         raise SuiteError(problems)
     return files

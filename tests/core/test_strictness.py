@@ -47,8 +47,28 @@ def test_what_a_change_removes_still_holds_and_is_told() -> None:
 
 def test_removed_scenarios_and_edited_turns_are_told() -> None:
     edited = replace(BASE, turns=(Turn(user="hello"),))
-    _, notes = hold_to_base(suite(edited), suite(BASE, replace(BASE, id="salon")))
-    assert notes == ("spa: this change edits its turns or expectations.", "This change removes scenarios: salon.")
+    ordinary = replace(BASE, id="salon", critical=False)
+    _, notes = hold_to_base(suite(edited), suite(BASE, ordinary))
+    assert notes == ("spa: this change edits its turns.", "This change removes scenarios: salon.")
+
+
+def test_a_critical_scenario_still_runs_when_a_change_removes_or_renames_it() -> None:
+    renamed = replace(BASE, id="spa_new", critical=False, rules=(), assertions=())
+    held, notes = hold_to_base(suite(renamed), suite(BASE))
+    assert held.scenarios == (renamed, BASE)
+    assert notes == ("spa: critical, so it still runs though this change removes it.",)
+
+
+def test_the_clock_the_customer_and_the_language_are_told_when_they_change() -> None:
+    moved = replace(BASE, now=BASE.now.replace(year=2027), customer=Customer("Njeri", "+254700000002"), language="sw")
+    _, notes = hold_to_base(suite(moved), suite(BASE))
+    assert notes == ("spa: this change edits its now, customer, language.",)
+
+
+def test_the_strictest_of_several_thresholds_of_one_metric_holds() -> None:
+    twice = replace(BASE, assertions=(Assertion("SlotMetric", 1.0, 5), Assertion("SlotMetric", 0.0, 6)))
+    held, _ = hold_to_base(suite(replace(BASE, assertions=(Assertion("SlotMetric", 0.0, 9),))), suite(twice))
+    assert held.scenarios[0].assertions[0].threshold == 1.0
 
 
 ASSERTIONS = st.dictionaries(st.sampled_from(["Slot", "Fluency"]), st.sampled_from([0.0, 0.5, 0.8, 1.0])).map(

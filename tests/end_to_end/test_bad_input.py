@@ -2,6 +2,7 @@
 
 import json
 import signal
+import sys
 from pathlib import Path
 
 import pytest
@@ -24,6 +25,8 @@ def test_a_budget_that_is_no_amount_is_named_with_its_value(small: SmallReposito
     assert ended.code == 2
     assert f"RATIBA_EVAL_BUDGET_USD): {budget!r} is not allowed" in ended.printed
     assert "Traceback" not in ended.printed
+    assert ended.outputs["exit_code"] == 2
+    assert "## Misconfigured" in ended.comment
 
 
 def test_an_unknown_mode_is_named(small: SmallRepository) -> None:
@@ -117,6 +120,59 @@ def test_what_was_asked_for_and_does_not_exist_is_named(small: SmallRepository) 
     assert "There is no scenario 'sings'" in ended.printed
 
 
+def test_a_conversation_that_is_asked_for_decides_though_nothing_changed(small: SmallRepository) -> None:
+    small.scenario("talks", "say hello", expect="BOOKED")
+    small.commit()
+    assert small.gate().code == 0
+    ended = small.gate("--scenario", "talks")
+    assert ended.code == 1
+    assert ended.outputs["conclusion"] == "failed"
+
+
+def test_a_broken_check_fails_the_run_though_a_judge_recording_is_missing(small: SmallRepository) -> None:
+    small.scenario("talks", "say hello", expect="BOOKED")
+    scenario = small.folder / "scenarios/talks.yaml"
+    scenario.write_text(scenario.read_text().replace("language: fr", "language: en"))
+    ended = small.gate()
+    assert ended.code == 1
+    assert "BOOKED" in ended.comment
+    assert "### Could not be measured" in ended.comment
+
+
+def test_a_pattern_that_never_ends_is_given_up(small: SmallRepository) -> None:
+    small.scenario("talks", f"say {'a' * 60}!")
+    scenario = small.folder / "scenarios/talks.yaml"
+    scenario.write_text(scenario.read_text() + "rules:\n  - {type: regex_must_not_match, value: '(a|aa)+$'}\n")
+    ended = small.gate()
+    assert ended.code == 3
+    assert "took longer than 1 s" in ended.comment
+
+
+@pytest.mark.parametrize("root", ["../outside", "/tmp", "linked"])
+def test_the_system_lies_inside_the_repository(small: SmallRepository, tmp_path: Path, root: str) -> None:
+    small.scenario("talks", "say hello")
+    (tmp_path / "outside").mkdir()
+    (small.folder / "linked").symlink_to(tmp_path / "outside")
+    small.write(".github/ratiba.yml", f"system: {{adapter: 'adapter:Adapter', root: {root}}}\n")
+    ended = small.gate()
+    assert ended.code == 2
+    assert "root" in ended.printed
+
+
+@pytest.mark.parametrize("name", ["PATH", "LD_PRELOAD", "HOME"])
+def test_the_configuration_cannot_set_what_the_gate_itself_relies_on(small: SmallRepository, name: str) -> None:
+    small.scenario("talks", "say hello")
+    small.write(".github/ratiba.yml", f"system: {{adapter: 'adapter:Adapter', environment: {{{name}: x}}}}\n")
+    ended = small.gate()
+    assert ended.code == 2
+    assert f"{name} cannot be set here" in ended.printed
+
+
+def test_a_misspelt_variable_is_said(small: SmallRepository) -> None:
+    small.scenario("talks", "say hello")
+    assert "The variable RATIBA_BUDGET_USD is set, and no input reads it." in small.gate(RATIBA_BUDGET_USD="5").comment
+
+
 def test_only_what_was_asked_for_runs_and_the_comment_says_so(small: SmallRepository) -> None:
     small.scenario("talks", "say hello")
     small.scenario("sings", "say la")
@@ -162,6 +218,22 @@ def test_pull_request_target_is_refused(small: SmallRepository, tmp_path: Path) 
     ended = small.gate("--event", str(event), "--event-name", "pull_request_target")
     assert ended.code == 2
     assert "pull_request_target" in ended.printed
+
+
+def test_a_run_that_is_cancelled_while_it_starts_reports_too(small: SmallRepository, tmp_path: Path) -> None:
+    small.scenario("talks", "say hello")
+    small.write("slow.py", f"import pathlib, time\npathlib.Path({str(tmp_path / 'begun')!r}).touch()\ntime.sleep(60)\n")
+    small.write(
+        ".github/ratiba.yml",
+        f"system: {{adapter: 'adapter:Adapter', setup: [{sys.executable}, slow.py]}}\n",
+    )
+    process = small.start()
+    eventually((tmp_path / "begun").exists, 60)
+    process.send_signal(signal.SIGTERM)
+    printed, _ = process.communicate(timeout=60)
+    assert process.returncode == 3, printed
+    assert "Traceback" not in printed
+    assert "SIGTERM" in (small.report / "comment.md").read_text()
 
 
 def test_a_cancelled_run_reports_what_it_measured(small: SmallRepository, tmp_path: Path) -> None:

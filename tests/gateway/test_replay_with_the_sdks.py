@@ -155,7 +155,7 @@ async def test_a_request_without_a_recording_says_what_differs_and_is_not_retrie
     gateway = await start_gateway(replay(spa=await record([GREETING], lambda talk: talk.message())))
     with (
         gateway.open_scenario("spa") as access,
-        pytest.raises(anthropic.BadRequestError, match="ratiba record --scenario spa") as caught,
+        pytest.raises(anthropic.BadRequestError, match=r"docs/recordings\.md says how") as caught,
     ):
         await SdkTalk(access.environment).message(**change)
     assert words in caught.value.message

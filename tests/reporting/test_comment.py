@@ -63,10 +63,41 @@ def test_a_skipped_run_takes_two_lines() -> None:
     assert lines[1:] == ["## Skipped: ratiba", "Nothing that the gate watches has changed."]
 
 
-def test_notes_stand_directly_under_the_headline() -> None:
+def test_verdict_reason_and_what_to_do_come_before_the_notes() -> None:
     lines = [line for line in render_comment(sample_report(notes=(NOTE,))).splitlines() if line]
     assert lines[1] == "## Failed: ratiba"
-    assert lines[2].startswith("> **Note:** The recordings were changed")
+    assert lines[2].startswith("1 of 4 conversations breaks an exact check")
+    assert lines[3].startswith("**What to do:**")
+    assert lines[4].startswith("> **Note:** The recordings were changed")
+
+
+def test_recordings_that_the_change_edits_stand_in_the_headline() -> None:
+    lines = render_comment(sample_report(edited_recordings=2)).splitlines()
+    assert lines[1] == "## Failed: ratiba, on recordings that this change edits"
+
+
+def test_a_wrong_input_is_no_measurement_and_no_mode_excuses_it() -> None:
+    verdict = Verdict(Conclusion.INCOMPLETE, "The budget is no amount.", misconfigured=True)
+    decision = ModeDecision(Mode.ADVISORY, ())
+    body = render_comment(sample_report(verdict=verdict, decision=decision, results=()))
+    assert "## Misconfigured: ratiba" in body
+    assert "advisory, so the merge is not stopped" not in body
+    assert "0 of 0" not in body
+
+
+def test_one_cause_that_stopped_many_conversations_is_one_row() -> None:
+    results = tuple(Errored(sample_trial(f"s{number}"), Phase.RECORDING, "The prompt changed.") for number in range(9))
+    body = render_comment(sample_report(results=results))
+    row = "| `s0`, `s1`, `s2`, `s3`, `s4` and 4 more | recording error | The prompt changed. |"
+    assert row in body
+
+
+def test_what_an_errored_conversation_broke_is_shown_too() -> None:
+    broken = Errored(sample_trial(), Phase.JUDGE, "The judge said 11.", None, 1.0, (sample_check(passed=False),))
+    body = render_comment(sample_report(results=(broken,)))
+    assert "### Failing conversations" in body
+    assert "CONFIRMING_SLOT | COLLECTING |" in body
+    assert "### Could not be measured" in body
 
 
 def test_a_failure_that_does_not_stop_the_merge_says_so() -> None:
@@ -75,7 +106,8 @@ def test_a_failure_that_does_not_stop_the_merge_says_so() -> None:
 
 
 def test_a_failing_conversation_is_shown_with_turn_assertion_expected_and_got() -> None:
-    assert "| 1 | the state after the turn | CONFIRMING_SLOT | COLLECTING |" in render_comment(sample_report())
+    said = "the state after the turn after “Habari, naomba massage kesho saa nane mchana”"
+    assert f"| 1 | {said} | CONFIRMING_SLOT | COLLECTING |" in render_comment(sample_report())
 
 
 @pytest.mark.parametrize("limit", [60_000, 20_000, 6_000, 3_500])

@@ -15,7 +15,7 @@ NAMES = {"results.json", "comment.md", "junit.xml", "results.csv", "report.html"
 def test_every_file_is_written_into_a_new_directory(tmp_path: Path) -> None:
     directory = tmp_path / "deep" / "ratiba-report"
     paths = write_report_directory(sample_report(), directory)
-    assert set(paths) == NAMES == {path.name for path in directory.iterdir()}
+    assert set(paths) == NAMES == {path.name for path in directory.iterdir()} - {".gitignore"}
     assert load_report(paths["results.json"].read_bytes()) == sample_report()
     assert [path.name for path in directory.parent.iterdir()] == ["ratiba-report"]
 
@@ -26,6 +26,21 @@ def test_an_earlier_report_is_replaced_and_other_files_stay(tmp_path: Path) -> N
     write_report_directory(sample_report(name="second"), tmp_path)
     assert {path.name for path in tmp_path.iterdir()} == NAMES | {"events.jsonl"}
     assert "second" in (tmp_path / "comment.md").read_text(encoding="utf-8")
+
+
+def test_a_new_directory_is_ignored_by_git_and_an_existing_one_keeps_its_own_rules(tmp_path: Path) -> None:
+    write_report_directory(sample_report(), tmp_path / "new")
+    assert (tmp_path / "new/.gitignore").read_text() == "*\n"
+    write_report_directory(sample_report(), tmp_path)
+    assert not (tmp_path / ".gitignore").exists()
+
+
+def test_a_link_does_not_lead_the_report_elsewhere(tmp_path: Path) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "report").symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(PublishError, match="symbolic link"):
+        write_report_directory(sample_report(), tmp_path / "report")
+    assert list((tmp_path / "elsewhere").iterdir()) == []
 
 
 def test_replies_with_half_an_emoji_are_written(tmp_path: Path) -> None:

@@ -97,5 +97,5 @@ def test_the_comment_is_printed_without_marker_and_folded_parts() -> None:
     for printed in (stream.getvalue(), terminal.getvalue()):
         assert "Failed: ratiba" in printed
         assert "COLLECTING" in printed
-        assert "Habari" not in printed
+        assert "Transcript of" not in printed
         assert "ratiba-eval-gate name" not in printed

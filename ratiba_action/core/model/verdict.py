@@ -57,12 +57,17 @@ class Conclusion(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """The conclusion, the reason for it in one sentence, and what to do next."""
+    """The conclusion, the reason for it in one sentence, and what to do next.
+
+    Args:
+        misconfigured: an input or a file is wrong, which neither mode nor trial period excuses.
+    """
 
     conclusion: Conclusion
     reason: str
     action: str = ""
     warnings: tuple[str, ...] = ()
+    misconfigured: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +78,7 @@ class Report:
         name: of the gate; several may live in one repository.
         enforce: False during a trial period, when failures do not block.
         llm: ``replay``, ``record`` or ``live``: where the model answers came from.
+        edited_recordings: how many of the recordings that it is judged by the change itself edits.
         notes: what the reader must know besides the verdict, such as recordings that the change itself edited.
     """
 
@@ -89,5 +95,6 @@ class Report:
     llm: str = "replay"
     judge_model: str = ""
     suite_digest: str = ""
+    edited_recordings: int = 0
     notes: tuple[str, ...] = ()
     left_out: tuple[str, ...] = ()

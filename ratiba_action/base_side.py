@@ -1,0 +1,106 @@
+"""What the base commit says: the side that a pull request cannot write to."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+
+from ratiba_action.changes.contents import Contents
+from ratiba_action.changes.read import Change
+from ratiba_action.configuration import Configuration, read_configuration
+from ratiba_action.core.checks import validate_rule
+from ratiba_action.core.model.scenario import Scenario
+from ratiba_action.errors import InfrastructureError, SuiteError
+from ratiba_action.metrics.registry import metric_names
+from ratiba_action.recordings.lines import JudgeRecording, Recording
+from ratiba_action.recordings.reader import parse_recordings
+from ratiba_action.settings import Settings
+from ratiba_action.suite.load import is_scenario_file, load_suite
+
+
+@dataclass(frozen=True, slots=True)
+class BaseSide:
+    """Reads the base commit of a change.
+
+    Args:
+        contents: of the change's files, open.
+    """
+
+    settings: Settings
+    change: Change
+    contents: Contents
+
+    def require(self) -> None:
+        """Check that a pull request can be held to its base at all.
+
+        Raises:
+            InfrastructureError: its base commit is not in this clone.
+        """
+        unknown = self.change.git is None or self.change.files.base is None
+        if unknown and self.change.subject.pull_request is not None:
+            raise InfrastructureError(
+                "This pull request cannot be held to its base, whose commit is not in this clone.",
+                "Check out the merge commit with its parents: fetch-depth: 2.",
+            )
+
+    def configuration(self) -> Configuration | None:
+        """Its configuration; None where it has none, or none that could be used.
+
+        Raises:
+            InfrastructureError: it cannot be read from this clone.
+        """
+        content = self._read(self.settings.config)
+        try:
+            return read_configuration(self.settings.config, content) if content is not None else None
+        except SuiteError:
+            return None
+
+    def scenarios(self) -> tuple[tuple[Scenario, ...], tuple[str, ...]]:
+        """Its scenarios, file by file, and the names of files that it could not have run either.
+
+        Raises:
+            InfrastructureError: they cannot be read from this clone.
+        """
+        found: list[Scenario] = []
+        broken: list[str] = []
+        for name in self._names(self.settings.scenarios):
+            if not is_scenario_file(name, self.settings.scenarios):
+                continue
+            try:
+                suite = load_suite({name: self._read(name) or b""}, metric_names(), validate_rule)
+                found.extend(suite.scenarios)
+            except (SuiteError, InfrastructureError):
+                broken.append(name)
+        return tuple(found), tuple(broken)
+
+    def grades(self, scenario_ids: Sequence[str]) -> dict[str, JudgeRecording]:
+        """The judge answers that it holds for scenarios whose recordings the change edits, by their key.
+
+        Raises:
+            InfrastructureError: they cannot be read from this clone.
+        """
+        grades: dict[str, JudgeRecording] = {}
+        for name in self.edited_recordings():
+            if PurePosixPath(name).stem in scenario_ids:
+                grades |= {line.key: line for line in self._lines(name) if isinstance(line, JudgeRecording)}
+        return grades
+
+    def edited_recordings(self) -> tuple[str, ...]:
+        """Paths of the recordings that the change touches."""
+        folder = PurePosixPath(self.settings.scenarios) / "recordings"
+        return tuple(path for path in self.change.files.paths if PurePosixPath(path).is_relative_to(folder))
+
+    def _lines(self, name: str) -> Sequence[Recording]:
+        content = self._read(name)
+        try:
+            return parse_recordings(content, name) if content is not None else ()
+        except SuiteError:
+            return ()
+
+    def _read(self, name: str) -> bytes | None:
+        return self.contents.read("base", name) if self.change.files.base is not None else None
+
+    def _names(self, folder: str) -> Sequence[str]:
+        if self.change.git is None or self.change.files.base is None:
+            return ()
+        listed = self.change.git.run("ls-tree", "-r", "-z", "--name-only", self.change.files.base, "--", f"{folder}/")
+        return [name for name in listed.split("\0") if name]

@@ -1,0 +1,32 @@
+"""Read a file of a checkout, and nothing that a link in it leads to: what is read may stand in a public comment."""
+
+import errno
+import os
+import stat
+from pathlib import Path
+
+MOST_BYTES = 32 << 20
+
+
+def read_plain_file(root: Path, name: str, most: int = MOST_BYTES) -> bytes:
+    """The bytes of a regular file below a folder.
+
+    Args:
+        root: the checkout.
+        name: path relative to it.
+        most: size that is still read, in bytes.
+
+    Raises:
+        OSError: it is missing, unreadable, no regular file, too large, or behind a symbolic link.
+    """
+    path = root / name
+    if path.resolve() != root.resolve() / name:
+        raise OSError(errno.ELOOP, "it is, or lies behind, a symbolic link", name)
+    descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    with os.fdopen(descriptor, "rb") as file:
+        found = os.fstat(descriptor)
+        if not stat.S_ISREG(found.st_mode):
+            raise OSError(errno.EINVAL, "it is not a regular file", name)
+        if found.st_size > most:
+            raise OSError(errno.EFBIG, f"it has {found.st_size:,} bytes; at most {most:,} are read", name)
+        return file.read(most + 1)
