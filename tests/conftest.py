@@ -15,7 +15,7 @@ def pytest_configure() -> None:
 @pytest_asyncio.fixture(scope="session", loop_scope="session")
 async def embedded_server_dsn() -> AsyncIterator[str]:
     """Connection string of its superuser; the first test that asks for it starts it."""
-    from ratiba_action.tenancy.server import open_server  # noqa: PLC0415 - only tests that ask for it pay
+    from ratiba_action.testing.servers import open_server  # noqa: PLC0415 - only tests that ask for it pay
 
     async with open_server(None) as server:
         yield server.dsn

@@ -15,7 +15,8 @@ from ratiba_action.tenancy.embedded import EmbeddedServer
 from ratiba_action.tenancy.given import GivenServer
 from ratiba_action.tenancy.installation import Installation, find_installation
 from ratiba_action.tenancy.provisioner import PostgresTenantProvisioner
-from ratiba_action.tenancy.server import choose_server, open_server
+from ratiba_action.tenancy.server import choose_server
+from ratiba_action.testing.servers import open_server
 from ratiba_action.testing.sql import fetch, migration, run_sql, tenants_on
 
 SECRET = "hunter2-very-secret"
