@@ -142,6 +142,7 @@ def open_system(workshop: Workshop, arm: Arm) -> SystemUnderTest:
         turn_timeout=described.turn_timeout_seconds,
         setup_timeout=described.setup_timeout_seconds,
         scratch=workshop.scratch,
+        tracked_only=arm.commit is not None,
     )
 
 

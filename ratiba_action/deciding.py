@@ -13,6 +13,7 @@ from ratiba_action.core.model.change import Mode, ModeDecision, Rule
 from ratiba_action.core.protection import Protection
 from ratiba_action.core.rules import default_rules, parse_rules
 from ratiba_action.core.selection import decide_mode
+from ratiba_action.core.system_paths import read_system_paths
 from ratiba_action.errors import RatibaError
 
 
@@ -67,11 +68,13 @@ def decide(request: DecideRequest, environment: Mapping[str, str]) -> Decided:
     )
     rules = _rules(request, doubts)
     with Contents(change.git, change.files.base, change.files.head) as contents:
+        floors = _system_floors(request.config, contents, doubts)
         decision = decide_mode(
             change.files,
             rules,
             reader=contents.read,
             protection=protection,
+            floors=floors,
             floor=request.floor,
             doubts=doubts,
         )
@@ -93,6 +96,21 @@ def _event(request: DecideRequest, doubts: list[str]) -> tuple[Mapping[str, Any]
     if not name:
         doubts.append("the event has no name, and its payload does not tell it")
     return event, name
+
+
+def _system_floors(config: str, contents: Contents, doubts: list[str]) -> tuple[Rule, ...]:
+    """Prompts and adapter that the configuration names at either side."""
+    floors: dict[Rule, None] = {}
+    for side in ("base", "head"):
+        try:
+            content = contents.read(side, config)
+        except RatibaError:
+            continue  # without a side there is a doubt already, or no base to ask
+        try:
+            floors |= dict.fromkeys(read_system_paths(content.decode("utf-8")) if content is not None else ())
+        except ValueError as error:
+            doubts.append(f"the prompts that {config!r} names cannot be told: {error}")
+    return tuple(floors)
 
 
 def _rules_file(request: DecideRequest) -> Sequence[str]:

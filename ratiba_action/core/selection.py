@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 
 from ratiba_action.core.dependencies.files import FileChange, Kind, KindTable, blocks, compare_file
 from ratiba_action.core.dependencies.narrowing import counts, read_narrowing
+from ratiba_action.core.gitignore import PatternList
 from ratiba_action.core.model.change import ChangedFiles, DependencyChange, Mode, ModeDecision, Reason, Rule
 from ratiba_action.core.protection import Guard, Protection, Reader
 from ratiba_action.core.rules import RuleBook
@@ -16,6 +17,7 @@ def decide_mode(
     *,
     reader: Reader,
     protection: Protection,
+    floors: Sequence[Rule] = (),
     floor: Mode | None = None,
     doubts: Sequence[str] = (),
 ) -> ModeDecision:
@@ -26,12 +28,14 @@ def decide_mode(
         rules: the rules that hold, in order.
         reader: contents of files at base and head.
         protection: files that decide about the gate itself.
+        floors: what files ask for at least, whatever the rules say of them.
         floor: the mode never falls below it.
         doubts: why something about the decision is uncertain; each makes it blocking.
     """
     collected = _PathReasons(rules, reader, protection)
     reasons = [Reason("", "doubt", Mode.BLOCKING, why) for why in (*doubts, *filter(None, [changed.doubt]))]
     reasons += [reason for path in dict.fromkeys(changed.paths) for reason in collected.of(path)]
+    reasons += _by_floors(changed.paths, floors)
     if not changed.paths and not reasons:
         reasons.append(Reason("", "nothing changed", Mode.SKIP, "no file differs from the base"))
     reasons += [Reason("", "dependencies", Mode.ADVISORY, note) for note in collected.notes]
@@ -39,6 +43,13 @@ def decide_mode(
         reasons.append(Reason("", "mode", floor, f"the mode input asks for at least {floor}"))
     ordered = [reason for mode in reversed(Mode) for reason in reasons if reason.mode is mode]
     return ModeDecision(ordered[0].mode, tuple(ordered), tuple(collected.dependencies))
+
+
+def _by_floors(paths: Iterable[str], floors: Sequence[Rule]) -> Iterable[Reason]:
+    for rule in floors:
+        patterns = PatternList([rule.pattern])
+        why = f"the configuration's system names it ({rule.pattern})"
+        yield from (Reason(path, "system", rule.mode, why) for path in paths if patterns.match(path))
 
 
 class _PathReasons:

@@ -13,7 +13,7 @@ LEFT_OUT = frozenset({".git", "__pycache__"})
 GIT_TIMEOUT_SECONDS = 60
 
 
-def copy_files(root: Path, destination: Path, path: str = os.defpath) -> tuple[str, ...]:
+def copy_files(root: Path, destination: Path, path: str = os.defpath, *, tracked_only: bool = False) -> tuple[str, ...]:
     """Copy what a commit of ``root`` would hold: tracked files, and untracked ones that are not ignored.
 
     Ignored files stay behind, so a ``.env`` does not travel. Without a repository every file is taken.
@@ -22,6 +22,7 @@ def copy_files(root: Path, destination: Path, path: str = os.defpath) -> tuple[s
         root: folder of the system under test.
         destination: existing empty folder.
         path: where git is looked up.
+        tracked_only: leave untracked files behind too, such as credentials that an earlier step wrote.
 
     Returns:
         A warning for each symbolic link that was left out because it leads out of ``root``.
@@ -33,7 +34,7 @@ def copy_files(root: Path, destination: Path, path: str = os.defpath) -> tuple[s
         raise WorkerError(f"the system's folder {str(root)!r} does not exist.", "Correct `system.root`.")
     warnings = []
     try:
-        for relative in _files(root, path):
+        for relative in _files(root, path, tracked_only=tracked_only):
             if LEFT_OUT.isdisjoint(relative.parts):
                 warnings += _copy(root, relative, destination)
     except OSError as problem:
@@ -41,8 +42,8 @@ def copy_files(root: Path, destination: Path, path: str = os.defpath) -> tuple[s
     return tuple(warnings)
 
 
-def _files(root: Path, path: str) -> Iterator[Path]:
-    listed = _listed_by_git(root, path) if _in_repository(root) else ()
+def _files(root: Path, path: str, *, tracked_only: bool) -> Iterator[Path]:
+    listed = _listed_by_git(root, path, tracked_only=tracked_only) if _in_repository(root) else ()
     for relative in listed or _walk(root, root):
         if (root / relative).is_dir() and not (root / relative).is_symlink():
             yield from _walk(root, root / relative)  # a submodule is one entry of the index
@@ -54,10 +55,10 @@ def _in_repository(root: Path) -> bool:
     return any((folder / ".git").exists() for folder in (root.resolve(), *root.resolve().parents))
 
 
-def _listed_by_git(root: Path, path: str) -> tuple[Path, ...]:
+def _listed_by_git(root: Path, path: str, *, tracked_only: bool) -> tuple[Path, ...]:
     # A checkout may belong to another user, and its own configuration may name a program to run: neither counts here.
     command = ["git", "-c", "safe.directory=*", "-c", "core.fsmonitor=false", "-c", "core.untrackedCache=false"]
-    command += ["ls-files", "--cached", "--others", "--exclude-standard", "-z"]
+    command += ["ls-files", "--cached", "-z", *([] if tracked_only else ["--others", "--exclude-standard"])]
     try:
         done = subprocess.run(
             command,

@@ -39,6 +39,7 @@ class WorkerSystem:
         start_timeout: seconds for preloading, for ``open`` and for ``migrate``.
         setup_timeout: seconds for the set-up command.
         scratch: folder to work in; None for the system's temporary folder.
+        tracked_only: copy no file that git does not track.
         uid: user to run as when the gate is root; None for one that nobody uses.
     """
 
@@ -57,6 +58,7 @@ class WorkerSystem:
         setup_timeout: float = 600.0,
         scratch: Path | None = None,
         uid: int | None = None,
+        tracked_only: bool = False,
     ) -> None:
         self._root = root
         self._adapter = adapter
@@ -70,6 +72,7 @@ class WorkerSystem:
         self._setup_timeout = setup_timeout
         self._scratch = scratch
         self._uid = uid
+        self._tracked_only = tracked_only
         self._workplace: Workplace | None = None
         self._server: tuple[GuardedCommand, socket.socket] | None = None
         self._links: set[Link] = set()
@@ -91,7 +94,13 @@ class WorkerSystem:
             raise WorkerError(f"the adapter {self._adapter!r} is not `module:attribute`.", "Correct `system.adapter`.")
         try:
             self._workplace = await prepare_workplace(
-                self._root, self._scratch, self._inherited, self._environment, python=self._python, uid=self._uid
+                self._root,
+                self._scratch,
+                self._inherited,
+                self._environment,
+                python=self._python,
+                uid=self._uid,
+                tracked_only=self._tracked_only,
             )
             if self._setup is not None:
                 await self._run_setup(self._workplace, self._setup)

@@ -1,11 +1,12 @@
 """Where untrusted code works: a copy of its files, a home, a temporary folder, and the user that it runs as."""
 
 import asyncio
+import functools
 import os
 import shutil
 import sys
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -51,6 +52,7 @@ async def prepare_workplace(
     *,
     python: str | None,
     uid: int | None,
+    tracked_only: bool = False,
 ) -> Workplace:
     """Make the folders, copy the files, choose the user.
 
@@ -62,7 +64,8 @@ async def prepare_workplace(
     except OSError as problem:
         raise WorkerError(f"cannot make a folder for the worker in {str(scratch)!r}: {problem}.") from problem
     try:
-        return await _furnish(folder, root, inherited, configured, python=python, uid=uid)
+        copying = functools.partial(copy_files, root, tracked_only=tracked_only)
+        return await _furnish(folder, copying, inherited, configured, python=python, uid=uid)
     except BaseException:
         await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
         raise
@@ -70,7 +73,7 @@ async def prepare_workplace(
 
 async def _furnish(
     folder: Path,
-    root: Path,
+    copying: Callable[..., tuple[str, ...]],
     inherited: Mapping[str, str],
     configured: Mapping[str, str],
     *,
@@ -81,12 +84,12 @@ async def _furnish(
     environment = allowed_environment(inherited, home, temporary, configured)
     await asyncio.to_thread(_make_folders, folder)
     interpreter = _find_python(python, copy, environment["PATH"])
-    warnings = list(await asyncio.to_thread(copy_files, root, copy, inherited.get("PATH", os.defpath)))
+    warnings = list(await asyncio.to_thread(copying, copy, inherited.get("PATH", os.defpath)))
     identity = None
     if os.geteuid() == 0:
         identity = unused_identity() if uid is None else Identity(uid, uid)
         if not await _can_run(_probe_of(interpreter, copy), folder, environment, identity):
-            if python is not None:
+            if interpreter != sys.executable:
                 raise WorkerError(
                     f"another user than the gate's cannot run the interpreter {interpreter!r}.",
                     "Make it and its folders readable for everybody, or run the gate as an ordinary user.",

@@ -148,7 +148,7 @@ def test_a_pattern_that_never_ends_is_given_up(small: SmallRepository) -> None:
     assert "took longer than 1 s" in ended.comment
 
 
-@pytest.mark.parametrize("root", ["../outside", "/tmp", "linked"])
+@pytest.mark.parametrize("root", ["../outside", "/usr", "linked"])
 def test_the_system_lies_inside_the_repository(small: SmallRepository, tmp_path: Path, root: str) -> None:
     small.scenario("talks", "say hello")
     (tmp_path / "outside").mkdir()

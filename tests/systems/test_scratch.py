@@ -51,6 +51,15 @@ def test_tracked_and_new_files_travel_and_ignored_ones_do_not(root: Path, copy: 
     assert (copy / "b" / "new.py").read_text() == "b/new.py"
 
 
+def test_where_only_tracked_files_count_a_credential_beside_them_stays_behind(root: Path, copy: Path) -> None:
+    write(root, "a.py", "gha-creds-1.json")
+    git(root, "init")
+    git(root, "add", "a.py")
+    git(root, "commit", "-m", "one")
+    assert copy_files(root, copy, os.environ["PATH"], tracked_only=True) == ()
+    assert names(copy) == ["a.py"]
+
+
 def test_only_the_systems_own_folder_of_a_repository_travels(root: Path, copy: Path) -> None:
     write(root, "README.md", "system/a.py", "system/jina la faili.py", "system/habari\n.py")
     git(root, "init")

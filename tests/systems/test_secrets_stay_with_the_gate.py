@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from ratiba_action.core.model.scenario import Turn
+from ratiba_action.errors import WorkerError
 from ratiba_action.systems.isolation import protect_process
 from ratiba_action.systems.worker_session import WorkerSession
 from ratiba_action.systems.worker_system import WorkerSystem
@@ -140,19 +141,36 @@ def test_a_worker_of_the_same_plain_user_cannot_read_the_gate(place: Path) -> No
     assert found["uid"] == found["gate_uid"] != 0
 
 
-def test_an_interpreter_that_only_the_gates_user_can_reach_runs_as_that_user_and_root_says_so(place: Path) -> None:
+def test_the_gates_own_interpreter_that_no_other_user_can_reach_runs_as_that_user_and_root_says_so(
+    place: Path,
+) -> None:
     """Such as one in root's home: its worker has no capabilities, and that is the last resort."""
     root = os.geteuid() == 0
     hidden = place / "hidden"
     hidden.mkdir(mode=0o700)
     (hidden / "python").symlink_to(interpreter_for(None) or sys.executable)
-    found = run_gate(
-        place, gate_uid=None, python=str(hidden / "python"), gate_python=sys.executable, through_shell=root
-    )
+    own = str(hidden / "python")
+    found = run_gate(place, gate_uid=None, python=own, gate_python=own, through_shell=root)
     assert_nothing_was_found(found)
     assert found["uid"] == found["gate_uid"] == os.geteuid()
     assert len(found["warnings"]) == root  # a plain user has no other user to lend
     assert all("runs as the gate's own user, without capabilities" in warning for warning in found["warnings"])
+
+
+async def test_a_configured_interpreter_never_ends_the_separation_of_users(place: Path) -> None:
+    hidden = place / "hidden"
+    hidden.mkdir(mode=0o700)
+    (hidden / "python").symlink_to(interpreter_for(None) or sys.executable)
+    system = WorkerSystem(place / "repository", "burglar:Adapter", inherited=os.environ, python=str(hidden / "python"))
+    try:
+        if os.geteuid() == 0:
+            with pytest.raises(WorkerError, match="another user than the gate's cannot run the interpreter"):
+                await system.start()
+        else:
+            await system.start()
+            assert system.warnings == ()  # a plain user has no other user to lend
+    finally:
+        await system.close()
 
 
 async def test_a_conversation_cannot_read_the_memory_or_environment_of_another(
