@@ -124,6 +124,7 @@ def test_what_is_run_is_never_looser_than_the_base_nor_than_the_change(head: Sui
         assert is_as_strict(held, asked)
         assert is_as_strict(held, before.get(asked.id, asked))
         assert replace(held, critical=asked.critical, rules=asked.rules, assertions=asked.assertions) == asked
+    assert all(is_as_strict(run[name], earlier) for name, earlier in before.items() if earlier.critical)
 
 
 @given(SUITES, SUITES)
