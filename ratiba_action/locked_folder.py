@@ -27,7 +27,7 @@ class LockedFolder:
 
     def remove(self) -> None:
         """Delete the folder, then let the lock go."""
-        shutil.rmtree(self.path, ignore_errors=True)
+        _remove(self.path)
         with contextlib.suppress(OSError):
             os.close(self.lock)
 
@@ -85,9 +85,20 @@ def sweep_folders(base: Path, prefix: str, before: Callable[[Path], None] = lamb
         with _abandoned(path) as abandoned:
             if abandoned:
                 before(path)
-                shutil.rmtree(path, ignore_errors=True)
+                _remove(path)
                 removed.append(path)
     return tuple(removed)
+
+
+def _remove(folder: Path) -> None:
+    """Delete a folder, its lock last: whoever is killed before that leaves what the next sweep still recognises."""
+    with contextlib.suppress(OSError):
+        for entry in folder.iterdir():
+            if entry.is_dir() and not entry.is_symlink():
+                shutil.rmtree(entry, ignore_errors=True)
+            elif entry.name != "lock":
+                entry.unlink(missing_ok=True)
+    shutil.rmtree(folder, ignore_errors=True)
 
 
 @contextlib.contextmanager

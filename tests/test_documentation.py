@@ -97,7 +97,7 @@ def test_the_examples_of_configuration_are_accepted() -> None:
 
 def test_the_examples_of_scenarios_are_accepted() -> None:
     blocks = [block for _, block in fenced("yaml") if block.startswith("id: ")]
-    assert len(blocks) == 2
+    assert len(blocks) == 3
     for block in blocks:
         (scenario,) = load_suite({"scenarios/a.yaml": block.encode()}, metric_names(), validate_rule).scenarios
         assert scenario.id == "spa_booking_swahili_happy"

@@ -52,6 +52,7 @@ def next_step(evidence: Evidence) -> Plan | Verdict:
 def _find(results: Iterable[ScenarioResult]) -> _Findings:
     ordered = sorted(results, key=_order)
     measured = [result for result in ordered if not isinstance(result, NotRun)]
+    measured.sort(key=lambda result: not result.trial.scenario.critical)
     scored = [result for result in ordered if isinstance(result, Scored)]
     return _Findings(
         broken=_ids(result for result in measured if _is_broken(result)),

@@ -106,8 +106,13 @@ def _reference_problems(
 ) -> Iterable[FileProblem]:
     """What the shape cannot tell: names of metrics, rules that cannot work."""
     data = document.data if isinstance(document.data, dict) else {}
+    seen: set[str] = set()
     for index, entry in enumerate(_entries(data.get("assertions"))):
         name = entry.get("metric")
+        if isinstance(name, str) and name in seen:
+            line = document.line(("assertions", index, "metric"))
+            yield FileProblem(document.name, line, f"the metric {shorten(name)} stands twice; give one threshold")
+        seen |= {name} if isinstance(name, str) else set()
         if isinstance(name, str) and name not in known_metrics:
             line = document.line(("assertions", index, "metric"))
             allowed = ", ".join(sorted(known_metrics))

@@ -40,9 +40,10 @@ def test_a_tone_edit_passes_and_its_comment_says_what_was_measured(tmp_path: Pat
     assert measured["spent_usd"] == "0"
     comment = (tmp_path / "report/comment.md").read_text()
     assert "## Passed" in comment
-    assert "recordings that it is judged by" in comment
+    assert "## Passed: ratiba, on recordings that this change edits" in comment
     assert "written by hand" in comment
     assert sorted(path.name for path in (tmp_path / "report").iterdir()) == [
+        ".gitignore",
         "comment.md",
         "junit.xml",
         "report.html",
@@ -57,11 +58,13 @@ def test_a_lost_rule_for_swahili_hours_breaks_exactly_two_conversations(tmp_path
     measured = outputs(tmp_path / "report")
     assert (measured["conclusion"], measured["failed"], measured["errored"]) == ("failed", 2, 0)
     comment = (tmp_path / "report/comment.md").read_text()
-    broken = "salon_manicure_swahili_details, spa_booking_swahili_happy"
+    broken = "spa_booking_swahili_happy, salon_manicure_swahili_details"
     assert f"2 of {measured['passed'] + 2} conversations break an exact check: {broken}." in comment
     expected = "check_availability(service=massage, start=2026-04-26T14:00)"
     got = "check_availability(service=massage, start=2026-04-26T08:00)"
-    assert f"| 1 | tool calls of the turn | {expected} | {got} |" in comment.replace("\\_", "_")
+    asked = "Habari, naomba kuhifadhi massage kesho saa nane mchana"
+    row = f"| 1 | tool calls of the turn after “{asked}” | {expected} | {got} |"
+    assert row in comment.replace("\\_", "_")
 
 
 def test_a_change_of_documentation_is_skipped_and_loads_neither_database_nor_web_server_nor_judge(

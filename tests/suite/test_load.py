@@ -90,6 +90,12 @@ def test_a_threshold_is_a_number_from_0_to_1(threshold: bytes) -> None:
     assert said.startswith("scenarios/a.yaml:16: assertions.0.threshold:")
 
 
+def test_a_metric_has_one_threshold() -> None:
+    twice = GOOD + b"  - {metric: BookingSlotConsistencyMetric, threshold: 0}\n"
+    (said,) = problems_of(a=twice)
+    assert said.startswith("scenarios/a.yaml:17: the metric 'BookingSlotConsistencyMetric' stands twice")
+
+
 def test_a_rule_that_cannot_work_is_told() -> None:
     with pytest.raises(SuiteError) as caught:
         load_suite({"scenarios/a.yaml": GOOD}, METRICS, lambda kind, value: f"{kind} cannot be {value!r}")
