@@ -42,7 +42,9 @@ def test_a_configured_price_wins_over_the_list() -> None:
 
 
 def test_a_configured_price_makes_an_unknown_model_known() -> None:
-    PriceList({"our-model": OWN}, AT).require([("our-model", "openai")])
+    prices = PriceList({"our-model": OWN}, AT)
+    prices.require([("our-model", "openai")])
+    assert prices.price("our-model", "openai", Usage(1_000_000, 0)) == OWN.input_per_million
 
 
 def test_all_unknown_models_are_named_with_what_to_write() -> None:
