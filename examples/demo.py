@@ -18,6 +18,7 @@ import yaml
 PROJECT = Path(__file__).resolve().parent.parent
 BUNDLED = PROJECT / "examples" / "pull_requests"
 CONTENTS = (".github/ratiba.yml", "scenarios", "examples/booking_assistant", "docs/scenarios.md")
+MOST_LINES = 14
 MADE_BY = {
     "GIT_AUTHOR_NAME": "Ratiba demo",
     "GIT_AUTHOR_EMAIL": "demo@example.invalid",
@@ -39,8 +40,22 @@ def main() -> int:
     arguments, rest = parser.parse_known_args()
     with tempfile.TemporaryDirectory(prefix="ratiba-demo-") as scratch:
         repository = Path(scratch) / "repository"
+        introduce(BUNDLED / arguments.pull_request)
         event = build_pull_request(BUNDLED / arguments.pull_request, repository)
         return run_gate(repository, event, arguments.report_dir, rest)
+
+
+def introduce(bundle: Path) -> None:
+    """Say on the error stream what the pull request is and which lines it changes."""
+    described = yaml.safe_load((bundle / "pull_request.yaml").read_text(encoding="utf-8"))
+    sys.stderr.write(f"Pull request {described['number']} by {described['author']}: {described['title']}\n")
+    patch = (bundle / "change.patch").read_text(encoding="utf-8").splitlines()
+    changed = [line for line in patch if line.startswith(("+", "-"))]
+    for line in changed[:MOST_LINES]:
+        sys.stderr.write(f"    {line}\n")
+    if len(changed) > MOST_LINES:
+        sys.stderr.write(f"    and {len(changed) - MOST_LINES} more lines\n")
+    sys.stderr.flush()
 
 
 def build_pull_request(bundle: Path, repository: Path) -> Path:
