@@ -1,5 +1,6 @@
 """Decide the mode of a run: event, repository and rules in, mode and reasons out. Standard library only."""
 
+import functools
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -14,6 +15,7 @@ from ratiba_action.core.protection import Protection
 from ratiba_action.core.rules import default_rules, parse_rules
 from ratiba_action.core.selection import decide_mode
 from ratiba_action.core.system_paths import read_system_paths
+from ratiba_action.core.touches import read_touches
 from ratiba_action.errors import RatibaError
 
 
@@ -68,17 +70,30 @@ def decide(request: DecideRequest, environment: Mapping[str, str]) -> Decided:
     )
     rules = _rules(request, doubts)
     with Contents(change.git, change.files.base, change.files.head) as contents:
-        floors = _system_floors(request.config, contents, doubts)
-        decision = decide_mode(
+        decide_with = functools.partial(
+            decide_mode,
             change.files,
             rules,
             reader=contents.read,
             protection=protection,
-            floors=floors,
             floor=request.floor,
-            doubts=doubts,
         )
+        floors = _system_floors(request.config, contents, doubts)
+        decision = decide_with(floors=floors, doubts=doubts)
+        if decision.mode is Mode.SKIP and change.files.paths:
+            # A document that a conversation is answered from is no documentation.
+            decision = decide_with(floors=(*floors, *_touched_floors(request, change)), doubts=doubts)
     return Decided(decision, change)
+
+
+def _touched_floors(request: DecideRequest, change: Change) -> tuple[Rule, ...]:
+    """What the scenarios of the checkout say that they depend on."""
+    floors: dict[Rule, None] = {}
+    top = (change.git.root if change.git is not None else request.repository) / request.scenarios
+    for path in sorted([*top.rglob("*.yaml"), *top.rglob("*.yml")]):
+        if path.is_file() and not path.is_symlink():
+            floors |= dict.fromkeys(read_touches(path.read_text("utf-8", "replace")))
+    return tuple(floors)
 
 
 def _event(request: DecideRequest, doubts: list[str]) -> tuple[Mapping[str, Any] | None, str]:

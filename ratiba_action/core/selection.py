@@ -47,9 +47,13 @@ def decide_mode(
 
 def _by_floors(paths: Iterable[str], floors: Sequence[Rule]) -> Iterable[Reason]:
     for rule in floors:
-        patterns = PatternList([rule.pattern])
-        why = f"the configuration's system names it ({rule.pattern})"
-        yield from (Reason(path, "system", rule.mode, why) for path in paths if patterns.match(path))
+        why = f"the system or a scenario names it ({rule.pattern})"
+        try:
+            patterns = PatternList([rule.pattern])
+            named = [path for path in paths if patterns.match(path)]
+        except ValueError:
+            named = list(paths)  # a pattern that cannot be read must not hide its files
+        yield from (Reason(path, "named", rule.mode, why) for path in named)
 
 
 class _PathReasons:

@@ -24,3 +24,13 @@ def test_a_skipped_run_loads_neither_database_nor_web_server_nor_judge(small: Sm
     ended = small.gate(**ASKED_FOR)
     assert ended.outputs["conclusion"] == "skipped"
     assert imported(ended.printed) & {"psycopg", "aiohttp", "deepeval", "genai_prices", "github"} == set()
+
+
+def test_a_document_that_a_scenario_touches_is_no_documentation(small: SmallRepository) -> None:
+    small.scenario("talks", "say hello")
+    scenario = small.folder / "scenarios/talks.yaml"
+    scenario.write_text(scenario.read_text() + "touches: [knowledge/]\n")
+    small.commit()
+    small.write("knowledge/prices.md", "Massage: KES 3,500\n")
+    ended = small.gate()
+    assert (ended.outputs["mode"], ended.outputs["passed"]) == ("advisory", 1)
