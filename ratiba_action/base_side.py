@@ -72,16 +72,15 @@ class BaseSide:
                 broken.append(name)
         return tuple(found), tuple(broken)
 
-    def grades(self, scenario_ids: Sequence[str]) -> dict[str, JudgeRecording]:
-        """The judge answers that it holds for scenarios whose recordings the change edits, by their key.
+    def grades(self) -> dict[str, JudgeRecording]:
+        """The judge answers of every recording that the change edits, moves or removes, by their key.
 
         Raises:
             InfrastructureError: they cannot be read from this clone.
         """
         grades: dict[str, JudgeRecording] = {}
         for name in self.edited_recordings():
-            if PurePosixPath(name).stem in scenario_ids:
-                grades |= {line.key: line for line in self._lines(name) if isinstance(line, JudgeRecording)}
+            grades |= {line.key: line for line in self._lines(name) if isinstance(line, JudgeRecording)}
         return grades
 
     def edited_recordings(self) -> tuple[str, ...]:

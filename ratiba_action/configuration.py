@@ -12,7 +12,7 @@ from ratiba_action.strict_yaml import read_yaml
 from ratiba_action.validation import StrictModel, validate
 
 _OURS = frozenset({"PATH", "HOME", "TMPDIR", "DATABASE_URL"})
-_GLOB = re.compile(r"(?:[^*]|\*(?!\*)|(?<![^/])\*\*(?=/))+")
+_GLOB = re.compile(r"(?:(?![*]{2})[\w./*?-]|(?<![^/])[*]{2}(?=/))+")
 _QUERY = re.compile(r"\s*(select|with|values|table)\b", re.IGNORECASE)
 
 Name = Annotated[str, Field(min_length=1, max_length=1_000)]
@@ -42,7 +42,8 @@ class SystemBlock(StrictModel):
     @classmethod
     def _prompts_stay_inside(cls, value: list[str]) -> list[str]:
         for pattern in value:
-            if pattern.startswith("/") or not _GLOB.fullmatch(pattern) or ".." in pattern.split("/"):
+            parts = pattern.split("/")
+            if not _GLOB.fullmatch(pattern) or pattern.startswith("/") or ".." in parts or not set(parts) - {"", "."}:
                 msg = f"{pattern!r} is not a glob pattern below root, such as prompts/*.md"
                 raise ValueError(msg)
         return value

@@ -60,8 +60,7 @@ def read_inputs(settings: Settings, repository: Path, change: Change) -> Evaluat
             notes += more
         if broken:
             notes += (f"The base could not be read in {', '.join(broken)}, so nothing was held to it there.",)
-        grades = base.grades([scenario.id for scenario in suite.scenarios])
-        return EvaluationInputs(configuration, suite, grades, len(base.edited_recordings()), notes)
+        return EvaluationInputs(configuration, suite, base.grades(), len(base.edited_recordings()), notes)
 
 
 def _read_head(settings: Settings, repository: Path) -> tuple[Configuration, Suite]:

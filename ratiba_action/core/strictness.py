@@ -42,7 +42,8 @@ def _hold(scenario: Scenario, before: Scenario) -> tuple[Scenario, tuple[str, ..
         notes.append(f"{scenario.id}: still critical, though this change says otherwise.")
     edited = [name for name in _CONTENT if _content(scenario, name) != _content(before, name)]
     if edited:
-        notes.append(f"{scenario.id}: this change edits its {', '.join(edited)}.")
+        mark = "critical, and " if before.critical else ""
+        notes.append(f"{scenario.id}: {mark}this change edits its {', '.join(edited)}.")
     held = replace(
         scenario,
         assertions=assertions,

@@ -10,7 +10,9 @@ from dataclasses import dataclass
 
 from ratiba_action.core.model.change import Mode, Rule
 
-_KEY = re.compile(r"([\"']?)([A-Za-z_]+)\1\s*:(?:\s+|$)(.*)")
+_TOP_LEVEL = re.compile(r"[A-Za-z_]+\s*:(?:\s.*)?|-\s.*|---")
+_KEY = re.compile(r"([A-Za-z_]+)\s*:(?:\s+(.*))?")
+_PLAIN = re.compile(r"(['\"]?)([\w./*?:-]+)\1")
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,16 +31,47 @@ def read_system_paths(text: str) -> tuple[Rule, ...]:
         ValueError: there is a ``system`` block in another form, so that its prompts are not known.
     """
     lines = [_Line(len(raw) - len(raw.lstrip()), _bare(raw)) for raw in text.splitlines() if _bare(raw)]
-    values: dict[str, list[str]] = {}
-    for key, value, items in _entries(_system_block(lines)):
-        values[key] = _flow(value) if value else items
-    root = (values.get("root") or ["."])[0].strip("./")
+    for line in lines:
+        if not line.indent and not _TOP_LEVEL.fullmatch(line.text):
+            raise ValueError(f"the line {line.text!r} is not in the plain form")
+    if lines and lines[0].indent:
+        raise ValueError("its first line is indented")
+    values = {key: _values(key, value, items) for key, value, items in _entries(_system_block(lines)) if key in _NAMES}
+    root = "/".join(part for part in (values.get("root") or ["."])[0].split("/") if part not in {"", "."})
     below = f"/{root}/" if root else "/"
-    rules = [Rule(Mode.BLOCKING, below + pattern) for pattern in values.get("prompts", [])]
+    rules = [Rule(Mode.BLOCKING, below + _normal(pattern)) for pattern in values.get("prompts", [])]
     for adapter in values.get("adapter", []):
         module = adapter.partition(":")[0].replace(".", "/")
         rules += [Rule(Mode.ADVISORY, f"{below}{module}{ending}") for ending in (".py", "/")]
     return tuple(rules)
+
+
+_NAMES = ("root", "adapter", "prompts")
+
+
+def _normal(pattern: str) -> str:
+    return "/".join(part for part in pattern.split("/") if part not in {"", "."})
+
+
+def _values(key: str, value: str, items: list[str]) -> list[str]:
+    """The plain words of an entry.
+
+    Raises:
+        ValueError: it is empty, or holds anything but plain words.
+    """
+    words = items
+    if value.startswith("["):
+        if not value.endswith("]"):
+            raise ValueError(f"the list {value!r} is not on one line")
+        words = [word.strip() for word in value[1:-1].split(",") if word.strip()]
+        if not words:
+            return []
+    elif value:
+        words = [value]
+    plain = [_PLAIN.fullmatch(word) for word in words]
+    if not words or not all(plain):
+        raise ValueError(f"the entry {key!r} of the block 'system' is not in the plain form")
+    return [match[2] for match in plain if match]
 
 
 def _bare(line: str) -> str:
@@ -46,14 +79,14 @@ def _bare(line: str) -> str:
 
 
 def _system_block(lines: list[_Line]) -> list[_Line]:
-    starts = [index for index, line in enumerate(lines) if not line.indent and re.match(r"[\"']?system\b", line.text)]
+    starts = [index for index, line in enumerate(lines) if not line.indent and re.match(r"system\b", line.text)]
     if not starts:
         return []
-    opening = re.fullmatch(r"([\"']?)system\1\s*:\s*(.*)", lines[starts[0]].text)
-    if len(starts) > 1 or opening is None:
-        raise ValueError("the block 'system' is not written as a plain block")
-    if opening[2]:
-        return [_Line(2, entry) for entry in _braces(opening[2])]
+    if len(starts) > 1:
+        raise ValueError("the block 'system' stands there more than once")
+    opening = lines[starts[0]].text.partition(":")[2].strip()
+    if opening:
+        return [_Line(2, entry) for entry in _braces(opening)]
     block = []
     for line in lines[starts[0] + 1 :]:
         if not line.indent:
@@ -83,18 +116,6 @@ def _entries(block: list[_Line]) -> Iterator[tuple[str, str, list[str]]]:
             raise ValueError(f"the line {line.text!r} of the block 'system' is no entry")
         items = []
         while index < len(block) and block[index].text.startswith("-"):
-            items.append(_unquoted(block[index].text[1:]))
+            items.append(block[index].text[1:].strip())
             index += 1
-        yield match[2], match[3].strip(), items
-
-
-def _flow(value: str) -> list[str]:
-    if value.startswith("["):
-        if not value.endswith("]"):
-            raise ValueError(f"the list {value!r} is not on one line")
-        return [_unquoted(item) for item in value[1:-1].split(",") if item.strip()]
-    return [_unquoted(value)]
-
-
-def _unquoted(text: str) -> str:
-    return re.sub(r"^(['\"])(.*)\1$", r"\2", text.strip())
+        yield match[1], (match[2] or "").strip(), items

@@ -4,7 +4,7 @@ import os
 import shutil
 import stat
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from ratiba_action.errors import WorkerError
@@ -34,8 +34,11 @@ def copy_files(root: Path, destination: Path, path: str = os.defpath, *, tracked
         raise WorkerError(f"the system's folder {str(root)!r} does not exist.", "Correct `system.root`.")
     warnings = []
     try:
+        edited = _edited(root, path) if tracked_only else frozenset()
         for relative in _files(root, path, tracked_only=tracked_only):
-            if LEFT_OUT.isdisjoint(relative.parts):
+            if relative in edited:
+                warnings.append(f"the file {str(relative)!r} differs from its commit and was not copied")
+            elif LEFT_OUT.isdisjoint(relative.parts):
                 warnings += _copy(root, relative, destination)
     except OSError as problem:
         raise WorkerError(f"cannot copy the system's files from {str(root)!r}: {problem}.") from problem
@@ -44,21 +47,36 @@ def copy_files(root: Path, destination: Path, path: str = os.defpath, *, tracked
 
 def _files(root: Path, path: str, *, tracked_only: bool) -> Iterator[Path]:
     listed = _listed_by_git(root, path, tracked_only=tracked_only) if _in_repository(root) else ()
+    if tracked_only and not listed:
+        raise WorkerError(f"no file of the system's folder {str(root)!r} is committed.", "Commit it.")
     for relative in listed or _walk(root, root):
-        if (root / relative).is_dir() and not (root / relative).is_symlink():
-            yield from _walk(root, root / relative)  # a submodule is one entry of the index
-        else:
+        if not (root / relative).is_dir() or (root / relative).is_symlink():
             yield relative
+        elif not tracked_only:
+            yield from _walk(root, root / relative)  # a submodule is one entry of the index
 
 
 def _in_repository(root: Path) -> bool:
     return any((folder / ".git").exists() for folder in (root.resolve(), *root.resolve().parents))
 
 
+def _edited(root: Path, path: str) -> frozenset[Path]:
+    """Tracked files that an earlier step of the job wrote to, perhaps a credential."""
+    return frozenset(
+        _git_names(root, path, ["diff", "--no-ext-diff", "--no-renames", "--relative", "--name-only", "-z", "HEAD"])
+    )
+
+
 def _listed_by_git(root: Path, path: str, *, tracked_only: bool) -> tuple[Path, ...]:
+    return _git_names(
+        root, path, ["ls-files", "--cached", "-z", *([] if tracked_only else ["--others", "--exclude-standard"])]
+    )
+
+
+def _git_names(root: Path, path: str, arguments: Sequence[str]) -> tuple[Path, ...]:
     # A checkout may belong to another user, and its own configuration may name a program to run: neither counts here.
     command = ["git", "-c", "safe.directory=*", "-c", "core.fsmonitor=false", "-c", "core.untrackedCache=false"]
-    command += ["ls-files", "--cached", "-z", *([] if tracked_only else ["--others", "--exclude-standard"])]
+    command += arguments
     try:
         done = subprocess.run(
             command,

@@ -88,7 +88,8 @@ async def _furnish(
     identity = None
     if os.geteuid() == 0:
         identity = unused_identity() if uid is None else Identity(uid, uid)
-        if not await _can_run(_probe_of(interpreter, copy), folder, environment, identity):
+        plain = allowed_environment(inherited, home, temporary, {})
+        if not await _can_run(_probe_of(interpreter, copy), folder, plain, identity):
             if interpreter != sys.executable:
                 raise WorkerError(
                     f"another user than the gate's cannot run the interpreter {interpreter!r}.",
@@ -140,16 +141,16 @@ def _probe_of(interpreter: str, copy: Path) -> list[str]:
     """What the chosen user must be able to run; an interpreter that set-up makes does not exist yet."""
     if Path(interpreter).is_relative_to(copy):
         return ["/bin/sh", "-c", ":"]
-    return [interpreter, "-c", PROBE]
+    return [interpreter, "-I", "-c", PROBE]
 
 
 async def _can_run(argv: list[str], folder: Path, environment: Mapping[str, str], identity: Identity) -> bool:
-    """Give the folders to a user and try a command as that user."""
+    """Give the folders to a user and try a command as that user, where no file or variable of the change counts."""
     try:
         await asyncio.to_thread(_give, folder, identity)
     except PermissionError:
         return False
-    command = await launch(argv, environment=environment, cwd=folder / "copy", folder=folder, identity=identity)
+    command = await launch(argv, environment=environment, cwd=Path("/"), folder=folder, identity=identity)
     try:
         code, _ = await command.wait(PROBE_SECONDS)
     except TimeoutError:

@@ -199,7 +199,7 @@ def test_a_link_that_leads_to_itself_still_gives_a_mode(
 def test_a_protected_file_is_called_what_it_is(
     repository: GitRepository, environment: Environment, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    repository.write({".github/ratiba.yml": "1", "scenarios/a.yaml": "1"})
+    repository.write({".github/ratiba.yml": "judge: {}", "scenarios/a.yaml": "1"})
 
     assert [reason["why"] for reason in decide(repository, environment, capsys)["reasons"]] == [
         "the gate's configuration changed",

@@ -49,7 +49,7 @@ def test_removed_scenarios_and_edited_turns_are_told() -> None:
     edited = replace(BASE, turns=(Turn(user="hello"),))
     ordinary = replace(BASE, id="salon", critical=False)
     _, notes = hold_to_base(suite(edited), suite(BASE, ordinary))
-    assert notes == ("spa: this change edits its turns.", "This change removes scenarios: salon.")
+    assert notes == ("spa: critical, and this change edits its turns.", "This change removes scenarios: salon.")
 
 
 def test_a_critical_scenario_still_runs_when_a_change_removes_or_renames_it() -> None:
@@ -62,7 +62,7 @@ def test_a_critical_scenario_still_runs_when_a_change_removes_or_renames_it() ->
 def test_the_clock_the_customer_and_the_language_are_told_when_they_change() -> None:
     moved = replace(BASE, now=BASE.now.replace(year=2027), customer=Customer("Njeri", "+254700000002"), language="sw")
     _, notes = hold_to_base(suite(moved), suite(BASE))
-    assert notes == ("spa: this change edits its now, customer, language.",)
+    assert notes == ("spa: critical, and this change edits its now, customer, language.",)
 
 
 def test_the_strictest_of_several_thresholds_of_one_metric_holds() -> None:

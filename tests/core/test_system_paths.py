@@ -42,6 +42,8 @@ def mode_of(path: str, configuration: str) -> Mode:
     [
         BLOCK,
         BLOCK.replace("    - ", "  - "),
+        BLOCK.replace("knowledge/*.md", "./knowledge//*.md"),
+        "---\n" + BLOCK,
         BLOCK.replace(
             '  prompts:\n    - knowledge/*.md\n    - "tone.txt"\n', "  prompts: [knowledge/*.md, 'tone.txt']\n"
         ),
@@ -56,6 +58,10 @@ def test_without_a_root_the_paths_start_at_the_repository() -> None:
     assert read_system_paths("system:\n  prompts: [a.md]\n") == (Rule(Mode.BLOCKING, "/a.md"),)
 
 
+def test_a_hidden_root_keeps_its_dot() -> None:
+    assert read_system_paths("system:\n  root: ./.app\n  prompts: [a.md]\n") == (Rule(Mode.BLOCKING, "/.app/a.md"),)
+
+
 def test_without_a_system_block_there_is_nothing() -> None:
     assert read_system_paths("judge: {model: x}\n") == ()
 
@@ -64,6 +70,18 @@ def test_without_a_system_block_there_is_nothing() -> None:
     "text",
     [
         "system: *elsewhere\n",
+        "\ufeffsystem:\n  prompts: [a.md]\n",
+        "  system:\n    prompts: [a.md]\n",
+        '{"system": {"prompts": ["a.md"]}}\n',
+        "--- {system: {prompts: [a.md]}}\n",
+        '"syst\\x65m":\n  prompts: [a.md]\n',
+        "system:\n  prompts:\n    [a.md]\n",
+        "system:\n  prompts: &p\n    - a.md\n",
+        "system:\n  prompts:\n    - !!str a.md\n",
+        'system:\n  prompts: ["\\x61.md"]\n',
+        "system:\n  prompts: ['a, b.md']\n",
+        "system:\n  root:\n    app\n  prompts: [a.md]\n",
+        "system:\n  prompts: ['a[1.md']\n",
         "system: {prompts: [a.md],\n  root: app}\n",
         "system:\n  prompts: [a.md,\n    b.md]\n",
         "system:\n  prompts: [a.md]\nsystem:\n  prompts: []\n",
@@ -71,7 +89,7 @@ def test_without_a_system_block_there_is_nothing() -> None:
     ],
 )
 def test_a_form_that_is_not_understood_is_told_so_that_it_blocks(text: str) -> None:
-    with pytest.raises(ValueError, match=r"system|list"):
+    with pytest.raises(ValueError, match=r"system|list|line"):
         read_system_paths(text)
 
 

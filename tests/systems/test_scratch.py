@@ -60,6 +60,37 @@ def test_where_only_tracked_files_count_a_credential_beside_them_stays_behind(ro
     assert names(copy) == ["a.py"]
 
 
+def test_where_only_tracked_files_count_one_that_a_step_wrote_to_stays_behind(root: Path, copy: Path) -> None:
+    write(root, "a.py", ".env")
+    git(root, "init")
+    git(root, "add", "--force", "a.py", ".env")
+    git(root, "commit", "-m", "one")
+    (root / ".env").write_text("KEY=planted-secret")
+    (warning,) = copy_files(root, copy, os.environ["PATH"], tracked_only=True)
+    assert "'.env' differs from its commit" in warning
+    assert names(copy) == ["a.py"]
+
+
+def test_where_only_tracked_files_count_a_folder_without_any_is_refused(root: Path, copy: Path) -> None:
+    write(root, "a.py", "creds/key.json")
+    git(root, "init")
+    git(root, "add", "a.py")
+    git(root, "commit", "-m", "one")
+    with pytest.raises(WorkerError, match="no file of the system's folder"):
+        copy_files(root / "creds", copy, os.environ["PATH"], tracked_only=True)
+
+
+def test_where_only_tracked_files_count_the_contents_of_a_gitlink_stay_behind(root: Path, copy: Path) -> None:
+    write(root, "a.py")
+    git(root, "init")
+    git(root, "add", "a.py")
+    git(root, "update-index", "--add", "--cacheinfo", f"160000,{'1' * 40},creds")
+    git(root, "commit", "-m", "one")
+    write(root, "creds/key.json")
+    copy_files(root, copy, os.environ["PATH"], tracked_only=True)
+    assert names(copy) == ["a.py"]
+
+
 def test_only_the_systems_own_folder_of_a_repository_travels(root: Path, copy: Path) -> None:
     write(root, "README.md", "system/a.py", "system/jina la faili.py", "system/habari\n.py")
     git(root, "init")
