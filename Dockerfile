@@ -10,7 +10,8 @@ COPY requirements/bootstrap.txt requirements/gate.txt requirements/
 RUN --mount=type=secret,id=ca \
     if [ -s /run/secrets/ca ]; then export PIP_CERT=/run/secrets/ca SSL_CERT_FILE=/run/secrets/ca; fi; \
     python3 -m venv /opt/bootstrap; \
-    /opt/bootstrap/bin/pip install --quiet --no-cache-dir --require-hashes -r requirements/bootstrap.txt; \
+    /opt/bootstrap/bin/pip install --quiet --no-cache-dir --only-binary :all: --require-hashes \
+        -r requirements/bootstrap.txt; \
     python3 -m venv --without-pip /opt/ratiba; \
     /opt/bootstrap/bin/uv pip install --quiet --no-cache --link-mode copy --python /opt/ratiba/bin/python \
         --require-hashes --only-binary :all: --compile-bytecode -r requirements/gate.txt

@@ -83,6 +83,6 @@ class Confined:
         return finished(self.command(*words, entrypoint=entrypoint))
 
 
-def finished(command: Sequence[str], **options: Path) -> "subprocess.CompletedProcess[str]":
+def finished(command: Sequence[str]) -> "subprocess.CompletedProcess[str]":
     """Run a command to its end, whatever its exit code."""
-    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=180, **options)
+    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=180)
