@@ -129,6 +129,17 @@ def test_a_worker_of_another_user_finds_no_secret(place: Path) -> None:
         assert found["warnings"] == []
 
 
+def test_a_module_of_the_change_cannot_end_the_separation_of_users(place: Path) -> None:
+    """The trial of the interpreter as another user must not import what lies in the system's folder."""
+    root = os.geteuid() == 0
+    python = interpreter_for(OTHER_USER if root else None)
+    assert python is not None, "no interpreter that another user can run; install python3 outside root's home"
+    (place / "repository" / "resource.py").write_text("import os\nif os.getuid():\n    raise SystemExit(1)\n")
+    found = run_gate(place, gate_uid=None, python=python, gate_python=sys.executable, through_shell=root)
+    assert found["warnings"] == []
+    assert (found["uid"] != found["gate_uid"]) == root
+
+
 def test_a_worker_of_the_same_plain_user_cannot_read_the_gate(place: Path) -> None:
     uid = OTHER_USER if os.geteuid() == 0 else None
     python = interpreter_for(uid)
