@@ -14,7 +14,18 @@ from ratiba_action.core.model.values import Usd
 from ratiba_action.errors import ConfigurationError
 
 _AMOUNT = re.compile(r"[0-9]{1,9}(\.[0-9]{1,9})?")
-_OTHER_VARIABLES = frozenset({"RATIBA_DEBUG"})
+_OTHER_VARIABLES = frozenset(
+    {
+        "RATIBA_DEBUG",
+        # The action's own, which say how its container is placed.
+        "RATIBA_CONTAINER_NETWORK",
+        "RATIBA_DEADLINE",
+        "RATIBA_ENDED",
+        "RATIBA_REPORT_DIR_OUTSIDE",
+    }
+)
+LIVE = ("live", "record")
+"""Values of ``llm`` that call models."""
 _MOST_USD = Decimal(1_000_000)
 _ENABLED = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}
 
@@ -83,10 +94,21 @@ def parse_llm(text: str) -> str:
     """Where model answers come from.
 
     Raises:
-        ValueError: it is not a source of this version.
+        ValueError: there is no such source.
     """
-    if text not in {"auto", "replay"}:
-        raise ValueError("auto or replay; this version cannot call live models")
+    if text not in {"auto", "replay", *LIVE}:
+        raise ValueError("auto, replay, live or record")
+    return text
+
+
+def parse_unserved(text: str) -> str:
+    """An input of a later version: silence about it would be taken for a promise.
+
+    Raises:
+        ValueError: it is not empty.
+    """
+    if text:
+        raise ValueError("nothing, since this version cannot do that")
     return text
 
 
@@ -146,6 +168,7 @@ class Input:
         help: one line for people.
         secret: never an option, never printed.
         variable: environment variable; default ``RATIBA_<NAME>``.
+        served: False while this version can only refuse a value.
     """
 
     name: str
@@ -154,11 +177,17 @@ class Input:
     help: str
     secret: bool = False
     variable: str = ""
+    served: bool = True
 
     @property
     def environment_variable(self) -> str:
         """Name of the environment variable."""
         return self.variable or "RATIBA_" + self.name.upper().replace("-", "_")
+
+    @property
+    def description(self) -> str:
+        """One line for people, with what this version cannot do."""
+        return self.help if self.served else f"{self.help}; not in this version"
 
     @property
     def attribute(self) -> str:
@@ -175,17 +204,28 @@ INPUTS: tuple[Input, ...] = (
     Input("name", "ratiba", parse_name, "name of this gate; each has its own comment"),
     Input("pull-request", "", parse_pull_request, "number of the pull request that a manual run is about"),
     Input("budget-usd", "20", parse_usd, "most that this run may spend", variable="RATIBA_EVAL_BUDGET_USD"),
+    Input("monthly-budget-usd", "", parse_unserved, "most that a month may spend", served=False),
     Input("database-url", "", str, "PostgreSQL for the tenants; empty: a server is started", secret=True),
-    Input("llm", "auto", parse_llm, "where model answers come from: auto, replay"),
+    Input("ledger-url", "", parse_unserved, "PostgreSQL that keeps the money of many runs", secret=True, served=False),
+    Input("llm", "auto", parse_llm, "where model answers come from: auto, replay, live, record"),
+    Input("anthropic-api-key", "", str, "key for Anthropic's models", secret=True),
+    Input("openai-api-key", "", str, "key for OpenAI's models", secret=True),
+    Input("anthropic-base-url", "", parse_unserved, "another address of Anthropic's API", served=False),
+    Input("openai-base-url", "", parse_unserved, "another address of OpenAI's API", served=False),
+    Input("langfuse-host", "", parse_unserved, "address of Langfuse", served=False),
+    Input("langfuse-public-key", "", parse_unserved, "public key of Langfuse", secret=True, served=False),
+    Input("langfuse-secret-key", "", parse_unserved, "secret key of Langfuse", secret=True, served=False),
+    Input("baseline", "", parse_unserved, "results to compare with", served=False),
+    Input("shard", "", parse_unserved, "this run's share of the suite, such as 2/8", served=False),
     Input("comment", "true", parse_flag, "whether to write the pull request's comment"),
     Input("report-dir", "ratiba-report", parse_report_folder, "folder that the reports are written to"),
-    Input("github-token", "", str, "writes the comment", secret=True),
+    Input("github-token", "", str, "reads the pull request and writes the comment", secret=True),
 )
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """Every input, checked. Field names are the inputs' with ``_``."""
+    """Every input that is served, checked. Field names are the inputs' with ``_``."""
 
     config: str
     scenarios: str
@@ -199,12 +239,15 @@ class Settings:
     comment: bool
     report_dir: str
     database_url: str = field(default="", repr=False)
+    anthropic_api_key: str = field(default="", repr=False)
+    openai_api_key: str = field(default="", repr=False)
     github_token: str = field(default="", repr=False)
 
     @property
     def secrets(self) -> tuple[str, ...]:
         """Values that must never be published."""
-        return tuple(value for value in (self.database_url, self.github_token) if value)
+        given = (self.database_url, self.anthropic_api_key, self.openai_api_key, self.github_token)
+        return tuple(value for value in given if value)
 
 
 def read_settings(environment: Mapping[str, str], options: Mapping[str, str | None]) -> Settings:
@@ -238,11 +281,13 @@ def read_settings_leniently(
         if text is None:
             text = environment.get(entry.environment_variable) or entry.default
         try:
-            values[entry.attribute] = entry.parse(text.strip())
+            value = entry.parse(text.strip())
         except ValueError as error:
-            values[entry.attribute] = entry.parse(entry.default)
+            value = entry.parse(entry.default)
             shown = "its value" if entry.secret else repr(text)
             problems.append(f"{entry.name} ({entry.environment_variable}): {shown} is not allowed: give {error}.")
+        if entry.served:
+            values[entry.attribute] = value
     return Settings(**values), tuple(problems)
 
 

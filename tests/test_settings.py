@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from ratiba_action.core.model.change import Mode
 from ratiba_action.errors import ConfigurationError
-from ratiba_action.settings import INPUTS, Settings, parse_flag, parse_folder, parse_usd, read_settings
+from ratiba_action.settings import INPUTS, Input, Settings, parse_flag, parse_folder, parse_usd, read_settings
 
 
 def test_without_any_input_the_defaults_hold() -> None:
@@ -64,11 +64,6 @@ def test_a_folder_stays_inside_the_repository(text: str) -> None:
         parse_folder(text)
 
 
-def test_a_live_run_is_refused_rather_than_replayed() -> None:
-    with pytest.raises(ConfigurationError, match="this version cannot call live models"):
-        read_settings({"RATIBA_LLM": "live"}, {})
-
-
 def test_secrets_are_neither_printed_nor_put_in_messages() -> None:
     environment = {"RATIBA_DATABASE_URL": "postgresql://u:planted-password@h/d", "RATIBA_GITHUB_TOKEN": "planted-token"}
     settings = read_settings(environment, {})
@@ -77,10 +72,16 @@ def test_secrets_are_neither_printed_nor_put_in_messages() -> None:
 
 
 def test_every_input_is_a_field_and_every_field_an_input() -> None:
-    assert {entry.attribute for entry in INPUTS} == {field.name for field in fields(Settings)}
+    assert {entry.attribute for entry in INPUTS if entry.served} == {field.name for field in fields(Settings)}
+
+
+@pytest.mark.parametrize("entry", [entry for entry in INPUTS if not entry.served], ids=lambda entry: entry.name)
+def test_an_input_of_a_later_version_is_refused_rather_than_ignored(entry: Input) -> None:
+    with pytest.raises(ConfigurationError, match=f"{entry.name}.*this version cannot do that"):
+        read_settings({entry.environment_variable: "2/8"}, {})
 
 
 def test_every_secret_input_is_among_the_secrets() -> None:
-    secret = [entry for entry in INPUTS if entry.secret]
+    secret = [entry for entry in INPUTS if entry.secret and entry.served]
     settings = read_settings({entry.environment_variable: f"value of {entry.name}" for entry in secret}, {})
     assert set(settings.secrets) == {f"value of {entry.name}" for entry in secret}

@@ -29,6 +29,7 @@ from ratiba_action.reporting.results_json import load_report, outputs_of
 from ratiba_action.reporting.terminal import make_progress
 from ratiba_action.settings import (
     INPUTS,
+    LIVE,
     Settings,
     parse_count,
     parse_seconds,
@@ -53,7 +54,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the command's options: every input that is no secret, and those of a person at a terminal."""
     for entry in INPUTS:
         if not entry.secret:
-            parser.add_argument(f"--{entry.name}", metavar="VALUE", help=f"{entry.help} ({entry.environment_variable})")
+            parser.add_argument(
+                f"--{entry.name}", metavar="VALUE", help=f"{entry.description} ({entry.environment_variable})"
+            )
     parser.add_argument("--event", metavar="FILE", help="payload of the event (default: GITHUB_EVENT_PATH)")
     parser.add_argument("--event-name", metavar="NAME", help="its name (default: GITHUB_EVENT_NAME)")
     parser.add_argument("--repo", metavar="DIR", help="the checkout (default: GITHUB_WORKSPACE or this folder)")
@@ -61,7 +64,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--tag", action="append", default=[], metavar="TAG", help="run those with this tag")
     parser.add_argument("--failed", action="store_true", help="run those that did not pass in the last run")
     parser.add_argument("--concurrency", default=DEFAULT_CONCURRENCY, metavar="N", help="conversations at once")
-    parser.add_argument("--deadline", metavar="SECONDS", help="end the run in order after this time")
+    parser.add_argument("--deadline", metavar="SECONDS", help="end the run in order after this time (RATIBA_DEADLINE)")
     parser.add_argument("--dry-run", action="store_true", help="say what would run, and start nothing")
     parser.add_argument("--json", action="store_true", help="print the outputs as JSON")
 
@@ -82,6 +85,7 @@ def run(arguments: argparse.Namespace, environment: MutableMapping[str, str]) ->
     publication = Publication(settings, environment, stream)
     publication.hide_secrets()
     decided = decide(_request(arguments, environment, settings, repository), environment)
+    deadline = arguments.deadline or environment.get("RATIBA_DEADLINE")
     gate_run = GateRun(
         settings=settings,
         decided=decided,
@@ -90,7 +94,7 @@ def run(arguments: argparse.Namespace, environment: MutableMapping[str, str]) ->
         progress=make_progress(stream, environment),
         choice=_choice(arguments, settings),
         concurrency=_option("--concurrency", arguments.concurrency, parse_count),
-        seconds=_option("--deadline", arguments.deadline, parse_seconds) if arguments.deadline else None,
+        seconds=_option("--deadline", deadline, parse_seconds) if deadline else None,
         warnings=[f"The variable {name} is set, and no input reads it." for name in unknown_variables(environment)],
     )
     return _conclude(arguments, gate_run, publication, problems)
@@ -139,6 +143,7 @@ def _report(
             publication.announce(decision, Selection(decision, ()), ())
             return None
         return skipped(gate_run)
+    _refuse_live(gate_run.settings)
     prepared = prepare(gate_run)
     if arguments.dry_run:
         publication.announce(decision, prepared.selection, prepared.inputs.notes)
@@ -152,6 +157,18 @@ def _refuse_unsafe_event(decided: Decided) -> None:
             "The event 'pull_request_target' is refused: it would run a fork's code with this repository's secrets.",
             "Trigger the workflow by 'pull_request'.",
         )
+
+
+def _refuse_live(settings: Settings) -> None:
+    if settings.llm not in LIVE:
+        return
+    if not (settings.anthropic_api_key or settings.openai_api_key):
+        raise InfrastructureError(
+            f"llm is {settings.llm!r}, and there is no key to call a model with, so nothing was measured.",
+            "Give anthropic-api-key or openai-api-key from the repository's secrets. A fork's run and Dependabot's get "
+            "none: have a maintainer start the workflow by hand with the pull request's number, or use llm: replay.",
+        )
+    raise ConfigurationError(f"llm is {settings.llm!r}, and this version cannot call live models.", "Use llm: replay.")
 
 
 def _request(

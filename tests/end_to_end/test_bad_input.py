@@ -29,6 +29,28 @@ def test_a_budget_that_is_no_amount_is_named_with_its_value(small: SmallReposito
     assert "## Misconfigured" in ended.comment
 
 
+@pytest.mark.parametrize("source", ["live", "record"])
+def test_a_live_run_without_a_key_measures_nothing_and_blocks(small: SmallRepository, source: str) -> None:
+    small.scenario("talks", "say hello")
+    ended = small.gate("--llm", source)
+    assert ended.code == 3, ended.printed
+    assert (ended.outputs["conclusion"], ended.outputs["passed"]) == ("incomplete", 0)
+    assert "Give anthropic-api-key or openai-api-key" in ended.comment
+
+
+def test_a_live_run_with_a_key_is_refused_rather_than_replayed(small: SmallRepository) -> None:
+    small.scenario("talks", "say hello")
+    ended = small.gate("--llm", "live", RATIBA_ANTHROPIC_API_KEY="planted-key")
+    assert ended.code == 2, ended.printed
+    assert "this version cannot call live models" in ended.comment
+    assert "planted-key" not in ended.printed + ended.comment
+
+
+def test_the_deadline_is_read_from_the_environment_too(small: SmallRepository) -> None:
+    ended = small.gate(RATIBA_DEADLINE="soon")
+    assert (ended.code, "--deadline is 'soon'" in ended.printed) == (2, True)
+
+
 def test_an_unknown_mode_is_named(small: SmallRepository) -> None:
     ended = small.gate("--mode", "lenient")
     assert ended.code == 2
