@@ -14,15 +14,13 @@ from ratiba_action.composition import Materials, Workshop, open_bench
 from ratiba_action.configuration import Configuration
 from ratiba_action.core.budget import Ledger
 from ratiba_action.core.decision import next_step
-from ratiba_action.core.masking import mask_report
-from ratiba_action.core.model.change import Mode
 from ratiba_action.core.model.measurement import NotRun, ScenarioResult
 from ratiba_action.core.model.plan import Arm, Plan, Selection, Trial
 from ratiba_action.core.model.scenario import Scenario
-from ratiba_action.core.model.verdict import Conclusion, Evidence, Limits, Report, Verdict
+from ratiba_action.core.model.verdict import Evidence, Limits, Report
 from ratiba_action.core.scenario_selection import select
 from ratiba_action.deciding import Decided
-from ratiba_action.errors import ConfigurationError, RatibaError, SuiteError, UsageError
+from ratiba_action.errors import ConfigurationError, UsageError
 from ratiba_action.evaluation_inputs import EvaluationInputs, read_inputs
 from ratiba_action.interruption import SIGNALS
 from ratiba_action.locked_folder import make_locked_folder, sweep_folders
@@ -141,50 +139,6 @@ def evaluate(run: GateRun, prepared: Prepared) -> Report:
         notes=(*prepared.inputs.notes, *_notes(run, prepared), *ledger.breaches),
         left_out=prepared.selection.left_out,
     )
-
-
-def report_without_run(run: GateRun, verdict: Verdict) -> Report:
-    """The report of a run that started nothing: skipped, or stopped by a mistake."""
-    return Report(
-        name=run.settings.name,
-        subject=run.decided.change.subject,
-        decision=run.decided.decision,
-        verdict=verdict,
-        results=(),
-        spending=Ledger(run.settings.budget_usd).snapshot(),
-        limits=Limits(),
-        started_at=datetime.now(UTC),
-        seconds=0.0,
-        enforce=run.settings.enforce,
-        notes=tuple(run.warnings),
-    )
-
-
-def skipped(run: GateRun) -> Report:
-    """The report of a skipped run."""
-    verdict = next_step(Evidence(Mode.SKIP, (), Limits()))
-    if isinstance(verdict, Plan):
-        raise TypeError("a skipped run has nothing to plan")
-    return report_without_run(run, verdict)
-
-
-def stopped(run: GateRun, error: RatibaError) -> Report:
-    """The report of a run that an error stopped before anything was measured."""
-    wrong = isinstance(error, ConfigurationError | UsageError)
-    problems = [str(problem) for problem in error.problems] if isinstance(error, SuiteError) else []
-    if not problems:
-        verdict = Verdict(Conclusion.INCOMPLETE, error.problem, error.remedy, misconfigured=wrong)
-        return report_without_run(run, verdict)
-    count = "1 mistake" if len(problems) == 1 else f"{len(problems)} mistakes"
-    reason = f"{count} must be mended before anything can be measured."
-    return report_without_run(
-        run, Verdict(Conclusion.INCOMPLETE, reason, error.remedy, tuple(problems), misconfigured=True)
-    )
-
-
-def masked(report: Report, settings: Settings) -> Report:
-    """The report without any secret of the run."""
-    return mask_report(report, settings.secrets)
 
 
 @contextlib.contextmanager

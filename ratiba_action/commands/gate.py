@@ -13,16 +13,14 @@ from ratiba_action.core.masking import mask_secrets
 from ratiba_action.core.model.change import Mode
 from ratiba_action.core.model.plan import Selection
 from ratiba_action.core.model.verdict import Report
-from ratiba_action.deciding import Decided, DecideRequest, decide
+from ratiba_action.deciding import DecideRequest, decide
 from ratiba_action.errors import (
     ConfigurationError,
-    FileProblem,
     InfrastructureError,
     RatibaError,
-    SuiteError,
     UsageError,
 )
-from ratiba_action.gate import Choice, GateRun, evaluate, masked, prepare, skipped, stopped
+from ratiba_action.gate import Choice, GateRun, evaluate, prepare
 from ratiba_action.interruption import uninterrupted
 from ratiba_action.publishing import Publication
 from ratiba_action.reporting.results_json import load_report, outputs_of
@@ -37,6 +35,7 @@ from ratiba_action.settings import (
     unknown_variables,
 )
 from ratiba_action.systems.isolation import protect_process
+from ratiba_action.unmeasured_runs import masked, refuse_wrong_start, skipped, stopped
 
 DESCRIPTION = """Decide the mode, run the golden conversations, and say whether the change may merge.
 Without an event the working tree is compared with its merge base with the default branch."""
@@ -134,9 +133,7 @@ def _report(
     arguments: argparse.Namespace, gate_run: GateRun, publication: Publication, problems: Sequence[str]
 ) -> Report | None:
     """The report of the run; None for a dry run, which only prints."""
-    if problems:
-        raise SuiteError([FileProblem("inputs", 0, problem) for problem in problems])
-    _refuse_unsafe_event(gate_run.decided)
+    refuse_wrong_start(gate_run.decided, problems)
     decision = gate_run.decided.decision
     if decision.mode is Mode.SKIP:
         if arguments.dry_run:
@@ -149,14 +146,6 @@ def _report(
         publication.announce(decision, prepared.selection, prepared.inputs.notes)
         return None
     return evaluate(gate_run, prepared)
-
-
-def _refuse_unsafe_event(decided: Decided) -> None:
-    if decided.change.refused:
-        raise ConfigurationError(
-            "The event 'pull_request_target' is refused: it would run a fork's code with this repository's secrets.",
-            "Trigger the workflow by 'pull_request'.",
-        )
 
 
 def _refuse_live(settings: Settings) -> None:
