@@ -6,7 +6,7 @@ A failure here is a warning; it never changes the verdict.
 import contextlib
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO, TypeVar
 
@@ -17,6 +17,7 @@ from ratiba_action.core.printable import printable
 from ratiba_action.errors import PublishError
 from ratiba_action.github.annotations import annotations_of
 from ratiba_action.github.comment import GITHUB_API, PullRequestComment
+from ratiba_action.github.step_file import StepFile, remember
 from ratiba_action.github.step_files import write_outputs, write_summary
 from ratiba_action.github.workflow import WorkflowLog
 from ratiba_action.reporting.comment import render_comment
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 
 Result = TypeVar("Result")
 
+_STEP_FILES = ("GITHUB_OUTPUT", "GITHUB_STEP_SUMMARY")
 _SUMMARY_CHARACTERS = 1_000_000
 
 OUTPUTS = (
@@ -50,7 +52,7 @@ OUTPUTS = (
 
 @dataclass(frozen=True, slots=True)
 class Publication:
-    """Publishes one run's report.
+    """Publishes one run's report; make it before any code of the change runs, which could write to the step's files.
 
     Args:
         environment: the process's own; names the runner's files and GitHub's address.
@@ -60,6 +62,11 @@ class Publication:
     settings: Settings
     environment: Mapping[str, str]
     stream: TextIO
+    _step_files: Mapping[str, StepFile] = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        named = {name: path for name in _STEP_FILES if (path := self.environment.get(name))}
+        object.__setattr__(self, "_step_files", {name: remember(Path(path)) for name, path in named.items()})
 
     @property
     def in_workflow(self) -> bool:
@@ -77,14 +84,14 @@ class Publication:
         comment = render_comment(report)
         paths = self._try(lambda: self._write_files(report)) or {}
         self._try(lambda: self._print(report, comment, paths))
-        summary = self.environment.get("GITHUB_STEP_SUMMARY")
+        summary = self._step_files.get("GITHUB_STEP_SUMMARY")
         if summary:
-            self._try(lambda: write_summary(Path(summary), render_comment(report, limit=_SUMMARY_CHARACTERS)))
+            self._try(lambda: write_summary(summary, render_comment(report, limit=_SUMMARY_CHARACTERS)))
         # After the summary: a run that is cancelled while GitHub is slow has left its report there.
         url = self._comment(report)
-        outputs = self.environment.get("GITHUB_OUTPUT")
+        outputs = self._step_files.get("GITHUB_OUTPUT")
         if outputs:
-            self._try(lambda: write_outputs(Path(outputs), self._outputs(report, url)))
+            self._try(lambda: write_outputs(outputs, self._outputs(report, url)))
         if self.in_workflow:
             WorkflowLog(self.stream).annotate(annotations_of(report))
 

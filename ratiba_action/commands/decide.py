@@ -135,10 +135,11 @@ def text(decided: Decided) -> str:
 
 def _write_outputs(target: Path, decision: ModeDecision) -> None:
     """Append ``mode`` and ``reasons`` to the step's output file; a failure there is only a warning."""
+    from ratiba_action.github.step_file import remember  # noqa: PLC0415 - only a step has outputs
     from ratiba_action.github.step_files import write_outputs  # noqa: PLC0415 - only a step has outputs
 
     reasons = json.dumps([_reason(one) for one in decision.reasons[:_OUTPUT_REASONS]])
     try:
-        write_outputs(target, {"mode": decision.mode.value, "reasons": reasons})
+        write_outputs(remember(target), {"mode": decision.mode.value, "reasons": reasons})
     except PublishError as error:
         sys.stderr.write(f"ratiba: {printable(str(error))}\n")

@@ -1,9 +1,9 @@
 """The files that a step hands to the runner: its outputs and its summary."""
 
 from collections.abc import Callable, Mapping
-from pathlib import Path
 
 from ratiba_action.errors import PublishError
+from ratiba_action.github.step_file import StepFile
 from ratiba_action.github.workflow import random_token
 
 SUMMARY_LIMIT = 1_048_576
@@ -12,11 +12,11 @@ SUMMARY_LIMIT = 1_048_576
 _CUT = "\n\nThe summary was cut here at the runner's limit; the rest is in the report directory.\n"
 
 
-def write_outputs(path: Path, values: Mapping[str, str], new_token: Callable[[], str] = random_token) -> None:
-    """Append a step's outputs to the file named by ``GITHUB_OUTPUT``.
+def write_outputs(file: StepFile, values: Mapping[str, str], new_token: Callable[[], str] = random_token) -> None:
+    """Add a step's outputs to the file named by ``GITHUB_OUTPUT``.
 
     Args:
-        path: the file.
+        file: as it was when the step began.
         values: by the output's name; a value may hold any text.
         new_token: makes the word that ends a value.
 
@@ -24,7 +24,7 @@ def write_outputs(path: Path, values: Mapping[str, str], new_token: Callable[[],
         PublishError: the file could not be written, or a value holds the word that should end it.
     """
     text = "".join(_output(name, value, f"ratiba_{new_token()}") for name, value in values.items())
-    _append(path, text.encode("utf-8", "replace"), "outputs")
+    file.publish(text.encode("utf-8", "replace"), "outputs")
 
 
 def _output(name: str, value: str, delimiter: str) -> str:
@@ -35,23 +35,19 @@ def _output(name: str, value: str, delimiter: str) -> str:
     return f"{name}<<{delimiter}\n{value}\n{delimiter}\n"
 
 
-def write_summary(path: Path, markdown: str, limit: int = SUMMARY_LIMIT) -> None:
-    """Append to the file named by ``GITHUB_STEP_SUMMARY`` what still fits.
+def write_summary(file: StepFile, markdown: str, limit: int = SUMMARY_LIMIT) -> None:
+    """Add to the file named by ``GITHUB_STEP_SUMMARY`` what still fits.
 
     Args:
-        path: the file; what other programs of the step wrote before counts too.
+        file: as it was when the step began; what other programs of the step wrote before counts too.
         markdown: the text.
         limit: most bytes of the whole file.
 
     Raises:
         PublishError: the file could not be written.
     """
-    try:
-        taken = path.stat().st_size if path.exists() else 0
-    except OSError as error:
-        raise _unwritable(path, "summary", error) from error
     text = markdown if markdown.endswith("\n") else f"{markdown}\n"
-    _append(path, trim(text, limit - taken).encode("utf-8", "replace"), "summary")
+    file.publish(trim(text, limit - len(file.content)).encode("utf-8", "replace"), "summary")
 
 
 def trim(markdown: str, limit: int) -> str:
@@ -84,16 +80,3 @@ def _fence_after(line: str, fence: str) -> str:
     if not fence:
         return ticks if len(ticks) >= len("```") else ""
     return "" if text == ticks and len(ticks) >= len(fence) else fence
-
-
-def _append(path: Path, content: bytes, what: str) -> None:
-    try:
-        with path.open("ab") as file:
-            file.write(content)
-    except OSError as error:
-        raise _unwritable(path, what, error) from error
-
-
-def _unwritable(path: Path, what: str, error: OSError) -> PublishError:
-    problem = f"The step's {what} could not be written to {str(path)!r}: {error.strerror or error}."
-    return PublishError(problem, "Check that the runner's file is mounted and writable.")
