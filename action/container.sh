@@ -1,0 +1,196 @@
+# shellcheck shell=bash
+# shellcheck disable=SC2034 # CODE, ENDED and REPORT belong to the script that sources this
+# Sourced: the container that the gate runs in. What it may do, and why, is in docs/container.md.
+
+# The variables that enter the container; whatever is not named here stays outside.
+readonly ENTERING=(
+  RATIBA_CONFIG RATIBA_SCENARIOS RATIBA_RULES RATIBA_MODE RATIBA_ENFORCE RATIBA_NAME RATIBA_PULL_REQUEST
+  RATIBA_EVAL_BUDGET_USD RATIBA_MONTHLY_BUDGET_USD RATIBA_DATABASE_URL RATIBA_LEDGER_URL RATIBA_LLM
+  RATIBA_ANTHROPIC_API_KEY RATIBA_OPENAI_API_KEY RATIBA_ANTHROPIC_BASE_URL RATIBA_OPENAI_BASE_URL
+  RATIBA_LANGFUSE_HOST RATIBA_LANGFUSE_PUBLIC_KEY RATIBA_LANGFUSE_SECRET_KEY RATIBA_BASELINE RATIBA_SHARD
+  RATIBA_COMMENT RATIBA_GITHUB_TOKEN RATIBA_DEADLINE RATIBA_ENDED RATIBA_DEBUG
+  GITHUB_ACTIONS GITHUB_API_URL GITHUB_SERVER_URL GITHUB_REPOSITORY GITHUB_RUN_ID GITHUB_RUN_ATTEMPT
+  GITHUB_EVENT_NAME
+  HTTP_PROXY HTTPS_PROXY NO_PROXY http_proxy https_proxy no_proxy
+)
+readonly IMAGE_USER=1001
+
+# Says why nothing can be run, one line; fails. The first argument is a word that the concluding step knows.
+give_up() {
+  ENDED=$1
+  printf '::error title=Ratiba Eval Gate::%s\n' "$2"
+  return 1
+}
+
+require_docker() {
+  case $(uname -s)/$(uname -m) in
+    Linux/x86_64 | Linux/aarch64) ;;
+    *)
+      give_up docker "The gate's container needs Linux on x86_64 or arm64, and this runner is $(uname -sm). Use such a runner, or run 'ratiba gate' from an installed package."
+      return
+      ;;
+  esac
+  if ! command -v docker >/dev/null; then
+    give_up docker "There is no docker command here. In a job with 'container:', leave the container out, or make this action's image the job's container and call /opt/ratiba/bin/python -I /opt/ratiba/app/entrypoint.py gate."
+  elif ! docker version >/dev/null 2>&1; then
+    give_up docker "The Docker daemon does not answer. Start it, and let the runner's user reach its socket."
+  fi
+}
+
+# Sets IMAGE to the image named by RATIBA_IMAGE, or to one built from the action's own folder.
+get_image() {
+  local action=$1 identifier=$2/image secrets=()
+  if [ -z "${RATIBA_IMAGE:-}" ]; then
+    if [ -r "${SSL_CERT_FILE:-}" ]; then secrets=(--secret "id=ca,src=$SSL_CERT_FILE"); fi
+    echo "::group::Build the image"
+    DOCKER_BUILDKIT=1 docker build --progress plain --iidfile "$identifier" "${secrets[@]}" "$action" ||
+      { echo "::endgroup::"; give_up image "The image could not be built from the action's folder; the log above says why."; return; }
+    echo "::endgroup::"
+    IMAGE=$(<"$identifier")
+  elif [[ ! $RATIBA_IMAGE =~ ^[A-Za-z0-9][A-Za-z0-9._/:@-]*$ ]]; then
+    give_up image "The input 'image' is no name of an image. Give one such as registry/name@sha256:digest, or leave it empty."
+  elif docker image inspect "$RATIBA_IMAGE" >/dev/null 2>&1; then
+    IMAGE=$RATIBA_IMAGE
+  else
+    echo "::group::Pull the image"
+    docker pull --quiet "$RATIBA_IMAGE" ||
+      { echo "::endgroup::"; give_up image "The image '$RATIBA_IMAGE' could not be pulled. Check its name, that it is public or that the job has logged in, or leave the input empty to have it built."; return; }
+    echo "::endgroup::"
+    IMAGE=$RATIBA_IMAGE
+  fi
+}
+
+# Lays out what goes in (inbox) and what comes out (outbox) below a folder of the runner's own.
+prepare_boxes() {
+  local work=$1
+  mkdir -p "$work/inbox" "$work/outbox/step"
+  : >"$work/outbox/step/output"
+  : >"$work/outbox/step/summary"
+  if [ -r "${GITHUB_EVENT_PATH:-}" ]; then cp "$GITHUB_EVENT_PATH" "$work/inbox/event.json"; fi
+  if [ -r "${SSL_CERT_FILE:-}" ]; then cp "$SSL_CERT_FILE" "$work/inbox/ca.pem"; fi
+}
+
+# Whether the daemon sees our files and the workspace's owner may write to the outbox. It does not where this step
+# itself runs in a container, and root cannot start the embedded database.
+mounts_work() {
+  local work=$1 owner=$2 word=$RANDOM$RANDOM
+  if [ "${owner%%:*}" = 0 ]; then return 1; fi
+  chown -R "$owner" "$work/outbox" 2>/dev/null || true
+  echo "$word" >"$work/inbox/word"
+  docker run --rm --network none --user "$owner" --read-only --cap-drop ALL \
+    --mount "type=bind,source=$work/inbox,target=/run/ratiba,readonly" \
+    --mount "type=bind,source=$work/outbox,target=/report" \
+    --entrypoint /bin/sh "$IMAGE" -c 'cat /run/ratiba/word >/report/word' >/dev/null 2>&1 || true
+  [ "$(cat "$work/outbox/word" 2>/dev/null)" = "$word" ] && rm -f "$work/inbox/word" "$work/outbox/word"
+}
+
+# Makes CONTAINER, with the words after the folder as the command of the gate.
+create_container() {
+  local work=$1 workspace owner name options=() variables=()
+  shift
+  workspace=$(realpath "$GITHUB_WORKSPACE")
+  owner=$(stat --format %u:%g "$workspace")
+  if mounts_work "$work" "$owner"; then
+    VOLUMES=()
+    printf 'ratiba:x:%s::/home/ratiba:/usr/sbin/nologin\n' "$owner" >"$work/inbox/passwd"
+    options+=(
+      --mount "type=bind,source=$workspace,target=/workspace,readonly"
+      --mount "type=bind,source=$work/outbox,target=/report"
+      --mount "type=bind,source=$work/inbox,target=/run/ratiba,readonly"
+      --mount "type=bind,source=$work/inbox/passwd,target=/etc/passwd,readonly"
+    )
+  else
+    owner=$IMAGE_USER:$IMAGE_USER
+    copy_in "$work" "$workspace" || return
+    options+=(
+      --mount "type=volume,source=${VOLUMES[0]},target=/workspace,readonly"
+      --mount "type=volume,source=${VOLUMES[1]},target=/report"
+      --mount "type=volume,source=${VOLUMES[2]},target=/run/ratiba,readonly"
+    )
+  fi
+  for name in "${ENTERING[@]}"; do
+    if [ -n "${!name:-}" ]; then variables+=(--env "$name"); fi
+  done
+  if [ -f "$work/inbox/ca.pem" ]; then
+    variables+=(--env SSL_CERT_FILE=/run/ratiba/ca.pem --env REQUESTS_CA_BUNDLE=/run/ratiba/ca.pem)
+  fi
+  variables+=(
+    --env GITHUB_WORKSPACE=/workspace --env GITHUB_EVENT_PATH=/run/ratiba/event.json
+    --env GITHUB_OUTPUT=/report/step/output --env GITHUB_STEP_SUMMARY=/report/step/summary
+    --env RATIBA_REPORT_DIR=/report/ratiba-report --env RATIBA_REPORT_DIR_OUTSIDE="$REPORT"
+  )
+  if [ -n "${RATIBA_JOB_NETWORK:-}" ]; then
+    variables+=(--env RATIBA_CONTAINER_NETWORK=job)
+  else
+    variables+=(--env RATIBA_CONTAINER_NETWORK=host)
+  fi
+  CONTAINER=$(
+    docker create --read-only \
+      --tmpfs /tmp:exec,nosuid,nodev,mode=1777 --tmpfs /home/ratiba:nosuid,nodev,mode=1777 \
+      --cap-drop ALL --security-opt no-new-privileges --pids-limit 512 --memory "$(memory_limit)" \
+      --network "${RATIBA_JOB_NETWORK:-host}" --user "$owner" --workdir /workspace \
+      "${options[@]}" "${variables[@]}" "$IMAGE" "$@"
+  ) || give_up container "The container could not be created; the log above says why."
+}
+
+# Four fifths of the machine's memory: the kernel ends the container rather than the runner.
+memory_limit() {
+  awk '/^MemTotal:/ { printf "%dk", $2 * 0.8 }' /proc/meminfo
+}
+
+# Fills volumes through a container that is never started: the daemon does not see our files.
+copy_in() {
+  local work=$1 workspace=$2 carrier
+  mapfile -t VOLUMES < <(docker volume create && docker volume create && docker volume create)
+  if [ "${#VOLUMES[@]}" != 3 ]; then give_up container "The volumes for the workspace and the report could not be created."; return; fi
+  carrier=$(
+    docker create \
+      --mount "type=volume,source=${VOLUMES[0]},target=/workspace,volume-nocopy" \
+      --mount "type=volume,source=${VOLUMES[1]},target=/report,volume-nocopy" \
+      --mount "type=volume,source=${VOLUMES[2]},target=/run/ratiba,volume-nocopy" "$IMAGE"
+  ) || { give_up container "The container could not be created; the log above says why."; return; }
+  if packed "$workspace" | docker cp --quiet - "$carrier:/workspace" &&
+    packed "$work/outbox" | docker cp --quiet - "$carrier:/report" &&
+    packed "$work/inbox" | docker cp --quiet - "$carrier:/run/ratiba"; then
+    docker rm "$carrier" >/dev/null
+  else
+    docker rm "$carrier" >/dev/null
+    give_up container "The workspace could not be copied into the container; the log above says why."
+  fi
+}
+
+packed() {
+  tar --create --file - --numeric-owner --owner "$IMAGE_USER" --group "$IMAGE_USER" --directory "$1" .
+}
+
+# Starts CONTAINER, shows what it prints, hands on signals, and sets CODE to its exit code.
+run_container() {
+  local client stopped=""
+  trap 'stopped=cancelled; docker kill --signal TERM "$CONTAINER" >/dev/null 2>&1 || true' INT TERM
+  docker start --attach "$CONTAINER" &
+  client=$!
+  # A trapped signal ends a wait early.
+  while kill -0 "$client" 2>/dev/null; do wait "$client" || true; done
+  trap - INT TERM
+  CODE=$(docker inspect --format '{{.State.ExitCode}}' "$CONTAINER")
+  if [ "$(docker inspect --format '{{.State.OOMKilled}}' "$CONTAINER")" = true ]; then stopped=memory; fi
+  ENDED=$stopped
+}
+
+# Fetches the outbox, of which only plain files and folders are kept: whoever wrote a link may have meant another file.
+copy_out() {
+  local work=$1
+  if [ "${#VOLUMES[@]}" -gt 0 ]; then
+    rm -rf "$work/outbox"
+    mkdir -p "$work/outbox"
+    docker cp --quiet "$CONTAINER:/report" - |
+      tar --extract --file - --no-same-owner --no-same-permissions --strip-components 1 --directory "$work/outbox"
+  fi
+  find "$work/outbox" ! -type f ! -type d -delete
+}
+
+# Removes the container and its volumes, whatever had come of them.
+remove_container() {
+  if [ -n "${CONTAINER:-}" ]; then docker rm --force "$CONTAINER" >/dev/null 2>&1 || true; fi
+  if [ "${#VOLUMES[@]}" -gt 0 ]; then docker volume rm --force "${VOLUMES[@]}" >/dev/null 2>&1 || true; fi
+}
