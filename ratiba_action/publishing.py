@@ -21,6 +21,7 @@ from ratiba_action.github.step_file import StepFile, remember
 from ratiba_action.github.step_files import write_outputs, write_summary
 from ratiba_action.github.workflow import WorkflowLog
 from ratiba_action.reporting.comment import render_comment
+from ratiba_action.reporting.planted import entries_of
 from ratiba_action.reporting.results_json import outputs_of
 from ratiba_action.reporting.wording import plural
 from ratiba_action.settings import Settings
@@ -52,7 +53,7 @@ OUTPUTS = (
 
 @dataclass(frozen=True, slots=True)
 class Publication:
-    """Publishes one run's report; make it before any code of the change runs, which could write to the step's files.
+    """Publishes one run's report; make it before any code of the change runs, which could write to the same files.
 
     Args:
         environment: the process's own; names the runner's files and GitHub's address.
@@ -63,10 +64,16 @@ class Publication:
     environment: Mapping[str, str]
     stream: TextIO
     _step_files: Mapping[str, StepFile] = field(init=False, repr=False)
+    _report_before: frozenset[str] | None = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         named = {name: path for name in _STEP_FILES if (path := self.environment.get(name))}
         object.__setattr__(self, "_step_files", {name: remember(Path(path)) for name, path in named.items()})
+        object.__setattr__(self, "_report_before", entries_of(self._directory))
+
+    @property
+    def _directory(self) -> Path:
+        return Path(self.settings.report_dir).absolute()
 
     @property
     def in_workflow(self) -> bool:
@@ -113,7 +120,7 @@ class Publication:
     def _write_files(self, report: Report) -> Mapping[str, Path]:
         from ratiba_action.reporting.directory import write_report_directory  # noqa: PLC0415 - loads Jinja
 
-        return write_report_directory(report, Path(self.settings.report_dir).absolute())
+        return write_report_directory(report, self._directory, self._report_before)
 
     def _print(self, report: Report, comment: str, paths: Mapping[str, Path]) -> None:
         if report.verdict.conclusion is Conclusion.SKIPPED:

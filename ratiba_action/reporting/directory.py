@@ -3,7 +3,7 @@
 import os
 import shutil
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from ratiba_action.core.model.verdict import Report
@@ -11,11 +11,12 @@ from ratiba_action.errors import PublishError
 from ratiba_action.reporting.comment import render_comment
 from ratiba_action.reporting.html import render_html
 from ratiba_action.reporting.junit import render_junit
+from ratiba_action.reporting.planted import remove_planted
 from ratiba_action.reporting.results_csv import render_csv
 from ratiba_action.reporting.results_json import render_results
 
 
-def write_report_directory(report: Report, directory: Path) -> Mapping[str, Path]:
+def write_report_directory(report: Report, directory: Path, known: frozenset[str] | None = None) -> Mapping[str, Path]:
     """Write ``results.json``, ``comment.md``, ``junit.xml``, ``results.csv`` and ``report.html``.
 
     Everything is rendered and written to the disk beside the directory first and then moved in, so that a reader
@@ -24,6 +25,7 @@ def write_report_directory(report: Report, directory: Path) -> Mapping[str, Path
     Args:
         report: with its secrets masked already.
         directory: made when it is not there.
+        known: names that lay there before the run (``planted.entries_of``); all others are removed. None: all stay.
 
     Returns:
         The path of each file by its name.
@@ -38,6 +40,10 @@ def write_report_directory(report: Report, directory: Path) -> Mapping[str, Path
         "results.csv": render_csv(report).encode("utf-8", "replace"),
         "report.html": render_html(report).encode("utf-8", "replace"),
     }
+    try:
+        remove_planted(directory, known, frozenset(contents))
+    except OSError as error:
+        raise _unwritable(directory, error) from error
     _refuse_links(directory)
     if not directory.exists():
         # The gate's own reports are no change to the repository that they lie in.
@@ -56,7 +62,7 @@ def write_report_directory(report: Report, directory: Path) -> Mapping[str, Path
         raise _unwritable(directory, error) from error
     finally:
         shutil.rmtree(staging, ignore_errors=True)
-    return {name: directory / name for name in contents if not name.startswith(".")}
+    return {name: directory / name for name in reversed(FILES) if name in contents}
 
 
 def _refuse_links(directory: Path) -> None:
@@ -75,6 +81,9 @@ def _move(staging: Path, directory: Path, names: tuple[str, ...]) -> None:
         staging.chmod(0o777 & ~_umask())
         staging.rename(directory)
         return
+    for name in FILES:
+        if name not in names:
+            (directory / name).unlink(missing_ok=True)
     for name in names:
         (staging / name).replace(directory / name)
 
