@@ -16,16 +16,44 @@ from ratiba_action.reporting.results_csv import render_csv
 from ratiba_action.reporting.results_json import render_results
 
 
-def write_report_directory(report: Report, directory: Path, known: frozenset[str] | None = None) -> Mapping[str, Path]:
-    """Write ``results.json``, ``comment.md``, ``junit.xml``, ``results.csv`` and ``report.html``.
+FILES = ("comment.md", "junit.xml", "results.csv", "report.html", "results.json")
+"""Every file of a report. The last one is moved in last: where it is, the others are."""
+
+
+def every_file(report: Report) -> dict[str, bytes]:
+    """The content of each file, by its name."""
+    return plain_files(report) | {
+        "junit.xml": render_junit(report),
+        "results.csv": render_csv(report).encode("utf-8", "replace"),
+        "report.html": render_html(report).encode("utf-8", "replace"),
+    }
+
+
+def plain_files(report: Report) -> dict[str, bytes]:
+    """The files that need no package; they say everything about a run that measured nothing."""
+    return {
+        "comment.md": render_comment(report).encode("utf-8", "replace"),
+        "results.json": render_results(report).encode("ascii"),
+    }
+
+
+def write_report_directory(
+    report: Report,
+    directory: Path,
+    known: frozenset[str] | None = None,
+    render: Callable[[Report], Mapping[str, bytes]] = every_file,
+) -> Mapping[str, Path]:
+    """Write the files of a report.
 
     Everything is rendered and written to the disk beside the directory first and then moved in, so that a reader
-    finds the files of one run complete. Other files in the directory, such as ``events.jsonl``, stay.
+    finds the files of one run complete, and none of an earlier one. Other files in the directory, such as
+    ``events.jsonl``, stay.
 
     Args:
         report: with its secrets masked already.
         directory: made when it is not there.
         known: names that lay there before the run (``planted.entries_of``); all others are removed. None: all stay.
+        render: the files' contents by name: all of them, or the plain ones.
 
     Returns:
         The path of each file by its name.
@@ -33,13 +61,8 @@ def write_report_directory(report: Report, directory: Path, known: frozenset[str
     Raises:
         PublishError: a file could not be written; what was there before is unchanged.
     """
-    contents = {
-        "results.json": render_results(report).encode("ascii"),
-        "comment.md": render_comment(report).encode("utf-8", "replace"),
-        "junit.xml": render_junit(report),
-        "results.csv": render_csv(report).encode("utf-8", "replace"),
-        "report.html": render_html(report).encode("utf-8", "replace"),
-    }
+    rendered = render(report)
+    contents = {name: rendered[name] for name in FILES if name in rendered}
     try:
         remove_planted(directory, known, frozenset(contents))
     except OSError as error:
