@@ -4,22 +4,30 @@ from collections.abc import Iterator
 
 from ratiba_action.core.model.change import Mode
 from ratiba_action.core.model.measurement import Errored, NotRun, Scored
-from ratiba_action.core.model.verdict import Report
+from ratiba_action.core.model.verdict import Conclusion, Report
 from ratiba_action.github.workflow import Annotation
 
 
 def annotations_of(report: Report) -> tuple[Annotation, ...]:
-    """One annotation for each broken check, score below its threshold and broken-off trial.
+    """One annotation for each broken check, score below its threshold and broken-off trial; else why nothing was run.
 
     They are errors only where they may stop the merge, and warnings in an advisory run or a trial period.
     """
-    level = "error" if report.enforce and report.decision.mode is Mode.BLOCKING else "warning"
-    found: list[Annotation] = []
+    stops = report.verdict.misconfigured or (report.enforce and report.decision.mode is Mode.BLOCKING)
+    level = "error" if stops else "warning"
+    found = [Annotation(f"Ratiba: {report.name}", message, level=level) for message in _why_nothing_ran(report)]
     for result in report.results:
         scenario = result.trial.scenario
         for line, message in _problems(result):
             found.append(Annotation(f"Ratiba: {scenario.id}", message, scenario.path, line or scenario.line, level))
     return tuple(found)
+
+
+def _why_nothing_ran(report: Report) -> tuple[str, ...]:
+    verdict = report.verdict
+    if report.results or verdict.conclusion is not Conclusion.INCOMPLETE:
+        return ()
+    return verdict.warnings or (f"{verdict.reason} {verdict.action}".strip(),)
 
 
 def _problems(result: Scored | Errored | NotRun) -> Iterator[tuple[int, str]]:
