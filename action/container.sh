@@ -149,9 +149,9 @@ copy_in() {
       --mount "type=volume,source=${VOLUMES[1]},target=/report,volume-nocopy" \
       --mount "type=volume,source=${VOLUMES[2]},target=/run/ratiba,volume-nocopy" "$IMAGE"
   ) || { give_up container "The container could not be created; the log above says why."; return; }
-  if packed "$workspace" | docker cp --quiet - "$carrier:/workspace" &&
-    packed "$work/outbox" | docker cp --quiet - "$carrier:/report" &&
-    packed "$work/inbox" | docker cp --quiet - "$carrier:/run/ratiba"; then
+  if packed "$workspace" workspace | docker cp --quiet - "$carrier:/" &&
+    packed "$work/outbox" report | docker cp --quiet - "$carrier:/" &&
+    packed "$work/inbox" run/ratiba | docker cp --quiet - "$carrier:/"; then
     docker rm "$carrier" >/dev/null
   else
     docker rm "$carrier" >/dev/null
@@ -159,8 +159,10 @@ copy_in() {
   fi
 }
 
+# Prints a folder as an archive under another name, owned by the image's user; where links lead stays as it is.
 packed() {
-  tar --create --file - --numeric-owner --owner "$IMAGE_USER" --group "$IMAGE_USER" --directory "$1" .
+  tar --create --file - --numeric-owner --owner "$IMAGE_USER" --group "$IMAGE_USER" --transform "s,^\\.,$2,S" \
+    --directory "$1" .
 }
 
 # Starts CONTAINER, shows what it prints, hands on signals, and sets CODE to its exit code.

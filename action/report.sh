@@ -22,6 +22,8 @@ deliver_report() {
   if [ -d "$outbox/ratiba-report" ]; then
     mkdir -p "$REPORT"
     cp --recursive --remove-destination "$outbox/ratiba-report/." "$REPORT/"
+    # A runner that is root leaves nothing that the workspace's owner could not remove.
+    if [ "$(id -u)" = 0 ]; then chown -R --reference "$GITHUB_WORKSPACE" "$REPORT"; fi
   fi
   append "$outbox/step/output" "${GITHUB_OUTPUT:-}"
   append "$outbox/step/summary" "${GITHUB_STEP_SUMMARY:-}"
