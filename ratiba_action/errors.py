@@ -7,6 +7,7 @@ RatibaError                       anything that a user can mend; never shown wit
 ├── InfrastructureError           something the gate stands on is missing or broke   exit 3
 │   ├── DatabaseError             the PostgreSQL server cannot be used
 │   ├── WorkerError               the system under test could not be started or spoken to
+│   ├── GithubError               GitHub refused a request, or its API cannot be used
 │   └── RecordingError            a recorded answer is missing or unreadable
 ├── BudgetError                   a call was refused because it might pass the cap   exit 3
 ├── JudgeError                    a judge answered outside its contract              that scenario only
@@ -81,6 +82,22 @@ class DatabaseError(InfrastructureError):
 
 class WorkerError(InfrastructureError):
     """The system under test could not be started or spoken to."""
+
+
+class GithubError(InfrastructureError):
+    """GitHub refused a request, or its API cannot be used.
+
+    Args:
+        problem: what could not be done.
+        remedy: what to do about it.
+        status: of the answer, None when there was none.
+        timed_out: the deadline passed.
+    """
+
+    def __init__(self, problem: str, remedy: str = "", *, status: int | None = None, timed_out: bool = False) -> None:
+        super().__init__(problem, remedy)
+        self.status = status
+        self.timed_out = timed_out
 
 
 class RecordingError(InfrastructureError):

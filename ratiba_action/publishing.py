@@ -8,7 +8,7 @@ import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, TextIO, TypeVar
+from typing import Protocol, TextIO, TypeVar
 
 from ratiba_action.core.model.change import ModeDecision
 from ratiba_action.core.model.plan import Selection
@@ -16,18 +16,21 @@ from ratiba_action.core.model.verdict import Conclusion, Report
 from ratiba_action.core.printable import printable
 from ratiba_action.errors import PublishError
 from ratiba_action.github.annotations import annotations_of
-from ratiba_action.github.comment import GITHUB_API, PullRequestComment
+from ratiba_action.github.comment import PullRequestComment
+from ratiba_action.github.status import CommitStatus
 from ratiba_action.github.step_file import StepFile, remember
 from ratiba_action.github.step_files import write_outputs, write_summary
 from ratiba_action.github.workflow import WorkflowLog
+from ratiba_action.github_api import GITHUB_API
 from ratiba_action.reporting.comment import render_comment
+from ratiba_action.reporting.decision_json import reasons_output
+from ratiba_action.reporting.directory import every_file, plain_files, write_report_directory
+from ratiba_action.reporting.plain_printer import PlainPrinter
 from ratiba_action.reporting.planted import entries_of
 from ratiba_action.reporting.results_json import outputs_of
+from ratiba_action.reporting.terminal import RichPrinter
 from ratiba_action.reporting.wording import plural
 from ratiba_action.settings import Settings
-
-if TYPE_CHECKING:
-    from rich.console import Console
 
 Result = TypeVar("Result")
 
@@ -51,6 +54,27 @@ OUTPUTS = (
 """Names of the action's outputs."""
 
 
+class Printer(Protocol):
+    """Prints a report for people."""
+
+    def comment(self, body: str) -> None:
+        """The comment that stands on the pull request."""
+        ...
+
+    def results(self, report: Report, *, in_workflow: bool) -> None:
+        """What came of each conversation."""
+        ...
+
+    def files(self, paths: Mapping[str, Path]) -> None:
+        """Where the files of the report lie."""
+        ...
+
+
+def bare_publication(settings: Settings, environment: Mapping[str, str], stream: TextIO) -> "Publication":
+    """A publication that needs nothing installed: without colours, tables and HTML."""
+    return Publication(settings, environment, stream, PlainPrinter, plain_files)
+
+
 @dataclass(frozen=True, slots=True)
 class Publication:
     """Publishes one run's report; make it before any code of the change runs, which could write to the same files.
@@ -58,11 +82,15 @@ class Publication:
     Args:
         environment: the process's own; names the runner's files and GitHub's address.
         stream: what a person or the log reads.
+        make_printer: makes what prints to the stream.
+        files: contents of the report directory by name.
     """
 
     settings: Settings
     environment: Mapping[str, str]
     stream: TextIO
+    make_printer: Callable[[TextIO, Mapping[str, str]], Printer] = RichPrinter
+    files: Callable[[Report], Mapping[str, bytes]] = every_file
     _step_files: Mapping[str, StepFile] = field(init=False, repr=False)
     _report_before: frozenset[str] | None = field(init=False, repr=False)
 
@@ -74,6 +102,11 @@ class Publication:
     @property
     def _directory(self) -> Path:
         return Path(self.settings.report_dir).absolute()
+
+    @property
+    def _shown_directory(self) -> Path:
+        """The report directory as people know it: a container sees it elsewhere."""
+        return Path(self.environment.get("RATIBA_REPORT_DIR_OUTSIDE") or self._directory)
 
     @property
     def in_workflow(self) -> bool:
@@ -96,6 +129,7 @@ class Publication:
             self._try(lambda: write_summary(summary, render_comment(report, limit=_SUMMARY_CHARACTERS)))
         # After the summary: a run that is cancelled while GitHub is slow has left its report there.
         url = self._comment(report)
+        self._status(report)
         outputs = self._step_files.get("GITHUB_OUTPUT")
         if outputs:
             self._try(lambda: write_outputs(outputs, self._outputs(report, url)))
@@ -118,44 +152,42 @@ class Publication:
         self.stream.write("".join(f"{printable(line)}\n" for line in lines))
 
     def _write_files(self, report: Report) -> Mapping[str, Path]:
-        from ratiba_action.reporting.directory import write_report_directory  # noqa: PLC0415 - loads Jinja
-
-        return write_report_directory(report, self._directory, self._report_before)
+        return write_report_directory(report, self._directory, self._report_before, self.files)
 
     def _print(self, report: Report, comment: str, paths: Mapping[str, Path]) -> None:
         if report.verdict.conclusion is Conclusion.SKIPPED:
             self._text(f"{report.verdict.reason}\n")
             return
-        from ratiba_action.reporting.terminal import (  # noqa: PLC0415 - loads Rich
-            make_console,
-            print_comment,
-            print_files,
-            print_results,
-        )
-
-        console: Console = make_console(self.stream, self.environment)
-        if self.in_workflow:
-            with WorkflowLog(self.stream).plain():
-                print_comment(comment, console)
-        else:
-            print_comment(comment, console)
-        print_results(report, console, in_workflow=self.in_workflow)
-        print_files(paths, console)
+        printer = self.make_printer(self.stream, self.environment)
+        with WorkflowLog(self.stream).plain() if self.in_workflow else contextlib.nullcontext():
+            printer.comment(comment)
+        printer.results(report, in_workflow=self.in_workflow)
+        printer.files({name: self._shown_directory / name for name in paths})
 
     def _comment(self, report: Report) -> str | None:
         if not self.settings.comment or report.subject.pull_request is None:
             return None
         publisher = PullRequestComment(
             token=self.settings.github_token,
-            render=render_comment,
+            render=lambda told, earlier: render_comment(told, earlier=earlier),
             api_url=self.environment.get("GITHUB_API_URL") or GITHUB_API,
             create=report.verdict.conclusion is not Conclusion.SKIPPED,
+            environment=self.environment,
         )
         return self._try(lambda: publisher.publish(report))
 
+    def _status(self, report: Report) -> None:
+        publisher = CommitStatus(
+            token=self.settings.github_token,
+            api_url=self.environment.get("GITHUB_API_URL") or GITHUB_API,
+            environment=self.environment,
+        )
+        self._try(lambda: publisher.publish(report))
+
     def _outputs(self, report: Report, url: str | None) -> dict[str, str]:
         known = {name.replace("_", "-"): value for name, value in outputs_of(report).items()}
-        known |= {"report": str(Path(self.settings.report_dir).resolve()), "comment-url": url or ""}
+        known |= {"report": str(self._shown_directory), "comment-url": url or ""}
+        known["reasons"] = reasons_output(report.decision)
         return {name: _text_of(known[name]) for name in OUTPUTS}
 
     def _try(self, work: Callable[[], Result]) -> Result | None:

@@ -55,6 +55,7 @@ def read_change(
         files = ChangedFiles((), doubt=str(error))
     found = reader.pull_request
     subject = subject_of(reader.event, found, environment)
+    subject = replace(subject, event=event_name)
     if found is None:
         subject = replace(subject, base=files.base or "", head=files.head or "")
     return Change(files, subject, found.fork if found else False, reader.git, event_name == "pull_request_target")

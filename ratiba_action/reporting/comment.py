@@ -4,9 +4,11 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from ratiba_action.core.attempts import Attempt, attempt_of, attempts_line, history
 from ratiba_action.core.marker import marker_of
 from ratiba_action.core.model.verdict import Conclusion, Report
 from ratiba_action.reporting import comment_sections as sections
+from ratiba_action.reporting.comment_attempts import attempts_table
 from ratiba_action.reporting.markdown import inline, length
 from ratiba_action.reporting.wording import caveat, headline, leniency, summary_line
 
@@ -18,6 +20,7 @@ _SHOWN = 10
 _DROP_ORDER = (
     "transcripts",
     "all conversations",
+    "earlier runs",
     "why this mode",
     "tables of failing conversations",
     "metrics",
@@ -35,26 +38,30 @@ class _Section:
     forms: tuple[str, ...]
 
 
-def render_comment(report: Report, limit: int = LIMIT) -> str:
+def render_comment(report: Report, limit: int = LIMIT, earlier: tuple[Attempt, ...] = ()) -> str:
     """The Markdown of the comment.
 
-    The marker, the verdict, the notes, the reason, what to do and the money line always stay. Beyond the limit the
-    transcripts go first, then the list of all conversations, why the mode was chosen, all but ten tables of failing
+    The marker, the hidden line of attempts, the verdict, the notes, the reason, what to do and the money line always stay. Beyond the limit the
+    transcripts go first, then the list of all conversations, earlier runs, why the mode was chosen, all but ten tables of failing
     conversations, the metrics, the money table, and last those ten, so that names are left.
 
     Args:
         report: what to tell.
         limit: most characters, as GitHub counts them.
+        earlier: attempts that the comment on the pull request lists.
     """
-    top = _top(report)
+    attempts = history(earlier, attempt_of(report))
+    top = _top(report, attempts)
+    runs = attempts_table(attempts, report.subject)
     if report.verdict.conclusion is Conclusion.SKIPPED:
-        return "\n\n".join(top[:-1]) + "\n"
-    return _fit(report, top, _sections(report), limit)
+        return "\n\n".join([*top[:-1], *([runs] if runs else [])]) + "\n"
+    return _fit(report, top, [*_sections(report), _Section("earlier runs", (runs, ""))], limit)
 
 
-def _top(report: Report) -> list[str]:
+def _top(report: Report, attempts: tuple[Attempt, ...]) -> list[str]:
     verdict = report.verdict
-    parts = [f"{marker_of(report)}\n## {headline(report)}: {inline(report.name, 80)}{caveat(report)}"]
+    hidden_lines = "".join(f"{line}\n" for line in (str(marker_of(report)), attempts_line(attempts)) if line)
+    parts = [f"{hidden_lines}## {headline(report)}: {inline(report.name, 80)}{caveat(report)}"]
     parts += [inline(verdict.reason, 2_000)]
     parts += [inline(leniency(report))] if leniency(report) else []
     parts += [f"**What to do:** {inline(verdict.action, 1_000)}"] if verdict.action else []
@@ -106,4 +113,6 @@ def _footer(report: Report, dropped: Sequence[str]) -> list[str]:
     names = ", ".join(dict.fromkeys(dropped))
     if dropped:
         return [f"Left out to fit a comment: {names}. They are in `report.html` and `results.json`{run}."]
+    if not report.results:
+        return [f"More in `results.json`{run}."]
     return [f"More in `report.html` and `results.json`{run}."]

@@ -110,6 +110,7 @@ def sample_report(**changes: Any) -> Report:
             author="wanjiku",
             run_id=1001,
             run_url="https://github.com/ratiba/assistant/actions/runs/1001",
+            event="pull_request",
         ),
         decision=ModeDecision(
             Mode.BLOCKING,

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
+from ratiba_action.core.attempts import Attempt
 from ratiba_action.core.marker import marker_of
 from ratiba_action.core.model.verdict import Report
 from ratiba_action.github.comment import PullRequestComment
@@ -13,7 +14,7 @@ from ratiba_action.testing.recording_publisher import RecordingPublisher
 from ratiba_action.testing.sample_report import sample_report
 
 
-def render(report: Report) -> str:
+def render(report: Report, _earlier: tuple[Attempt, ...]) -> str:
     return f"{marker_of(report)}\n{report.verdict.reason}"
 
 

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import pytest
 
+from ratiba_action.core.attempts import Attempt
 from ratiba_action.core.marker import Marker, marker_of
 from ratiba_action.core.model.verdict import Report
 from ratiba_action.errors import PublishError
@@ -16,7 +17,7 @@ REPORT = sample_report()
 HEAD = REPORT.subject.head
 
 
-def render(report: Report) -> str:
+def render(report: Report, _earlier: tuple[Attempt, ...] = ()) -> str:
     return f"{marker_of(report)}\n## {report.verdict.reason}"
 
 
@@ -130,7 +131,7 @@ def test_a_forks_token_may_read_and_not_write(state: GithubState, address: str) 
 def test_a_body_that_github_refuses_leaves_the_old_comment(state: GithubState, address: str) -> None:
     old = state.add_comment(f"{Marker('ratiba', 'old', 1, 1)}\nold", ACTIONS_BOT)
     with pytest.raises(PublishError, match="422"):
-        PullRequestComment("token", lambda report: render(report) + "x" * 70_000, address).publish(REPORT)
+        PullRequestComment("token", lambda report, _: render(report) + "x" * 70_000, address).publish(REPORT)
     assert old["body"].endswith("old")
 
 

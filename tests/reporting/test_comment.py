@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from syrupy.assertion import SnapshotAssertion
 
+from ratiba_action.core.attempts import attempt_of, read_attempts
 from ratiba_action.core.marker import marker_of, read_marker
 from ratiba_action.core.model.change import DependencyChange, Mode, ModeDecision, Reason
 from ratiba_action.core.model.measurement import Errored, Invariant, Phase
@@ -60,20 +61,20 @@ def test_the_comment_of_each_kind_of_run(report: object, snapshot: SnapshotAsser
 
 def test_a_skipped_run_takes_two_lines() -> None:
     lines = [line for line in render_comment(skipped()).splitlines() if line]
-    assert lines[1:] == ["## Skipped: ratiba", "Nothing that the gate watches has changed."]
+    assert lines[2:] == ["## Skipped: ratiba", "Nothing that the gate watches has changed."]
 
 
 def test_verdict_reason_and_what_to_do_come_before_the_notes() -> None:
     lines = [line for line in render_comment(sample_report(notes=(NOTE,))).splitlines() if line]
-    assert lines[1] == "## Failed: ratiba"
-    assert lines[2].startswith("1 of 4 conversations breaks an exact check")
-    assert lines[3].startswith("**What to do:**")
-    assert lines[4].startswith("> **Note:** The recordings were changed")
+    assert lines[2] == "## Failed: ratiba"
+    assert lines[3].startswith("1 of 4 conversations breaks an exact check")
+    assert lines[4].startswith("**What to do:**")
+    assert lines[5].startswith("> **Note:** The recordings were changed")
 
 
 def test_recordings_that_the_change_edits_stand_in_the_headline() -> None:
     lines = render_comment(sample_report(edited_recordings=2)).splitlines()
-    assert lines[1] == "## Failed: ratiba, on recordings that this change edits"
+    assert lines[2] == "## Failed: ratiba, on recordings that this change edits"
 
 
 def test_a_wrong_input_is_no_measurement_and_no_mode_excuses_it() -> None:
@@ -212,4 +213,6 @@ def test_no_text_changes_the_structure_of_the_comment(text: str) -> None:
     assert "link_open" not in kinds
     assert kinds.count("html_inline") == PLAIN.count("html_inline")
     assert kinds.count("html_block") == PLAIN.count("html_block")
-    assert [marker_of(report)] == [read_marker(line) for line in render_comment(report).splitlines() if "<!--" in line]
+    body = render_comment(report)
+    assert [marker_of(report), None] == [read_marker(line) for line in body.splitlines() if "<!--" in line]
+    assert read_attempts(body) == (attempt_of(report),)

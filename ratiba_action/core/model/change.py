@@ -109,6 +109,7 @@ class Subject:
         author: login of the pull request's author; shown, never trusted.
         run_id: id of the workflow run, 0 on a laptop.
         run_attempt: attempt of that run, from 1.
+        event: name of the event that started the run, empty outside a workflow.
     """
 
     repository: str = ""
@@ -120,3 +121,4 @@ class Subject:
     run_id: int = 0
     run_attempt: int = 1
     run_url: str = ""
+    event: str = ""

@@ -1,0 +1,99 @@
+"""The state of a commit: what a run that was started by hand leaves on the pull request's head.
+
+A run of a pull request has a check of its own; one of ``workflow_dispatch`` shows on the branch that it was started on.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from ratiba_action.core.exit_code import exit_code
+from ratiba_action.core.model.change import Mode, Subject
+from ratiba_action.core.model.verdict import Conclusion, Report
+from ratiba_action.core.printable import printable
+from ratiba_action.core.tally import tally
+from ratiba_action.errors import GithubError, PublishError
+from ratiba_action.github_api import GITHUB_API, GithubApi
+
+LONGEST_DESCRIPTION = 140
+
+_LONGEST_NAME = 100
+_COMMIT = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
+_STATES = {0: "success", 1: "failure"}
+_REMEDIES = {
+    401: "Give a github-token that is valid.",
+    403: "Give the job `permissions: statuses: write`.",
+    404: "Give the job `permissions: statuses: write`, and check the repository.",
+    422: "Check that the commit is still in the repository.",
+}
+
+
+def needs_status(subject: Subject) -> bool:
+    """Whether a run has no check on the pull request that it is about."""
+    return subject.event == "workflow_dispatch" and subject.pull_request is not None
+
+
+def state_of(report: Report) -> str:
+    """``success``, ``failure`` or ``error``, as the process's exit code says."""
+    return _STATES.get(exit_code(report.verdict, report.decision.mode, enforce=report.enforce), "error")
+
+
+def description_of(report: Report) -> str:
+    """One line, at most 140 characters, of words and numbers of ours alone."""
+    verdict, counts = report.verdict, tally(report.results)
+    told = "Misconfigured" if verdict.misconfigured else verdict.conclusion.value.capitalize()
+    measured = f": {counts.passed} of {counts.total} conversations pass" if counts.total else ""
+    soft = verdict.conclusion in (Conclusion.FAILED, Conclusion.INCOMPLETE) and not verdict.misconfigured
+    lenient = ""
+    if soft and report.decision.mode is not Mode.BLOCKING:
+        lenient = "; advisory, so the merge is not stopped"
+    elif soft and not report.enforce:
+        lenient = "; a trial period, so the merge is not stopped"
+    return f"{told}{measured}{lenient}"[:LONGEST_DESCRIPTION]
+
+
+@dataclass(frozen=True, slots=True)
+class CommitStatus:
+    """Publishes a report as the status ``ratiba / <name of the gate>`` of the pull request's head.
+
+    Args:
+        token: of GitHub; empty when there is none.
+        api_url: base of the API, ``GITHUB_API_URL`` on an enterprise server.
+        deadline_seconds: for the request.
+        environment: names proxies and certificates.
+    """
+
+    token: str = field(repr=False)
+    api_url: str = GITHUB_API
+    deadline_seconds: float = 10.0
+    environment: Mapping[str, str] = field(default_factory=dict, repr=False)
+
+    def publish(self, report: Report) -> str | None:
+        """Set the status.
+
+        Returns:
+            Its context; None for a run that needs none.
+
+        Raises:
+            PublishError: no token, no commit, or GitHub refused or did not answer in time.
+        """
+        subject = report.subject
+        if not needs_status(subject):
+            return None
+        if not self.token:
+            raise PublishError(
+                "No commit status was set: github-token is empty.", "Give the step the workflow's token."
+            )
+        if not _COMMIT.fullmatch(subject.head):
+            raise PublishError(f"No commit status was set: the head is {subject.head[:80]!r}, not a commit id.")
+        context = f"ratiba / {printable(report.name)[:_LONGEST_NAME]}"
+        body = {"state": state_of(report), "context": context, "description": description_of(report)}
+        if subject.run_url:
+            body["target_url"] = subject.run_url
+        try:
+            api = GithubApi(subject.repository, self.token, self.api_url, self.environment, self.deadline_seconds)
+            api.send("POST", f"statuses/{subject.head}", body)
+        except GithubError as error:
+            remedy = error.remedy or _REMEDIES.get(error.status or 0, "Run the job again.")
+            raise PublishError(f"The commit status could not be set: {error.problem}", remedy) from error
+        return context
