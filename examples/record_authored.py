@@ -40,6 +40,7 @@ from ratiba_action.runner import Bench, run_plan
 from ratiba_action.suite.load import load_suite, read_scenario_files
 
 AUTHORED = PROJECT / "examples" / "authored"
+CONSUMER = PROJECT / "examples" / "consumer"
 NOTHING_UNDERSTOOD = dict.fromkeys(("intent", "service", "start", "rail", "phone", "reason"))
 JUDGE_USAGE = {"input_tokens": 1_200, "output_tokens": 90}
 
@@ -53,7 +54,7 @@ class Recorded:
 
 
 def main() -> int:
-    """Record the scenarios as they are, then each bundled pull request."""
+    """Record the scenarios as they are, then each bundled pull request, then the consumer's repository."""
     with tempfile.TemporaryDirectory(prefix="ratiba-record-") as folder:
         scratch = Path(folder)
         scratch.chmod(0o711)  # the users of database and worker pass through
@@ -66,6 +67,9 @@ def main() -> int:
         known = {recorded.scenario.id: render_recordings(recorded.lines) for recorded in usual}
         for bundle in sorted(path.parent for path in BUNDLED.glob("*/pull_request.yaml")):
             record_pull_request(bundle, known, scratch)
+        copy(CONSUMER, scratch / "consumer")
+        for recorded in asyncio.run(record(scratch / "consumer", "", scratch, AUTHORED / "consumer")):
+            write_recordings(CONSUMER / "scenarios" / "recordings" / f"{recorded.scenario.id}.jsonl", recorded.lines)
     return 0
 
 
@@ -83,10 +87,12 @@ def record_pull_request(bundle: Path, known: Mapping[str, bytes], scratch: Path)
             write_recordings(target / f"{recorded.scenario.id}.jsonl", recorded.lines)
 
 
-async def record(repository: Path, pull_request: str, scratch: Path) -> list[Recorded]:
-    """Drive every scenario of a checkout with its authored answers."""
+async def record(repository: Path, pull_request: str, scratch: Path, folder: Path = AUTHORED) -> list[Recorded]:
+    """Drive every scenario of a checkout with its authored answers, which lie in this folder."""
     suite = load_suite(read_scenario_files(repository, "scenarios"), metric_names(), validate_rule)
-    authored = {scenario.id: read_authored(scenario.id, pull_request) for scenario in suite.scenarios}
+    authored = {
+        scenario.id: read_authored(folder / f"{scenario.id}.yaml", pull_request) for scenario in suite.scenarios
+    }
     answers = ScriptedAnswers({name: steps(described) for name, described in authored.items()})
     configuration_file = ".github/ratiba.yml"
     workshop = Workshop(
@@ -131,9 +137,9 @@ def warn(text: str) -> None:
     sys.stderr.write(f"warning: {text}\n")
 
 
-def read_authored(name: str, pull_request: str) -> dict[str, Any]:
+def read_authored(path: Path, pull_request: str) -> dict[str, Any]:
     """Answers and grades of one scenario, with those that a bundled pull request replaces."""
-    described: dict[str, Any] = yaml.safe_load((AUTHORED / f"{name}.yaml").read_text(encoding="utf-8"))
+    described: dict[str, Any] = yaml.safe_load(path.read_text(encoding="utf-8"))
     changed = dict(described.get("pull_requests", {}).get(pull_request, {}))
     described["grades"] = {**described.get("grades", {}), **changed.pop("grades", {})}
     for number, turn in changed.items():
@@ -149,6 +155,8 @@ def steps(described: Mapping[str, Any]) -> list[Step]:
             answered.append(Step("openai", data={**NOTHING_UNDERSTOOD, **turn["understand"]}))
         if turn.get("reply") is not None:
             answered.append(Step("anthropic", text=turn["reply"]))
+        if turn.get("openai") is not None:
+            answered.append(Step("openai", data=turn["openai"]))
     return answered
 
 
