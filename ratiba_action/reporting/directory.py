@@ -15,7 +15,6 @@ from ratiba_action.reporting.planted import remove_planted
 from ratiba_action.reporting.results_csv import render_csv
 from ratiba_action.reporting.results_json import render_results
 
-
 FILES = ("comment.md", "junit.xml", "results.csv", "report.html", "results.json")
 """Every file of a report. The last one is moved in last: where it is, the others are."""
 

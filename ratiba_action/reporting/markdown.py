@@ -16,6 +16,7 @@ _PUNCTUATION = re.compile(r"([\\*`\[\]~$]|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9]))")
 _DEFUSED = re.compile(r"[@#]|<(?=[!/])|::|(?<=:)//|(?<=\bGH)-(?=\d)|(?<=www)\.|:(?=[\w+-]+:)", re.IGNORECASE)
 _LIST_START = re.compile(r"\A(\d{1,9})([.)])(?= |\Z)")
 _BLOCK_START = re.compile(r"\A([-+=])")
+_HIDDEN = re.compile(r"<!--.*?-->\n?|<details>.*?</details>\n*", re.DOTALL)
 _SAFE_CODE = re.compile(r"[A-Za-z0-9_./=-]{1,200}", re.ASCII)
 
 
@@ -81,6 +82,11 @@ def table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 def _row(cells: Sequence[str]) -> str:
     return f"| {' | '.join(cells)} |"
+
+
+def visible(body: str) -> str:
+    """A comment without hidden lines and folded parts."""
+    return _HIDDEN.sub("", body).strip()
 
 
 def folded(summary: str, body: str) -> str:

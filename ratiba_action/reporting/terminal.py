@@ -1,6 +1,5 @@
 """What a person sees: progress, the table of conversations, and the comment's text."""
 
-import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
@@ -8,7 +7,7 @@ from typing import TYPE_CHECKING, TextIO
 from ratiba_action.core.model.measurement import ScenarioResult, Scored
 from ratiba_action.core.model.verdict import Report
 from ratiba_action.ports import Progress
-from ratiba_action.reporting.markdown import clean, defuse
+from ratiba_action.reporting.markdown import clean, defuse, visible
 from ratiba_action.reporting.wording import explanation, label, outcome
 
 if TYPE_CHECKING:
@@ -17,7 +16,6 @@ if TYPE_CHECKING:
     from rich.progress import TaskID
 
 _COLOURS = {"passed": "green", "failed": "red", "not run": "yellow"}
-_HIDDEN = re.compile(r"<!--.*?-->\n?|<details>.*?</details>\n*", re.DOTALL)
 
 
 def make_console(stream: TextIO, environment: Mapping[str, str]) -> "Console":
@@ -51,6 +49,30 @@ def make_progress(stream: TextIO, environment: Mapping[str, str]) -> Progress:
     """A bar on a terminal, one line for each trial elsewhere."""
     console = make_console(stream, environment)
     return BarProgress(console) if console.is_terminal else LineProgress(stream)
+
+
+class RichPrinter:
+    """Prints a report: with colours and a table on a terminal, as lines elsewhere.
+
+    Args:
+        stream: where to write.
+        environment: the process's environment variables.
+    """
+
+    def __init__(self, stream: TextIO, environment: Mapping[str, str]) -> None:
+        self._console = make_console(stream, environment)
+
+    def comment(self, body: str) -> None:
+        """The comment without its folded parts."""
+        print_comment(body, self._console)
+
+    def results(self, report: Report, *, in_workflow: bool) -> None:
+        """What came of each conversation."""
+        print_results(report, self._console, in_workflow=in_workflow)
+
+    def files(self, paths: Mapping[str, Path]) -> None:
+        """Where the files of the report lie."""
+        print_files(paths, self._console)
 
 
 class LineProgress:
@@ -139,13 +161,13 @@ def print_comment(body: str, console: "Console") -> None:
 
     Under CI the caller wraps this in ``stop-commands``: the text quotes replies of the system under test.
     """
-    visible = _HIDDEN.sub("", body).strip()
+    shown = visible(body)
     if not console.is_terminal:
-        console.out(visible, highlight=False)
+        console.out(shown, highlight=False)
         return
     from rich.markdown import Markdown  # noqa: PLC0415 - heavy, and needed on a terminal only
 
-    console.print(Markdown(visible, hyperlinks=False))
+    console.print(Markdown(shown, hyperlinks=False))
 
 
 def print_files(paths: Mapping[str, Path], console: "Console") -> None:
