@@ -50,6 +50,7 @@ lock: $(VENV)/.bootstrap
 	$(COMPILE) --extra judges --extra embedded --extra docker --extra example --extra dev pyproject.toml -o requirements/dev.txt
 	$(COMPILE) -c requirements/dev.txt --extra judges --extra embedded --extra example pyproject.toml -o requirements/demo.txt
 	$(COMPILE) -c requirements/dev.txt --extra judges --extra embedded pyproject.toml -o requirements/gate.txt
+	$(COMPILE) -c requirements/dev.txt examples/booking_assistant/requirements.in -o examples/booking_assistant/requirements.txt
 
 clean:
 	rm -rf $(VENV) ratiba-report
