@@ -69,8 +69,11 @@ async def open_bench(workshop: Workshop, materials: Materials) -> AsyncIterator[
 
     Raises:
         InfrastructureError: one of them could not be started.
-        ConfigurationError: a model has no price.
+        ConfigurationError: a model has no price, or the database's address cannot work where the gate runs.
     """
+    from ratiba_action.tenancy.reachability import require_reachable  # noqa: PLC0415 - not needed to decide
+
+    require_reachable(workshop.database_url, workshop.environment.get("RATIBA_CONTAINER_NETWORK", ""))
     prices = price_list(workshop.configuration)
     judge = workshop.configuration.judge
     judging = {(judge.model, judge.provider)} if materials.judged else set()

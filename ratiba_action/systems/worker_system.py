@@ -13,6 +13,7 @@ from ratiba_action.core.model.plan import Tenant
 from ratiba_action.core.model.scenario import Scenario
 from ratiba_action.core.printable import printable, printable_lines
 from ratiba_action.errors import WorkerError
+from ratiba_action.systems.downloads import download_environment, withheld
 from ratiba_action.systems.launch import GuardedCommand, launch
 from ratiba_action.systems.link import Link, open_link
 from ratiba_action.systems.replies import decode_line
@@ -112,7 +113,7 @@ class WorkerSystem:
     async def _run_setup(self, workplace: Workplace, setup: Sequence[str]) -> None:
         command = await launch(
             setup,
-            environment=workplace.environment,
+            environment={**download_environment(self._inherited), **workplace.environment},
             cwd=workplace.copy,
             folder=workplace.folder,
             identity=workplace.identity,
@@ -124,14 +125,19 @@ class WorkerSystem:
             raise WorkerError(
                 f"the set-up command {list(setup)!r} did not end within {self._setup_timeout:g} s. "
                 f"It printed: {output}",
-                "Correct `system.setup`.",
+                self._setup_remedy(),
             ) from problem
         finally:
             await command.end()
         if code != 0:
             printed = printable_lines(output)
             message = f"the set-up command {list(setup)!r} ended with exit code {code}. It printed: {printed}"
-            raise WorkerError(message, "Correct `system.setup`.")
+            raise WorkerError(message, self._setup_remedy())
+
+    def _setup_remedy(self) -> str:
+        kept = ", ".join(withheld(self._inherited))
+        told = f" It was not given the user and password of {kept}: they are the runner's secret." if kept else ""
+        return f"Correct `system.setup`.{told}"
 
     async def _control(self) -> socket.socket:
         """The fork server's socket; started, or started again after hostile code ended it."""

@@ -41,7 +41,7 @@ async def start_worker(tmp_path: Path) -> AsyncIterator[StartWorker]:
         root = tmp_path / "system"
         root.mkdir(exist_ok=True)
         (root / "assistant.py").write_text(textwrap.dedent(source), encoding="utf-8")
-        system = WorkerSystem(root, "assistant:Adapter", inherited=os.environ, **options)
+        system = WorkerSystem(root, "assistant:Adapter", **{"inherited": os.environ, **options})
         systems.append(system)
         await system.start()
         return system

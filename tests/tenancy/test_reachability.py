@@ -1,0 +1,80 @@
+"""A database address that cannot work inside the action's container is told before anything starts."""
+
+import pytest
+
+from ratiba_action.errors import ConfigurationError
+from ratiba_action.tenancy.reachability import require_reachable
+
+SECRET = "hunter2-very-secret"
+LOCAL = ("localhost", "LOCALHOST", "localhost.", "127.0.0.1", "127.0.1.1", "[::1]", "0.0.0.0")  # noqa: S104 - refused
+
+
+def url(host: str) -> str:
+    return f"postgresql://admin:{SECRET}@{host}:5432/ratiba"
+
+
+def nobody_knows(_name: str) -> bool:
+    return False
+
+
+def refusal(database_url: str, network: str) -> str:
+    with pytest.raises(ConfigurationError) as caught:
+        require_reachable(database_url, network, nobody_knows)
+    assert SECRET not in str(caught.value)
+    assert caught.value.exit_code == 2
+    return str(caught.value)
+
+
+@pytest.mark.parametrize("host", LOCAL)
+def test_this_machine_is_the_container_itself_on_a_jobs_network(host: str) -> None:
+    told = refusal(url(host), "job")
+    assert "postgresql://…@postgres:5432/…" in told
+    assert "services:" in told
+
+
+@pytest.mark.parametrize(
+    "dsn",
+    [
+        f"host=localhost password={SECRET} dbname=ratiba",
+        f"host=postgres hostaddr=127.0.0.1 password={SECRET}",
+        f"postgresql://admin:{SECRET}@/ratiba",
+        f"postgresql://admin:{SECRET}@/ratiba?host=/var/run/postgresql",
+        f"postgresql://admin:{SECRET}@localhost,127.0.0.1/ratiba",
+    ],
+)
+def test_every_spelling_of_this_machine_is_refused_on_a_jobs_network(dsn: str) -> None:
+    assert "postgres:5432" in refusal(dsn, "job")
+
+
+@pytest.mark.parametrize("host", ["postgres", "10.0.0.7", "db.example.com", "localhost,postgres", "localhosts"])
+def test_another_machine_is_let_through_on_a_jobs_network(host: str) -> None:
+    require_reachable(url(host), "job", nobody_knows)
+
+
+def test_a_services_name_that_nobody_knows_on_the_runners_network_says_to_map_the_port() -> None:
+    told = refusal(url("postgres"), "host")
+    assert "'postgres'" in told
+    assert "ports: [5432:5432]" in told
+    assert "@localhost:5432/" in told
+
+
+def test_a_socket_of_the_runner_is_not_in_the_container() -> None:
+    assert "localhost:5432" in refusal(f"postgresql://u:{SECRET}@/ratiba?host=/var/run/postgresql", "host")
+
+
+@pytest.mark.parametrize("host", ["localhost", "127.0.0.1", "db.example.com"])
+def test_what_may_answer_is_let_through_on_the_runners_network(host: str) -> None:
+    require_reachable(url(host), "host", nobody_knows)
+
+
+def test_a_name_that_the_runner_knows_is_let_through() -> None:
+    require_reachable(url("postgres"), "host", lambda name: name == "postgres")
+
+
+@pytest.mark.parametrize("network", ["", "none"])
+def test_outside_the_actions_container_every_address_may_work(network: str) -> None:
+    require_reachable(url("localhost"), network, nobody_knows)
+
+
+def test_without_a_database_url_there_is_nothing_to_refuse() -> None:
+    require_reachable("", "job", nobody_knows)
