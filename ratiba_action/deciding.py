@@ -3,9 +3,9 @@
 import functools
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ratiba_action.changes.contents import Contents
 from ratiba_action.changes.event import infer_name, load_event
@@ -17,6 +17,9 @@ from ratiba_action.core.selection import decide_mode
 from ratiba_action.core.system_paths import read_system_paths
 from ratiba_action.core.touches import read_touches
 from ratiba_action.errors import RatibaError
+
+if TYPE_CHECKING:
+    from ratiba_action.settings import Settings
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +47,23 @@ class DecideRequest:
     scenarios: str = "scenarios"
     protected: Sequence[str] = ()
     pull_request: str = ""
+
+
+def request_of(settings: "Settings", event: DecideRequest) -> DecideRequest:
+    """The request of a run whose inputs have been read.
+
+    Args:
+        settings: the inputs.
+        event: names repository and event.
+    """
+    return replace(
+        event,
+        rules=settings.rules,
+        floor=settings.mode if settings.mode is not Mode.SKIP else None,
+        config=settings.config,
+        scenarios=settings.scenarios,
+        pull_request=settings.pull_request,
+    )
 
 
 @dataclass(frozen=True, slots=True)

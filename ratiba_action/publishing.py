@@ -24,11 +24,10 @@ from ratiba_action.github.workflow import WorkflowLog
 from ratiba_action.github_api import GITHUB_API
 from ratiba_action.reporting.comment import render_comment
 from ratiba_action.reporting.decision_json import reasons_output
-from ratiba_action.reporting.directory import every_file, plain_files, write_report_directory
+from ratiba_action.reporting.directory import plain_files, write_report_directory
 from ratiba_action.reporting.plain_printer import PlainPrinter
 from ratiba_action.reporting.planted import entries_of
 from ratiba_action.reporting.results_json import outputs_of
-from ratiba_action.reporting.terminal import RichPrinter
 from ratiba_action.reporting.wording import plural
 from ratiba_action.settings import Settings
 
@@ -70,14 +69,11 @@ class Printer(Protocol):
         ...
 
 
-def bare_publication(settings: Settings, environment: Mapping[str, str], stream: TextIO) -> "Publication":
-    """A publication that needs nothing installed: without colours, tables and HTML."""
-    return Publication(settings, environment, stream, PlainPrinter, plain_files)
-
-
 @dataclass(frozen=True, slots=True)
 class Publication:
     """Publishes one run's report; make it before any code of the change runs, which could write to the same files.
+
+    As it is, it needs only the standard library; ``full_publication`` has everything.
 
     Args:
         environment: the process's own; names the runner's files and GitHub's address.
@@ -89,8 +85,8 @@ class Publication:
     settings: Settings
     environment: Mapping[str, str]
     stream: TextIO
-    make_printer: Callable[[TextIO, Mapping[str, str]], Printer] = RichPrinter
-    files: Callable[[Report], Mapping[str, bytes]] = every_file
+    make_printer: Callable[[TextIO, Mapping[str, str]], Printer] = PlainPrinter
+    files: Callable[[Report], Mapping[str, bytes]] = plain_files
     _step_files: Mapping[str, StepFile] = field(init=False, repr=False)
     _report_before: frozenset[str] | None = field(init=False, repr=False)
 

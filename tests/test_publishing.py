@@ -8,6 +8,7 @@ import pytest
 from ratiba_action.core.model.change import Mode, ModeDecision, Subject
 from ratiba_action.core.model.plan import Selection
 from ratiba_action.core.model.verdict import Conclusion, Report, Verdict
+from ratiba_action.full_publication import full_publication
 from ratiba_action.publishing import OUTPUTS, Publication
 from ratiba_action.settings import read_settings
 from ratiba_action.testing.github_server import GithubState, github_server
@@ -20,7 +21,7 @@ def publish(report: Report, folder: Path, **environment: str) -> str:
     """What is printed while a report is published to a folder."""
     stream = io.StringIO()
     variables = {"RATIBA_REPORT_DIR": str(folder / "report"), "RATIBA_GITHUB_TOKEN": TOKEN} | environment
-    publication = Publication(read_settings(variables, {}), variables, stream)
+    publication = full_publication(read_settings(variables, {}), variables, stream)
     publication.hide_secrets()
     publication.publish(report)
     return stream.getvalue()

@@ -4,12 +4,13 @@ import argparse
 import json
 import sys
 from collections.abc import Mapping
+from contextlib import nullcontext
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
-from ratiba_action.core.model.change import Mode, ModeDecision, Reason
+from ratiba_action.core.model.change import Mode, ModeDecision
 from ratiba_action.core.printable import printable
-from ratiba_action.deciding import Decided, DecideRequest, decide
+from ratiba_action.deciding import Decided, DecideRequest, decide, request_of
 from ratiba_action.errors import PublishError, UsageError
 
 DESCRIPTION = """Choose blocking, advisory or skip from the paths that a change touches, and say why.
@@ -17,10 +18,12 @@ A mode is always printed: whatever cannot be found out makes it blocking."""
 EXAMPLE = """example:
   ratiba decide --event event.json --event-name pull_request --repo . --json
   ratiba decide --rules 'advisory *
-  blocking prompts/'"""
+  blocking prompts/'
+  ratiba decide --publish    # a workflow's first step: also concludes a run that has nothing to do"""
 
-_SHOWN = 50  # reasons on a terminal
-_OUTPUT_REASONS = 200  # reasons in a step's output, which is bounded
+_SHOWN = 50  # reasons for a person
+_GROUPED = 10  # reasons above which a log folds them
+_INPUTS = ("config", "scenarios", "rules", "mode", "pull_request")  # options that are inputs of the gate too
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -33,6 +36,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--config", metavar="PATH", help="the gate's configuration, protected")
     parser.add_argument("--scenarios", metavar="DIR", help="the folder of scenarios, protected")
     parser.add_argument("--pull-request", metavar="NUMBER", help="pull request that a manual run is about")
+    parser.add_argument(
+        "--publish", action="store_true", help="conclude a run that is skipped or cannot start: comment, summary, files"
+    )
     parser.add_argument("--json", action="store_true", help="print JSON")
 
 
@@ -42,12 +48,38 @@ def run(arguments: argparse.Namespace, environment: Mapping[str, str]) -> int:
     Raises:
         UsageError: the mode is not a floor that exists.
     """
+    if arguments.publish:
+        return _publish(arguments, environment)
     decided = decide(read_request(arguments, environment), environment)
-    sys.stdout.write(json_text(decided.decision) if arguments.json else text(decided))
-    target = environment.get("GITHUB_OUTPUT")
-    if target:
-        _write_outputs(Path(target), decided.decision)
+    _print(decided, environment, as_json=arguments.json)
+    _write_outputs(decided.decision, environment)
     return 0
+
+
+def _publish(arguments: argparse.Namespace, environment: Mapping[str, str]) -> int:
+    """The same, and a run that is skipped or must not start is concluded."""
+    from ratiba_action.settings import read_settings_leniently  # noqa: PLC0415 - who only decides need not wait
+
+    options = {name.replace("_", "-"): getattr(arguments, name) for name in _INPUTS}
+    settings, problems = read_settings_leniently(environment, options)
+    decided = decide(request_of(settings, _event_of(arguments, environment)), environment)
+    _print(decided, environment, as_json=arguments.json)
+    if not problems and not decided.change.refused and decided.decision.mode is not Mode.SKIP:
+        _write_outputs(decided.decision, environment)
+        return 0
+    from ratiba_action.concluding import Conclusions  # noqa: PLC0415 - most runs are not concluded here
+
+    stream = sys.stderr if arguments.json else sys.stdout
+    return Conclusions(settings, decided, environment, stream).conclude_start(problems)
+
+
+def _event_of(arguments: argparse.Namespace, environment: Mapping[str, str]) -> DecideRequest:
+    event = arguments.event or environment.get("GITHUB_EVENT_PATH")
+    return DecideRequest(
+        repository=Path(arguments.repo or environment.get("GITHUB_WORKSPACE") or "."),
+        event_name=arguments.event_name or ("" if arguments.event else environment.get("GITHUB_EVENT_NAME", "")),
+        event_path=Path(event) if event else None,
+    )
 
 
 def read_request(arguments: argparse.Namespace, environment: Mapping[str, str]) -> DecideRequest:
@@ -56,11 +88,8 @@ def read_request(arguments: argparse.Namespace, environment: Mapping[str, str]) 
     Raises:
         UsageError: the mode is not a floor that exists.
     """
-    event = arguments.event or environment.get("GITHUB_EVENT_PATH")
-    return DecideRequest(
-        repository=Path(arguments.repo or environment.get("GITHUB_WORKSPACE") or "."),
-        event_name=arguments.event_name or ("" if arguments.event else environment.get("GITHUB_EVENT_NAME", "")),
-        event_path=Path(event) if event else None,
+    return replace(
+        _event_of(arguments, environment),
         rules=arguments.rules or environment.get("RATIBA_RULES", ""),
         floor=_floor(arguments.mode or environment.get("RATIBA_MODE") or "auto"),
         config=arguments.config or environment.get("RATIBA_CONFIG") or ".github/ratiba.yml",
@@ -80,66 +109,68 @@ def _floor(value: str) -> Mode | None:
         raise UsageError(f"The mode is {value!r}.", f"Use {error}; it can only make a run stricter.") from error
 
 
-def as_json(decision: ModeDecision) -> dict[str, Any]:
-    """The decision in the shape that ``--json`` prints."""
-    return {
-        "mode": decision.mode.value,
-        "reasons": [_reason(one) for one in decision.reasons],
-        "dependencies": [
-            {
-                "package": printable(one.package),
-                "from": _shown(one.before),
-                "to": _shown(one.after),
-                "change": one.change,
-                "file": printable(one.file),
-            }
-            for one in decision.dependencies
-        ],
-    }
-
-
-def _shown(version: str | None) -> str | None:
-    return None if version is None else printable(version)
-
-
-def _reason(reason: Reason) -> dict[str, str]:
-    return {
-        "path": printable(reason.path),
-        "rule": printable(reason.rule),
-        "mode": reason.mode.value,
-        "why": printable(reason.why),
-    }
-
-
 def json_text(decision: ModeDecision) -> str:
     """The decision as one line of JSON in ASCII."""
-    return json.dumps(as_json(decision)) + "\n"
+    from ratiba_action.reporting.decision_json import decision_values  # noqa: PLC0415 - for programs only
+
+    return json.dumps(decision_values(decision)) + "\n"
 
 
 def text(decided: Decided) -> str:
     """The decision for a person."""
-    decision, subject = decided.decision, decided.change.subject
-    lines = [f"Mode: {decision.mode}"]
+    return "".join(f"{line}\n" for line in [*_about(decided), *_reasons(decided.decision)])
+
+
+def _about(decided: Decided) -> list[str]:
+    subject = decided.change.subject
+    lines = [f"Mode: {decided.decision.mode}"]
     if subject.pull_request is not None:
         fork = ", from a fork" if decided.change.fork else ""
-        about = f"Pull request {subject.pull_request} by {subject.author}{fork}: {subject.title}"
-        lines.append(printable(about))
-    for one in decision.reasons[:_SHOWN]:
-        where = f"{one.path}: " if one.path else ""
-        lines.append(printable(f"- {one.mode}: {where}{one.why}"))
+        lines.append(f"Pull request {subject.pull_request} by {subject.author}{fork}: {subject.title}")
+    return [printable(line) for line in lines]
+
+
+def _reasons(decision: ModeDecision) -> list[str]:
+    lines = [
+        printable(f"- {one.mode}: {f'{one.path}: ' if one.path else ''}{one.why}") for one in decision.reasons[:_SHOWN]
+    ]
     hidden = len(decision.reasons) - _SHOWN
     if hidden > 0:
         lines.append(f"and {hidden} more, none of them stricter; --json prints them all")
-    return "\n".join(lines) + "\n"
+    return lines
 
 
-def _write_outputs(target: Path, decision: ModeDecision) -> None:
+def _print(decided: Decided, environment: Mapping[str, str], *, as_json: bool) -> None:
+    if as_json:
+        sys.stdout.write(json_text(decided.decision))
+    elif environment.get("GITHUB_ACTIONS") == "true":
+        _log(decided)
+    else:
+        sys.stdout.write(text(decided))
+    sys.stdout.flush()
+
+
+def _log(decided: Decided) -> None:
+    """The decision in the log of a workflow, where a title could be read as a command."""
+    from ratiba_action.github.workflow import WorkflowLog  # noqa: PLC0415 - only a step has such a log
+
+    log, reasons = WorkflowLog(sys.stdout), _reasons(decided.decision)
+    with log.plain():
+        sys.stdout.write("".join(f"{line}\n" for line in _about(decided)))
+    with log.group(f"Why ({len(decided.decision.reasons)})") if len(reasons) > _GROUPED else nullcontext(), log.plain():
+        sys.stdout.write("".join(f"{line}\n" for line in reasons))
+
+
+def _write_outputs(decision: ModeDecision, environment: Mapping[str, str]) -> None:
     """Append ``mode`` and ``reasons`` to the step's output file; a failure there is only a warning."""
+    target = environment.get("GITHUB_OUTPUT")
+    if not target:
+        return
     from ratiba_action.github.step_file import remember  # noqa: PLC0415 - only a step has outputs
-    from ratiba_action.github.step_files import write_outputs  # noqa: PLC0415 - only a step has outputs
+    from ratiba_action.github.step_files import write_outputs  # noqa: PLC0415 - the same
+    from ratiba_action.reporting.decision_json import reasons_output  # noqa: PLC0415 - the same
 
-    reasons = json.dumps([_reason(one) for one in decision.reasons[:_OUTPUT_REASONS]])
     try:
-        write_outputs(remember(target), {"mode": decision.mode.value, "reasons": reasons})
+        write_outputs(remember(Path(target)), {"mode": decision.mode.value, "reasons": reasons_output(decision)})
     except PublishError as error:
         sys.stderr.write(f"ratiba: {printable(str(error))}\n")

@@ -20,6 +20,7 @@ from ratiba_action.errors import (
     RatibaError,
     UsageError,
 )
+from ratiba_action.full_publication import full_publication
 from ratiba_action.gate import Choice, GateRun, evaluate, prepare
 from ratiba_action.interruption import uninterrupted
 from ratiba_action.publishing import Publication
@@ -81,7 +82,7 @@ def run(arguments: argparse.Namespace, environment: MutableMapping[str, str]) ->
     if not repository.is_dir():
         raise UsageError(f"There is no folder {str(repository)!r}.", "Name the checkout with --repo.")
     stream = sys.stderr if arguments.json else sys.stdout
-    publication = Publication(settings, environment, stream)
+    publication = full_publication(settings, environment, stream)
     publication.hide_secrets()
     decided = decide(_request(arguments, environment, settings, repository), environment)
     deadline = arguments.deadline or environment.get("RATIBA_DEADLINE")

@@ -75,6 +75,15 @@ class WorkflowLog:
         finally:
             self._write(f"::{token}::")
 
+    @contextmanager
+    def group(self, title: str) -> Iterator[None]:
+        """What is printed within is folded under a title."""
+        self._write(f"::group::{escape_data(title)}")
+        try:
+            yield
+        finally:
+            self._write("::endgroup::")
+
     def _write(self, line: str) -> None:
         self._stream.write(f"{line}\n")
         self._stream.flush()

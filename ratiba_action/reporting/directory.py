@@ -9,23 +9,11 @@ from pathlib import Path
 from ratiba_action.core.model.verdict import Report
 from ratiba_action.errors import PublishError
 from ratiba_action.reporting.comment import render_comment
-from ratiba_action.reporting.html import render_html
-from ratiba_action.reporting.junit import render_junit
 from ratiba_action.reporting.planted import remove_planted
-from ratiba_action.reporting.results_csv import render_csv
 from ratiba_action.reporting.results_json import render_results
 
 FILES = ("comment.md", "junit.xml", "results.csv", "report.html", "results.json")
 """Every file of a report. The last one is moved in last: where it is, the others are."""
-
-
-def every_file(report: Report) -> dict[str, bytes]:
-    """The content of each file, by its name."""
-    return plain_files(report) | {
-        "junit.xml": render_junit(report),
-        "results.csv": render_csv(report).encode("utf-8", "replace"),
-        "report.html": render_html(report).encode("utf-8", "replace"),
-    }
 
 
 def plain_files(report: Report) -> dict[str, bytes]:
@@ -40,7 +28,7 @@ def write_report_directory(
     report: Report,
     directory: Path,
     known: frozenset[str] | None = None,
-    render: Callable[[Report], Mapping[str, bytes]] = every_file,
+    render: Callable[[Report], Mapping[str, bytes]] = plain_files,
 ) -> Mapping[str, Path]:
     """Write the files of a report.
 
@@ -52,7 +40,7 @@ def write_report_directory(
         report: with its secrets masked already.
         directory: made when it is not there.
         known: names that lay there before the run (``planted.entries_of``); all others are removed. None: all stay.
-        render: the files' contents by name: all of them, or the plain ones.
+        render: the files' contents by name: the plain ones, or ``every_file``.
 
     Returns:
         The path of each file by its name.

@@ -6,15 +6,17 @@ import pytest
 
 from ratiba_action.errors import PublishError
 from ratiba_action.reporting.directory import write_report_directory
+from ratiba_action.reporting.every_file import every_file
 from ratiba_action.reporting.results_json import load_report
 from ratiba_action.testing.sample_report import sample_report
 
-NAMES = {"results.json", "comment.md", "junit.xml", "results.csv", "report.html"}
+PLAIN = {"results.json", "comment.md"}
+NAMES = PLAIN | {"junit.xml", "results.csv", "report.html"}
 
 
 def test_every_file_is_written_into_a_new_directory(tmp_path: Path) -> None:
     directory = tmp_path / "deep" / "ratiba-report"
-    paths = write_report_directory(sample_report(), directory)
+    paths = write_report_directory(sample_report(), directory, render=every_file)
     assert set(paths) == NAMES == {path.name for path in directory.iterdir()} - {".gitignore"}
     assert load_report(paths["results.json"].read_bytes()) == sample_report()
     assert [path.name for path in directory.parent.iterdir()] == ["ratiba-report"]
@@ -22,10 +24,17 @@ def test_every_file_is_written_into_a_new_directory(tmp_path: Path) -> None:
 
 def test_an_earlier_report_is_replaced_and_other_files_stay(tmp_path: Path) -> None:
     (tmp_path / "events.jsonl").write_text("{}\n")
-    write_report_directory(sample_report(name="first"), tmp_path)
-    write_report_directory(sample_report(name="second"), tmp_path)
+    write_report_directory(sample_report(name="first"), tmp_path, render=every_file)
+    write_report_directory(sample_report(name="second"), tmp_path, render=every_file)
     assert {path.name for path in tmp_path.iterdir()} == NAMES | {"events.jsonl"}
     assert "second" in (tmp_path / "comment.md").read_text(encoding="utf-8")
+
+
+def test_plain_files_leave_none_of_an_earlier_run_beside_them(tmp_path: Path) -> None:
+    (tmp_path / "events.jsonl").write_text("{}\n")
+    write_report_directory(sample_report(name="first"), tmp_path, render=every_file)
+    assert set(write_report_directory(sample_report(name="second"), tmp_path)) == PLAIN
+    assert {path.name for path in tmp_path.iterdir()} == PLAIN | {"events.jsonl"}
 
 
 def test_a_new_directory_is_ignored_by_git_and_an_existing_one_keeps_its_own_rules(tmp_path: Path) -> None:
@@ -44,7 +53,7 @@ def test_a_link_does_not_lead_the_report_elsewhere(tmp_path: Path) -> None:
 
 
 def test_replies_with_half_an_emoji_are_written(tmp_path: Path) -> None:
-    paths = write_report_directory(sample_report(notes=("half \ud83d",)), tmp_path / "report")
+    paths = write_report_directory(sample_report(notes=("half \ud83d",)), tmp_path / "report", render=every_file)
     assert all(path.stat().st_size for path in paths.values())
 
 
