@@ -150,6 +150,8 @@ class GithubApi:
                 raise _refusal(error.code, _lower(error.headers), _message_of(error)) from None
         except (OSError, ValueError, _http_error()) as error:
             reason = getattr(error, "reason", None) or error
+            if isinstance(reason, TimeoutError):
+                raise _too_slow() from None
             told = f"{type(reason).__name__}: {reason}"[:200]
             raise GithubError(
                 f"{self.address!r} could not be reached ({told}).", "Check GITHUB_API_URL, the proxy and the network."
@@ -287,5 +289,9 @@ def _within(ends: float, work: Callable[[], _Answer]) -> _Answer:
     if errors:
         raise errors[0]
     if not results:
-        raise GithubError("GitHub took too long.", "Run the job again.", timed_out=True)
+        raise _too_slow()
     return results[0]
+
+
+def _too_slow() -> GithubError:
+    return GithubError("GitHub took too long.", "Run the job again.", timed_out=True)

@@ -41,9 +41,10 @@ class _Section:
 def render_comment(report: Report, limit: int = LIMIT, earlier: tuple[Attempt, ...] = ()) -> str:
     """The Markdown of the comment.
 
-    The marker, the hidden line of attempts, the verdict, the notes, the reason, what to do and the money line always stay. Beyond the limit the
-    transcripts go first, then the list of all conversations, earlier runs, why the mode was chosen, all but ten tables of failing
-    conversations, the metrics, the money table, and last those ten, so that names are left.
+    The marker, the hidden line of attempts, the verdict, the notes, the reason, what to do and the money line always
+    stay. Beyond the limit the transcripts go first, then the list of all conversations, earlier runs, why the mode was
+    chosen, all but ten tables of failing conversations, the metrics, the money table, and last those ten, so that
+    names are left.
 
     Args:
         report: what to tell.

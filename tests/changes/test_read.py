@@ -6,8 +6,7 @@ import pytest
 from ratiba_action.changes.read import read_change
 from ratiba_action.core.model.change import ChangedFiles
 from ratiba_action.testing.git_repository import GitRepository
-from ratiba_action.testing.pull_request_events import pull_request_event, pull_request_payload
-from ratiba_action.testing.rest_server import RestServer
+from ratiba_action.testing.pull_request_events import pull_request_event
 
 Environment = dict[str, str]
 NO_COMMIT = "c" * 40
@@ -128,97 +127,6 @@ def test_a_clone_without_the_base_and_without_a_token_is_a_doubt(
     assert "fetch-depth: 2" in str(changed.doubt)
 
 
-def api(address: str, environment: Environment) -> Environment:
-    return {
-        **environment,
-        "GITHUB_API_URL": address,
-        "GITHUB_TOKEN": "secret-token",
-        "GITHUB_REPOSITORY": "salon/assistant",
-    }
-
-
-FILES = "/repos/salon/assistant/pulls/7/files?per_page=100&page="
-
-
-def test_a_clone_without_the_base_asks_the_api_for_every_page(
-    repository: GitRepository, environment: Environment, base: str, head: str, tmp_path: Path
-) -> None:
-    _, merge = merged(repository)
-    clone = shallow(repository, tmp_path / "clone", merge, 1)
-    pages = {
-        FILES + "1": [{"filename": f"docs/{number}.md"} for number in range(100)],
-        FILES + "2": [{"filename": "docs/new.md", "previous_filename": "prompts/old.md"}],
-    }
-
-    with RestServer(pages) as server:
-        changed = read(
-            "pull_request", pull_request_event(base, head, files=101), clone, api(server.address, environment)
-        )
-
-    assert len(changed.paths) == 102
-    assert {"prompts/old.md", "docs/new.md", "docs/99.md"} <= set(changed.paths)
-    assert changed.doubt is None
-    assert server.requests[0] == (FILES + "1", "Bearer secret-token")
-
-
-@pytest.mark.parametrize(
-    "answers",
-    [
-        {},
-        {FILES + "1": [{"filename": "a"}]},
-        {FILES + "1": [{"filename": "a"}, {"filename": "b"}, {"filename": "c"}]},
-        {FILES + "1": {"message": "no"}},
-        {FILES + "1": [{"filename": 3}, {}]},
-        {FILES + "1": ["a", "b"]},
-    ],
-)
-@pytest.mark.usefixtures("base")
-def test_an_answer_that_is_not_the_whole_list_is_a_doubt(
-    repository: GitRepository, environment: Environment, head: str, answers: dict[str, Any]
-) -> None:
-    with RestServer(answers) as server:
-        changed = read(
-            "pull_request", pull_request_event(NO_COMMIT, head, files=2), repository, api(server.address, environment)
-        )
-
-    assert changed.doubt
-
-
-@pytest.mark.usefixtures("base")
-def test_a_list_at_the_cap_of_the_api_is_a_doubt(
-    repository: GitRepository, environment: Environment, head: str
-) -> None:
-    answers = {FILES + str(page): [{"filename": f"{page}/{row}"} for row in range(100)] for page in range(1, 31)}
-
-    with RestServer(answers) as server:
-        event = pull_request_event(NO_COMMIT, head, files=3000)
-        changed = read("pull_request", event, repository, api(server.address, environment))
-
-    assert "3000" in str(changed.doubt)
-
-
-@pytest.mark.usefixtures("base")
-def test_the_token_does_not_follow_a_redirect(repository: GitRepository, environment: Environment, head: str) -> None:
-    with RestServer({}) as thief, RestServer({}, {FILES + "1": thief.address}) as server:
-        event = pull_request_event(NO_COMMIT, head, files=1)
-        changed = read("pull_request", event, repository, api(server.address, environment))
-
-    assert changed.doubt
-    assert thief.requests == []
-
-
-@pytest.mark.usefixtures("base")
-def test_the_token_is_not_sent_without_encryption(
-    repository: GitRepository, environment: Environment, head: str
-) -> None:
-    event = pull_request_event(NO_COMMIT, head, files=1)
-
-    changed = read("pull_request", event, repository, api("http://api.example", environment))
-
-    assert "https" in str(changed.doubt)
-    assert "secret-token" not in str(changed.doubt)
-
-
 def test_an_empty_difference_of_a_pull_request_with_files_is_a_doubt(
     repository: GitRepository, environment: Environment, base: str
 ) -> None:
@@ -258,20 +166,6 @@ def test_a_manual_run_without_a_pull_request_runs_everything(
     repository: GitRepository, environment: Environment
 ) -> None:
     assert "everything" in str(read("workflow_dispatch", {"inputs": None}, repository, environment).doubt)
-
-
-def test_a_manual_run_about_a_pull_request_asks_the_api_what_it_is(
-    repository: GitRepository, environment: Environment, base: str, head: str
-) -> None:
-    answers = {"/repos/salon/assistant/pulls/7": pull_request_payload(base, head, files=4)}
-    event = {"inputs": {"pull-request": "7"}, "repository": {"full_name": "salon/assistant"}}
-
-    with RestServer(answers) as server:
-        change = read_change("workflow_dispatch", event, repository.folder, api(server.address, environment))
-
-    assert set(change.files.paths) == FEATURE
-    assert change.files.doubt is None
-    assert (change.subject.pull_request, change.subject.author) == (7, "wanjiku")
 
 
 @pytest.mark.parametrize("number", ["seven", "7/../../x", "-1", "9" * 30])

@@ -1,0 +1,99 @@
+"""What the stand-in for GitHub knows and what it was asked; shared with the test."""
+
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Pull:
+    """A pull request.
+
+    Args:
+        head: commit that it points at.
+        base: tip of its base branch, ``main``.
+        branch: name of its branch.
+        head_repository: where the branch is; None for the repository itself, empty for one that is gone.
+        state: ``open`` or ``closed``.
+        files: its changed paths; a pair is a renamed file, new name first.
+        changed_files: how many files it says it has, None for the true number.
+    """
+
+    head: str = "a" * 40
+    base: str = "b" * 40
+    branch: str = "change"
+    head_repository: str | None = None
+    author: str = "wanjiku"
+    title: str = "Warmer greeting"
+    state: str = "open"
+    files: tuple[str | tuple[str, str], ...] = ()
+    changed_files: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Received:
+    """A request as it arrived; the path includes the query, header names are in small letters."""
+
+    method: str
+    path: str
+    headers: Mapping[str, str] = field(repr=False)
+    body: Any = None
+
+
+@dataclass
+class GithubState:
+    """One stand-in's content.
+
+    Args:
+        login: whom the token belongs to.
+        heads: commit that each pull request points at, for tests that need no more of it.
+        pulls: pull requests by their number; ``heads`` wins where both know one.
+        artifacts: names of each workflow run's artifacts.
+        writable: False for the token of a fork's run, which only reads.
+        answers: by path and query, what is answered in place of GitHub's own, whatever the description says.
+        failure: status and message to answer every request with, None to serve it.
+        failure_headers: sent with it.
+        failing_methods: the methods that ``failure`` holds for.
+        gate: requests wait until it is set; a slow server is one whose gate stays shut.
+        violations: what was asked or answered against GitHub's own description.
+    """
+
+    login: str = "github-actions[bot]"
+    heads: dict[int, str] = field(default_factory=dict)
+    pulls: dict[int, Pull] = field(default_factory=dict)
+    artifacts: dict[int, tuple[str, ...]] = field(default_factory=dict)
+    comments: list[dict[str, Any]] = field(default_factory=list)
+    statuses: list[dict[str, Any]] = field(default_factory=list)
+    received: list[Received] = field(default_factory=list)
+    writable: bool = True
+    answers: dict[str, Any] = field(default_factory=dict)
+    failure: tuple[int, str] | None = None
+    failure_headers: Mapping[str, str] = field(default_factory=dict)
+    failing_methods: frozenset[str] = frozenset({"GET", "POST", "PATCH"})
+    gate: threading.Event = field(default_factory=threading.Event)
+    violations: list[str] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.gate.set()
+
+    @property
+    def requests(self) -> list[tuple[str, str]]:
+        """Method and path with query of each request, in order."""
+        return [(request.method, request.path) for request in self.received]
+
+    def pull(self, number: int) -> Pull | None:
+        """A pull request, None when there is none of this number."""
+        if number not in self.heads:
+            return self.pulls.get(number)
+        return replace(self.pulls.get(number, Pull()), head=self.heads[number])
+
+    def numbers(self) -> list[int]:
+        """Numbers of all pull requests, the latest first."""
+        return sorted({*self.heads, *self.pulls}, reverse=True)
+
+    def add_comment(self, body: str, login: str, number: int = 7) -> dict[str, Any]:
+        """Put a comment on a pull request; what is returned may be edited in place."""
+        comment = {"id": 1_000 + len(self.comments), "body": body, "login": login, "number": number}
+        self.comments.append(comment)
+        return comment
