@@ -1,8 +1,12 @@
-"""What all tests share: how Hypothesis looks for counterexamples, and one PostgreSQL server for the session."""
+"""What all tests share: Hypothesis' settings, one PostgreSQL server and one container image for the session."""
 
-from collections.abc import AsyncIterator
+import subprocess
+import uuid
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
 
 import hypothesis
+import pytest
 import pytest_asyncio
 
 
@@ -19,3 +23,17 @@ async def embedded_server_dsn() -> AsyncIterator[str]:
 
     async with open_server(None) as server:
         yield server.dsn
+
+
+@pytest.fixture(scope="session")
+def image() -> Iterator[str]:
+    """Tag of the gate's image, built by the project's Dockerfile."""
+    from ratiba_action.testing.container_image import build, why_not  # noqa: PLC0415 - as above
+
+    reason = why_not()
+    if reason:
+        pytest.skip(reason)
+    tag = f"ratiba-eval-gate:test-{uuid.uuid4().hex[:8]}"
+    build(Path(__file__).parent.parent, tag)
+    yield tag
+    subprocess.run(["docker", "image", "rm", "--force", tag], capture_output=True, check=True)

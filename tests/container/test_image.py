@@ -6,13 +6,11 @@ import os
 import re
 import shutil
 import subprocess
-import uuid
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from ratiba_action.testing.container_image import CONFINED, REPORT, Confined, build, finished, why_not
+from ratiba_action.testing.container_image import CONFINED, REPORT, Confined, finished
 from ratiba_action.testing.small_repository import CONFIGURATION, SmallRepository
 
 pytestmark = pytest.mark.docker
@@ -21,17 +19,6 @@ SMALL_SYSTEM = PROJECT / "tests" / "end_to_end" / "small_system"
 # The image knows the first; the other has no entry in its /etc/passwd.
 IMAGE_USER, OTHER_USER = 1001, 4321
 KNOWN_VARIABLES = {"PATH", "HOSTNAME", "HOME", "LANG", "LC_CTYPE", "GPG_KEY", "PYTHON_VERSION", "PYTHON_SHA256"}
-
-
-@pytest.fixture(scope="session")
-def image() -> Iterator[str]:
-    reason = why_not()
-    if reason:
-        pytest.skip(reason)
-    tag = f"ratiba-eval-gate:test-{uuid.uuid4().hex[:8]}"
-    build(PROJECT, tag)
-    yield tag
-    subprocess.run(["docker", "image", "rm", "--force", tag], capture_output=True, check=True)
 
 
 @pytest.fixture

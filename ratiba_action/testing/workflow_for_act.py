@@ -1,0 +1,72 @@
+"""A workflow as act can run it: the user's own, with what only GitHub offers taken out and eyes added."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import yaml
+
+SEEN = "/seen"
+"""Where in the job's container the last step puts what it saw."""
+
+_LOOK = """\
+printf '%s' "$OUTPUTS" >/seen/outputs.json
+tar --create --file /seen/workspace.tar --numeric-owner --directory "$GITHUB_WORKSPACE" .
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Adjustments:
+    """What a test changes in a workflow.
+
+    Args:
+        inputs: of the action, put over those that the workflow gives.
+        services: service containers of the job.
+        before: shell commands that run as a step of their own after the checkout.
+    """
+
+    inputs: Mapping[str, str] = field(default_factory=dict)
+    services: Mapping[str, Any] = field(default_factory=dict)
+    before: Sequence[str] = ()
+
+
+def workflow_for_act(text: str, name: str, action: str, adjustments: Adjustments) -> str:
+    """Rewrite a workflow.
+
+    act copies the work tree in place of a checkout, unless that names a commit. Actions in JavaScript need a node that
+    the runner's image does not have. act names its containers after the workflow, so each run has its own name.
+
+    Args:
+        text: the workflow, as YAML.
+        name: of the run's own.
+        action: the action under test, as in ``uses:``; its step has the id ``gate``.
+        adjustments: what the test changes.
+
+    Returns:
+        The workflow as JSON, which is YAML too.
+    """
+    workflow: dict[Any, Any] = yaml.safe_load(text)
+    workflow["on"] = workflow.pop(True)  # YAML 1.1 takes the word for a truth
+    workflow["name"] = name
+    workflow.pop("concurrency", None)
+    for job in workflow["jobs"].values():
+        if adjustments.services:
+            job["services"] = adjustments.services
+        job["steps"] = [changed for step in job["steps"] for changed in _changed(step, action, adjustments)]
+        look = {"if": "always()", "env": {"OUTPUTS": "${{ toJSON(steps.gate.outputs) }}"}, "run": _LOOK}
+        job["steps"].append(look)
+    return json.dumps(workflow, indent=1)
+
+
+def _changed(step: Mapping[str, Any], action: str, adjustments: Adjustments) -> list[dict[str, Any]]:
+    used, given = step.get("uses", ""), dict(step.get("with", {}))
+    if used.startswith("actions/checkout@"):
+        given.pop("ref", None)
+        return [{**step, "with": given}]
+    if used.startswith("actions/"):
+        return []
+    if used == action:
+        steps = [{**step, "with": {**given, **adjustments.inputs}}]
+        return [{"run": "\n".join(adjustments.before)}, *steps] if adjustments.before else steps
+    return [dict(step)]

@@ -1,0 +1,44 @@
+"""Runs that no push to a pull request started: by hand, and of a merge queue."""
+
+import pytest
+
+from ratiba_action.testing.act import Act
+from ratiba_action.testing.consumer_repository import PROMPT, Repositories
+from ratiba_action.testing.github_server import GithubState, Pull, github_server
+
+pytestmark = pytest.mark.docker
+
+
+def test_a_run_by_hand_updates_the_comment_of_the_pull_request_and_sets_a_status(
+    act: Act, repositories: Repositories
+) -> None:
+    repository = repositories.small()
+    repository.propose({PROMPT: "Say Bonjour, warmly.\n"})
+    github = GithubState(pulls={7: Pull(repository.head, repository.base, files=(PROMPT,))})
+    with github_server(github) as api:
+        event = repository.pull_request_event()
+        first = act.run(repository, "pull_request", event, api, variables={"GITHUB_RUN_ID": "41"})
+        assert first.code == 0, first.printed
+        assert github.statuses == []
+        event = repository.dispatch_event(**{"pull-request": "7", "mode": "auto", "commit": ""})
+        again = act.run(repository, "workflow_dispatch", event, api, variables={"GITHUB_RUN_ID": "42"})
+    assert again.code == 0, again.printed
+    (comment,) = github.comments
+    assert " run=42 " in comment["body"].splitlines()[0]
+    assert "### Attempts" in comment["body"]
+    assert again.outputs["comment-url"] == first.outputs["comment-url"]
+    assert again.outputs["mode"] == "blocking"
+    (status,) = github.statuses
+    assert (status["sha"], status["state"]) == (repository.head, "success")
+
+
+def test_a_merge_queue_is_judged_by_its_own_commits(act: Act, repositories: Repositories) -> None:
+    repository = repositories.small(expect="BOOKED")
+    repository.propose({PROMPT: "Say Bonjour, warmly.\n"})
+    github = GithubState()
+    with github_server(github) as api:
+        run = act.run(repository, "merge_group", repository.merge_group_event(), api)
+    assert run.exit_codes["evaluate"] == 1, run.printed
+    assert (run.outputs["mode"], run.outputs["conclusion"]) == ("blocking", "failed")
+    assert github.comments == []
+    assert "## Failed" in run.summary
