@@ -1,0 +1,74 @@
+"""What people copy from the documentation is what is linted and tried."""
+
+import re
+from pathlib import Path
+
+import pytest
+import yaml
+
+from ratiba_action.settings import INPUTS
+from ratiba_action.testing.workflow_files import workflow_files
+
+PROJECT = Path(__file__).parents[2]
+OWN = PROJECT / ".github" / "workflows" / "eval-on-prompt-change.yml"
+PAGES = [PROJECT / "README.md", PROJECT / "docs" / "workflows.md"]
+
+
+def copied(path: Path) -> str:
+    """The file as users have it: the action of a release in the place of the checked-out one."""
+    return path.read_text("utf-8").replace("uses: ./\n", "uses: OWNER/ratiba-eval-gate@COMMIT\n")
+
+
+def blocks(page: Path) -> list[str]:
+    return re.findall(r"```yaml\n(.*?)```", page.read_text("utf-8"), re.DOTALL)
+
+
+def whole_workflows(page: Path) -> list[str]:
+    return [block for block in blocks(page) if "\njobs:\n" in block and "ratiba-eval-gate" in block]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_a_whole_workflow_of_the_documentation_is_a_file(page: Path) -> None:
+    files = [copied(path) for path in workflow_files(PROJECT)]
+    assert [block for block in whole_workflows(page) if "uses: OWNER" in block and block not in files] == []
+
+
+def test_the_guide_shows_the_three_forms_whole() -> None:
+    names = {yaml.safe_load(block)["name"] for block in whole_workflows(PROJECT / "docs" / "workflows.md")}
+    assert names == {"eval-on-prompt-change", "eval-three-jobs", "publish-fork-report"}
+
+
+def test_the_action_is_the_only_difference_between_our_workflow_and_the_copied_one() -> None:
+    ours, theirs = OWN.read_text("utf-8").splitlines(), copied(OWN).splitlines()
+    assert [pair for pair in zip(ours, theirs, strict=True) if pair[0] != pair[1]] == [
+        ("        uses: ./", "        uses: OWNER/ratiba-eval-gate@COMMIT")
+    ]
+
+
+def test_the_form_with_a_service_is_the_one_job_form_with_the_parts_that_the_guide_names() -> None:
+    text = (PROJECT / "examples" / "workflows" / "eval-with-postgres.yml").read_text("utf-8")
+    for part in blocks(PROJECT / "docs" / "workflows.md"):
+        if "\njobs:\n" not in part:
+            text = text.replace(part, "")
+    assert text.partition("\nname:")[2] == copied(OWN).partition("\nname:")[2]
+
+
+def test_the_workflows_give_the_action_only_inputs_that_it_has() -> None:
+    action = yaml.safe_load((PROJECT / "action.yml").read_text("utf-8"))
+    known = set(action["inputs"])
+    assert {entry.name for entry in INPUTS} <= known
+    for path in workflow_files(PROJECT):
+        for job in yaml.safe_load(path.read_text("utf-8"))["jobs"].values():
+            for step in job["steps"]:
+                if re.fullmatch(r"\./|OWNER/ratiba-eval-gate@COMMIT", step.get("uses", "")):
+                    assert set(step["with"]) <= known, path.name
+
+
+def test_the_second_workflow_waits_for_the_first_and_takes_its_artifact() -> None:
+    second = yaml.safe_load((PROJECT / "examples/workflows/publish-fork-report.yml").read_text("utf-8"))
+    first = yaml.safe_load(OWN.read_text("utf-8"))
+    (job,) = second["jobs"].values()
+    uploaded = [step["with"]["name"] for step in first["jobs"]["eval"]["steps"] if "upload-artifact" in step["uses"]]
+    assert second[True]["workflow_run"]["workflows"] == [first["name"]]
+    assert [step["with"]["name"] for step in job["steps"] if "download-artifact" in step["uses"]] == uploaded
+    assert not any("checkout" in step["uses"] for step in job["steps"])
