@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ratiba_action.changes.contents import Contents
-from ratiba_action.changes.event import infer_name, load_event
+from ratiba_action.changes.event import infer_name, load_event, subject_of
 from ratiba_action.changes.read import Change, read_change
-from ratiba_action.core.model.change import Mode, ModeDecision, Rule
+from ratiba_action.core.model.change import ChangedFiles, Mode, ModeDecision, Reason, Rule
 from ratiba_action.core.protection import Protection
 from ratiba_action.core.rules import default_rules, parse_rules
 from ratiba_action.core.selection import decide_mode
@@ -104,6 +104,16 @@ def decide(request: DecideRequest, environment: Mapping[str, str]) -> Decided:
             # A document that a conversation is answered from is no documentation.
             decision = decide_with(floors=(*floors, *_touched_floors(request, change)), doubts=doubts)
     return Decided(decision, change)
+
+
+def decide_or_doubt(request: DecideRequest, environment: Mapping[str, str]) -> Decided:
+    """The same for the last step of a run, which must leave a report even if deciding itself has a defect."""
+    try:
+        return decide(request, environment)
+    except Exception as error:  # noqa: BLE001 - every way out leaves a report, a defect of our own too
+        why = f"the mode could not be decided ({type(error).__name__})"
+        decision = ModeDecision(Mode.BLOCKING, (Reason("", "doubt", Mode.BLOCKING, why),))
+        return Decided(decision, Change(ChangedFiles((), doubt=why), subject_of({}, None, environment)))
 
 
 def _touched_floors(request: DecideRequest, change: Change) -> tuple[Rule, ...]:

@@ -117,12 +117,9 @@ class Publication:
 
     def publish(self, report: Report) -> None:
         """Write everything that can be written; the rest becomes warnings."""
-        comment = render_comment(report)
         paths = self._try(lambda: self._write_files(report)) or {}
-        self._try(lambda: self._print(report, comment, paths))
-        summary = self._step_files.get("GITHUB_STEP_SUMMARY")
-        if summary:
-            self._try(lambda: write_summary(summary, render_comment(report, limit=_SUMMARY_CHARACTERS)))
+        self._try(lambda: self._print(report, paths))
+        self._summarise(report)
         # After the summary: a run that is cancelled while GitHub is slow has left its report there.
         url = self._comment(report)
         self._status(report)
@@ -131,6 +128,31 @@ class Publication:
             self._try(lambda: write_outputs(outputs, self._outputs(report, url)))
         if self.in_workflow:
             WorkflowLog(self.stream).annotate(annotations_of(report))
+
+    def publish_comment(self, report: Report) -> str | None:
+        """Only what people read of another run's report: the log, the summary and the comment.
+
+        Returns:
+            The comment's address, None when there is none.
+        """
+        self._try(lambda: self._print(report, {}))
+        self._summarise(report)
+        return self._comment(report)
+
+    def show(self, report: Report) -> None:
+        """Only print a report."""
+        self._print(report, {})
+
+    def tell(self, message: str) -> None:
+        """Say something in one line."""
+        self._text(f"{printable(message)}\n")
+
+    def warn(self, message: str) -> None:
+        """Say what could not be done, and stop nothing."""
+        if self.in_workflow:
+            WorkflowLog(self.stream).warning(message)
+        else:
+            self._text(f"warning: {printable(message)}\n")
 
     def complain(self, message: str) -> None:
         """Say what stopped the run, one problem a line."""
@@ -150,15 +172,20 @@ class Publication:
     def _write_files(self, report: Report) -> Mapping[str, Path]:
         return write_report_directory(report, self._directory, self._report_before, self.files)
 
-    def _print(self, report: Report, comment: str, paths: Mapping[str, Path]) -> None:
+    def _print(self, report: Report, paths: Mapping[str, Path]) -> None:
         if report.verdict.conclusion is Conclusion.SKIPPED:
             self._text(f"{report.verdict.reason}\n")
             return
         printer = self.make_printer(self.stream, self.environment)
         with WorkflowLog(self.stream).plain() if self.in_workflow else contextlib.nullcontext():
-            printer.comment(comment)
+            printer.comment(render_comment(report))
         printer.results(report, in_workflow=self.in_workflow)
         printer.files({name: self._shown_directory / name for name in paths})
+
+    def _summarise(self, report: Report) -> None:
+        summary = self._step_files.get("GITHUB_STEP_SUMMARY")
+        if summary:
+            self._try(lambda: write_summary(summary, render_comment(report, limit=_SUMMARY_CHARACTERS)))
 
     def _comment(self, report: Report) -> str | None:
         if not self.settings.comment or report.subject.pull_request is None:
@@ -192,14 +219,8 @@ class Publication:
         except Exception as error:  # noqa: BLE001 - nothing that goes wrong here may change the verdict
             told = str(error) if isinstance(error, PublishError) else f"{type(error).__name__}: {error}"
             with contextlib.suppress(OSError, ValueError):
-                self._warn(told)
+                self.warn(told)
             return None
-
-    def _warn(self, message: str) -> None:
-        if self.in_workflow:
-            WorkflowLog(self.stream).warning(message)
-        else:
-            self._text(f"warning: {printable(message)}\n")
 
     def _text(self, text: str) -> None:
         self.stream.write(text)

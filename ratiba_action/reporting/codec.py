@@ -1,6 +1,7 @@
 """Turns the nouns of ``core/model.py`` into JSON and back, by their type hints."""
 
 import math
+import re
 import types
 from collections.abc import Mapping
 from dataclasses import MISSING, fields, is_dataclass
@@ -13,6 +14,11 @@ from ratiba_action.core.model.measurement import Errored, NotRun, Scored
 
 OUTCOMES: Mapping[type, str] = types.MappingProxyType({Scored: "scored", Errored: "errored", NotRun: "not_run"})
 """The types that appear side by side in one list, and the value of ``outcome`` that tells them apart."""
+
+
+_AMOUNT = re.compile(r"-?[0-9]{1,30}(\.[0-9]{1,30})?")
+_LARGEST = 1e15  # no figure of a run is; infinity is not either
+"""Whoever wrote the file may have wished for a number that takes a gigabyte to print."""
 
 
 class CodecError(ValueError):
@@ -97,10 +103,14 @@ def _decode_dataclass(hint: Any, value: Any, where: str) -> Any:
 
 
 def _decode_plain(hint: Any, value: Any, where: str) -> Any:
-    if hint is float and (value is None or type(value) in (int, float)):
-        return math.nan if value is None else float(value)
+    if hint is float and value is None:
+        return math.nan
+    if hint is float and type(value) in (int, float) and abs(value) < _LARGEST:
+        return float(value)
     if hint in (str, int, bool) and type(value) is hint:
         return value
+    if hint is Decimal and not _AMOUNT.fullmatch(str(value)):
+        raise CodecError(f"{where} is {value!r:.80}, and must be an amount such as '1.25'.")
     if isinstance(value, str) and (hint in (Decimal, datetime) or issubclass(hint, Enum)):
         try:
             return datetime.fromisoformat(value) if hint is datetime else hint(value)

@@ -1,0 +1,115 @@
+"""``ratiba report``: show the last run's report, or publish one for a run that could not do so itself."""
+
+import argparse
+import json
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+from ratiba_action.errors import InfrastructureError, RatibaError, UsageError
+from ratiba_action.settings import Settings, read_settings, read_settings_leniently
+
+DESCRIPTION = """Show the report of the last run, or publish one for a run that could not do so itself."""
+EXAMPLE = """example:
+  ratiba report
+  ratiba report --results ratiba-report/results.json --json
+  ratiba report --unfinished      # a workflow's last step, which always runs
+  ratiba report --workflow-run    # the second workflow of forks"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the command's options."""
+    parser.add_argument("--results", metavar="FILE", help="the run's results.json (default: in the report directory)")
+    parser.add_argument("--json", action="store_true", help="print the outputs as JSON")
+    task = parser.add_mutually_exclusive_group()
+    task.add_argument(
+        "--unfinished", action="store_true", help="publish an incomplete report unless this run has left its results"
+    )
+    task.add_argument(
+        "--workflow-run", action="store_true", help="post the results of the run that the event 'workflow_run' is about"
+    )
+
+
+def run(arguments: argparse.Namespace, environment: Mapping[str, str]) -> int:
+    """Do one of the three.
+
+    Raises:
+        UsageError: the command does not fit where it is run.
+    """
+    if arguments.unfinished:
+        return _unfinished(arguments, environment)
+    if arguments.workflow_run:
+        return _workflow_run(arguments, environment)
+    return _show(arguments, environment)
+
+
+def _results(arguments: argparse.Namespace, settings: Settings) -> Path:
+    return Path(arguments.results) if arguments.results else Path(settings.report_dir) / "results.json"
+
+
+def _show(arguments: argparse.Namespace, environment: Mapping[str, str]) -> int:
+    from ratiba_action.full_publication import full_publication  # noqa: PLC0415 - the other tasks have no package
+    from ratiba_action.reporting.results_file import read_results  # noqa: PLC0415 - the first to need it imports it
+    from ratiba_action.reporting.results_json import outputs_of  # noqa: PLC0415 - the same
+
+    settings = read_settings(environment, {})
+    report = read_results(_results(arguments, settings))
+    if arguments.json:
+        sys.stdout.write(json.dumps(outputs_of(report), indent=2) + "\n")
+    else:
+        full_publication(settings, environment, sys.stdout).show(report)
+    return 0
+
+
+def _unfinished(arguments: argparse.Namespace, environment: Mapping[str, str]) -> int:
+    from ratiba_action.concluding import Conclusions  # noqa: PLC0415 - most runs are finished
+    from ratiba_action.deciding import DecideRequest, decide_or_doubt, request_of  # noqa: PLC0415 - the same
+
+    if not environment.get("GITHUB_RUN_ID"):
+        raise UsageError("GITHUB_RUN_ID is not set, so no run can be unfinished.", "Use --unfinished in a workflow.")
+    settings, problems = read_settings_leniently(environment, {})
+    if _is_of_this_run(_results(arguments, settings), environment):
+        return 0
+    event = environment.get("GITHUB_EVENT_PATH")
+    place = DecideRequest(
+        repository=Path(environment.get("GITHUB_WORKSPACE") or "."),
+        event_name=environment.get("GITHUB_EVENT_NAME", ""),
+        event_path=Path(event) if event else None,
+    )
+    decided = decide_or_doubt(request_of(settings, place), environment)
+    stream = sys.stderr if arguments.json else sys.stdout
+    ended = environment.get("RATIBA_ENDED", "")
+    return Conclusions(settings, decided, environment, stream).conclude_unfinished(problems, ended)
+
+
+def _is_of_this_run(results: Path, environment: Mapping[str, str]) -> bool:
+    from ratiba_action.reporting.results_file import read_results  # noqa: PLC0415 - the first to need it imports it
+
+    try:
+        subject = read_results(results).subject
+    except RatibaError:
+        return False
+    attempt = environment.get("GITHUB_RUN_ATTEMPT") or "1"
+    return (str(subject.run_id), str(subject.run_attempt)) == (environment.get("GITHUB_RUN_ID"), attempt)
+
+
+def _workflow_run(arguments: argparse.Namespace, environment: Mapping[str, str]) -> int:
+    from ratiba_action.changes.event import load_event  # noqa: PLC0415 - for this task only
+    from ratiba_action.changes.workflow_run import read_workflow_run  # noqa: PLC0415 - the same
+    from ratiba_action.publishing import Publication  # noqa: PLC0415 - the same
+    from ratiba_action.second_workflow import SecondWorkflow  # noqa: PLC0415 - the same
+
+    settings = read_settings(environment, {})
+    name, path = environment.get("GITHUB_EVENT_NAME", ""), environment.get("GITHUB_EVENT_PATH")
+    if name != "workflow_run" or not path:
+        raise UsageError(f"The event is {name!r}, not 'workflow_run'.", "Trigger the workflow by 'workflow_run'.")
+    if not settings.github_token:
+        raise UsageError("github-token is empty, so nothing can be posted.", "Give the step the workflow's token.")
+    try:
+        workflow_run = read_workflow_run(load_event(Path(path)))
+    except InfrastructureError as error:
+        raise UsageError(error.problem, "Trigger the workflow by 'workflow_run' of type 'completed'.") from error
+    publication = Publication(settings, environment, sys.stdout)
+    publication.hide_secrets()
+    SecondWorkflow(settings, workflow_run, _results(arguments, settings), environment, publication).publish()
+    return 0

@@ -1,0 +1,156 @@
+"""The second workflow of a fork's pull request: it posts what the fork's run, which may not write, has left.
+
+Everything in the results is the fork's word. Which pull request they are for, which commit, which run and how it ended
+are GitHub's.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from decimal import Decimal
+from pathlib import Path
+
+from ratiba_action.changes.event import PullRequest
+from ratiba_action.changes.workflow_run import WorkflowRun, pull_requests_of
+from ratiba_action.core.budget import Ledger
+from ratiba_action.core.model.change import Mode, ModeDecision, Reason, Subject
+from ratiba_action.core.model.verdict import Conclusion, Limits, Report, Verdict
+from ratiba_action.errors import RatibaError
+from ratiba_action.github_api import GITHUB_API, GithubApi
+from ratiba_action.publishing import Publication
+from ratiba_action.reporting.comment import render_comment
+from ratiba_action.reporting.results_file import read_results
+from ratiba_action.settings import Settings
+from ratiba_action.unmeasured_runs import masked
+
+DEPENDABOT = "dependabot/"
+_QUOTED = 300
+
+
+@dataclass(frozen=True, slots=True)
+class SecondWorkflow:
+    """Posts the report of one run of another workflow.
+
+    Args:
+        run: what GitHub says about that run.
+        results: its ``results.json``.
+        publication: where the report goes.
+    """
+
+    settings: Settings
+    run: WorkflowRun
+    results: Path
+    environment: Mapping[str, str]
+    publication: Publication
+
+    def publish(self) -> str | None:
+        """Post the report, or say why nothing is posted.
+
+        Returns:
+            The comment's address, None when nothing was posted.
+
+        Raises:
+            InfrastructureError: GitHub could not be asked for the pull request.
+        """
+        refusal = _nothing_to_do(self.run)
+        if refusal:
+            self.publication.tell(refusal)
+            return None
+        found, refusal = self._find()
+        if found is None:
+            self.publication.warn(f"Nothing was posted: {refusal}")
+            return None
+        report, refusal = self._report(found)
+        if report is None:
+            self.publication.warn(f"Nothing was posted: {refusal}")
+            return None
+        return self.publication.publish_comment(report)
+
+    def _find(self) -> tuple[PullRequest | None, str]:
+        """The one open pull request that the run was for, or why there is none."""
+        run = self.run
+        owner = run.head_repository.partition("/")[0]
+        address = self.environment.get("GITHUB_API_URL") or GITHUB_API
+        api = GithubApi(run.repository, self.settings.github_token, address, self.environment)
+        query = {"head": f"{owner}:{run.branch}", "state": "open", "per_page": "100"}
+        found = pull_requests_of(run, api.get("pulls", query))
+        if not found:
+            return None, f"{run.head_repository!r} has no open pull request from its branch {run.branch!r}."
+        current = [one for one in found if one.head == run.head]
+        if not current:
+            return (
+                None,
+                f"the pull request has gone on from {run.head[:12]} to {found[0].head[:12]}, whose run reports.",
+            )
+        if len(current) > 1:
+            numbers = ", ".join(str(one.number) for one in current)
+            return None, f"the pull requests {numbers} have the same head, and the run does not say which it was for."
+        return current[0], ""
+
+    def _report(self, pull_request: PullRequest) -> tuple[Report | None, str]:
+        """The report as it may be posted, or why it may not."""
+        try:
+            report = read_results(self.results)
+            if report.subject.head != self.run.head:
+                return (
+                    None,
+                    f"the report is about {report.subject.head!r:.80}, and the run about {self.run.head!r}.",
+                )
+            report = self._own(report, pull_request)
+            render_comment(report)
+        except Exception as error:  # noqa: BLE001 - whatever a fork writes, what is posted is a report
+            told = error.problem if isinstance(error, RatibaError) else type(error).__name__
+            return self._own(_invalid(told), pull_request), ""
+        return report, ""
+
+    def _own(self, report: Report, pull_request: PullRequest) -> Report:
+        """The report with the facts that are GitHub's in the place of the fork's."""
+        run = self.run
+        server = self.environment.get("GITHUB_SERVER_URL", "")
+        subject = Subject(
+            repository=run.repository,
+            pull_request=pull_request.number,
+            head=run.head,
+            base=pull_request.base,
+            title=pull_request.title,
+            author=pull_request.author,
+            run_id=run.run_id,
+            run_attempt=run.run_attempt,
+            run_url=f"{server}/{run.repository}/actions/runs/{run.run_id}" if server else "",
+            event=run.event,
+        )
+        note = (
+            "These figures are those that the fork's own run left, and nobody has checked them. What counts is the "
+            f"check of that run, which ended with '{run.ended}', not this comment."
+        )
+        own = replace(report, name=self.settings.name, subject=subject, notes=(note, *report.notes))
+        return masked(own, self.settings)
+
+
+def _nothing_to_do(run: WorkflowRun) -> str:
+    if run.event != "pull_request":
+        return f"Nothing to do: the run was started by {run.event!r}, and only a fork's pull request needs this."
+    if not run.head_repository:
+        return "Nothing to do: the repository that the pull request came from is gone."
+    if run.head_repository == run.repository and not run.branch.startswith(DEPENDABOT):
+        return "Nothing to do: the run was of a branch of this repository, and has commented by itself."
+    return ""
+
+
+def _invalid(why: str) -> Report:
+    """What is posted in the place of a report that cannot be read."""
+    return Report(
+        name="",
+        subject=Subject(),
+        decision=ModeDecision(Mode.BLOCKING, (Reason("", "doubt", Mode.BLOCKING, "there is no valid report"),)),
+        verdict=Verdict(
+            Conclusion.INCOMPLETE,
+            f"The fork's run left no valid report: {why[:_QUOTED]}",
+            "Read the log of that run. A maintainer can start the workflow by hand with this pull request's number.",
+        ),
+        results=(),
+        spending=Ledger(Decimal(0)).snapshot(),
+        limits=Limits(),
+        started_at=datetime.now(UTC),
+        seconds=0.0,
+    )
