@@ -32,6 +32,7 @@ class Workshop:
         scratch: a folder outside the workspace, removed when the run ends.
         cache: folder of the judge cache; None to judge everything anew.
         warn: told what a reader should know and what does not change the verdict.
+        report_dir: as the settings name it; the system under test must not write there.
     """
 
     environment: MutableMapping[str, str]
@@ -44,6 +45,7 @@ class Workshop:
     warn: Callable[[str], None]
     concurrency: int = 4
     deadline: float | None = None
+    report_dir: str = "ratiba-report"
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,6 +133,7 @@ async def open_tenants(workshop: Workshop) -> AsyncIterator[TenantProvisioner]:
 
 def open_system(workshop: Workshop, arm: Arm) -> SystemUnderTest:
     """The arm's system under test, not started."""
+    from ratiba_action.systems.private_places import private_places  # noqa: PLC0415 - not needed to decide
     from ratiba_action.systems.worker_system import WorkerSystem  # noqa: PLC0415 - not needed to decide
 
     described = workshop.configuration.system
@@ -146,6 +149,7 @@ def open_system(workshop: Workshop, arm: Arm) -> SystemUnderTest:
         setup_timeout=described.setup_timeout_seconds,
         scratch=workshop.scratch,
         tracked_only=arm.commit is not None,
+        private=private_places(workshop.environment, workshop.report_dir),
     )
 
 

@@ -165,6 +165,7 @@ def _workshop(run: GateRun, configuration: Configuration, ledger: Ledger, scratc
         warn=run.warnings.append,
         concurrency=run.concurrency,
         deadline=None if run.seconds is None else time.monotonic() + run.seconds,
+        report_dir=run.settings.report_dir,
     )
 
 

@@ -107,6 +107,7 @@ async def launch(
     folder: Path,
     identity: Identity | None,
     descriptors: Sequence[int] = (),
+    private: Sequence[str] = (),
 ) -> GuardedCommand:
     """Start a command.
 
@@ -117,6 +118,7 @@ async def launch(
         folder: what is to be removed when the gate dies before the command ends.
         identity: the user that it runs as; None for the gate's own.
         descriptors: open files to hand on under the same numbers; all others stay with the gate.
+        private: absolute paths that it must not open, where the kernel has Landlock; ``*`` ends a prefix of names.
 
     Raises:
         WorkerError: the guardian itself cannot be started.
@@ -129,6 +131,7 @@ async def launch(
         "uid": identity and identity.uid,
         "gid": identity and identity.gid,
         "descriptors": list(descriptors),
+        "private": list(private),
     }
     output, writing = await open_output()
     try:

@@ -42,6 +42,7 @@ class WorkerSystem:
         scratch: folder to work in; None for the system's temporary folder.
         tracked_only: copy no file that git does not track.
         uid: user to run as when the gate is root; None for one that nobody uses.
+        private: absolute paths that the system must not open (``launch``).
     """
 
     def __init__(
@@ -60,6 +61,7 @@ class WorkerSystem:
         scratch: Path | None = None,
         uid: int | None = None,
         tracked_only: bool = False,
+        private: Sequence[str] = (),
     ) -> None:
         self._root = root
         self._adapter = adapter
@@ -74,6 +76,7 @@ class WorkerSystem:
         self._scratch = scratch
         self._uid = uid
         self._tracked_only = tracked_only
+        self._private = tuple(private)
         self._workplace: Workplace | None = None
         self._server: tuple[GuardedCommand, socket.socket] | None = None
         self._links: set[Link] = set()
@@ -117,6 +120,7 @@ class WorkerSystem:
             cwd=workplace.copy,
             folder=workplace.folder,
             identity=workplace.identity,
+            private=self._private,
         )
         try:
             code, output = await command.wait(self._setup_timeout)
@@ -158,6 +162,7 @@ class WorkerSystem:
                     folder=self._workplace.folder,
                     identity=self._workplace.identity,
                     descriptors=[far.fileno()],
+                    private=self._private,
                 )
             except BaseException:
                 near.close()

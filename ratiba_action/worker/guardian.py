@@ -1,9 +1,9 @@
 """The gate's own keeper of one untrusted command; runs under the gate's interpreter, never under the user's.
 
 It reads one JSON line from its standard input: ``argv``, ``environment``, ``cwd``, ``uid`` and ``gid`` (null to keep
-the gate's), ``descriptors`` to hand on, ``folder``. It gives up every privilege in a child, executes the command there,
-and ends the whole tree of processes when the command ends or when the gate says so or dies. When the gate died, it
-removes the folder, as nobody else is left to do it.
+the gate's), ``descriptors`` to hand on, ``folder``, and ``private`` paths that the command must not open. It gives up
+every privilege in a child, executes the command there, and ends the whole tree of processes when the command ends or
+when the gate says so or dies. When the gate died, it removes the folder, as nobody else is left to do it.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import signal
 import sys
 from typing import Any, NoReturn
 
-from . import kernel, processes
+from . import kernel, landlock, processes
 
 CANNOT_EXECUTE = 126
 SIGNALLED = 128
@@ -66,6 +66,8 @@ def _become(order: dict[str, Any], guardian: int) -> NoReturn:
         os.setsid()
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
         os.umask(0o077)
+        # Rules are made while every folder can still be read, and enforced when nothing is left to give up.
+        ruleset = landlock.make_ruleset(order["private"], order["folder"])
         if order["uid"] is None:
             _part_from_own_user()
         else:
@@ -74,6 +76,7 @@ def _become(order: dict[str, Any], guardian: int) -> NoReturn:
         if not kernel.refuse_new_privileges() and sys.platform == "linux":
             os.write(2, b"the kernel refused PR_SET_NO_NEW_PRIVS\n")
             os._exit(CANNOT_EXECUTE)
+        landlock.enforce(ruleset)
         kernel.die_with_parent(guardian)
         os.chdir(order["cwd"])
         nothing = os.open(os.devnull, os.O_RDONLY)

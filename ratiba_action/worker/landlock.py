@@ -1,0 +1,104 @@
+"""Parts untrusted code from the gate's other processes and files by Landlock, which needs no privilege.
+
+In a container without capabilities the untrusted code has the gate's own user, and no user namespace keeps it out of
+the embedded database's processes and files. Inside a Landlock domain it can neither trace, read nor signal a process
+outside (signals: Linux 6.12 and newer), nor open a file that no rule grants. The domain holds for all that it starts.
+The numbers are those of the kernel's header ``linux/landlock.h``.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import os
+import stat
+import struct
+import sys
+
+CREATE_RULESET, ADD_RULE, RESTRICT_SELF = 444, 445, 446
+QUERY_VERSION = 1
+PATH_BENEATH = 1
+FILES_MOVE_BETWEEN_FOLDERS, FILES_ARE_CUT, SIGNALS_ARE_SCOPED = 2, 3, 6  # versions that brought it
+WRITE_FILE, READ_FILE, TRUNCATE = 1 << 1, 1 << 2, 1 << 14
+REMOVE_MAKE_AND_MOVE = sum(1 << bit for bit in range(4, 14))
+SCOPE_ABSTRACT_SOCKETS, SCOPE_SIGNALS = 1 << 0, 1 << 1
+
+
+def version() -> int:
+    """The kernel's version of Landlock; 0 without it, or without what moving a file between folders needs."""
+    found = _call(CREATE_RULESET, None, 0, QUERY_VERSION) if sys.platform == "linux" else -1
+    return found if found >= FILES_MOVE_BETWEEN_FOLDERS else 0
+
+
+def make_ruleset(private: list[str], own: str) -> int:
+    """Rules that leave every file as it is but the gate's private ones.
+
+    A new file cannot be made directly in a folder above a private one; ``own`` is there for that.
+
+    Args:
+        private: absolute paths; one that ends in ``*`` stands for every name that begins so, now or later.
+        own: the folder of the untrusted code, granted wherever it lies.
+
+    Returns:
+        A file descriptor for ``enforce``; -1 where the kernel has no Landlock.
+    """
+    known = version()
+    if not known:
+        return -1
+    files = WRITE_FILE | READ_FILE | (TRUNCATE if known >= FILES_ARE_CUT else 0)
+    scoped = SCOPE_ABSTRACT_SOCKETS | SCOPE_SIGNALS if known >= SIGNALS_ARE_SCOPED else 0
+    attributes = struct.pack("=QQQ", files | REMOVE_MAKE_AND_MOVE, 0, scoped)
+    # A kernel refuses a longer structure than it knows unless the rest is zero.
+    ruleset = _call(CREATE_RULESET, attributes, len(attributes) if scoped else 8, 0)
+    if ruleset >= 0:
+        for path in _granted(private, own):
+            _grant(ruleset, path, files)
+    return ruleset
+
+
+def enforce(ruleset: int) -> bool:
+    """Enter the domain for good; needs ``no_new_privs``. Does nothing without a ruleset."""
+    return ruleset >= 0 and _call(RESTRICT_SELF, ruleset, 0) == 0
+
+
+def _granted(private: list[str], own: str) -> list[str]:
+    granted, unread = [own], ["/"]
+    while unread:
+        folder = unread.pop()
+        if not _leads_to(folder, private):
+            granted.append(folder)
+            continue
+        with contextlib.suppress(OSError):
+            names = os.listdir(folder)  # noqa: PTH208 - plain strings, thousands of them
+            paths = [os.path.join(folder, name) for name in names]  # noqa: PTH118 - the same
+            unread += [path for path in paths if not _is_private(path, private)]
+    return granted
+
+
+def _leads_to(folder: str, private: list[str]) -> bool:
+    return any(one.startswith(folder.rstrip("/") + "/") for one in private)
+
+
+def _is_private(path: str, private: list[str]) -> bool:
+    return any(path.startswith(one[:-1]) if one.endswith("*") else path == one for one in private)
+
+
+def _grant(ruleset: int, path: str, files: int) -> None:
+    try:
+        # A link is not followed: what it leads to has a rule of its own, or is private.
+        descriptor = os.open(path, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC)
+    except OSError:
+        return
+    try:
+        mode = os.fstat(descriptor).st_mode
+        rights = files | REMOVE_MAKE_AND_MOVE if stat.S_ISDIR(mode) else files
+        if not stat.S_ISLNK(mode):
+            _call(ADD_RULE, ruleset, PATH_BENEATH, struct.pack("=Qi", rights, descriptor), 0)
+    finally:
+        os.close(descriptor)
+
+
+def _call(number: int, *arguments: int | bytes | None) -> int:
+    libc = ctypes.CDLL(None, use_errno=True)
+    whole = [ctypes.c_long(one) if isinstance(one, int) else one for one in (number, *arguments)]
+    return int(libc.syscall(*whole))
