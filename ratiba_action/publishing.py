@@ -137,7 +137,11 @@ class Publication:
         """
         self._try(lambda: self._print(report, {}))
         self._summarise(report)
-        return self._comment(report)
+        url = self._comment(report)
+        outputs = self._step_files.get("GITHUB_OUTPUT")
+        if outputs:
+            self._try(lambda: write_outputs(outputs, {"comment-url": url or ""}))
+        return url
 
     def show(self, report: Report) -> None:
         """Only print a report."""

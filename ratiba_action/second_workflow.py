@@ -24,6 +24,9 @@ from ratiba_action.settings import Settings
 from ratiba_action.unmeasured_runs import masked
 
 DEPENDABOT = "dependabot/"
+"""Its runs may not write either; whoever imitates the branch's name has a right to write, and gains nothing."""
+
+NOT_RUN = frozenset({"action_required", "skipped"})
 _QUOTED = 300
 
 
@@ -130,6 +133,8 @@ class SecondWorkflow:
 def _nothing_to_do(run: WorkflowRun) -> str:
     if run.event != "pull_request":
         return f"Nothing to do: the run was started by {run.event!r}, and only a fork's pull request needs this."
+    if run.ended in NOT_RUN:
+        return f"Nothing to do: the run ended with {run.ended!r}, so no job of it was run."
     if not run.head_repository:
         return "Nothing to do: the repository that the pull request came from is gone."
     if run.head_repository == run.repository and not run.branch.startswith(DEPENDABOT):

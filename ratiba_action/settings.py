@@ -21,6 +21,8 @@ _OTHER_VARIABLES = frozenset(
         "RATIBA_CONTAINER_NETWORK",
         "RATIBA_DEADLINE",
         "RATIBA_ENDED",
+        "RATIBA_IMAGE",
+        "RATIBA_JOB_NETWORK",
         "RATIBA_REPORT_DIR_OUTSIDE",
     }
 )
