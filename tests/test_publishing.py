@@ -76,6 +76,51 @@ def test_a_second_run_updates_the_comment_of_the_first(tmp_path: Path) -> None:
     assert "## Passed" in comment["body"]
 
 
+def test_a_rerun_lists_the_attempt_before_it(tmp_path: Path) -> None:
+    report = sample_report()
+    state = current(report)
+    with github_server(state) as address:
+        publish(report, tmp_path, GITHUB_API_URL=address)
+        publish(replace(report, subject=replace(report.subject, run_attempt=2)), tmp_path, GITHUB_API_URL=address)
+    (comment,) = state.comments
+    assert "The last 2 runs on this pull request" in comment["body"]
+    assert "1001, attempt 1" in comment["body"]
+
+
+def by_hand(report: Report) -> Report:
+    return replace(report, subject=replace(report.subject, event="workflow_dispatch"))
+
+
+@pytest.mark.parametrize("comment", ["true", "false"])
+def test_a_run_started_by_hand_sets_the_status_of_the_pull_requests_head(tmp_path: Path, comment: str) -> None:
+    report = by_hand(sample_report())
+    state = current(report)
+    with github_server(state) as address:
+        publish(report, tmp_path, GITHUB_API_URL=address, RATIBA_COMMENT=comment)
+    (status,) = state.statuses
+    assert (status["sha"], status["state"], status["context"]) == (report.subject.head, "failure", "ratiba / ratiba")
+    assert state.requests[-1] == ("POST", f"/repos/ratiba/assistant/statuses/{report.subject.head}")
+
+
+def test_a_run_of_a_pull_request_has_a_check_of_its_own_and_sets_no_status(tmp_path: Path) -> None:
+    report = sample_report()
+    state = current(report)
+    with github_server(state) as address:
+        publish(report, tmp_path, GITHUB_API_URL=address)
+    assert state.statuses == []
+
+
+def test_a_status_that_is_refused_is_a_warning_that_names_the_permission(tmp_path: Path) -> None:
+    report = by_hand(sample_report())
+    state = current(report)
+    state.writable = False
+    with github_server(state) as address:
+        printed = publish(report, tmp_path, GITHUB_API_URL=address, GITHUB_OUTPUT=str(tmp_path / "outputs"))
+    assert "warning: The commit status could not be set: GitHub answered 403" in printed
+    assert "statuses: write" in printed
+    assert outputs(tmp_path / "outputs")["conclusion"] == "failed"
+
+
 def test_a_read_only_token_is_a_warning_and_everything_else_is_written(tmp_path: Path) -> None:
     report = sample_report()
     state = GithubState(failure=(403, "Resource not accessible by integration"))

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Sequence
 
-from ratiba_action.core.attempts import Attempt
+from ratiba_action.core.attempts import NO_HEAD, Attempt
 from ratiba_action.core.model.change import Subject
 from ratiba_action.reporting.markdown import folded, table
 
@@ -39,7 +39,7 @@ def _row(attempt: Attempt, subject: Subject) -> tuple[str, ...]:
     present = (attempt.run_id, attempt.number) == (subject.run_id, subject.run_attempt)
     return (
         f"**{run}, this one**" if present else run,
-        f"`{attempt.head[:_SHORT]}`",
+        "unknown" if attempt.head == NO_HEAD else f"`{attempt.head[:_SHORT]}`",
         _STARTED_BY[attempt.event],
         attempt.mode.value,
         attempt.conclusion.value,

@@ -5,9 +5,9 @@ from dataclasses import replace
 
 import pytest
 
-from ratiba_action.core.attempts import Attempt
+from ratiba_action.core.attempts import Attempt, attempt_of, attempts_line, history, read_attempts
 from ratiba_action.core.marker import Marker, marker_of
-from ratiba_action.core.model.verdict import Report
+from ratiba_action.core.model.verdict import Conclusion, Report, Verdict
 from ratiba_action.errors import PublishError
 from ratiba_action.github.comment import ACTIONS_BOT, PullRequestComment
 from ratiba_action.testing.github_server import GithubState, github_server
@@ -160,3 +160,54 @@ def test_without_a_token_or_a_pull_request_nothing_is_asked(state: GithubState, 
 
 def test_the_token_is_not_shown() -> None:
     assert "ghs_planted" not in repr(PullRequestComment("ghs_planted", render))
+
+
+def listed(report: Report, earlier: tuple[Attempt, ...]) -> str:
+    """A comment with the hidden line of attempts, as the real one has it."""
+    attempts = history(earlier, attempt_of(report))
+    return f"{marker_of(report)}\n{attempts_line(attempts)}\n## {report.verdict.reason}"
+
+
+def rerun(attempt: int, conclusion: Conclusion = Conclusion.FAILED) -> Report:
+    return replace(
+        REPORT,
+        subject=replace(REPORT.subject, run_attempt=attempt),
+        verdict=Verdict(conclusion, f"Attempt {attempt}."),
+    )
+
+
+def test_each_rerun_is_given_the_attempts_before_it(state: GithubState, address: str) -> None:
+    publisher = PullRequestComment("token", listed, address)
+    for attempt in range(1, 4):
+        publisher.publish(rerun(attempt))
+    (comment,) = state.comments
+    assert [one.number for one in read_attempts(comment["body"])] == [1, 2, 3]
+    assert comment["body"].endswith("## Attempt 3.")
+
+
+def test_the_same_attempt_published_twice_is_listed_once_with_its_last_word(state: GithubState, address: str) -> None:
+    publisher = PullRequestComment("token", listed, address)
+    publisher.publish(rerun(1, Conclusion.INCOMPLETE))
+    publisher.publish(rerun(1, Conclusion.PASSED))
+    (attempt,) = read_attempts(state.comments[0]["body"])
+    assert attempt.conclusion is Conclusion.PASSED
+
+
+def test_attempts_in_the_comment_of_another_author_are_not_taken_over(state: GithubState, address: str) -> None:
+    state.add_comment(listed(rerun(5), ()), "mallory")
+    PullRequestComment("token", listed, address).publish(rerun(1))
+    assert [one.number for one in read_attempts(state.comments[1]["body"])] == [1]
+
+
+def test_a_comment_of_an_older_version_has_no_attempts(state: GithubState, address: str) -> None:
+    state.add_comment(f"{Marker('ratiba', 'old', 1, 1)}\n## Failed", ACTIONS_BOT)
+    PullRequestComment("token", listed, address).publish(rerun(1))
+    assert [one.number for one in read_attempts(state.comments[0]["body"])] == [1]
+
+
+def test_a_stale_run_does_not_enter_itself_into_the_newer_comment(state: GithubState, address: str) -> None:
+    publisher = PullRequestComment("token", listed, address)
+    publisher.publish(rerun(2))
+    with pytest.raises(PublishError, match="is newer"):
+        publisher.publish(rerun(1))
+    assert [one.number for one in read_attempts(state.comments[0]["body"])] == [2]
