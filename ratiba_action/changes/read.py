@@ -58,6 +58,9 @@ def read_change(
     subject = replace(subject, event=event_name)
     if found is None:
         subject = replace(subject, base=files.base or "", head=files.head or "")
+    elif reader.evaluated:
+        # A head that has moved on was not evaluated: no status may stand on it, no comment may speak of it.
+        subject = replace(subject, head=reader.evaluated)
     return Change(files, subject, found.fork if found else False, reader.git, event_name == "pull_request_target")
 
 
@@ -68,6 +71,7 @@ class _ChangeReader:
         self.event = event
         self.pull_request: PullRequest | None = None
         self.git: Git | None = None
+        self.evaluated: str | None = None  # the pull request's head, or what is checked out in its place
         self._environment = environment
         self._number = number
 
@@ -99,6 +103,7 @@ class _ChangeReader:
         parents = git.parents(tip) if tip else ()
         merged = len(parents) == 2 and parents[1] == pull_request.head  # noqa: PLR2004 - a merge of two
         doubt = None if merged or tip == pull_request.head else _not_checked_out(tip, pull_request)
+        self.evaluated = tip if doubt else pull_request.head
         if merged and tip and git.commit(parents[0]):
             files = ChangedFiles(git.changed(parents[0], tip), parents[0], tip)
         else:

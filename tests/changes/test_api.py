@@ -137,6 +137,15 @@ def test_a_manual_run_about_a_pull_request_asks_the_api_what_it_is(
     assert not change.fork
 
 
+def test_a_head_that_has_moved_on_is_not_what_was_evaluated(
+    repository: GitRepository, head: str, state: GithubState, api: Environment
+) -> None:
+    state.pulls[7] = Pull("f" * 40, base=head, files=("app.py",))
+    change = dispatch(repository, api)
+    assert change.subject.head == head
+    assert "neither" in str(change.files.doubt)
+
+
 @pytest.mark.parametrize("repository_of_head", ["other/assistant", ""])
 def test_a_head_in_another_repository_or_in_one_that_is_gone_is_a_fork(
     repository: GitRepository, head: str, state: GithubState, api: Environment, repository_of_head: str
