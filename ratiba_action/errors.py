@@ -7,6 +7,7 @@ RatibaError                       anything that a user can mend; never shown wit
 ├── InfrastructureError           something the gate stands on is missing or broke   exit 3
 │   ├── DatabaseError             the PostgreSQL server cannot be used
 │   ├── WorkerError               the system under test could not be started or spoken to
+│   ├── LedgerError               money could not be written down, so that it must not be spent
 │   ├── GithubError               GitHub refused a request, or its API cannot be used
 │   └── RecordingError            a recorded answer is missing or unreadable
 ├── BudgetError                   a call was refused because it might pass the cap   exit 3
@@ -82,6 +83,10 @@ class DatabaseError(InfrastructureError):
 
 class WorkerError(InfrastructureError):
     """The system under test could not be started or spoken to."""
+
+
+class LedgerError(InfrastructureError):
+    """The run's journal or the shared ledger cannot be read or written."""
 
 
 class GithubError(InfrastructureError):

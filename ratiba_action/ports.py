@@ -8,7 +8,8 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from typing import Protocol
 
-from ratiba_action.core.model.conversation import Reply, Usage
+from ratiba_action.core.budget import Reservation
+from ratiba_action.core.model.conversation import KeptAnswer, Party, Reply, Usage
 from ratiba_action.core.model.measurement import Case, Grade, Question, ScenarioResult, Score
 from ratiba_action.core.model.plan import Arm, Tenant
 from ratiba_action.core.model.scenario import Scenario, Turn
@@ -170,6 +171,53 @@ class AnswerSource(Protocol):
             RecordingError: replaying, and no recording fits.
             BudgetError: the call might pass the cap.
             ConfigurationError: the model has no price.
+        """
+        ...
+
+
+class Purse(Protocol):
+    """The money for live calls. Each attempt of a call is reserved before it is made, and then closed exactly once.
+
+    Closing is shielded: a caller that is cancelled meanwhile is cancelled after the books are right.
+    """
+
+    async def reserve(self, party: Party, scenario_id: str, model: str, upper: Usd) -> Reservation:
+        """Set money aside for one attempt that can cost at most ``upper``.
+
+        Waits while the attempt does not fit beside those in flight but may once they are closed. Cancelled or
+        failed, it leaves nothing reserved.
+
+        Raises:
+            BudgetError: the attempt cannot fit any more: the cap of the run, the pull request or the month.
+            LedgerError: the journal or the shared ledger could not write it down; no call may be made.
+        """
+        ...
+
+    async def settle(self, reservation: Reservation, usage: Usage, cost: Usd, answer: KeptAnswer | None = None) -> None:
+        """Book what the attempt cost in place of its reservation, and keep its answer for a resumed run.
+
+        Raises:
+            ValueError: the reservation was closed before, or is another purse's.
+            BudgetError: the cost is not an exact amount; the reservation stays open.
+            LedgerError: it is booked here, but could not be written down; there it stays reserved in full.
+        """
+        ...
+
+    async def keep(self, reservation: Reservation) -> None:
+        """Count the whole reservation as spent: what became of the attempt is unknown.
+
+        Raises:
+            ValueError: the reservation was closed before, or is another purse's.
+            LedgerError: it is booked here, but could not be written down; there it stays reserved in full.
+        """
+        ...
+
+    async def release(self, reservation: Reservation) -> None:
+        """Give the reservation back: the provider certainly charges nothing.
+
+        Raises:
+            ValueError: the reservation was closed before, or is another purse's.
+            LedgerError: it is given back here, but could not be written down; there it stays reserved in full.
         """
         ...
 

@@ -73,6 +73,27 @@ class Usage:
     cache_write_tokens: int = 0
 
 
+@dataclass(frozen=True, slots=True)
+class KeptAnswer:
+    """A paid answer, kept so that an interrupted run can go on without paying for it again.
+
+    Args:
+        key: digest of (scenario, trial, party, provider, endpoint, request key, ordinal); one call of one run.
+        body: the provider's whole answer.
+    """
+
+    key: str
+    body: JsonObject = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class SettledAnswer:
+    """What an earlier process of the same run was answered and has paid for."""
+
+    body: JsonObject = field(repr=False)
+    usage: Usage
+
+
 class Party(StrEnum):
     """Who caused a model call."""
 
