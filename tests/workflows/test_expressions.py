@@ -148,10 +148,10 @@ def test_a_pull_request_bears_the_required_name_and_is_checked_out_as_it_would_m
     assert found.given["Keep the report"] == {"name": "ratiba-report", "path": "ratiba-report", "retention-days": "90"}
 
 
-def test_a_skip_uploads_nothing(tmp_path: Path) -> None:
+def test_a_skip_leaves_its_report_too(tmp_path: Path) -> None:
     found = run(ONE_JOB, "pull_request", tmp_path, PULL_REQUEST, Saying("skip"))
     assert found.results == {"eval": "success"}
-    assert "Keep the report" not in found.given
+    assert found.given["Keep the report"]["name"] == "ratiba-report"
 
 
 def test_a_failed_evaluation_is_red_and_its_report_is_kept(tmp_path: Path) -> None:
@@ -164,6 +164,7 @@ def test_three_jobs_with_a_skip_start_no_service_and_are_green(tmp_path: Path) -
     found = run(THREE_JOBS, "pull_request", tmp_path, PULL_REQUEST, Saying("skip"))
     assert {"decide", "eval"} == {name for name, result in found.results.items() if result == "success"}
     assert "Evaluate" not in found.given
+    assert found.given["Keep the report of a skip, or of a wrong start"]["name"] == "ratiba-report"
 
 
 @pytest.mark.parametrize("mode", ["skip", "blocking"])
