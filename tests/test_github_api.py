@@ -1,17 +1,16 @@
-"""The one client of GitHub's API: where the token goes, how long it waits, what it believes."""
+"""The one client of GitHub's API: what it sends, where the token goes, what it believes."""
 
 import socket
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from pathlib import Path
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
 from ratiba_action.errors import GithubError
-from ratiba_action.github_api import MOST_BYTES, GithubApi
+from ratiba_action.github_api import GithubApi
 from ratiba_action.testing.github_server import GithubState, Pull, github_server
+from ratiba_action.testing.raw_server import answering, raw_server
 
 TOKEN = "ghs_planted"
 HEAD = "a" * 40
@@ -30,35 +29,6 @@ def address(state: GithubState) -> Iterator[str]:
 
 def client(address: str, **changes: Any) -> GithubApi:
     return GithubApi("ratiba/assistant", TOKEN, address, **changes)
-
-
-@contextmanager
-def raw_server(serve: Callable[[socket.socket, threading.Event], None]) -> Iterator[str]:
-    """Serve one connection; gives ``host:port``. The event is set when the test is done with it."""
-    done = threading.Event()
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-
-        def run() -> None:
-            connection, _ = listener.accept()
-            with connection:
-                serve(connection, done)
-
-        thread = threading.Thread(target=run, daemon=True)
-        thread.start()
-        try:
-            yield f"127.0.0.1:{listener.getsockname()[1]}"
-        finally:
-            done.set()
-            thread.join()
-
-
-def answering(content: bytes, headers: bytes = b"") -> Callable[[socket.socket, threading.Event], None]:
-    def serve(connection: socket.socket, _: threading.Event) -> None:
-        connection.recv(65_536)
-        length = b"Content-Length: %d\r\n" % len(content)
-        connection.sendall(b"HTTP/1.1 200 OK\r\n" + length + headers + b"\r\n" + content)
-
-    return serve
 
 
 def test_an_answer_is_decoded_and_the_request_names_token_and_version(state: GithubState, address: str) -> None:
@@ -200,87 +170,3 @@ def test_a_refusal_carries_status_and_message(state: GithubState, address: str) 
 def test_an_answer_that_is_not_json_is_told(content: bytes) -> None:
     with raw_server(answering(content)) as host, pytest.raises(GithubError, match="not JSON"):
         client(f"http://{host}").get("pulls/7")
-
-
-def test_an_answer_that_is_no_http_is_told() -> None:
-    def serve(connection: socket.socket, _: threading.Event) -> None:
-        connection.recv(65_536)
-        connection.sendall(b"SSH-2.0-OpenSSH\r\n")
-
-    with raw_server(serve) as host, pytest.raises(GithubError, match="could not be reached"):
-        client(f"http://{host}").get("pulls/7")
-
-
-def test_an_endless_answer_is_not_read_to_its_end() -> None:
-    def serve(connection: socket.socket, _: threading.Event) -> None:
-        connection.recv(65_536)
-        connection.sendall(b"HTTP/1.1 200 OK\r\n\r\n")
-        try:
-            while True:
-                connection.sendall(b" " * 1_048_576)
-        except OSError:
-            return
-
-    with raw_server(serve) as host, pytest.raises(GithubError, match=f"{MOST_BYTES:,} bytes"):
-        client(f"http://{host}").get("pulls/7")
-
-
-@pytest.mark.parametrize(
-    "start", [b"", b"HTTP/1.1 200 OK\r\nX: ", b"HTTP/1.1 200 OK\r\n\r\n", b"HTTP/1.1 403 No\r\n\r\n"]
-)
-def test_a_server_that_feeds_a_byte_at_a_time_is_left_at_the_deadline(start: bytes) -> None:
-    def serve(connection: socket.socket, done: threading.Event) -> None:
-        connection.recv(65_536)
-        connection.sendall(start)
-        try:
-            while not done.wait(0.01):
-                connection.sendall(b"x")
-        except OSError:
-            return
-
-    with raw_server(serve) as host, pytest.raises(GithubError, match="too long") as caught:
-        client(f"http://{host}", deadline_seconds=0.2).get("pulls/7")
-    assert caught.value.timed_out
-
-
-def test_the_deadline_is_for_all_requests_together(state: GithubState, address: str) -> None:
-    api = client(address, deadline_seconds=0.5)
-    api.get("pulls/7")
-    state.gate.clear()
-    with pytest.raises(GithubError, match="too long"):
-        api.get("pulls/7")
-    with pytest.raises(GithubError, match="too long"):
-        api.send("POST", "issues/7/comments", {"body": "late"})
-    assert [method for method, _ in state.requests] == ["GET", "GET"]
-
-
-def test_https_goes_through_the_proxy_and_the_token_does_not() -> None:
-    seen: list[bytes] = []
-
-    def serve(connection: socket.socket, _: threading.Event) -> None:
-        seen.append(connection.recv(65_536))
-        connection.sendall(b"HTTP/1.1 407 Proxy Authentication Required\r\nContent-Length: 0\r\n\r\n")
-
-    with raw_server(serve) as host:
-        environment = {"HTTPS_PROXY": f"http://user:word@{host}"}
-        with pytest.raises(GithubError, match="407") as caught:
-            client("https://ghes.example/api/v3", environment=environment).get("pulls/7")
-    assert seen[0].startswith(b"CONNECT ghes.example:443 HTTP/1.")
-    assert b"proxy-authorization: basic " in seen[0].lower()
-    assert TOKEN.encode() not in seen[0]
-    assert "word" not in str(caught.value)
-
-
-def test_a_proxy_that_is_none_is_told() -> None:
-    with pytest.raises(GithubError, match="HTTPS_PROXY does not name a proxy"):
-        client("https://ghes.example", environment={"HTTPS_PROXY": "socks5://proxy.example:1"}).get("pulls/7")
-
-
-@pytest.mark.parametrize("name", ["SSL_CERT_FILE", "REQUESTS_CA_BUNDLE"])
-@pytest.mark.parametrize("content", [None, "no certificate"])
-def test_a_bundle_of_certificates_that_cannot_be_read_is_named(tmp_path: Path, name: str, content: str | None) -> None:
-    bundle = tmp_path / "bundle.pem"
-    if content is not None:
-        bundle.write_text(content)
-    with pytest.raises(GithubError, match=name):
-        client("https://127.0.0.1:1", environment={name: str(bundle)}).get("pulls/7")
