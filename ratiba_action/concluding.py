@@ -49,7 +49,7 @@ class Conclusions:
     Args:
         settings: the inputs; the default stands in the place of a wrong one.
         environment: the process's own.
-        stream: what a person or the log reads.
+        stream: what a person or the log reads; the secrets of the run must have been hidden in it.
     """
 
     settings: Settings
@@ -97,7 +97,6 @@ class Conclusions:
     def _publish(self, report: Report, complaint: str = "") -> int:
         report = masked(report, self.settings)
         publication = Publication(self.settings, self.environment, self.stream)
-        publication.hide_secrets()
         with uninterrupted():
             publication.publish(report)
             if complaint and not publication.in_workflow:

@@ -178,7 +178,7 @@ class Publication:
 
     def _print(self, report: Report, paths: Mapping[str, Path]) -> None:
         if report.verdict.conclusion is Conclusion.SKIPPED:
-            self._text(f"{report.verdict.reason}\n")
+            self.tell(f"Skipped: {report.verdict.reason}")  # a fork may have written the reason
             return
         printer = self.make_printer(self.stream, self.environment)
         with WorkflowLog(self.stream).plain() if self.in_workflow else contextlib.nullcontext():

@@ -15,7 +15,7 @@ from ratiba_action.changes.workflow_run import WorkflowRun, pull_requests_of
 from ratiba_action.core.budget import Ledger
 from ratiba_action.core.model.change import Mode, ModeDecision, Reason, Subject
 from ratiba_action.core.model.verdict import Conclusion, Limits, Report, Verdict
-from ratiba_action.errors import RatibaError
+from ratiba_action.errors import PublishError, RatibaError
 from ratiba_action.github_api import GITHUB_API, GithubApi
 from ratiba_action.publishing import Publication
 from ratiba_action.reporting.comment import render_comment
@@ -59,52 +59,52 @@ class SecondWorkflow:
         if refusal:
             self.publication.tell(refusal)
             return None
-        found, refusal = self._find()
-        if found is None:
-            self.publication.warn(f"Nothing was posted: {refusal}")
+        try:
+            return self.publication.publish_comment(self._report(self._find()))
+        except PublishError as refusal:
+            self.publication.warn(str(refusal))
             return None
-        report, refusal = self._report(found)
-        if report is None:
-            self.publication.warn(f"Nothing was posted: {refusal}")
-            return None
-        return self.publication.publish_comment(report)
 
-    def _find(self) -> tuple[PullRequest | None, str]:
-        """The one open pull request that the run was for, or why there is none."""
+    def _find(self) -> PullRequest:
+        """The one open pull request that the run was for.
+
+        Raises:
+            PublishError: there is none, or more than one.
+        """
         run = self.run
         owner = run.head_repository.partition("/")[0]
         address = self.environment.get("GITHUB_API_URL") or GITHUB_API
         api = GithubApi(run.repository, self.settings.github_token, address, self.environment)
         query = {"head": f"{owner}:{run.branch}", "state": "open", "per_page": "100"}
         found = pull_requests_of(run, api.get("pulls", query))
-        if not found:
-            return None, f"{run.head_repository!r} has no open pull request from its branch {run.branch!r}."
         current = [one for one in found if one.head == run.head]
+        if not found:
+            raise _refused(f"{run.head_repository!r} has no open pull request from its branch {run.branch!r}")
         if not current:
-            return (
-                None,
-                f"the pull request has gone on from {run.head[:12]} to {found[0].head[:12]}, whose run reports.",
-            )
+            raise _refused(f"the pull request has gone on from {run.head[:12]} to {found[0].head[:12]}")
         if len(current) > 1:
             numbers = ", ".join(str(one.number) for one in current)
-            return None, f"the pull requests {numbers} have the same head, and the run does not say which it was for."
-        return current[0], ""
+            raise _refused(f"the pull requests {numbers} have the same head, and the run does not say which it was for")
+        return current[0]
 
-    def _report(self, pull_request: PullRequest) -> tuple[Report | None, str]:
-        """The report as it may be posted, or why it may not."""
+    def _report(self, pull_request: PullRequest) -> Report:
+        """The report as it may be posted.
+
+        Raises:
+            PublishError: it is about another commit.
+        """
         try:
             report = read_results(self.results)
             if report.subject.head != self.run.head:
-                return (
-                    None,
-                    f"the report is about {report.subject.head!r:.80}, and the run about {self.run.head!r}.",
-                )
+                raise _refused(f"the report is about {report.subject.head!r:.80}, and the run about {self.run.head!r}")
             report = self._own(report, pull_request)
             render_comment(report)
+        except PublishError:
+            raise
         except Exception as error:  # noqa: BLE001 - whatever a fork writes, what is posted is a report
             told = error.problem if isinstance(error, RatibaError) else type(error).__name__
-            return self._own(_invalid(told), pull_request), ""
-        return report, ""
+            return self._own(_invalid(told), pull_request)
+        return report
 
     def _own(self, report: Report, pull_request: PullRequest) -> Report:
         """The report with the facts that are GitHub's in the place of the fork's."""
@@ -128,6 +128,10 @@ class SecondWorkflow:
         )
         own = replace(report, name=self.settings.name, subject=subject, notes=(note, *report.notes))
         return masked(own, self.settings)
+
+
+def _refused(why: str) -> PublishError:
+    return PublishError(f"Nothing was posted: {why}.")
 
 
 def _nothing_to_do(run: WorkflowRun) -> str:

@@ -13,6 +13,7 @@ from ratiba_action.publishing import OUTPUTS, Publication
 from ratiba_action.settings import read_settings
 from ratiba_action.testing.github_server import GithubState, github_server
 from ratiba_action.testing.sample_report import sample_report, sample_scenario
+from ratiba_action.testing.step_outputs import read_outputs
 
 TOKEN = "planted-github-token"
 
@@ -31,18 +32,6 @@ def current(report: Report) -> GithubState:
     return GithubState(heads={7: report.subject.head})
 
 
-def outputs(path: Path) -> dict[str, str]:
-    """A step's outputs, read as the runner reads them."""
-    found, lines = {}, iter(path.read_text().splitlines())
-    for line in lines:
-        name, _, delimiter = line.partition("<<")
-        value = []
-        while (part := next(lines)) != delimiter:
-            value.append(part)
-        found[name] = "\n".join(value)
-    return found
-
-
 def test_a_report_goes_to_the_directory_the_summary_the_outputs_and_one_comment(tmp_path: Path) -> None:
     report = sample_report()
     state = current(report)
@@ -57,7 +46,7 @@ def test_a_report_goes_to_the_directory_the_summary_the_outputs_and_one_comment(
     (comment,) = state.comments
     assert comment["body"] == (tmp_path / "report/comment.md").read_text()
     assert "## Failed: ratiba" in (tmp_path / "summary.md").read_text()
-    written = outputs(tmp_path / "outputs")
+    written = read_outputs(tmp_path / "outputs")
     assert tuple(written) == OUTPUTS
     assert (written["conclusion"], written["mode"], written["spent-usd"]) == ("failed", "blocking", "1.25")
     assert written["regression-detected"] == "true"

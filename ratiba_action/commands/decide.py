@@ -62,6 +62,12 @@ def _publish(arguments: argparse.Namespace, environment: Mapping[str, str]) -> i
 
     options = {name.replace("_", "-"): getattr(arguments, name) for name in _INPUTS}
     settings, problems = read_settings_leniently(environment, options)
+    stream = sys.stderr if arguments.json else sys.stdout
+    if environment.get("GITHUB_ACTIONS") == "true":
+        from ratiba_action.github.workflow import WorkflowLog  # noqa: PLC0415 - only a step has such a log
+
+        for secret in settings.secrets:
+            WorkflowLog(stream).mask(secret)
     decided = decide(request_of(settings, _event_of(arguments, environment)), environment)
     _print(decided, environment, as_json=arguments.json)
     if not problems and not decided.change.refused and decided.decision.mode is not Mode.SKIP:
@@ -69,7 +75,6 @@ def _publish(arguments: argparse.Namespace, environment: Mapping[str, str]) -> i
         return 0
     from ratiba_action.concluding import Conclusions  # noqa: PLC0415 - most runs are not concluded here
 
-    stream = sys.stderr if arguments.json else sys.stdout
     return Conclusions(settings, decided, environment, stream).conclude_start(problems)
 
 

@@ -64,12 +64,15 @@ def _show(arguments: argparse.Namespace, environment: Mapping[str, str]) -> int:
 def _unfinished(arguments: argparse.Namespace, environment: Mapping[str, str]) -> int:
     from ratiba_action.concluding import Conclusions  # noqa: PLC0415 - most runs are finished
     from ratiba_action.deciding import DecideRequest, decide_or_doubt, request_of  # noqa: PLC0415 - the same
+    from ratiba_action.publishing import Publication  # noqa: PLC0415 - the same
 
     if not environment.get("GITHUB_RUN_ID"):
         raise UsageError("GITHUB_RUN_ID is not set, so no run can be unfinished.", "Use --unfinished in a workflow.")
     settings, problems = read_settings_leniently(environment, {})
     if _is_of_this_run(_results(arguments, settings), environment):
         return 0
+    stream = sys.stderr if arguments.json else sys.stdout
+    Publication(settings, environment, stream).hide_secrets()
     event = environment.get("GITHUB_EVENT_PATH")
     place = DecideRequest(
         repository=Path(environment.get("GITHUB_WORKSPACE") or "."),
@@ -77,7 +80,6 @@ def _unfinished(arguments: argparse.Namespace, environment: Mapping[str, str]) -
         event_path=Path(event) if event else None,
     )
     decided = decide_or_doubt(request_of(settings, place), environment)
-    stream = sys.stderr if arguments.json else sys.stdout
     ended = environment.get("RATIBA_ENDED", "")
     return Conclusions(settings, decided, environment, stream).conclude_unfinished(problems, ended)
 

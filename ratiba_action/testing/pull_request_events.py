@@ -30,3 +30,26 @@ def pull_request_event(base: str, head: str, *, files: int | None = None, fork: 
         "pull_request": pull_request_payload(base, head, files=files, fork=fork),
         "repository": {"full_name": "salon/assistant"},
     }
+
+
+def workflow_run_event(head: str, **run: Any) -> dict[str, Any]:
+    """The ``workflow_run`` event of a fork's pull request whose run has failed.
+
+    Args:
+        head: tip of the pull request's branch.
+        **run: fields of the run that replace others.
+    """
+    return {
+        "action": "completed",
+        "workflow_run": {
+            "id": 555,
+            "run_attempt": 2,
+            "event": "pull_request",
+            "conclusion": "failure",
+            "head_branch": "change",
+            "head_sha": head,
+            "head_repository": {"full_name": "other/assistant"},
+            **run,
+        },
+        "repository": {"full_name": "salon/assistant"},
+    }

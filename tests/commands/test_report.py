@@ -1,0 +1,180 @@
+"""``ratiba report``: the last run's report, and the last step of a workflow."""
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from ratiba_action.commands.report import EXAMPLE
+from ratiba_action.core.model.verdict import Conclusion, Report
+from ratiba_action.main import run
+from ratiba_action.reporting.results_json import load_report, render_results
+from ratiba_action.testing.git_repository import GitRepository
+from ratiba_action.testing.github_server import GithubState, github_server
+from ratiba_action.testing.pull_request_events import pull_request_event
+from ratiba_action.testing.sample_report import sample_report
+from ratiba_action.testing.step_outputs import read_outputs
+
+
+@pytest.fixture
+def results(tmp_path: Path) -> Path:
+    path = tmp_path / "results.json"
+    path.write_text(render_results(sample_report()))
+    return path
+
+
+@pytest.fixture
+def step(tmp_path: Path) -> dict[str, str]:
+    """The environment of the last step of a run whose change blocks."""
+    repository = GitRepository(tmp_path / "checkout", os.environ["PATH"])
+    base = repository.commit({"README.md": "1"})
+    head = repository.commit({"prompts/greeting.md": "2"})
+    (tmp_path / "event.json").write_text(json.dumps(pull_request_event(base, head, files=1)))
+    return {
+        "PATH": os.environ["PATH"],
+        "GITHUB_ACTIONS": "true",
+        "GITHUB_API_URL": "http://127.0.0.1:9",
+        "GITHUB_EVENT_NAME": "pull_request",
+        "GITHUB_EVENT_PATH": str(tmp_path / "event.json"),
+        "GITHUB_OUTPUT": str(tmp_path / "outputs"),
+        "GITHUB_REPOSITORY": "salon/assistant",
+        "GITHUB_RUN_ATTEMPT": "1",
+        "GITHUB_RUN_ID": "1001",
+        "GITHUB_STEP_SUMMARY": str(tmp_path / "summary.md"),
+        "GITHUB_WORKSPACE": str(tmp_path / "checkout"),
+        "RATIBA_COMMENT": "false",
+        "RATIBA_REPORT_DIR": str(tmp_path / "report"),
+    }
+
+
+def left(step: dict[str, str]) -> Report:
+    """The report in the report directory."""
+    return load_report((Path(step["RATIBA_REPORT_DIR"]) / "results.json").read_bytes())
+
+
+def leave(step: dict[str, str], report: Report) -> bytes:
+    """Put a report into the report directory; its bytes."""
+    path = Path(step["RATIBA_REPORT_DIR"]) / "results.json"
+    path.parent.mkdir()
+    path.write_text(render_results(report))
+    return path.read_bytes()
+
+
+def test_the_last_report_is_shown_as_the_gate_shows_it(results: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["report", "--results", str(results)], {}) == 0
+    shown = capsys.readouterr().out
+    assert "## Failed: ratiba" in shown
+    assert "barbershop_mpesa" in shown
+
+
+def test_it_is_looked_for_in_the_report_directory(results: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["report", "--json"], {"RATIBA_REPORT_DIR": str(results.parent)}) == 0
+    outputs = json.loads(capsys.readouterr().out)
+    assert (outputs["conclusion"], outputs["exit_code"]) == ("failed", 1)
+
+
+@pytest.mark.parametrize("content", [None, "", "{}", '{"schema": 2}', '{"schema": 1, "report": {}}', "[" * 100_000])
+def test_results_that_cannot_be_read_end_with_2(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], content: str | None
+) -> None:
+    if content is not None:
+        (tmp_path / "results.json").write_text(content)
+    assert run(["report", "--results", str(tmp_path / "results.json")], {}) == 2
+    assert capsys.readouterr().err.startswith("ratiba: ")
+
+
+def test_the_tasks_exclude_each_other() -> None:
+    with pytest.raises(SystemExit) as ended:
+        run(["report", "--unfinished", "--workflow-run"], {})
+    assert ended.value.code == 2
+
+
+def test_every_task_stands_in_the_examples() -> None:
+    assert all(task in EXAMPLE for task in ("--unfinished", "--workflow-run", "--json"))
+
+
+def test_a_run_that_has_left_its_results_is_left_alone(
+    step: dict[str, str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = leave(step, sample_report())
+    assert run(["report", "--unfinished"], step) == 0
+    assert (Path(step["RATIBA_REPORT_DIR"]) / "results.json").read_bytes() == before
+    assert capsys.readouterr().out == ""
+    assert not Path(step["GITHUB_OUTPUT"]).exists()
+
+
+@pytest.mark.parametrize("variables", [{"GITHUB_RUN_ID": "1002"}, {"GITHUB_RUN_ATTEMPT": "2"}])
+def test_results_of_another_run_or_attempt_are_replaced(step: dict[str, str], variables: dict[str, str]) -> None:
+    leave(step, sample_report())
+    assert run(["report", "--unfinished"], step | variables) == 3
+    assert left(step).verdict.conclusion is Conclusion.INCOMPLETE
+    assert left(step).results == ()
+
+
+@pytest.mark.parametrize("content", [b"", b"{", b"[]", b"\xff"])
+def test_half_written_results_are_replaced(step: dict[str, str], content: bytes) -> None:
+    folder = Path(step["RATIBA_REPORT_DIR"])
+    folder.mkdir()
+    (folder / "results.json").write_bytes(content)
+    assert run(["report", "--unfinished"], step) == 3
+    assert left(step).verdict.conclusion is Conclusion.INCOMPLETE
+
+
+def test_a_run_that_died_is_reported_everywhere(step: dict[str, str], capsys: pytest.CaptureFixture[str]) -> None:
+    head = json.loads(Path(step["GITHUB_EVENT_PATH"]).read_text())["pull_request"]["head"]["sha"]
+    state = GithubState(heads={7: head})
+    with github_server(state) as address:
+        more = {"GITHUB_API_URL": address, "RATIBA_GITHUB_TOKEN": "token", "RATIBA_COMMENT": "true"}
+        assert run(["report", "--unfinished"], step | more) == 3
+    said = "The run was cancelled or died before it could report."
+    assert said in state.comments[0]["body"]
+    assert "**What to do:**" in state.comments[0]["body"]
+    assert said in Path(step["GITHUB_STEP_SUMMARY"]).read_text(encoding="utf-8")
+    assert said in (Path(step["RATIBA_REPORT_DIR"]) / "comment.md").read_text(encoding="utf-8")
+    assert f"::error title=Ratiba%3A ratiba::{said}" in capsys.readouterr().out
+    outputs = read_outputs(Path(step["GITHUB_OUTPUT"]))
+    assert (outputs["conclusion"], outputs["mode"]) == ("incomplete", "blocking")
+    assert outputs["comment-url"].endswith("#issuecomment-1000")
+
+
+@pytest.mark.parametrize(
+    ("word", "said"),
+    [
+        ("cancelled", "The run was cancelled before"),
+        ("image", "image could not be pulled or built"),
+        ("memory", "used up its memory"),
+        ("::error::", "cancelled or died"),
+        ("failure", "cancelled or died"),
+    ],
+)
+def test_the_step_before_may_say_by_a_known_word_how_it_ended(step: dict[str, str], word: str, said: str) -> None:
+    assert run(["report", "--unfinished"], step | {"RATIBA_ENDED": word}) == 3
+    assert said in left(step).verdict.reason
+
+
+def test_a_trial_period_is_not_stopped(step: dict[str, str]) -> None:
+    assert run(["report", "--unfinished"], step | {"RATIBA_ENFORCE": "false"}) == 0
+    assert left(step).verdict.conclusion is Conclusion.INCOMPLETE
+
+
+def test_wrong_inputs_are_told_rather_than_the_end(step: dict[str, str]) -> None:
+    assert run(["report", "--unfinished"], step | {"RATIBA_ENFORCE": "maybe"}) == 2
+    assert left(step).verdict.misconfigured
+
+
+def test_an_event_that_cannot_be_read_still_leaves_a_blocking_report(step: dict[str, str], tmp_path: Path) -> None:
+    (tmp_path / "event.json").write_text("{")
+    assert run(["report", "--unfinished"], step) == 3
+    assert left(step).decision.mode.value == "blocking"
+
+
+def test_the_variables_of_the_actions_own_steps_are_no_misspelt_inputs(step: dict[str, str]) -> None:
+    own = {"RATIBA_ENDED": "killed", "RATIBA_IMAGE": "x", "RATIBA_JOB_NETWORK": "y"}
+    assert run(["report", "--unfinished"], step | own | {"RATIBA_MOED": "blocking"}) == 3
+    assert left(step).notes == ("The variable RATIBA_MOED is set, and no input reads it.",)
+
+
+def test_outside_a_workflow_no_run_can_be_unfinished(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["report", "--unfinished"], {}) == 2
+    assert "GITHUB_RUN_ID is not set" in capsys.readouterr().err
