@@ -94,17 +94,15 @@ class SecondWorkflow:
             PublishError: it is about another commit.
         """
         try:
-            report = read_results(self.results)
-            if report.subject.head != self.run.head:
-                raise _refused(f"the report is about {report.subject.head!r:.80}, and the run about {self.run.head!r}")
-            report = self._own(report, pull_request)
-            render_comment(report)
-        except PublishError:
-            raise
+            theirs = read_results(self.results)
+            ours = self._own(theirs, pull_request)
+            render_comment(ours)
         except Exception as error:  # noqa: BLE001 - whatever a fork writes, what is posted is a report
             told = error.problem if isinstance(error, RatibaError) else type(error).__name__
             return self._own(_invalid(told), pull_request)
-        return report
+        if theirs.subject.head != self.run.head:
+            raise _refused(f"the report is about {theirs.subject.head!r:.80}, and the run about {self.run.head!r}")
+        return ours
 
     def _own(self, report: Report, pull_request: PullRequest) -> Report:
         """The report with the facts that are GitHub's in the place of the fork's."""

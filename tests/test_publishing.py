@@ -107,7 +107,7 @@ def test_a_status_that_is_refused_is_a_warning_that_names_the_permission(tmp_pat
         printed = publish(report, tmp_path, GITHUB_API_URL=address, GITHUB_OUTPUT=str(tmp_path / "outputs"))
     assert "warning: The commit status could not be set: GitHub answered 403" in printed
     assert "statuses: write" in printed
-    assert outputs(tmp_path / "outputs")["conclusion"] == "failed"
+    assert read_outputs(tmp_path / "outputs")["conclusion"] == "failed"
 
 
 def test_a_read_only_token_is_a_warning_and_everything_else_is_written(tmp_path: Path) -> None:
