@@ -4,7 +4,10 @@ set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 # shellcheck source=action/python.sh
 . "$here/python.sh"
+# shellcheck source=action/container.sh
+. "$here/container.sh"
 
+remove_leftovers
 if python=$(suitable_python); then
   exec "$python" -I "$here/../entrypoint.py" report --unfinished
 fi

@@ -125,7 +125,7 @@ create_container() {
     variables+=(--env RATIBA_CONTAINER_NETWORK=host)
   fi
   CONTAINER=$(
-    docker create --read-only \
+    docker create --cidfile "$work/container" --read-only \
       --tmpfs /tmp:exec,nosuid,nodev,mode=1777 --tmpfs /home/ratiba:nosuid,nodev,mode=1777 \
       --cap-drop ALL --security-opt no-new-privileges --pids-limit 512 --memory "$(memory_limit)" \
       --network "${RATIBA_JOB_NETWORK:-host}" --user "$owner" --workdir /workspace \
@@ -142,6 +142,7 @@ memory_limit() {
 copy_in() {
   local work=$1 workspace=$2 carrier
   mapfile -t VOLUMES < <(docker volume create && docker volume create && docker volume create)
+  printf '%s\n' "${VOLUMES[@]}" >"$work/volumes"
   if [ "${#VOLUMES[@]}" != 3 ]; then give_up container "The volumes for the workspace and the report could not be created."; return; fi
   carrier=$(
     docker create \
@@ -195,4 +196,14 @@ copy_out() {
 remove_container() {
   if [ -n "${CONTAINER:-}" ]; then docker rm --force "$CONTAINER" >/dev/null 2>&1 || true; fi
   if [ "${#VOLUMES[@]}" -gt 0 ]; then docker volume rm --force "${VOLUMES[@]}" >/dev/null 2>&1 || true; fi
+}
+
+# Removes what an evaluating step left that was killed before it could: its container would go on, and spend money.
+remove_leftovers() {
+  local work
+  for work in "${RUNNER_TEMP:-/nonexistent}"/ratiba-evaluate-*/; do
+    if [ -s "$work/container" ]; then docker rm --force "$(<"$work/container")" >/dev/null 2>&1 || true; fi
+    if [ -s "$work/volumes" ]; then xargs docker volume rm --force <"$work/volumes" >/dev/null 2>&1 || true; fi
+    rm -rf "$work"
+  done
 }

@@ -9,7 +9,7 @@ here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 . "$here/report.sh"
 
 VOLUMES=() CONTAINER="" ENDED="" IMAGE="" CODE="" REPORT=""
-work=$(mktemp -d "${RUNNER_TEMP:-/tmp}/ratiba-XXXXXXXX")
+work=$(mktemp -d "${RUNNER_TEMP:-/tmp}/ratiba-evaluate-XXXXXXXX")
 trap 'remove_container; rm -rf "$work"' EXIT
 export RATIBA_DEADLINE=${RATIBA_DEADLINE:-1500}
 

@@ -68,7 +68,8 @@ class ConsumerRepository:
 
     def files(self) -> dict[str, bytes]:
         """Every committed file with its content."""
-        names = self._repository.git("ls-files", "-z").split("\0")
+        # The checkout may have been given to another user.
+        names = self._repository.git("-c", "safe.directory=*", "ls-files", "-z").split("\0")
         return {name: (self.folder / name).read_bytes() for name in names if name}
 
 
@@ -84,9 +85,13 @@ class Repositories:
     project: Path
     folder: Path
 
-    def consumer(self) -> ConsumerRepository:
-        """The example of a repository that uses the action, with packages and recordings of its own."""
-        return self._make(self.project / "examples" / "consumer", {})
+    def consumer(self, more: Mapping[str, str | bytes | None] | None = None) -> ConsumerRepository:
+        """The example of a repository that uses the action, with packages and recordings of its own.
+
+        Args:
+            more: files to write over it before the first commit.
+        """
+        return self._make(self.project / "examples" / "consumer", more or {})
 
     def small(self, message: str = "say Bonjour", expect: str = "SAID") -> ConsumerRepository:
         """A repository with the small system, which needs no packages and asks no model, and one scenario.
@@ -96,7 +101,7 @@ class Repositories:
             expect: the state that is expected after it.
         """
         turn = f"  - user: {json.dumps(message)}\n    expect: {{state: {expect}}}"
-        more = {
+        more: dict[str, str | bytes | None] = {
             ".github/ratiba.yml": CONFIGURATION.format(timeout=20),
             WORKFLOW: (self.project / "examples" / "consumer" / WORKFLOW).read_bytes(),
             PROMPT: "Say Bonjour.\n",

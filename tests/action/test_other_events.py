@@ -25,7 +25,7 @@ def test_a_run_by_hand_updates_the_comment_of_the_pull_request_and_sets_a_status
     assert again.code == 0, again.printed
     (comment,) = github.comments
     assert " run=42 " in comment["body"].splitlines()[0]
-    assert "### Attempts" in comment["body"]
+    assert "The last 2 runs on this pull request" in comment["body"]
     assert again.outputs["comment-url"] == first.outputs["comment-url"]
     assert again.outputs["mode"] == "blocking"
     (status,) = github.statuses

@@ -1,0 +1,119 @@
+"""The action's steps beside the Docker daemon, as on a hosted runner: files are mounted, and signals arrive."""
+
+import os
+import shutil
+import signal
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from ratiba_action.testing.act import TOKEN, Act
+from ratiba_action.testing.consumer_repository import PROMPT, Repositories
+from ratiba_action.testing.eventually import eventually
+from ratiba_action.testing.github_server import GithubState, github_server
+from ratiba_action.testing.hosted_runner import HostedRunner
+
+pytestmark = pytest.mark.docker
+OWNER = (4321, 4322) if os.geteuid() == 0 else (os.geteuid(), os.getegid())
+MakeRunner = Callable[[str], HostedRunner]
+
+
+@pytest.fixture
+def github() -> GithubState:
+    return GithubState()
+
+
+@pytest.fixture
+def make_runner(act: Act, repositories: Repositories, github: GithubState, tmp_path: Path) -> Iterator[MakeRunner]:
+    """Makes a job for a pull request that edits a prompt; the image has a name of this test's own."""
+    image = f"{act.image}-{tmp_path.name}".lower()
+    subprocess.run(["docker", "tag", act.image, image], check=True)
+
+    def make(message: str) -> HostedRunner:
+        repository = repositories.small(message)
+        repository.propose({PROMPT: "Say Bonjour, warmly.\n"})
+        for path in (repository.folder, *repository.folder.rglob("*")):
+            shutil.chown(path, *OWNER)
+        github.heads[7] = repository.head
+        inputs = {"image": image, "github-token": TOKEN}
+        event = repository.pull_request_event()
+        return HostedRunner(act.action, repository, tmp_path, event, inputs, {"GITHUB_API_URL": api})
+
+    with github_server(github) as api:
+        yield make
+    subprocess.run(["docker", "image", "rm", image], capture_output=True, check=True)
+
+
+def running(runner: HostedRunner) -> list[str]:
+    """Ids of the gate's containers, whatever state they are in."""
+    command = ["docker", "ps", "--all", "--quiet", "--filter", f"ancestor={runner.inputs['image']}"]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
+
+
+def conversation_begun(runner: HostedRunner) -> bool:
+    """Whether the gate's container has a process that runs the system under test."""
+    for container in running(runner):
+        shown = subprocess.run(["docker", "top", container], capture_output=True, text=True, check=False)
+        if shown.stdout.count("worker") > 1:
+            return True
+    return False
+
+
+def test_the_checkout_is_mounted_and_the_report_belongs_to_its_owner(make_runner: MakeRunner) -> None:
+    runner = make_runner("say Bonjour")
+    before = runner.repository.files()
+    done = runner.run("evaluate")
+    assert done.returncode == 0, done.stdout
+    assert "conclusion<<" in runner.outputs
+    assert "## Passed" in runner.summary
+    found = [runner.repository.folder, *runner.repository.folder.rglob("*")]
+    assert {(path.stat().st_uid, path.stat().st_gid) for path in found} == {OWNER}
+    assert runner.repository.files() == before
+    assert running(runner) == []
+    assert list((runner.folder / "temp").iterdir()) == []
+
+
+def test_a_cancelled_run_reports_before_it_ends(make_runner: MakeRunner, github: GithubState) -> None:
+    runner = make_runner("hang 600")
+    with runner.start("evaluate") as process:
+        eventually(lambda: conversation_begun(runner))
+        process.send_signal(signal.SIGINT)
+        printed, _ = process.communicate(timeout=60)
+    assert process.returncode == 3, printed
+    (comment,) = github.comments
+    assert "## Incomplete" in comment["body"]
+    assert "cancelled" in comment["body"]
+    assert running(runner) == []
+
+
+def test_a_step_that_is_killed_leaves_a_comment_and_no_container(make_runner: MakeRunner, github: GithubState) -> None:
+    runner = make_runner("hang 600")
+    with runner.start("evaluate") as process:
+        eventually(lambda: conversation_begun(runner))
+        process.kill()
+    assert running(runner) != []
+    done = runner.run("conclude", RATIBA_ENDED="cancelled")
+    assert done.returncode == 3, done.stdout
+    assert running(runner) == []
+    (comment,) = github.comments
+    assert "## Incomplete" in comment["body"]
+    assert "cancelled" in comment["body"]
+
+
+def test_a_container_that_is_killed_is_told_by_the_concluding_step(
+    make_runner: MakeRunner, github: GithubState
+) -> None:
+    runner = make_runner("hang 600")
+    with runner.start("evaluate") as process:
+        eventually(lambda: conversation_begun(runner))
+        for container in running(runner):
+            subprocess.run(["docker", "kill", container], capture_output=True, check=True)
+        printed, _ = process.communicate(timeout=60)
+    assert process.returncode == 0, printed
+    assert "ended=killed" in runner.outputs
+    done = runner.run("conclude", RATIBA_ENDED="killed")
+    assert done.returncode == 3, done.stdout
+    (comment,) = github.comments
+    assert "container ended before it could report" in comment["body"]
