@@ -72,3 +72,9 @@ def test_the_second_workflow_waits_for_the_first_and_takes_its_artifact() -> Non
     assert second[True]["workflow_run"]["workflows"] == [first["name"]]
     assert [step["with"]["name"] for step in job["steps"] if "download-artifact" in step["uses"]] == uploaded
     assert not any("checkout" in step["uses"] for step in job["steps"])
+
+
+def test_the_workflow_of_the_example_consumer_is_the_copied_one() -> None:
+    consumer = PROJECT / "examples" / "consumer" / ".github" / "workflows" / OWN.name
+    ours = re.compile(r"uses: OWNER/ratiba-eval-gate@.*")
+    assert ours.sub("", consumer.read_text("utf-8")) == ours.sub("", copied(OWN))
