@@ -121,8 +121,8 @@ class SecondWorkflow:
             event=run.event,
         )
         note = (
-            "These figures are those that the fork's own run left, and nobody has checked them. What counts is the "
-            f"check of that run, which ended with '{run.ended}', not this comment."
+            "These figures are those that the pull request's own run left, and nobody has checked them. What counts "
+            f"is the check of that run, which ended with '{run.ended}', not this comment."
         )
         own = replace(report, name=self.settings.name, subject=subject, notes=(note, *report.notes))
         return masked(own, self.settings)
@@ -152,7 +152,7 @@ def _invalid(why: str) -> Report:
         decision=ModeDecision(Mode.BLOCKING, (Reason("", "doubt", Mode.BLOCKING, "there is no valid report"),)),
         verdict=Verdict(
             Conclusion.INCOMPLETE,
-            f"The fork's run left no valid report: {why[:_QUOTED]}",
+            f"The pull request's run left no valid report: {why[:_QUOTED]}",
             "Read the log of that run. A maintainer can start the workflow by hand with this pull request's number.",
         ),
         results=(),

@@ -105,7 +105,7 @@ def test_it_says_whose_figures_these_are_and_how_the_run_ended(post: Post) -> No
     assert post.run() == 0
 
     note = next(line for line in post.body.splitlines() if "Note:" in line)
-    assert "the fork's own run left" in note
+    assert "the pull request's own run left" in note
     assert "ended with 'failure'" in note
 
 

@@ -2,6 +2,7 @@
 
 from ratiba_action.core.model.change import Mode, ModeDecision
 from ratiba_action.core.model.scenario import Assertion
+from ratiba_action.core.model.verdict import Conclusion, Verdict
 from ratiba_action.github.annotations import annotations_of
 from ratiba_action.testing.sample_report import sample_report, sample_score, sample_scored
 
@@ -32,3 +33,22 @@ def test_they_are_errors_only_where_they_may_stop_the_merge() -> None:
     assert {a.level for a in annotations_of(sample_report())} == {"error"}
     assert {a.level for a in annotations_of(advisory)} == {"warning"}
     assert {a.level for a in annotations_of(sample_report(enforce=False))} == {"warning"}
+
+
+def test_a_run_that_started_nothing_has_its_reason_or_each_mistake() -> None:
+    died = Verdict(Conclusion.INCOMPLETE, "The run was cancelled.", "Run it again.")
+    wrong = Verdict(Conclusion.INCOMPLETE, "2 mistakes.", warnings=("first", "second"), misconfigured=True)
+    assert [a.message for a in annotations_of(sample_report(verdict=died, results=()))] == [
+        "The run was cancelled. Run it again."
+    ]
+    assert [a.message for a in annotations_of(sample_report(verdict=wrong, results=()))] == ["first", "second"]
+
+
+def test_a_mistake_is_an_error_in_every_mode() -> None:
+    wrong = Verdict(Conclusion.INCOMPLETE, "1 mistake.", misconfigured=True)
+    advisory = sample_report(verdict=wrong, results=(), decision=ModeDecision(Mode.ADVISORY, ()), enforce=False)
+    assert [a.level for a in annotations_of(advisory)] == ["error"]
+
+
+def test_a_skipped_run_has_none() -> None:
+    assert annotations_of(sample_report(verdict=Verdict(Conclusion.SKIPPED, "Nothing changed."), results=())) == ()

@@ -64,6 +64,13 @@ def test_plain_text_is_printed_between_stop_commands() -> None:
     assert stream.getvalue().splitlines() == ["::stop-commands::deadbeef", "::error::x", "::deadbeef::"]
 
 
+def test_a_group_is_closed_after_an_error_and_its_title_is_no_command() -> None:
+    stream = io.StringIO()
+    with pytest.raises(ValueError, match="printer"), WorkflowLog(stream).group("Why\n::error::x"):
+        raise ValueError("printer")
+    assert stream.getvalue().splitlines() == ["::group::Why%0A::error::x", "::endgroup::"]
+
+
 def test_commands_come_back_after_an_error() -> None:
     stream = io.StringIO()
     log = WorkflowLog(stream, new_token=lambda: "deadbeef")
