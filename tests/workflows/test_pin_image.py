@@ -9,7 +9,7 @@ import yaml
 
 PROJECT = Path(__file__).parents[2]
 DIGEST = "sha256:" + "0123456789abcdef" * 4
-REFERENCE = f"ghcr.io/owner/ratiba-eval-gate@{DIGEST}"
+REFERENCE = f"registry.example/owner/ratiba-eval-gate@{DIGEST}"
 
 
 @pytest.fixture
@@ -42,7 +42,7 @@ def test_a_digest_is_replaced_by_a_newer_one_and_read_back(action: Path) -> None
 
 
 @pytest.mark.parametrize(
-    "wrong", ["", "ghcr.io/owner/name:1.2.0", f"name@{DIGEST[:-1]}", f'a"b@{DIGEST}', f"{REFERENCE}\n"]
+    "wrong", ["", "registry.example/owner/name:1.2.0", f"name@{DIGEST[:-1]}", f'a"b@{DIGEST}', f"{REFERENCE}\n"]
 )
 def test_a_reference_without_a_whole_digest_is_refused_and_nothing_is_written(action: Path, wrong: str) -> None:
     before = action.read_bytes()
