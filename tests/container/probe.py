@@ -40,10 +40,10 @@ class Conversation:
         self._database_url = database_url
 
     def send(self, message: str) -> dict[str, Any]:
-        found = getattr(self, f"_{message}")()
+        found = getattr(self, message)()
         return {"text": json.dumps(found), "state": "FOUND" if any(found.values()) else "CLEAN"}
 
-    def _look(self) -> dict[str, Any]:
+    def look(self) -> dict[str, Any]:
         return {
             "own environment": holds(repr(dict(os.environ)).encode()),
             "files": [str(path) for path in files() if holds_file(path)],
@@ -56,26 +56,26 @@ class Conversation:
             "core files": [str(path) for path in Path.cwd().glob("core*")],
         }
 
-    def _variables(self) -> dict[str, Any]:
+    def variables(self) -> dict[str, Any]:
         return {"variables": sorted(one for one in os.environ if not VARIABLES.fullmatch(one))}
 
-    def _signal(self) -> dict[str, Any]:
+    def signal(self) -> dict[str, Any]:
         for pid in [Path("/proc/1"), *others()]:
             for number in (signal.SIGSTOP, signal.SIGKILL) if pid.name == "1" else (signal.SIGCONT, signal.SIGABRT):
                 with contextlib.suppress(OSError):
                     os.kill(int(pid.name), number)
         return {}
 
-    def _terminate(self) -> dict[str, Any]:
+    def terminate(self) -> dict[str, Any]:
         with contextlib.suppress(PermissionError):
             os.kill(1, signal.SIGTERM)
             return {"sent": True}
         return {}
 
-    def _write(self) -> dict[str, Any]:
+    def write(self) -> dict[str, Any]:
         return {"written": [str(path) for path in targets() if plants(path)]}
 
-    def _rule(self) -> dict[str, Any]:
+    def rule(self) -> dict[str, Any]:
         """Become the superuser of the database server."""
         return {
             "data read": [str(path) for path in Path("/").glob("[td]*/**/pg_hba.conf") if read_one(path)],
@@ -224,7 +224,7 @@ def sockets() -> set[str]:
 def tells(place: str) -> bool:
     """Whether a listening socket says a secret to whoever connects and speaks."""
     if ".s.PGSQL." in place:
-        return False  # asked by name in _rule
+        return False  # asked by name in rule
     address = "\0" + place[1:] if place.startswith("@") else place
     with contextlib.suppress(OSError), socket.socket(socket.AF_UNIX) as client:
         client.settimeout(1)

@@ -1,5 +1,7 @@
 """The system under test tries everything to find the gate's secrets, inside the running container."""
 
+import json
+
 import pytest
 
 from ratiba_action.testing.container_image import finished
@@ -22,13 +24,17 @@ def test_no_secret_is_found_anywhere_and_no_variable_is_unexpected(prison: Priso
 
 
 def test_an_init_process_would_show_the_token_to_every_process_of_its_user(prison: Prison) -> None:
-    """Why there is none: it is the image's first process then, and nothing makes its environment unreadable."""
-    place = prison.place
-    script = "import sys; sys.exit(b'PLANTED_' not in open('/proc/1/environ', 'rb').read())"
-    command = place.command("-I", "-c", script, entrypoint="/opt/ratiba/bin/python")
+    """Why there is none: nothing makes that process's environment unreadable. The probe sees it, started by itself."""
+    script = "import json, sys; sys.path.insert(0, '/workspace'); import adapter; "
+    script += "print(json.dumps(adapter.Conversation('').look()))"
+    command = prison.place.command("-I", "-B", "-c", script, entrypoint="/opt/ratiba/bin/python")
     command[2:2] = ["--init", "--env", f"RATIBA_GITHUB_TOKEN={plant()}"]
     done = finished(command)
     assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert found["own environment"]
+    assert "/proc/1/environ" in found["processes"]
+    assert any(place.startswith("1 ") for place in found["memory opened"])
 
 
 @NEEDS_LANDLOCK
