@@ -244,13 +244,15 @@ def test_pull_request_target_is_refused(small: SmallRepository, tmp_path: Path) 
 
 def test_a_run_that_is_cancelled_while_it_starts_reports_too(small: SmallRepository, tmp_path: Path) -> None:
     small.scenario("talks", "say hello")
-    small.write("slow.py", f"import pathlib, time\npathlib.Path({str(tmp_path / 'begun')!r}).touch()\ntime.sleep(60)\n")
+    (tmp_path / "signals").mkdir()  # beside the report itself the system can make no file
+    begun = tmp_path / "signals" / "begun"
+    small.write("slow.py", f"import pathlib, time\npathlib.Path({str(begun)!r}).touch()\ntime.sleep(60)\n")
     small.write(
         ".github/ratiba.yml",
         f"system: {{adapter: 'adapter:Adapter', setup: [{sys.executable}, slow.py]}}\n",
     )
     process = small.start()
-    eventually((tmp_path / "begun").exists, 60)
+    eventually(begun.exists, 60)
     process.send_signal(signal.SIGTERM)
     printed, _ = process.communicate(timeout=60)
     assert process.returncode == 3, printed
@@ -260,9 +262,11 @@ def test_a_run_that_is_cancelled_while_it_starts_reports_too(small: SmallReposit
 
 def test_a_cancelled_run_reports_what_it_measured(small: SmallRepository, tmp_path: Path) -> None:
     small.scenario("a_talks", "say hello")
-    small.scenario("b_waits", f"signal {tmp_path}")
+    signals = tmp_path / "signals"  # beside the report itself the system can make no file
+    signals.mkdir()
+    small.scenario("b_waits", f"signal {signals}")
     process = small.start("--concurrency", "1")
-    eventually(lambda: list(tmp_path.glob("begun-*")))
+    eventually(lambda: list(signals.glob("begun-*")))
     process.send_signal(signal.SIGTERM)
     printed, _ = process.communicate(timeout=60)
     assert process.returncode == 3, printed
