@@ -107,7 +107,7 @@ def decide(request: DecideRequest, environment: Mapping[str, str]) -> Decided:
 
 
 def decide_or_doubt(request: DecideRequest, environment: Mapping[str, str]) -> Decided:
-    """The same for the last step of a run, which must leave a report even if deciding itself has a defect."""
+    """The same for the steps of a run, which must end in a mode or a report even if deciding itself has a defect."""
     try:
         return decide(request, environment)
     except Exception as error:  # noqa: BLE001 - every way out leaves a report, a defect of our own too

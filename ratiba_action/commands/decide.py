@@ -10,7 +10,7 @@ from pathlib import Path
 
 from ratiba_action.core.model.change import Mode, ModeDecision
 from ratiba_action.core.printable import printable
-from ratiba_action.deciding import Decided, DecideRequest, decide, request_of
+from ratiba_action.deciding import Decided, DecideRequest, decide, decide_or_doubt, request_of
 from ratiba_action.errors import PublishError, UsageError
 
 DESCRIPTION = """Choose blocking, advisory or skip from the paths that a change touches, and say why.
@@ -68,7 +68,7 @@ def _publish(arguments: argparse.Namespace, environment: Mapping[str, str]) -> i
 
         for secret in settings.secrets:
             WorkflowLog(stream).mask(secret)
-    decided = decide(request_of(settings, _event_of(arguments, environment)), environment)
+    decided = decide_or_doubt(request_of(settings, _event_of(arguments, environment)), environment)
     _print(decided, environment, as_json=arguments.json)
     if not problems and not decided.change.refused and decided.decision.mode is not Mode.SKIP:
         _write_outputs(decided.decision, environment)

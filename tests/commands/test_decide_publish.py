@@ -166,6 +166,16 @@ def test_wrong_inputs_end_with_2_in_every_mode_and_each_is_an_error(
     assert "report.html" not in state.comments[0]["body"]
 
 
+def test_a_defect_of_deciding_makes_the_run_blocking_and_lets_it_go_on(step: Step) -> None:
+    step.change("docs/guide.md")
+
+    assert step.publish(RATIBA_SCENARIOS="a" * 5_000) == 0
+
+    assert step.outputs["mode"] == "blocking"
+    assert "the mode could not be decided" in step.outputs["reasons"]
+    assert "conclusion" not in step.outputs
+
+
 def test_pull_request_target_is_refused(step: Step, capsys: pytest.CaptureFixture[str]) -> None:
     step.change("app.py")
 
