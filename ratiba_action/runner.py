@@ -105,7 +105,7 @@ async def run_trial(trial: Trial, bench: Bench) -> ScenarioResult:
     except Exception as error:  # noqa: BLE001 - a defect in one trial must not lose what the others measured
         phase, message = _told(error)
         return Errored(trial, phase, message, conversation.so_far(), time.monotonic() - started)
-    scores, errors = await _measure(Case(trial.scenario, transcript), bench)
+    scores, errors = await _measure(Case(trial.scenario, transcript, trial.number, trial.arm.name), bench)
     seconds = time.monotonic() - started
     if errors:
         phase, message = _told(errors[0])

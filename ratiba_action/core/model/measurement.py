@@ -10,10 +10,17 @@ from ratiba_action.core.model.scenario import Scenario
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """All that a metric may look at."""
+    """All that a metric may look at.
+
+    Args:
+        trial: number of the repeat of this scenario, from 0; a repeat is never answered from a cache.
+        arm: the side of a comparison that held the conversation.
+    """
 
     scenario: Scenario
     transcript: Transcript
+    trial: int = 0
+    arm: str = "head"
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +32,8 @@ class Question:
         transcript: SHA-256 of the canonical transcript.
         ordinal: number of this question within the metric, from 0.
         prompt: what a live model is sent; not part of the question's identity.
+        trial: number of the repeat of the scenario, from 0.
+        arm: the side of a comparison that held the conversation.
     """
 
     scenario_id: str
@@ -32,6 +41,8 @@ class Question:
     transcript: str
     ordinal: int
     prompt: str = field(repr=False, compare=False)
+    trial: int = 0
+    arm: str = "head"
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +79,7 @@ class Score:
         judged: True when a model gave it, so that the pass rate covers it; False is exact.
         invariants: of a deterministic metric, each one that applied.
         cached: taken from the judge cache.
+        votes: each measurement in the order taken when there were several; ``value`` is their median.
     """
 
     metric: str
@@ -78,6 +90,7 @@ class Score:
     reason: str = ""
     invariants: tuple[Invariant, ...] = ()
     cached: bool = False
+    votes: tuple[float, ...] = ()
 
     @property
     def passed(self) -> bool:
