@@ -7,6 +7,7 @@ RatibaError                       anything that a user can mend; never shown wit
 ├── InfrastructureError           something the gate stands on is missing or broke   exit 3
 │   ├── DatabaseError             the PostgreSQL server cannot be used
 │   ├── WorkerError               the system under test could not be started or spoken to
+│   ├── ProviderError             a model's provider refused a call, or its answer cannot be used
 │   ├── LedgerError               money could not be written down, so that it must not be spent
 │   ├── GithubError               GitHub refused a request, or its API cannot be used
 │   └── RecordingError            a recorded answer is missing or unreadable
@@ -83,6 +84,24 @@ class DatabaseError(InfrastructureError):
 
 class WorkerError(InfrastructureError):
     """The system under test could not be started or spoken to."""
+
+
+class ProviderError(InfrastructureError):
+    """A model's provider refused a call, could not be reached, or its answer cannot be used.
+
+    Args:
+        problem: what could not be done; never holds a key.
+        remedy: what to do about it.
+        status: of the provider's refusal, None when there was none.
+        outcome_known: False when the provider may have charged for it; its whole reservation counts as spent then.
+    """
+
+    def __init__(
+        self, problem: str, remedy: str = "", *, status: int | None = None, outcome_known: bool = True
+    ) -> None:
+        super().__init__(problem, remedy)
+        self.status = status
+        self.outcome_known = outcome_known
 
 
 class LedgerError(InfrastructureError):

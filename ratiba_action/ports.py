@@ -15,7 +15,7 @@ from ratiba_action.core.model.plan import Arm, Tenant
 from ratiba_action.core.model.scenario import Scenario, Turn
 from ratiba_action.core.model.values import JsonObject, Usd
 from ratiba_action.core.model.verdict import Report
-from ratiba_action.core.model_request import ModelAnswer, ModelRequest
+from ratiba_action.core.model_request import ModelAnswer, ModelRequest, PaidAnswer, PaidRequest
 from ratiba_action.errors import RatibaError
 
 
@@ -218,6 +218,22 @@ class Purse(Protocol):
         Raises:
             ValueError: the reservation was closed before, or is another purse's.
             LedgerError: it is given back here, but could not be written down; there it stays reserved in full.
+        """
+        ...
+
+
+class PaidCalls(Protocol):
+    """Live model calls within the budget: bounded, reserved, retried and booked. Never streamed."""
+
+    async def call(self, request: PaidRequest) -> PaidAnswer:
+        """The provider's whole answer, or that of an earlier process of the same run, which costs nothing.
+
+        Raises:
+            BudgetError: the call does not fit into the budget any more.
+            ConfigurationError: the model has no price, the provider has no key, or the most that the request can
+                cost cannot be told.
+            ProviderError: the provider refused, could not be reached, or its answer cannot be used; after retries.
+            LedgerError: the money could not be written down.
         """
         ...
 

@@ -40,3 +40,40 @@ class ModelAnswer:
     body: JsonObject = field(repr=False)
     usage: Usage
     replayed: bool
+
+
+@dataclass(frozen=True, slots=True)
+class PaidRequest:
+    """One call that a provider is paid for.
+
+    Args:
+        provider: ``anthropic`` or ``openai``.
+        endpoint: path of the call without its version: ``messages``, ``chat/completions``, ``responses``,
+            ``embeddings``.
+        key: digest of the canonical request; what makes two calls the same question.
+        ordinal: how often the same key was asked before by this party within the scenario's trial.
+        body: the request as it is to be sent; the output limit is added where it has none.
+    """
+
+    party: Party
+    scenario_id: str
+    trial: int
+    provider: str
+    endpoint: str
+    model: str
+    key: str
+    ordinal: int
+    body: JsonObject = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class PaidAnswer:
+    """The provider's whole answer to a paid request.
+
+    Args:
+        resumed: an earlier process of the same run was given it and has paid for it.
+    """
+
+    body: JsonObject = field(repr=False)
+    usage: Usage
+    resumed: bool = False
