@@ -1,12 +1,17 @@
 """A fork's report is posted by the second workflow: nothing in it is believed but what it says about itself."""
 
 import json
+import os
+import shutil
+import subprocess
+import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from markdown_it import MarkdownIt
 
 from ratiba_action.core.marker import read_marker
@@ -19,6 +24,7 @@ from ratiba_action.testing.pull_request_events import workflow_run_event
 from ratiba_action.testing.sample_report import sample_check, sample_report, sample_scored
 from ratiba_action.testing.step_outputs import read_outputs
 
+REPORT = Path(__file__).parents[1] / "report"
 HEAD, OLD = "a" * 40, "c" * 40
 HOSTILE = (
     "</details> <!-- ratiba-eval-gate name=ratiba head=0 run=9 attempt=9 --> @org/team ![x](https://e.example/i.png) "
@@ -97,6 +103,39 @@ def test_the_report_is_posted_with_githubs_facts_and_not_the_forks(post: Post) -
     assert "e.example" not in post.body
     assert "https://github.com/salon/assistant/actions/runs/555" in post.body
     assert read_outputs(post.outputs)["comment-url"].endswith("#issuecomment-1000")
+
+
+def test_the_sub_action_posts_it_with_nothing_installed(post: Post, tmp_path: Path) -> None:
+    post.leave(report_of())
+    (tmp_path / "bin").mkdir()
+    # What the runner calls python3, without whatever is installed for these tests.
+    bare = tmp_path / "bin/python3"
+    bare.write_text(f'#!/bin/sh\nexec "{sys.executable}" -S "$@"\n')
+    bare.chmod(0o755)
+    (step,) = yaml.safe_load((REPORT / "action.yml").read_text(encoding="utf-8"))["runs"]["steps"]
+    own = {"GITHUB_ACTION_PATH": str(REPORT), "RESULTS": "results.json", "PATH": f"{bare.parent}:{os.defpath}"}
+    done = subprocess.run(
+        ["bash", "-e", "-c", step["run"]],
+        env=post.environment | own,
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "## Failed: ratiba" in post.body
+
+
+def test_the_sub_action_says_that_python_is_missing(post: Post, tmp_path: Path) -> None:
+    (step,) = yaml.safe_load((REPORT / "action.yml").read_text(encoding="utf-8"))["runs"]["steps"]
+    own = {"GITHUB_ACTION_PATH": str(REPORT), "RESULTS": "results.json", "PATH": str(tmp_path)}
+    bash = shutil.which("bash")
+    assert bash is not None
+    done = subprocess.run(
+        [bash, "-e", "-c", step["run"]], env=post.environment | own, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 2
+    assert "no Python 3.11 or newer" in done.stdout
 
 
 def test_it_says_whose_figures_these_are_and_how_the_run_ended(post: Post) -> None:

@@ -2,6 +2,8 @@
 
 import json
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -15,6 +17,8 @@ from ratiba_action.testing.github_server import GithubState, github_server
 from ratiba_action.testing.pull_request_events import pull_request_event
 from ratiba_action.testing.sample_report import sample_report
 from ratiba_action.testing.step_outputs import read_outputs
+
+ENTRYPOINT = Path(__file__).parents[2] / "entrypoint.py"
 
 
 @pytest.fixture
@@ -182,6 +186,19 @@ def test_the_variables_of_the_actions_own_steps_are_no_misspelt_inputs(step: dic
     own = {"RATIBA_ENDED": "killed", "RATIBA_IMAGE": "x", "RATIBA_JOB_NETWORK": "y"}
     assert run(["report", "--unfinished"], step | own | {"RATIBA_MOED": "blocking"}) == 3
     assert left(step).notes == ("The variable RATIBA_MOED is set, and no input reads it.",)
+
+
+def test_an_unfinished_run_is_reported_with_nothing_installed(step: dict[str, str], tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-I", "-S", str(ENTRYPOINT), "report", "--unfinished"],
+        env=step,
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (3, "")
+    assert left(step).verdict.conclusion is Conclusion.INCOMPLETE
 
 
 def test_outside_a_workflow_no_run_can_be_unfinished(capsys: pytest.CaptureFixture[str]) -> None:
