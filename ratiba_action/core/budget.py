@@ -54,6 +54,7 @@ class Ledger:
         self._calls: list[ModelCall] = []
         self._cache_hits = 0
         self._breaches: list[str] = []
+        self._by_scenario: defaultdict[str, Usd] = defaultdict(Decimal)
 
     @property
     def cap(self) -> Usd:
@@ -79,6 +80,34 @@ class Ledger:
     def breaches(self) -> tuple[str, ...]:
         """Each call that cost more than its reservation, in words; empty unless an upper bound was wrong."""
         return tuple(self._breaches)
+
+    def spent_on(self, scenario_id: str) -> Usd:
+        """What finished calls of one scenario cost, whoever made them."""
+        return self._by_scenario.get(scenario_id, _NOTHING)
+
+    def may_hold(self, upper: Usd) -> bool:
+        """Whether a call fits if every call in flight turns out to cost nothing; if not, waiting cannot help."""
+        return self._spent + upper <= self._cap
+
+    def carry_on(self, calls: Iterable[ModelCall], last_number: int) -> None:
+        """Begin where an earlier process of the same run ended.
+
+        Args:
+            calls: what it has paid for; they count as this run's, even where they pass the cap.
+            last_number: of its reservations; new ones go on from there.
+
+        Raises:
+            ValueError: this ledger was used before.
+            BudgetError: a cost is not an exact amount.
+        """
+        if self._count or self._calls:
+            raise ValueError("A ledger that was used cannot carry on another one.")
+        carried = tuple(calls)
+        for call in carried:
+            _exact(call.cost, f"the cost of a call to {call.model!r}")
+        for call in carried:
+            self._add(call)
+        self._count = last_number
 
     def reserve(self, party: Party, scenario_id: str, model: str, upper: Usd) -> Reservation:
         """Set money aside for one call that can cost at most ``upper``.
@@ -165,10 +194,14 @@ class Ledger:
         self._reserved -= reservation.upper
 
     def _book(self, reservation: Reservation, usage: Usage, cost: Usd) -> None:
-        self._spent += cost
-        self._calls.append(
+        self._add(
             ModelCall(reservation.party, reservation.scenario_id, reservation.model, usage, cost, cost, replayed=False)
         )
+
+    def _add(self, call: ModelCall) -> None:
+        self._spent += call.cost
+        self._by_scenario[call.scenario_id] += call.cost
+        self._calls.append(call)
 
 
 def _exact(amount: Usd, what: str) -> Usd:
