@@ -14,11 +14,11 @@ Raises ``InfrastructureError`` when that cannot be told.
 
 _WORKFLOW = re.compile(r"\.github/(?:workflows/.*\.ya?ml|actions/.*)", re.DOTALL | re.IGNORECASE)
 _CALLS_GATE = re.compile(
-    rb"uses[\"']?[ \t]*:[ \t]*[\"']?(?:[^\s\"'#]*ratiba-eval-gate|\./?[\"']?[ \t]*(?:#|\r?$))"
+    rb"uses[\"']?[ \t]*:[ \t]*[\"']?(?:[^\s\"'#]*ratiba-eval-gate|(?:\./?|\$/\.?)[\"']?[ \t]*(?:#|\r?$))"
     rb"|(?:^|[\s;&|()\"'`/=])ratiba[ \t\\]|ratiba_action|ratiba-eval-gate|RATIBA_EVAL",
     re.MULTILINE,
 )
-_LOCAL = re.compile(rb"uses[\"']?[ \t]*:[ \t]*[\"']?\./([^\s\"'#]+)")
+_LOCAL = re.compile(rb"uses[\"']?[ \t]*:[ \t]*[\"']?[.$]/([^\s\"'#]+)")
 _DEEPEST = 8  # GitHub nests reusable workflows and composite actions no deeper
 
 

@@ -117,6 +117,8 @@ PLAIN = "jobs:\n  build:\n    steps:\n      - run: make\n"
         (PLAIN, CALLS),
         (CALLS, None),
         (PLAIN, "steps:\n  - uses: ./\n"),
+        (PLAIN, "steps:\n  - uses: $/\n"),
+        (PLAIN, "steps:\n  - uses: $/.\n"),
         (PLAIN, "steps:\n  - uses: './'  # this one\n"),
         (PLAIN, "steps:\n  - run: ratiba gate --json\n"),
         (PLAIN, "steps:\n  - run: |\n      .venv/bin/ratiba gate\n"),
@@ -136,7 +138,7 @@ def test_a_workflow_that_calls_the_gate_through_another_file_is_blocking() -> No
     path = ".github/workflows/ci.yml"
     files: Files = {
         path: "jobs:\n  a:\n    uses: ./.github/workflows/eval.yml\n",
-        ".github/workflows/eval.yml": "steps:\n  - uses: ./.github/actions/gate\n",
+        ".github/workflows/eval.yml": "steps:\n  - uses: $/.github/actions/gate\n",
         ".github/actions/gate/action.yml": CALLS,
     }
 

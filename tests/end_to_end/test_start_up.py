@@ -23,7 +23,7 @@ def test_a_skipped_run_loads_neither_database_nor_web_server_nor_judge(small: Sm
     small.write("docs/guide.md", "A word more.\n")
     ended = small.gate(**ASKED_FOR)
     assert ended.outputs["conclusion"] == "skipped"
-    assert imported(ended.printed) & {"psycopg", "aiohttp", "deepeval", "genai_prices", "github"} == set()
+    assert imported(ended.printed) & {"psycopg", "aiohttp", "deepeval", "genai_prices"} == set()
 
 
 def test_a_document_that_a_scenario_touches_is_no_documentation(small: SmallRepository) -> None:

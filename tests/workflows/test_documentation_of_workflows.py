@@ -15,8 +15,9 @@ PAGES = [PROJECT / "README.md", PROJECT / "docs" / "workflows.md"]
 
 
 def copied(path: Path) -> str:
-    """The file as users have it: the action of a release in the place of the checked-out one."""
-    return path.read_text("utf-8").replace("uses: ./\n", "uses: OWNER/ratiba-eval-gate@COMMIT\n")
+    """The file as users have it: the action of a release, and the configuration in its usual place."""
+    text = path.read_text("utf-8").replace("uses: ./\n", "uses: OWNER/ratiba-eval-gate@COMMIT\n")
+    return text.replace(".github/ratiba.container.yml", ".github/ratiba.yml")
 
 
 def blocks(page: Path) -> list[str]:
@@ -38,10 +39,11 @@ def test_the_guide_shows_the_three_forms_whole() -> None:
     assert names == {"eval-on-prompt-change", "eval-three-jobs", "publish-fork-report"}
 
 
-def test_the_action_is_the_only_difference_between_our_workflow_and_the_copied_one() -> None:
+def test_action_and_configuration_are_the_only_differences_between_our_workflow_and_the_copied_one() -> None:
     ours, theirs = OWN.read_text("utf-8").splitlines(), copied(OWN).splitlines()
     assert [pair for pair in zip(ours, theirs, strict=True) if pair[0] != pair[1]] == [
-        ("        uses: ./", "        uses: OWNER/ratiba-eval-gate@COMMIT")
+        ("        uses: ./", "        uses: OWNER/ratiba-eval-gate@COMMIT"),
+        ("          config: .github/ratiba.container.yml", "          config: .github/ratiba.yml"),
     ]
 
 

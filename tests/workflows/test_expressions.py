@@ -155,7 +155,7 @@ def test_a_skip_leaves_its_report_too(tmp_path: Path) -> None:
 
 
 def test_a_failed_evaluation_is_red_and_its_report_is_kept(tmp_path: Path) -> None:
-    found = run(ONE_JOB, "pull_request", tmp_path, PULL_REQUEST, Saying(code="[[ $GIVEN != *ratiba.yml* ]]"))
+    found = run(ONE_JOB, "pull_request", tmp_path, PULL_REQUEST, Saying(code="[[ $GIVEN != *ratiba.container.yml* ]]"))
     assert found.results == {"eval": "failure"}
     assert "Keep the report" in found.given
 
