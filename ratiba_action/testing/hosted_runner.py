@@ -103,3 +103,19 @@ class HostedRunner:
             "GITHUB_STEP_SUMMARY": str(self.folder / "summary"),
             **self.variables,
         }
+
+
+def path_without(hidden: str, folder: Path) -> str:
+    """A ``PATH`` on which programs are not found.
+
+    Args:
+        hidden: expression for the names of those programs.
+        folder: missing folder for links to all others.
+    """
+    folder.mkdir()
+    for place in os.environ["PATH"].split(os.pathsep):
+        for program in sorted(Path(place).glob("*")):
+            link = folder / program.name
+            if not re.fullmatch(hidden, program.name) and not link.is_symlink():
+                link.symlink_to(program)
+    return str(folder)

@@ -28,7 +28,9 @@ def test_a_service_of_the_job_holds_the_tenants_and_its_password_is_told_to_nobo
         "image": "postgres:17",
         "env": {"POSTGRES_PASSWORD": password},
         "ports": [f"{port}:5432"],
-        "options": "--health-cmd pg_isready --health-interval 1s --health-timeout 5s --health-retries 30 --tmpfs /var/lib/postgresql/data",
+        # The data in memory leaves no volume behind.
+        "options": "--health-cmd pg_isready --health-interval 1s --health-timeout 5s --health-retries 30 "
+        "--tmpfs /var/lib/postgresql/data",
     }
     url = f"postgresql://postgres:{password}@localhost:{port}/postgres"
     github = GithubState(heads={7: repository.head})
