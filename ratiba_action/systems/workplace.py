@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ratiba_action.errors import WorkerError
+from ratiba_action.systems.isolation import has_landlock, separation_warnings
 from ratiba_action.systems.launch import Identity, allowed_environment, launch, unused_identity, worker_folder
 from ratiba_action.systems.scratch import copy_files, give_to
 
@@ -102,6 +103,7 @@ async def _furnish(
             )
             identity = None
             await asyncio.to_thread(_give, folder, Identity(os.geteuid(), os.getegid()))
+    warnings += separation_warnings(same_user=identity is None, landlock=has_landlock())
     return Workplace(folder, copy, interpreter, identity, environment, tuple(warnings))
 
 

@@ -1,0 +1,21 @@
+"""How far the worker is from the gate is told where it is less than it could be."""
+
+import pytest
+
+from ratiba_action.systems.isolation import has_landlock, separation_warnings
+from ratiba_action.worker import landlock
+
+
+def test_a_worker_of_the_same_user_on_an_old_kernel_is_told() -> None:
+    (warning,) = separation_warnings(same_user=True, landlock=False)
+    assert "without Landlock" in warning
+    assert "database-url" in warning
+
+
+@pytest.mark.parametrize(("same_user", "kernel"), [(False, False), (False, True), (True, True)])
+def test_otherwise_there_is_nothing_to_tell(*, same_user: bool, kernel: bool) -> None:
+    assert separation_warnings(same_user=same_user, landlock=kernel) == ()
+
+
+def test_gate_and_worker_know_the_same_kernel() -> None:
+    assert has_landlock() == bool(landlock.version())
