@@ -51,7 +51,7 @@ def write_report_directory(
     rendered = render(report)
     contents = {name: rendered[name] for name in FILES if name in rendered}
     try:
-        remove_planted(directory, known, frozenset(contents))
+        remove_planted(directory, known, frozenset(FILES))
     except OSError as error:
         raise _unwritable(directory, error) from error
     _refuse_links(directory)

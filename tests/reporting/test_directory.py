@@ -7,6 +7,7 @@ import pytest
 from ratiba_action.errors import PublishError
 from ratiba_action.reporting.directory import write_report_directory
 from ratiba_action.reporting.every_file import every_file
+from ratiba_action.reporting.planted import entries_of
 from ratiba_action.reporting.results_json import load_report
 from ratiba_action.testing.sample_report import sample_report
 
@@ -35,6 +36,13 @@ def test_plain_files_leave_none_of_an_earlier_run_beside_them(tmp_path: Path) ->
     write_report_directory(sample_report(name="first"), tmp_path, render=every_file)
     assert set(write_report_directory(sample_report(name="second"), tmp_path)) == PLAIN
     assert {path.name for path in tmp_path.iterdir()} == PLAIN | {"events.jsonl"}
+
+
+def test_a_folder_that_a_change_puts_in_the_place_of_a_file_gives_way(tmp_path: Path) -> None:
+    for name in NAMES:
+        (tmp_path / name).mkdir()
+    write_report_directory(sample_report(), tmp_path, entries_of(tmp_path))
+    assert {path.name for path in tmp_path.iterdir()} == PLAIN
 
 
 def test_a_new_directory_is_ignored_by_git_and_an_existing_one_keeps_its_own_rules(tmp_path: Path) -> None:

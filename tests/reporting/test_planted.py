@@ -7,6 +7,7 @@ import pytest
 
 from ratiba_action.errors import PublishError
 from ratiba_action.reporting.directory import write_report_directory
+from ratiba_action.reporting.every_file import every_file
 from ratiba_action.reporting.planted import entries_of
 from ratiba_action.reporting.results_json import load_report
 from ratiba_action.testing.sample_report import sample_report
@@ -58,10 +59,10 @@ def test_the_report_directory_holds_the_gates_files_only(
     (tmp_path / "precious").write_text("kept")
     directory = tmp_path / "ratiba-report"
     for _ in range(earlier):
-        write_report_directory(sample_report(name="earlier"), directory)
+        write_report_directory(sample_report(name="earlier"), directory, render=every_file)
     known = entries_of(directory)
     plant(directory)
-    paths = write_report_directory(sample_report(), directory, known)
+    paths = write_report_directory(sample_report(), directory, known, every_file)
     assert {path.name for path in directory.iterdir()} - {".gitignore"} == NAMES
     assert not any(path.is_symlink() for path in (directory, *directory.iterdir()))
     assert load_report(paths["results.json"].read_bytes()) == sample_report()
@@ -73,7 +74,7 @@ def test_what_lay_there_before_the_run_stays(tmp_path: Path) -> None:
     (tmp_path / "events.jsonl").write_text("{}\n")
     known = entries_of(tmp_path)
     (tmp_path / "planted").mkdir()
-    write_report_directory(sample_report(), tmp_path, known)
+    write_report_directory(sample_report(), tmp_path, known, every_file)
     assert {path.name for path in tmp_path.iterdir()} == NAMES | {"events.jsonl"}
 
 
