@@ -178,7 +178,8 @@ class AnswerSource(Protocol):
 class Purse(Protocol):
     """The money for live calls. Each attempt of a call is reserved before it is made, and then closed exactly once.
 
-    Closing is shielded: a caller that is cancelled meanwhile is cancelled after the books are right.
+    Closing is shielded: a caller that is cancelled meanwhile is cancelled after the books are right. What cannot be
+    written down when a call is closed is a warning of the run: there the call stays reserved, at the most it can cost.
     """
 
     async def reserve(self, party: Party, scenario_id: str, model: str, upper: Usd) -> Reservation:
@@ -199,7 +200,6 @@ class Purse(Protocol):
         Raises:
             ValueError: the reservation was closed before, or is another purse's.
             BudgetError: the cost is not an exact amount; the reservation stays open.
-            LedgerError: it is booked here, but could not be written down; there it stays reserved in full.
         """
         ...
 
@@ -208,7 +208,6 @@ class Purse(Protocol):
 
         Raises:
             ValueError: the reservation was closed before, or is another purse's.
-            LedgerError: it is booked here, but could not be written down; there it stays reserved in full.
         """
         ...
 
@@ -217,7 +216,6 @@ class Purse(Protocol):
 
         Raises:
             ValueError: the reservation was closed before, or is another purse's.
-            LedgerError: it is given back here, but could not be written down; there it stays reserved in full.
         """
         ...
 

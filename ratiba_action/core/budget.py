@@ -6,7 +6,7 @@ The ledger is synchronous and does no I/O: on one event loop each of its methods
 """
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 
@@ -54,7 +54,7 @@ class Ledger:
         self._calls: list[ModelCall] = []
         self._cache_hits = 0
         self._breaches: list[str] = []
-        self._by_scenario: defaultdict[str, Usd] = defaultdict(Decimal)
+        self._by_scenario: defaultdict[str, defaultdict[Party, Usd]] = defaultdict(lambda: defaultdict(Decimal))
 
     @property
     def cap(self) -> Usd:
@@ -81,13 +81,14 @@ class Ledger:
         """Each call that cost more than its reservation, in words; empty unless an upper bound was wrong."""
         return tuple(self._breaches)
 
-    def spent_on(self, scenario_id: str) -> Usd:
-        """What finished calls of one scenario cost, whoever made them."""
-        return self._by_scenario.get(scenario_id, _NOTHING)
+    def spent_on(self, scenario_id: str, *, without: Party | None = None) -> Usd:
+        """What finished calls of one scenario cost, of all parties or all but one."""
+        spent: Mapping[Party, Usd] = self._by_scenario.get(scenario_id, {})
+        return sum((cost for party, cost in spent.items() if party is not without), _NOTHING)
 
     def may_hold(self, upper: Usd) -> bool:
         """Whether a call fits if every call in flight turns out to cost nothing; if not, waiting cannot help."""
-        return self._spent + upper <= self._cap
+        return is_exact_usd(upper) and self._spent + upper <= self._cap
 
     def carry_on(self, calls: Iterable[ModelCall], last_number: int) -> None:
         """Begin where an earlier process of the same run ended.
@@ -200,7 +201,7 @@ class Ledger:
 
     def _add(self, call: ModelCall) -> None:
         self._spent += call.cost
-        self._by_scenario[call.scenario_id] += call.cost
+        self._by_scenario[call.scenario_id][call.party] += call.cost
         self._calls.append(call)
 
 

@@ -9,7 +9,7 @@ from ratiba_action.core.budget import Reservation
 from ratiba_action.core.model.conversation import ModelCall, SettledAnswer, Usage
 from ratiba_action.core.model.values import Usd
 from ratiba_action.errors import LedgerError
-from ratiba_action.ledger.journal_lines import Begun, Kept, Line, Released, Reserved, Settled, decode
+from ratiba_action.ledger.journal_lines import Admitted, Begun, Kept, Line, Released, Reserved, Settled, decode
 
 _SHOWN = 20
 
@@ -25,6 +25,7 @@ class Books:
         open: reservations of the latter.
         answers: by ``KeptAnswer.key``; the last one where a key was asked again.
         last_number: of all reservations.
+        admitted: trials that were let start.
     """
 
     identity: str
@@ -32,6 +33,7 @@ class Books:
     open: tuple[Reservation, ...] = ()
     answers: Mapping[str, SettledAnswer] = field(default_factory=dict)
     last_number: int = 0
+    admitted: frozenset[str] = frozenset()
 
     @property
     def total(self) -> Usd:
@@ -82,6 +84,7 @@ class _Reading:
         self._calls: list[ModelCall] = []
         self._answers: dict[str, SettledAnswer] = {}
         self._last = 0
+        self._admitted: set[str] = set()
 
     def take(self, line: Line) -> None:
         if isinstance(line, Begun) != (self.identity is None):
@@ -89,6 +92,8 @@ class _Reading:
         match line:
             case Begun(identity):
                 self.identity = identity
+            case Admitted(trial):
+                self._admitted.add(trial)
             case Reserved(reservation):
                 self._reserve(reservation)
             case Settled(number, usage, cost, answer):
@@ -115,7 +120,7 @@ class _Reading:
     def books(self) -> Books:
         unknown = tuple(self._open.values())
         calls: Iterable[ModelCall] = (*self._calls, *(_call(one, Usage(), one.upper) for one in unknown))
-        return Books(self.identity or "", tuple(calls), unknown, self._answers, self._last)
+        return Books(self.identity or "", tuple(calls), unknown, self._answers, self._last, frozenset(self._admitted))
 
 
 def _call(reservation: Reservation, usage: Usage, cost: Usd) -> ModelCall:

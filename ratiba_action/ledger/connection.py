@@ -96,7 +96,9 @@ class LedgerConnection:
         given = conninfo_to_dict(self._dsn).get("options") or ""
         options = f"{given} {' '.join(f'-c {name}={value}' for name, value in _SESSION.items())}".strip()
         async with asyncio.timeout(_CONNECT_SECONDS):
-            return await psycopg.AsyncConnection.connect(self._dsn, autocommit=True, options=options, **_KEEPALIVE)
+            return await psycopg.AsyncConnection.connect(
+                self._dsn, autocommit=True, prepare_threshold=None, options=options, **_KEEPALIVE
+            )
 
     async def _drop(self) -> None:
         connection, self._connection = self._connection, None

@@ -14,7 +14,7 @@ from ratiba_action.core.model.conversation import KeptAnswer, Usage
 from ratiba_action.core.model.values import Usd
 from ratiba_action.errors import LedgerError
 from ratiba_action.ledger.books import Books, read_books, whole_lines
-from ratiba_action.ledger.journal_lines import Begun, Kept, Line, Released, Reserved, Settled, encode
+from ratiba_action.ledger.journal_lines import Admitted, Begun, Kept, Line, Released, Reserved, Settled, encode
 
 _FLAGS = os.O_RDWR | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC
 
@@ -36,6 +36,14 @@ class Journal:
         self.books = books
         self._descriptor = descriptor
         self._broken = ""
+
+    def admitted(self, trial: str) -> None:
+        """Write that a trial was let start.
+
+        Raises:
+            LedgerError: it could not be written.
+        """
+        self._write(Admitted(trial))
 
     def reserved(self, reservation: Reservation) -> None:
         """Write that a call is about to be made.

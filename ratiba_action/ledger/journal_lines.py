@@ -23,6 +23,13 @@ class Begun:
 
 
 @dataclass(frozen=True, slots=True)
+class Admitted:
+    """A trial was let start: a resumed run lets it go on, whatever else it may still afford."""
+
+    trial: str
+
+
+@dataclass(frozen=True, slots=True)
 class Reserved:
     """A call may have been made after this line."""
 
@@ -53,7 +60,7 @@ class Released:
     number: int
 
 
-Line = Begun | Reserved | Settled | Kept | Released
+Line = Begun | Admitted | Reserved | Settled | Kept | Released
 
 
 def encode(line: Line) -> bytes:
@@ -65,6 +72,8 @@ def _fields(line: Line) -> dict[str, Any]:
     match line:
         case Begun(identity):
             return {"event": "begin", "format": FORMAT, "identity": identity}
+        case Admitted(trial):
+            return {"event": "admit", "trial": trial}
         case Reserved(reservation):
             return {
                 "event": "reserve",
@@ -105,6 +114,9 @@ def decode(text: bytes) -> Line:
             if fields.get("format") != FORMAT:
                 raise ValueError(f"its format is {fields.get('format')!r}, not {FORMAT}")
             return Begun(_text(fields, "identity"))
+        case "admit":
+            _only(fields, "event", "trial")
+            return Admitted(_text(fields, "trial"))
         case "reserve":
             return _reserved(fields)
         case "settle":

@@ -37,6 +37,12 @@ class Account:
     reserved: Usd
 
     @property
+    def name(self) -> str:
+        """The account in words: ``the budget of the month 2026-11``."""
+        kind, _, name = self.scope.partition(":")
+        return f"the budget of the {kind.replace('_', ' ')} {name}"
+
+    @property
     def left(self) -> Usd:
         """What new calls may still take; below 0 where the cap was lowered."""
         return self.cap - self.spent - self.reserved
@@ -55,7 +61,7 @@ class OpenReservation:
     opened_at: datetime
 
 
-class SharedRefusal(BudgetError):
+class SharedCapError(BudgetError):
     """A shared cap has no room for a call now.
 
     Args:
@@ -122,7 +128,7 @@ class MonthlyLedger:
         """Set a call's upper bound aside in the month and the pull request, or in neither.
 
         Raises:
-            SharedRefusal: one of the caps has no room; nothing is set aside.
+            SharedCapError: one of the caps has no room; nothing is set aside.
             LedgerError: the ledger cannot be used; the call must not be made.
         """
         caps = self._caps()
@@ -217,25 +223,20 @@ class MonthlyLedger:
             return
 
 
-def _refusal(reservation: Reservation, accounts: list[Account]) -> SharedRefusal:
+def _refusal(reservation: Reservation, accounts: list[Account]) -> SharedCapError:
     full = [account for account in accounts if account.left < reservation.upper]
     hopeless = any(account.spent + reservation.upper > account.cap for account in full)
     amounts = "; ".join(
-        f"{_worded(account.scope)} has {show_usd(account.spent)} spent and {show_usd(account.reserved)} reserved of a "
+        f"{account.name} has {show_usd(account.spent)} spent and {show_usd(account.reserved)} reserved of a "
         f"cap of {show_usd(account.cap)}"
         for account in full
     )
-    return SharedRefusal(
+    return SharedCapError(
         f"A call of the {reservation.party} to {reservation.model!r} in scenario {reservation.scenario_id!r} may cost "
         f"{show_usd(reservation.upper)}: {amounts}.",
         " ".join(dict.fromkeys(_remedy(account.scope) for account in full)),
         may_fit_later=not hopeless,
     )
-
-
-def _worded(scope: str) -> str:
-    kind, _, name = scope.partition(":")
-    return f"the {kind.replace('_', ' ')} {name}"
 
 
 def _remedy(scope: str) -> str:

@@ -38,7 +38,7 @@ BEGIN
     COMMENT ON SCHEMA ratiba_ledger IS '{_LAYOUT}';
 END
 $ledger$
-"""  # noqa: S608 - both values are constants of this module
+"""
 
 
 async def ensure_schema(connection: LedgerConnection) -> None:

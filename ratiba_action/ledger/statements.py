@@ -54,7 +54,7 @@ SET closed_at = clock_timestamp(), cost = mine.cost
 FROM mine
 WHERE reservation.id = mine.id
 """
-"""Books ``cost``, or the whole reservation where it is null, in place of the reservation; a second time does nothing."""
+"""Books ``cost``, or the whole reservation where it is null, in place of the reservation; once only."""
 
 ACCOUNTS = """
 SELECT scope, spent, reserved FROM ratiba_ledger.account WHERE scope = ANY(%(scopes)s::text[]) ORDER BY scope

@@ -1,0 +1,109 @@
+"""Money for tests: a purse that keeps its books in memory and remembers what was done with them."""
+
+import asyncio
+from dataclasses import dataclass
+from decimal import Decimal
+
+from ratiba_action.core.budget import Reservation
+from ratiba_action.core.model.conversation import KeptAnswer, Party, Usage
+from ratiba_action.core.model.values import Usd
+from ratiba_action.core.money import is_exact_usd
+from ratiba_action.errors import BudgetError
+
+
+@dataclass(frozen=True, slots=True)
+class PurseEvent:
+    """One thing that was done with a reservation.
+
+    Args:
+        what: ``reserve``, ``settle``, ``keep`` or ``release``.
+        amount: what was set aside, paid or given back.
+    """
+
+    what: str
+    reservation: Reservation
+    amount: Usd
+    usage: Usage | None = None
+    answer: KeptAnswer | None = None
+
+
+class MemoryPurse:
+    """Implements ``Purse`` in memory.
+
+    Args:
+        cap: the most that may be spent.
+        refusal: raised by every ``reserve`` when given.
+    """
+
+    def __init__(self, cap: Usd = Decimal(1000), refusal: Exception | None = None) -> None:
+        self.events: list[PurseEvent] = []
+        self.spent = Decimal(0)
+        self._cap = cap
+        self._refusal = refusal
+        self._open: dict[int, Reservation] = {}
+        self._count = 0
+        self._closed = asyncio.Event()
+
+    @property
+    def open(self) -> tuple[Reservation, ...]:
+        """Reservations that were not closed."""
+        return tuple(self._open.values())
+
+    @property
+    def reserved(self) -> Usd:
+        """Their sum."""
+        return sum((one.upper for one in self._open.values()), Decimal(0))
+
+    @property
+    def done(self) -> tuple[str, ...]:
+        """What was done, in order: ``("reserve", "settle", …)``."""
+        return tuple(event.what for event in self.events)
+
+    async def reserve(self, party: Party, scenario_id: str, model: str, upper: Usd) -> Reservation:
+        """Set money aside; see ``Purse.reserve``."""
+        if self._refusal is not None:
+            raise self._refusal
+        _require_exact(upper)
+        while not self._fits(upper):
+            if not self._may_fit(upper):
+                raise BudgetError(f"A call may cost {upper}: {self.spent} is spent of {self._cap}.")
+            self._closed.clear()
+            await self._closed.wait()
+        self._count += 1
+        reservation = Reservation(self._count, party, scenario_id, model, upper)
+        self._open[reservation.number] = reservation
+        self.events.append(PurseEvent("reserve", reservation, upper))
+        return reservation
+
+    async def settle(self, reservation: Reservation, usage: Usage, cost: Usd, answer: KeptAnswer | None = None) -> None:
+        """Book what a call cost; see ``Purse.settle``."""
+        _require_exact(cost)
+        await self._close(PurseEvent("settle", reservation, cost, usage, answer), cost)
+
+    async def keep(self, reservation: Reservation) -> None:
+        """Count a whole reservation as spent; see ``Purse.keep``."""
+        await self._close(PurseEvent("keep", reservation, reservation.upper), reservation.upper)
+
+    async def release(self, reservation: Reservation) -> None:
+        """Give a reservation back; see ``Purse.release``."""
+        await self._close(PurseEvent("release", reservation, reservation.upper), Decimal(0))
+
+    async def _close(self, event: PurseEvent, cost: Usd) -> None:
+        number = event.reservation.number
+        if self._open.get(number) is not event.reservation:
+            raise ValueError(f"Reservation {number} was closed before, or belongs to another purse.")
+        del self._open[number]
+        self.spent += cost
+        self.events.append(event)
+        self._closed.set()
+
+    def _fits(self, upper: Usd) -> bool:
+        return self.spent + self.reserved + upper <= self._cap
+
+    def _may_fit(self, upper: Usd) -> bool:
+        return bool(self._open) and self.spent + upper <= self._cap
+
+
+def _require_exact(amount: Usd) -> None:
+    if not is_exact_usd(amount):
+        raise BudgetError(f"An amount is {amount!r}.", "Give at least 0.")
