@@ -36,7 +36,7 @@ class StepFile:
     def publish(self, added: bytes, what: str) -> None:
         """Let the file hold what it held and what is added, nothing else, whatever lies in its place by now.
 
-        Call it when every process of the change has ended.
+        Call it once, when every process of the change has ended: a second call would drop what the first one added.
 
         Args:
             added: stands behind the remembered content.
