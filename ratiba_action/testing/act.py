@@ -42,8 +42,9 @@ def why_not() -> str:
 
 
 def checkout_of(project: Path, target: Path) -> Path:
-    """A copy of the project's tracked files, as a release has them; returns the target."""
-    listed = subprocess.run(["git", "ls-files", "-z"], cwd=project, capture_output=True, check=True)
+    """A copy of what a commit of the project would hold, as a release has it; returns the target."""
+    command = ["git", "ls-files", "--cached", "--others", "--exclude-standard", "-z"]
+    listed = subprocess.run(command, cwd=project, capture_output=True, check=True)
     for name in filter(None, listed.stdout.decode().split("\0")):
         if (project / name).is_file():
             (target / name).parent.mkdir(parents=True, exist_ok=True)

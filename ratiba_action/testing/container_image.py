@@ -39,7 +39,9 @@ def build(project: Path, tag: str) -> None:
     """
     bundle = os.environ.get("SSL_CERT_FILE")
     secret = ["--secret", f"id=ca,src={bundle}"] if bundle else []
-    command = ["docker", "build", "--progress", "plain", "--build-arg", f"BASE={BASE}", "--tag", tag, *secret, "."]
+    # The label makes an image of its own of what the cache holds, so that its containers can be told from others.
+    names = ("--tag", tag, "--label", f"ratiba.tag={tag}")
+    command = ["docker", "build", "--progress", "plain", "--build-arg", f"BASE={BASE}", *names, *secret, "."]
     environment = os.environ | {"DOCKER_BUILDKIT": "1"}
     done = subprocess.run(command, cwd=project, env=environment, capture_output=True, text=True, check=False)
     if done.returncode != 0:

@@ -90,6 +90,7 @@ class HostedRunner:
         return {
             **{name: os.environ[name] for name in kept if name in os.environ},
             "HOME": str(self.folder),
+            "DOCKER_CONFIG": os.environ.get("DOCKER_CONFIG", str(Path.home() / ".docker")),
             "RUNNER_TEMP": str(temporary),
             "GITHUB_ACTIONS": "true",
             "GITHUB_ACTION_PATH": str(self.action),

@@ -1,10 +1,12 @@
 """The action's steps beside the Docker daemon, as on a hosted runner: files are mounted, and signals arrive."""
 
 import os
+import re
 import shutil
 import signal
 import subprocess
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -73,6 +75,23 @@ def test_the_checkout_is_mounted_and_the_report_belongs_to_its_owner(make_runner
     assert runner.repository.files() == before
     assert running(runner) == []
     assert list((runner.folder / "temp").iterdir()) == []
+
+
+def test_without_an_image_one_is_built_from_the_folder_of_the_action(make_runner: MakeRunner) -> None:
+    runner = replace(make_runner("say Bonjour"), inputs={"github-token": TOKEN})
+    done = runner.run("evaluate")
+    assert done.returncode == 0, done.stdout
+    assert "conclusion<<" in runner.outputs, done.stdout
+    assert "## Passed" in runner.summary
+    (built,) = re.findall(r"writing image (sha256:[0-9a-f]{64}) done", done.stdout)
+    tags = subprocess.run(
+        ["docker", "image", "inspect", "--format", "{{len .RepoTags}}", built],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    if tags.stdout.strip() == "0":  # else it is the session's image
+        subprocess.run(["docker", "image", "rm", built], capture_output=True, check=True)
 
 
 def test_a_cancelled_run_reports_before_it_ends(make_runner: MakeRunner, github: GithubState) -> None:
