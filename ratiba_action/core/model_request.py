@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, field
 
+from ratiba_action.core.canonical import digest
 from ratiba_action.core.model.conversation import Party, Usage
 from ratiba_action.core.model.values import JsonObject
 
@@ -64,6 +65,11 @@ class PaidRequest:
     key: str
     ordinal: int
     body: JsonObject = field(repr=False)
+
+    @property
+    def kept_key(self) -> str:
+        """Names this call among those of its run; ``KeptAnswer.key``."""
+        return digest([self.scenario_id, self.trial, self.party, self.provider, self.endpoint, self.key, self.ordinal])
 
 
 @dataclass(frozen=True, slots=True)

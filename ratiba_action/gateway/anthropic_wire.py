@@ -6,9 +6,8 @@ from typing import Any
 
 from ratiba_action.core.model.conversation import Usage
 from ratiba_action.core.model.values import JsonObject
-from ratiba_action.errors import RecordingError
 from ratiba_action.gateway.canonical_request import joined_text, last_text_of, lasting_fields, without_nulls
-from ratiba_action.gateway.counts import count
+from ratiba_action.gateway.recorded_usage import recorded_usage
 from ratiba_action.gateway.sse import event
 
 _ERROR_TYPES = {
@@ -17,7 +16,8 @@ _ERROR_TYPES = {
     403: "permission_error",
     404: "not_found_error",
     413: "request_too_large",
-    502: "api_error",
+    429: "rate_limit_error",
+    529: "overloaded_error",
 }
 _CACHE_CONTROL = ("cache_control",)
 
@@ -59,15 +59,7 @@ class AnthropicMessages:
 
     def usage(self, answer: JsonObject) -> Usage:
         """The tokens of the answer's ``usage``; its input leaves out the cached ones."""
-        usage = answer.get("usage")
-        if not isinstance(usage, Mapping):
-            raise RecordingError("The answer of Anthropic reports no usage.", "Record it again.")
-        return Usage(
-            input_tokens=count(usage, "input_tokens"),
-            output_tokens=count(usage, "output_tokens"),
-            cache_read_tokens=count(usage, "cache_read_input_tokens"),
-            cache_write_tokens=count(usage, "cache_creation_input_tokens"),
-        )
+        return recorded_usage(self.provider, self.name, answer)
 
     def stream(self, request: JsonObject, answer: JsonObject) -> Iterator[bytes]:  # noqa: ARG002 - of the protocol
         """Message start, each content block with its deltas, message delta, message stop."""

@@ -6,7 +6,8 @@ from typing import Any
 from ratiba_action.core.model.conversation import Usage
 from ratiba_action.core.model.values import JsonObject
 from ratiba_action.gateway.canonical_request import joined_text, last_text_of, lasting_fields
-from ratiba_action.gateway.openai_wire import error_body, missing_field, reported_usage, text_blocks
+from ratiba_action.gateway.openai_wire import error_body, missing_field, text_blocks
+from ratiba_action.gateway.recorded_usage import recorded_usage
 from ratiba_action.gateway.sse import END, event
 
 _SYSTEM_ROLES = ("system", "developer")
@@ -44,7 +45,7 @@ class OpenAIChat:
 
     def usage(self, answer: JsonObject) -> Usage:
         """The tokens of the answer's ``usage``."""
-        return reported_usage(answer, "prompt_tokens", "completion_tokens", "prompt_tokens_details")
+        return recorded_usage(self.provider, self.name, answer)
 
     def stream(self, request: JsonObject, answer: JsonObject) -> Iterator[bytes]:
         """A chunk with the role, one with the text or tool calls, one with the end; usage if it was asked for."""

@@ -5,7 +5,8 @@ from collections.abc import Iterator
 from ratiba_action.core.model.conversation import Usage
 from ratiba_action.core.model.values import JsonObject
 from ratiba_action.gateway.canonical_request import lasting_fields
-from ratiba_action.gateway.openai_wire import error_body, missing_field, reported_usage
+from ratiba_action.gateway.openai_wire import error_body, missing_field
+from ratiba_action.gateway.recorded_usage import recorded_usage
 
 
 class OpenAIEmbeddings:
@@ -37,7 +38,7 @@ class OpenAIEmbeddings:
 
     def usage(self, answer: JsonObject) -> Usage:
         """The tokens of the answer's ``usage``; there is no output."""
-        return reported_usage(answer, "prompt_tokens", "completion_tokens", "prompt_tokens_details")
+        return recorded_usage(self.provider, self.name, answer)
 
     def stream(self, request: JsonObject, answer: JsonObject) -> Iterator[bytes]:  # noqa: ARG002 - of the protocol
         """Embeddings are never streamed."""

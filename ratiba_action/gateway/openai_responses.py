@@ -6,7 +6,8 @@ from typing import Any
 from ratiba_action.core.model.conversation import Usage
 from ratiba_action.core.model.values import JsonObject
 from ratiba_action.gateway.canonical_request import joined_text, last_text_of, lasting_fields
-from ratiba_action.gateway.openai_wire import error_body, missing_field, reported_usage, text_blocks
+from ratiba_action.gateway.openai_wire import error_body, missing_field, text_blocks
+from ratiba_action.gateway.recorded_usage import recorded_usage
 from ratiba_action.gateway.sse import event
 
 _SYSTEM_ROLES = ("system", "developer")
@@ -45,7 +46,7 @@ class OpenAIResponses:
 
     def usage(self, answer: JsonObject) -> Usage:
         """The tokens of the answer's ``usage``."""
-        return reported_usage(answer, "input_tokens", "output_tokens", "input_tokens_details")
+        return recorded_usage(self.provider, self.name, answer)
 
     def stream(self, request: JsonObject, answer: JsonObject) -> Iterator[bytes]:  # noqa: ARG002 - of the protocol
         """Response created, each output item with its parts, response completed; numbered."""

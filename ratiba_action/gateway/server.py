@@ -13,7 +13,14 @@ from ratiba_action.core.model.conversation import Party
 from ratiba_action.core.model.values import JsonObject
 from ratiba_action.core.model_names import base_model
 from ratiba_action.core.model_request import ModelAnswer, ModelRequest
-from ratiba_action.errors import ConfigurationError, InfrastructureError, RatibaError, RecordingError, WorkerError
+from ratiba_action.errors import (
+    ConfigurationError,
+    InfrastructureError,
+    ProviderError,
+    RatibaError,
+    RecordingError,
+    WorkerError,
+)
 from ratiba_action.gateway.access import ScenarioAccess
 from ratiba_action.gateway.canonical_request import prompt_digest, request_key
 from ratiba_action.gateway.endpoint import Endpoint
@@ -24,6 +31,8 @@ _BODY_LIMIT = 16 * 1024 * 1024
 _ASKED_LIMIT = 200
 _SHUTDOWN_SECONDS = 2.0
 _HEADERS = {"x-should-retry": "false"}
+_BAD_REQUEST, _FORBIDDEN, _BAD_GATEWAY = 400, 403, 502
+_ERRORS = range(400, 600)
 
 
 class _RefusedError(Exception):
@@ -165,7 +174,7 @@ class Gateway:
             self._check_model(call.model)
             answer = await self._answers.answer(call)
         except RatibaError as problem:
-            raise _RefusedError(403 if isinstance(problem, ConfigurationError) else 400, problem) from problem
+            raise _RefusedError(_status(problem), problem) from problem
         access.count_model(call.model)
         return answer
 
@@ -203,6 +212,13 @@ def _understand(endpoint: Endpoint, body: JsonObject, access: ScenarioAccess) ->
         asked=endpoint.last_user_text(body)[:_ASKED_LIMIT],
         body=body,
     )
+
+
+def _status(problem: RatibaError) -> int:
+    """What the system is told: the provider's own status where it refused, 502 where it gave no usable answer."""
+    if isinstance(problem, ProviderError):
+        return problem.status if problem.status is not None and problem.status in _ERRORS else _BAD_GATEWAY
+    return _FORBIDDEN if isinstance(problem, ConfigurationError) else _BAD_REQUEST
 
 
 def _refuse_constant(name: str) -> NoReturn:

@@ -191,7 +191,6 @@ def test_a_prompts_digest_is_the_start_of_its_sha256() -> None:
             Usage(5, 7, 3),
         ),
         (EMBEDDINGS, {"prompt_tokens": 8, "total_tokens": 8}, Usage(8)),
-        (MESSAGES, {"input_tokens": None}, Usage()),
     ],
 )
 def test_usage_leaves_cached_tokens_out_of_the_input(endpoint: Any, usage: dict[str, Any], expected: Usage) -> None:
@@ -212,3 +211,22 @@ def test_a_count_that_is_none_is_an_error_and_not_zero(usage: Any, value: object
 def test_an_answer_without_usage_is_an_error_and_not_free(endpoint: Any, answer: dict[str, Any]) -> None:
     with pytest.raises(RecordingError, match="reports no usage"):
         endpoint.usage(answer)
+
+
+@pytest.mark.parametrize(
+    ("endpoint", "usage"),
+    [
+        (MESSAGES, {"input_tokens": None, "output_tokens": 1}),
+        (MESSAGES, {"input_tokens": 1}),
+        (MESSAGES, {"input_tokens": 0, "output_tokens": 1}),
+        (CHAT, {"prompt_tokens": 1}),
+        (CHAT, {"prompt_tokens": 1, "completion_tokens": 1, "prompt_tokens_details": {"cached_tokens": 2}}),
+        (RESPONSES, {"output_tokens": 1}),
+        (EMBEDDINGS, {"total_tokens": 1}),
+    ],
+)
+def test_a_usage_that_leaves_out_a_count_or_contradicts_itself_is_an_error(
+    endpoint: Any, usage: dict[str, Any]
+) -> None:
+    with pytest.raises(RecordingError, match="usage"):
+        endpoint.usage({"usage": usage})

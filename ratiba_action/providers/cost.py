@@ -1,0 +1,42 @@
+"""What an answered call cost."""
+
+from collections.abc import Mapping
+
+from ratiba_action.core.model.conversation import Usage
+from ratiba_action.core.model.values import JsonObject, Usd
+from ratiba_action.core.model_request import PaidRequest
+from ratiba_action.core.reported_usage import long_cache_writes, reported_usage
+from ratiba_action.ports import Prices
+
+_LIST_PRICE_TIERS = ("auto", "default", "standard", "standard_only", "flex", "batch")
+
+
+def usage_and_cost(request: PaidRequest, answer: JsonObject, prices: Prices) -> tuple[Usage, Usd]:
+    """The tokens of an answer and their price.
+
+    Args:
+        request: what was asked; its model decides the price.
+        answer: the provider's whole body.
+        prices: what tokens cost.
+
+    Raises:
+        ValueError: the usage cannot be used, or the call was billed by another tariff than the list's.
+        ConfigurationError: the model has no price.
+    """
+    usage = reported_usage(request.provider, request.endpoint, answer)
+    _refuse_other_tariffs(answer)
+    if long_cache_writes(answer):
+        # The list has one price for a token that was written to a cache; for an hour's the dearest way is counted.
+        asked = usage.input_tokens + usage.cache_read_tokens + usage.cache_write_tokens
+        return usage, prices.upper_bound(request.model, request.provider, asked, usage.output_tokens)
+    return usage, prices.price(request.model, request.provider, usage)
+
+
+def _refuse_other_tariffs(answer: JsonObject) -> None:
+    usage = answer["usage"]
+    for tier in (answer.get("service_tier"), usage.get("service_tier")):
+        if tier is not None and tier not in _LIST_PRICE_TIERS:
+            raise ValueError(f"it was served by the tier {str(tier)[:40]!r}, whose prices are not known")
+    tools = usage.get("server_tool_use")
+    if any(tools.values()) if isinstance(tools, Mapping) else tools:
+        raise ValueError("the provider ran tools of its own, which are billed apart")

@@ -1,0 +1,25 @@
+"""The certificates that connections to providers are checked against."""
+
+import ssl
+from collections.abc import Mapping
+
+from ratiba_action.errors import ConfigurationError
+
+
+def trusted_certificates(environment: Mapping[str, str]) -> ssl.SSLContext:
+    """The system's certificates, or those of ``SSL_CERT_FILE`` or ``REQUESTS_CA_BUNDLE``.
+
+    Raises:
+        ConfigurationError: the file that is named cannot be read.
+    """
+    for name in ("SSL_CERT_FILE", "REQUESTS_CA_BUNDLE"):
+        bundle = environment.get(name)
+        if bundle:
+            try:
+                return ssl.create_default_context(cafile=bundle)
+            except OSError as error:
+                raise ConfigurationError(
+                    f"The certificates of {name}, {bundle!r}, cannot be read ({type(error).__name__}).",
+                    "Name a file of certificates in PEM form, or none.",
+                ) from error
+    return ssl.create_default_context()
