@@ -14,8 +14,9 @@ DEFAULT_RULES = r"""
 advisory *.py *.pyi *.pyx *.ipynb *.js *.jsx *.mjs *.cjs *.ts *.tsx *.vue *.svelte *.css *.scss *.html
 advisory *.go *.rs *.java *.kt *.kts *.scala *.rb *.php *.cs *.swift *.c *.h *.cc *.cpp *.hpp *.ex *.exs *.lua *.dart
 advisory *.sh *.bash *.ps1 *.sql *.proto *.graphql *.tf Makefile *.mk Dockerfile* *.dockerfile Procfile
-advisory pyproject.toml uv.lock poetry.lock requirements*.txt package.json package-lock.json
-advisory pnpm-lock.yaml tsconfig*.json .github/ .gitignore .gitattributes .dockerignore .editorconfig
+advisory pyproject.toml uv.lock poetry.lock requirements*.txt requirements*.in requirements/*.txt requirements/*.in
+advisory package.json package-lock.json pnpm-lock.yaml tsconfig*.json
+advisory .github/ .gitignore .gitattributes .dockerignore .editorconfig
 advisory .pre-commit-config.yaml renovate.json .renovaterc* tests/ test/ alembic.ini
 skip docs/ doc/ *.md *.rst *.adoc LICENSE* NOTICE* COPYING* AUTHORS* CODEOWNERS CITATION.cff *.png *.jpg *.jpeg *.gif
 blocking prompts/ prompt/ *[Pp]rompt*.* *.prompt *.jinja *.jinja2 *.j2

@@ -178,6 +178,15 @@ def test_a_minor_bump_is_advisory_even_where_no_rule_knows_lock_files() -> None:
     assert decide("uv.lock", rules=parse_rules("skip *"), base=base, head=head).mode is Mode.ADVISORY
 
 
+def test_a_bump_that_renovate_also_asks_for_in_the_unlocked_requirements_is_no_doubt() -> None:
+    base = {"requirements.in": "openai==2.53.0\n", "requirements.txt": "openai==2.53.0\n"}
+    minor = {"requirements.in": "openai==2.54.0\n", "requirements.txt": "openai==2.54.0\n"}
+    major = {"requirements.in": "openai==3.0.0\n", "requirements.txt": "openai==3.0.0\n"}
+
+    assert decide(*base, base=base, head=minor).mode is Mode.ADVISORY
+    assert decide(*base, base=base, head=major).mode is Mode.BLOCKING
+
+
 def test_a_rule_can_make_every_bump_blocking() -> None:
     base, head = {"uv.lock": lock("1.2.0")}, {"uv.lock": lock("1.3.0")}
 

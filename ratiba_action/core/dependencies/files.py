@@ -43,7 +43,10 @@ _KINDS: tuple[tuple[str, Kind], ...] = (
     (r"pyproject\.toml", Kind("pyproject", _MANIFEST, versions.pep440)),
     (r"uv\.lock", Kind("uv_lock", _LOCK, versions.pep440, lock=True)),
     (r"poetry\.lock", Kind("poetry_lock", _LOCK, versions.pep440, lock=True)),
-    (r"[\w.-]*requirements[\w.-]*\.txt|requirements/[^/]*\.txt", Kind("requirements", _MANIFEST, versions.pep440)),
+    (
+        r"[\w.-]*requirements[\w.-]*\.(?:txt|in)|requirements/[^/]*\.(?:txt|in)",
+        Kind("requirements", _MANIFEST, versions.pep440),
+    ),
     (r"package\.json", Kind("package_json", _MANIFEST, versions.semver)),
     (r"package-lock\.json|npm-shrinkwrap\.json", Kind("package_lock", _LOCK, versions.semver, lock=True)),
     (r"pnpm-lock\.yaml", Kind("pnpm_lock", _LOCK, versions.semver, lock=True)),

@@ -39,6 +39,8 @@ def uv(packages: Mapping[str, str], source: str = "https://packages.example", di
         ("poetry.lock", "poetry_lock"),
         ("requirements-dev.txt", "requirements"),
         ("requirements/dev.txt", "requirements"),
+        ("requirements.in", "requirements"),
+        ("requirements/dev.in", "requirements"),
         ("web/package.json", "package_json"),
         ("package-lock.json", "package_lock"),
         ("pnpm-lock.yaml", "pnpm_lock"),
