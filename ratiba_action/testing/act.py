@@ -96,6 +96,11 @@ class ActRun:
         return codes
 
     @property
+    def jobs(self) -> Mapping[str, str]:
+        """What each job that ran came to, by its id."""
+        return {line["jobID"]: line["jobResult"] for line in self.log if "jobResult" in line}
+
+    @property
     def annotations(self) -> list[Annotation]:
         """Every error, warning and notice."""
         return [

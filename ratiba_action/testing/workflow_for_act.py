@@ -54,8 +54,9 @@ def workflow_for_act(text: str, name: str, action: str, adjustments: Adjustments
         if adjustments.services:
             job["services"] = adjustments.services
         job["steps"] = [changed for step in job["steps"] for changed in _changed(step, action, adjustments)]
-        look = {"if": "always()", "env": {"OUTPUTS": "${{ toJSON(steps.gate.outputs) }}"}, "run": _LOOK}
-        job["steps"].append(look)
+        if any(step.get("uses") == action for step in job["steps"]):
+            look = {"if": "always()", "env": {"OUTPUTS": "${{ toJSON(steps.gate.outputs) }}"}, "run": _LOOK}
+            job["steps"].append(look)
     return json.dumps(workflow, indent=1)
 
 
