@@ -44,6 +44,10 @@ class ConsumerRepository:
         """Content of a file."""
         return (self.folder / name).read_text(encoding="utf-8")
 
+    def write(self, name: str, content: str) -> None:
+        """Write a file of the work tree."""
+        self._repository.write({name: content})
+
     def propose(self, files: Mapping[str, str | bytes | None]) -> None:
         """Commit files to a branch and merge it, as GitHub does for a pull request's run."""
         self._repository.git("switch", "--quiet", "--create", "change")

@@ -23,7 +23,7 @@ class Adjustments:
     Args:
         inputs: of the action, put over those that the workflow gives.
         services: service containers of the job.
-        before: shell commands that run as a step of their own after the checkout.
+        before: shell commands that run as a step of their own before the action.
     """
 
     inputs: Mapping[str, str] = field(default_factory=dict)
@@ -67,7 +67,8 @@ def _changed(step: Mapping[str, Any], action: str, adjustments: Adjustments) -> 
         return [{**step, "with": given}]
     if used.startswith("actions/"):
         return []
-    if used == action:
-        steps = [{**step, "with": {**given, **adjustments.inputs}}]
-        return [{"run": "\n".join(adjustments.before)}, *steps] if adjustments.before else steps
-    return [dict(step)]
+    if not used.startswith(action.partition("@")[0]):
+        return [dict(step)]
+    inputs = adjustments.inputs if used == action else {}  # its sub-actions have others
+    before = [{"run": "\n".join(adjustments.before)}] if adjustments.before else []
+    return [*before, {**step, "with": {**given, **inputs}}]

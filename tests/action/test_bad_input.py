@@ -22,19 +22,6 @@ def evaluated(
         return act.run(repository, "pull_request", event, api, adjustments=Adjustments(inputs or {}, {}, before))
 
 
-def test_a_token_that_may_not_write_leaves_the_summary_and_says_what_a_maintainer_does(
-    act: Act, repositories: Repositories
-) -> None:
-    github = GithubState(writable=False)
-    run = evaluated(act, repositories.small(), github)
-    assert run.code == 0, run.printed
-    assert github.comments == []
-    assert run.outputs["comment-url"] == ""
-    assert "## Passed" in run.summary
-    warnings = " ".join(note.message for note in run.annotations if note.level == "warning")
-    assert "pull-requests: write" in warnings
-
-
 def test_live_answers_without_a_key_are_incomplete_and_block(act: Act, repositories: Repositories) -> None:
     github = GithubState()
     run = evaluated(act, repositories.small(), github, inputs={"llm": "live"})
