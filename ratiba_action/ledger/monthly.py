@@ -1,5 +1,6 @@
 """The shared ledger: what all runs together may spend in a month, and on one pull request."""
 
+import contextlib
 import uuid
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -133,9 +134,7 @@ class MonthlyLedger:
         """
         caps = self._caps()
         await self._ensure_accounts(caps)
-        number = uuid.uuid4()
         values = {
-            "id": number,
             "run": self._run,
             "scopes": list(caps),
             "caps": list(caps.values()),
@@ -143,16 +142,27 @@ class MonthlyLedger:
             "model": reservation.model,
             "upper": reservation.upper,
         }
-        try:
-            rows = await self._connection.fetch(RESERVE, values)
-        except LedgerError:
-            await self._take_back(number)
-            raise
+        number, rows = await self._reserve(values)
         if len(rows) != len(caps):
             raise LedgerError(f"The shared ledger has lost its account of {' or '.join(caps)!r}.", "Look who edits it.")
         if not rows[0][-1]:
             raise _refusal(reservation, [Account(scope, caps[scope], *held) for scope, *held, _ in rows])
         self._numbers[reservation.number] = number
+
+    async def _reserve(self, values: dict[str, Any]) -> tuple[uuid.UUID, list[tuple[Any, ...]]]:
+        """Ask for a reservation, a second time over a new connection where the first was lost."""
+        number = uuid.uuid4()
+        try:
+            return number, await self._connection.fetch(RESERVE, {**values, "id": number})
+        except LedgerError:
+            await self._take_back(number)
+        number = uuid.uuid4()
+        try:
+            return number, await self._connection.fetch(RESERVE, {**values, "id": number})
+        except LedgerError:
+            with contextlib.suppress(LedgerError):
+                await self._take_back(number)
+            raise
 
     async def settle(self, reservation: Reservation, cost: Usd) -> None:
         """Book what a call cost.
@@ -217,10 +227,7 @@ class MonthlyLedger:
 
     async def _take_back(self, number: uuid.UUID) -> None:
         """Undo a reservation whose statement may have taken effect; where that fails too, it stays counted."""
-        try:
-            await self._connection.fetch(CLOSE, {"id": number, "cost": Decimal(0)})
-        except LedgerError:
-            return
+        await self._connection.fetch(CLOSE, {"id": number, "cost": Decimal(0)})
 
 
 def _refusal(reservation: Reservation, accounts: list[Account]) -> SharedCapError:
