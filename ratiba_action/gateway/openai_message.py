@@ -25,7 +25,7 @@ def chat_completion(step: Step, model: str, seed: str, usage: Usage) -> JsonObje
     message: dict[str, Any] = {"role": "assistant", "content": step.spoken() or None, "refusal": None}
     if calls:
         message["tool_calls"] = calls
-    asked = usage.input_tokens + usage.cache_read_tokens
+    asked = usage.input_tokens + usage.cache_read_tokens + usage.cache_write_tokens
     return {
         "id": f"chatcmpl-{digest(seed)[:24]}",
         "object": "chat.completion",
@@ -38,7 +38,7 @@ def chat_completion(step: Step, model: str, seed: str, usage: Usage) -> JsonObje
             "prompt_tokens": asked,
             "completion_tokens": usage.output_tokens,
             "total_tokens": asked + usage.output_tokens,
-            "prompt_tokens_details": {"cached_tokens": usage.cache_read_tokens},
+            "prompt_tokens_details": _cached(usage),
         },
     }
 
@@ -62,7 +62,7 @@ def response(step: Step, model: str, seed: str, usage: Usage) -> JsonObject:
                 "arguments": json.dumps(dict(call.args), ensure_ascii=False),
             }
         )
-    asked = usage.input_tokens + usage.cache_read_tokens
+    asked = usage.input_tokens + usage.cache_read_tokens + usage.cache_write_tokens
     return {
         "id": f"resp_{digest(seed)[:24]}",
         "object": "response",
@@ -78,9 +78,14 @@ def response(step: Step, model: str, seed: str, usage: Usage) -> JsonObject:
         "instructions": None,
         "usage": {
             "input_tokens": asked,
-            "input_tokens_details": {"cached_tokens": usage.cache_read_tokens},
+            "input_tokens_details": _cached(usage),
             "output_tokens": usage.output_tokens,
             "output_tokens_details": {"reasoning_tokens": 0},
             "total_tokens": asked + usage.output_tokens,
         },
     }
+
+
+def _cached(usage: Usage) -> dict[str, int]:
+    written = {"cache_write_tokens": usage.cache_write_tokens} if usage.cache_write_tokens else {}
+    return {"cached_tokens": usage.cache_read_tokens, **written}

@@ -7,7 +7,8 @@ import pytest
 from ratiba_action.core.model.conversation import ToolCall, Usage
 from ratiba_action.gateway.access import gateway_environment
 from ratiba_action.gateway.script import Step
-from ratiba_action.testing.model_servers import Failure, ModelServer
+from ratiba_action.testing.model_servers import ModelServer
+from ratiba_action.testing.provider_faults import Failure
 from ratiba_action.testing.sdk_talk import SdkTalk, texts, tool_uses
 
 KEY = "sk-real-1234"
