@@ -93,7 +93,13 @@ class LedgerConnection:
         import psycopg  # noqa: PLC0415 - as above
         from psycopg.conninfo import conninfo_to_dict  # noqa: PLC0415 - as above
 
-        given = conninfo_to_dict(self._dsn).get("options") or ""
+        try:
+            given = conninfo_to_dict(self._dsn).get("options") or ""
+        except psycopg.ProgrammingError:  # its text repeats parts of the string, which may hold a password
+            raise LedgerError(
+                "The shared ledger's URL cannot be read as a PostgreSQL connection string.",
+                "Write RATIBA_LEDGER_URL as postgresql://user:password@host:port/database.",
+            ) from None
         options = f"{given} {' '.join(f'-c {name}={value}' for name, value in _SESSION.items())}".strip()
         async with asyncio.timeout(_CONNECT_SECONDS):
             return await psycopg.AsyncConnection.connect(
