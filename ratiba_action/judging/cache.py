@@ -7,16 +7,24 @@ import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from ratiba_action.core.canonical import canonical_json
 
 
 @dataclass(frozen=True, slots=True)
 class CachedScore:
-    """What is kept of a score: its value, 0 to 1, and the judge's reason."""
+    """What is kept of a score.
+
+    Args:
+        value: 0 to 1.
+        reason: the judge's words.
+        votes: each measurement when there were several.
+    """
 
     value: float
     reason: str
+    votes: tuple[float, ...] = ()
 
 
 class JudgeCache:
@@ -41,21 +49,24 @@ class JudgeCache:
         path = self._path(key)
         try:
             entry = json.loads(path.read_text(encoding="utf-8"))
-            value, reason, judged = entry["value"], entry["reason"], entry["transcript"]
+            value, reason, judged, votes = entry["value"], entry["reason"], entry["transcript"], entry.get("votes", [])
         except FileNotFoundError:
             return None
-        except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
+        except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
             self._warn(f"Ignored the judge cache entry {path.name!r}: {type(error).__name__}. It will be judged anew.")
             return None
-        usable = isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= 1
-        if not usable or not isinstance(reason, str):
+        if not _is_score(value) or not isinstance(reason, str):
             self._warn(f"Ignored the judge cache entry {path.name!r}: its score {value!r:.40} is not between 0 and 1.")
             return None
-        return CachedScore(float(value), reason) if judged == transcript else None
+        if not isinstance(votes, list) or not all(_is_score(vote) for vote in votes):
+            self._warn(f"Ignored the judge cache entry {path.name!r}: its votes {votes!r:.40} are no scores.")
+            return None
+        return CachedScore(float(value), reason, tuple(map(float, votes))) if judged == transcript else None
 
     def put(self, key: str, transcript: str, score: CachedScore) -> None:
         """Keep a score, replacing what was under the key; a failure is a warning."""
-        text = canonical_json({"value": score.value, "reason": score.reason, "transcript": transcript})
+        entry = {"value": score.value, "reason": score.reason, "transcript": transcript, "votes": list(score.votes)}
+        text = canonical_json(entry)
         temporary: Path | None = None
         try:
             self._directory.mkdir(parents=True, exist_ok=True)
@@ -75,3 +86,7 @@ class JudgeCache:
 
     def _path(self, key: str) -> Path:
         return self._directory / f"{key}.json"
+
+
+def _is_score(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= 1

@@ -1,26 +1,42 @@
 """A judged metric that asks its judge only when the cache does not know the score."""
 
+from collections.abc import Callable
+
 from ratiba_action.core.cache_key import deepeval_cache_key, join_prompt_versions, metric_version
 from ratiba_action.core.canonical import transcript_digest
 from ratiba_action.core.model.measurement import Case, Score
+from ratiba_action.core.voting import VotingRule
 from ratiba_action.errors import ConfigurationError
 from ratiba_action.judging.cache import CachedScore, JudgeCache
 from ratiba_action.ports import Metric
+
+_SINGLE = VotingRule(votes=1)
 
 
 class CachedMetric:
     """Implements ``Metric`` around another one.
 
+    Repeats of a scenario neither read nor fill the cache: a kept answer is no independent measurement.
+
     Args:
         metric: a judged metric; a deterministic one is never cached.
         cache: where scores are kept.
         judge_model: identifier of the judge's model, a part of the key.
+        rule: which scores are voted on; a kept score that needs votes at today's threshold and has none is not used.
+        on_hit: told each time that a kept score is used.
 
     Raises:
         ConfigurationError: the metric is deterministic.
     """
 
-    def __init__(self, metric: Metric, cache: JudgeCache, judge_model: str) -> None:
+    def __init__(
+        self,
+        metric: Metric,
+        cache: JudgeCache,
+        judge_model: str,
+        rule: VotingRule = _SINGLE,
+        on_hit: Callable[[], None] = lambda: None,
+    ) -> None:
         if not metric.judged:
             raise ConfigurationError(f"The deterministic metric {metric.name!r} cannot be cached.", "Measure it.")
         self.name = metric.name
@@ -29,9 +45,13 @@ class CachedMetric:
         self._metric = metric
         self._cache = cache
         self._judge_model = judge_model
+        self._rule = rule
+        self._on_hit = on_hit
 
     async def measure(self, case: Case, threshold: float) -> Score:
         """The kept score of this very conversation, else a fresh one, which is kept. Errors are never kept."""
+        if case.trial:
+            return await self._metric.measure(case, threshold)
         key = deepeval_cache_key(
             case.scenario.id,
             join_prompt_versions(case.transcript.prompt_versions),
@@ -40,8 +60,25 @@ class CachedMetric:
         )
         transcript = transcript_digest(case.transcript)
         kept = self._cache.get(key, transcript)
-        if kept is not None:
-            return Score(self.name, self.version, kept.value, threshold, judged=True, reason=kept.reason, cached=True)
+        if kept is not None and self._counts(kept, threshold):
+            self._on_hit()
+            return self._score(kept, threshold)
         score = await self._metric.measure(case, threshold)
-        self._cache.put(key, transcript, CachedScore(score.value, score.reason))
+        self._cache.put(key, transcript, CachedScore(score.value, score.reason, score.votes))
         return score
+
+    def _counts(self, kept: CachedScore, threshold: float) -> bool:
+        measured = len(kept.votes) or 1
+        return measured >= self._rule.votes or not self._rule.calls_for_a_vote(kept.value, threshold)
+
+    def _score(self, kept: CachedScore, threshold: float) -> Score:
+        return Score(
+            self.name,
+            self.version,
+            kept.value,
+            threshold,
+            judged=True,
+            reason=kept.reason,
+            cached=True,
+            votes=kept.votes,
+        )

@@ -7,13 +7,14 @@ Nothing here imports DeepEval before ``load_deepeval`` is called: it costs secon
 import itertools
 import math
 from collections.abc import Mapping, MutableMapping, Sequence
+from dataclasses import replace
 from importlib import metadata
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 from ratiba_action.core.model.measurement import Case, Grade, Question
-from ratiba_action.errors import ConfigurationError, JudgeError
+from ratiba_action.errors import ConfigurationError, JudgeError, RatibaError
 from ratiba_action.judging.valid_grade import validated
 from ratiba_action.ports import Judge
 
@@ -38,7 +39,8 @@ def prepare_deepeval(environment: MutableMapping[str, str], home: Path) -> None:
     environment.update(QUIET)
     environment["DEEPEVAL_HOME"] = str(home)
     environment["DEEPEVAL_CACHE_FOLDER"] = str(home / "cache")
-    environment.pop("CONFIDENT_API_KEY", None)
+    for name in ("CONFIDENT_API_KEY", "DEEPEVAL_MODE", "DEEPEVAL_EVAL_MODE"):
+        environment.pop(name, None)
 
 
 def load_deepeval() -> ModuleType:
@@ -111,9 +113,20 @@ async def grade_conversation(case: Case, question: Question, judge: Judge, *, na
         model=_judge_model(judge, question),
         _include_g_eval_suffix=False,
     )
-    await metric.a_measure(ConversationalTestCase(turns=said), _show_indicator=False)
+    try:
+        await metric.a_measure(ConversationalTestCase(turns=said), _show_indicator=False)
+    except Exception as error:
+        raise _our_own(error) from error
     score = math.nan if metric.score is None else metric.score
     return validated(Grade(score, str(metric.reason or "")), question)
+
+
+def _our_own(error: Exception) -> Exception:
+    """The gate's error behind one of DeepEval's, which wraps those whose words sound like a full context window."""
+    cause: BaseException | None = error
+    while cause is not None and not isinstance(cause, RatibaError):
+        cause = cause.__cause__
+    return cause or error
 
 
 def _judge_model(judge: Judge, first: Question) -> Any:
@@ -133,7 +146,7 @@ def _judge_model(judge: Judge, first: Question) -> Any:
             raise JudgeError("DeepEval asked the judge synchronously, which the gate does not support.")
 
         async def a_generate(self, *args: Any, schema: Any = None, **_: Any) -> Any:
-            question = Question(first.scenario_id, first.metric, first.transcript, next(ordinals), str(args[0]))
+            question = replace(first, ordinal=next(ordinals), prompt=str(args[0]))
             try:
                 grade = validated(await judge.grade(question), question)
             except (TypeError, AttributeError) as error:

@@ -42,6 +42,7 @@ class FluencyMetric:
             RecordingError: replaying, and no recording fits.
             BudgetError: the call was refused.
         """
-        question = Question(case.scenario.id, self._asks, transcript_digest(case.transcript), 0, "")
+        transcript = transcript_digest(case.transcript)
+        question = Question(case.scenario.id, self._asks, transcript, 0, "", case.trial, case.arm)
         grade = await grade_conversation(case, question, self._judge, name=self.name, steps=self._steps)
         return Score(self.name, self.version, grade.score, threshold, judged=True, reason=grade.reason)

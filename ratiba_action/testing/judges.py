@@ -1,10 +1,14 @@
-"""Judges for tests: what they answer is written down beforehand."""
+"""Judges, and the paid calls behind them, with answers that a test writes down."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
+from ratiba_action.core.model.conversation import Usage
 from ratiba_action.core.model.measurement import Grade, Question
+from ratiba_action.core.model.values import JsonObject
+from ratiba_action.core.model_request import PaidAnswer, PaidRequest
 from ratiba_action.errors import JudgeError
 from ratiba_action.judging.answer import parse_answer
+from ratiba_action.judging.pairwise import Comparison, Preference, Side
 
 
 class ScriptedJudge:
@@ -39,3 +43,69 @@ class ScriptedJudge:
         if isinstance(answer, Exception):
             raise answer
         return parse_answer(answer) if isinstance(answer, str) else answer
+
+
+class ScriptedPaidCalls:
+    """Implements ``PaidCalls``: answers each attempt as it is written and remembers what was sent.
+
+    Args:
+        answers: each the text that the model writes, a whole body as it comes over the wire, or an exception.
+        usage: tokens of each answer.
+    """
+
+    def __init__(self, answers: Sequence[str | JsonObject | Exception], usage: Usage = Usage(1_200, 90)) -> None:  # noqa: B008 — frozen
+        self.sent: list[PaidRequest] = []
+        self._answers = list(answers)
+        self._usage = usage
+
+    async def call(self, request: PaidRequest) -> PaidAnswer:
+        """The next answer, in the provider's shape.
+
+        Raises:
+            JudgeError: all answers are used up.
+        """
+        self.sent.append(request)
+        if not self._answers:
+            raise JudgeError(f"No answer is left for {request.model!r}.", "Script one more.")
+        answer = self._answers.pop(0)
+        if isinstance(answer, Exception):
+            raise answer
+        body = whole_answer(request.provider, answer) if isinstance(answer, str) else answer
+        return PaidAnswer(body, self._usage)
+
+
+def whole_answer(provider: str, text: str) -> JsonObject:
+    """A finished answer with this text, as the provider sends it."""
+    if provider == "anthropic":
+        return {"type": "message", "content": [{"type": "text", "text": text}], "stop_reason": "end_turn"}
+    message = {"role": "assistant", "content": text, "refusal": None}
+    return {"object": "chat.completion", "choices": [{"index": 0, "message": message, "finish_reason": "stop"}]}
+
+
+class FirstPlaceJudge:
+    """Implements ``PairwiseJudge``: prefers whatever is shown first, as real judges are inclined to."""
+
+    async def prefer(self, comparison: Comparison) -> Preference:
+        """The one that is shown first."""
+        return Preference(Side.FIRST, f"{comparison.criterion}: the first one reads better.")
+
+
+class KeenJudge:
+    """Implements ``PairwiseJudge``: prefers the conversation that a rule values more, wherever it is shown.
+
+    Args:
+        value: of all that the assistant said.
+    """
+
+    def __init__(self, value: Callable[[str], float]) -> None:
+        self._value = value
+
+    async def prefer(self, comparison: Comparison) -> Preference:
+        """The one of greater value; a tie when both are worth the same."""
+        first, second = (
+            self._value(" ".join(exchange.reply.text for exchange in one.exchanges))
+            for one in (comparison.first, comparison.second)
+        )
+        if first == second:
+            return Preference(Side.TIE, "Neither is better.")
+        return Preference(Side.FIRST if first > second else Side.SECOND, "It is worth more.")

@@ -1,14 +1,18 @@
 """What every judge does, whether it replays, is scripted, or asks a model."""
 
 from collections.abc import Callable, Mapping
+from functools import partial
 
 import pytest
 
 from ratiba_action.core.model.measurement import Grade, Question
 from ratiba_action.errors import JudgeError
+from ratiba_action.judging.judge_model import JudgeModel
+from ratiba_action.judging.live_judge import LiveJudge
+from ratiba_action.judging.repeated_judge import RepeatedJudge
 from ratiba_action.judging.replay_judge import RecordedGrade, ReplayJudge, judge_recording_key
 from ratiba_action.ports import Judge
-from ratiba_action.testing.judges import ScriptedJudge
+from ratiba_action.testing.judges import ScriptedJudge, ScriptedPaidCalls
 
 QUESTION = Question("spa_booking", "swahili_fluency:1.0.0", "ab" * 32, 0, "Grade this conversation.")
 
@@ -23,7 +27,18 @@ def _scripted(score: float, reason: str) -> Judge:
     return ScriptedJudge([f'{{"score": {score * 10!r}, "reason": "{reason}"}}'], model="judge-1")
 
 
-JUDGES: Mapping[str, Callable[[float, str], Judge]] = {"replaying": _replaying, "scripted": _scripted}
+def _live(provider: str, score: float, reason: str) -> Judge:
+    answer = f'{{"score": {score * 10!r}, "reason": "{reason}"}}'
+    return LiveJudge(ScriptedPaidCalls([answer] * 2), JudgeModel(provider, "judge-1"))
+
+
+JUDGES: Mapping[str, Callable[[float, str], Judge]] = {
+    "replaying": _replaying,
+    "scripted": _scripted,
+    "repeated": lambda score, reason: RepeatedJudge(_scripted(score, reason), 2),
+    "live, Anthropic": partial(_live, "anthropic"),
+    "live, OpenAI": partial(_live, "openai"),
+}
 
 pytestmark = pytest.mark.parametrize("make", JUDGES.values(), ids=JUDGES.keys())
 

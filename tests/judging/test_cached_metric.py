@@ -6,7 +6,9 @@ from pathlib import Path
 import pytest
 
 from ratiba_action.core.cache_key import deepeval_cache_key, join_prompt_versions, metric_version
+from ratiba_action.core.canonical import transcript_digest
 from ratiba_action.core.model.measurement import Case, Score
+from ratiba_action.core.voting import VotingRule
 from ratiba_action.errors import ConfigurationError, JudgeError
 from ratiba_action.judging.cache import CachedScore, JudgeCache
 from ratiba_action.judging.cached_metric import CachedMetric
@@ -80,6 +82,50 @@ async def test_the_threshold_is_not_part_of_the_key(tmp_path: Path) -> None:
     assert (strict.cached, strict.threshold, strict.passed) == (True, 0.95, False)
 
 
+async def test_a_repeat_of_a_scenario_neither_reads_nor_fills_the_cache(tmp_path: Path) -> None:
+    metric = CountingMetric()
+    repeat = replace(_case(), trial=1)
+    await _measure(tmp_path, repeat, metric)
+    await _measure(tmp_path, _case(), metric)
+    again = await _measure(tmp_path, repeat, metric)
+    assert (again.cached, metric.asked) == (False, 3)
+
+
+async def test_each_use_of_a_kept_score_is_told(tmp_path: Path) -> None:
+    hits: list[str] = []
+    metric = CountingMetric()
+    for _ in range(3):
+        cached = CachedMetric(metric, _cache(tmp_path)[0], "judge-1", on_hit=lambda: hits.append("hit"))
+        await cached.measure(_case(), 0.8)
+    assert (len(hits), metric.asked) == (2, 1)
+
+
+async def test_votes_are_kept_with_their_median(tmp_path: Path) -> None:
+    cache, _ = _cache(tmp_path)
+    cache.put(KEY, "t", CachedScore(0.8, "good", (0.8, 0.7, 0.9)))
+    assert cache.get(KEY, "t") == CachedScore(0.8, "good", (0.8, 0.7, 0.9))
+
+
+@pytest.mark.parametrize(("threshold", "measured"), [(0.8, 1), (0.88, 2)])
+async def test_a_kept_score_that_needs_votes_at_todays_threshold_is_measured_anew(
+    tmp_path: Path, threshold: float, measured: int
+) -> None:
+    metric, rule = CountingMetric(), VotingRule()
+    for each in (0.8, threshold):
+        await CachedMetric(metric, _cache(tmp_path)[0], "judge-1", rule).measure(_case(), each)
+    assert metric.asked == measured
+
+
+async def test_a_kept_median_is_used_although_it_is_near_the_threshold(tmp_path: Path) -> None:
+    cache, _ = _cache(tmp_path)
+    votes = (0.9, 0.8, 1.0)
+    transcript = transcript_digest(_case().transcript)
+    cache.put(KEY, transcript, CachedScore(0.9, "good", votes))
+    metric = CountingMetric()
+    score = await CachedMetric(metric, cache, "judge-1", VotingRule()).measure(_case(), 0.9)
+    assert (score.cached, score.votes, metric.asked) == (True, votes, 0)
+
+
 async def test_an_error_is_never_kept(tmp_path: Path) -> None:
     with pytest.raises(JudgeError):
         await _measure(tmp_path, _case(), CountingMetric(failure=JudgeError("out of range")))
@@ -95,8 +141,10 @@ def test_a_deterministic_metric_is_refused(tmp_path: Path) -> None:
     "text",
     ["", "{", "[]", "null", '{"value": 0.9}', '{"value": 7, "reason": "x", "transcript": "t"}',
      '{"value": NaN, "reason": "x", "transcript": "t"}', '{"value": true, "reason": "x", "transcript": "t"}',
-     '{"value": 0.9, "reason": 1, "transcript": "t"}', "[" * 5000],
-    ids=range(10),
+     '{"value": 0.9, "reason": 1, "transcript": "t"}', "[" * 5000,
+     '{"value": 0.9, "reason": "x", "transcript": "t", "votes": [2]}',
+     '{"value": 0.9, "reason": "x", "transcript": "t", "votes": 3}'],
+    ids=range(12),
 )  # fmt: skip
 def test_a_corrupt_entry_is_ignored_with_a_warning(tmp_path: Path, text: str) -> None:
     cache, warnings = _cache(tmp_path)

@@ -9,17 +9,11 @@ import pytest
 
 from ratiba_action.core.canonical import transcript_digest
 from ratiba_action.core.model.measurement import Case, Grade
-from ratiba_action.errors import JudgeError, RecordingError
+from ratiba_action.errors import BudgetError, JudgeError, ProviderError, RecordingError
 from ratiba_action.judging.deepeval_bridge import deepeval_version, load_deepeval, prepare_deepeval
 from ratiba_action.metrics.registry import load_metric, metric_names
 from ratiba_action.testing.cases import case, exchange
 from ratiba_action.testing.judges import ScriptedJudge
-
-
-@pytest.fixture(autouse=True, scope="module")
-def quiet_deepeval(tmp_path_factory: pytest.TempPathFactory) -> None:
-    # Not undone: DeepEval reads its opt-out again when the interpreter ends.
-    prepare_deepeval(os.environ, tmp_path_factory.mktemp("deepeval"))
 
 
 def _case() -> Case:
@@ -99,6 +93,20 @@ async def test_a_missing_recording_passes_through_as_what_it_is() -> None:
         await _measure(RecordingError("no such line"))
 
 
+@pytest.mark.parametrize(
+    "error",
+    [
+        ProviderError("The prompt exceeds the context window: context_length_exceeded, maximum context length."),
+        BudgetError("The cap does not hold the context window."),
+        JudgeError("prompt is too long"),
+    ],
+)
+async def test_an_error_whose_words_sound_like_a_full_context_stays_what_it_is(error: Exception) -> None:
+    with pytest.raises(type(error)) as caught:
+        await _measure(error)
+    assert caught.value is error
+
+
 async def test_a_system_that_said_nothing_has_no_language_to_grade() -> None:
     judge = ScriptedJudge(['{"score": 9, "reason": "x"}'])
     with pytest.raises(JudgeError, match="said nothing"):
@@ -121,11 +129,16 @@ async def test_conversations_that_are_judged_at_once_keep_their_own_scores() -> 
 
 
 def test_preparing_keeps_deepeval_off_the_network_and_out_of_the_workspace(tmp_path: Path) -> None:
-    environment = {"CONFIDENT_API_KEY": "planted", "DEEPEVAL_TELEMETRY_OPT_OUT": "0"}
+    environment = {
+        "CONFIDENT_API_KEY": "planted",
+        "DEEPEVAL_EVAL_MODE": "system_one",
+        "DEEPEVAL_MODE": "experimental",
+        "DEEPEVAL_TELEMETRY_OPT_OUT": "0",
+    }
     prepare_deepeval(environment, tmp_path / "home")
     assert environment["DEEPEVAL_TELEMETRY_OPT_OUT"] == environment["DEEPEVAL_DISABLE_DOTENV"] == "1"
     assert environment["DEEPEVAL_CACHE_FOLDER"].startswith(str(tmp_path))
-    assert "CONFIDENT_API_KEY" not in environment
+    assert not {"CONFIDENT_API_KEY", "DEEPEVAL_EVAL_MODE", "DEEPEVAL_MODE"} & set(environment)
     assert (tmp_path / "home").is_dir()
 
 

@@ -1,0 +1,50 @@
+"""Live grades kept for recordings, in an order that does not depend on who answered first."""
+
+from collections import defaultdict
+
+from ratiba_action.core.model.conversation import Usage
+from ratiba_action.core.model.measurement import Grade, Question
+from ratiba_action.judging.replay_judge import judge_recording_key
+from ratiba_action.recordings.lines import JudgeRecording
+
+
+class GradeCollector:
+    """Collects the grades of one run; ``collect`` is what ``LiveJudge`` calls.
+
+    Of several repeats of one question (another trial in which the same was said), the first trial's grade is kept: a
+    recording holds one answer a question.
+    """
+
+    def __init__(self) -> None:
+        self._kept: defaultdict[str, dict[str, tuple[int, JudgeRecording]]] = defaultdict(dict)
+
+    def collect(self, question: Question, model: str, grade: Grade, usage: Usage) -> None:
+        """Keep one live grade."""
+        key = judge_recording_key(question.metric, model, question.transcript, question.ordinal)
+        lines = self._kept[question.scenario_id]
+        if key in lines and lines[key][0] <= question.trial:
+            return
+        asked = usage.input_tokens + usage.cache_read_tokens + usage.cache_write_tokens
+        line = JudgeRecording(
+            key=key,
+            ordinal=question.ordinal,
+            source="live",
+            metric=question.metric,
+            model=model,
+            transcript=question.transcript,
+            score=grade.score,
+            reason=grade.reason,
+            usage={"input_tokens": asked, "output_tokens": usage.output_tokens},
+        )
+        lines[key] = (question.trial, line)
+
+    def recordings(self) -> dict[str, tuple[JudgeRecording, ...]]:
+        """The lines of each scenario, by its id, sorted by metric, model, transcript and ordinal."""
+        return {
+            scenario_id: tuple(sorted((line for _, line in lines.values()), key=_order))
+            for scenario_id, lines in sorted(self._kept.items())
+        }
+
+
+def _order(line: JudgeRecording) -> tuple[str, str, str, int]:
+    return line.metric, line.model, line.transcript, line.ordinal

@@ -1,0 +1,62 @@
+import pytest
+
+from ratiba_action.core.judge_independence import require_independent_judges
+from ratiba_action.errors import ConfigurationError
+
+
+@pytest.mark.parametrize(
+    "spelling",
+    [
+        "claude-opus-5-5", "claude-opus-5.5", "Claude-Opus-5-5-20260901", "anthropic/claude-opus-5-5-latest",
+        "us.anthropic.claude-opus-5-5-v1:0", "anthropic.claude-opus-5-5-20260901-v2:0", "claude-opus-5-5@20260901",
+    ],
+)  # fmt: skip
+def test_a_judge_that_is_the_generator_is_refused_in_every_spelling(spelling: str) -> None:
+    with pytest.raises(ConfigurationError, match="that the system under test uses"):
+        require_independent_judges([spelling, "gpt-5.6"], "claude-opus-5-5", "gpt-6")
+    with pytest.raises(ConfigurationError, match="cross-check judge 'claude-opus-5-5'"):
+        require_independent_judges([spelling], "gpt-6", "claude-opus-5-5")
+
+
+def test_a_refusal_holds_for_replayed_grades_too() -> None:
+    with pytest.raises(ConfigurationError):
+        require_independent_judges(["claude-opus-5-5"], "claude-opus-5-5", replayed=True)
+
+
+def test_the_same_family_is_allowed_with_the_cross_check_on_and_said() -> None:
+    (note,) = require_independent_judges(["claude-sonnet-5-5", "gpt-5.6-luna"], "claude-opus-5-5", "gemini-3-pro")
+    assert "claude-opus-5-5 is of the family of claude-sonnet-5-5" in note
+    assert "cross-check by gemini-3-pro stays on" in note
+
+
+def test_the_same_family_without_a_cross_check_is_refused() -> None:
+    with pytest.raises(ConfigurationError, match="of the family of claude-sonnet-5-5, and nothing is cross-checked"):
+        require_independent_judges(["claude-sonnet-5-5"], "claude-opus-5-5")
+
+
+def test_replayed_grades_of_the_same_family_are_used_and_said() -> None:
+    (note,) = require_independent_judges(["claude-sonnet-5-5"], "claude-opus-5-5", replayed=True)
+    assert "not cross-checked" in note
+
+
+def test_the_second_judge_is_another_model() -> None:
+    with pytest.raises(ConfigurationError, match="is the judge itself"):
+        require_independent_judges(["mistral-large"], "gpt-5.6", "openai/gpt-5.6-latest")
+
+
+def test_two_judges_of_one_family_are_said() -> None:
+    (note,) = require_independent_judges(["mistral-large"], "gpt-5.6", "o3-pro")
+    assert "of one family" in note
+
+
+def test_judges_of_another_family_need_no_word() -> None:
+    assert require_independent_judges(["claude-sonnet-5-5"], "gpt-5.6", "gemini-3-pro") == ()
+    assert require_independent_judges([], "claude-opus-5-5", "gpt-5.6") == ()
+    assert require_independent_judges(["claude-sonnet-5-5"], "gpt-5.6") == ()
+
+
+def test_every_problem_is_told_at_once() -> None:
+    with pytest.raises(ConfigurationError) as caught:
+        require_independent_judges(["gpt-5.6", "claude-opus-5-5"], "claude-opus-5-5", "gpt-5.6")
+    assert "The judge 'claude-opus-5-5'" in str(caught.value)
+    assert "The cross-check judge 'gpt-5.6'" in str(caught.value)

@@ -1,0 +1,174 @@
+import asyncio
+from collections.abc import Callable
+
+import pytest
+
+from ratiba_action.core.agreement import judges_agreement
+from ratiba_action.core.canonical import transcript_digest
+from ratiba_action.core.model.agreement import CrossCheckStatus, GradePair
+from ratiba_action.core.model.measurement import Case, Grade, Score
+from ratiba_action.errors import BudgetError, JudgeError, ProviderError
+from ratiba_action.judging.cross_check import CrossCheck, CrossCheckedMetric
+from ratiba_action.metrics.registry import load_metric
+from ratiba_action.ports import Metric
+from ratiba_action.testing.cases import case, exchange
+from ratiba_action.testing.judges import ScriptedJudge
+
+
+class FixedMetric:
+    """A judged metric with a value, an error, or one that waits for a signal first."""
+
+    name = "ToneMetric"
+    version = "1.0.0"
+
+    def __init__(
+        self,
+        value: float | Exception,
+        *,
+        judged: bool = True,
+        cached: bool = False,
+        after: asyncio.Event | None = None,
+    ) -> None:
+        self.judged = judged
+        self.asked = 0
+        self._value = value
+        self._cached = cached
+        self._after = after
+
+    async def measure(self, case: Case, threshold: float) -> Score:
+        self.asked += 1
+        assert case.scenario.id
+        if self._after is not None:
+            await self._after.wait()
+        if isinstance(self._value, Exception):
+            raise self._value
+        return Score(
+            self.name, self.version, self._value, threshold, judged=self.judged, reason="r", cached=self._cached
+        )
+
+
+def spoken(number: int = 0) -> Case:
+    return case(exchange("Habari", f"Karibu {number}"), scenario_id=f"spa_{number}")
+
+
+async def checked(
+    second: Metric, cross_check: CrossCheck, first: Metric | None = None, one: Case | None = None
+) -> Score:
+    metric = CrossCheckedMetric(first or FixedMetric(0.9), second, cross_check)
+    async with cross_check:
+        return await metric.measure(one or spoken(), 0.8)
+
+
+async def test_a_sampled_score_is_given_to_the_second_judge_and_the_pair_is_kept() -> None:
+    cross_check = CrossCheck(1)
+    score = await checked(FixedMetric(0.7), cross_check)
+    assert score == Score("ToneMetric", "1.0.0", 0.9, 0.8, judged=True, reason="r")
+    digest = transcript_digest(spoken().transcript)
+    assert cross_check.pairs == (GradePair("spa_0", "tone:1.0.0", digest, 0.8, 0.9, 0.7),)
+    assert cross_check.status == CrossCheckStatus(1, sampled=1, compared=1)
+    assert judges_agreement(cross_check.pairs).same_side == 0
+
+
+@pytest.mark.parametrize("error", [JudgeError("garbage"), ProviderError("down"), TypeError("boom")])
+async def test_a_failure_of_the_second_judge_is_a_note_and_never_an_error(error: Exception) -> None:
+    cross_check = CrossCheck(1)
+    score = await checked(FixedMetric(error), cross_check)
+    assert score.value == 0.9
+    (note,) = cross_check.notes
+    assert "ToneMetric" not in note
+    assert "tone:1.0.0 for scenario 'spa_0' failed" in note
+    assert (cross_check.pairs, cross_check.status) == ((), CrossCheckStatus(1, sampled=1, compared=0))
+
+
+async def test_an_error_of_the_first_judge_is_passed_on_and_nothing_is_compared() -> None:
+    second, cross_check = FixedMetric(0.9), CrossCheck(1)
+    with pytest.raises(JudgeError):
+        await checked(second, cross_check, FixedMetric(JudgeError("garbage")))
+    assert (second.asked, cross_check.status.sampled) == (0, 0)
+
+
+@pytest.mark.parametrize("first", [FixedMetric(0.9, cached=True), FixedMetric(1.0, judged=False)])
+async def test_kept_and_deterministic_scores_are_not_checked(first: FixedMetric) -> None:
+    second, cross_check = FixedMetric(0.9), CrossCheck(1)
+    await checked(second, cross_check, first)
+    assert second.asked == 0
+
+
+async def run(share: float, numbers: range, affordable: Callable[[], str] = lambda: "") -> CrossCheck:
+    async with CrossCheck(share, affordable) as cross_check:
+        for number in numbers:
+            await CrossCheckedMetric(FixedMetric(0.9), FixedMetric(0.9), cross_check).measure(spoken(number), 0.8)
+    return cross_check
+
+
+async def test_the_sample_is_the_same_in_every_run_and_in_every_order() -> None:
+    forth, back = await run(0.3, range(60)), await run(0.3, range(59, -1, -1))
+    assert forth.pairs == back.pairs
+    assert 8 <= len(forth.pairs) <= 30
+    assert forth.status.compared == forth.status.sampled
+
+
+async def test_a_share_of_zero_asks_nothing() -> None:
+    assert (await run(0, range(30))).status == CrossCheckStatus(0, 0, 0)
+
+
+async def test_once_it_cannot_be_afforded_no_more_is_asked_and_the_reason_is_kept() -> None:
+    reasons = iter(["", "", "the budget would not hold the waiting scenarios"])
+    cross_check = await run(1, range(10), lambda: next(reasons))
+    assert cross_check.status == CrossCheckStatus(1, 10, 2, "the budget would not hold the waiting scenarios")
+    assert cross_check.notes == ()
+
+
+async def test_a_call_that_the_budget_refuses_ends_the_cross_check() -> None:
+    second, cross_check = FixedMetric(BudgetError("the cap is reached")), CrossCheck(1)
+    async with cross_check:
+        metric = CrossCheckedMetric(FixedMetric(0.9), second, cross_check)
+        await metric.measure(spoken(0), 0.8)
+        await cross_check.finish()
+        await metric.measure(spoken(1), 0.8)
+    assert second.asked == 1
+    assert cross_check.status == CrossCheckStatus(1, 2, 0, "the cap is reached")
+
+
+async def test_a_slow_second_judge_delays_no_scenario_and_is_waited_for_at_the_end() -> None:
+    answer, cross_check = asyncio.Event(), CrossCheck(1)
+    async with cross_check:
+        score = await CrossCheckedMetric(FixedMetric(0.9), FixedMetric(0.6, after=answer), cross_check).measure(
+            spoken(), 0.8
+        )
+        assert (score.value, cross_check.pairs) == (0.9, ())
+        answer.set()
+    assert [pair.second for pair in cross_check.pairs] == [0.6]
+
+
+async def test_a_second_judge_that_never_answers_is_given_up_after_a_while() -> None:
+    async with CrossCheck(1) as cross_check:
+        never = FixedMetric(0.6, after=asyncio.Event())
+        await CrossCheckedMetric(FixedMetric(0.9), never, cross_check).measure(spoken(), 0.8)
+        await cross_check.finish(0)
+        assert cross_check.notes == ("1 cross-checks were not answered in time.",)
+
+
+async def test_a_cancelled_run_leaves_no_check_behind() -> None:
+    before = asyncio.all_tasks()
+
+    async def cancelled() -> None:
+        async with CrossCheck(1) as cross_check:
+            never = FixedMetric(0.6, after=asyncio.Event())
+            await CrossCheckedMetric(FixedMetric(0.9), never, cross_check).measure(spoken(), 0.8)
+            raise asyncio.CancelledError
+
+    with pytest.raises(asyncio.CancelledError):
+        await cancelled()
+    assert asyncio.all_tasks() == before
+
+
+async def test_two_judges_score_by_the_same_metric() -> None:
+    judges = [ScriptedJudge([Grade(value, "x")], name) for value, name in ((0.9, "judge-1"), (0.5, "judge-2"))]
+    first, second = (load_metric("SwahiliFluencyMetric", judge) for judge in judges)
+    cross_check = CrossCheck(1)
+    assert (await checked(second, cross_check, first)).value == 0.9
+    (pair,) = cross_check.pairs
+    assert (pair.first, pair.second) == (0.9, 0.5)
+    assert pair.metric.startswith("swahili_fluency:1.0.0+deepeval-")
+    assert judges[0].asked[0].prompt == judges[1].asked[0].prompt
