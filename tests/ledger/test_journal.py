@@ -78,7 +78,7 @@ def test_what_was_written_is_read(path: Path) -> None:
     assert books.calls[0].usage == USAGE
     assert books.total == Decimal("1.125")
     assert [one.number for one in books.open] == [4]
-    assert (books.last_number, books.admitted) == (4, {"head/spa/0"})
+    assert (books.last_number, books.admitted) == (4, frozenset({"head/spa/0"}))
     assert list(books.answers["k1"].body.items()) == [("b", 1), ("a", "Asante\n")]
     assert books.answers["k1"].usage == USAGE
 
