@@ -142,6 +142,48 @@ def test_replayed_calls_and_cache_hits_are_counted_and_cost_nothing() -> None:
     assert spending.by_party == {"system": Decimal(0), "judge": Decimal(0)}
 
 
+def test_a_resumed_ledger_counts_what_was_paid_before_even_above_its_cap() -> None:
+    before = Ledger(Decimal(20))
+    before.settle(reserve(before, "5", Party.JUDGE), Usage(1, 1), Decimal("1.25"))
+    before.keep(reserve(before, "2"))
+    after = Ledger(Decimal(3))
+    after.carry_on(before.calls, last_number=2)
+    assert (after.spent, after.snapshot().by_party) == (Decimal("3.25"), before.snapshot().by_party)
+    with pytest.raises(BudgetError):
+        reserve(after, "0")
+
+
+def test_a_resumed_ledger_goes_on_with_the_numbers() -> None:
+    ledger = Ledger(Decimal(20))
+    ledger.carry_on([], last_number=7)
+    assert reserve(ledger, "1").number == 8
+
+
+def test_a_ledger_that_was_used_carries_on_no_other() -> None:
+    ledger = Ledger(Decimal(20))
+    reserve(ledger, "1")
+    with pytest.raises(ValueError, match="was used"):
+        ledger.carry_on([], last_number=7)
+
+
+def test_whether_waiting_for_calls_in_flight_can_help() -> None:
+    ledger = Ledger(Decimal(2))
+    ledger.keep(reserve(ledger, "1"))
+    reserve(ledger, "1")
+    assert ledger.may_hold(Decimal(1))
+    assert not ledger.may_hold(Decimal("1.000000000001"))
+    assert not ledger.may_hold(Decimal("NaN"))
+
+
+def test_what_a_scenario_cost_is_known_by_party() -> None:
+    ledger = Ledger(Decimal(20))
+    ledger.keep(reserve(ledger, "2"))
+    ledger.keep(reserve(ledger, "1", Party.CROSS_CHECK))
+    assert ledger.spent_on("spa") == Decimal(3)
+    assert ledger.spent_on("spa", without=Party.CROSS_CHECK) == Decimal(2)
+    assert ledger.spent_on("restaurant") == Decimal(0)
+
+
 @given(st.lists(AMOUNTS, max_size=60))
 def test_a_sum_is_exact_whatever_the_order(costs: list[Decimal]) -> None:
     totals = []
