@@ -9,6 +9,9 @@ from typing import Any, NoReturn
 from ratiba_action.core.printable import printable
 from ratiba_action.providers.outcome import Answered, Outcome, Refused, Unknown
 
+READ_HEADERS = ("Content-Type", "Date", "Retry-After", "Retry-After-Ms")
+"""The headers of an answer that are looked at."""
+
 _OK, _SUCCESS, _REDIRECT, _SERVER_ERROR = 200, range(100, 300), range(300, 400), 500
 _SAYS_TOO_MUCH = frozenset({401, 403})
 _LONGEST_MESSAGE = 300
@@ -20,7 +23,7 @@ def read_answer(status: int, headers: Mapping[str, str], text: str) -> Outcome:
 
     Args:
         status: of the answer.
-        headers: of the answer, found whatever their capitals.
+        headers: of the answer, spelled as in ``READ_HEADERS``.
         text: its body, without keys.
     """
     if status in _SUCCESS:

@@ -106,7 +106,7 @@ def _wrong_tools(body: JsonObject) -> Iterator[str]:
 
 def _blocks(value: Any) -> Iterator[Mapping[str, Any]]:
     """Every message, item and block of content, however deep, in what a model is given to read."""
-    pending = [value[name] for name in ("messages", "input", "system") if value.get(name) is not None]
+    pending = [value[name] for name in ("messages", "input", "system", "instructions") if value.get(name) is not None]
     while pending:
         found = pending.pop()
         if isinstance(found, list):
@@ -130,8 +130,8 @@ def _is_bounded(block: Mapping[str, Any]) -> bool:
         return "role" in block and not block.get("audio")
     if kind == "document":
         source = block.get("source")
-        return isinstance(source, Mapping) and source.get("type") in {"text", "content"}
-    return kind in _BLOCKS
+        return isinstance(source, Mapping) and source.get("type") in ("text", "content")
+    return isinstance(kind, str) and kind in _BLOCKS
 
 
 def _is_image(block: Mapping[str, Any]) -> bool:
@@ -149,8 +149,8 @@ def _is_image(block: Mapping[str, Any]) -> bool:
 
 
 def _why(block: Mapping[str, Any]) -> str:
-    if block.get("type") in {"image", "image_url", "input_image"}:
+    if block.get("type") in ("image", "image_url", "input_image"):
         return " by reference: send the image itself, in Base64"
-    if block.get("type") in {"document", "file", "input_file"}:
+    if block.get("type") in ("document", "file", "input_file"):
         return ": the pages of a file cannot be counted beforehand"
     return ""

@@ -15,7 +15,7 @@ from ratiba_action.core.masking import mask_secrets
 from ratiba_action.core.model.values import JsonObject
 from ratiba_action.core.proxy import proxy_for
 from ratiba_action.errors import ConfigurationError
-from ratiba_action.providers.answers import read_answer
+from ratiba_action.providers.answers import READ_HEADERS, read_answer
 from ratiba_action.providers.outcome import NotSent, Outcome, Unknown
 from ratiba_action.providers.route import ProviderRoute
 from ratiba_action.providers.trust import trusted_certificates
@@ -118,8 +118,8 @@ class ProviderClient:
             return Unknown(f"the connection broke before the answer was whole ({type(error).__name__})")
         if raw is None:
             return Unknown(f"the answer is larger than {self._answer_limit} bytes")
-        text = self._without_keys(raw)
-        return read_answer(response.status, response.headers, text)
+        read = {name: self._without_keys(response.headers.get(name, "").encode()) for name in READ_HEADERS}
+        return read_answer(response.status, read, self._without_keys(raw))
 
     async def _read(self, response: aiohttp.ClientResponse) -> bytes | None:
         """The whole body, None when it is too large."""
