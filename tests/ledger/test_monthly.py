@@ -1,10 +1,11 @@
 """The shared ledger on a real server: no number of runs and shards passes a cap together, and crashes cost."""
 
 import asyncio
+import re
 import sys
 import uuid
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from datetime import UTC, datetime, timedelta, timezone
 from decimal import Decimal
 from pathlib import Path
@@ -18,6 +19,7 @@ from ratiba_action.core.model.conversation import Party, Usage
 from ratiba_action.errors import BudgetError, LedgerError
 from ratiba_action.ledger.monthly import MonthlyLedger, SharedCapError, current_time
 from ratiba_action.ledger.purse import RunPurse
+from ratiba_action.testing.eventually import eventually_async
 from ratiba_action.testing.sql import fetch, run_sql
 
 NOVEMBER = datetime(2026, 11, 22, 12, tzinfo=UTC)
@@ -196,6 +198,29 @@ async def test_concurrent_connections_take_the_last_cent_once(database: str) -> 
     await asyncio.gather(*(ledger.close() for ledger in ledgers))
 
 
+@pytest.mark.parametrize("cap", ["month", "pull request"])
+async def test_of_runs_that_ask_at_the_same_instant_only_those_that_fit_are_let_through(
+    database: str, cap: str
+) -> None:
+    """All of them stand at the account's door, each with a view of it from before, when it is opened."""
+    monthly, pull_request = ("1", "20") if cap == "month" else ("300", "1")
+    async with AsyncExitStack() as stack:
+        ledgers = [
+            await stack.enter_async_context(shared(database, monthly, pull_request="o/r#7", cap=pull_request))
+            for _ in range(6)
+        ]
+        async with await psycopg.AsyncConnection.connect(database) as holder:
+            await holder.execute("SELECT FROM ratiba_ledger.account FOR UPDATE")
+            asked = [asyncio.ensure_future(ledger.reserve(reservation(1, "0.4"))) for ledger in ledgers]
+            waiting = "SELECT count(*) FROM pg_locks WHERE NOT granted AND locktype IN ('transactionid', 'tuple')"
+            await eventually_async(lambda: fetch(database, waiting), until=lambda rows: rows == [(6,)])
+        told = await asyncio.gather(*asked, return_exceptions=True)
+        assert sum(one is None for one in told) == 2
+        assert sum(isinstance(one, SharedCapError) for one in told) == 4
+        assert {account.reserved for account in await ledgers[0].accounts()} == {Decimal("0.8")}
+        assert len(await ledgers[0].open_reservations()) == 2
+
+
 async def test_processes_that_share_a_month_and_a_pull_request_never_pass_either_cap(database: str) -> None:
     """Two shards of one pull request and a run of another, each with many calls at once, watched all the while."""
 
@@ -324,3 +349,38 @@ async def _end_sessions(database: str, via: str | None = None) -> None:
     name = psycopg.conninfo.conninfo_to_dict(database)["dbname"]
     others = f"datname = '{name}' AND pid <> pg_backend_pid()"
     await run_sql(via or database, f"SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE {others}")  # noqa: S608 - the test's own name
+
+
+def _guide() -> tuple[str, str, str]:
+    """The statements that the guide gives: rights, what is open, giving one back."""
+    text = (Path(__file__).parents[2] / "docs" / "money.md").read_text(encoding="utf-8")
+    grants, pending, back = re.findall(r"```sql\n(.*?)```", text, re.DOTALL)
+    return grants, pending, back
+
+
+async def test_a_reservation_of_a_dead_run_is_seen_and_given_back_as_the_guide_says(database: str) -> None:
+    _, pending, back = _guide()
+    async with shared(database, pull_request="o/r#7") as ledger:
+        await ledger.reserve(reservation(1))
+        await ledger.reserve(reservation(2, "0.5"))
+        ((number, *_), _) = await fetch(database, pending)
+        for _ in range(2):
+            await run_sql(database, back.replace(str(uuid.UUID(int=0)), str(number)))
+        assert [account.reserved for account in await ledger.accounts()] == [Decimal("0.5"), Decimal("0.5")]
+        assert [one.upper for one in await ledger.open_reservations()] == [Decimal("0.5")]
+
+
+async def test_the_rights_that_the_guide_grants_are_enough_after_the_first_use(database: str) -> None:
+    grants, _, _ = _guide()
+    role = f"ledger_{uuid.uuid4().hex[:12]}"
+    async with shared(database):
+        pass
+    await run_sql(database, f"CREATE ROLE {role}")
+    try:
+        await run_sql(database, grants.replace("TO ratiba;", f"TO {role};"))
+        async with shared(make_conninfo(database, options=f"-c role={role}"), pull_request="o/r#7") as ledger:
+            await ledger.reserve(reservation(1))
+            await ledger.settle(reservation(1), Decimal("0.5"))
+            assert [account.spent for account in await ledger.accounts()] == [Decimal("0.5"), Decimal("0.5")]
+    finally:
+        await run_sql(database, f"DROP OWNED BY {role}; DROP ROLE {role}")
