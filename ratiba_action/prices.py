@@ -22,6 +22,7 @@ class PriceList:
     def __init__(self, overrides: Mapping[str, ModelRates] | None = None, at: datetime | None = None) -> None:
         self._overrides = dict(overrides or {})
         self._at = at
+        self._known: set[tuple[str, str]] = set()
 
     def require(self, models: Iterable[tuple[str, str]]) -> None:
         """Check that each (model, provider) has a price.
@@ -67,12 +68,15 @@ class PriceList:
         )
 
     def _knows(self, model: str, provider: str) -> bool:
-        if model in self._overrides:
+        if model in self._overrides or (model, provider) in self._known:
             return True
         try:
-            return self._listed(model, provider, input_tokens=1_000, output_tokens=1_000) > 0
+            known = self._listed(model, provider, input_tokens=1_000, output_tokens=1_000) > 0
         except LookupError:
             return False
+        if known:
+            self._known.add((model, provider))
+        return known
 
     def _listed(self, model: str, provider: str, **tokens: int) -> Usd:
         from genai_prices import Usage as ListedUsage  # noqa: PLC0415 - 0.2 s; loaded when a price is first asked for

@@ -53,7 +53,7 @@ class CrossCheck:
         """What became of it so far."""
         return CrossCheckStatus(self._share, self._sampled, len(self._pairs), self._stopped)
 
-    def offer(self, score: Score, case: Case, threshold: float, second: Metric) -> None:
+    def offer(self, score: Score, case: Case, threshold: float, second: Callable[[], Metric]) -> None:
         """Have a fresh score checked if it falls into the sample; returns at once."""
         transcript = transcript_digest(case.transcript)
         name = metric_version(score.metric, score.version)
@@ -64,7 +64,7 @@ class CrossCheck:
         if self._stopped:
             return
         pair = GradePair(case.scenario.id, name, transcript, threshold, score.value, score.value)
-        task = asyncio.ensure_future(self._check(pair, case, second))
+        task = asyncio.ensure_future(self._check(pair, case, second()))
         self._running.add(task)
         task.add_done_callback(self._running.discard)
 
@@ -106,11 +106,11 @@ class CrossCheckedMetric:
 
     Args:
         metric: whose score counts.
-        second: a fresh instance of the same metric that asks the second judge.
+        second: a fresh instance of the same metric that asks the second judge; made for sampled scores only.
         cross_check: of this run.
     """
 
-    def __init__(self, metric: Metric, second: Metric, cross_check: CrossCheck) -> None:
+    def __init__(self, metric: Metric, second: Callable[[], Metric], cross_check: CrossCheck) -> None:
         self.name = metric.name
         self.version = metric.version
         self.judged: bool = metric.judged

@@ -54,7 +54,7 @@ def spoken(number: int = 0) -> Case:
 async def checked(
     second: Metric, cross_check: CrossCheck, first: Metric | None = None, one: Case | None = None
 ) -> Score:
-    metric = CrossCheckedMetric(first or FixedMetric(0.9), second, cross_check)
+    metric = CrossCheckedMetric(first or FixedMetric(0.9), lambda: second, cross_check)
     async with cross_check:
         return await metric.measure(one or spoken(), 0.8)
 
@@ -97,7 +97,9 @@ async def test_kept_and_deterministic_scores_are_not_checked(first: FixedMetric)
 async def run(share: float, numbers: range, affordable: Callable[[], str] = lambda: "") -> CrossCheck:
     async with CrossCheck(share, affordable) as cross_check:
         for number in numbers:
-            await CrossCheckedMetric(FixedMetric(0.9), FixedMetric(0.9), cross_check).measure(spoken(number), 0.8)
+            await CrossCheckedMetric(FixedMetric(0.9), lambda: FixedMetric(0.9), cross_check).measure(
+                spoken(number), 0.8
+            )
     return cross_check
 
 
@@ -122,7 +124,7 @@ async def test_once_it_cannot_be_afforded_no_more_is_asked_and_the_reason_is_kep
 async def test_a_call_that_the_budget_refuses_ends_the_cross_check() -> None:
     second, cross_check = FixedMetric(BudgetError("the cap is reached")), CrossCheck(1)
     async with cross_check:
-        metric = CrossCheckedMetric(FixedMetric(0.9), second, cross_check)
+        metric = CrossCheckedMetric(FixedMetric(0.9), lambda: second, cross_check)
         await metric.measure(spoken(0), 0.8)
         await cross_check.finish()
         await metric.measure(spoken(1), 0.8)
@@ -133,7 +135,7 @@ async def test_a_call_that_the_budget_refuses_ends_the_cross_check() -> None:
 async def test_a_slow_second_judge_delays_no_scenario_and_is_waited_for_at_the_end() -> None:
     answer, cross_check = asyncio.Event(), CrossCheck(1)
     async with cross_check:
-        score = await CrossCheckedMetric(FixedMetric(0.9), FixedMetric(0.6, after=answer), cross_check).measure(
+        score = await CrossCheckedMetric(FixedMetric(0.9), lambda: FixedMetric(0.6, after=answer), cross_check).measure(
             spoken(), 0.8
         )
         assert (score.value, cross_check.pairs) == (0.9, ())
@@ -144,7 +146,7 @@ async def test_a_slow_second_judge_delays_no_scenario_and_is_waited_for_at_the_e
 async def test_a_second_judge_that_never_answers_is_given_up_after_a_while() -> None:
     async with CrossCheck(1) as cross_check:
         never = FixedMetric(0.6, after=asyncio.Event())
-        await CrossCheckedMetric(FixedMetric(0.9), never, cross_check).measure(spoken(), 0.8)
+        await CrossCheckedMetric(FixedMetric(0.9), lambda: never, cross_check).measure(spoken(), 0.8)
         await cross_check.finish(0)
         assert cross_check.notes == ("1 cross-checks were not answered in time.",)
 
@@ -155,7 +157,7 @@ async def test_a_cancelled_run_leaves_no_check_behind() -> None:
     async def cancelled() -> None:
         async with CrossCheck(1) as cross_check:
             never = FixedMetric(0.6, after=asyncio.Event())
-            await CrossCheckedMetric(FixedMetric(0.9), never, cross_check).measure(spoken(), 0.8)
+            await CrossCheckedMetric(FixedMetric(0.9), lambda: never, cross_check).measure(spoken(), 0.8)
             raise asyncio.CancelledError
 
     with pytest.raises(asyncio.CancelledError):

@@ -1,0 +1,237 @@
+"""What a judge call costs the gate's own process, beside a bare loop of the same HTTP client.
+
+The whole path of a live run is measured: metric, DeepEval, cache, votes, cross-check, budget, journal, HTTP. The
+stand-in for the providers runs in a process of its own. Run: ``python benchmarks/judging.py``.
+"""
+
+import asyncio
+import math
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass
+from decimal import Decimal
+from functools import partial
+from pathlib import Path
+
+import aiohttp
+
+from ratiba_action.core.budget import Ledger
+from ratiba_action.core.model.conversation import Party
+from ratiba_action.core.model.measurement import Case, Score
+from ratiba_action.core.model_request import PaidAnswer, PaidRequest
+from ratiba_action.core.voting import VotingRule
+from ratiba_action.judging.cache import JudgeCache
+from ratiba_action.judging.cached_metric import CachedMetric
+from ratiba_action.judging.cross_check import CrossCheck, CrossCheckedMetric
+from ratiba_action.judging.deepeval_bridge import load_deepeval, prepare_deepeval
+from ratiba_action.judging.judge_model import JudgeModel
+from ratiba_action.judging.live_judge import LiveJudge
+from ratiba_action.judging.repeated_judge import RepeatedJudge
+from ratiba_action.judging.voting import VotingMetric
+from ratiba_action.ledger.journal import begin_journal
+from ratiba_action.ledger.purse import RunPurse
+from ratiba_action.metrics.registry import load_metric
+from ratiba_action.ports import Metric, PaidCalls
+from ratiba_action.prices import PriceList
+from ratiba_action.providers.client import ProviderClient
+from ratiba_action.providers.metered import MeteredCalls
+from ratiba_action.providers.route import ProviderRoute
+from ratiba_action.testing.cases import case, exchange
+
+CPU_LIMIT = 4.0  # milliseconds a judge call above the bare loop
+GROWTH_LIMIT = 1.25  # of the cost a call at four times the cases
+IDEAL_LIMIT = 1.10  # of the time that the provider's latency alone takes
+LATENCY = 0.2  # seconds
+CONCURRENCY = 20
+TURNS = 4
+MODEL = JudgeModel("anthropic", "claude-opus-5-5")
+SECOND = JudgeModel("openai", "gpt-5.6")
+GRADE = '{"reason": "It reads as a fluent speaker writes, and the greeting is answered.", "score": 9}'
+
+
+@contextmanager
+def stand_in(latency: float) -> Iterator[str]:
+    """The address of a stand-in with a latency."""
+    command = [sys.executable, str(Path(__file__).with_name("provider_stand_in.py")), str(latency), GRADE]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stdout is not None
+            yield f"http://127.0.0.1:{int(process.stdout.readline())}"
+        finally:
+            process.terminate()
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """Of one loop: seconds of this process's CPU, seconds on the clock, calls that were answered."""
+
+    cpu: float
+    wall: float
+    calls: int
+
+    @property
+    def milliseconds(self) -> float:
+        """CPU a call."""
+        return self.cpu / self.calls * 1_000
+
+
+async def timed(work: Callable[[], Awaitable[int]]) -> Figures:
+    """Run and time; ``work`` returns how many calls it made."""
+    cpu, wall = time.process_time(), time.perf_counter()
+    calls = await work()
+    return Figures(time.process_time() - cpu, time.perf_counter() - wall, calls)
+
+
+async def at_once(concurrency: int, jobs: Sequence[Callable[[], Awaitable[object]]]) -> None:
+    """Do every job, so many at a time."""
+    waiting = iter(jobs)
+
+    async def work() -> None:
+        for job in waiting:
+            await job()
+
+    await asyncio.gather(*(work() for _ in range(concurrency)))
+
+
+def conversations(count: int) -> tuple[Case, ...]:
+    """So many cases with four turns each, all different."""
+    return tuple(
+        case(
+            *(
+                exchange(
+                    f"Habari, naomba kuhifadhi massage kesho saa nane mchana ({number}.{turn})",
+                    f"Sawa Wanjiku, kesho saa nane mchana (14:00) iko wazi. Nikuwekee? ({number}.{turn})",
+                )
+                for turn in range(TURNS)
+            ),
+            scenario_id=f"case_{number}",
+        )
+        for number in range(count)
+    )
+
+
+class KeepingJudgeCalls:
+    """Implements ``PaidCalls`` around others and keeps what was sent, for the bare loop to send the same."""
+
+    def __init__(self, calls: PaidCalls) -> None:
+        self._calls = calls
+        self.sent: list[PaidRequest] = []
+
+    async def call(self, request: PaidRequest) -> PaidAnswer:
+        """Pass on."""
+        self.sent.append(request)
+        return await self._calls.call(request)
+
+
+@asynccontextmanager
+async def live_calls(url: str, folder: Path, concurrency: int) -> AsyncIterator[MeteredCalls]:
+    """Paid calls as a live run makes them: budget, journal, one HTTP client."""
+    ledger = Ledger(Decimal(1_000_000))
+    journal = begin_journal(folder / "journal.jsonl", "benchmark", Path(__file__).parents[1])
+    purse = RunPurse(ledger, journal, warn=print)
+    routes = (ProviderRoute("anthropic", "nobodys-key", url), ProviderRoute("openai", "nobodys-key", f"{url}/v1"))
+    try:
+        async with ProviderClient(routes, {}) as client:
+            yield MeteredCalls(client, purse, PriceList(), concurrency=concurrency)
+    finally:
+        journal.close()
+
+
+async def judged(url: str, cases: Sequence[Case], concurrency: int, share: float) -> tuple[Figures, list[PaidRequest]]:
+    """Score every case with a live judge."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        async with live_calls(url, folder, concurrency) as paid:
+            calls = KeepingJudgeCalls(paid)
+            cache = JudgeCache(folder / "cache", print)
+            async with CrossCheck(share) as cross_check:
+                metric = partial(_metric, calls, cache, cross_check)
+
+                async def work() -> int:
+                    jobs = [partial(_measured, metric, one) for one in cases]
+                    await at_once(concurrency, jobs)
+                    await cross_check.finish()
+                    return len(calls.sent)
+
+                figures = await timed(work)
+    return figures, calls.sent
+
+
+def _metric(calls: PaidCalls, cache: JudgeCache, cross_check: CrossCheck) -> Metric:
+    rule = VotingRule()
+    judge, second = LiveJudge(calls, MODEL), LiveJudge(calls, SECOND, Party.CROSS_CHECK)
+    name = "SwahiliFluencyMetric"
+    voting = VotingMetric(lambda number: load_metric(name, RepeatedJudge(judge, number)), rule)
+    cached = CachedMetric(voting, cache, MODEL.name, rule)
+    return CrossCheckedMetric(cached, lambda: load_metric(name, second), cross_check)
+
+
+async def _measured(metric: Callable[[], Metric], one: Case) -> Score:
+    score = await metric().measure(one, 0.8)
+    assert score.votes == ()
+    return score
+
+
+async def bare(url: str, sent: Sequence[PaidRequest], concurrency: int) -> Figures:
+    """Send the same bodies with nothing around the HTTP client."""
+    async with aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=0)) as session:
+
+        async def post(request: PaidRequest) -> None:
+            async with session.post(f"{url}/v1/{request.endpoint}", json=request.body) as response:
+                assert (await response.json())["usage"]
+
+        async def work() -> int:
+            await at_once(concurrency, [partial(post, request) for request in sent])
+            return len(sent)
+
+        return await timed(work)
+
+
+async def cpu_is_within_limits() -> bool:
+    """Whether a judge call costs little, and no more the more cases there are."""
+    extras: list[float] = []
+    with stand_in(0) as url:
+        _, warm = await judged(url, conversations(50), CONCURRENCY, 1)
+        await bare(url, warm, CONCURRENCY)
+        for count in (500, 2_000):
+            ours, sent = await judged(url, conversations(count), CONCURRENCY, 0.10)
+            plain = await bare(url, sent, CONCURRENCY)
+            extras.append(ours.milliseconds - plain.milliseconds)
+            print(
+                f"{count} cases of {TURNS} turns, {ours.calls} judge calls: {ours.milliseconds:.2f} ms CPU a call, "
+                f"bare loop {plain.milliseconds:.2f} ms, so {extras[-1]:.2f} ms above it, limit {CPU_LIMIT:.0f} ms"
+            )
+    growth = extras[1] / extras[0]
+    print(f"four times the cases cost {growth:.2f} times as much a call, limit {GROWTH_LIMIT}")
+    return max(extras) <= CPU_LIMIT and growth <= GROWTH_LIMIT
+
+
+async def time_is_within_limits() -> bool:
+    """Whether the phase takes hardly longer than the provider."""
+    with stand_in(LATENCY) as url:
+        ours, sent = await judged(url, conversations(500), CONCURRENCY, 0.10)
+        plain = await bare(url, sent, CONCURRENCY)
+    ideal = math.ceil(ours.calls / CONCURRENCY) * LATENCY
+    print(
+        f"{ours.calls} judge calls of {LATENCY * 1_000:.0f} ms, {CONCURRENCY} at a time: {ours.wall:.2f} s, bare loop "
+        f"{plain.wall:.2f} s, ideal {ideal:.2f} s: {ours.wall / ideal:.3f} of it, limit {IDEAL_LIMIT}"
+    )
+    return ours.wall <= IDEAL_LIMIT * ideal
+
+
+def main() -> int:
+    """Print all figures; 1 when one is beyond its limit."""
+    with tempfile.TemporaryDirectory() as home:
+        prepare_deepeval(os.environ, Path(home))
+        load_deepeval()
+        within = [asyncio.run(cpu_is_within_limits()), asyncio.run(time_is_within_limits())]
+    return 0 if all(within) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
