@@ -5,14 +5,14 @@ import os
 import shutil
 import subprocess
 import sys
-import tarfile
 import uuid
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from ratiba_action.testing.consumer_repository import ConsumerRepository
+from ratiba_action.testing.act_run import ActRun, read_log
+from ratiba_action.testing.consumer_repository import WORKFLOW, ConsumerRepository
 from ratiba_action.testing.container_image import why_not as why_no_image
 from ratiba_action.testing.workflow_for_act import SEEN, Adjustments, workflow_for_act
 
@@ -53,85 +53,6 @@ def checkout_of(project: Path, target: Path) -> Path:
 
 
 @dataclass(frozen=True, slots=True)
-class Annotation:
-    """A workflow command that GitHub shows at a line or on the run's page."""
-
-    level: str
-    message: str
-    properties: Mapping[str, str]
-
-
-@dataclass(frozen=True, slots=True)
-class ActRun:
-    """What a run of a workflow left.
-
-    Args:
-        code: act's exit code.
-        log: act's lines.
-        seen: folder that the last step wrote to.
-    """
-
-    code: int
-    log: Sequence[Mapping[str, Any]]
-    seen: Path
-
-    @property
-    def printed(self) -> str:
-        """All that the steps printed and act said of them."""
-        return "".join(f"{str(line.get('msg', '')).rstrip()}\n" for line in self.log)
-
-    @property
-    def outputs(self) -> Mapping[str, str]:
-        """The action's outputs as the next step gets them."""
-        outputs: Mapping[str, str] = json.loads((self.seen / "outputs.json").read_text())
-        return outputs
-
-    @property
-    def exit_codes(self) -> Mapping[str, int]:
-        """Exit codes of the action's own steps that failed, by their id."""
-        codes = {}
-        for line in self.log:
-            if str(line.get("msg")).startswith("exitcode '") and len(line.get("stepID", ())) > 1:
-                codes[line["stepID"][-1]] = int(line["msg"].split("'")[1])
-        return codes
-
-    @property
-    def jobs(self) -> Mapping[str, str]:
-        """What each job that ran came to, by its id."""
-        return {line["jobID"]: line["jobResult"] for line in self.log if "jobResult" in line}
-
-    @property
-    def annotations(self) -> list[Annotation]:
-        """Every error, warning and notice."""
-        return [
-            Annotation(line["command"], line["arg"], line.get("kvPairs") or {})
-            for line in self.log
-            if line.get("command") in {"error", "warning", "notice"}
-        ]
-
-    @property
-    def summary(self) -> str:
-        """The page that the action's own steps wrote."""
-        pages = (line for line in self.log if line.get("command") == "summary" and len(line.get("stepID", ())) > 1)
-        return "".join(line["content"] for line in pages)
-
-    def owners(self) -> set[tuple[int, int]]:
-        """User and group of everything in the workspace."""
-        return {(member.uid, member.gid) for member, _ in self._members()}
-
-    def files(self) -> dict[str, bytes]:
-        """Content of every file of the workspace but git's own."""
-        found = {member.name.removeprefix("./"): content for member, content in self._members() if member.isfile()}
-        return {name: content for name, content in found.items() if not name.startswith(".git/")}
-
-    def _members(self) -> Iterator[tuple[tarfile.TarInfo, bytes]]:
-        with tarfile.open(self.seen / "workspace.tar") as archive:
-            for member in archive:
-                file = archive.extractfile(member) if member.isfile() else None
-                yield member, file.read() if file else b""
-
-
-@dataclass(frozen=True, slots=True)
 class Act:
     """Runs workflows that use this project's action.
 
@@ -152,34 +73,11 @@ class Act:
         event: Mapping[str, Any],
         api: str,
         *,
-        workflow: str = ".github/workflows/eval-on-prompt-change.yml",
+        workflow: str = WORKFLOW,
         adjustments: Adjustments | None = None,
         variables: Mapping[str, str] | None = None,
     ) -> ActRun:
-        """Run a workflow of the repository to its end; see ``start``."""
-        started = self.start(
-            repository,
-            event_name,
-            event,
-            api,
-            workflow=workflow,
-            adjustments=adjustments or Adjustments(),
-            variables=variables or {},
-        )
-        return started.ended()
-
-    def start(
-        self,
-        repository: ConsumerRepository,
-        event_name: str,
-        event: Mapping[str, Any],
-        api: str,
-        *,
-        workflow: str = ".github/workflows/eval-on-prompt-change.yml",
-        adjustments: Adjustments,
-        variables: Mapping[str, str],
-    ) -> "StartedRun":
-        """Start a workflow of the repository.
+        """Run a workflow of the repository to its end.
 
         Args:
             repository: its work tree is what a checkout gives.
@@ -189,21 +87,32 @@ class Act:
             workflow: path of the workflow in the repository.
             adjustments: what is changed in it, next to the input ``image``.
             variables: further environment variables of the runner.
+
+        Raises:
+            subprocess.TimeoutExpired: it does not end.
         """
         place = self.folder / f"run-{uuid.uuid4().hex[:8]}"
-        seen = place / "seen"
-        seen.mkdir(parents=True)
-        inputs = {"image": self.image, **adjustments.inputs}
-        adjusted = Adjustments(inputs, adjustments.services, adjustments.before)
-        text = workflow_for_act(repository.text(workflow), place.name, ACTION, adjusted)
+        (place / "seen").mkdir(parents=True)
+        wanted = adjustments or Adjustments()
+        wanted = replace(wanted, inputs={"image": self.image, **wanted.inputs})
+        text = workflow_for_act(repository.text(workflow), place.name, ACTION, wanted)
         (place / "workflow.yml").write_text(text)
         (place / "event.json").write_text(json.dumps(event))
-        mounts, certificates = [f"--volume={seen}:{SEEN}"], {}
+        command = self._command(place, repository, event_name, {"GITHUB_API_URL": api, **(variables or {})})
+        environment = os.environ | {"HOME": str(place)}
+        done = subprocess.run(
+            command, env=environment, stdin=subprocess.DEVNULL, capture_output=True, timeout=_SECONDS, check=False
+        )
+        return ActRun(done.returncode, read_log((done.stdout + done.stderr).decode()), place / "seen")
+
+    def _command(
+        self, place: Path, repository: ConsumerRepository, event_name: str, variables: Mapping[str, str]
+    ) -> list[str]:
+        mounts, environment = [f"--volume={place / 'seen'}:{SEEN}"], dict(variables)
         if bundle := os.environ.get("SSL_CERT_FILE"):
             mounts.append(f"--volume={bundle}:/certificates.pem:ro")
-            certificates = {"SSL_CERT_FILE": "/certificates.pem"}
-        environment = {"GITHUB_API_URL": api, **certificates, **(variables or {})}
-        command = [
+            environment["SSL_CERT_FILE"] = "/certificates.pem"
+        return [
             *(act_command() or "act", event_name, "--json", "--directory", str(repository.folder)),
             *("--workflows", str(place / "workflow.yml"), "--eventpath", str(place / "event.json")),
             *("--platform", f"ubuntu-latest={runner_image()}", "--pull=false", "--action-offline-mode", "--rm"),
@@ -212,48 +121,3 @@ class Act:
             *("--container-options", " ".join(mounts)),
             *(word for name, value in environment.items() for word in ("--env", f"{name}={value}")),
         ]
-        return StartedRun(place, command)
-
-
-@dataclass(slots=True)
-class StartedRun:
-    """A run of a workflow that goes on.
-
-    Args:
-        place: its folder.
-        command: act's command line.
-    """
-
-    place: Path
-    command: Sequence[str]
-    process: "subprocess.Popen[bytes]" = field(init=False)
-
-    def __post_init__(self) -> None:
-        with (self.place / "log.jsonl").open("wb") as log:
-            environment = os.environ | {"HOME": str(self.place)}
-            self.process = subprocess.Popen(
-                self.command, stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT, env=environment
-            )
-
-    def ended(self) -> ActRun:
-        """Wait for its end.
-
-        Raises:
-            subprocess.TimeoutExpired: it does not end.
-        """
-        try:
-            code = self.process.wait(timeout=_SECONDS)
-        finally:
-            self.process.kill()
-            self.process.wait()
-        lines = (self.place / "log.jsonl").read_text().splitlines()
-        return ActRun(code, tuple(_line(line) for line in lines), self.place / "seen")
-
-
-def _line(text: str) -> Mapping[str, Any]:
-    """A line of act's log; its last words are plain text."""
-    try:
-        parsed = json.loads(text)
-    except ValueError:
-        return {"msg": text}
-    return parsed if isinstance(parsed, dict) else {"msg": text}

@@ -2,7 +2,8 @@
 
 import pytest
 
-from ratiba_action.testing.act import Act, ActRun
+from ratiba_action.testing.act import Act
+from ratiba_action.testing.act_run import ActRun
 from ratiba_action.testing.consumer_repository import PROMPT, ConsumerRepository, Repositories
 from ratiba_action.testing.github_server import GithubState, github_server
 from ratiba_action.testing.workflow_for_act import Adjustments

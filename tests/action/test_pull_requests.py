@@ -8,7 +8,8 @@ from typing import NamedTuple
 
 import pytest
 
-from ratiba_action.testing.act import TOKEN, Act, ActRun
+from ratiba_action.testing.act import TOKEN, Act
+from ratiba_action.testing.act_run import ActRun
 from ratiba_action.testing.consumer_repository import ConsumerRepository, Repositories
 from ratiba_action.testing.github_server import GithubState, github_server
 from ratiba_action.testing.workflow_for_act import Adjustments
