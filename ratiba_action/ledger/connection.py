@@ -54,7 +54,7 @@ class LedgerConnection:
         async with self._turn:
             return await self._attempt(query, values)
 
-    async def fetch_surely(self, query: str, values: Mapping[str, Any]) -> list[tuple[Any, ...]]:
+    async def fetch_surely(self, query: str, values: Mapping[str, Any] | None = None) -> list[tuple[Any, ...]]:
         """``fetch`` for a statement that may run twice: it is repeated once over a new connection.
 
         Raises:

@@ -195,7 +195,7 @@ class MonthlyLedger:
             LedgerError: the ledger cannot be used.
         """
         caps = self._caps()
-        rows: list[tuple[Any, ...]] = await self._connection.fetch(ACCOUNTS, {"scopes": list(caps)})
+        rows: list[tuple[Any, ...]] = await self._connection.fetch_surely(ACCOUNTS, {"scopes": list(caps)})
         found = {scope: (spent, reserved) for scope, spent, reserved in rows}
         return tuple(Account(scope, cap, *found.get(scope, (Decimal(0), Decimal(0)))) for scope, cap in caps.items())
 
@@ -205,7 +205,7 @@ class MonthlyLedger:
         Raises:
             LedgerError: the ledger cannot be used.
         """
-        rows = await self._connection.fetch(OPEN_RESERVATIONS)
+        rows = await self._connection.fetch_surely(OPEN_RESERVATIONS)
         return tuple(OpenReservation(row[0], row[1], tuple(row[2]), *row[3:]) for row in rows)
 
     async def close(self) -> None:

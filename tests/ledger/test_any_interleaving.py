@@ -16,7 +16,7 @@ from ratiba_action.core.budget import Ledger, Reservation
 from ratiba_action.core.model.conversation import KeptAnswer, Party, Usage
 from ratiba_action.errors import BudgetError
 from ratiba_action.ledger.books import read_books
-from ratiba_action.ledger.journal import begin_journal
+from ratiba_action.ledger.journal import begin_journal, resume_journal
 from ratiba_action.ledger.purse import RunPurse
 
 CAP = Decimal("0.30")
@@ -96,9 +96,12 @@ class Provider:
 class World:
     """A run's books, a provider, and what was seen of them at each moment."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, *, resume: bool = False) -> None:
         self.ledger = Ledger(CAP)
-        self.journal = begin_journal(folder / "state" / "run.jsonl", "run", folder / "workspace")
+        open_journal = resume_journal if resume else begin_journal
+        self.journal = open_journal(folder / "state" / "run.jsonl", "run", folder / "workspace")
+        self.ledger.carry_on(self.journal.books.calls, self.journal.books.last_number)
+        self.paid: list[str] = []
         self.purse = RunPurse(self.ledger, self.journal, warn=self._refuse)
         self.provider = Provider(self)
         self.bills: list[tuple[int, Decimal]] = []
@@ -140,8 +143,11 @@ class World:
         for _ in range(call.start):
             await asyncio.sleep(0)
         for ordinal, attempt in enumerate(call.attempts):
+            key = f"{number}/{ordinal}"
+            if key in self.journal.books.answers:
+                return
             reservation = await self.purse.reserve(Party.JUDGE, f"s{number}", "gpt-6", attempt.upper)
-            if await self._made(attempt, reservation, f"{number}/{ordinal}"):
+            if await self._made(attempt, reservation, key):
                 return
 
     async def _made(self, attempt: Attempt, reservation: Reservation, key: str) -> bool:
@@ -153,6 +159,7 @@ class World:
         if attempt.outcome == "refused":
             await self.purse.release(reservation)
         elif attempt.outcome == "answer":
+            self.paid.append(key)
             await self.purse.settle(reservation, Usage(1, 1), attempt.price, KeptAnswer(key, {"text": key}))
         else:
             await self.purse.keep(reservation)
@@ -195,6 +202,30 @@ def test_a_crash_at_any_byte_counts_at_least_what_was_charged(tmp_path: Path) ->
     assert world.provider.bill > 0
     for length in range(content.index(b"\n") + 1, len(content) + 1):
         _assert_a_crash_is_counted(world, content, length)
+
+
+@settings(max_examples=20)
+@given(calls=st.lists(CALLS, min_size=50, max_size=50), cut=st.integers(0, 10**6))
+def test_a_resumed_run_pays_for_no_settled_call_again_and_both_together_hold_the_cap(
+    calls: list[Call], cut: int
+) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        first = World(Path(folder))
+        asyncio.run(first.run(calls))
+        first.journal.close()
+        content = first.journal.path.read_bytes()
+        begun = content.index(b"\n") + 1
+        first.journal.path.write_bytes(content[: begun + cut % (len(content) - begun + 1)])
+        second = World(Path(folder), resume=True)
+        before = second.ledger.spent
+        asyncio.run(second.run(calls))
+        second.journal.close()
+        whole = read_books(second.journal.path, second.journal.path.read_bytes())
+    settled = set(second.journal.books.answers)
+    assert not settled & set(second.paid)
+    assert set(whole.answers) == settled | set(second.paid)
+    assert not second.passed_the_cap
+    assert before + second.provider.bill <= second.ledger.spent == whole.total <= CAP
 
 
 def _assert_a_crash_is_counted(world: World, content: bytes, length: int) -> None:

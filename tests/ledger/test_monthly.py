@@ -257,6 +257,7 @@ async def test_a_connection_that_was_lost_is_made_again_and_nothing_is_counted_t
             await ledger.settle(reservation(1), Decimal("0.4"))
         else:
             await ledger.release(reservation(1))
+        await _end_sessions(database)
         (month,) = await ledger.accounts()
         assert (month.spent, month.reserved) == (Decimal("0.4") if outcome == "settle" else Decimal(0), Decimal(1))
 
