@@ -2,6 +2,8 @@
 
 import os
 import shutil
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -24,3 +26,14 @@ def small(tmp_path: Path, embedded_server_dsn: str) -> SmallRepository:
     repository.write(".github/ratiba.yml", CONFIGURATION.format(timeout=20))
     GitRepository(folder, environment["PATH"])
     return repository
+
+
+@pytest.fixture
+def meeting_place() -> Iterator[Path]:
+    """A folder where the system under test and the test leave files for each other, whoever each of them runs as.
+
+    Pytest's own folders are closed to other users, and the system cannot make files beside the report.
+    """
+    with tempfile.TemporaryDirectory() as name:
+        Path(name).chmod(0o777)
+        yield Path(name)

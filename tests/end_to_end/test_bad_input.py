@@ -242,10 +242,9 @@ def test_pull_request_target_is_refused(small: SmallRepository, tmp_path: Path) 
     assert "pull_request_target" in ended.printed
 
 
-def test_a_run_that_is_cancelled_while_it_starts_reports_too(small: SmallRepository, tmp_path: Path) -> None:
+def test_a_run_that_is_cancelled_while_it_starts_reports_too(small: SmallRepository, meeting_place: Path) -> None:
     small.scenario("talks", "say hello")
-    (tmp_path / "signals").mkdir()  # beside the report itself the system can make no file
-    begun = tmp_path / "signals" / "begun"
+    begun = meeting_place / "begun"
     small.write("slow.py", f"import pathlib, time\npathlib.Path({str(begun)!r}).touch()\ntime.sleep(60)\n")
     small.write(
         ".github/ratiba.yml",
@@ -260,13 +259,11 @@ def test_a_run_that_is_cancelled_while_it_starts_reports_too(small: SmallReposit
     assert "SIGTERM" in (small.report / "comment.md").read_text()
 
 
-def test_a_cancelled_run_reports_what_it_measured(small: SmallRepository, tmp_path: Path) -> None:
+def test_a_cancelled_run_reports_what_it_measured(small: SmallRepository, meeting_place: Path) -> None:
     small.scenario("a_talks", "say hello")
-    signals = tmp_path / "signals"  # beside the report itself the system can make no file
-    signals.mkdir()
-    small.scenario("b_waits", f"signal {signals}")
+    small.scenario("b_waits", f"signal {meeting_place}")
     process = small.start("--concurrency", "1")
-    eventually(lambda: list(signals.glob("begun-*")))
+    eventually(lambda: list(meeting_place.glob("begun-*")))
     process.send_signal(signal.SIGTERM)
     printed, _ = process.communicate(timeout=60)
     assert process.returncode == 3, printed

@@ -53,7 +53,6 @@ def alive(pid: int) -> bool:
 
 def begin(small: SmallRepository, folder: Path) -> "Popen[str]":
     """A run whose conversation waits for the file ``go`` in the folder."""
-    folder.mkdir()
     small.scenario("waits", f"signal {folder}", "say bye")
     process = small.start()
     eventually(lambda: list(folder.glob("begun-*")))
@@ -61,10 +60,10 @@ def begin(small: SmallRepository, folder: Path) -> "Popen[str]":
 
 
 def test_a_killed_run_leaves_no_process_and_the_next_run_sweeps_its_schemas_and_roles(
-    small: SmallRepository, tmp_path: Path
+    small: SmallRepository, meeting_place: Path
 ) -> None:
     dsn = small.environment["RATIBA_DATABASE_URL"]
-    process = begin(small, tmp_path / "first")
+    process = begin(small, meeting_place)
     below = descendants(process.pid)
     assert len(below) >= 2, "a fork server and a conversation"
     process.send_signal(signal.SIGKILL)
@@ -76,26 +75,28 @@ def test_a_killed_run_leaves_no_process_and_the_next_run_sweeps_its_schemas_and_
     assert left_behind(dsn) == []
 
 
-def test_two_runs_at_once_on_one_database_do_not_disturb_each_other(small: SmallRepository, tmp_path: Path) -> None:
+def test_two_runs_at_once_on_one_database_do_not_disturb_each_other(
+    small: SmallRepository, tmp_path: Path, meeting_place: Path
+) -> None:
     dsn = small.environment["RATIBA_DATABASE_URL"]
-    process = begin(small, tmp_path / "first")
+    process = begin(small, meeting_place)
     (held,) = {name for name in tenants(dsn) if "waits" in name}
     small.scenario("talks", "say hello")
     ended = small.gate("--scenario", "talks", "--report-dir", str(tmp_path / "other-report"))
     assert ended.code == 0, ended.printed
     assert held in tenants(dsn)
-    (tmp_path / "first/go").touch()
+    (meeting_place / "go").touch()
     printed, _ = process.communicate(timeout=60)
     assert process.returncode == 0, printed
     assert left_behind(dsn) == []
 
 
 def test_a_killed_run_with_its_own_server_leaves_no_server_and_no_data_folder_after_the_next(
-    small: SmallRepository, tmp_path: Path
+    small: SmallRepository, meeting_place: Path
 ) -> None:
     small.environment.pop("RATIBA_DATABASE_URL")
     before = set(run_folders())
-    process = begin(small, tmp_path / "first")
+    process = begin(small, meeting_place)
     below = descendants(process.pid)
     ours = [*(set(run_folders()) - before), *data_folders(below)]
     assert len(ours) == 2, "a scratch folder and a server's folder"
@@ -125,18 +126,17 @@ def data_folders(pids: list[int]) -> list[Path]:
 
 
 async def test_a_database_that_disappears_in_mid_run_keeps_what_was_measured(
-    small: SmallRepository, tmp_path: Path
+    small: SmallRepository, meeting_place: Path
 ) -> None:
     server = choose_server(None)
     await server.start()
     small.environment["RATIBA_DATABASE_URL"] = server.dsn
     small.scenario("a_talks", "say hello")
-    small.scenario("b_waits", f"signal {tmp_path / 'first'}", "say bye")
-    (tmp_path / "first").mkdir()
+    small.scenario("b_waits", f"signal {meeting_place}", "say bye")
     process = small.start("--concurrency", "1")
-    eventually(lambda: list((tmp_path / "first").glob("begun-*")))
+    eventually(lambda: list(meeting_place.glob("begun-*")))
     await server.stop()
-    (tmp_path / "first/go").touch()
+    (meeting_place / "go").touch()
     printed, _ = process.communicate(timeout=120)
     assert process.returncode == 3, printed
     assert "Traceback" not in printed
