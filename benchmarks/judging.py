@@ -31,6 +31,7 @@ from ratiba_action.judging.cross_check import CrossCheck, CrossCheckedMetric
 from ratiba_action.judging.deepeval_bridge import load_deepeval, prepare_deepeval
 from ratiba_action.judging.judge_model import JudgeModel
 from ratiba_action.judging.live_judge import LiveJudge
+from ratiba_action.judging.pacing import PacedMetric
 from ratiba_action.judging.repeated_judge import RepeatedJudge
 from ratiba_action.judging.voting import VotingMetric
 from ratiba_action.ledger.journal import begin_journal
@@ -150,7 +151,7 @@ async def judged(url: str, cases: Sequence[Case], concurrency: int, share: float
             calls = KeepingJudgeCalls(paid)
             cache = JudgeCache(folder / "cache", print)
             async with CrossCheck(share) as cross_check:
-                metric = partial(_metric, calls, cache, cross_check)
+                metric = partial(_metric, calls, cache, cross_check, asyncio.Lock())
 
                 async def work() -> int:
                     jobs = [partial(_measured, metric, one) for one in cases]
@@ -162,13 +163,13 @@ async def judged(url: str, cases: Sequence[Case], concurrency: int, share: float
     return figures, calls.sent
 
 
-def _metric(calls: PaidCalls, cache: JudgeCache, cross_check: CrossCheck) -> Metric:
+def _metric(calls: PaidCalls, cache: JudgeCache, cross_check: CrossCheck, turn: asyncio.Lock) -> Metric:
     rule = VotingRule()
     judge, second = LiveJudge(calls, MODEL), LiveJudge(calls, SECOND, Party.CROSS_CHECK)
     name = "SwahiliFluencyMetric"
     voting = VotingMetric(lambda number: load_metric(name, RepeatedJudge(judge, number)), rule)
     cached = CachedMetric(voting, cache, MODEL.name, rule)
-    return CrossCheckedMetric(cached, lambda: load_metric(name, second), cross_check)
+    return PacedMetric(CrossCheckedMetric(cached, lambda: load_metric(name, second), cross_check), turn)
 
 
 async def _measured(metric: Callable[[], Metric], one: Case) -> Score:
