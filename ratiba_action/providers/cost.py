@@ -9,6 +9,7 @@ from ratiba_action.core.reported_usage import long_cache_writes, reported_usage
 from ratiba_action.ports import Prices
 
 _LIST_PRICE_TIERS = ("auto", "default", "standard", "standard_only", "flex", "batch")
+_LIST_PRICE_PLACES = (None, "", "global", "not_available")
 
 
 def usage_and_cost(request: PaidRequest, answer: JsonObject, prices: Prices) -> tuple[Usage, Usd]:
@@ -37,6 +38,8 @@ def _refuse_other_tariffs(answer: JsonObject) -> None:
     for tier in (answer.get("service_tier"), usage.get("service_tier")):
         if tier is not None and tier not in _LIST_PRICE_TIERS:
             raise ValueError(f"it was served by the tier {str(tier)[:40]!r}, whose prices are not known")
+    if usage.get("inference_geo") not in _LIST_PRICE_PLACES:
+        raise ValueError(f"it was made in {str(usage['inference_geo'])[:40]!r}, which costs more than the list price")
     tools = usage.get("server_tool_use")
     if any(tools.values()) if isinstance(tools, Mapping) else tools:
         raise ValueError("the provider ran tools of its own, which are billed apart")

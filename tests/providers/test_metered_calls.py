@@ -56,6 +56,7 @@ UNKNOWN: dict[str, Served] = {
     "a usage of nothing": Altered(HUGE, lambda body: {**body, "usage": {"input_tokens": 0, "output_tokens": 0}}),
     "a negative usage": Altered(HUGE, lambda body: {**body, "usage": {"input_tokens": -1, "output_tokens": 1}}),
     "a dearer tier": Altered(HUGE, lambda body: {**body, "usage": {**body["usage"], "service_tier": "priority"}}),
+    "a dearer place": Altered(HUGE, lambda body: {**body, "usage": {**body["usage"], "inference_geo": "us"}}),
     "tools that are billed apart": Altered(
         HUGE, lambda body: {**body, "usage": {**body["usage"], "server_tool_use": {"web_search_requests": 1}}}
     ),

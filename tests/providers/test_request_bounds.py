@@ -5,7 +5,7 @@ import unicodedata
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from ratiba_action.errors import ConfigurationError
@@ -22,6 +22,7 @@ def user(*blocks: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 @given(st.text())
+@example("\N{ARABIC LIGATURE SALLALLAHOU ALAYHE WASALLAM}" * 300)
 def test_a_text_has_no_more_tokens_than_bytes_however_it_is_normalised(text: str) -> None:
     bound = bounded(paid_request(messages=[{"role": "user", "content": text}]), LIMITS).input_tokens
     for form in ("NFC", "NFKC"):
