@@ -10,6 +10,9 @@ from ratiba_action.core.money import round_up
 from ratiba_action.core.pricing import ModelRates
 from ratiba_action.errors import ConfigurationError
 
+_GRAIN = 250
+"""Upper bounds are of input rounded up to so many tokens: each costs a millisecond, and sizes then repeat."""
+
 
 class PriceList:
     """Prices of models; a model without one is an error, never free.
@@ -23,6 +26,7 @@ class PriceList:
         self._overrides = dict(overrides or {})
         self._at = at
         self._known: set[tuple[str, str]] = set()
+        self._bounds: dict[tuple[str, str, int, int], Usd] = {}
 
     def require(self, models: Iterable[tuple[str, str]]) -> None:
         """Check that each (model, provider) has a price.
@@ -58,6 +62,13 @@ class PriceList:
         self.require([(model, provider)])
         if model in self._overrides:
             return self._overrides[model].upper_bound(input_tokens, output_tokens)
+        asked = -(-input_tokens // _GRAIN) * _GRAIN
+        key = (model, provider, asked, output_tokens)
+        if key not in self._bounds:
+            self._bounds[key] = self._dearest(model, provider, asked, output_tokens)
+        return self._bounds[key]
+
+    def _dearest(self, model: str, provider: str, input_tokens: int, output_tokens: int) -> Usd:
         ways: tuple[dict[str, int], ...] = (
             {},
             {"cache_write_tokens": input_tokens},
