@@ -10,7 +10,7 @@ import asyncio
 from ratiba_action.core.model.measurement import Case, Score
 from ratiba_action.ports import Metric
 
-_PASSES = 8
+_PASSES = 20
 """Turns of the event loop after which a question has been reserved, written down and sent."""
 
 
