@@ -83,7 +83,7 @@ def test_without_an_image_one_is_built_from_the_folder_of_the_action(make_runner
     assert done.returncode == 0, done.stdout
     assert "conclusion<<" in runner.outputs, done.stdout
     assert "## Passed" in runner.summary
-    (built,) = re.findall(r"writing image (sha256:[0-9a-f]{64}) done", done.stdout)
+    (built,) = set(re.findall(r"writing image (sha256:[0-9a-f]{64})", done.stdout))
     tags = subprocess.run(
         ["docker", "image", "inspect", "--format", "{{len .RepoTags}}", built],
         capture_output=True,
