@@ -44,7 +44,7 @@ class Difference:
 class Comparison:
     """Everything that a new recording changes: in the order of its lines, then what it no longer holds."""
 
-    differences: tuple[Difference, ...]
+    differences: tuple[Difference, ...] = ()
 
     def count(self, kind: Kind) -> int:
         """How many lines were added, changed or removed."""

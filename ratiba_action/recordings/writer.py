@@ -26,22 +26,23 @@ def write_recordings(path: Path, recordings: Sequence[Recording]) -> None:
 
 
 def write_all(recordings: Mapping[Path, Sequence[Recording]]) -> None:
-    """Replace several recording files; every one is checked and lies beside its place before the first is replaced.
+    """Replace several recording files as a whole: all of them hold the new lines afterwards, or none.
 
     Raises:
         SuiteError: recordings would not be read back; nothing is written.
-        RecordingError: a file cannot be written. Unless it says otherwise nothing is written.
+        RecordingError: a file cannot be written; those replaced before it are put back.
     """
     contents = {path: render_recordings(lines) for path, lines in recordings.items()}
     for path, content in contents.items():
         parse_recordings(content, str(path))
-    written: list[Path] = []
-    with contextlib.ExitStack() as stack:
-        staged = {path: _stage(path, content, stack) for path, content in contents.items()}
-        for path, temporary in staged.items():
-            with _told(path, written):
-                temporary.replace(path)
-            written.append(path)
+    with contextlib.ExitStack() as temporary, contextlib.ExitStack() as undo:
+        staged = {path: _stage(path, content, temporary) for path, content in contents.items()}
+        for path, new in staged.items():
+            with _told(path):
+                old = path.read_bytes() if path.exists() else None
+                new.replace(path)
+            undo.callback(_restore, path, old)
+        undo.pop_all()
 
 
 def render_recordings(recordings: Sequence[Recording]) -> bytes:
@@ -86,12 +87,18 @@ def _stage(path: Path, content: bytes, stack: contextlib.ExitStack) -> Path:
         return temporary
 
 
+def _restore(path: Path, content: bytes | None) -> None:
+    if content is None:
+        path.unlink()
+    else:
+        path.write_bytes(content)
+
+
 @contextlib.contextmanager
-def _told(path: Path, written: Sequence[Path] = ()) -> Iterator[None]:
+def _told(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        before = f" Written before it: {', '.join(one.name for one in written)}." if written else ""
         raise RecordingError(
-            f"The recording {str(path)!r} cannot be written: {error.strerror}.{before}", "Make its folder writable."
+            f"The recording {str(path)!r} cannot be written: {error.strerror}.", "Make its folder writable."
         ) from error

@@ -12,7 +12,7 @@ from ratiba_action.errors import RecordingError, SuiteError
 from ratiba_action.recordings.folder import model_recordings, read_folder, recorded_models, recording_path
 from ratiba_action.recordings.lines import JudgeRecording, ModelRecording, Recording
 from ratiba_action.recordings.reader import parse_recordings, read_recordings
-from ratiba_action.recordings.writer import render_recordings, write_recordings
+from ratiba_action.recordings.writer import render_recordings, write_all, write_recordings
 
 KEY = "a" * 64
 MODEL: dict[str, Any] = {
@@ -241,3 +241,25 @@ def test_the_models_that_need_a_price_are_those_that_answered_the_system(tmp_pat
     recordings = read_folder(tmp_path, ["spa", "salon"])
     assert recorded_models(recordings) == {("claude-haiku-4-5", "anthropic")}
     assert {name: len(found) for name, found in model_recordings(recordings).items()} == {"spa": 1, "salon": 0}
+
+
+def test_several_files_are_written_as_a_whole_or_not_at_all(tmp_path: Path) -> None:
+    first, second = (parse_recordings(lines({**MODEL, "asked": asked}), "spa.jsonl") for asked in ("one", "two"))
+    write_recordings(tmp_path / "a.jsonl", first)
+    (tmp_path / "c.jsonl").mkdir()
+    with pytest.raises(RecordingError, match=r"c\.jsonl' cannot be written"):
+        write_all({tmp_path / name: second for name in ("a.jsonl", "b.jsonl", "c.jsonl")})
+    assert read_recordings(tmp_path / "a.jsonl") == first
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a.jsonl", "c.jsonl"]
+    (tmp_path / "c.jsonl").rmdir()
+    write_all({tmp_path / name: second for name in ("a.jsonl", "b.jsonl", "c.jsonl")})
+    assert {path.name: read_recordings(path) for path in tmp_path.iterdir()} == dict.fromkeys(
+        ("a.jsonl", "b.jsonl", "c.jsonl"), second
+    )
+
+
+def test_nothing_is_written_when_one_of_several_files_could_not_be_read_back(tmp_path: Path) -> None:
+    good = parse_recordings(lines(MODEL), "spa.jsonl")
+    with pytest.raises(SuiteError, match=r"b\.jsonl:2: the same model key"):
+        write_all({tmp_path / "a.jsonl": good, tmp_path / "b.jsonl": [*good, *good]})
+    assert list(tmp_path.iterdir()) == []

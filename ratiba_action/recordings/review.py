@@ -1,0 +1,112 @@
+"""What a run recorded, reviewed as a whole before any of it is written."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path
+
+from ratiba_action.core.model.measurement import Errored, ScenarioResult, Scored
+from ratiba_action.core.model.scenario import Scenario
+from ratiba_action.recordings.comparison import Comparison, compare, without_noise
+from ratiba_action.recordings.folder import recording_path
+from ratiba_action.recordings.identifiers import Finding, find_forbidden
+from ratiba_action.recordings.lines import Recording
+from ratiba_action.recordings.writer import in_file_order
+
+
+class Outcome(StrEnum):
+    """What a scenario's new recording is to the repository."""
+
+    NEW = "new"
+    CHANGED = "changed"
+    UNCHANGED = "unchanged"
+    REFUSED = "refused"
+    UNFINISHED = "unfinished"
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """One scenario's new recording, reviewed.
+
+    Args:
+        path: where it belongs.
+        lines: what the file would hold.
+        findings: why it is refused.
+        reason: why its conversation did not run to its end; untrusted text.
+        passed: whether the conversation held what its scenario asks for.
+    """
+
+    scenario_id: str
+    path: Path
+    outcome: Outcome
+    lines: tuple[Recording, ...] = ()
+    comparison: Comparison = field(default_factory=Comparison)
+    findings: tuple[Finding, ...] = ()
+    reason: str = ""
+    passed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Review:
+    """All recordings of one run."""
+
+    candidates: tuple[Candidate, ...]
+
+    def having(self, *outcomes: Outcome) -> tuple[Candidate, ...]:
+        """Those with one of these outcomes."""
+        return tuple(one for one in self.candidates if one.outcome in outcomes)
+
+    @property
+    def kept(self) -> tuple[Candidate, ...]:
+        """What there is to write: nothing at all while one recording is refused."""
+        return () if self.having(Outcome.REFUSED) else self.having(Outcome.NEW, Outcome.CHANGED)
+
+
+def review(
+    folder: Path,
+    scenarios: Sequence[Scenario],
+    *,
+    results: Iterable[ScenarioResult],
+    before: Mapping[str, Sequence[Recording]],
+    recorded: Mapping[str, Sequence[Recording]],
+    secrets: Sequence[str] = (),
+) -> Review:
+    """Look through everything that a run recorded.
+
+    Args:
+        folder: of the recordings.
+        scenarios: those that were to be recorded.
+        results: of the run; of several trials of a scenario the first is recorded.
+        before: what the files hold now, by scenario id.
+        recorded: what models and judges answered, by scenario id.
+        secrets: values that no recording may hold.
+    """
+    first = {one.trial.scenario.id: one for one in results if not one.trial.number and one.trial.arm.name == "head"}
+    candidates: list[Candidate] = []
+    for scenario in scenarios:
+        result, path = first.get(scenario.id), recording_path(folder, scenario.id)
+        if not isinstance(result, Scored):
+            candidates.append(Candidate(scenario.id, path, Outcome.UNFINISHED, reason=_why(result)))
+            continue
+        old = before.get(scenario.id, ())
+        new = in_file_order(recorded.get(scenario.id, ()))
+        lines = without_noise(old, new)
+        findings = find_forbidden(new, scenario, secrets)
+        outcome = _outcome(path, old, lines, findings)
+        comparison = compare(old, lines)
+        candidates.append(Candidate(scenario.id, path, outcome, lines, comparison, findings, passed=result.passed))
+    return Review(tuple(candidates))
+
+
+def _why(result: ScenarioResult | None) -> str:
+    if isinstance(result, Errored):
+        return f"{result.phase.value} error: {result.message}"
+    return result.reason if result is not None and not isinstance(result, Scored) else "it was not run"
+
+
+def _outcome(path: Path, old: Sequence[Recording], new: Sequence[Recording], findings: Sequence[Finding]) -> Outcome:
+    if findings:
+        return Outcome.REFUSED
+    if tuple(old) == tuple(new):
+        return Outcome.UNCHANGED
+    return Outcome.CHANGED if path.exists() or path.is_symlink() else Outcome.NEW
