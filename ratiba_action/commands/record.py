@@ -1,0 +1,268 @@
+"""``ratiba record``: run conversations with live models and keep the answers as recordings."""
+
+import argparse
+import contextlib
+import json
+import shlex
+import sys
+from collections.abc import Callable, Iterator, Mapping, MutableMapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Protocol, TextIO, TypeVar
+
+from ratiba_action.core.masking import mask_secrets
+from ratiba_action.core.model.change import Mode
+from ratiba_action.core.model.verdict import Report
+from ratiba_action.core.printable import printable
+from ratiba_action.deciding import DecideRequest, decide, request_of
+from ratiba_action.errors import ConfigurationError, InfrastructureError, UsageError
+from ratiba_action.gate import Choice, GateRun, Prepared, prepare
+from ratiba_action.github.workflow import WorkflowLog
+from ratiba_action.recordings.comparison import Kind, render
+from ratiba_action.recordings.folder import read_folder
+from ratiba_action.recordings.lines import Recording
+from ratiba_action.recordings.review import Candidate, Outcome, Review, review
+from ratiba_action.recordings.writer import write_all
+from ratiba_action.reporting.terminal import make_progress
+from ratiba_action.reporting.wording import money, plural
+from ratiba_action.settings import INPUTS, Input, Settings, parse_count, parse_seconds, read_settings, unknown_variables
+from ratiba_action.systems.isolation import protect_process
+from ratiba_action.unmeasured_runs import masked, refuse_wrong_start
+
+DESCRIPTION = """Run conversations with live models and keep what models and judges answer as recordings.
+Shows what changes; an existing recording is only replaced with --accept. Exit 1 when something waits for --accept or
+is refused, 3 when a conversation did not run to its end."""
+EXAMPLE = """example:
+  ratiba record --scenario spa_booking_swahili_happy
+  ratiba record --tag smoke --accept"""
+
+DEFAULT_CONCURRENCY = "4"
+_INPUTS = frozenset(
+    {
+        *("config", "scenarios", "budget-usd", "monthly-budget-usd", "anthropic-base-url", "openai-base-url"),
+        "report-dir",
+    }
+)
+"""The inputs that a recording reads; the others say how a run is decided about and published."""
+
+Value = TypeVar("Value")
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedRun:
+    """A live run and what was answered in it, by scenario id: the first trial's answers, then the judges'."""
+
+    report: Report
+    lines: Mapping[str, Sequence[Recording]]
+
+
+class Recorder(Protocol):
+    """Runs what was prepared with live models."""
+
+    def __call__(self, run: GateRun, prepared: Prepared) -> RecordedRun:
+        """Run every selected scenario and collect the answers."""
+        ...
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the command's options: the inputs that a live run reads, and those of a person at a terminal."""
+    for entry in _inputs():
+        parser.add_argument(
+            f"--{entry.name}", metavar="VALUE", help=f"{entry.description} ({entry.environment_variable})"
+        )
+    parser.add_argument("--repo", metavar="DIR", help="the checkout (default: GITHUB_WORKSPACE or this folder)")
+    parser.add_argument(
+        "--scenario", action="append", default=[], metavar="ID", help="record this one; may be repeated"
+    )
+    parser.add_argument("--tag", action="append", default=[], metavar="TAG", help="record those with this tag")
+    parser.add_argument("--accept", action="store_true", help="replace existing recordings that differ")
+    parser.add_argument("--concurrency", default=DEFAULT_CONCURRENCY, metavar="N", help="conversations at once")
+    parser.add_argument("--deadline", metavar="SECONDS", help="end the run in order after this time (RATIBA_DEADLINE)")
+    parser.add_argument("--json", action="store_true", help="print JSON")
+
+
+def run(arguments: argparse.Namespace, environment: MutableMapping[str, str]) -> int:
+    """Record with live models.
+
+    Raises:
+        RatibaError: nothing could be recorded.
+    """
+    protect_process()
+    return record(arguments, environment, _record_live)
+
+
+def record(arguments: argparse.Namespace, environment: MutableMapping[str, str], recorder: Recorder) -> int:
+    """Record, show what changes, write what may be written, and say the exit code.
+
+    Raises:
+        ConfigurationError: an input or a file is wrong; nothing was spent.
+        InfrastructureError: there is no key.
+        RecordingError: a file cannot be written.
+    """
+    options: dict[str, str | None] = {entry.name: getattr(arguments, entry.attribute) for entry in _inputs()}
+    settings = read_settings(environment, {**options, "llm": "record"})
+    _require_key(settings)
+    stream = sys.stderr if arguments.json else sys.stdout
+    if environment.get("GITHUB_ACTIONS") == "true":
+        for secret in settings.secrets:
+            WorkflowLog(stream).mask(secret)
+    gate_run = _gate_run(arguments, environment, settings, stream)
+    kept = _keep(gate_run, prepare(gate_run), recorder, overwrite=arguments.accept)
+    with _plain(stream, environment):
+        _tell(kept, settings, stream)
+    if arguments.json:
+        sys.stdout.write(json.dumps(_as_json(kept, settings), indent=2) + "\n")
+    return _exit_code(kept)
+
+
+@dataclass(frozen=True, slots=True)
+class _Kept:
+    """What came of a run.
+
+    Args:
+        written: files of recordings.
+        waiting: those that were not replaced, with the place where their new content lies.
+    """
+
+    reviewed: Review
+    report: Report
+    written: Sequence[Path]
+    waiting: Mapping[Path, Path]
+
+
+def _keep(gate_run: GateRun, prepared: Prepared, recorder: Recorder, *, overwrite: bool) -> _Kept:
+    """Record, and write what may be written. Recordings that cannot be read are told before anything is spent."""
+    settings, scenarios = gate_run.settings, prepared.selection.scenarios
+    folder = gate_run.repository / settings.scenarios / "recordings"
+    before = read_folder(folder, [one.id for one in scenarios])
+    recorded = recorder(gate_run, prepared)
+    results = recorded.report.results
+    reviewed = review(
+        folder, scenarios, results=results, before=before, recorded=recorded.lines, secrets=settings.secrets
+    )
+    beside = Path(settings.report_dir).absolute() / "recordings"
+    held = [one.path for one in reviewed.kept if one.outcome is Outcome.CHANGED and not overwrite]
+    waiting = {path: beside / path.name for path in held}
+    write_all({waiting.get(one.path, one.path): one.lines for one in reviewed.kept})
+    written = [one.path for one in reviewed.kept if one.path not in waiting]
+    return _Kept(reviewed, masked(recorded.report, settings), written, waiting)
+
+
+def _record_live(run: GateRun, prepared: Prepared) -> RecordedRun:
+    """Run with live models."""
+    raise ConfigurationError(
+        f"{len(prepared.selection.scenarios)} conversations would be recorded for {run.settings.name!r}, and this "
+        "version cannot call live models.",
+        "Write recordings by hand; docs/recordings.md says how.",
+    )
+
+
+def _inputs() -> tuple[Input, ...]:
+    return tuple(entry for entry in INPUTS if entry.name in _INPUTS)
+
+
+def _require_key(settings: Settings) -> None:
+    if not (settings.anthropic_api_key or settings.openai_api_key):
+        raise InfrastructureError(
+            f"llm is {settings.llm!r}, and there is no key to call a model with, so nothing was measured.",
+            "Give anthropic-api-key or openai-api-key from the repository's secrets. A fork's run and Dependabot's get "
+            "none: have a maintainer start the workflow by hand with the pull request's number, or use llm: replay.",
+        )
+
+
+def _gate_run(
+    arguments: argparse.Namespace, environment: MutableMapping[str, str], settings: Settings, stream: TextIO
+) -> GateRun:
+    repository = Path(arguments.repo or environment.get("GITHUB_WORKSPACE") or ".").resolve()
+    if not repository.is_dir():
+        raise UsageError(f"There is no folder {str(repository)!r}.", "Name the checkout with --repo.")
+    event = environment.get("GITHUB_EVENT_PATH")
+    place = DecideRequest(repository, environment.get("GITHUB_EVENT_NAME", ""), Path(event) if event else None)
+    # Whoever records wants to, whatever has changed.
+    decided = decide(replace(request_of(settings, place), floor=Mode.BLOCKING), environment)
+    refuse_wrong_start(decided, ())
+    deadline = arguments.deadline or environment.get("RATIBA_DEADLINE")
+    return GateRun(
+        settings=settings,
+        decided=decided,
+        repository=decided.change.git.root if decided.change.git is not None else repository,
+        environment=environment,
+        progress=make_progress(stream, environment),
+        choice=Choice(tuple(arguments.scenario), tuple(arguments.tag)),
+        concurrency=_option("--concurrency", arguments.concurrency, parse_count),
+        seconds=_option("--deadline", deadline, parse_seconds) if deadline else None,
+        warnings=[f"The variable {name} is set, and no input reads it." for name in unknown_variables(environment)],
+    )
+
+
+def _option(name: str, text: str, parse: Callable[[str], Value]) -> Value:
+    try:
+        return parse(text)
+    except ValueError as error:
+        raise UsageError(f"{name} is {text!r}.", f"Give {error}.") from error
+
+
+@contextlib.contextmanager
+def _plain(stream: TextIO, environment: Mapping[str, str]) -> Iterator[None]:
+    """What models said is never read as a command of the workflow's log."""
+    in_workflow = environment.get("GITHUB_ACTIONS") == "true"
+    with WorkflowLog(stream).plain() if in_workflow else contextlib.nullcontext():
+        yield
+
+
+def _tell(kept: _Kept, settings: Settings, stream: TextIO) -> None:
+    lines = [line for one in kept.reviewed.candidates for line in _lines_of(one)]
+    lines += [f"note: {note}" for note in kept.report.notes]
+    lines += [money(kept.report), *_ending(kept)]
+    shown = (printable(mask_secrets(line, settings.secrets)) for line in lines)
+    stream.write("".join(f"{line}\n" for line in shown))
+    stream.flush()
+
+
+def _lines_of(one: Candidate) -> list[str]:
+    if one.outcome is Outcome.UNFINISHED:
+        return [f"{one.scenario_id}: not recorded: {one.reason}"]
+    if one.outcome is Outcome.REFUSED:
+        return [f"{one.scenario_id}: refused", *(f"  {one.path.name} {finding}" for finding in one.findings)]
+    failing = "" if one.passed else "; the conversation does not hold what its scenario asks for"
+    heading = f"{one.scenario_id}: {one.outcome.value}: {one.comparison.summary}{failing}"
+    return [heading, *(f"  {line}" for line in render(one.comparison))]
+
+
+def _ending(kept: _Kept) -> list[str]:
+    """What was written, and what to do about the rest."""
+    refused = kept.reviewed.having(Outcome.REFUSED)
+    if refused:
+        return [
+            f"Nothing was written: what {plural(len(refused), 'conversation')} recorded must not be kept.",
+            "A scenario declares the identifiers that its recording may hold; docs/recordings.md says how.",
+        ]
+    lines = [f"Written: {path.name}" for path in kept.written]
+    if kept.waiting:
+        lines.append("Not replaced without --accept. To accept what was recorded now:")
+        lines += [f"  cp {shlex.quote(str(place))} {shlex.quote(str(path))}" for path, place in kept.waiting.items()]
+    return lines or ["Nothing was written."]
+
+
+def _exit_code(kept: _Kept) -> int:
+    if kept.reviewed.having(Outcome.REFUSED) or kept.waiting:
+        return 1
+    return 3 if kept.reviewed.having(Outcome.UNFINISHED) or not kept.reviewed.candidates else 0
+
+
+def _as_json(kept: _Kept, settings: Settings) -> dict[str, object]:
+    described = [
+        {
+            "scenario": one.scenario_id,
+            "outcome": one.outcome.value,
+            "path": str(one.path),
+            "written": one.path in kept.written,
+            "waiting": str(kept.waiting[one.path]) if one.path in kept.waiting else None,
+            "passed": one.passed,
+            **{kind.value: one.comparison.count(kind) for kind in Kind},
+            "findings": [str(finding) for finding in one.findings],
+            "reason": mask_secrets(one.reason, settings.secrets),
+        }
+        for one in kept.reviewed.candidates
+    ]
+    return {"recordings": described, "spent_usd": str(kept.report.spending.spent)}

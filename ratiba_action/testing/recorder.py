@@ -1,0 +1,43 @@
+"""A recorder that calls no model: what ``ratiba record`` does with answers can be tested without any."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from ratiba_action.commands.record import RecordedRun
+from ratiba_action.core.model.conversation import Transcript
+from ratiba_action.core.model.measurement import Errored, Phase, Scored
+from ratiba_action.core.model.plan import Arm, Trial
+from ratiba_action.core.model.scenario import Scenario
+from ratiba_action.gate import GateRun, Prepared
+from ratiba_action.recordings.lines import Recording
+from ratiba_action.testing.sample_report import sample_check, sample_report
+
+
+@dataclass
+class FakeRecorder:
+    """Implements ``Recorder``: says that the selected scenarios ran, and that these lines were answered.
+
+    Args:
+        lines: by scenario id.
+        broken: why a scenario's conversation broke off, by its id.
+        failing: ids of scenarios whose conversation does not hold what is asked of it.
+        runs: what it was asked to run, for the test to look at.
+    """
+
+    lines: Mapping[str, Sequence[Recording]] = field(default_factory=dict)
+    broken: Mapping[str, str] = field(default_factory=dict)
+    failing: frozenset[str] = frozenset()
+    runs: list[GateRun] = field(default_factory=list)
+
+    def __call__(self, run: GateRun, prepared: Prepared) -> RecordedRun:
+        """The run as it was described."""
+        self.runs.append(run)
+        results = tuple(self._result(scenario) for scenario in prepared.selection.scenarios)
+        return RecordedRun(replace(sample_report(), results=results), self.lines)
+
+    def _result(self, scenario: Scenario) -> Scored | Errored:
+        trial = Trial(scenario, Arm("head", "checkout"))
+        if scenario.id in self.broken:
+            return Errored(trial, Phase.SYSTEM, self.broken[scenario.id])
+        check = sample_check(passed=scenario.id not in self.failing)
+        return Scored(trial, Transcript(scenario.id, ()), (check,), (), 1.0)

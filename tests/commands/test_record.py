@@ -1,0 +1,266 @@
+"""``ratiba record``: what is kept, what waits, what is refused, and what is never written."""
+
+import json
+import subprocess
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ratiba_action.cli import build_parser
+from ratiba_action.commands.record import record
+from ratiba_action.errors import ConfigurationError, InfrastructureError, SuiteError, UsageError
+from ratiba_action.recordings.lines import ModelRecording, Recording
+from ratiba_action.recordings.reader import read_recordings
+from ratiba_action.recordings.writer import write_recordings
+from ratiba_action.testing.git_repository import GitRepository
+from ratiba_action.testing.recorder import FakeRecorder
+
+CONFIGURATION = "system: {adapter: 'shop.adapter:Adapter'}\n"
+SCENARIO = """\
+id: {name}
+language: fr
+tags: [{tag}]
+now: 2026-04-25T10:00:00+03:00
+customer: {{name: Amina, phone: "+254 700 000 001"}}
+turns: [{{user: hello}}]
+"""
+KEY = "sk-ant-planted-0123456789"
+
+
+def line(said: str, asked: str = "hello") -> ModelRecording:
+    response = {"id": "msg_1", "content": [{"type": "text", "text": said}], "usage": {"input_tokens": 1}}
+    key = asked.encode().hex().ljust(64, "0")[:64]
+    return ModelRecording(key, 0, "live", "anthropic", "claude-sonnet-5-5", asked, "0" * 12, response)
+
+
+@dataclass
+class Shop:
+    """A repository with two scenarios, and the command in it."""
+
+    folder: Path
+    report: Path
+    environment: dict[str, str]
+
+    def path(self, name: str) -> Path:
+        return self.folder / "scenarios" / "recordings" / f"{name}.jsonl"
+
+    def before(self, name: str, *lines: Recording) -> bytes:
+        write_recordings(self.path(name), lines)
+        return self.path(name).read_bytes()
+
+    def record(self, recorder: FakeRecorder, *options: str, **variables: str) -> int:
+        given = ["record", "--repo", str(self.folder), "--report-dir", str(self.report), *options]
+        arguments = build_parser(given).parse_args(given)
+        return record(arguments, {**self.environment, "RATIBA_ANTHROPIC_API_KEY": KEY, **variables}, recorder)
+
+    def files(self) -> list[str]:
+        recordings = [*self.folder.joinpath("scenarios").rglob("*"), *self.report.rglob("*")]
+        return sorted(path.name for path in recordings if path.is_file() and path.suffix != ".yaml")
+
+
+@pytest.fixture
+def shop(repository: GitRepository, tmp_path: Path, environment: dict[str, str]) -> Shop:
+    repository.commit(
+        {
+            ".github/ratiba.yml": CONFIGURATION,
+            "scenarios/first.yaml": SCENARIO.format(name="first", tag="smoke"),
+            "scenarios/second.yaml": SCENARIO.format(name="second", tag="rest"),
+        }
+    )
+    return Shop(repository.folder, tmp_path / "report", environment)
+
+
+def test_new_recordings_are_written_and_shown(shop: Shop, capsys: pytest.CaptureFixture[str]) -> None:
+    recorder = FakeRecorder({"first": [line("Karibu")], "second": [line("Sawa")]})
+    assert shop.record(recorder) == 0
+    assert read_recordings(shop.path("first")) == (line("Karibu"),)
+    assert read_recordings(shop.path("second")) == (line("Sawa"),)
+    told = capsys.readouterr().out
+    assert "first: new: 1 added" in told
+    assert "    + said: Karibu" in told
+    assert "USD 1.25 of 20.00" in told
+    assert "Written: first.jsonl" in told
+
+
+def test_only_the_chosen_scenarios_are_recorded_and_models_are_really_asked(shop: Shop) -> None:
+    recorder = FakeRecorder({"first": [line("Karibu")], "second": [line("Sawa")]})
+    assert shop.record(recorder, "--tag", "smoke", "--concurrency", "2", "--deadline", "60") == 0
+    assert shop.files() == ["first.jsonl"]
+    (run,) = recorder.runs
+    assert (run.settings.llm, run.concurrency, run.seconds) == ("record", 2, 60.0)
+    with pytest.raises(UsageError, match="no scenario 'third'"):
+        shop.record(recorder, "--scenario", "third")
+
+
+def test_an_existing_recording_that_differs_waits_for_accept(shop: Shop, capsys: pytest.CaptureFixture[str]) -> None:
+    before = shop.before("first", line("Karibu"))
+    recorder = FakeRecorder({"first": [line("Karibu tena")], "second": [line("Sawa")]})
+    assert shop.record(recorder) == 1
+    assert shop.path("first").read_bytes() == before
+    assert read_recordings(shop.path("second")) == (line("Sawa"),)
+    told = capsys.readouterr().out
+    assert "first: changed: 1 changed" in told
+    assert "    - said: Karibu\n" in told
+    assert "    + said: Karibu tena\n" in told
+    assert "--accept" in told
+
+
+def test_what_waits_can_be_accepted_without_paying_again(shop: Shop, capsys: pytest.CaptureFixture[str]) -> None:
+    shop.before("first", line("Karibu"))
+    shop.record(FakeRecorder({"first": [line("Karibu tena")]}), "--scenario", "first")
+    (command,) = [told for told in capsys.readouterr().out.splitlines() if told.startswith("  cp ")]
+    subprocess.run(command, shell=True, check=True)  # noqa: S602 - a person pastes it into a shell
+    assert read_recordings(shop.path("first")) == (line("Karibu tena"),)
+
+
+def test_accept_replaces_what_differs(shop: Shop) -> None:
+    shop.before("first", line("Karibu"))
+    recorder = FakeRecorder({"first": [line("Karibu tena")], "second": [line("Sawa")]})
+    assert shop.record(recorder, "--accept") == 0
+    assert read_recordings(shop.path("first")) == (line("Karibu tena"),)
+    assert shop.files() == ["first.jsonl", "second.jsonl"]
+
+
+def test_the_same_answers_change_no_file(shop: Shop, capsys: pytest.CaptureFixture[str]) -> None:
+    before = shop.before("first", line("Karibu"))
+    again = line("Karibu")
+    again = ModelRecording(**{**_fields(again), "response": {**again.response, "id": "msg_2"}})
+    assert shop.record(FakeRecorder({"first": [again]}), "--scenario", "first") == 0
+    assert shop.path("first").read_bytes() == before
+    assert "first: unchanged: the same answers" in capsys.readouterr().out
+
+
+def test_an_identifier_that_the_scenario_does_not_declare_refuses_the_whole_run(
+    shop: Shop, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = shop.before("second", line("Sawa"))
+    lines = {"first": [line("Nipigie 0799 888 777 au amina@example.com")], "second": [line("Sawa sana")]}
+    assert shop.record(FakeRecorder(lines), "--accept") == 1
+    assert shop.files() == ["second.jsonl"]
+    assert shop.path("second").read_bytes() == before
+    told = capsys.readouterr().out
+    assert "first.jsonl line 1, response.content[0].text: a phone number (***777)" in told
+    assert "first.jsonl line 1, response.content[0].text: an e-mail address (a***@***)" in told
+    assert "Nothing was written" in told
+    assert "0799" not in told
+    assert "amina@" not in told
+
+
+@pytest.mark.parametrize("as_json", [False, True])
+@pytest.mark.parametrize("planted", [KEY, "tr0ub4dor", "ghs_0123456789abcdef", "sk-ant-api03-AbCdEfGh1234"])
+def test_a_secret_refuses_the_run_and_stands_in_no_file_and_no_output(
+    shop: Shop, capsys: pytest.CaptureFixture[str], planted: str, *, as_json: bool
+) -> None:
+    recorder = FakeRecorder({"first": [line("Karibu", asked=planted)]}, broken={"second": f"said {KEY}"})
+    database = "postgresql://gate:tr0ub4dor@db/gate"
+    assert shop.record(recorder, *(["--json"] if as_json else []), RATIBA_DATABASE_URL=database) == 1
+    assert shop.files() == []
+    told = capsys.readouterr()
+    assert "line 1, asked" in told.out
+    assert planted not in told.out + told.err
+    assert KEY not in told.out + told.err
+
+
+def test_a_conversation_that_broke_off_is_never_written(shop: Shop, capsys: pytest.CaptureFixture[str]) -> None:
+    before = shop.before("first", line("Karibu"))
+    recorder = FakeRecorder({"first": [line("Haya")], "second": [line("Sawa")]}, broken={"first": "it hung"})
+    assert shop.record(recorder, "--accept") == 3
+    assert shop.path("first").read_bytes() == before
+    assert read_recordings(shop.path("second")) == (line("Sawa"),)
+    assert "first: not recorded: system error: it hung" in capsys.readouterr().out
+
+
+def test_a_conversation_that_fails_its_checks_is_recorded_and_it_is_said(
+    shop: Shop, capsys: pytest.CaptureFixture[str]
+) -> None:
+    recorder = FakeRecorder({"first": [line("Haya")]}, failing=frozenset({"first"}))
+    assert shop.record(recorder, "--scenario", "first") == 0
+    assert "first: new: 1 added; the conversation does not hold what its scenario asks for" in capsys.readouterr().out
+
+
+def test_answers_that_could_not_be_read_back_are_not_written(shop: Shop) -> None:
+    before = shop.before("first", line("Karibu"))
+    recorder = FakeRecorder({"first": [line("Haya")], "second": [line("Sawa"), line("Sawa sana")]})
+    with pytest.raises(SuiteError, match=r"second\.jsonl:2: the same model key"):
+        shop.record(recorder, "--accept")
+    assert shop.path("first").read_bytes() == before
+    assert shop.files() == ["first.jsonl"]
+
+
+def test_a_broken_recording_is_told_before_anything_is_spent(shop: Shop) -> None:
+    shop.path("first").parent.mkdir()
+    shop.path("first").write_text("{}\n")
+    recorder = FakeRecorder()
+    with pytest.raises(SuiteError, match=r"first\.jsonl:1"):
+        shop.record(recorder)
+    assert recorder.runs == []
+
+
+def test_without_a_key_nothing_is_started(shop: Shop) -> None:
+    recorder = FakeRecorder()
+    with pytest.raises(InfrastructureError, match="there is no key to call a model with"):
+        shop.record(recorder, RATIBA_ANTHROPIC_API_KEY="")
+    assert recorder.runs == []
+
+
+@pytest.mark.parametrize("options", [["--concurrency", "0"], ["--deadline", "soon"], ["--repo", "/nowhere/at/all"]])
+def test_a_wrong_option_is_a_mistake_of_the_command_line(shop: Shop, options: Sequence[str]) -> None:
+    with pytest.raises(UsageError, match=options[1]):
+        shop.record(FakeRecorder(), *options)
+
+
+def test_a_wrong_input_is_told_before_anything_is_spent(shop: Shop) -> None:
+    recorder = FakeRecorder()
+    with pytest.raises(ConfigurationError, match="budget-usd"):
+        shop.record(recorder, "--budget-usd", "much")
+    assert recorder.runs == []
+
+
+def test_for_programs_the_outcome_is_json(shop: Shop, capsys: pytest.CaptureFixture[str]) -> None:
+    shop.before("first", line("Karibu"))
+    recorder = FakeRecorder({"first": [line("Karibu tena")]}, broken={"second": "it hung"})
+    assert shop.record(recorder, "--json") == 1
+    told: dict[str, Any] = json.loads(capsys.readouterr().out)
+    assert told["spent_usd"] == "1.25"
+    first, second = told["recordings"]
+    assert (first["scenario"], first["outcome"], first["changed"], first["written"]) == ("first", "changed", 1, False)
+    assert Path(first["waiting"]).read_bytes().endswith(b"\n")
+    assert (second["outcome"], second["reason"], second["waiting"]) == ("unfinished", "system error: it hung", None)
+
+
+def test_what_a_model_says_is_no_command_of_a_workflow_and_no_control_of_a_terminal(
+    shop: Shop, capsys: pytest.CaptureFixture[str]
+) -> None:
+    said = "ok\n::error::planted\n##[error]planted\x1b[2J\u202e"
+    recorder = FakeRecorder({"first": [line(said)]}, broken={"second": "\n::error::planted"})
+    shop.record(recorder, GITHUB_ACTIONS="true")
+    told = capsys.readouterr().out
+    assert f"::add-mask::{KEY}" in told
+    stopped, _, rest = told.partition("::stop-commands::")
+    token = rest.splitlines()[0]
+    shown = rest[: rest.index(f"::{token}::")]
+    assert "::error::" not in stopped
+    assert "::error::planted" in shown
+    assert not any(one in shown for one in ("##[", "\x1b", "\u202e"))
+    assert not any(one.lstrip().startswith("::") for one in shown.splitlines())
+
+
+def test_as_a_process_it_ends_with_3_without_a_key(shop: Shop) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "ratiba_action", "record", "--repo", str(shop.folder)],
+        env=shop.environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 3
+    assert done.stderr.startswith("ratiba: llm is 'record', and there is no key to call a model with")
+    assert shop.files() == []
+
+
+def _fields(recording: ModelRecording) -> dict[str, Any]:
+    return {name: getattr(recording, name) for name in recording.__slots__}
