@@ -30,14 +30,14 @@ _PHONES = (
 )
 _LONG_NUMBER = re.compile(
     r"(?:(?<!\w)|(?<=\bid)|(?<=\bno)|(?<=\btel)|(?<=\bacc)|(?<=\bnamba)|(?<=\bnambari))(?<!\d\.)"
-    r"(?:\d{6,}|\d{1,3}(?:[ .\-]\d{3}){2,}|\d{4}(?:[ \-]\d{4}){2,3})(?!\w|\.\d{1,4}(?!\d))",
+    r"(?:\d{6,}|\d{1,3}(?:[ .\-]\d{3}){2,}|\d{4}(?:[ \-]\d{4}){3})(?!\w|\.\d{1,4}(?!\d))",
     re.IGNORECASE,
 )
 
 _YEAR, _MONTH, _DAY = r"(?:19|20)\d\d", r"(?:0?[1-9]|1[0-2])", r"(?:0?[1-9]|[12]\d|3[01])"
 _AMOUNT = r"(?:\d{1,3}(?:[, ]\d{3}){1,3}|\d{1,9})(?:\.\d{1,2})?(?!\d)"
 _CURRENCY = r"(?:KES|KSH?S?|SHS?|USD|US\$|EUR|GBP|TZS|TSH|UGX|USH|shilingi|shillings?|bob|dola|dollars?|[$€£])"
-_QUANTITY = r"(?:amount|price|cost|total|fee|deposit|balance|kiasi|bei|jumla|kes|usd|second|token|timestamp|epoch)"
+_QUANTITY = r"(?:amount|price|cost|total|fee|deposit|balance|kiasi|bei|jumla|kes|usd|second|token|time|epoch|_at)"
 _HARMLESS = tuple(
     re.compile(pattern, re.IGNORECASE)
     for pattern in (
@@ -48,16 +48,25 @@ _HARMLESS = tuple(
         r"(?<!\d)\d{1,2}:\d\d(?::\d\d)?(?!\d)",
     )
 )
+# A till or paybill number identifies a business, which prints it on its wall.
 _AMOUNTS = tuple(
     re.compile(pattern, re.IGNORECASE)
     for pattern in (
         rf"(?<![a-z]){_CURRENCY}\.?\s{{0,2}}{_AMOUNT}(?:\s?-\s?{_AMOUNT})?",
         rf"(?<!\w){_AMOUNT}\s?(?:/[=-]|{_CURRENCY}(?![a-z])|%)",
         r"(?<![\d.])\d{1,3}(?:,\d{3})+(?:\.\d{1,9})?(?!\d)",
+        r"(?<!\w)(?:pay\s?bill|till)(?:\s(?:no\.?|number|namba(?:ri)?))?\s?:?\s?\d{5,7}(?!\d)",
         rf"[a-z_]{{0,30}}{_QUANTITY}[a-z_]{{0,30}}\"?\s?[:=]\s?\"?\d{{1,13}}(?:\.\d{{1,9}})?(?!\d)",
     )
 )
-_REFERENCE = re.compile(r"(?<!\w)(?!ID|NO|NIN|TEL|ACC|PIN)[A-Z]{2,8}[-/#]\d+")
+_REFERENCES = (
+    re.compile(r"(?<!\w)(?!ID|NO|NIN|TEL|ACC|PIN)[A-Z]{2,8}[-/#]\d+"),
+    re.compile(
+        r"(?<!\w)(?:order|oda|booking|reference|ref|receipt|risiti|invoice|ticket|tiketi)[a-z_]{0,10}\"?"
+        r"\s?(?:no\.?|number|id|namba(?:ri)?)?\s?[#:]?\s?\"?\d{1,12}(?!\d)",
+        re.IGNORECASE,
+    ),
+)
 _ESCAPED = re.compile(r"\\u([0-9a-fA-F]{4})")
 
 
@@ -114,7 +123,7 @@ def _find(text: str) -> Iterator[Identifier]:
         ("", _HARMLESS),
         ("a phone number", _PHONES),
         ("a tax number", (_TAX_NUMBER,)),
-        ("", (*_AMOUNTS, _REFERENCE)),
+        ("", (*_AMOUNTS, *_REFERENCES)),
         ("a long number", (_LONG_NUMBER,)),
     ):
         for pattern in patterns:
