@@ -1,8 +1,10 @@
 """The connection to GitHub: how long it waits, through which proxy it goes, whom it trusts."""
 
+import gc
 import socket
 import ssl
 import threading
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -86,10 +88,16 @@ def test_https_goes_through_the_proxy_and_the_token_does_not() -> None:
         environment = {"HTTPS_PROXY": f"http://user:word@{host}"}
         with pytest.raises(GithubError, match="407") as caught:
             client("https://ghes.example/api/v3", environment=environment).get("pulls/7")
+        told = str(caught.value)
+        # Early Pythons 3.11 leave the answer of a proxy that refuses to the collector, which warns of it.
+        del caught
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ResourceWarning)
+            gc.collect()
     assert seen[0].startswith(b"CONNECT ghes.example:443 HTTP/1.")
     assert b"proxy-authorization: basic " in seen[0].lower()
     assert TOKEN.encode() not in seen[0]
-    assert "word" not in str(caught.value)
+    assert "word" not in told
 
 
 def test_a_proxy_that_is_none_is_told() -> None:
