@@ -18,7 +18,7 @@ from typing import Any
 import yaml
 from demo import BUNDLED, CONTENTS, PROJECT, build_pull_request, copy
 
-from ratiba_action.composition import Workshop, open_system, open_tenants
+from ratiba_action.composition import open_system, open_tenants
 from ratiba_action.configuration import read_configuration
 from ratiba_action.core.budget import Ledger
 from ratiba_action.core.cache_key import metric_version
@@ -38,6 +38,7 @@ from ratiba_action.recordings.writer import render_recordings, write_recordings
 from ratiba_action.reporting.terminal import make_progress
 from ratiba_action.runner import Bench, run_plan
 from ratiba_action.suite.load import load_suite, read_scenario_files
+from ratiba_action.workshop import Workshop
 
 AUTHORED = PROJECT / "examples" / "authored"
 CONSUMER = PROJECT / "examples" / "consumer"

@@ -58,11 +58,30 @@ class SystemBlock(StrictModel):
         return value
 
 
+class CrossCheckBlock(StrictModel):
+    """The second judge, which is asked about a sample of what the first one graded."""
+
+    provider: Literal["anthropic", "openai"] = "openai"
+    model: Name = "gpt-5.6"
+    share: Share = Field(default=0.10, description="of the fresh judged scores")
+
+
 class JudgeBlock(StrictModel):
-    """The model that grades."""
+    """The model that grades, and what its grades are held to."""
 
     provider: Literal["anthropic", "openai"] = "anthropic"
     model: Name = "claude-opus-5-5"
+    band: Share = Field(default=0.05, description="a score this near its threshold is measured `votes` times")
+    votes: Annotated[int, Field(ge=1, le=9)] = 3
+    cross_check: CrossCheckBlock | None = Field(default_factory=CrossCheckBlock, description="null: none")
+
+    @field_validator("votes")
+    @classmethod
+    def _votes_have_a_median(cls, value: int) -> int:
+        if value % 2 == 0:
+            msg = f"{value} votes have no median; give an odd number"
+            raise ValueError(msg)
+        return value
 
 
 class PriceBlock(StrictModel):

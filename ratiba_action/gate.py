@@ -10,26 +10,28 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
-from ratiba_action.composition import Materials, Workshop, open_bench
-from ratiba_action.configuration import Configuration
+from ratiba_action.answering import Aftermath
+from ratiba_action.composition import open_run
 from ratiba_action.core.budget import Ledger
 from ratiba_action.core.decision import next_step
 from ratiba_action.core.model.measurement import NotRun, ScenarioResult
-from ratiba_action.core.model.plan import Arm, Plan, Selection, Trial
+from ratiba_action.core.model.plan import Arm, Plan, Selection
 from ratiba_action.core.model.scenario import Scenario
-from ratiba_action.core.model.verdict import Evidence, Limits, Report
+from ratiba_action.core.model.verdict import Conclusion, Evidence, Limits, Report, Spending, Verdict
 from ratiba_action.core.scenario_selection import select
 from ratiba_action.deciding import Decided
 from ratiba_action.errors import ConfigurationError, UsageError
 from ratiba_action.evaluation_inputs import EvaluationInputs, read_inputs
 from ratiba_action.interruption import SIGNALS
 from ratiba_action.locked_folder import make_locked_folder, sweep_folders
+from ratiba_action.paying import cache_folder, journal_place, payment_of, require_key, source_of_answers
 from ratiba_action.ports import Progress
 from ratiba_action.prompt_versions import prompt_versions
 from ratiba_action.recordings.folder import read_folder
 from ratiba_action.recordings.lines import JudgeRecording, Recording
 from ratiba_action.runner import run_plan
-from ratiba_action.settings import Settings
+from ratiba_action.settings import LIVE, Settings
+from ratiba_action.workshop import Materials, Workshop
 
 _SCRATCH = "ratiba-run-"
 
@@ -57,6 +59,8 @@ class GateRun:
         environment: the process's own.
         concurrency: conversations at once.
         seconds: the run's deadline, None for none.
+        resume: go on with a run that was killed, without paying again.
+        cache: whether judges' scores of earlier runs may be used.
     """
 
     settings: Settings
@@ -67,6 +71,8 @@ class GateRun:
     choice: Choice = Choice()
     concurrency: int = 4
     seconds: float | None = None
+    resume: bool = False
+    cache: bool = True
     warnings: list[str] = field(default_factory=list)
 
 
@@ -76,6 +82,18 @@ class Prepared:
 
     inputs: EvaluationInputs
     selection: Selection
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluated:
+    """What came of a run.
+
+    Args:
+        recorded: new lines of each scenario, by its id; empty unless the run records.
+    """
+
+    report: Report
+    recorded: Mapping[str, tuple[Recording, ...]]
 
 
 def prepare(run: GateRun) -> Prepared:
@@ -105,40 +123,84 @@ def _require_root(repository: Path, root: str) -> None:
         )
 
 
-def evaluate(run: GateRun, prepared: Prepared) -> Report:
-    """Run what is selected and decide; whatever is measured is reported, however the run ends."""
+def evaluate(run: GateRun, prepared: Prepared) -> Evaluated:
+    """Run what is selected and decide; whatever is measured is reported, however the run ends.
+
+    Raises:
+        InfrastructureError: live answers are asked for, and there is no key.
+    """
+    require_key(run.settings)
     started, clock = datetime.now(UTC), time.monotonic()
     ledger = Ledger(run.settings.budget_usd)
     interruptions: list[str] = []
-    results: tuple[ScenarioResult, ...] = ()
+    ended, journal = _Ended(), None
     if prepared.selection.scenarios:
         with _scratch_folder() as scratch:
-            workshop = _workshop(run, prepared.inputs.configuration, ledger, scratch)
             materials = _materials(run, prepared)
-            run.warnings.extend(_origin_of(materials))
-            results = asyncio.run(_run(workshop, materials, interruptions))
-    limits = Limits(pass_rate=prepared.inputs.configuration.pass_rate)
-    interruption = interruptions[0] if interruptions else None
-    verdict = next_step(Evidence(run.decided.decision.mode, results, limits, interruption))
-    if isinstance(verdict, Plan):
-        raise TypeError("next_step asked for another plan, which this form of the run does not carry out")
-    return Report(
+            workshop = _workshop(run, prepared, ledger, scratch, materials)
+            run.warnings.extend(_origin_of(materials, workshop.llm))
+            ended = asyncio.run(_run(workshop, materials, interruptions))
+            journal = workshop.payment.journal if workshop.payment is not None else None
+    verdict = _verdict(run, prepared, ended, ledger, interruptions)
+    if journal is not None and verdict.conclusion is not Conclusion.INCOMPLETE:
+        # A run that has its verdict is not resumed, and its journal holds what models and customers said.
+        journal.path.unlink(missing_ok=True)
+    report = Report(
         name=run.settings.name,
         subject=run.decided.change.subject,
         decision=run.decided.decision,
         verdict=verdict,
-        results=results,
+        results=ended.results,
         spending=ledger.snapshot(),
-        limits=limits,
+        limits=_limits(prepared),
         started_at=started,
         seconds=time.monotonic() - clock,
         enforce=run.settings.enforce,
+        llm=_llm(run.settings.llm, ledger.snapshot()),
         judge_model=prepared.inputs.configuration.judge.model,
         suite_digest=prepared.inputs.suite.digest,
         edited_recordings=prepared.inputs.edited_recordings,
         notes=(*prepared.inputs.notes, *_notes(run, prepared), *ledger.breaches),
         left_out=prepared.selection.left_out,
+        cross_checking=ended.aftermath.cross_checking,
+        shared_spending=ended.aftermath.shared_spending,
     )
+    return Evaluated(report, ended.aftermath.recorded)
+
+
+@dataclass(frozen=True, slots=True)
+class _Ended:
+    """What the conversations came to."""
+
+    results: tuple[ScenarioResult, ...] = ()
+    aftermath: Aftermath = field(default_factory=Aftermath)
+
+
+def _limits(prepared: Prepared) -> Limits:
+    return Limits(pass_rate=prepared.inputs.configuration.pass_rate)
+
+
+def _verdict(run: GateRun, prepared: Prepared, ended: _Ended, ledger: Ledger, interruptions: Sequence[str]) -> Verdict:
+    interruption = interruptions[0] if interruptions else None
+    shortfall = _shortfall(run.settings.llm, ledger.snapshot())
+    evidence = Evidence(run.decided.decision.mode, ended.results, _limits(prepared), interruption, shortfall)
+    verdict = next_step(evidence)
+    if isinstance(verdict, Plan):
+        raise TypeError("next_step asked for another plan, which this form of the run does not carry out")
+    return verdict
+
+
+def _shortfall(llm: str, spending: Spending) -> str:
+    """Live answers that were asked for and not given."""
+    if llm in LIVE and not spending.live_calls:
+        return f"No model was asked, though llm is {llm!r}: nothing was measured live."
+    return ""
+
+
+def _llm(asked: str, spending: Spending) -> str:
+    if asked == "record" or not spending.live_calls:
+        return "record" if asked == "record" else "replay"
+    return "mixed" if spending.replayed_calls else "live"
 
 
 @contextlib.contextmanager
@@ -153,11 +215,25 @@ def _scratch_folder() -> Iterator[Path]:
         folder.remove()
 
 
-def _workshop(run: GateRun, configuration: Configuration, ledger: Ledger, scratch: Path) -> Workshop:
+def _workshop(run: GateRun, prepared: Prepared, ledger: Ledger, scratch: Path, materials: Materials) -> Workshop:
+    llm = source_of_answers(run.settings, prepared.inputs.edited_recordings)
+    configuration = prepared.inputs.configuration
+    evaluated = {
+        "commit": run.decided.change.files.head or "",
+        "suite": prepared.inputs.suite.digest,
+        "scenarios": [scenario.id for scenario in materials.scenarios],
+        "prompts": list(materials.prompt_versions),
+        "llm": llm,
+    }
+    place = journal_place(
+        run.repository, run.environment, resume=run.resume, configuration=configuration, evaluated=evaluated
+    )
+    live = llm != "replay"
     return Workshop(
         environment=run.environment,
         scratch=scratch,
-        cache=None,  # a replayed grade costs nothing, and an edited recording must show
+        # A replayed grade costs nothing and an edited recording must show; what is recorded is asked for.
+        cache=cache_folder(run.environment) if run.cache and llm in {"auto", "live"} else None,
         database_url=run.settings.database_url,
         configuration=configuration,
         ledger=ledger,
@@ -166,6 +242,8 @@ def _workshop(run: GateRun, configuration: Configuration, ledger: Ledger, scratc
         concurrency=run.concurrency,
         deadline=None if run.seconds is None else time.monotonic() + run.seconds,
         report_dir=run.settings.report_dir,
+        llm=llm,
+        payment=payment_of(run.settings, run.decided.change.subject, place) if live else None,
     )
 
 
@@ -187,8 +265,10 @@ def _held(lines: Sequence[Recording], base: Mapping[str, JudgeRecording]) -> tup
     return tuple(base.get(line.key, line) if isinstance(line, JudgeRecording) else line for line in lines)
 
 
-def _origin_of(materials: Materials) -> tuple[str, ...]:
+def _origin_of(materials: Materials, llm: str) -> tuple[str, ...]:
     """Recordings that no model ever said are never presented as if one had."""
+    if llm in LIVE:
+        return ()
     sources = [line.source for lines in materials.recordings.values() for line in lines]
     authored = sources.count("authored")
     if not authored:
@@ -196,14 +276,15 @@ def _origin_of(materials: Materials) -> tuple[str, ...]:
     return (f"{authored} of {len(sources)} replayed answers were written by hand; no model said them.",)
 
 
-async def _run(workshop: Workshop, materials: Materials, interruptions: list[str]) -> tuple[ScenarioResult, ...]:
-    plan = Plan(tuple(Trial(scenario, materials.arm) for scenario in materials.scenarios))
+async def _run(workshop: Workshop, materials: Materials, interruptions: list[str]) -> _Ended:
     with _cancelled_by_signals(interruptions.append):
         try:
-            async with open_bench(workshop, materials) as bench:
-                return await run_plan(plan, bench)
+            async with open_run(workshop, materials) as opened:
+                results = await run_plan(materials.plan, opened.bench)
+                return _Ended(results, await opened.conclude())
         except asyncio.CancelledError:
-            return tuple(NotRun(trial, "the run was cancelled before it began") for trial in plan.trials)
+            reason = "the run was cancelled before it began"
+            return _Ended(tuple(NotRun(trial, reason) for trial in materials.plan.trials))
 
 
 @contextlib.contextmanager

@@ -3,6 +3,7 @@
 import asyncio
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass
 
 from ratiba_action.core.checks import check_transcript
@@ -15,6 +16,8 @@ from ratiba_action.errors import (
     ConfigurationError,
     DatabaseError,
     JudgeError,
+    LedgerError,
+    ProviderError,
     RatibaError,
     RecordingError,
     WorkerError,
@@ -30,6 +33,11 @@ from ratiba_action.ports import (
 )
 
 
+def admit_all(_: Trial) -> AbstractAsyncContextManager[str]:
+    """Lets every trial run: nothing that it does costs money."""
+    return nullcontext("")
+
+
 @dataclass(frozen=True, slots=True)
 class Bench:
     """Everything that a trial needs.
@@ -41,6 +49,7 @@ class Bench:
         prompt_versions: of each arm, by the arm's name, sorted.
         concurrency: trials at once.
         deadline: seconds of ``time.monotonic`` after which no trial starts, and running ones end.
+        admit: waits until a trial may start, and says why it must not; empty when it runs.
     """
 
     systems: Mapping[str, SystemUnderTest]
@@ -52,6 +61,7 @@ class Bench:
     progress: Progress
     concurrency: int = 4
     deadline: float | None = None
+    admit: Callable[[Trial], AbstractAsyncContextManager[str]] = admit_all
 
 
 async def run_plan(plan: Plan, bench: Bench) -> tuple[ScenarioResult, ...]:
@@ -85,14 +95,19 @@ async def run_plan(plan: Plan, bench: Bench) -> tuple[ScenarioResult, ...]:
 
 async def _within_deadline(trial: Trial, bench: Bench) -> ScenarioResult:
     if bench.deadline is None:
-        return await run_trial(trial, bench)
+        return await _admitted(trial, bench)
     left = bench.deadline - time.monotonic()
     if left <= 0:
         return NotRun(trial, "the run's deadline had passed")
     try:
-        return await asyncio.wait_for(run_trial(trial, bench), left)
+        return await asyncio.wait_for(_admitted(trial, bench), left)
     except TimeoutError:
         return NotRun(trial, "the run's deadline passed while it ran")
+
+
+async def _admitted(trial: Trial, bench: Bench) -> ScenarioResult:
+    async with bench.admit(trial) as refusal:
+        return NotRun(trial, refusal) if refusal else await run_trial(trial, bench)
 
 
 async def run_trial(trial: Trial, bench: Bench) -> ScenarioResult:
@@ -188,6 +203,8 @@ _PHASES: tuple[tuple[type[RatibaError], Phase], ...] = (
     (DatabaseError, Phase.TENANT),
     (RecordingError, Phase.RECORDING),
     (BudgetError, Phase.BUDGET),
+    (LedgerError, Phase.BUDGET),
+    (ProviderError, Phase.PROVIDER),
     (JudgeError, Phase.JUDGE),
     (WorkerError, Phase.SYSTEM),
     (ConfigurationError, Phase.METRIC),

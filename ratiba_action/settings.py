@@ -206,14 +206,20 @@ INPUTS: tuple[Input, ...] = (
     Input("name", "ratiba", parse_name, "name of this gate; each has its own comment"),
     Input("pull-request", "", parse_pull_request, "number of the pull request that a manual run is about"),
     Input("budget-usd", "20", parse_usd, "most that this run may spend", variable="RATIBA_EVAL_BUDGET_USD"),
-    Input("monthly-budget-usd", "", parse_unserved, "most that a month may spend", served=False),
+    Input(
+        "monthly-budget-usd",
+        "300",
+        parse_usd,
+        "most that a calendar month may spend, over all runs of one ledger-url",
+        variable="RATIBA_EVAL_MONTHLY_BUDGET_USD",
+    ),
     Input("database-url", "", str, "PostgreSQL for the tenants; empty: a server is started", secret=True),
-    Input("ledger-url", "", parse_unserved, "PostgreSQL that keeps the money of many runs", secret=True, served=False),
+    Input("ledger-url", "", str, "PostgreSQL that keeps the money of many runs; empty: one run only", secret=True),
     Input("llm", "auto", parse_llm, "where model answers come from: auto, replay, live, record"),
     Input("anthropic-api-key", "", str, "key for Anthropic's models", secret=True),
     Input("openai-api-key", "", str, "key for OpenAI's models", secret=True),
-    Input("anthropic-base-url", "", parse_unserved, "another address of Anthropic's API", served=False),
-    Input("openai-base-url", "", parse_unserved, "another address of OpenAI's API", served=False),
+    Input("anthropic-base-url", "", str, "another address of Anthropic's API"),
+    Input("openai-base-url", "", str, "another address of OpenAI's API, or of one that speaks as it does"),
     Input("langfuse-host", "", parse_unserved, "address of Langfuse", served=False),
     Input("langfuse-public-key", "", parse_unserved, "public key of Langfuse", secret=True, served=False),
     Input("langfuse-secret-key", "", parse_unserved, "secret key of Langfuse", secret=True, served=False),
@@ -237,10 +243,14 @@ class Settings:
     name: str
     pull_request: str
     budget_usd: Usd
+    monthly_budget_usd: Usd
     llm: str
+    anthropic_base_url: str
+    openai_base_url: str
     comment: bool
     report_dir: str
     database_url: str = field(default="", repr=False)
+    ledger_url: str = field(default="", repr=False)
     anthropic_api_key: str = field(default="", repr=False)
     openai_api_key: str = field(default="", repr=False)
     github_token: str = field(default="", repr=False)
@@ -248,8 +258,25 @@ class Settings:
     @property
     def secrets(self) -> tuple[str, ...]:
         """Values that must never be published."""
-        given = (self.database_url, self.anthropic_api_key, self.openai_api_key, self.github_token)
+        given = (
+            self.database_url,
+            self.ledger_url,
+            self.anthropic_api_key,
+            self.openai_api_key,
+            self.github_token,
+        )
         return tuple(value for value in given if value)
+
+    @property
+    def keys(self) -> dict[str, str]:
+        """The keys that were given, by provider."""
+        given = {"anthropic": self.anthropic_api_key, "openai": self.openai_api_key}
+        return {provider: key for provider, key in given.items() if key}
+
+    @property
+    def base_urls(self) -> dict[str, str]:
+        """The addresses that were given, by provider."""
+        return {"anthropic": self.anthropic_base_url, "openai": self.openai_base_url}
 
 
 def read_settings(environment: Mapping[str, str], options: Mapping[str, str | None]) -> Settings:

@@ -15,7 +15,6 @@ from ratiba_action.core.model.plan import Selection
 from ratiba_action.core.model.verdict import Report
 from ratiba_action.deciding import DecideRequest, decide
 from ratiba_action.errors import (
-    ConfigurationError,
     InfrastructureError,
     RatibaError,
     UsageError,
@@ -23,12 +22,13 @@ from ratiba_action.errors import (
 from ratiba_action.full_publication import full_publication
 from ratiba_action.gate import Choice, GateRun, evaluate, prepare
 from ratiba_action.interruption import uninterrupted
+from ratiba_action.judging.cache import JudgeCache
+from ratiba_action.paying import cache_folder, require_key
 from ratiba_action.publishing import Publication
 from ratiba_action.reporting.results_json import load_report, outputs_of
 from ratiba_action.reporting.terminal import make_progress
 from ratiba_action.settings import (
     INPUTS,
-    LIVE,
     Settings,
     parse_count,
     parse_seconds,
@@ -65,6 +65,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--failed", action="store_true", help="run those that did not pass in the last run")
     parser.add_argument("--concurrency", default=DEFAULT_CONCURRENCY, metavar="N", help="conversations at once")
     parser.add_argument("--deadline", metavar="SECONDS", help="end the run in order after this time (RATIBA_DEADLINE)")
+    parser.add_argument("--resume", action="store_true", help="go on with a killed run, and pay for nothing twice")
+    parser.add_argument("--no-deepeval-cache", action="store_true", help="judge everything anew")
+    parser.add_argument("--deepeval-cache-clear", action="store_true", help="forget the judges' earlier scores first")
     parser.add_argument("--dry-run", action="store_true", help="say what would run, and start nothing")
     parser.add_argument("--json", action="store_true", help="print the outputs as JSON")
 
@@ -95,8 +98,12 @@ def run(arguments: argparse.Namespace, environment: MutableMapping[str, str]) ->
         choice=_choice(arguments, settings),
         concurrency=_option("--concurrency", arguments.concurrency, parse_count),
         seconds=_option("--deadline", deadline, parse_seconds) if deadline else None,
+        resume=arguments.resume,
+        cache=not arguments.no_deepeval_cache,
         warnings=[f"The variable {name} is set, and no input reads it." for name in unknown_variables(environment)],
     )
+    if arguments.deepeval_cache_clear:
+        JudgeCache(cache_folder(environment), gate_run.warnings.append).clear()
     return _conclude(arguments, gate_run, publication, problems)
 
 
@@ -141,24 +148,12 @@ def _report(
             publication.announce(decision, Selection(decision, ()), ())
             return None
         return skipped(gate_run)
-    _refuse_live(gate_run.settings)
+    require_key(gate_run.settings)
     prepared = prepare(gate_run)
     if arguments.dry_run:
         publication.announce(decision, prepared.selection, prepared.inputs.notes)
         return None
-    return evaluate(gate_run, prepared)
-
-
-def _refuse_live(settings: Settings) -> None:
-    if settings.llm not in LIVE:
-        return
-    if not (settings.anthropic_api_key or settings.openai_api_key):
-        raise InfrastructureError(
-            f"llm is {settings.llm!r}, and there is no key to call a model with, so nothing was measured.",
-            "Give anthropic-api-key or openai-api-key from the repository's secrets. A fork's run and Dependabot's get "
-            "none: have a maintainer start the workflow by hand with the pull request's number, or use llm: replay.",
-        )
-    raise ConfigurationError(f"llm is {settings.llm!r}, and this version cannot call live models.", "Use llm: replay.")
+    return evaluate(gate_run, prepared).report
 
 
 def _request(

@@ -42,7 +42,7 @@ def next_step(evidence: Evidence) -> Plan | Verdict:
         return _broken(evidence, findings)
     if len(findings.gaps) == len(evidence.results):
         return _nothing_measured(evidence)
-    if findings.gaps or evidence.interruption:
+    if findings.gaps or evidence.interruption or evidence.shortfall:
         return _incomplete(evidence, findings)
     if not _reaches_rate(findings.judged, evidence.limits.pass_rate):
         return _below_rate(findings, evidence.limits.pass_rate, evidence.results)
@@ -109,6 +109,8 @@ def _nothing_measured(evidence: Evidence) -> Verdict:
 
 
 def _incomplete(evidence: Evidence, findings: _Findings) -> Verdict:
+    if not findings.gaps and not evidence.interruption:
+        return Verdict(Conclusion.INCOMPLETE, _sentence(evidence.shortfall), "Run the gate again without the cache.")
     if not findings.gaps:
         reason = f"The run was interrupted: {_sentence(evidence.interruption or '')}"
         return Verdict(Conclusion.INCOMPLETE, reason, "Run the gate again.")

@@ -3,19 +3,18 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from ratiba_action.commands.record import RecordedRun
 from ratiba_action.core.model.conversation import Transcript
 from ratiba_action.core.model.measurement import Errored, Phase, Scored
 from ratiba_action.core.model.plan import Arm, Trial
 from ratiba_action.core.model.scenario import Scenario
-from ratiba_action.gate import GateRun, Prepared
+from ratiba_action.gate import Evaluated, GateRun, Prepared
 from ratiba_action.recordings.lines import Recording
 from ratiba_action.testing.sample_report import sample_check, sample_report
 
 
 @dataclass
 class FakeRecorder:
-    """Implements ``Recorder``: says that the selected scenarios ran, and that these lines were answered.
+    """A ``Recorder``: says that the selected scenarios ran, and that these lines were answered.
 
     Args:
         lines: by scenario id.
@@ -29,11 +28,12 @@ class FakeRecorder:
     failing: frozenset[str] = frozenset()
     runs: list[GateRun] = field(default_factory=list)
 
-    def __call__(self, run: GateRun, prepared: Prepared) -> RecordedRun:
+    def __call__(self, run: GateRun, prepared: Prepared) -> Evaluated:
         """The run as it was described."""
         self.runs.append(run)
         results = tuple(self._result(scenario) for scenario in prepared.selection.scenarios)
-        return RecordedRun(replace(sample_report(), results=results), self.lines)
+        lines = {name: tuple(lines) for name, lines in self.lines.items()}
+        return Evaluated(replace(sample_report(), results=results), lines)
 
     def _result(self, scenario: Scenario) -> Scored | Errored:
         trial = Trial(scenario, Arm("head", "checkout"))

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 
+from ratiba_action.core.model.agreement import Agreement, CrossCheckStatus
 from ratiba_action.core.model.change import Mode, ModeDecision, Subject
 from ratiba_action.core.model.measurement import ScenarioResult
 from ratiba_action.core.model.values import Usd
@@ -25,6 +26,33 @@ class Spending:
 
 
 @dataclass(frozen=True, slots=True)
+class SharedSpending:
+    """What runs that share a ledger have spent together.
+
+    Args:
+        name: of the account, such as a month.
+        spent: with what is reserved for calls in flight.
+    """
+
+    name: str
+    spent: Usd
+    cap: Usd
+
+
+@dataclass(frozen=True, slots=True)
+class CrossChecking:
+    """What the second judge said about the first.
+
+    Args:
+        model: of the second judge; empty when nothing was to be cross-checked.
+    """
+
+    model: str
+    status: CrossCheckStatus
+    agreement: Agreement
+
+
+@dataclass(frozen=True, slots=True)
 class Limits:
     """What a run is held to; frozen when it starts.
 
@@ -37,12 +65,18 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """All that the verdict may look at."""
+    """All that the verdict may look at.
+
+    Args:
+        interruption: why the run did not go to its end.
+        shortfall: what was asked for and not done, such as live answers; a run that lacks it is never passed.
+    """
 
     mode: Mode
     results: tuple[ScenarioResult, ...]
     limits: Limits
     interruption: str | None = None
+    shortfall: str = ""
 
 
 class Conclusion(StrEnum):
@@ -77,7 +111,9 @@ class Report:
     Args:
         name: of the gate; several may live in one repository.
         enforce: False during a trial period, when failures do not block.
-        llm: ``replay``, ``record`` or ``live``: where the model answers came from.
+        llm: ``replay``, ``mixed``, ``live`` or ``record``: where the model answers came from.
+        cross_checking: None when every grade was replayed.
+        shared_spending: of the ledger that other runs share; empty when there is none.
         edited_recordings: how many of the recordings that it is judged by the change itself edits.
         notes: what the reader must know besides the verdict, such as recordings that the change itself edited.
     """
@@ -98,3 +134,5 @@ class Report:
     edited_recordings: int = 0
     notes: tuple[str, ...] = ()
     left_out: tuple[str, ...] = ()
+    cross_checking: CrossChecking | None = None
+    shared_spending: tuple[SharedSpending, ...] = ()

@@ -1,0 +1,179 @@
+"""Where a run's answers come from: recordings, models, or models where no recording fits; and who judges them."""
+
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from ratiba_action.core.agreement import judges_agreement
+from ratiba_action.core.judge_independence import require_independent_judges
+from ratiba_action.core.model.plan import Trial
+from ratiba_action.core.model.values import Usd
+from ratiba_action.core.model.verdict import CrossChecking, SharedSpending
+from ratiba_action.estimating import estimator
+from ratiba_action.grading import Grading
+from ratiba_action.paid_run import PaidRun, open_paid_run
+from ratiba_action.ports import AnswerSource, Metric, ModelGateway, Prices
+from ratiba_action.recordings.folder import model_recordings, recorded_models
+from ratiba_action.recordings.lines import Recording
+from ratiba_action.runner import admit_all
+from ratiba_action.workshop import Materials, Workshop
+
+if TYPE_CHECKING:
+    from ratiba_action.gateway.recording_answers import RecordingAnswers
+
+
+@dataclass(frozen=True, slots=True)
+class Aftermath:
+    """What is known when every conversation has ended.
+
+    Args:
+        recorded: new lines of each scenario, by its id; empty unless the run records.
+    """
+
+    cross_checking: CrossChecking | None = None
+    shared_spending: tuple[SharedSpending, ...] = ()
+    recorded: Mapping[str, tuple[Recording, ...]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Answering:
+    """An open source of answers.
+
+    Args:
+        metric: a fresh metric by its name.
+        admit: see ``Bench.admit``.
+        conclude: called once, when every conversation has ended.
+    """
+
+    gateway: ModelGateway
+    metric: Callable[[str], Metric]
+    admit: Callable[[Trial], AbstractAsyncContextManager[str]]
+    conclude: Callable[[], Awaitable[Aftermath]]
+
+
+@asynccontextmanager
+async def open_answering(workshop: Workshop, materials: Materials, prices: Prices) -> AsyncIterator[Answering]:
+    """Start what answers the system under test and what judges it.
+
+    Raises:
+        ConfigurationError: a model has no price, or a judge would judge its own words.
+        InfrastructureError: the gateway, the journal or the shared ledger cannot be used.
+    """
+    judge = workshop.configuration.judge
+    second = _second_judge(workshop)
+    named = {(judge.model, judge.provider)} if materials.judged else set()
+    prices.require(recorded_models(materials.recordings) | named | ({second} if second else set()))
+    async with AsyncExitStack() as stack:
+        paid = await _open_paid(stack, workshop, materials, prices)
+        answers, collected = _answers(workshop, materials, prices, paid)
+        forbidden = [judge.model, *([second[0]] if second else [])]
+        gateway = await stack.enter_async_context(_open_gateway(answers, forbidden))
+        grading = Grading(workshop, materials, prices, paid, second)
+        if materials.judged:
+            models = {model for model, _ in recorded_models(materials.recordings)}
+            for note in require_independent_judges(
+                models, judge.model, second[0] if second else None, replayed=paid is None
+            ):
+                workshop.warn(note)
+        admit = paid.admissions.admit if paid is not None else admit_all
+        conclude = _Conclusion(workshop, materials, paid, grading, collected)
+        yield Answering(gateway, grading.metric, admit, conclude)
+
+
+def _second_judge(workshop: Workshop) -> tuple[str, str] | None:
+    """Model and provider of the cross-check; None where nothing is cross-checked in this run."""
+    described, payment = workshop.configuration.judge.cross_check, workshop.payment
+    if payment is None or workshop.llm == "record" or described is None or not described.share:
+        return None
+    if described.provider not in payment.keys:
+        workshop.warn(f"Nothing is cross-checked: there is no key for {described.provider!r}.")
+        return None
+    return described.model, described.provider
+
+
+async def _open_paid(stack: AsyncExitStack, workshop: Workshop, materials: Materials, prices: Prices) -> PaidRun | None:
+    if workshop.payment is None:
+        return None
+    expected, ledger = estimator(workshop, materials, prices), workshop.ledger
+
+    def estimate(trial: Trial) -> Usd:
+        # As long as every recording fits, an automatic run costs nothing.
+        free = workshop.llm == "auto" and not ledger.snapshot().live_calls
+        return Usd(0) if free else expected(trial)
+
+    opened = open_paid_run(
+        workshop.payment,
+        materials.plan.trials,
+        estimate,
+        ledger=ledger,
+        prices=prices,
+        environment=workshop.environment,
+        warn=workshop.warn,
+    )
+    return await stack.enter_async_context(opened)
+
+
+def _answers(
+    workshop: Workshop, materials: Materials, prices: Prices, paid: PaidRun | None
+) -> tuple[AnswerSource, "RecordingAnswers | None"]:
+    from ratiba_action.gateway.fallback_answers import FallbackAnswers  # noqa: PLC0415 - not needed to decide
+    from ratiba_action.gateway.live_answers import LiveAnswers  # noqa: PLC0415 - the same
+    from ratiba_action.gateway.recording_answers import RecordingAnswers  # noqa: PLC0415 - the same
+    from ratiba_action.gateway.replay_answers import ReplayAnswers  # noqa: PLC0415 - the same
+
+    replay = ReplayAnswers(model_recordings(materials.recordings), workshop.ledger, prices)
+    if paid is None:
+        return replay, None
+    live = LiveAnswers(paid.calls)
+    if workshop.llm == "auto":
+        return FallbackAnswers(replay, live), None
+    if workshop.llm == "record":
+        recording = RecordingAnswers(live)
+        return recording, recording
+    return live, None
+
+
+@asynccontextmanager
+async def _open_gateway(answers: AnswerSource, forbidden: list[str]) -> AsyncIterator[ModelGateway]:
+    from ratiba_action.gateway.server import Gateway  # noqa: PLC0415 - loads aiohttp
+
+    gateway = Gateway(answers, forbidden_models=forbidden)
+    try:
+        await gateway.start()
+        yield gateway
+    finally:
+        await gateway.close()
+
+
+@dataclass(frozen=True, slots=True)
+class _Conclusion:
+    """Waits for the cross-checks and gathers what came of the run."""
+
+    workshop: Workshop
+    materials: Materials
+    paid: PaidRun | None
+    grading: Grading
+    collected: "RecordingAnswers | None"
+
+    async def __call__(self) -> Aftermath:
+        if self.paid is None:
+            return Aftermath()
+        deadline = self.workshop.deadline
+        checked = self.grading.cross_check
+        await checked.finish(None if deadline is None else max(deadline - time.monotonic(), 0.0))
+        for note in checked.notes:
+            self.workshop.warn(note)
+        return Aftermath(
+            CrossChecking(self.grading.second_model, checked.status, judges_agreement(checked.pairs)),
+            await self.paid.shared_spending(),
+            self._recorded(),
+        )
+
+    def _recorded(self) -> dict[str, tuple[Recording, ...]]:
+        if self.collected is None:
+            return {}
+        grades = self.grading.collector.recordings()
+        names = [scenario.id for scenario in self.materials.scenarios]
+        return {name: (*self.collected.recordings(name), *grades.get(name, ())) for name in names}

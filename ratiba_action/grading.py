@@ -1,0 +1,120 @@
+"""Who grades a run: recorded judges, live ones, a vote near the threshold, a second judge for a sample."""
+
+import asyncio
+
+from ratiba_action.core.model.conversation import Party, Usage
+from ratiba_action.core.voting import VotingRule
+from ratiba_action.metrics.registry import judge_calls, load_metric
+from ratiba_action.paid_run import PaidRun
+from ratiba_action.ports import Judge, Metric, PaidCalls, Prices
+from ratiba_action.recordings.lines import JudgeRecording
+from ratiba_action.workshop import Materials, Workshop
+
+_CROSS_CHECK_INPUT, _CROSS_CHECK_OUTPUT = 8_000, 2_048
+
+
+class Grading:
+    """Makes a run's metrics, each with the judges that it needs.
+
+    Args:
+        paid: the way to live models; None when every grade is replayed.
+        second: model and provider of the cross-check; None for none.
+    """
+
+    def __init__(
+        self,
+        workshop: Workshop,
+        materials: Materials,
+        prices: Prices,
+        paid: PaidRun | None,
+        second: tuple[str, str] | None,
+    ) -> None:
+        from ratiba_action.judging.cross_check import CrossCheck  # noqa: PLC0415 - not needed to decide
+        from ratiba_action.judging.grade_collector import GradeCollector  # noqa: PLC0415 - the same
+
+        described = workshop.configuration.judge
+        self._workshop, self._materials, self._prices, self._paid = workshop, materials, prices, paid
+        self._rule = VotingRule(described.band, described.votes)
+        self._turn = asyncio.Lock()
+        self.collector: GradeCollector = GradeCollector()
+        self._judge = self._primary()
+        self._second = self._cross_checker(second)
+        share = described.cross_check.share if described.cross_check is not None and second is not None else 0.0
+        self.cross_check: CrossCheck = CrossCheck(share, lambda: paid.admissions.no_cross_check if paid else "")
+
+    @property
+    def second_model(self) -> str:
+        """Model of the second judge; empty where there is none."""
+        return self._second.model if self._second is not None else ""
+
+    def metric(self, name: str) -> Metric:
+        """A fresh metric: paced, cross-checked, cached, voted on, as far as it is judged and the run pays."""
+        from ratiba_action.judging.cross_check import CrossCheckedMetric  # noqa: PLC0415 - not needed to decide
+        from ratiba_action.judging.pacing import PacedMetric  # noqa: PLC0415 - the same
+        from ratiba_action.judging.repeated_judge import RepeatedJudge  # noqa: PLC0415 - the same
+        from ratiba_action.judging.voting import VotingMetric  # noqa: PLC0415 - the same
+
+        if not judge_calls(name):
+            return load_metric(name)
+        questions = judge_calls(name)
+
+        def measurement(number: int) -> Metric:
+            return load_metric(name, RepeatedJudge(self._judge, number, questions))
+
+        metric: Metric = VotingMetric(measurement, self._rule, replayed=self._paid is None)
+        if self._paid is None:
+            return metric
+        metric = self._cached(metric)
+        second = self._second
+        if second is not None:
+            metric = CrossCheckedMetric(metric, lambda: load_metric(name, second), self.cross_check)
+        return PacedMetric(metric, self._turn)
+
+    def _cached(self, metric: Metric) -> Metric:
+        from ratiba_action.judging.cache import JudgeCache  # noqa: PLC0415 - not needed to decide
+        from ratiba_action.judging.cached_metric import CachedMetric  # noqa: PLC0415 - the same
+
+        if self._workshop.cache is None:
+            return metric
+        cache = JudgeCache(self._workshop.cache, self._workshop.warn)
+        return CachedMetric(metric, cache, self._judge.model, self._rule, on_hit=self._workshop.ledger.count_cache_hit)
+
+    def _primary(self) -> Judge:
+        from ratiba_action.judging.fallback_judge import FallbackJudge  # noqa: PLC0415 - not needed to decide
+
+        recorded = _replay_judge(self._workshop, self._materials, self._prices)
+        if self._paid is None:
+            return recorded
+        described = self._workshop.configuration.judge
+        live = self._live(self._paid.calls, described.provider, described.model, Party.JUDGE)
+        return FallbackJudge(recorded, live) if self._workshop.llm == "auto" else live
+
+    def _cross_checker(self, second: tuple[str, str] | None) -> Judge | None:
+        from ratiba_action.ledger.spare_calls import SpareCalls  # noqa: PLC0415 - not needed to decide
+
+        if self._paid is None or second is None:
+            return None
+        model, provider = second
+        upper = self._prices.upper_bound(model, provider, _CROSS_CHECK_INPUT, _CROSS_CHECK_OUTPUT)
+        return self._live(
+            SpareCalls(self._paid.calls, self._paid.admissions, upper), provider, model, Party.CROSS_CHECK
+        )
+
+    def _live(self, calls: PaidCalls, provider: str, model: str, party: Party) -> Judge:
+        from ratiba_action.judging.judge_model import JudgeModel  # noqa: PLC0415 - not needed to decide
+        from ratiba_action.judging.live_judge import LiveJudge  # noqa: PLC0415 - the same
+
+        collect = self.collector.collect if party is Party.JUDGE else None
+        return LiveJudge(calls, JudgeModel(provider, model), party, collect)
+
+
+def _replay_judge(workshop: Workshop, materials: Materials, prices: Prices) -> Judge:
+    from ratiba_action.judging.booked_judge import BookedReplayJudge  # noqa: PLC0415 - on demand
+    from ratiba_action.judging.replay_judge import RecordedGrade, ReplayJudge  # noqa: PLC0415 - on demand
+
+    described = workshop.configuration.judge
+    lines = [line for lines in materials.recordings.values() for line in lines if isinstance(line, JudgeRecording)]
+    recorded = {line.key: RecordedGrade(line.score, line.reason) for line in lines}
+    usages = {line.key: Usage(line.usage["input_tokens"], line.usage["output_tokens"]) for line in lines}
+    replay = ReplayJudge(described.model, recorded)
+    return BookedReplayJudge(replay, described.provider, usages, workshop.ledger, prices)

@@ -1,0 +1,33 @@
+"""Paid calls that are made only from what the waiting scenarios leave."""
+
+from ratiba_action.core.model.values import Usd
+from ratiba_action.core.model_request import PaidAnswer, PaidRequest
+from ratiba_action.errors import BudgetError
+from ratiba_action.ledger.admissions import Admissions
+from ratiba_action.ports import PaidCalls
+
+
+class SpareCalls:
+    """Implements ``PaidCalls`` for the cross-check, which goes before any scenario does.
+
+    Args:
+        calls: makes the call.
+        admissions: knows what the scenarios may still need.
+        upper: the most that one call is expected to cost.
+    """
+
+    def __init__(self, calls: PaidCalls, admissions: Admissions, upper: Usd) -> None:
+        self._calls = calls
+        self._admissions = admissions
+        self._upper = upper
+
+    async def call(self, request: PaidRequest) -> PaidAnswer:
+        """The answer; see ``PaidCalls.call``.
+
+        Raises:
+            BudgetError: the scenarios may need the money.
+        """
+        refusal = await self._admissions.cross_check_refusal(self._upper)
+        if refusal:
+            raise BudgetError(f"The cross-check was given up: {refusal}.", "Raise RATIBA_EVAL_BUDGET_USD.")
+        return await self._calls.call(request)

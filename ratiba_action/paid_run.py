@@ -1,0 +1,146 @@
+"""What a run needs to pay for model calls: the client that holds the keys, the purse, the journal, who may start."""
+
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from ratiba_action.core.budget import Ledger
+from ratiba_action.core.model.plan import Trial
+from ratiba_action.core.model.values import Usd
+from ratiba_action.core.model.verdict import SharedSpending
+from ratiba_action.ledger.admissions import Admissions
+from ratiba_action.ledger.journal import Journal, begin_journal, resume_journal
+from ratiba_action.ledger.monthly import MonthlyLedger
+from ratiba_action.ledger.purse import RunPurse
+from ratiba_action.ports import PaidCalls, Prices
+
+
+@dataclass(frozen=True, slots=True)
+class JournalPlace:
+    """Where a run writes its journal.
+
+    Args:
+        path: outside the workspace.
+        identity: digest of what must be equal for another process to go on with the run.
+        resume: go on with the journal that is there.
+    """
+
+    path: Path
+    identity: str
+    workspace: Path
+    resume: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Payment:
+    """Who is paid, out of what.
+
+    Args:
+        keys: of each provider that may be asked.
+        base_urls: other addresses, by provider; empty for the provider's own.
+        journal: None to do without ``--resume``.
+        ledger_url: of the ledger that other runs share; empty for none.
+        monthly_budget: of that ledger.
+        run: names this run there.
+        pull_request: ``owner/name#number`` there; empty for none.
+    """
+
+    keys: Mapping[str, str] = field(repr=False)
+    base_urls: Mapping[str, str]
+    journal: JournalPlace | None
+    ledger_url: str = field(repr=False)
+    monthly_budget: Usd
+    run: str
+    pull_request: str
+
+
+@dataclass(frozen=True, slots=True)
+class PaidRun:
+    """An open way to live models.
+
+    Args:
+        shared: None without a shared ledger.
+    """
+
+    calls: PaidCalls
+    admissions: Admissions
+    shared: MonthlyLedger | None
+
+    async def shared_spending(self) -> tuple[SharedSpending, ...]:
+        """What the runs of the shared ledger have spent together."""
+        accounts = await self.shared.accounts() if self.shared is not None else ()
+        return tuple(SharedSpending(each.name, each.spent + each.reserved, each.cap) for each in accounts)
+
+
+@asynccontextmanager
+async def open_paid_run(
+    payment: Payment,
+    trials: Sequence[Trial],
+    estimate: Callable[[Trial], Usd],
+    *,
+    ledger: Ledger,
+    prices: Prices,
+    environment: Mapping[str, str],
+    warn: Callable[[str], None],
+) -> AsyncIterator[PaidRun]:
+    """Open everything that stands between a caller and a provider, and close it on every way out.
+
+    Args:
+        payment: who is paid, out of what.
+        trials: of the run.
+        estimate: the most that a trial is expected to cost.
+        ledger: the run's books; what a resumed journal holds is booked first.
+        prices: of every model.
+        environment: variables that name a proxy and certificates.
+        warn: told what could not be written down after a call.
+
+    Raises:
+        LedgerError: the journal or the shared ledger cannot be used.
+        ConfigurationError: a key or an address is wrong.
+    """
+    from ratiba_action.providers.client import ProviderClient  # noqa: PLC0415 - loads aiohttp
+    from ratiba_action.providers.metered import MeteredCalls  # noqa: PLC0415 - the same
+    from ratiba_action.providers.route import ProviderRoute  # noqa: PLC0415 - the same
+
+    routes = tuple(
+        ProviderRoute(provider, key, payment.base_urls.get(provider, "")) for provider, key in payment.keys.items()
+    )
+    async with AsyncExitStack() as stack:
+        journal = _open_journal(payment.journal)
+        if journal is not None:
+            stack.callback(journal.close)
+            ledger.carry_on(journal.books.calls, journal.books.last_number)
+        shared = await _open_shared(payment, ledger)
+        if shared is not None:
+            stack.push_async_callback(shared.close)
+        client = await stack.enter_async_context(ProviderClient(routes, environment))
+        purse = RunPurse(ledger, journal, shared, warn=warn)
+        settled = journal.books.answers if journal is not None else None
+        calls = MeteredCalls(client, purse, prices, settled=settled)
+        yield PaidRun(calls, Admissions(trials, estimate, ledger, journal, shared), shared)
+
+
+def _open_journal(place: JournalPlace | None) -> Journal | None:
+    if place is None:
+        return None
+    begin = resume_journal if place.resume else begin_journal
+    return begin(place.path, place.identity, place.workspace)
+
+
+async def _open_shared(payment: Payment, ledger: Ledger) -> MonthlyLedger | None:
+    if not payment.ledger_url:
+        return None
+    shared = MonthlyLedger(
+        payment.ledger_url,
+        payment.monthly_budget,
+        run=payment.run,
+        pull_request=payment.pull_request or None,
+        pull_request_cap=ledger.cap,
+    )
+    try:
+        await shared.open()
+    except BaseException:
+        await shared.close()
+        raise
+    return shared

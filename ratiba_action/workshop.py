@@ -1,0 +1,63 @@
+"""What a run works with, and what it works on."""
+
+from collections.abc import Callable, Mapping, MutableMapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from ratiba_action.configuration import Configuration
+from ratiba_action.core.budget import Ledger
+from ratiba_action.core.model.plan import Arm, Plan, Trial
+from ratiba_action.core.model.scenario import Scenario
+from ratiba_action.metrics.registry import is_judged
+from ratiba_action.paid_run import Payment
+from ratiba_action.ports import Progress
+from ratiba_action.recordings.lines import Recording
+
+
+@dataclass(frozen=True, slots=True)
+class Workshop:
+    """What a run works with.
+
+    Args:
+        environment: the process's own; DeepEval's settings are written to it before it is loaded.
+        scratch: a folder outside the workspace, removed when the run ends.
+        cache: folder of the judge cache; None to judge everything anew.
+        warn: told what a reader should know and what does not change the verdict.
+        report_dir: as the settings name it; the system under test must not write there.
+        llm: where answers come from: ``replay``, ``auto`` (a model where no recording fits), ``live`` or ``record``.
+        payment: who is paid for live answers; None where none may be given.
+    """
+
+    environment: MutableMapping[str, str]
+    scratch: Path
+    cache: Path | None
+    database_url: str
+    configuration: Configuration
+    ledger: Ledger
+    progress: Progress
+    warn: Callable[[str], None]
+    concurrency: int = 4
+    deadline: float | None = None
+    report_dir: str = "ratiba-report"
+    llm: str = "replay"
+    payment: Payment | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Materials:
+    """What a run evaluates; ``recordings`` are by scenario id."""
+
+    arm: Arm
+    scenarios: Sequence[Scenario]
+    recordings: Mapping[str, Sequence[Recording]]
+    prompt_versions: tuple[str, ...]
+
+    @property
+    def judged(self) -> bool:
+        """Whether any scenario needs a judge."""
+        return any(is_judged(entry.metric) for scenario in self.scenarios for entry in scenario.assertions)
+
+    @property
+    def plan(self) -> Plan:
+        """Every scenario once."""
+        return Plan(tuple(Trial(scenario, self.arm) for scenario in self.scenarios))
