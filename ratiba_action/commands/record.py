@@ -8,19 +8,19 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Protocol, TextIO, TypeVar
+from typing import TextIO, TypeVar
 
 from ratiba_action.core.masking import mask_secrets
 from ratiba_action.core.model.change import Mode
 from ratiba_action.core.model.verdict import Report
 from ratiba_action.core.printable import printable
 from ratiba_action.deciding import DecideRequest, decide, request_of
-from ratiba_action.errors import ConfigurationError, InfrastructureError, UsageError
-from ratiba_action.gate import Choice, GateRun, Prepared, prepare
+from ratiba_action.errors import UsageError
+from ratiba_action.gate import Choice, Evaluated, GateRun, Prepared, evaluate, prepare
 from ratiba_action.github.workflow import WorkflowLog
+from ratiba_action.paying import require_key
 from ratiba_action.recordings.comparison import Kind, render
 from ratiba_action.recordings.folder import read_folder
-from ratiba_action.recordings.lines import Recording
 from ratiba_action.recordings.review import Candidate, Outcome, Review, review
 from ratiba_action.recordings.writer import write_all
 from ratiba_action.reporting.terminal import make_progress
@@ -48,20 +48,8 @@ _INPUTS = frozenset(
 Value = TypeVar("Value")
 
 
-@dataclass(frozen=True, slots=True)
-class RecordedRun:
-    """A live run and what was answered in it, by scenario id: the first trial's answers, then the judges'."""
-
-    report: Report
-    lines: Mapping[str, Sequence[Recording]]
-
-
-class Recorder(Protocol):
-    """Runs what was prepared with live models."""
-
-    def __call__(self, run: GateRun, prepared: Prepared) -> RecordedRun:
-        """Run every selected scenario and collect the answers."""
-        ...
+Recorder = Callable[[GateRun, Prepared], Evaluated]
+"""Runs every selected scenario with live models and collects the answers; ``gate.evaluate`` is the real one."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -78,6 +66,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--accept", action="store_true", help="replace existing recordings that differ")
     parser.add_argument("--concurrency", default=DEFAULT_CONCURRENCY, metavar="N", help="conversations at once")
     parser.add_argument("--deadline", metavar="SECONDS", help="end the run in order after this time (RATIBA_DEADLINE)")
+    parser.add_argument("--resume", action="store_true", help="go on with a killed run, and pay for nothing twice")
     parser.add_argument("--json", action="store_true", help="print JSON")
 
 
@@ -88,7 +77,7 @@ def run(arguments: argparse.Namespace, environment: MutableMapping[str, str]) ->
         RatibaError: nothing could be recorded.
     """
     protect_process()
-    return record(arguments, environment, _record_live)
+    return record(arguments, environment, evaluate)
 
 
 def record(arguments: argparse.Namespace, environment: MutableMapping[str, str], recorder: Recorder) -> int:
@@ -101,7 +90,7 @@ def record(arguments: argparse.Namespace, environment: MutableMapping[str, str],
     """
     options: dict[str, str | None] = {entry.name: getattr(arguments, entry.attribute) for entry in _inputs()}
     settings = read_settings(environment, {**options, "llm": "record"})
-    _require_key(settings)
+    require_key(settings)
     stream = sys.stderr if arguments.json else sys.stdout
     if environment.get("GITHUB_ACTIONS") == "true":
         for secret in settings.secrets:
@@ -135,39 +124,21 @@ def _keep(gate_run: GateRun, prepared: Prepared, recorder: Recorder, *, overwrit
     settings, scenarios = gate_run.settings, prepared.selection.scenarios
     folder = gate_run.repository / settings.scenarios / "recordings"
     before = read_folder(folder, [one.id for one in scenarios])
-    recorded = recorder(gate_run, prepared)
-    results = recorded.report.results
+    evaluated = recorder(gate_run, prepared)
+    results = evaluated.report.results
     reviewed = review(
-        folder, scenarios, results=results, before=before, recorded=recorded.lines, secrets=settings.secrets
+        folder, scenarios, results=results, before=before, recorded=evaluated.recorded, secrets=settings.secrets
     )
     beside = Path(settings.report_dir).absolute() / "recordings"
     held = [one.path for one in reviewed.kept if one.outcome is Outcome.CHANGED and not overwrite]
     waiting = {path: beside / path.name for path in held}
     write_all({waiting.get(one.path, one.path): one.lines for one in reviewed.kept})
     written = [one.path for one in reviewed.kept if one.path not in waiting]
-    return _Kept(reviewed, masked(recorded.report, settings), written, waiting)
-
-
-def _record_live(run: GateRun, prepared: Prepared) -> RecordedRun:
-    """Run with live models."""
-    raise ConfigurationError(
-        f"{len(prepared.selection.scenarios)} conversations would be recorded for {run.settings.name!r}, and this "
-        "version cannot call live models.",
-        "Write recordings by hand; docs/recordings.md says how.",
-    )
+    return _Kept(reviewed, masked(evaluated.report, settings), written, waiting)
 
 
 def _inputs() -> tuple[Input, ...]:
     return tuple(entry for entry in INPUTS if entry.name in _INPUTS)
-
-
-def _require_key(settings: Settings) -> None:
-    if not (settings.anthropic_api_key or settings.openai_api_key):
-        raise InfrastructureError(
-            f"llm is {settings.llm!r}, and there is no key to call a model with, so nothing was measured.",
-            "Give anthropic-api-key or openai-api-key from the repository's secrets. A fork's run and Dependabot's get "
-            "none: have a maintainer start the workflow by hand with the pull request's number, or use llm: replay.",
-        )
 
 
 def _gate_run(
@@ -191,6 +162,7 @@ def _gate_run(
         choice=Choice(tuple(arguments.scenario), tuple(arguments.tag)),
         concurrency=_option("--concurrency", arguments.concurrency, parse_count),
         seconds=_option("--deadline", deadline, parse_seconds) if deadline else None,
+        resume=arguments.resume,
         warnings=[f"The variable {name} is set, and no input reads it." for name in unknown_variables(environment)],
     )
 

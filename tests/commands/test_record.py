@@ -88,10 +88,10 @@ def test_new_recordings_are_written_and_shown(shop: Shop, capsys: pytest.Capture
 
 def test_only_the_chosen_scenarios_are_recorded_and_models_are_really_asked(shop: Shop) -> None:
     recorder = FakeRecorder({"first": [line("Karibu")], "second": [line("Sawa")]})
-    assert shop.record(recorder, "--tag", "smoke", "--concurrency", "2", "--deadline", "60") == 0
+    assert shop.record(recorder, "--tag", "smoke", "--concurrency", "2", "--deadline", "60", "--resume") == 0
     assert shop.files() == ["first.jsonl"]
     (run,) = recorder.runs
-    assert (run.settings.llm, run.concurrency, run.seconds) == ("record", 2, 60.0)
+    assert (run.settings.llm, run.concurrency, run.seconds, run.resume) == ("record", 2, 60.0, True)
     with pytest.raises(UsageError, match="no scenario 'third'"):
         shop.record(recorder, "--scenario", "third")
 
