@@ -17,7 +17,7 @@ from ratiba_action.paid_run import PaidRun, open_paid_run
 from ratiba_action.ports import AnswerSource, Metric, ModelGateway, Prices
 from ratiba_action.recordings.folder import model_recordings, recorded_models
 from ratiba_action.recordings.lines import Recording
-from ratiba_action.runner import admit_all
+from ratiba_action.runner import admit_all, pay_nothing
 from ratiba_action.workshop import Materials, Workshop
 
 if TYPE_CHECKING:
@@ -44,12 +44,14 @@ class Answering:
     Args:
         metric: a fresh metric by its name.
         admit: see ``Bench.admit``.
+        pay_turn: see ``Bench.pay_turn``.
         conclude: called once, when every conversation has ended.
     """
 
     gateway: ModelGateway
     metric: Callable[[str], Metric]
     admit: Callable[[Trial], AbstractAsyncContextManager[str]]
+    pay_turn: Callable[[str], Awaitable[None]]
     conclude: Callable[[], Awaitable[Aftermath]]
 
 
@@ -79,7 +81,15 @@ async def open_answering(workshop: Workshop, materials: Materials, prices: Price
                 workshop.warn(note)
         admit = paid.admissions.admit if paid is not None else admit_all
         conclude = _Conclusion(workshop, materials, paid, grading, collected)
-        yield Answering(gateway, grading.metric, admit, conclude)
+        pay_turn = _turns(paid, workshop.configuration.system.price_per_turn_usd)
+        yield Answering(gateway, grading.metric, admit, pay_turn, conclude)
+
+
+def _turns(paid: PaidRun | None, price: Usd | None) -> Callable[[str], Awaitable[None]]:
+    """Who books the price of a turn, where the configuration declares one."""
+    if paid is None or not price:
+        return pay_nothing
+    return lambda scenario_id: paid.pay_turn(scenario_id, price)
 
 
 def _second_judge(workshop: Workshop) -> tuple[str, str] | None:

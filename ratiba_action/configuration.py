@@ -32,6 +32,9 @@ class SystemBlock(StrictModel):
     environment: dict[Annotated[str, Field(pattern=r"^[A-Za-z_]\w*$")], str] = Field(default_factory=dict)
     prompts: list[Name] = Field(default_factory=list, description="glob patterns of prompt files, below root")
     turn_timeout_seconds: Annotated[float, Field(gt=0, le=3_600, allow_inf_nan=False)] = 60.0
+    price_per_turn_usd: Annotated[Decimal, Field(ge=0, le=1_000, allow_inf_nan=False, strict=False)] | None = Field(
+        default=None, description="for a system whose models are not asked through the gate; 0: it asks none"
+    )
 
     @field_validator("root")
     @classmethod
@@ -142,8 +145,8 @@ def json_schema() -> dict[str, Any]:
 def hold_configuration(head: Configuration, base: Configuration) -> tuple[Configuration, tuple[str, ...]]:
     """The head's configuration with what a change may not decide taken from the base.
 
-    The system, its rows and nothing else may change with it: judge, prices and dependencies are the base's, and of
-    the pass rates the stricter holds.
+    The system, its rows and nothing else may change with it: judge, prices (the one per turn too) and dependencies are
+    the base's, and of the pass rates the stricter holds.
 
     Returns:
         The configuration to run with, and one note for each thing that the change asked for and did not get.
@@ -153,6 +156,8 @@ def hold_configuration(head: Configuration, base: Configuration) -> tuple[Config
         for name in ("judge", "prices", "dependencies")
         if getattr(head, name) != getattr(base, name)
     ]
+    if head.system.price_per_turn_usd != base.system.price_per_turn_usd:
+        notes.append("The price per turn is the base's; what this change asks for holds once it is merged.")
     if head.pass_rate < base.pass_rate:
         notes.append(f"The pass rate stays {base.pass_rate:.0%}; this change asks for {head.pass_rate:.0%}.")
     changed = sorted(name for name, query in base.rows.items() if head.rows.get(name) != query)
@@ -160,6 +165,7 @@ def hold_configuration(head: Configuration, base: Configuration) -> tuple[Config
         notes.append(f"This change edits or removes row queries that metrics read: {', '.join(changed)}.")
     held = head.model_copy(
         update={
+            "system": head.system.model_copy(update={"price_per_turn_usd": base.system.price_per_turn_usd}),
             "judge": base.judge,
             "prices": base.prices,
             "dependencies": base.dependencies,

@@ -24,10 +24,10 @@ Call = tuple[Usage, Usd, Bound]
 def estimator(workshop: Workshop, materials: Materials, prices: Prices) -> Callable[[Trial], Usd]:
     """The most that each trial is expected to cost, all parties but the cross-check."""
     models = tuple(sorted(recorded_models(materials.recordings)))
+    turn = workshop.configuration.system.price_per_turn_usd or Usd(0)
     amounts = {
-        scenario.id: envelope(
-            (*_system_calls(scenario, materials, models, prices), *_judge_calls(workshop, scenario, prices))
-        )
+        scenario.id: turn * len(scenario.turns)
+        + envelope((*_system_calls(scenario, materials, models, prices), *_judge_calls(workshop, scenario, prices)))
         for scenario in materials.scenarios
     }
     return lambda trial: amounts[trial.scenario.id]

@@ -14,7 +14,8 @@ from ratiba_action.answering import Aftermath
 from ratiba_action.composition import open_run
 from ratiba_action.core.budget import Ledger
 from ratiba_action.core.decision import next_step
-from ratiba_action.core.model.measurement import NotRun, ScenarioResult
+from ratiba_action.core.model.conversation import Party
+from ratiba_action.core.model.measurement import NotRun, ScenarioResult, Scored
 from ratiba_action.core.model.plan import Arm, Plan, Selection
 from ratiba_action.core.model.scenario import Scenario
 from ratiba_action.core.model.verdict import Conclusion, Evidence, Limits, Report, Spending, Verdict
@@ -182,7 +183,7 @@ def _limits(prepared: Prepared) -> Limits:
 
 def _verdict(run: GateRun, prepared: Prepared, ended: _Ended, ledger: Ledger, interruptions: Sequence[str]) -> Verdict:
     interruption = interruptions[0] if interruptions else None
-    shortfall = _shortfall(run.settings.llm, ledger.snapshot())
+    shortfall = _shortfall(run, prepared, ended, ledger)
     evidence = Evidence(run.decided.decision.mode, ended.results, _limits(prepared), interruption, shortfall)
     verdict = next_step(evidence)
     if isinstance(verdict, Plan):
@@ -190,10 +191,19 @@ def _verdict(run: GateRun, prepared: Prepared, ended: _Ended, ledger: Ledger, in
     return verdict
 
 
-def _shortfall(llm: str, spending: Spending) -> str:
-    """Live answers that were asked for and not given."""
-    if llm in LIVE and not spending.live_calls:
-        return f"No model was asked, though llm is {llm!r}: nothing was measured live."
+def _shortfall(run: GateRun, prepared: Prepared, ended: _Ended, ledger: Ledger) -> str:
+    """What was asked for and not done: a cost that is known, or answers that are live."""
+    declared = prepared.inputs.configuration.system.price_per_turn_usd is not None
+    source = source_of_answers(run.settings, prepared.inputs.edited_recordings)
+    if source == "replay" or declared or not any(isinstance(result, Scored) for result in ended.results):
+        return ""
+    if not any(call.party is Party.SYSTEM for call in ledger.calls):
+        return (
+            "The system asked no model through the gate, so what it cost is not known: let it ask its models through "
+            "the gate, or declare system.price_per_turn_usd, 0 if it asks none."
+        )
+    if source in LIVE and not ledger.snapshot().live_calls:
+        return f"No model was asked, though llm is {run.settings.llm!r}: nothing was measured live."
     return ""
 
 

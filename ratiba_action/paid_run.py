@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from ratiba_action.core.budget import Ledger
+from ratiba_action.core.model.conversation import Party, Usage
 from ratiba_action.core.model.plan import Trial
 from ratiba_action.core.model.values import Usd
 from ratiba_action.core.model.verdict import SharedSpending
@@ -13,7 +14,10 @@ from ratiba_action.ledger.admissions import Admissions
 from ratiba_action.ledger.journal import Journal, begin_journal, resume_journal
 from ratiba_action.ledger.monthly import MonthlyLedger
 from ratiba_action.ledger.purse import RunPurse
-from ratiba_action.ports import PaidCalls, Prices
+from ratiba_action.ports import PaidCalls, Prices, Purse
+
+DECLARED = "declared price per turn"
+"""Stands where a model's name does for what a system says that it costs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,8 +68,19 @@ class PaidRun:
     """
 
     calls: PaidCalls
+    purse: Purse
     admissions: Admissions
     shared: MonthlyLedger | None
+
+    async def pay_turn(self, scenario_id: str, price: Usd) -> None:
+        """Book the declared price of a turn, whose models are not asked through the gate.
+
+        Raises:
+            BudgetError: it might pass a cap; the turn must not be sent.
+            LedgerError: it cannot be written down.
+        """
+        reservation = await self.purse.reserve(Party.SYSTEM, scenario_id, DECLARED, price)
+        await self.purse.settle(reservation, Usage(), price)
 
     async def shared_spending(self) -> tuple[SharedSpending, ...]:
         """What the runs of the shared ledger have spent together."""
@@ -118,7 +133,7 @@ async def open_paid_run(
         purse = RunPurse(ledger, journal, shared, warn=warn)
         settled = journal.books.answers if journal is not None else None
         calls = MeteredCalls(client, purse, prices, settled=settled)
-        yield PaidRun(calls, Admissions(trials, estimate, ledger, journal, shared), shared)
+        yield PaidRun(calls, purse, Admissions(trials, estimate, ledger, journal, shared), shared)
 
 
 def _open_journal(place: JournalPlace | None) -> Journal | None:

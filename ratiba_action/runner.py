@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass
 
@@ -38,6 +38,10 @@ def admit_all(_: Trial) -> AbstractAsyncContextManager[str]:
     return nullcontext("")
 
 
+async def pay_nothing(_: str) -> None:
+    """The system's models are paid for at the gateway, or not at all."""
+
+
 @dataclass(frozen=True, slots=True)
 class Bench:
     """Everything that a trial needs.
@@ -50,6 +54,7 @@ class Bench:
         concurrency: trials at once.
         deadline: seconds of ``time.monotonic`` after which no trial starts, and running ones end.
         admit: waits until a trial may start, and says why it must not; empty when it runs.
+        pay_turn: books what a turn of a scenario costs, before it is sent.
     """
 
     systems: Mapping[str, SystemUnderTest]
@@ -62,6 +67,7 @@ class Bench:
     concurrency: int = 4
     deadline: float | None = None
     admit: Callable[[Trial], AbstractAsyncContextManager[str]] = admit_all
+    pay_turn: Callable[[str], Awaitable[None]] = pay_nothing
 
 
 async def run_plan(plan: Plan, bench: Bench) -> tuple[ScenarioResult, ...]:
@@ -161,6 +167,7 @@ class _Conversation:
 
     async def _speak(self, session: Session, access: ModelAccess) -> None:
         for turn in self._trial.scenario.turns:
+            await self._bench.pay_turn(self._trial.scenario.id)
             try:
                 reply = await session.send(turn)
             except WorkerError:

@@ -4,7 +4,7 @@ import jsonschema
 import pytest
 import yaml
 
-from ratiba_action.configuration import hold_configuration, json_schema, read_configuration
+from ratiba_action.configuration import Configuration, hold_configuration, json_schema, read_configuration
 from ratiba_action.errors import SuiteError
 
 GOOD = b"""\
@@ -78,3 +78,14 @@ def test_the_published_schema_accepts_what_the_gate_accepts() -> None:
     jsonschema.validate(yaml.safe_load(GOOD), schema)
     with pytest.raises(jsonschema.ValidationError):
         jsonschema.validate(yaml.safe_load(GOOD.replace(b"root: app", b"rot: app")), schema)
+
+
+@pytest.mark.parametrize(("base", "head"), [("0.25", "0"), ("null", "0"), ("0", "0.25")])
+def test_a_change_does_not_decide_what_a_turn_of_its_system_costs(base: str, head: str) -> None:
+    def configured(price: str) -> Configuration:
+        text = f"system: {{adapter: 'a:A', price_per_turn_usd: {price}}}"
+        return read_configuration("ratiba.yml", text.encode())
+
+    held, notes = hold_configuration(configured(head), configured(base))
+    assert held.system.price_per_turn_usd == configured(base).system.price_per_turn_usd
+    assert any("price per turn is the base's" in note for note in notes)

@@ -110,7 +110,7 @@ def _nothing_measured(evidence: Evidence) -> Verdict:
 
 def _incomplete(evidence: Evidence, findings: _Findings) -> Verdict:
     if not findings.gaps and not evidence.interruption:
-        return Verdict(Conclusion.INCOMPLETE, _sentence(evidence.shortfall), "Run the gate again without the cache.")
+        return Verdict(Conclusion.INCOMPLETE, _sentence(evidence.shortfall), "Mend this, then run the gate again.")
     if not findings.gaps:
         reason = f"The run was interrupted: {_sentence(evidence.interruption or '')}"
         return Verdict(Conclusion.INCOMPLETE, reason, "Run the gate again.")

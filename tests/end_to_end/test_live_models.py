@@ -109,3 +109,45 @@ async def test_a_live_run_pays_what_the_providers_bill_and_says_so(
     assert Fraction(ended.outputs["spent_usd"]) == models.bill.total
     assert "live" in ended.comment
     assert KEY not in ended.printed + ended.comment + json.dumps(ended.results)
+
+
+SILENT = """
+class Adapter:
+    def migrate(self, database_url):
+        pass
+
+    def open(self, context):
+        return self
+
+    def send(self, message):
+        return {"text": "You are welcome.", "state": "SAID"}
+"""
+
+
+async def test_a_system_whose_cost_nobody_knows_is_never_green(talking: SmallRepository) -> None:
+    talking.write("adapter.py", SILENT)
+    english(talking, "greets", "Hello")
+    ended = await gate(talking)
+    assert ended.code == 3, ended.printed
+    assert "declare system.price_per_turn_usd" in ended.comment
+
+
+@pytest.mark.parametrize(("price", "turns_paid"), [("0", Decimal(0)), ("0.25", Decimal("0.50"))])
+async def test_a_declared_price_is_booked_for_every_turn(
+    talking: SmallRepository, models: ModelServer, price: str, turns_paid: Decimal
+) -> None:
+    talking.write("adapter.py", SILENT)
+    talking.write(".github/ratiba.yml", CONFIGURATION.replace("Adapter\n", f"Adapter\n  price_per_turn_usd: {price}\n"))
+    english(talking, "greets", "Hello", "Thank you")
+    ended = await gate(talking)
+    assert ended.code == 0, ended.printed
+    assert Fraction(ended.outputs["spent_usd"]) == models.bill.total + Fraction(turns_paid)
+
+
+async def test_turns_that_the_budget_does_not_hold_are_not_sent(talking: SmallRepository) -> None:
+    talking.write("adapter.py", SILENT)
+    talking.write(".github/ratiba.yml", CONFIGURATION.replace("Adapter\n", "Adapter\n  price_per_turn_usd: 0.25\n"))
+    english(talking, "greets", "Hello", "Thank you")
+    ended = await gate(talking, "--budget-usd", "0.30")
+    assert ended.code == 3, ended.printed
+    assert Decimal(ended.outputs["spent_usd"]) <= Decimal("0.30")
