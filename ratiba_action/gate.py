@@ -2,15 +2,15 @@
 
 import asyncio
 import contextlib
-import signal
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping, MutableMapping, Sequence
+from collections.abc import Iterator, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
 from ratiba_action.answering import Aftermath
+from ratiba_action.cancellation import cancelled_by_signals
 from ratiba_action.composition import open_run
 from ratiba_action.core.budget import Ledger
 from ratiba_action.core.decision import next_step
@@ -23,7 +23,6 @@ from ratiba_action.core.scenario_selection import select
 from ratiba_action.deciding import Decided
 from ratiba_action.errors import ConfigurationError, UsageError
 from ratiba_action.evaluation_inputs import EvaluationInputs, read_inputs
-from ratiba_action.interruption import SIGNALS
 from ratiba_action.locked_folder import make_locked_folder, sweep_folders
 from ratiba_action.paying import cache_folder, journal_place, payment_of, require_key, source_of_answers
 from ratiba_action.ports import Progress
@@ -287,7 +286,7 @@ def _origin_of(materials: Materials, llm: str) -> tuple[str, ...]:
 
 
 async def _run(workshop: Workshop, materials: Materials, interruptions: list[str]) -> _Ended:
-    with _cancelled_by_signals(interruptions.append):
+    with cancelled_by_signals(interruptions.append):
         try:
             async with open_run(workshop, materials) as opened:
                 results = await run_plan(materials.plan, opened.bench)
@@ -295,27 +294,6 @@ async def _run(workshop: Workshop, materials: Materials, interruptions: list[str
         except asyncio.CancelledError:
             reason = "the run was cancelled before it began"
             return _Ended(tuple(NotRun(trial, reason) for trial in materials.plan.trials))
-
-
-@contextlib.contextmanager
-def _cancelled_by_signals(note: Callable[[str], None]) -> Iterator[None]:
-    """The first SIGINT or SIGTERM ends the conversations in order; what was measured is still reported."""
-    loop, task = asyncio.get_running_loop(), asyncio.current_task()
-
-    def cancel(name: str) -> None:
-        note(f"it was cancelled by {name}")
-        if task is not None:
-            task.cancel()
-
-    before = {number: signal.getsignal(number) for number in SIGNALS}
-    for number in SIGNALS:
-        loop.add_signal_handler(number, cancel, number.name)
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            loop.remove_signal_handler(number)
-            signal.signal(number, handler)
 
 
 def _refuse_unknown(choice: Choice, inputs: EvaluationInputs) -> None:
