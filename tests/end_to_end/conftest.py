@@ -3,12 +3,14 @@
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import pytest
 
 from ratiba_action.testing.git_repository import GitRepository
+from ratiba_action.testing.live_repository import KEY, RATES, LiveRepository, Talk
+from ratiba_action.testing.model_servers import ModelServer
 from ratiba_action.testing.small_repository import CONFIGURATION, SmallRepository
 
 HERE = Path(__file__).parent
@@ -26,6 +28,16 @@ def small(tmp_path: Path, embedded_server_dsn: str) -> SmallRepository:
     repository.write(".github/ratiba.yml", CONFIGURATION.format(timeout=20))
     GitRepository(folder, environment["PATH"])
     return repository
+
+
+@pytest.fixture
+async def live(small: SmallRepository, tmp_path: Path) -> AsyncIterator[LiveRepository]:
+    """The same with a system that asks models, and stand-ins for the models on loopback."""
+    talk = Talk()
+    async with ModelServer(talk, KEY, RATES) as models:
+        repository = LiveRepository(small, models, talk, tmp_path / "home")
+        repository.prepare()
+        yield repository
 
 
 @pytest.fixture
