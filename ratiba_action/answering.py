@@ -176,10 +176,21 @@ class _Conclusion:
         for note in checked.notes:
             self.workshop.warn(note)
         return Aftermath(
-            CrossChecking(self.grading.second_model, checked.status, judges_agreement(checked.pairs)),
+            CrossChecking(self.grading.second_model, checked.status, judges_agreement(checked.pairs), self._off()),
             await self.paid.shared_spending(),
             self._recorded(),
         )
+
+    def _off(self) -> str:
+        """Why nothing was cross-checked."""
+        described, payment = self.workshop.configuration.judge.cross_check, self.workshop.payment
+        if self.grading.second_model:
+            return ""
+        if described is None or not described.share:
+            return "the configuration has none"
+        if self.workshop.llm == "record":
+            return "what is recorded is graded once"
+        return f"no key for {described.provider}" if payment and described.provider not in payment.keys else ""
 
     def _recorded(self) -> dict[str, tuple[Recording, ...]]:
         if self.collected is None:

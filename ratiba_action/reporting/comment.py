@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from ratiba_action.core.attempts import Attempt, attempt_of, attempts_line, history
 from ratiba_action.core.marker import marker_of
 from ratiba_action.core.model.verdict import Conclusion, Report
+from ratiba_action.reporting import comment_money
 from ratiba_action.reporting import comment_sections as sections
 from ratiba_action.reporting.comment_attempts import attempts_table
 from ratiba_action.reporting.markdown import inline, length
@@ -24,6 +25,7 @@ _DROP_ORDER = (
     "why this mode",
     "tables of failing conversations",
     "metrics",
+    "judges",
     "money",
     "tables of failing conversations",
 )
@@ -43,8 +45,8 @@ def render_comment(report: Report, limit: int = LIMIT, earlier: tuple[Attempt, .
 
     The marker, the hidden line of attempts, the verdict, the notes, the reason, what to do and the money line always
     stay. Beyond the limit the transcripts go first, then the list of all conversations, earlier runs, why the mode was
-    chosen, all but ten tables of failing conversations, the metrics, the money table, and last those ten, so that
-    names are left.
+    chosen, all but ten tables of failing conversations, the metrics, the judges, the money table, and last those ten,
+    so that names are left.
 
     Args:
         report: what to tell.
@@ -79,7 +81,8 @@ def _sections(report: Report) -> list[_Section]:
     return [
         _Section("tables of failing conversations", failing),
         _Section("metrics", (sections.metrics(report), "")),
-        _Section("money", (sections.money_table(report), "")),
+        _Section("judges", (comment_money.judges(report), "")),
+        _Section("money", (comment_money.money(report), "")),
         _Section("why this mode", (sections.why_mode(report), "")),
         _Section("all conversations", (sections.all_conversations(report), "")),
         _Section("transcripts", (sections.transcripts(report), "")),

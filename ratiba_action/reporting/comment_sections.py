@@ -11,7 +11,8 @@ from ratiba_action.core.model.scenario import Scenario
 from ratiba_action.core.model.verdict import Report
 from ratiba_action.core.tally import MetricSummary, scenario_of, summarise_metrics
 from ratiba_action.reporting.markdown import clean, code, defuse, fenced, folded, inline, table
-from ratiba_action.reporting.wording import bar, dollars, explanation, label, number, outcome, plural
+from ratiba_action.reporting.money_facts import has_paid
+from ratiba_action.reporting.wording import explanation, label, number, outcome, plural
 
 _NAMED = 100
 _ROWS = 50
@@ -114,7 +115,8 @@ def metrics(report: Report) -> str:
         return ""
     header = ("metric", "n:", "mean:", "pass:", "threshold:", "status")
     body = table(header, [_metric_row(summary, report.limits.pass_rate) for summary in summaries])
-    judged = report.judge_model and any(summary.judged for summary in summaries)
+    # A run that paid has a table of its judges.
+    judged = report.judge_model and any(summary.judged for summary in summaries) and not has_paid(report)
     judge = f"\n\nJudge: {code(report.judge_model)}." if judged else ""
     return f"### Metrics\n\n{body}{judge}"
 
@@ -130,23 +132,6 @@ def _metric_row(summary: MetricSummary, rate: float) -> tuple[str, ...]:
         ", ".join(map(number, summary.thresholds)),
         f"{f'{below} below' if below else 'all reach it'} ({kind})",
     )
-
-
-def money_table(report: Report) -> str:
-    """What was spent, of which cap, on what; nothing for a run that asked no model."""
-    spending = report.spending
-    if not spending.live_calls and not spending.replayed_calls:
-        return ""
-    rows = [
-        ("spent", f"USD {dollars(spending.spent)} {bar(spending.spent, spending.cap)} of {dollars(spending.cap)}"),
-        ("the same run live, at list prices", f"USD {dollars(spending.list_price)}"),
-        ("model calls", f"{spending.live_calls} live, {spending.replayed_calls} replayed"),
-    ]
-    rows += [("judge answers from the cache", str(spending.cache_hits))] if spending.cache_hits else []
-    paid = [("by", name, usd) for name, usd in sorted(spending.by_party.items()) if usd]
-    paid += [("on", name, usd) for name, usd in sorted(spending.by_model.items()) if usd]
-    rows += [(f"spent {how} {inline(name)}", f"USD {dollars(usd)}") for how, name, usd in paid]
-    return f"### Money\n\n{table(('what', 'how much'), rows)}"
 
 
 def why_mode(report: Report) -> str:

@@ -5,7 +5,9 @@ from ratiba_action.core.model.verdict import Report
 from ratiba_action.core.tally import summarise_metrics, tally
 from ratiba_action.reporting import wording
 from ratiba_action.reporting.comment_sections import transcript_text
+from ratiba_action.reporting.judge_facts import judge_facts
 from ratiba_action.reporting.markdown import clean
+from ratiba_action.reporting.money_facts import Part, money_facts, month_note, parts
 
 
 def render_html(report: Report) -> str:
@@ -28,7 +30,6 @@ def render_html(report: Report) -> str:
         outcome=wording.outcome,
         explanation=wording.explanation,
         plural=wording.plural,
-        bar=wording.bar,
         transcript=lambda result: transcript_text(result) if isinstance(result, Scored) else "",
     )
     return environment.get_template("report.html.j2").render(
@@ -41,4 +42,14 @@ def render_html(report: Report) -> str:
         caveat=wording.caveat(report),
         leniency=wording.leniency(report),
         summary=wording.summary_line(report),
+        judges=judge_facts(report),
+        money=money_facts(report),
+        month=month_note(report),
+        paid=_paid(report),
     )
+
+
+def _paid(report: Report) -> list[tuple[str, tuple[Part, ...]]]:
+    """Headings and parts of what was spent, where something was."""
+    spent = (("by party", parts(report.spending.by_party)), ("by model", parts(report.spending.by_model)))
+    return [(what, paid) for what, paid in spent if paid]

@@ -22,6 +22,8 @@ HEADER = (
     "got",
     "passed",
     "seconds",
+    "cached",
+    "votes",
 )
 
 # A spreadsheet runs a cell that begins with one of these as a formula.
@@ -44,19 +46,20 @@ def _rows(result: ScenarioResult) -> Iterator[tuple[str, ...]]:
     identity = (scenario.id, trial.arm.name, str(trial.number), scenario.language, _truth(scenario.critical))
     about = (*identity, outcome(result))
     if not isinstance(result, Scored):
-        yield (*about, "", "", "", "", explanation(result), _truth(holds=False), "")
+        yield (*about, "", "", "", "", explanation(result), _truth(holds=False), "", "", "")
     if isinstance(result, NotRun):
         return
     seconds = f"{result.seconds:.3f}"
     for check in result.checks:
         turn = str(check.turn) if check.turn else ""
-        yield (*about, check.kind, turn, check.what, check.expected, check.got, _truth(check.passed), seconds)
+        yield (*about, check.kind, turn, check.what, check.expected, check.got, _truth(check.passed), seconds, "", "")
     for score in result.scores:
         kind = "judged score" if score.judged else "exact score"
         value, threshold = f"{score.value:.4f}", f"{score.threshold:.4f}"
-        yield (*about, kind, "", f"{score.metric}:{score.version}", threshold, value, _truth(score.passed), seconds)
+        measured = (f"{score.metric}:{score.version}", threshold, value, _truth(score.passed), seconds)
+        yield (*about, kind, "", *measured, _truth(score.cached), " ".join(f"{vote:.4f}" for vote in score.votes))
     if isinstance(result, Scored) and not result.checks and not result.scores:
-        yield (*about, "", "", "", "", "nothing is asserted", _truth(holds=False), seconds)
+        yield (*about, "", "", "", "", "nothing is asserted", _truth(holds=False), seconds, "", "")
 
 
 def _truth(holds: bool) -> str:  # noqa: FBT001 - the value itself, not a switch

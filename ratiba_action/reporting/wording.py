@@ -9,6 +9,12 @@ from ratiba_action.core.model.verdict import Conclusion, Report
 from ratiba_action.core.tally import tally
 
 _CENT = Decimal("0.01")
+_ANSWERS = {
+    "replay": "replayed",
+    "mixed": "live where no recording fits",
+    "live": "live",
+    "record": "recorded live",
+}
 
 
 def dollars(amount: Usd) -> str:
@@ -82,12 +88,12 @@ def leniency(report: Report) -> str:
 
 
 def money(report: Report) -> str:
-    """Spent, cap and list price in one phrase."""
+    """Spent and cap, and what is replayed at list prices, in one phrase."""
     spending = report.spending
-    return (
-        f"USD {dollars(spending.spent)} of {dollars(spending.cap)} "
-        f"(live at list prices: USD {dollars(spending.list_price)})"
-    )
+    spent = f"USD {dollars(spending.spent)} of {dollars(spending.cap)}"
+    if spending.live_calls and not spending.replayed_calls:
+        return spent
+    return f"{spent} ({'all ' if spending.live_calls else ''}live at list prices: USD {dollars(spending.list_price)})"
 
 
 def summary_line(report: Report) -> str:
@@ -96,5 +102,4 @@ def summary_line(report: Report) -> str:
     if not counts.total:
         return f"{report.decision.mode.value} · {money(report)}"
     passing = f"{counts.passed} of {plural(counts.total, 'conversation')} {'passes' if counts.passed == 1 else 'pass'}"
-    answers = {"replay": "replayed", "record": "recorded", "live": "live"}.get(report.llm, report.llm)
-    return f"{passing} · {report.decision.mode.value} · {money(report)} · {answers}"
+    return f"{passing} · {report.decision.mode.value} · {money(report)} · {_ANSWERS.get(report.llm, report.llm)}"

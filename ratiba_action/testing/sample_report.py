@@ -5,12 +5,21 @@ from datetime import UTC, datetime, timedelta, timezone
 from decimal import Decimal
 from typing import Any
 
+from ratiba_action.core.model.agreement import Agreement, CrossCheckStatus
 from ratiba_action.core.model.change import DependencyChange, Mode, ModeDecision, Reason, Subject
 from ratiba_action.core.model.conversation import Event, Exchange, Reply, ToolCall, Transcript
 from ratiba_action.core.model.measurement import Check, Errored, Invariant, NotRun, Phase, Score, Scored
 from ratiba_action.core.model.plan import Arm, Trial
 from ratiba_action.core.model.scenario import Customer, Expectation, ExpectedTool, Scenario, Turn
-from ratiba_action.core.model.verdict import Conclusion, Limits, Report, Spending, Verdict
+from ratiba_action.core.model.verdict import (
+    Conclusion,
+    CrossChecking,
+    Limits,
+    Report,
+    SharedSpending,
+    Spending,
+    Verdict,
+)
 
 _NAIROBI = timezone(timedelta(hours=3))
 
@@ -136,8 +145,53 @@ def sample_report(**changes: Any) -> Report:
         limits=Limits(),
         started_at=datetime(2026, 4, 25, 7, 0, tzinfo=UTC),
         seconds=18.5,
-        llm="live",
+        llm="mixed",
         judge_model="claude-opus-5-5",
         suite_digest="5f" * 32,
+    )
+    return replace(report, **changes)
+
+
+def sample_replayed_spending(**changes: Any) -> Spending:
+    """Money of a run that asked no model; ``changes`` replaces fields."""
+    spending = Spending(
+        cap=Decimal(20), spent=Decimal(0), list_price=Decimal("1.67"), live_calls=0, replayed_calls=16, cache_hits=0
+    )
+    return replace(spending, **changes)
+
+
+def sample_cross_checking(**changes: Any) -> CrossChecking:
+    """Four of four sampled scores compared, three of them on the same side; ``changes`` replaces fields."""
+    agreement = Agreement(pairs=4, same_side=0.75, unweighted=0.5, quadratic=0.7234)
+    return replace(CrossChecking("gpt-5.6", CrossCheckStatus(0.10, 4, 4), agreement), **changes)
+
+
+def sample_live_report(**changes: Any) -> Report:
+    """A passed run that paid for every answer, with a shared ledger, a vote and a cross-check."""
+    voted = sample_score(0.81, votes=(0.78, 0.81, 0.84), reason="Median of three.")
+    results = (sample_scored("spa_booking", scores=(voted,)), sample_scored("spa_thanks", scores=(sample_score(),)))
+    report = sample_report(
+        verdict=Verdict(Conclusion.PASSED, "All 2 conversations hold."),
+        results=results,
+        spending=Spending(
+            cap=Decimal(20),
+            spent=Decimal("1.31"),
+            list_price=Decimal("1.31"),
+            live_calls=14,
+            replayed_calls=0,
+            cache_hits=3,
+            by_party={"system": Decimal("0.85"), "judge": Decimal("0.40"), "cross-check": Decimal("0.06")},
+            by_model={
+                "claude-sonnet-5": Decimal("0.85"),
+                "claude-opus-5-5": Decimal("0.40"),
+                "gpt-5.6": Decimal("0.06"),
+            },
+        ),
+        llm="live",
+        cross_checking=sample_cross_checking(),
+        shared_spending=(
+            SharedSpending("the budget of the month 2026-04", Decimal("41.20"), Decimal(300)),
+            SharedSpending("the budget of the pull request ratiba/assistant#7", Decimal("3.93"), Decimal(20)),
+        ),
     )
     return replace(report, **changes)

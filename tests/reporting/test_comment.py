@@ -1,6 +1,7 @@
 """The comment: what it says, what it never leaves out, and what it never lets through."""
 
 from dataclasses import replace
+from decimal import Decimal
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -10,13 +11,17 @@ from syrupy.assertion import SnapshotAssertion
 
 from ratiba_action.core.attempts import attempt_of, read_attempts
 from ratiba_action.core.marker import marker_of, read_marker
+from ratiba_action.core.model.agreement import Agreement, CrossCheckStatus
 from ratiba_action.core.model.change import DependencyChange, Mode, ModeDecision, Reason
 from ratiba_action.core.model.measurement import Errored, Invariant, Phase
-from ratiba_action.core.model.verdict import Conclusion, Report, Verdict
+from ratiba_action.core.model.verdict import Conclusion, Report, SharedSpending, Verdict
 from ratiba_action.reporting.comment import LIMIT, render_comment
 from ratiba_action.reporting.markdown import length
 from ratiba_action.testing.sample_report import (
     sample_check,
+    sample_cross_checking,
+    sample_live_report,
+    sample_replayed_spending,
     sample_report,
     sample_score,
     sample_scored,
@@ -28,7 +33,8 @@ NOTE = "The recordings were changed by this pull request: scenarios/recordings/s
 
 def passed() -> Report:
     results = tuple(sample_scored(f"spa_{n}", scores=(sample_score(),)) for n in range(3))
-    return sample_report(results=results, verdict=Verdict(Conclusion.PASSED, "All 3 conversations hold."), llm="replay")
+    verdict = Verdict(Conclusion.PASSED, "All 3 conversations hold.")
+    return sample_report(results=results, verdict=verdict, llm="replay", spending=sample_replayed_spending())
 
 
 def skipped() -> Report:
@@ -47,13 +53,33 @@ def incomplete() -> Report:
     return sample_report(verdict=verdict, results=(), enforce=False)
 
 
+def reduced() -> Report:
+    """The budget went down: the cross-check was given up, and one conversation was not run."""
+    stopped = "the budget has $0.01 left of $0.30, and the scenarios that wait may need $0.12"
+    status = CrossCheckStatus(0.10, 2, 1, stopped)
+    spending = replace(sample_report().spending, cap=Decimal("0.30"), spent=Decimal("0.29"), replayed_calls=0)
+    return sample_report(
+        spending=replace(spending, by_party={"judge": Decimal("0.29")}, by_model={"claude-opus-5-5": Decimal("0.29")}),
+        cross_checking=sample_cross_checking(status=status, agreement=Agreement(1, 1.0)),
+        llm="live",
+    )
+
+
+def unshared() -> Report:
+    """No ledger that other runs share, and no second key."""
+    off = sample_cross_checking(model="", status=CrossCheckStatus(0, 0, 0), agreement=Agreement(0), off="no key")
+    return sample_live_report(shared_spending=(), cross_checking=off)
+
+
 def huge(conversations: int = 300) -> Report:
     checks = tuple(sample_check(passed=False, what="state " + "x" * 250) for _ in range(10))
     results = tuple(sample_scored(f"spa_{n:03}", checks=checks, reply="Asante 🙂 " * 500) for n in range(conversations))
     return sample_report(results=results, notes=(NOTE,))
 
 
-@pytest.mark.parametrize("report", [passed, sample_report, advisory, incomplete, skipped, huge])
+@pytest.mark.parametrize(
+    "report", [passed, sample_report, sample_live_report, reduced, unshared, advisory, incomplete, skipped, huge]
+)
 def test_the_comment_of_each_kind_of_run(report: object, snapshot: SnapshotAssertion) -> None:
     assert callable(report)
     assert render_comment(report()) == snapshot
@@ -161,7 +187,7 @@ hostile = st.one_of(
 def hostile_report(text: str) -> Report:
     invariant = Invariant(text, satisfied=False, detail=text)
     scores = (
-        sample_score(0.1, metric=text, version=text, reason=text),
+        sample_score(0.1, metric=text, version=text, reason=text, votes=(0.1, 0.1, 0.2)),
         sample_score(0.1, judged=False, invariants=(invariant,)),
     )
     check = sample_check(passed=False, what=text, expected=text, got=text)
@@ -178,12 +204,19 @@ def hostile_report(text: str) -> Report:
         verdict=Verdict(Conclusion.FAILED, text, text, (text,)),
         notes=(text,),
         left_out=(text,),
-        judge_model=text,
+        judge_model=f"j{text}",
         llm=text,
     )
     spending = replace(report.spending, by_party={text: report.spending.spent}, by_model={text: report.spending.spent})
     subject = replace(report.subject, head=text, title=text, author=text, run_url=text)
-    return replace(report, spending=spending, subject=subject)
+    status = CrossCheckStatus(0.1, 1, 0, text)
+    return replace(
+        report,
+        spending=spending,
+        subject=subject,
+        cross_checking=sample_cross_checking(model=f"x{text}", status=status, off=text),
+        shared_spending=(SharedSpending(text, Decimal(1), Decimal(2)),),
+    )
 
 
 def structure(report: Report) -> list[str]:

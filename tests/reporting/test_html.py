@@ -1,16 +1,27 @@
 """report.html: self-contained, and hostile text shown as text."""
 
 import re
+from dataclasses import replace
+from decimal import Decimal
 from html.parser import HTMLParser
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from ratiba_action.core.model.agreement import CrossCheckStatus
 from ratiba_action.core.model.change import Mode, ModeDecision, Reason
-from ratiba_action.core.model.verdict import Verdict
+from ratiba_action.core.model.verdict import SharedSpending, Verdict
 from ratiba_action.reporting.html import render_html
-from ratiba_action.testing.sample_report import sample_check, sample_report, sample_score, sample_scored
+from ratiba_action.testing.sample_report import (
+    sample_check,
+    sample_cross_checking,
+    sample_live_report,
+    sample_replayed_spending,
+    sample_report,
+    sample_score,
+    sample_scored,
+)
 
 
 class Tags(HTMLParser):
@@ -46,6 +57,28 @@ def test_conversations_that_did_not_pass_stand_first() -> None:
     assert names == ["salon_reschedule", "barbershop_mpesa", "spa_handoff", "spa_booking"]
 
 
+def test_a_run_that_paid_shows_parties_models_judges_and_what_runs_spent_together() -> None:
+    document = render_html(sample_live_report())
+    assert re.search(r"<th>by party</th>.*<td>system</td>.*<td>judge</td>.*<th>by model</th>", document, re.DOTALL)
+    for told in (
+        "0.85</td>",
+        "65%",
+        "quadratic 0.72 (substantial)",
+        "(0.78, 0.81, 0.84)",
+        "the month 2026-04, all runs",
+    ):
+        assert told in document
+    assert "The month is not tracked" not in document
+    assert "The month is not tracked" in render_html(sample_live_report(shared_spending=()))
+
+
+def test_a_replayed_run_says_what_it_would_cost_and_nothing_of_parties() -> None:
+    document = render_html(sample_report(spending=sample_replayed_spending(), llm="replay"))
+    assert "the same run live, at list prices" in document
+    for absent in ("by party", "by model", "Judges</h2>", "The month"):
+        assert absent not in document
+
+
 def test_dark_and_light_are_both_drawn() -> None:
     assert "prefers-color-scheme: dark" in render_html(sample_report())
 
@@ -54,7 +87,7 @@ def _with(text: str) -> str:
     scored = sample_scored(
         text,
         (sample_check(passed=False, what=text, expected=text, got=text),),
-        (sample_score(0.1, metric=text, reason=text),),
+        (sample_score(0.1, metric=text, reason=text, votes=(0.1, 0.1, 0.2)),),
         reply=text,
         language=text,
         vertical=f"v{text}",
@@ -62,7 +95,19 @@ def _with(text: str) -> str:
     )
     decision = ModeDecision(Mode.BLOCKING, (Reason(text, text, Mode.BLOCKING, text),))
     verdict = Verdict(sample_report().verdict.conclusion, text, f"a{text}", (text,))
-    return render_html(sample_report(results=(scored,), decision=decision, verdict=verdict, name=text, notes=(text,)))
+    paid = sample_live_report(
+        results=(scored,), decision=decision, verdict=verdict, name=text, notes=(text,), judge_model=f"j{text}"
+    )
+    spending = replace(paid.spending, by_party={text: Decimal(1)}, by_model={text: Decimal(1)})
+    status = CrossCheckStatus(0.1, 1, 0, f"s{text}")
+    return render_html(
+        replace(
+            paid,
+            spending=spending,
+            cross_checking=sample_cross_checking(model=f"x{text}", status=status),
+            shared_spending=(SharedSpending(text, Decimal(1), Decimal(2)),),
+        )
+    )
 
 
 PLAIN = tags(_with("plain"))

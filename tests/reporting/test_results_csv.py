@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ratiba_action.reporting.results_csv import HEADER, render_csv
-from ratiba_action.testing.sample_report import sample_check, sample_report, sample_scored
+from ratiba_action.testing.sample_report import sample_check, sample_report, sample_score, sample_scored
 
 
 def rows(text: str) -> list[list[str]]:
@@ -22,6 +22,13 @@ def test_there_is_a_row_for_each_check_and_score_and_for_each_gap() -> None:
         "barbershop_mpesa",
         "spa_handoff",
     ]
+
+
+def test_votes_and_the_cache_stand_beside_a_score() -> None:
+    voted = sample_score(0.81, votes=(0.78, 0.81, 0.84), cached=True)
+    table = rows(render_csv(sample_report(results=(sample_scored("a", (), (voted,)),))))
+    found = dict(zip(table[0], table[1], strict=True))
+    assert (found["got"], found["cached"], found["votes"]) == ("0.8100", "true", "0.7800 0.8100 0.8400")
 
 
 @pytest.mark.parametrize("text", ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1", " =1", "\uff1d1"])

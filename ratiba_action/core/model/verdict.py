@@ -45,11 +45,13 @@ class CrossChecking:
 
     Args:
         model: of the second judge; empty when nothing was to be cross-checked.
+        off: why nothing was, in a few words.
     """
 
     model: str
     status: CrossCheckStatus
     agreement: Agreement
+    off: str = ""
 
 
 @dataclass(frozen=True, slots=True)
