@@ -1,5 +1,6 @@
 """The action's steps beside the Docker daemon, as on a hosted runner: files are mounted, and signals arrive."""
 
+import json
 import os
 import re
 import shutil
@@ -92,6 +93,34 @@ def test_without_an_image_one_is_built_from_the_folder_of_the_action(make_runner
     )
     if tags.stdout.strip() == "0":  # else it is the session's image
         subprocess.run(["docker", "image", "rm", built], capture_output=True, check=True)
+
+
+def test_the_container_is_confined_and_holds_no_variable_but_the_listed_ones(make_runner: MakeRunner) -> None:
+    runner = make_runner("hang 600")
+    planted = {"RATIBA_DATABASE_URL": "", "ACTIONS_RUNTIME_TOKEN": "planted", "AWS_SECRET_ACCESS_KEY": "planted"}
+    with runner.start("evaluate", **planted) as process:
+        eventually(lambda: conversation_begun(runner))
+        (container,) = running(runner)
+        (found,) = json.loads(subprocess.run(["docker", "inspect", container], capture_output=True, check=True).stdout)
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=60)
+    script = (runner.action / "action" / "container.sh").read_text()
+    (listed,) = re.findall(r"readonly ENTERING=\((.*?)\)", script, re.DOTALL)
+    given = set(re.findall(r"--env ([A-Z_]+)=", script)) | set(listed.split())
+    image = {"PATH", "LANG", "GPG_KEY", "PYTHON_VERSION", "PYTHON_SHA256"}
+    assert {line.partition("=")[0] for line in found["Config"]["Env"]} - image <= given
+    host = found["HostConfig"]
+    assert host["ReadonlyRootfs"]
+    assert host["CapDrop"] == ["ALL"]
+    assert not host["CapAdd"]
+    assert "no-new-privileges" in host["SecurityOpt"]
+    assert host["PidsLimit"] == 512
+    assert host["Memory"] > 0
+    assert not host["Privileged"]
+    assert found["Config"]["User"] == f"{OWNER[0]}:{OWNER[1]}"
+    writable = {mount["Destination"] for mount in found["Mounts"] if mount["RW"]}
+    assert writable == {"/report"}
+    assert not any("docker.sock" in mount["Source"] for mount in found["Mounts"])
 
 
 def test_a_cancelled_run_reports_before_it_ends(make_runner: MakeRunner, github: GithubState) -> None:
