@@ -106,7 +106,7 @@ def _second_judge(workshop: Workshop) -> tuple[str, str] | None:
 async def _open_paid(stack: AsyncExitStack, workshop: Workshop, materials: Materials, prices: Prices) -> PaidRun | None:
     if workshop.payment is None:
         return None
-    expected, ledger = estimator(workshop, materials, prices), workshop.ledger
+    expected, ledger = estimator(workshop.configuration, materials, prices), workshop.ledger
 
     def estimate(trial: Trial) -> Usd:
         # As long as every recording fits, an automatic run costs nothing.

@@ -1,19 +1,21 @@
 """What the trials of a run are expected to cost, from their recordings or, without any, from their size."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 
+from ratiba_action.configuration import Configuration, JudgeBlock
 from ratiba_action.core.estimate import UNKNOWN, Bound, envelope
-from ratiba_action.core.model.conversation import Usage
+from ratiba_action.core.model.conversation import Party, Usage
 from ratiba_action.core.model.plan import Trial
 from ratiba_action.core.model.scenario import Scenario
 from ratiba_action.core.model.values import Usd
+from ratiba_action.errors import RecordingError
 from ratiba_action.gateway.endpoints import ENDPOINTS
 from ratiba_action.metrics.registry import judge_calls
 from ratiba_action.ports import Prices
 from ratiba_action.recordings.folder import recorded_models
-from ratiba_action.recordings.lines import ModelRecording
-from ratiba_action.workshop import Materials, Workshop
+from ratiba_action.recordings.lines import JudgeRecording, ModelRecording
+from ratiba_action.workshop import Materials
 
 _CALLS_PER_TURN = 3
 """Of a system of which nothing is recorded."""
@@ -21,16 +23,44 @@ _CALLS_PER_TURN = 3
 Call = tuple[Usage, Usd, Bound]
 
 
-def estimator(workshop: Workshop, materials: Materials, prices: Prices) -> Callable[[Trial], Usd]:
+def estimator(configuration: Configuration, materials: Materials, prices: Prices) -> Callable[[Trial], Usd]:
     """The most that each trial is expected to cost, all parties but the cross-check."""
-    models = tuple(sorted(recorded_models(materials.recordings)))
-    turn = workshop.configuration.system.price_per_turn_usd or Usd(0)
     amounts = {
-        scenario.id: turn * len(scenario.turns)
-        + envelope((*_system_calls(scenario, materials, models, prices), *_judge_calls(workshop, scenario, prices)))
-        for scenario in materials.scenarios
+        scenario.id: _turns(configuration, scenario) + envelope([*system, *judge])
+        for scenario, system, judge in _calls(configuration, materials, prices)
     }
     return lambda trial: amounts[trial.scenario.id]
+
+
+def expected_costs(
+    configuration: Configuration, materials: Materials, prices: Prices
+) -> dict[str, Mapping[Party, Usd]]:
+    """What each scenario, by its id, is expected to cost of each party, all but the cross-check."""
+    return {
+        scenario.id: {
+            Party.SYSTEM: _turns(configuration, scenario) + sum(map(_cost, system)),
+            Party.JUDGE: sum(map(_cost, judge), Usd(0)),
+        }
+        for scenario, system, judge in _calls(configuration, materials, prices)
+    }
+
+
+def _calls(
+    configuration: Configuration, materials: Materials, prices: Prices
+) -> Iterator[tuple[Scenario, list[Call], list[Call]]]:
+    """Each scenario with the calls of the system and of the judge that it is expected to make."""
+    models = tuple(sorted(recorded_models(materials.recordings)))
+    for scenario in materials.scenarios:
+        yield (
+            scenario,
+            _system_calls(scenario, materials, models, prices),
+            _judge_calls(configuration.judge, scenario, materials, prices),
+        )
+
+
+def _turns(configuration: Configuration, scenario: Scenario) -> Usd:
+    """What the configuration declares that the turns cost."""
+    return (configuration.system.price_per_turn_usd or Usd(0)) * len(scenario.turns)
 
 
 def _system_calls(
@@ -41,14 +71,21 @@ def _system_calls(
         return [_call(line.model, line.provider, _usage_of(line), prices) for line in recorded]
     # Which model answers is not known before it is asked: any that answers other conversations may.
     candidates = [_call(model, provider, UNKNOWN, prices) for model, provider in models]
-    dearest = max(candidates, key=lambda call: call[1], default=None)
+    dearest = max(candidates, key=_cost, default=None)
     return [dearest] * (_CALLS_PER_TURN * len(scenario.turns)) if dearest is not None else []
 
 
-def _judge_calls(workshop: Workshop, scenario: Scenario, prices: Prices) -> list[Call]:
-    judge = workshop.configuration.judge
+def _judge_calls(judge: JudgeBlock, scenario: Scenario, materials: Materials, prices: Prices) -> list[Call]:
     count = sum(judge_calls(assertion.metric) for assertion in scenario.assertions)
-    return [_call(judge.model, judge.provider, UNKNOWN, prices)] * count if count else []
+    if not count:
+        return []
+    recorded = [line.usage for line in materials.recordings.get(scenario.id, ()) if isinstance(line, JudgeRecording)]
+    usages = [Usage(usage["input_tokens"], usage["output_tokens"]) for usage in recorded] or [UNKNOWN]
+    return [max((_call(judge.model, judge.provider, usage, prices) for usage in usages), key=_cost)] * count
+
+
+def _cost(call: Call) -> Usd:
+    return call[1]
 
 
 def _call(model: str, provider: str, usage: Usage, prices: Prices) -> Call:
@@ -56,9 +93,12 @@ def _call(model: str, provider: str, usage: Usage, prices: Prices) -> Call:
 
 
 def _usage_of(line: ModelRecording) -> Usage:
-    """The tokens of a recorded answer; its shape tells which endpoint gave it."""
+    """The tokens of a recorded answer, by the endpoint that its shape tells; a usual size where it has none."""
     by_object: Mapping[str, str] = {"response": "responses", "list": "embeddings", "message": "messages"}
     kind = line.response.get("object") or line.response.get("type") or ""
     name = by_object.get(str(kind), "chat/completions" if line.provider == "openai" else "messages")
     (endpoint,) = (each for each in ENDPOINTS if (each.provider, each.name) == (line.provider, name))
-    return endpoint.usage(line.response)
+    try:
+        return endpoint.usage(line.response)
+    except RecordingError:
+        return UNKNOWN

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol, TextIO, TypeVar
 
+from ratiba_action.core.forecast import Forecast
 from ratiba_action.core.model.change import ModeDecision
 from ratiba_action.core.model.plan import Selection
 from ratiba_action.core.model.verdict import Conclusion, Report
@@ -25,6 +26,7 @@ from ratiba_action.github_api import GITHUB_API
 from ratiba_action.reporting.comment import render_comment
 from ratiba_action.reporting.decision_json import reasons_output
 from ratiba_action.reporting.directory import plain_files, write_report_directory
+from ratiba_action.reporting.forecast_words import forecast_lines
 from ratiba_action.reporting.plain_printer import PlainPrinter
 from ratiba_action.reporting.planted import entries_of
 from ratiba_action.reporting.results_json import outputs_of
@@ -162,13 +164,20 @@ class Publication:
         """Say what stopped the run, one problem a line."""
         self._text("".join(f"ratiba: {printable(line)}\n" for line in message.splitlines()))
 
-    def announce(self, decision: ModeDecision, selection: Selection, notes: tuple[str, ...]) -> None:
-        """Say what would run, for a dry run."""
+    def announce(
+        self,
+        decision: ModeDecision,
+        selection: Selection,
+        notes: tuple[str, ...],
+        forecast: Forecast | None = None,
+    ) -> None:
+        """Say what would run, for a dry run; ``forecast`` is None for a run that asks no model."""
         lines = [f"Mode: {decision.mode}"]
         lines += [f"- {reason.path or reason.rule}: {reason.why}" for reason in decision.reasons]
         turns = sum(len(scenario.turns) for scenario in selection.scenarios)
         count = f"{plural(len(selection.scenarios), 'conversation')} with {plural(turns, 'turn')}"
-        lines.append(f"Would run {count}, replayed: USD 0.00.")
+        lines += [f"Would run {count}, replayed: USD 0.00."] if forecast is None else [f"Would run {count}."]
+        lines += forecast_lines(forecast) if forecast is not None else ()
         lines += [f"- {scenario.id}" for scenario in selection.scenarios]
         lines += [f"Note: {note}" for note in notes]
         self.stream.write("".join(f"{printable(line)}\n" for line in lines))

@@ -19,12 +19,14 @@ from ratiba_action.errors import (
     RatibaError,
     UsageError,
 )
+from ratiba_action.forecasting import forecast
 from ratiba_action.full_publication import full_publication
 from ratiba_action.gate import Choice, GateRun, evaluate, prepare
 from ratiba_action.interruption import uninterrupted
 from ratiba_action.judging.cache import JudgeCache
 from ratiba_action.paying import cache_folder, require_key
 from ratiba_action.publishing import Publication
+from ratiba_action.reporting.forecast_words import foretell
 from ratiba_action.reporting.results_json import load_report, outputs_of
 from ratiba_action.reporting.terminal import make_progress
 from ratiba_action.settings import (
@@ -150,9 +152,12 @@ def _report(
         return skipped(gate_run)
     require_key(gate_run.settings)
     prepared = prepare(gate_run)
+    expected = forecast(gate_run, prepared)
     if arguments.dry_run:
-        publication.announce(decision, prepared.selection, prepared.inputs.notes)
+        publication.announce(decision, prepared.selection, prepared.inputs.notes, expected)
         return None
+    if expected is not None:
+        foretell(expected, publication.tell, gate_run.warnings.append)
     return evaluate(gate_run, prepared).report
 
 

@@ -16,6 +16,7 @@ from ratiba_action.core.model.verdict import Report
 from ratiba_action.core.printable import printable
 from ratiba_action.deciding import DecideRequest, decide, request_of
 from ratiba_action.errors import UsageError
+from ratiba_action.forecasting import forecast
 from ratiba_action.gate import Choice, Evaluated, GateRun, Prepared, evaluate, prepare
 from ratiba_action.github.workflow import WorkflowLog
 from ratiba_action.paying import require_key
@@ -23,6 +24,7 @@ from ratiba_action.recordings.comparison import Kind, render
 from ratiba_action.recordings.folder import read_folder
 from ratiba_action.recordings.review import Candidate, Outcome, Review, review
 from ratiba_action.recordings.writer import write_all
+from ratiba_action.reporting.forecast_words import foretell
 from ratiba_action.reporting.terminal import make_progress
 from ratiba_action.reporting.wording import money, plural
 from ratiba_action.settings import INPUTS, Input, Settings, parse_count, parse_seconds, read_settings, unknown_variables
@@ -96,7 +98,11 @@ def record(arguments: argparse.Namespace, environment: MutableMapping[str, str],
         for secret in settings.secrets:
             WorkflowLog(stream).mask(secret)
     gate_run = _gate_run(arguments, environment, settings, stream)
-    kept = _keep(gate_run, prepare(gate_run), recorder, overwrite=arguments.accept)
+    prepared = prepare(gate_run)
+    expected = forecast(gate_run, prepared)
+    if expected is not None:
+        foretell(expected, lambda line: print(printable(line), file=stream, flush=True), gate_run.warnings.append)
+    kept = _keep(gate_run, prepared, recorder, overwrite=arguments.accept)
     with _plain(stream, environment):
         _tell(kept, settings, stream)
     if arguments.json:

@@ -1,0 +1,51 @@
+"""What is said about the cost of a run before anything is paid."""
+
+from dataclasses import replace
+from decimal import Decimal
+
+from ratiba_action.core.forecast import Expected, Forecast
+from ratiba_action.core.model.conversation import Party
+from ratiba_action.reporting.forecast_words import forecast_lines, foretell
+
+COSTS = {Party.SYSTEM: Decimal("0.10"), Party.JUDGE: Decimal("0.30")}
+
+
+def forecast(count: int, cap: str) -> Forecast:
+    conversations = tuple(Expected(f"spa_{number:02}", COSTS, Decimal("0.50")) for number in range(count))
+    return Forecast(Decimal(cap), conversations)
+
+
+def test_costs_parties_budget_and_that_all_fit_are_told_in_one_line() -> None:
+    expected = "Expected to cost USD 0.80 (judge 0.60, system 0.20), at most USD 0.90, of a budget of USD 20.00; "
+    assert forecast_lines(forecast(2, "20")) == (f"{expected}all 2 conversations are expected to fit.",)
+    assert forecast_lines(forecast(1, "20"))[0].endswith("; it is expected to fit.")
+
+
+def test_what_would_not_fit_is_said_first() -> None:
+    first, second = forecast_lines(forecast(3, "0.91"))
+    assert first == "The budget of USD 0.91 would hold 2 of 3 conversations; it would not hold spa_02."
+    assert second.endswith("of a budget of USD 0.91.")
+
+
+def test_of_many_that_would_not_fit_ten_are_named() -> None:
+    first = forecast_lines(forecast(14, "0.50"))[0]
+    assert "1 of 14 conversations; it would not hold spa_01, " in first
+    assert first.endswith("spa_10 and 3 more.")
+
+
+def test_a_run_that_asks_models_only_as_needed_says_so() -> None:
+    (line,) = forecast_lines(replace(forecast(2, "20"), as_needed=True))
+    assert line.startswith("Costs nothing while every recording fits; if models are asked, expected to cost USD 0.80")
+
+
+def test_costs_that_nothing_tells_are_not_passed_over() -> None:
+    assert "not in this" in forecast_lines(replace(forecast(2, "20"), system_known=False))[-1]
+
+
+def test_only_a_run_that_asks_models_for_everything_notes_what_will_not_fit() -> None:
+    for as_needed, notes in ((False, 1), (True, 0)):
+        told: list[str] = []
+        warned: list[str] = []
+        foretell(replace(forecast(3, "0.91"), as_needed=as_needed), told.append, warned.append)
+        assert len(told) == 2
+        assert warned == told[:notes]
