@@ -39,11 +39,15 @@ require_docker() {
 
 # Sets IMAGE to the image named by RATIBA_IMAGE, or to one built from the action's own folder.
 get_image() {
-  local action=$1 identifier=$2/image secrets=()
+  local action=$1 identifier=$2/image name options=()
   if [ -z "${RATIBA_IMAGE:-}" ]; then
-    if [ -r "${SSL_CERT_FILE:-}" ]; then secrets=(--secret "id=ca,src=$SSL_CERT_FILE"); fi
+    if [ -r "${SSL_CERT_FILE:-}" ]; then options=(--secret "id=ca,src=$SSL_CERT_FILE"); fi
+    # The builder knows these names: they are in no layer, and do not change what its cache holds.
+    for name in HTTP_PROXY HTTPS_PROXY NO_PROXY http_proxy https_proxy no_proxy; do
+      if [ -n "${!name:-}" ]; then options+=(--build-arg "$name"); fi
+    done
     echo "::group::Build the image"
-    DOCKER_BUILDKIT=1 docker build --progress plain --iidfile "$identifier" "${secrets[@]}" "$action" ||
+    DOCKER_BUILDKIT=1 docker build --progress plain --iidfile "$identifier" "${options[@]}" "$action" ||
       { echo "::endgroup::"; give_up image "The image could not be built from the action's folder; the log above says why."; return; }
     echo "::endgroup::"
     IMAGE=$(<"$identifier")
@@ -141,11 +145,11 @@ memory_limit() {
 # Fills volumes through a container that is never started: the daemon does not see our files.
 copy_in() {
   local work=$1 workspace=$2 carrier
-  mapfile -t VOLUMES < <(docker volume create && docker volume create && docker volume create)
-  printf '%s\n' "${VOLUMES[@]}" >"$work/volumes"
+  for _ in workspace report inbox; do docker volume create || break; done >"$work/volumes"
+  mapfile -t VOLUMES <"$work/volumes"
   if [ "${#VOLUMES[@]}" != 3 ]; then give_up container "The volumes for the workspace and the report could not be created."; return; fi
   carrier=$(
-    docker create \
+    docker create --cidfile "$work/carrier" \
       --mount "type=volume,source=${VOLUMES[0]},target=/workspace,volume-nocopy" \
       --mount "type=volume,source=${VOLUMES[1]},target=/report,volume-nocopy" \
       --mount "type=volume,source=${VOLUMES[2]},target=/run/ratiba,volume-nocopy" "$IMAGE"
@@ -153,9 +157,8 @@ copy_in() {
   if packed "$workspace" workspace | docker cp --quiet - "$carrier:/" &&
     packed "$work/outbox" report | docker cp --quiet - "$carrier:/" &&
     packed "$work/inbox" run/ratiba | docker cp --quiet - "$carrier:/"; then
-    docker rm "$carrier" >/dev/null
+    docker rm --force "$carrier" >/dev/null
   else
-    docker rm "$carrier" >/dev/null
     give_up container "The workspace could not be copied into the container; the log above says why."
   fi
 }
@@ -175,7 +178,8 @@ run_container() {
   # A trapped signal ends a wait early.
   while kill -0 "$client" 2>/dev/null; do wait "$client" || true; done
   trap - INT TERM
-  CODE=$(docker inspect --format '{{.State.ExitCode}}' "$CONTAINER")
+  # A container that was lost sight of may still run; its code is 0 until it has ended.
+  CODE=$(docker inspect --format '{{if eq .State.Status "exited"}}{{.State.ExitCode}}{{end}}' "$CONTAINER") || CODE=""
   if [ "$(docker inspect --format '{{.State.OOMKilled}}' "$CONTAINER")" = true ]; then stopped=memory; fi
   ENDED=$stopped
 }
@@ -187,23 +191,24 @@ copy_out() {
     rm -rf "$work/outbox"
     mkdir -p "$work/outbox"
     docker cp --quiet "$CONTAINER:/report" - |
-      tar --extract --file - --no-same-owner --no-same-permissions --strip-components 1 --directory "$work/outbox"
+      tar --extract --file - --no-same-owner --no-same-permissions --strip-components 1 --directory "$work/outbox" ||
+      return
   fi
   find "$work/outbox" ! -type f ! -type d -delete
 }
 
-# Removes the container and its volumes, whatever had come of them.
-remove_container() {
-  if [ -n "${CONTAINER:-}" ]; then docker rm --force "$CONTAINER" >/dev/null 2>&1 || true; fi
-  if [ "${#VOLUMES[@]}" -gt 0 ]; then docker volume rm --force "${VOLUMES[@]}" >/dev/null 2>&1 || true; fi
+# Removes what a step has made, whatever had come of it, and the folder that names it.
+clear_away() {
+  local work=$1 made
+  for made in "$work/container" "$work/carrier"; do
+    if [ -s "$made" ]; then docker rm --force "$(<"$made")" >/dev/null 2>&1 || true; fi
+  done
+  if [ -s "$work/volumes" ]; then xargs docker volume rm --force <"$work/volumes" >/dev/null 2>&1 || true; fi
+  rm -rf "$work"
 }
 
-# Removes what an evaluating step left that was killed before it could: its container would go on, and spend money.
+# Does so for an evaluating step that was killed before it could: its container would go on, and spend money.
 remove_leftovers() {
   local work
-  for work in "${RUNNER_TEMP:-/nonexistent}"/ratiba-evaluate-*/; do
-    if [ -s "$work/container" ]; then docker rm --force "$(<"$work/container")" >/dev/null 2>&1 || true; fi
-    if [ -s "$work/volumes" ]; then xargs docker volume rm --force <"$work/volumes" >/dev/null 2>&1 || true; fi
-    rm -rf "$work"
-  done
+  for work in "${RUNNER_TEMP:-/nonexistent}"/ratiba-evaluate-*/; do clear_away "$work"; done
 }

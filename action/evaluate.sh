@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Runs a command of the gate in its container, `gate` unless other words are given. Its exit code is the command's;
 # where the gate could not be run at all it is 0, and the concluding step, which knows the mode, says what that means.
+# With other words this is the concluding step, and it is 4.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 # shellcheck source=action/container.sh
@@ -10,7 +11,7 @@ here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 
 VOLUMES=() CONTAINER="" ENDED="" IMAGE="" CODE="" REPORT=""
 work=$(mktemp -d "${RUNNER_TEMP:-/tmp}/ratiba-evaluate-XXXXXXXX")
-trap 'remove_container; rm -rf "$work"' EXIT
+trap 'clear_away "$work"' EXIT
 export RATIBA_DEADLINE=${RATIBA_DEADLINE:-1500}
 
 # The exit code counts once there is a report; a mistake on the command line leaves none.
@@ -22,14 +23,16 @@ has_concluded() {
 }
 
 choose_report_folder || exit 2
+# Of an earlier gate of the job, or from the checkout: it must not pass for what this run has found.
+rm -rf "${REPORT:?}/results.json"
 prepare_boxes "$work"
 if require_docker && get_image "$here/.." "$work" && create_container "$work" "${@:-gate}"; then
   run_container
-  copy_out "$work"
-  if has_concluded; then
+  if copy_out "$work" && has_concluded; then
     deliver_report "$work/outbox"
     exit "$CODE"
   fi
   ENDED=${ENDED:-killed}
 fi
 echo "ended=$ENDED" >>"${GITHUB_OUTPUT:-/dev/null}"
+if [ $# -gt 0 ]; then exit 4; fi

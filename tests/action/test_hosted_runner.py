@@ -123,6 +123,18 @@ def test_the_container_is_confined_and_holds_no_variable_but_the_listed_ones(mak
     assert not any("docker.sock" in mount["Source"] for mount in found["Mounts"])
 
 
+def test_a_proxy_of_the_runner_is_the_proxy_of_the_build(make_runner: MakeRunner, tmp_path: Path) -> None:
+    runner = make_runner("say Bonjour")
+    action = tmp_path / "action"
+    shutil.copytree(runner.action / "action", action / "action")
+    shutil.copy(runner.action / "action.yml", action)
+    (action / "Dockerfile").write_text(f'FROM {runner.inputs["image"]}\nRUN echo "by way of $https_proxy" && false\n')
+    variables = {**runner.variables, "https_proxy": "http://proxy.example:3128"}
+    done = replace(runner, action=action, inputs={}, variables=variables).run("evaluate")
+    assert "by way of http://proxy.example:3128" in done.stdout
+    assert "ended=image" in runner.outputs
+
+
 def test_a_cancelled_run_reports_before_it_ends(make_runner: MakeRunner, github: GithubState) -> None:
     runner = make_runner("hang 600")
     with runner.start("evaluate") as process:
@@ -134,6 +146,27 @@ def test_a_cancelled_run_reports_before_it_ends(make_runner: MakeRunner, github:
     assert "## Incomplete" in comment["body"]
     assert "cancelled" in comment["body"]
     assert running(runner) == []
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root: only its checkout is copied beside the daemon")
+def test_a_run_that_is_cancelled_while_the_checkout_is_copied_leaves_neither_container_nor_volume(
+    make_runner: MakeRunner,
+) -> None:
+    runner = make_runner("hang 600")
+    shutil.chown(runner.repository.folder, 0, 0)
+    with (runner.repository.folder / "weights.bin").open("wb") as large:
+        large.truncate(400_000_000)
+    temporary = runner.folder / "temp"
+    with runner.start("evaluate") as process:
+        eventually(lambda: any(path.stat().st_size for path in temporary.glob("*/carrier")))
+        (volumes,) = [path.read_text().split() for path in temporary.glob("*/volumes")]
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=60)
+    runner.run("conclude", RATIBA_ENDED="cancelled")
+    assert len(volumes) == 3
+    assert running(runner) == []
+    left = subprocess.run(["docker", "volume", "ls", "--quiet"], capture_output=True, text=True, check=True)
+    assert not set(volumes) & set(left.stdout.split())
 
 
 def test_a_step_that_is_killed_leaves_a_comment_and_no_container(make_runner: MakeRunner, github: GithubState) -> None:
