@@ -28,7 +28,7 @@ def _cross_check(checking: CrossChecking) -> list[Fact]:
         return [Fact("cross-check", f"off: {checking.off}" if checking.off else "off")]
     facts = [Fact("cross-check", f"{checking.model}, {_status(checking.status)}")]
     agreement = checking.agreement
-    return [*facts, Fact(f"agreement (n = {agreement.pairs})", _agreement(agreement))] if agreement.pairs else facts
+    return [*facts, Fact("agreement", _agreement(agreement))] if agreement.pairs else facts
 
 
 def _status(status: CrossCheckStatus) -> str:
@@ -41,9 +41,10 @@ def _status(status: CrossCheckStatus) -> str:
 
 
 def _agreement(agreement: Agreement) -> str:
-    """Share on the same side of the threshold, and both kappas in figures and words (Landis and Koch 1977)."""
+    """How many were compared, the share on one side of the threshold, both kappas with words (Landis and Koch 1977)."""
     kappas = f"kappa {_kappa(agreement.unweighted)}, quadratic {_kappa(agreement.quadratic)}"
-    return kappas if agreement.same_side is None else f"{agreement.same_side:.0%} on the same side; {kappas}"
+    same = "" if agreement.same_side is None else f"{agreement.same_side:.0%} on the same side; "
+    return f"n = {agreement.pairs}: {same}{kappas}"
 
 
 def _kappa(value: float | None) -> str:

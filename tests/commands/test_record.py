@@ -109,6 +109,16 @@ def test_an_existing_recording_that_differs_waits_for_accept(shop: Shop, capsys:
     assert "--accept" in told
 
 
+def test_what_recording_is_expected_to_cost_is_said_before_anything_is_asked(
+    shop: Shop, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shop.before("first", line("Karibu"))
+    shop.record(FakeRecorder({}), "--scenario", "first", "--budget-usd", "0.0001")
+    told = capsys.readouterr().out.splitlines()
+    assert told[0] == "The budget of USD 0.0001 would hold 0 of 1 conversation; it would not hold first."
+    assert told[1].startswith("Expected to cost USD ")
+
+
 def test_what_waits_can_be_accepted_without_paying_again(shop: Shop, capsys: pytest.CaptureFixture[str]) -> None:
     shop.before("first", line("Karibu"))
     shop.record(FakeRecorder({"first": [line("Karibu tena")]}), "--scenario", "first")
