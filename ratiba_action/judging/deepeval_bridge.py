@@ -5,6 +5,7 @@ Nothing here imports DeepEval before ``load_deepeval`` is called: it costs secon
 """
 
 import functools
+import gc
 import itertools
 import math
 from collections.abc import Mapping, MutableMapping, Sequence
@@ -44,8 +45,12 @@ def prepare_deepeval(environment: MutableMapping[str, str], home: Path) -> None:
         environment.pop(name, None)
 
 
+@functools.cache
 def load_deepeval() -> ModuleType:
-    """Import DeepEval; slow, so call it in a thread while the database starts.
+    """Import DeepEval, once; slow, so call it in a thread while the database starts.
+
+    What was imported stays as long as the process does. The garbage collector is told to leave it alone: each full
+    collection would stop every conversation for 0.2 s to look at it again.
 
     Raises:
         ConfigurationError: it is not installed.
@@ -59,6 +64,7 @@ def load_deepeval() -> ModuleType:
             f"A judged metric is selected and DeepEval cannot be imported: {error}.",
             "Install it with `pip install 'ratiba-eval-gate[judges]'`.",
         ) from error
+    gc.freeze()
     return deepeval
 
 

@@ -1,4 +1,4 @@
-"""Measurements begin one after the other, so that each has sent its question before the next is worded.
+"""One measurement begins per pass of the event loop, so that each has sent its question before the next is worded.
 
 Wording a question takes milliseconds of CPU. Twenty conversations that are answered at the same moment would word
 all their next questions first and send them together: the provider waits for them, then they for it, round after
@@ -10,15 +10,13 @@ import asyncio
 from ratiba_action.core.model.measurement import Case, Score
 from ratiba_action.ports import Metric
 
-_PASSES = 20
-"""Turns of the event loop after which a question has been reserved, written down and sent."""
-
 
 class PacedMetric:
     """Implements ``Metric`` around another one.
 
     Args:
-        metric: what is measured.
+        metric: what is measured. It should reach the wire without giving way before; where it cannot, as with a
+            shared ledger, questions are sent later and nothing else changes.
         turn: one lock for the whole run.
     """
 
@@ -38,14 +36,6 @@ class PacedMetric:
             BudgetError: a judge's call was refused.
         """
         async with self._turn:
-            measuring = asyncio.ensure_future(self._metric.measure(case, threshold))
-            try:
-                for _ in range(_PASSES):
-                    if measuring.done():
-                        break
-                    await asyncio.sleep(0)
-            except asyncio.CancelledError:
-                measuring.cancel()
-                await asyncio.gather(measuring, return_exceptions=True)
-                raise
-        return await measuring
+            # The HTTP client writes in a task of its own, which this lets run before the next question is worded.
+            await asyncio.sleep(0)
+        return await self._metric.measure(case, threshold)

@@ -76,7 +76,7 @@ class RunPurse:
     async def _take(self, party: Party, scenario_id: str, model: str, upper: Usd) -> Reservation:
         reservation = self._ledger.reserve(party, scenario_id, model, upper)
         try:
-            _, cancelled = await uninterrupted(self._write_down(reservation))
+            cancelled = await self._write_down(reservation)
         except BaseException:
             self._ledger.release(reservation)
             raise
@@ -86,18 +86,32 @@ class RunPurse:
             raise asyncio.CancelledError
         return reservation
 
-    async def _write_down(self, reservation: Reservation) -> None:
-        """Make the reservation known outside this process: only then may the call be made."""
-        if self._shared is not None:
-            await self._shared.reserve(reservation)
-        if self._journal is None:
-            return
+    async def _write_down(self, reservation: Reservation) -> bool:
+        """Make the reservation known outside this process: only then may the call be made.
+
+        Without a shared ledger this never gives way to other tasks, so that a call goes from its wording to the
+        wire in one step.
+
+        Returns:
+            Whether the caller was cancelled meanwhile.
+        """
+        if self._shared is None:
+            self._write_reserved(reservation)
+            return False
+        _, cancelled = await uninterrupted(self._share(self._shared, reservation))
+        return cancelled
+
+    async def _share(self, shared: MonthlyLedger, reservation: Reservation) -> None:
+        await shared.reserve(reservation)
         try:
-            self._journal.reserved(reservation)
+            self._write_reserved(reservation)
         except LedgerError:
-            if self._shared is not None:
-                await self._tell(self._shared.release(reservation))
+            await self._tell(shared.release(reservation))
             raise
+
+    def _write_reserved(self, reservation: Reservation) -> None:
+        if self._journal is not None:
+            self._journal.reserved(reservation)
 
     def _waiting_helps(self, refusal: BudgetError, upper: Usd) -> bool:
         """Whether a call that is refused now may be let through when those in flight are closed."""

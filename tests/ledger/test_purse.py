@@ -61,6 +61,14 @@ async def test_the_journal_holds_a_call_before_its_caller_may_make_it(journal: J
     )
 
 
+async def test_where_there_is_room_a_call_is_let_through_without_giving_way_to_others(journal: Journal) -> None:
+    purse = RunPurse(Ledger(Decimal(1)), journal, warn=refuse_warnings)
+    asked = asyncio.ensure_future(reserve(purse, "0.5"))
+    await asyncio.sleep(0)
+    assert asked.done()
+    assert asked.result().upper == Decimal("0.5")
+
+
 async def test_a_large_call_is_not_overtaken_by_small_ones_for_ever() -> None:
     purse = RunPurse(Ledger(Decimal(1)), warn=refuse_warnings)
     running = await reserve(purse, "0.5")
