@@ -1,7 +1,8 @@
 """What a judge call costs the gate's own process, beside a bare loop of the same HTTP client.
 
-The whole path of a live run is measured: metric, DeepEval, cache, votes, cross-check, budget, journal, HTTP. The
-stand-in for the providers runs in a process of its own. Run: ``python benchmarks/judging.py``.
+The metrics are those that ``Grading`` makes for a live run, with all that is around and below them: pacing,
+cross-check, cache, votes, DeepEval, budget, journal, HTTP. The stand-in for the providers runs in a process of its own.
+Run: ``python benchmarks/judging.py``.
 """
 
 import asyncio
@@ -20,29 +21,25 @@ from pathlib import Path
 
 import aiohttp
 
+from ratiba_action.configuration import Configuration, CrossCheckBlock, JudgeBlock, SystemBlock
 from ratiba_action.core.budget import Ledger
-from ratiba_action.core.model.conversation import Party
-from ratiba_action.core.model.measurement import Case, Score
+from ratiba_action.core.model.measurement import Case
+from ratiba_action.core.model.plan import Arm, Trial
 from ratiba_action.core.model_request import PaidAnswer, PaidRequest
-from ratiba_action.core.voting import VotingRule
-from ratiba_action.judging.cache import JudgeCache
-from ratiba_action.judging.cached_metric import CachedMetric
-from ratiba_action.judging.cross_check import CrossCheck, CrossCheckedMetric
+from ratiba_action.grading import Grading
 from ratiba_action.judging.deepeval_bridge import load_deepeval, prepare_deepeval
-from ratiba_action.judging.judge_model import JudgeModel
-from ratiba_action.judging.live_judge import LiveJudge
-from ratiba_action.judging.pacing import PacedMetric
-from ratiba_action.judging.repeated_judge import RepeatedJudge
-from ratiba_action.judging.voting import VotingMetric
+from ratiba_action.ledger.admissions import Admissions
 from ratiba_action.ledger.journal import begin_journal
 from ratiba_action.ledger.purse import RunPurse
-from ratiba_action.metrics.registry import load_metric
-from ratiba_action.ports import Metric, PaidCalls
+from ratiba_action.paid_run import PaidRun
+from ratiba_action.ports import PaidCalls
 from ratiba_action.prices import PriceList
 from ratiba_action.providers.client import ProviderClient
 from ratiba_action.providers.metered import MeteredCalls
 from ratiba_action.providers.route import ProviderRoute
 from ratiba_action.testing.cases import case, exchange
+from ratiba_action.testing.progress import RecordedProgress
+from ratiba_action.workshop import Materials, Workshop
 
 CPU_LIMIT = 4.0  # milliseconds a judge call above the bare loop
 GROWTH_LIMIT = 1.25  # of the cost a call at four times the cases
@@ -50,8 +47,8 @@ IDEAL_LIMIT = 1.10  # of the time that the provider's latency alone takes
 LATENCY = 0.2  # seconds
 CONCURRENCY = 20
 TURNS = 4
-MODEL = JudgeModel("anthropic", "claude-opus-5-5")
-SECOND = JudgeModel("openai", "gpt-5.6")
+SECOND = ("gpt-5.6", "openai")
+ARM = Arm("head", "/")
 GRADE = '{"reason": "It reads as a fluent speaker writes, and the greeting is answered.", "score": 9}'
 
 
@@ -119,66 +116,72 @@ def conversations(count: int) -> tuple[Case, ...]:
 class KeepingJudgeCalls:
     """Implements ``PaidCalls`` around others and keeps what was sent, for the bare loop to send the same."""
 
-    def __init__(self, calls: PaidCalls) -> None:
+    def __init__(self, calls: PaidCalls, sent: list[PaidRequest]) -> None:
         self._calls = calls
-        self.sent: list[PaidRequest] = []
+        self._sent = sent
 
     async def call(self, request: PaidRequest) -> PaidAnswer:
         """Pass on."""
-        self.sent.append(request)
+        self._sent.append(request)
         return await self._calls.call(request)
 
 
 @asynccontextmanager
-async def live_calls(url: str, folder: Path, concurrency: int) -> AsyncIterator[MeteredCalls]:
-    """Paid calls as a live run makes them: budget, journal, one HTTP client."""
-    ledger = Ledger(Decimal(1_000_000))
+async def live_grading(
+    url: str, folder: Path, cases: Sequence[Case], share: float, sent: list[PaidRequest]
+) -> AsyncIterator[Grading]:
+    """Grading as a live run has it: cache, budget, journal, one HTTP client."""
+    ledger, prices = Ledger(Decimal(1_000_000)), PriceList()
     journal = begin_journal(folder / "journal.jsonl", "benchmark", Path(__file__).parents[1])
     purse = RunPurse(ledger, journal, warn=print)
+    trials = tuple(Trial(one.scenario, ARM) for one in cases)
+    admissions = Admissions(trials, lambda _: Decimal("0.10"), ledger, journal)
     routes = (ProviderRoute("anthropic", "nobodys-key", url), ProviderRoute("openai", "nobodys-key", f"{url}/v1"))
+    judge = JudgeBlock(cross_check=CrossCheckBlock(share=share))
+    workshop = Workshop(
+        environment={},
+        scratch=folder,
+        cache=folder / "cache",
+        database_url="",
+        configuration=Configuration(system=SystemBlock(adapter="salon:open_system"), judge=judge),
+        ledger=ledger,
+        progress=RecordedProgress(),
+        warn=print,
+        llm="live",
+    )
     try:
         async with ProviderClient(routes, {}) as client:
-            yield MeteredCalls(client, purse, PriceList(), concurrency=concurrency)
+            calls = KeepingJudgeCalls(MeteredCalls(client, purse, prices, concurrency=CONCURRENCY), sent)
+            paid = PaidRun(calls, purse, admissions, None)
+            materials = Materials(ARM, [one.scenario for one in cases], {}, ())
+            yield Grading(workshop, materials, prices, paid, SECOND)
     finally:
         journal.close()
 
 
-async def judged(url: str, cases: Sequence[Case], concurrency: int, share: float) -> tuple[Figures, list[PaidRequest]]:
+async def judged(url: str, cases: Sequence[Case], share: float) -> tuple[Figures, list[PaidRequest]]:
     """Score every case with a live judge."""
+    sent: list[PaidRequest] = []
     with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        async with live_calls(url, folder, concurrency) as paid:
-            calls = KeepingJudgeCalls(paid)
-            cache = JudgeCache(folder / "cache", print)
-            async with CrossCheck(share) as cross_check:
-                metric = partial(_metric, calls, cache, cross_check, asyncio.Lock())
+        async with live_grading(url, Path(name), cases, share, sent) as grading, grading.cross_check:
 
-                async def work() -> int:
-                    jobs = [partial(_measured, metric, one) for one in cases]
-                    await at_once(concurrency, jobs)
-                    await cross_check.finish()
-                    return len(calls.sent)
+            async def work() -> int:
+                await at_once(CONCURRENCY, [partial(_measured, grading, one) for one in cases])
+                await grading.cross_check.finish()
+                return len(sent)
 
-                figures = await timed(work)
-    return figures, calls.sent
+            figures = await timed(work)
+        assert grading.cross_check.status.compared == len(sent) - len(cases)
+    return figures, sent
 
 
-def _metric(calls: PaidCalls, cache: JudgeCache, cross_check: CrossCheck, turn: asyncio.Lock) -> Metric:
-    rule = VotingRule()
-    judge, second = LiveJudge(calls, MODEL), LiveJudge(calls, SECOND, Party.CROSS_CHECK)
-    name = "SwahiliFluencyMetric"
-    voting = VotingMetric(lambda number: load_metric(name, RepeatedJudge(judge, number)), rule)
-    cached = CachedMetric(voting, cache, MODEL.name, rule)
-    return PacedMetric(CrossCheckedMetric(cached, lambda: load_metric(name, second), cross_check), turn)
+async def _measured(grading: Grading, one: Case) -> None:
+    score = await grading.metric("SwahiliFluencyMetric").measure(one, 0.8)
+    assert score.passed
+    assert not score.votes
 
 
-async def _measured(metric: Callable[[], Metric], one: Case) -> Score:
-    score = await metric().measure(one, 0.8)
-    assert score.votes == ()
-    return score
-
-
-async def bare(url: str, sent: Sequence[PaidRequest], concurrency: int) -> Figures:
+async def bare(url: str, sent: Sequence[PaidRequest]) -> Figures:
     """Send the same bodies with nothing around the HTTP client."""
     async with aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=0)) as session:
 
@@ -187,7 +190,7 @@ async def bare(url: str, sent: Sequence[PaidRequest], concurrency: int) -> Figur
                 assert (await response.json())["usage"]
 
         async def work() -> int:
-            await at_once(concurrency, [partial(post, request) for request in sent])
+            await at_once(CONCURRENCY, [partial(post, request) for request in sent])
             return len(sent)
 
         return await timed(work)
@@ -197,11 +200,11 @@ async def cpu_is_within_limits() -> bool:
     """Whether a judge call costs little, and no more the more cases there are."""
     extras: list[float] = []
     with stand_in(0) as url:
-        _, warm = await judged(url, conversations(50), CONCURRENCY, 1)
-        await bare(url, warm, CONCURRENCY)
+        _, warm = await judged(url, conversations(50), 1)
+        await bare(url, warm)
         for count in (500, 2_000):
-            ours, sent = await judged(url, conversations(count), CONCURRENCY, 0.10)
-            plain = await bare(url, sent, CONCURRENCY)
+            ours, sent = await judged(url, conversations(count), 0.10)
+            plain = await bare(url, sent)
             extras.append(ours.milliseconds - plain.milliseconds)
             print(
                 f"{count} cases of {TURNS} turns, {ours.calls} judge calls: {ours.milliseconds:.2f} ms CPU a call, "
@@ -215,8 +218,8 @@ async def cpu_is_within_limits() -> bool:
 async def time_is_within_limits() -> bool:
     """Whether the phase takes hardly longer than the provider."""
     with stand_in(LATENCY) as url:
-        ours, sent = await judged(url, conversations(500), CONCURRENCY, 0.10)
-        plain = await bare(url, sent, CONCURRENCY)
+        ours, sent = await judged(url, conversations(500), 0.10)
+        plain = await bare(url, sent)
     ideal = math.ceil(ours.calls / CONCURRENCY) * LATENCY
     print(
         f"{ours.calls} judge calls of {LATENCY * 1_000:.0f} ms, {CONCURRENCY} at a time: {ours.wall:.2f} s, bare loop "
