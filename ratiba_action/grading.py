@@ -1,6 +1,8 @@
 """Who grades a run: recorded judges, live ones, a vote near the threshold, a second judge for a sample."""
 
 import asyncio
+from collections.abc import Callable
+from functools import partial
 
 from ratiba_action.core.model.conversation import Party, Usage
 from ratiba_action.core.voting import VotingRule
@@ -53,31 +55,34 @@ class Grading:
         from ratiba_action.judging.pacing import PacedMetric  # noqa: PLC0415 - the same
         from ratiba_action.judging.repeated_judge import RepeatedJudge  # noqa: PLC0415 - the same
         from ratiba_action.judging.voting import VotingMetric  # noqa: PLC0415 - the same
+        from ratiba_action.judging.watched_judge import WatchedJudge  # noqa: PLC0415 - the same
 
         if not judge_calls(name):
             return load_metric(name)
-        questions = judge_calls(name)
+        questions, judge = judge_calls(name), WatchedJudge(self._judge)
 
         def measurement(number: int) -> Metric:
-            return load_metric(name, RepeatedJudge(self._judge, number, questions))
+            return load_metric(name, RepeatedJudge(judge, number, questions))
 
         metric: Metric = VotingMetric(measurement, self._rule, replayed=self._paid is None)
         if self._paid is None:
             return metric
-        metric = self._cached(metric)
+        metric = self._cached(metric, lambda: judge.fresh)
         second = self._second
         if second is not None:
-            metric = CrossCheckedMetric(metric, lambda: load_metric(name, second), self.cross_check)
+            checker = partial(load_metric, name, second)
+            metric = CrossCheckedMetric(metric, checker, self.cross_check, lambda: judge.fresh)
         return PacedMetric(metric, self._turn)
 
-    def _cached(self, metric: Metric) -> Metric:
+    def _cached(self, metric: Metric, fresh: Callable[[], bool]) -> Metric:
         from ratiba_action.judging.cache import JudgeCache  # noqa: PLC0415 - not needed to decide
         from ratiba_action.judging.cached_metric import CachedMetric  # noqa: PLC0415 - the same
 
         if self._workshop.cache is None:
             return metric
         cache = JudgeCache(self._workshop.cache, self._workshop.warn)
-        return CachedMetric(metric, cache, self._judge.model, self._rule, on_hit=self._workshop.ledger.count_cache_hit)
+        on_hit = self._workshop.ledger.count_cache_hit
+        return CachedMetric(metric, cache, self._judge.model, self._rule, on_hit=on_hit, fresh=fresh)
 
     def _primary(self) -> Judge:
         from ratiba_action.judging.fallback_judge import FallbackJudge  # noqa: PLC0415 - not needed to decide

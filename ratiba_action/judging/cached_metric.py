@@ -24,6 +24,7 @@ class CachedMetric:
         judge_model: identifier of the judge's model, a part of the key.
         rule: which scores are voted on; a kept score that needs votes at today's threshold and has none is not used.
         on_hit: told each time that a kept score is used.
+        fresh: whether the score that was just measured came from a model; a recorded one is not kept.
 
     Raises:
         ConfigurationError: the metric is deterministic.
@@ -35,7 +36,9 @@ class CachedMetric:
         cache: JudgeCache,
         judge_model: str,
         rule: VotingRule = _SINGLE,
+        *,
         on_hit: Callable[[], None] = lambda: None,
+        fresh: Callable[[], bool] = lambda: True,
     ) -> None:
         if not metric.judged:
             raise ConfigurationError(f"The deterministic metric {metric.name!r} cannot be cached.", "Measure it.")
@@ -47,6 +50,7 @@ class CachedMetric:
         self._judge_model = judge_model
         self._rule = rule
         self._on_hit = on_hit
+        self._fresh = fresh
 
     async def measure(self, case: Case, threshold: float) -> Score:
         """The kept score of this very conversation, else a fresh one, which is kept. Errors are never kept."""
@@ -64,7 +68,8 @@ class CachedMetric:
             self._on_hit()
             return self._score(kept, threshold)
         score = await self._metric.measure(case, threshold)
-        self._cache.put(key, transcript, CachedScore(score.value, score.reason, score.votes))
+        if self._fresh():
+            self._cache.put(key, transcript, CachedScore(score.value, score.reason, score.votes))
         return score
 
     def _counts(self, kept: CachedScore, threshold: float) -> bool:

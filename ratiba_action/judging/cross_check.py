@@ -108,15 +108,23 @@ class CrossCheckedMetric:
         metric: whose score counts.
         second: a fresh instance of the same metric that asks the second judge; made for sampled scores only.
         cross_check: of this run.
+        fresh: whether the score that was just measured came from a model; a recorded one is not checked.
     """
 
-    def __init__(self, metric: Metric, second: Callable[[], Metric], cross_check: CrossCheck) -> None:
+    def __init__(
+        self,
+        metric: Metric,
+        second: Callable[[], Metric],
+        cross_check: CrossCheck,
+        fresh: Callable[[], bool] = lambda: True,
+    ) -> None:
         self.name = metric.name
         self.version = metric.version
         self.judged: bool = metric.judged
         self._metric = metric
         self._second = second
         self._cross_check = cross_check
+        self._fresh = fresh
 
     async def measure(self, case: Case, threshold: float) -> Score:
         """The first metric's score, whatever the second judge says.
@@ -127,7 +135,7 @@ class CrossCheckedMetric:
             BudgetError: a call of the first judge was refused.
         """
         score = await self._metric.measure(case, threshold)
-        if score.judged and not score.cached:
+        if score.judged and not score.cached and self._fresh():
             self._cross_check.offer(score, case, threshold, self._second)
         return score
 

@@ -1,0 +1,41 @@
+"""A judge of which is known afterwards whether a recording answered in its place."""
+
+from ratiba_action.core.model.measurement import Grade, Question
+from ratiba_action.ports import Judge
+
+
+class WatchedJudge:
+    """Implements ``Judge`` around another one, for one case.
+
+    A recorded grade is neither cross-checked, which would cost money where nothing needs a model, nor kept in the
+    judge cache, where a later live run would take it for a model's.
+
+    Args:
+        judge: who answers.
+    """
+
+    def __init__(self, judge: Judge) -> None:
+        self._judge = judge
+        self._replayed = False
+
+    @property
+    def model(self) -> str:
+        """Identifier of the model behind it."""
+        return self._judge.model
+
+    @property
+    def fresh(self) -> bool:
+        """Whether no grade so far came from a recording."""
+        return not self._replayed
+
+    async def grade(self, question: Question) -> Grade:
+        """The other judge's answer.
+
+        Raises:
+            JudgeError: the answer is outside the contract.
+            RecordingError: replaying, and no recording fits.
+            BudgetError: the call was refused.
+        """
+        grade = await self._judge.grade(question)
+        self._replayed = self._replayed or grade.replayed
+        return grade
