@@ -1,6 +1,5 @@
 """What a run is expected to cost, told before anything is paid."""
 
-
 from ratiba_action.composition import price_list
 from ratiba_action.configuration import Configuration
 from ratiba_action.core.forecast import Expected, Forecast
