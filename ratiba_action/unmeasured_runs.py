@@ -6,7 +6,7 @@ from typing import Protocol
 
 from ratiba_action.core.budget import Ledger
 from ratiba_action.core.decision import next_step
-from ratiba_action.core.masking import mask_report
+from ratiba_action.core.masking import mask_persons, mask_report
 from ratiba_action.core.model.change import Mode
 from ratiba_action.core.model.plan import Plan
 from ratiba_action.core.model.verdict import Conclusion, Evidence, Limits, Report, Verdict
@@ -94,5 +94,5 @@ def stopped(run: DecidedRun, error: RatibaError) -> Report:
 
 
 def masked(report: Report, settings: Settings) -> Report:
-    """The report without any secret of the run."""
-    return mask_report(report, settings.secrets)
+    """The report without any secret of the run, and without what identifies a person."""
+    return mask_persons(mask_report(report, settings.secrets))

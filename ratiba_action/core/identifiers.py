@@ -101,6 +101,18 @@ def find_identifiers(text: str) -> tuple[Identifier, ...]:
     return tuple(_find(text))
 
 
+def mask_identifiers(text: str) -> str:
+    """The text with what is ``shown`` of each identifier in its place.
+
+    A text that holds one is given without the look-alikes that hide numbers; any other is given as it is.
+    """
+    plain, masked, end = _plain(text), [], 0
+    for kind, match in sorted(_matches(plain), key=lambda found: found[1].start()):
+        masked += [plain[end : match.start()], Identifier(kind, _one_spelling(match[0])).shown]
+        end = match.end()
+    return "".join([*masked, plain[end:]]) if masked else text
+
+
 def is_declared(identifier: Identifier, declared: Iterable[Identifier], *, cut: bool = False) -> bool:
     """Whether an identifier is one of those declared.
 
@@ -116,8 +128,15 @@ def is_declared(identifier: Identifier, declared: Iterable[Identifier], *, cut: 
 
 
 def _find(text: str) -> Iterator[Identifier]:
-    rest = _plain(text)
-    end = len(rest.rstrip())
+    plain = _plain(text)
+    end = len(plain.rstrip())
+    for kind, match in _matches(plain):
+        yield Identifier(kind, _one_spelling(match[0]), last=match.end() == end)
+
+
+def _matches(plain: str) -> Iterator[tuple[str, re.Match[str]]]:
+    """Kind and place of each identifier; none overlaps another, since what was read is cleared in its place."""
+    rest = plain
     for kind, patterns in (
         ("an e-mail address", (_EMAIL,)),
         ("", _HARMLESS),
@@ -128,8 +147,7 @@ def _find(text: str) -> Iterator[Identifier]:
     ):
         for pattern in patterns:
             if kind:
-                for match in pattern.finditer(rest):
-                    yield Identifier(kind, _one_spelling(match[0]), last=match.end() == end)
+                yield from ((kind, match) for match in pattern.finditer(rest))
             rest = pattern.sub(lambda match: _GAP * len(match[0]), rest)
 
 

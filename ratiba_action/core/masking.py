@@ -8,10 +8,13 @@ from enum import Enum
 from typing import Any
 from urllib.parse import quote, quote_plus
 
+from ratiba_action.core.identifiers import mask_identifiers
 from ratiba_action.core.model.verdict import Report
 
 MASK = "***"
 _SHORTEST = 4
+_NAMES = frozenset({"arm", "id", "scenario_id", "metric", "version", "models", "prompt_versions"})
+"""Fields that name what was run: a commit may well be all digits."""
 
 
 def mask_secrets(text: str, secrets: Iterable[str]) -> str:
@@ -39,6 +42,29 @@ def mask_report(report: Report, secrets: Iterable[str]) -> Report:
     spellings = _spellings(secrets)
     masked: Report = _walk(report, spellings)
     return masked
+
+
+def mask_persons(report: Report) -> Report:
+    """The report with phone numbers, mail addresses and other identifiers masked in all that was said and measured.
+
+    Reports are kept and shown to more people than a customer talks to, and what a model says of a customer is not
+    known beforehand (masking floor, ``seeds/000`` §4).
+    """
+    spoken = {"results": report.results, "verdict": report.verdict, "notes": report.notes}
+    return replace(report, **{name: _without_persons(value) for name, value in spoken.items()})
+
+
+def _without_persons(value: Any) -> Any:
+    if isinstance(value, str) and not isinstance(value, Enum):
+        return mask_identifiers(value)
+    if is_dataclass(value) and not isinstance(value, type):
+        kept = {item.name: getattr(value, item.name) for item in fields(value) if item.name not in _NAMES}
+        return replace(value, **{name: _without_persons(item) for name, item in kept.items()})
+    if isinstance(value, Mapping):
+        return {_without_persons(key): _without_persons(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple, frozenset)):
+        return type(value)(_without_persons(item) for item in value)
+    return value
 
 
 def _walk(value: Any, spellings: tuple[str, ...]) -> Any:

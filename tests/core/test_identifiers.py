@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ratiba_action.core.credentials import find_credentials
-from ratiba_action.core.identifiers import find_identifiers, is_declared
+from ratiba_action.core.identifiers import find_identifiers, is_declared, mask_identifiers
 
 SEPARATORS = st.sampled_from(["", " ", "-", ".", "  ", "\N{NO-BREAK SPACE}", "\N{NON-BREAKING HYPHEN}", "\N{EN DASH}"])
 SUBSCRIBERS = st.from_regex(r"[17][0-9]{8}", fullmatch=True)
@@ -152,3 +152,23 @@ def test_a_credential_is_known_by_its_form(text: str) -> None:
 )
 def test_ordinary_text_holds_no_credential(text: str) -> None:
     assert find_credentials(text) == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "masked"),
+    [
+        ("Call +254 722 345 678 or write to amina@example.com.", "Call ***678 or write to a***@***"),
+        ("Paid KES 15000 on 2026-04-25, receipt 123456", "Paid KES 15000 on 2026-04-25, receipt 123456"),
+        ("Ni saa nane mchana – karibu", "Ni saa nane mchana – karibu"),
+    ],
+)
+def test_masking_a_text_leaves_what_identifies_nobody(text: str, masked: str) -> None:
+    assert mask_identifiers(text).rstrip(".") == masked.rstrip(".")
+
+
+@given(st.text())
+def test_a_masked_text_holds_no_identifier_that_the_text_held(text: str) -> None:
+    planted = f"{text} +254 722 345 678 amina@example.com"
+    masked = mask_identifiers(planted)
+    assert "722 345" not in masked
+    assert "amina@example" not in masked
