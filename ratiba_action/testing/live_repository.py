@@ -76,14 +76,18 @@ class Talk:
     """What the stand-ins answer: the system is friendly, both judges are content, each in its own way.
 
     Args:
-        usage: of each answer.
+        usage: of each answer of the system's model.
+        judged: of each grade.
         text: what the system's model says.
+        reason: what the judges say.
         hold_from: the request, counted from 1, from which on answers are charged for and never arrive.
         instead: what is answered in place of all this; None from it for the usual.
     """
 
-    usage: Usage = field(default_factory=lambda: Usage(1_000, 100))
+    usage: Usage = field(default_factory=lambda: Usage(500, 100))
+    judged: Usage = field(default_factory=lambda: Usage(1_000, 100))
     text: str = "You are welcome."
+    reason: str = "Plain and friendly."
     hold_from: int | None = None
     instead: Callable[[Received], Served | None] = lambda _: None
     asked: int = 0
@@ -103,7 +107,7 @@ class Talk:
         if not is_judged(received):
             return Step(provider, text=self.text, usage=self.usage)
         score = 9 + int(digest(received.body), 16) % 2
-        return Step(provider, data={"reason": "Plain and friendly.", "score": score}, usage=self.usage)
+        return Step(provider, data={"reason": self.reason, "score": score}, usage=self.judged)
 
 
 def is_judged(received: Received) -> bool:

@@ -21,7 +21,7 @@ async def test_a_live_run_pays_what_the_providers_bill_and_says_so(live: LiveRep
 
 async def test_a_model_that_is_busy_once_is_asked_again_and_charges_once(live: LiveRepository) -> None:
     live.scenario("greets", "Hello")
-    live.talk.instead = lambda received: Failure(429, "busy", retry_after="0") if live.talk.asked == 1 else None
+    live.talk.instead = lambda _: Failure(429, "busy", retry_after="0") if live.talk.asked == 1 else None
     ended = await live.gate()
     assert ended.code == 0, ended.printed
     assert len(live.models.received) == 4, "the refused attempt, the turn, the grade, the cross-check"

@@ -1,0 +1,74 @@
+"""Runs that share a ledger: together they never pass the month's cap, and without the ledger nothing is spent."""
+
+import asyncio
+import uuid
+from collections.abc import Iterator
+from fractions import Fraction
+from pathlib import Path
+
+import psycopg
+import pytest
+from psycopg import sql
+from psycopg.conninfo import make_conninfo
+
+from ratiba_action.core.model.measurement import NotRun, Scored
+from ratiba_action.testing.live_repository import LiveRepository, outcomes, report_of
+from ratiba_action.testing.small_repository import Ended
+
+CAP = "0.60"
+
+
+@pytest.fixture
+def ledger_url(embedded_server_dsn: str) -> Iterator[str]:
+    """A database of its own on the session's server."""
+    name = f"ledger_{uuid.uuid4().hex[:12]}"
+    with psycopg.connect(embedded_server_dsn, autocommit=True) as connection:
+        connection.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(name)))
+        yield make_conninfo(embedded_server_dsn, dbname=name)
+        connection.execute(sql.SQL("DROP DATABASE {} WITH (FORCE)").format(sql.Identifier(name)))
+
+
+def scored(ended: Ended) -> int:
+    return sum(isinstance(one, Scored) for one in outcomes(ended).values())
+
+
+async def test_runs_at_once_and_one_after_them_never_pass_the_months_cap_together(
+    live: LiveRepository, tmp_path: Path, ledger_url: str
+) -> None:
+    for number in range(16):
+        live.scenario(f"greets_{number:02}", f"Hello, I am guest {number}")
+    month = {"RATIBA_LEDGER_URL": ledger_url, "RATIBA_EVAL_MONTHLY_BUDGET_USD": CAP}
+    machines = [live.elsewhere(tmp_path / name) for name in ("shard-1", "shard-2")]
+    together = await asyncio.gather(*(machine.gate(**month) for machine in machines))
+    after = await live.gate(**month)
+    assert live.models.bill.total <= Fraction(CAP)
+    assert sum(Fraction(ended.outputs["spent_usd"]) for ended in (*together, after)) == live.models.bill.total
+    assert all(scored(ended) for ended in together), "both of them did what they could"
+    assert after.code == 3, after.printed
+    (shared,) = report_of(after).shared_spending
+    assert (Fraction(shared.spent), str(shared.cap)) == (live.models.bill.total, CAP)
+    assert f"of {CAP}" in after.comment
+    assert "not tracked" not in after.comment
+    left_out = [one for one in outcomes(after).values() if isinstance(one, NotRun)]
+    assert left_out
+    assert all("month" in one.reason for one in left_out)
+    everything = "".join(ended.printed + ended.comment for ended in (*together, after))
+    assert ledger_url not in everything
+
+
+async def test_a_ledger_that_cannot_be_reached_lets_nothing_be_spent(live: LiveRepository) -> None:
+    live.scenario("greets", "Hello")
+    ended = await live.gate(RATIBA_LEDGER_URL="postgresql://ratiba:planted-ledger-password@127.0.0.1:1/ledger")
+    assert ended.code == 3, ended.printed
+    assert ended.outputs["conclusion"] == "incomplete"
+    assert live.models.received == ()
+    assert "ledger" in ended.comment
+    assert "planted-ledger-password" not in ended.printed + ended.comment
+    assert "Traceback" not in ended.printed
+
+
+async def test_a_run_without_a_ledger_says_that_the_month_is_not_tracked(live: LiveRepository) -> None:
+    live.scenario("greets", "Hello")
+    ended = await live.gate()
+    assert ended.code == 0, ended.printed
+    assert "The month is not tracked" in ended.comment

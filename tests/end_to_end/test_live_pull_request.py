@@ -1,0 +1,62 @@
+"""What a pull request may not decide about its own live run: it is shown, and not obeyed."""
+
+from collections.abc import AsyncIterator
+from fractions import Fraction
+
+import pytest
+
+from ratiba_action.testing.http_stand_in import HttpAnswer, HttpRequest, HttpStandIn, http_answer
+from ratiba_action.testing.live_repository import CONFIGURATION, JUDGE, SECOND_JUDGE, LiveRepository, report_of
+
+
+@pytest.fixture
+async def elsewhere() -> AsyncIterator[tuple[str, list[HttpRequest]]]:
+    """A server that no input names, and what it was asked."""
+    asked: list[HttpRequest] = []
+
+    async def answer(request: HttpRequest) -> HttpAnswer:
+        asked.append(request)
+        return HttpAnswer(http_answer(500, b"{}", {"Content-Type": "application/json"}))
+
+    async with HttpStandIn(answer) as server:
+        yield server.url, asked
+
+
+async def test_prices_judges_votes_and_endpoints_of_a_pull_request_are_shown_and_not_obeyed(
+    live: LiveRepository, elsewhere: tuple[str, list[HttpRequest]]
+) -> None:
+    address, asked = elsewhere
+    live.scenario("greets", "Hello")
+    base = live.git.commit({})
+    own = (
+        CONFIGURATION.replace("input_per_million: 5", "input_per_million: 0.000001")
+        .replace("  model: claude-opus-5-5", "  model: claude-haiku-4-5\n  band: 0\n  votes: 1")
+        .replace("share: 1.0", "share: 0")
+        .replace(
+            "  prompts:",
+            f"  environment: {{ANTHROPIC_BASE_URL: '{address}', OPENAI_BASE_URL: '{address}/v1'}}\n  prompts:",
+        )
+    )
+    head = live.git.commit({".github/ratiba.yml": own})
+    ended = await live.gate(**live.pull_request(base, head))
+    assert ended.code == 0, ended.printed
+    assert asked == [], "the system was sent to the gate all the same"
+    models = {received.body["model"] for received in live.models.received}
+    assert models == {"gpt-5", JUDGE, SECOND_JUDGE}, "the base's judges, both of them"
+    assert Fraction(ended.outputs["spent_usd"]) == live.models.bill.total, "at the base's prices"
+    notes = " ".join(report_of(ended).notes)
+    for name in ("judge", "prices"):
+        assert f"The {name} in the configuration is the base's" in notes
+        assert f"The {name} in the configuration is the base's" in ended.comment
+
+
+async def test_a_price_of_zero_is_refused_before_anything_is_asked(live: LiveRepository) -> None:
+    live.scenario("greets", "Hello")
+    base = live.git.commit({})
+    head = live.git.commit(
+        {".github/ratiba.yml": CONFIGURATION.replace("input_per_million: 5", "input_per_million: 0")}
+    )
+    ended = await live.gate(**live.pull_request(base, head))
+    assert ended.code == 2, ended.printed
+    assert live.models.received == ()
+    assert "input_per_million" in ended.comment

@@ -1,0 +1,152 @@
+"""Live runs that are killed and go on: what was paid for is not paid for again, and the scores are the same."""
+
+import asyncio
+import signal
+from fractions import Fraction
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from ratiba_action.core.model.values import Usd
+from ratiba_action.testing.eventually import eventually_async
+from ratiba_action.testing.live_repository import CONFIGURATION, LiveRepository, report_of, scores
+from ratiba_action.testing.small_repository import Ended
+
+if TYPE_CHECKING:
+    from subprocess import Popen
+
+CALLS = 12
+"""Three scenarios of two turns, each with a grade and a cross-check."""
+
+
+def write_scenarios(live: LiveRepository) -> None:
+    for name in ("asks", "greets", "thanks"):
+        live.scenario(name, f"Hello from {name}", f"Thank you from {name}")
+
+
+async def begin(live: LiveRepository, hold_from: int, *options: str) -> "Popen[str]":
+    """A run that has settled every call before the held ones, and waits for an answer that does not come."""
+    live.talk.hold_from = hold_from
+    process = live.small.start(*options)
+
+    async def settled() -> bool:
+        events = live.journal_events()
+        return live.talk.asked >= hold_from and events["settle"] >= hold_from - 1
+
+    try:
+        await eventually_async(settled, 60)
+    except AssertionError:
+        process.kill()
+        raise AssertionError(process.communicate()[0]) from None
+    return process
+
+
+async def kill(process: "Popen[str]") -> None:
+    process.send_signal(signal.SIGKILL)
+    await asyncio.to_thread(process.communicate)
+
+
+async def uninterrupted(live: LiveRepository, folder: Path) -> Ended:
+    """The same run on another machine; what it asked and cost is taken off the bill."""
+    ended = await live.elsewhere(folder).gate()
+    assert ended.code == 0, ended.printed
+    live.models.bill.charges.clear()
+    live.talk.asked = 0
+    return ended
+
+
+@pytest.mark.parametrize(("hold_from", "concurrency"), [(1, "1"), (4, "1"), (9, "3")])
+async def test_a_killed_run_goes_on_to_the_same_scores_and_pays_for_no_settled_call_again(
+    live: LiveRepository, tmp_path: Path, hold_from: int, concurrency: str
+) -> None:
+    write_scenarios(live)
+    whole = await uninterrupted(live, tmp_path / "elsewhere")
+    before = len(live.models.received)
+    # A grade that the cache gives is not cross-checked, which would be a call fewer.
+    await kill(await begin(live, hold_from, "--concurrency", concurrency, "--no-deepeval-cache"))
+    killed_at = len(live.models.received)
+    live.talk.hold_from = None
+
+    resumed = await live.gate("--resume", "--no-deepeval-cache")
+    assert resumed.code == 0, resumed.printed
+    assert scores(resumed) == scores(whole)
+    in_flight = killed_at - before - (hold_from - 1)
+    assert len(live.models.received) - before == CALLS + in_flight, "what was settled is not asked again"
+    assert sorted(live.bodies(before).values()) == [1] * (CALLS - in_flight) + [2] * in_flight
+    assert Fraction(resumed.outputs["spent_usd"]) >= live.models.bill.total, "what was in flight counts in full"
+    assert live.journals == []
+
+
+async def test_a_run_that_is_killed_at_any_moment_twice_still_comes_to_the_same_scores(
+    live: LiveRepository, tmp_path: Path
+) -> None:
+    write_scenarios(live)
+    whole = await uninterrupted(live, tmp_path / "elsewhere")
+    for moment, options in ((3, ()), (8, ("--resume",))):
+        process = live.small.start("--concurrency", "2", *options)
+        goal = moment
+
+        async def reached(goal: int = goal) -> bool:
+            return live.talk.asked >= goal
+
+        await eventually_async(reached, 60)
+        await kill(process)
+    in_flight = live.journal_events()["reserve"] - live.journal_events()["settle"]
+    resumed = await live.gate("--resume")
+    assert resumed.code == 0, resumed.printed
+    assert scores(resumed) == scores(whole)
+    assert live.talk.asked <= CALLS + in_flight
+    assert Fraction(resumed.outputs["spent_usd"]) >= live.models.bill.total
+
+
+async def test_a_finished_run_leaves_no_journal_and_nothing_to_go_on_with(live: LiveRepository) -> None:
+    write_scenarios(live)
+    assert (await live.gate()).code == 0
+    assert live.journals == []
+    asked = live.talk.asked
+    resumed = await live.gate("--resume")
+    assert resumed.code == 3, resumed.printed
+    assert "journal" in resumed.printed
+    assert "Traceback" not in resumed.printed
+    assert live.talk.asked == asked, "nothing was paid for"
+
+
+async def test_an_incomplete_run_leaves_its_journal_and_goes_on_with_a_larger_budget(live: LiveRepository) -> None:
+    write_scenarios(live)
+    poor = await live.gate(RATIBA_EVAL_BUDGET_USD="0.30")
+    assert poor.code == 3, poor.printed
+    assert len(live.journals) == 1
+    asked, spent = live.talk.asked, report_of(poor).spending.spent
+    assert 0 < spent <= Usd("0.30")
+    rich = await live.gate("--resume", RATIBA_EVAL_BUDGET_USD="20")
+    assert rich.code == 0, rich.printed
+    assert asked < live.talk.asked <= CALLS
+    assert Fraction(rich.outputs["spent_usd"]) == live.models.bill.total
+    assert live.journals == []
+
+
+@pytest.mark.parametrize("changed", ["commit", "configuration", "scenarios", "source of answers"])
+async def test_a_run_of_something_else_is_not_gone_on_with(live: LiveRepository, changed: str) -> None:
+    write_scenarios(live)
+    base = live.git.commit({})
+    head = live.git.commit({"prompts/asks.md": "Be friendly."})
+    live.small.environment.update(live.pull_request(base, head))
+    await kill(await begin(live, 3))
+    live.talk.hold_from = None
+    asked, options = live.talk.asked, ["--resume"]
+    if changed == "commit":
+        again = live.git.commit({"prompts/asks.md": "Be brief."})
+        live.small.environment.update(live.pull_request(base, again))
+    elif changed == "configuration":
+        live.small.write(".github/ratiba.yml", CONFIGURATION + "pass_rate: 0.95\n")
+    elif changed == "scenarios":
+        options += ["--scenario", "asks"]
+    else:
+        live.small.environment["RATIBA_LLM"] = "auto"
+    refused = await live.gate(*options)
+    assert refused.code == 3, refused.printed
+    assert "journal" in refused.printed
+    assert "Traceback" not in refused.printed
+    assert live.talk.asked == asked, "nothing was paid for"
+    assert len(live.journals) == 1
