@@ -29,7 +29,7 @@ demo: $(VENV)/.demo
 	+@$(BIN)/python examples/demo.py --pull-request $(PR)
 
 test: $(VENV)/.dev
-	$(BIN)/python -m pytest $(TESTS)
+	$(BIN)/python -m pytest -n 2 --dist loadfile $(TESTS)
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .

@@ -121,6 +121,7 @@ async def _open_paid(stack: AsyncExitStack, workshop: Workshop, materials: Mater
         prices=prices,
         environment=workshop.environment,
         warn=workshop.warn,
+        concurrency=workshop.concurrency,
     )
     return await stack.enter_async_context(opened)
 

@@ -16,6 +16,9 @@ from ratiba_action.ledger.monthly import MonthlyLedger
 from ratiba_action.ledger.purse import RunPurse
 from ratiba_action.ports import PaidCalls, Prices, Purse
 
+_LEAST_CALLS = 8
+"""At once: a conversation may have several judges."""
+
 DECLARED = "declared price per turn"
 """Stands where a model's name does for what a system says that it costs."""
 
@@ -98,6 +101,7 @@ async def open_paid_run(
     prices: Prices,
     environment: Mapping[str, str],
     warn: Callable[[str], None],
+    concurrency: int,
 ) -> AsyncIterator[PaidRun]:
     """Open everything that stands between a caller and a provider, and close it on every way out.
 
@@ -109,6 +113,7 @@ async def open_paid_run(
         prices: of every model.
         environment: variables that name a proxy and certificates.
         warn: told what could not be written down after a call.
+        concurrency: conversations at once; each asks one model at a time, or its judges.
 
     Raises:
         LedgerError: the journal or the shared ledger cannot be used.
@@ -132,7 +137,7 @@ async def open_paid_run(
         client = await stack.enter_async_context(ProviderClient(routes, environment))
         purse = RunPurse(ledger, journal, shared, warn=warn)
         settled = journal.books.answers if journal is not None else None
-        calls = MeteredCalls(client, purse, prices, settled=settled)
+        calls = MeteredCalls(client, purse, prices, settled=settled, concurrency=max(concurrency, _LEAST_CALLS))
         yield PaidRun(calls, purse, Admissions(trials, estimate, ledger, journal, shared), shared)
 
 

@@ -2,7 +2,6 @@
 
 import operator
 import signal
-import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -95,10 +94,13 @@ def test_a_killed_run_with_its_own_server_leaves_no_server_and_no_data_folder_af
     small: SmallRepository, meeting_place: Path
 ) -> None:
     small.environment.pop("RATIBA_DATABASE_URL")
-    before = set(run_folders())
+    temporary = meeting_place / "temporary"
+    temporary.mkdir()
+    temporary.chmod(0o1777)
+    small.environment["TMPDIR"] = str(temporary)
     process = begin(small, meeting_place)
     below = descendants(process.pid)
-    ours = [*(set(run_folders()) - before), *data_folders(below)]
+    ours = [*temporary.glob("ratiba-run-*"), *data_folders(below)]
     assert len(ours) == 2, "a scratch folder and a server's folder"
     process.send_signal(signal.SIGKILL)
     process.communicate()
@@ -106,10 +108,6 @@ def test_a_killed_run_with_its_own_server_leaves_no_server_and_no_data_folder_af
     small.scenario("waits", "say hello")
     assert small.gate().code == 0
     assert [folder for folder in ours if folder.exists()] == []
-
-
-def run_folders() -> list[Path]:
-    return list(Path(tempfile.gettempdir()).glob("ratiba-run-*"))
 
 
 def data_folders(pids: list[int]) -> list[Path]:
