@@ -2,10 +2,13 @@
 
 import operator
 import signal
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import psycopg
+import pytest
 
 from ratiba_action.tenancy.server import choose_server
 from ratiba_action.testing.eventually import eventually
@@ -50,6 +53,14 @@ def alive(pid: int) -> bool:
         return False
 
 
+@pytest.fixture
+def temporary() -> Iterator[Path]:
+    """A folder for temporary files that no other run uses; not around the meeting place, which would close that."""
+    with tempfile.TemporaryDirectory() as name:
+        Path(name).chmod(0o1777)
+        yield Path(name)
+
+
 def begin(small: SmallRepository, folder: Path) -> "Popen[str]":
     """A run whose conversation waits for the file ``go`` in the folder."""
     small.scenario("waits", f"signal {folder}", "say bye")
@@ -91,12 +102,9 @@ def test_two_runs_at_once_on_one_database_do_not_disturb_each_other(
 
 
 def test_a_killed_run_with_its_own_server_leaves_no_server_and_no_data_folder_after_the_next(
-    small: SmallRepository, meeting_place: Path
+    small: SmallRepository, meeting_place: Path, temporary: Path
 ) -> None:
     small.environment.pop("RATIBA_DATABASE_URL")
-    temporary = meeting_place / "temporary"
-    temporary.mkdir()
-    temporary.chmod(0o1777)
     small.environment["TMPDIR"] = str(temporary)
     process = begin(small, meeting_place)
     below = descendants(process.pid)
