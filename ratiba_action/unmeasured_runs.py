@@ -47,11 +47,9 @@ def refuse_wrong_start(decided: Decided, problems: Sequence[str]) -> None:
     """
     if problems:
         raise SuiteError([FileProblem("inputs", 0, problem) for problem in problems])
-    if decided.change.refused:
-        raise ConfigurationError(
-            "The event 'pull_request_target' is refused: it would run a fork's code with this repository's secrets.",
-            "Trigger the workflow by 'pull_request'.",
-        )
+    refused = decided.change.refused
+    if refused is not None:
+        raise ConfigurationError(refused.problem, refused.remedy)
 
 
 def report_without_run(run: DecidedRun, verdict: Verdict) -> Report:

@@ -12,6 +12,24 @@ from ratiba_action.errors import InfrastructureError
 
 
 @dataclass(frozen=True, slots=True)
+class Refusal:
+    """Why the gate must not run on an event, and what to do instead."""
+
+    problem: str
+    remedy: str
+
+
+TARGET_REFUSED = Refusal(
+    "The event 'pull_request_target' is refused: it would run a fork's code with this repository's secrets.",
+    "Trigger the workflow by 'pull_request'.",
+)
+UNREAD_REFUSED = Refusal(
+    "A manual run of a fork's pull request is refused unless it names the head commit that was read.",
+    "Read the change, then give its head as the workflow's input 'commit'; a head that has moved on is not evaluated.",
+)
+
+
+@dataclass(frozen=True, slots=True)
 class Change:
     """What an event is about.
 
@@ -20,14 +38,14 @@ class Change:
         subject: facts for people.
         fork: the pull request comes from another repository.
         git: the repository, None when there is none.
-        refused: the event is one that the gate must not run on.
+        refused: why the gate must not run on the event; None when it may.
     """
 
     files: ChangedFiles
     subject: Subject
     fork: bool = False
     git: Git | None = None
-    refused: bool = False
+    refused: Refusal | None = None
 
 
 def read_change(
@@ -61,7 +79,8 @@ def read_change(
     elif reader.evaluated:
         # A head that has moved on was not evaluated: no status may stand on it, no comment may speak of it.
         subject = replace(subject, head=reader.evaluated)
-    return Change(files, subject, found.fork if found else False, reader.git, event_name == "pull_request_target")
+    refused = TARGET_REFUSED if event_name == "pull_request_target" else reader.refused
+    return Change(files, subject, found.fork if found else False, reader.git, refused)
 
 
 class _ChangeReader:
@@ -71,6 +90,7 @@ class _ChangeReader:
         self.event = event
         self.pull_request: PullRequest | None = None
         self.git: Git | None = None
+        self.refused: Refusal | None = None
         self.evaluated: str | None = None  # the pull request's head, or what is checked out in its place
         self._environment = environment
         self._number = number
@@ -143,6 +163,9 @@ class _ChangeReader:
             if not (number.isascii() and number.isdigit() and len(number) < 12):  # noqa: PLR2004 - no number is longer
                 return ChangedFiles((), doubt=f"the pull request number is {number[:80]!r}, not a number")
             self.pull_request = self._api().pull_request(int(number))
+            if self.pull_request.fork and str(inputs.get("commit") or "") != self.pull_request.head:
+                # A stranger may push after the maintainer has read the change and before the run checks it out.
+                self.refused = UNREAD_REFUSED
             return self._files_of(git, self.pull_request)
         ref = str(inputs.get("ref") or "")
         if not ref:

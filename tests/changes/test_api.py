@@ -119,8 +119,8 @@ def test_without_token_address_or_repository_it_says_what_to_give(missing: str, 
         PullRequestApi(without).pull_request(7)
 
 
-def dispatch(repository: GitRepository, api: Environment) -> Change:
-    event = {"inputs": {"pull-request": "7"}, "repository": {"full_name": "salon/assistant"}}
+def dispatch(repository: GitRepository, api: Environment, **inputs: str) -> Change:
+    event = {"inputs": {"pull-request": "7", **inputs}, "repository": {"full_name": "salon/assistant"}}
     return read_change("workflow_dispatch", event, repository.folder, api)
 
 
@@ -152,3 +152,21 @@ def test_a_head_in_another_repository_or_in_one_that_is_gone_is_a_fork(
 ) -> None:
     state.pulls[7] = Pull(head, base=head, head_repository=repository_of_head)
     assert dispatch(repository, api).fork
+
+
+@pytest.mark.parametrize("read", ["", "e" * 40])
+def test_a_manual_run_of_a_fork_is_refused_unless_it_names_the_head_that_was_read(
+    repository: GitRepository, head: str, state: GithubState, api: Environment, read: str
+) -> None:
+    state.pulls[7] = Pull(head, base=head, head_repository="other/assistant")
+    refused = dispatch(repository, api, commit=read).refused
+    assert refused is not None
+    assert "names the head commit that was read" in refused.problem
+    assert dispatch(repository, api, commit=head).refused is None
+
+
+def test_a_manual_run_of_the_repositorys_own_pull_request_needs_no_commit(
+    repository: GitRepository, head: str, state: GithubState, api: Environment
+) -> None:
+    state.pulls[7] = Pull(head, base=head)
+    assert dispatch(repository, api).refused is None
