@@ -18,6 +18,9 @@ from ratiba_action.ports import Prices, SystemUnderTest, TenantProvisioner
 from ratiba_action.runner import Bench
 from ratiba_action.workshop import Materials, Workshop
 
+HTTP_ADAPTER = "ratiba_worker.http_system:Adapter"
+"""The worker's own adapter, for a system that runs elsewhere."""
+
 
 @dataclass(frozen=True, slots=True)
 class OpenRun:
@@ -107,14 +110,15 @@ def open_system(workshop: Workshop, arm: Arm) -> SystemUnderTest:
     from ratiba_action.systems.worker_system import WorkerSystem  # noqa: PLC0415 - not needed to decide
 
     described = workshop.configuration.system
+    elsewhere = {"SYSTEM_URL": described.url} if described.url is not None else {}
     return WorkerSystem(
         Path(arm.root) / described.root,
-        described.adapter,
+        described.adapter or HTTP_ADAPTER,
         inherited=workshop.environment,
         python=described.python,
         setup=described.setup,
         preload=described.preload,
-        environment=described.environment,
+        environment={**described.environment, **elsewhere},
         turn_timeout=described.turn_timeout_seconds,
         setup_timeout=described.setup_timeout_seconds,
         scratch=workshop.scratch,

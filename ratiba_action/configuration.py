@@ -2,9 +2,9 @@
 
 import re
 from decimal import Decimal
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field, field_validator
+from pydantic import Field, field_validator, model_validator
 
 from ratiba_action.errors import SuiteError
 from ratiba_action.settings import parse_folder
@@ -24,7 +24,12 @@ class SystemBlock(StrictModel):
     """The system under test and how the worker starts it."""
 
     root: Name = Field(default=".", description="folder of the system inside the repository")
-    adapter: Annotated[str, Field(pattern=r"^[A-Za-z_][\w.]*:[A-Za-z_]\w*$", description="module:attribute")]
+    adapter: Annotated[str, Field(pattern=r"^[A-Za-z_][\w.]*:[A-Za-z_]\w*$")] | None = Field(
+        default=None, description="module:attribute"
+    )
+    url: Annotated[str, Field(pattern=r"^https?://[^\s@?#]+$", max_length=2_000)] | None = Field(
+        default=None, description="in the place of an adapter: where a system that runs elsewhere answers"
+    )
     python: Name | None = Field(default=None, description="interpreter; default: the one that runs the gate")
     setup: Annotated[list[Name], Field(min_length=1)] | None = Field(default=None, description="a command")
     setup_timeout_seconds: Annotated[int, Field(ge=1, le=3_600)] = 600
@@ -35,6 +40,13 @@ class SystemBlock(StrictModel):
     price_per_turn_usd: Annotated[Decimal, Field(ge=0, le=1_000, allow_inf_nan=False, strict=False)] | None = Field(
         default=None, description="for a system whose models are not asked through the gate; 0: it asks none"
     )
+
+    @model_validator(mode="after")
+    def _one_way_in(self) -> Self:
+        if (self.adapter is None) == (self.url is None):
+            msg = "give either adapter or url"
+            raise ValueError(msg)
+        return self
 
     @field_validator("root")
     @classmethod

@@ -89,3 +89,17 @@ def test_a_change_does_not_decide_what_a_turn_of_its_system_costs(base: str, hea
     held, notes = hold_configuration(configured(head), configured(base))
     assert held.system.price_per_turn_usd == configured(base).system.price_per_turn_usd
     assert any("price per turn is the base's" in note for note in notes)
+
+
+@pytest.mark.parametrize(
+    "system",
+    ["{root: app}", "{adapter: 'a:A', url: 'http://127.0.0.1:8000'}", "{url: 'ftp://x'}", "{url: 'https://u:p@x'}"],
+)
+def test_a_system_has_one_way_in(system: str) -> None:
+    with pytest.raises(SuiteError):
+        read_configuration("ratiba.yml", f"system: {system}".encode())
+
+
+def test_a_system_that_runs_elsewhere_is_named_by_its_address() -> None:
+    held = read_configuration("ratiba.yml", b"system: {url: 'http://booking:8000/ratiba'}")
+    assert held.system.url == "http://booking:8000/ratiba"
