@@ -169,7 +169,7 @@ def _encode(answer: dict[str, Any]) -> bytes:
         message = _unsendable(answer.get("answer"), "answer", 0) or f"the answer cannot be sent: {problem}"
         line = _refusal(answer, "AnswerNotJson", message)
     if len(line) > MAX_LINE:
-        line = _refusal(answer, "AnswerTooLong", f"{len(line)} bytes, at most {MAX_LINE} are read")
+        line = _refusal(answer, "AnswerTooLong", f"{len(line):,} bytes, at most {MAX_LINE:,} are read")
     return line
 
 

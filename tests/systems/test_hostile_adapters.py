@@ -102,7 +102,7 @@ MESSAGES = {
     "ignores_signals_and_hangs": "no answer within 1.5 s",
     "closes_all_files": "closed its connection to the gate",
     "closes_all_files_and_answers": "ended with exit code 1",
-    "answers_ten_megabytes": "AnswerTooLong: 100000.. bytes, at most 1048576",
+    "answers_ten_megabytes": "AnswerTooLong: 10,000,0.. bytes, at most 1,048,576",
     "floods_the_channel": "longer than 1048576 bytes",
     "writes_nonsense_on_the_channel": "'nonsense.*not JSON",
     "answers_a_list": "the answer is a list, not an object",
