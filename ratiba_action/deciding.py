@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from ratiba_action.changes.contents import Contents
 from ratiba_action.changes.event import infer_name, load_event, subject_of
-from ratiba_action.changes.read import Change, read_change
+from ratiba_action.changes.read import UNKNOWN_REFUSED, Change, read_change
 from ratiba_action.core.model.change import ChangedFiles, Mode, ModeDecision, Reason, Rule
 from ratiba_action.core.protection import Protection
 from ratiba_action.core.rules import default_rules, parse_rules
@@ -113,7 +113,10 @@ def decide_or_doubt(request: DecideRequest, environment: Mapping[str, str]) -> D
     except Exception as error:  # noqa: BLE001 - every way out leaves a report, a defect of our own too
         why = f"the mode could not be decided ({type(error).__name__})"
         decision = ModeDecision(Mode.BLOCKING, (Reason("", "doubt", Mode.BLOCKING, why),))
-        return Decided(decision, Change(ChangedFiles((), doubt=why), subject_of({}, None, environment)))
+        # Whose code a manual run would start is not known then.
+        refused = UNKNOWN_REFUSED if request.event_name == "workflow_dispatch" else None
+        subject = subject_of({}, None, environment)
+        return Decided(decision, Change(ChangedFiles((), doubt=why), subject, refused=refused))
 
 
 def _touched_floors(request: DecideRequest, change: Change) -> tuple[Rule, ...]:

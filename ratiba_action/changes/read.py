@@ -27,6 +27,12 @@ UNREAD_REFUSED = Refusal(
     "A manual run of a fork's pull request is refused unless it names the head commit that was read.",
     "Read the change, then give its head as the workflow's input 'commit'; a head that has moved on is not evaluated.",
 )
+UNKNOWN_REFUSED = Refusal(
+    "A manual run is refused while its pull request cannot be read: a fork's code might run with this repository's "
+    "secrets.",
+    "Give the pull request's number, check out a git repository, and let the step's token read pull requests; "
+    "then start the run again.",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +86,8 @@ def read_change(
         # A head that has moved on was not evaluated: no status may stand on it, no comment may speak of it.
         subject = replace(subject, head=reader.evaluated)
     refused = TARGET_REFUSED if event_name == "pull_request_target" else reader.refused
+    if event_name == "workflow_dispatch" and found is None and (event is None or reader.number):
+        refused = UNKNOWN_REFUSED
     return Change(files, subject, found.fork if found else False, reader.git, refused)
 
 
@@ -94,6 +102,12 @@ class _ChangeReader:
         self.evaluated: str | None = None  # the pull request's head, or what is checked out in its place
         self._environment = environment
         self._number = number
+
+    @property
+    def number(self) -> str:
+        """Of the pull request that a manual run is about, as it was given; empty for none."""
+        inputs = mapping(self.event.get("inputs"))
+        return self._number or str(inputs.get("pull-request") or inputs.get("pull_request") or "")
 
     def read(self, event_name: str, *, missing: bool) -> ChangedFiles:
         """The changed files of the event."""
@@ -121,7 +135,7 @@ class _ChangeReader:
     def _files_of(self, git: Git, pull_request: PullRequest) -> ChangedFiles:
         tip = git.commit("HEAD")
         parents = git.parents(tip) if tip else ()
-        merged = len(parents) == 2 and parents[1] == pull_request.head  # noqa: PLR2004 - a merge of two
+        merged = parents[1:] == (pull_request.head,) and parents[0] != self._left_base()
         doubt = None if merged or tip == pull_request.head else _not_checked_out(tip, pull_request)
         self.evaluated = tip if doubt else pull_request.head
         if merged and tip and git.commit(parents[0]):
@@ -133,6 +147,12 @@ class _ChangeReader:
         if not files.paths and pull_request.changed_files:
             doubt = f"git finds no difference where the event counts {pull_request.changed_files} files"
         return replace(files, doubt=doubt)
+
+    def _left_base(self) -> str | None:
+        """Tip of the branch that the pull request has just been taken off; a merge into it is an old one."""
+        left = mapping(mapping(mapping(self.event.get("changes")).get("base")).get("sha")).get("from")
+        base = self.pull_request.base if self.pull_request else None
+        return left if isinstance(left, str) and left != base else None
 
     def _both_here(self, git: Git, pull_request: PullRequest) -> bool:
         return all(git.commit(commit) is not None for commit in (pull_request.base, pull_request.head))
@@ -158,8 +178,7 @@ class _ChangeReader:
 
     def _dispatch(self, git: Git) -> ChangedFiles:
         inputs = mapping(self.event.get("inputs"))
-        number = self._number or str(inputs.get("pull-request") or inputs.get("pull_request") or "")
-        if number:
+        if number := self.number:
             if not (number.isascii() and number.isdigit() and len(number) < 12):  # noqa: PLR2004 - no number is longer
                 return ChangedFiles((), doubt=f"the pull request number is {number[:80]!r}, not a number")
             self.pull_request = self._api().pull_request(int(number))
@@ -180,7 +199,10 @@ class _ChangeReader:
 
 
 def _not_checked_out(tip: str | None, pull_request: PullRequest) -> str:
-    return f"the checked-out commit {tip} is neither the pull request's head {pull_request.head} nor a merge of it"
+    return (
+        f"the checked-out commit {tip} is neither the pull request's head {pull_request.head} nor a merge of it "
+        "into its base"
+    )
 
 
 def _between(git: Git, base: str, head: str) -> ChangedFiles:

@@ -32,6 +32,20 @@ def pull_request_event(base: str, head: str, *, files: int | None = None, fork: 
     }
 
 
+def edited_event(base: str, head: str, *, left: str | None = None) -> dict[str, Any]:
+    """The same event after an edit.
+
+    Args:
+        base: tip of the base branch.
+        head: tip of the pull request's branch.
+        left: tip of the base branch before; None where only the title was edited.
+    """
+    changes: dict[str, Any] = {"title": {"from": "Warm greeting"}}
+    if left is not None:
+        changes = {"base": {"ref": {"from": "release"}, "sha": {"from": left}}}
+    return {**pull_request_event(base, head), "action": "edited", "changes": changes}
+
+
 def workflow_run_event(head: str, **run: Any) -> dict[str, Any]:
     """The ``workflow_run`` event of a fork's pull request whose run has failed.
 

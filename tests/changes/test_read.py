@@ -6,7 +6,7 @@ import pytest
 from ratiba_action.changes.read import read_change
 from ratiba_action.core.model.change import ChangedFiles
 from ratiba_action.testing.git_repository import GitRepository
-from ratiba_action.testing.pull_request_events import pull_request_event
+from ratiba_action.testing.pull_request_events import edited_event, pull_request_event
 
 Environment = dict[str, str]
 NO_COMMIT = "c" * 40
@@ -49,6 +49,29 @@ def test_a_pull_request_is_the_difference_of_its_merge_commit_with_both_names_of
 
     assert set(changed.paths) == FEATURE
     assert (changed.base, changed.head, changed.doubt) == (tip, merge, None)
+
+
+def test_a_pull_request_with_a_new_base_is_the_difference_to_that_base(
+    repository: GitRepository, environment: Environment, base: str, head: str
+) -> None:
+    tip, merge = merged(repository)
+
+    changed = read("pull_request", edited_event(tip, head, left=base), repository, environment)
+
+    assert (changed.base, changed.head, changed.doubt) == (tip, merge, None)
+
+
+def test_a_merge_into_the_base_that_was_left_is_not_taken_for_one_into_the_new_base(
+    repository: GitRepository, environment: Environment, base: str, head: str
+) -> None:
+    tip, merge = merged(repository)
+    event = edited_event(base, head, left=tip)
+
+    change = read_change("pull_request", event, repository.folder, environment)
+
+    assert change.files.base == base
+    assert change.subject.head == merge
+    assert "nor a merge of it into its base" in str(change.files.doubt)
 
 
 @pytest.mark.usefixtures("head")
@@ -170,12 +193,28 @@ def test_a_manual_run_without_a_pull_request_runs_everything(
 
 @pytest.mark.parametrize("number", ["seven", "7/../../x", "-1", "9" * 30])
 @pytest.mark.usefixtures("head")
-def test_a_pull_request_number_that_is_none_is_a_doubt(
+def test_a_pull_request_number_that_is_none_is_a_doubt_and_refused(
     repository: GitRepository, environment: Environment, number: str
 ) -> None:
     event = {"inputs": {"pull-request": number}}
 
-    assert "not a number" in str(read("workflow_dispatch", event, repository, environment).doubt)
+    change = read_change("workflow_dispatch", event, repository.folder, environment)
+    assert "not a number" in str(change.files.doubt)
+    assert change.refused is not None
+
+
+def test_a_manual_run_without_a_repository_or_an_event_is_refused(
+    repository: GitRepository, environment: Environment, tmp_path: Path
+) -> None:
+    event = {"inputs": {"pull-request": "7"}}
+    nowhere = tmp_path / "nowhere"
+    nowhere.mkdir()
+    found = [
+        read_change("workflow_dispatch", event, nowhere, environment),
+        read_change("workflow_dispatch", None, repository.folder, environment),
+        read_change("workflow_dispatch", {}, nowhere, environment, pull_request="7"),
+    ]
+    assert [change.refused is None for change in found] == [False, False, False]
 
 
 @pytest.mark.usefixtures("head")

@@ -185,6 +185,20 @@ def test_pull_request_target_is_refused(step: Step, capsys: pytest.CaptureFixtur
     assert step.outputs["conclusion"] == "incomplete"
 
 
+@pytest.mark.parametrize("variables", [{}, {"RATIBA_SCENARIOS": "a" * 5_000}], ids=["no network", "a defect"])
+def test_a_manual_run_does_not_start_while_nobody_knows_whose_code_it_is(
+    step: Step, capsys: pytest.CaptureFixture[str], variables: dict[str, str]
+) -> None:
+    step.change("app.py")
+    by_hand = {"inputs": {"pull-request": "7", "commit": step.head}, "repository": {"full_name": "salon/assistant"}}
+    (step.folder / "event.json").write_text(json.dumps(by_hand))
+
+    assert step.publish(GITHUB_EVENT_NAME="workflow_dispatch", **variables) == 2
+
+    assert "A manual run is refused while its pull request cannot be read" in capsys.readouterr().out
+    assert (step.outputs["mode"], step.outputs["conclusion"]) == ("blocking", "incomplete")
+
+
 @pytest.mark.parametrize("file", ["docs/`id`::error::x.md", "::error::x##[error]\n.py"])
 def test_titles_and_paths_are_no_commands(step: Step, capsys: pytest.CaptureFixture[str], file: str) -> None:
     step.change(file, title=TITLE)
