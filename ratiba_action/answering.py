@@ -197,5 +197,6 @@ class _Conclusion:
         if self.collected is None:
             return {}
         grades = self.grading.collector.recordings()
-        names = [scenario.id for scenario in self.materials.scenarios]
-        return {name: (*self.collected.recordings(name), *grades.get(name, ())) for name in names}
+        names, numbers = [scenario.id for scenario in self.materials.scenarios], range(self.materials.trials)
+        answers = {name: [line for each in numbers for line in self.collected.recordings(name, each)] for name in names}
+        return {name: (*answers[name], *grades.get(name, ())) for name in names}

@@ -66,9 +66,12 @@ def _turns(configuration: Configuration, scenario: Scenario) -> Usd:
 def _system_calls(
     scenario: Scenario, materials: Materials, models: Sequence[tuple[str, str]], prices: Prices
 ) -> list[Call]:
-    recorded = [line for line in materials.recordings.get(scenario.id, ()) if isinstance(line, ModelRecording)]
-    if recorded:
-        return [_call(line.model, line.provider, _usage_of(line), prices) for line in recorded]
+    trials: dict[int, list[Call]] = {}
+    for line in materials.recordings.get(scenario.id, ()):
+        if isinstance(line, ModelRecording):
+            trials.setdefault(line.trial, []).append(_call(line.model, line.provider, _usage_of(line), prices))
+    if trials:
+        return max(trials.values(), key=lambda calls: sum(map(_cost, calls)))
     # Which model answers is not known before it is asked: any that answers other conversations may.
     candidates = [_call(model, provider, UNKNOWN, prices) for model, provider in models]
     dearest = max(candidates, key=_cost, default=None)

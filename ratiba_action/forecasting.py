@@ -41,7 +41,7 @@ def _materials(run: GateRun, prepared: Prepared) -> Materials:
     """What the run will evaluate, as far as its cost depends on it."""
     scenarios = prepared.selection.scenarios
     recordings = read_folder(run.repository / run.settings.scenarios / "recordings", [one.id for one in scenarios])
-    return Materials(Arm("head", str(run.repository)), scenarios, recordings, prompt_versions=())
+    return Materials(Arm("head", str(run.repository)), scenarios, recordings, (), run.trials)
 
 
 def _models(run: GateRun, configuration: Configuration, materials: Materials) -> set[tuple[str, str]]:

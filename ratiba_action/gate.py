@@ -61,6 +61,7 @@ class GateRun:
         seconds: the run's deadline, None for none.
         resume: go on with a run that was killed, without paying again.
         cache: whether judges' scores of earlier runs may be used.
+        trials: how often each scenario runs.
     """
 
     settings: Settings
@@ -73,6 +74,7 @@ class GateRun:
     seconds: float | None = None
     resume: bool = False
     cache: bool = True
+    trials: int = 1
     warnings: list[str] = field(default_factory=list)
 
 
@@ -231,6 +233,7 @@ def _workshop(run: GateRun, prepared: Prepared, ledger: Ledger, scratch: Path, m
         "commit": run.decided.change.files.head or "",
         "suite": prepared.inputs.suite.digest,
         "scenarios": [scenario.id for scenario in materials.scenarios],
+        "trials": materials.trials,
         "prompts": list(materials.prompt_versions),
         "llm": llm,
     }
@@ -266,6 +269,7 @@ def _materials(run: GateRun, prepared: Prepared) -> Materials:
         scenarios=scenarios,
         recordings={name: _held(lines, prepared.inputs.base_grades) for name, lines in recordings.items()},
         prompt_versions=prompt_versions(run.repository, system.root, system.prompts, run.environment),
+        trials=run.trials,
     )
 
 

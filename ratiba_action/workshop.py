@@ -45,12 +45,18 @@ class Workshop:
 
 @dataclass(frozen=True, slots=True)
 class Materials:
-    """What a run evaluates; ``recordings`` are by scenario id."""
+    """What a run evaluates.
+
+    Args:
+        recordings: by scenario id.
+        trials: how often each scenario runs.
+    """
 
     arm: Arm
     scenarios: Sequence[Scenario]
     recordings: Mapping[str, Sequence[Recording]]
     prompt_versions: tuple[str, ...]
+    trials: int = 1
 
     @property
     def judged(self) -> bool:
@@ -59,5 +65,6 @@ class Materials:
 
     @property
     def plan(self) -> Plan:
-        """Every scenario once."""
-        return Plan(tuple(Trial(scenario, self.arm) for scenario in self.scenarios))
+        """Every trial of every scenario."""
+        numbers = range(self.trials)
+        return Plan(tuple(Trial(scenario, self.arm, number) for scenario in self.scenarios for number in numbers))

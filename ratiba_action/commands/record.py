@@ -36,7 +36,8 @@ Shows what changes; an existing recording is only replaced with --accept. Exit 1
 is refused, 3 when a conversation did not run to its end."""
 EXAMPLE = """example:
   ratiba record --scenario spa_booking_swahili_happy
-  ratiba record --tag smoke --accept"""
+  ratiba record --tag smoke --accept
+  ratiba record --scenario spa_booking_swahili_happy --trials 3"""
 
 DEFAULT_CONCURRENCY = "4"
 _INPUTS = frozenset(
@@ -65,6 +66,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--scenario", action="append", default=[], metavar="ID", help="record this one; may be repeated"
     )
     parser.add_argument("--tag", action="append", default=[], metavar="TAG", help="record those with this tag")
+    parser.add_argument("--trials", default="1", metavar="K", help="record each conversation so often (default: 1)")
     parser.add_argument("--accept", action="store_true", help="replace existing recordings that differ")
     parser.add_argument("--concurrency", default=DEFAULT_CONCURRENCY, metavar="N", help="conversations at once")
     parser.add_argument("--deadline", metavar="SECONDS", help="end the run in order after this time (RATIBA_DEADLINE)")
@@ -169,6 +171,7 @@ def _gate_run(
         concurrency=_option("--concurrency", arguments.concurrency, parse_count),
         seconds=_option("--deadline", deadline, parse_seconds) if deadline else None,
         resume=arguments.resume,
+        trials=_option("--trials", arguments.trials, parse_count),
         warnings=[f"The variable {name} is set, and no input reads it." for name in unknown_variables(environment)],
     )
 

@@ -3,7 +3,7 @@
 import argparse
 import json
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from ratiba_action.configuration import read_configuration
@@ -13,6 +13,7 @@ from ratiba_action.core.printable import printable
 from ratiba_action.errors import FileProblem, SuiteError
 from ratiba_action.metrics.registry import metric_names
 from ratiba_action.plain_file import read_plain_file
+from ratiba_action.recordings.identifiers import Finding, find_forbidden
 from ratiba_action.recordings.reader import read_recordings
 from ratiba_action.reporting.wording import plural
 from ratiba_action.settings import INPUTS, Settings, read_settings
@@ -70,17 +71,40 @@ def inspect(repository: Path, settings: Settings) -> tuple[Suite | None, tuple[F
         suite = load_suite(read_scenario_files(repository, settings.scenarios), metric_names(), validate_rule)
     except SuiteError as error:
         problems.extend(error.problems)
-    folder = repository / settings.scenarios / "recordings"
+    wrong, unused = _inspect_recordings(repository, settings, suite)
+    problems += wrong
+    return suite, tuple(sorted(problems, key=lambda one: (one.path, one.line, one.message))), unused
+
+
+def _inspect_recordings(
+    repository: Path, settings: Settings, suite: Suite | None
+) -> tuple[list[FileProblem], tuple[str, ...]]:
+    """What is wrong with the recordings, and those that no scenario uses.
+
+    Without a suite it is not known what a recording may hold, so it is only read.
+    """
+    problems: list[FileProblem] = []
+    scenarios = {scenario.id: scenario for scenario in suite.scenarios} if suite is not None else {}
     unused: list[str] = []
-    for path in sorted(folder.glob("*.jsonl")):
+    for path in sorted((repository / settings.scenarios / "recordings").glob("*.jsonl")):
         name = path.relative_to(repository).as_posix()
         try:
-            read_recordings(path)
+            lines = read_recordings(path)
         except SuiteError as error:
             problems.extend(FileProblem(name, problem.line, problem.message) for problem in error.problems)
-        if suite is not None and path.stem not in {scenario.id for scenario in suite.scenarios}:
-            unused.append(name)
-    return suite, tuple(sorted(problems, key=lambda one: (one.path, one.line, one.message))), tuple(unused)
+            continue
+        finally:
+            if suite is not None and path.stem not in scenarios:
+                unused.append(name)
+        if suite is not None:
+            problems += _forbidden(name, find_forbidden(lines, scenarios.get(path.stem), settings.secrets))
+    return problems, tuple(unused)
+
+
+def _forbidden(name: str, findings: Iterable[Finding]) -> list[FileProblem]:
+    return [
+        FileProblem(name, one.line, f"{one.field}: {one.kind} ({one.shown}) must not be recorded") for one in findings
+    ]
 
 
 def _as_json(suite: Suite | None, problems: tuple[FileProblem, ...], unused: tuple[str, ...]) -> dict[str, object]:

@@ -33,5 +33,6 @@ class RecordingAnswers:
             asked=request.asked,
             system=request.system,
             response=answer.body,
+            trial=request.trial,
         )
         return answer

@@ -14,29 +14,32 @@ class ReplayAnswers:
     """Recorded answers, by scenario.
 
     Args:
-        recordings: the model answers of each scenario, in the order of their first use.
+        recordings: the model answers of each scenario, those of each trial in the order of their first use.
         ledger: counts each call as replayed.
         prices: what the calls would have cost live.
     """
 
     def __init__(self, recordings: Mapping[str, Sequence[ModelRecording]], ledger: Ledger, prices: Prices) -> None:
-        self._recordings = {scenario_id: tuple(lines) for scenario_id, lines in recordings.items()}
-        self._answers = {
-            (scenario_id, line.key, line.ordinal): line
-            for scenario_id, lines in self._recordings.items()
-            for line in lines
-        }
+        self._trials: dict[str, dict[int, list[ModelRecording]]] = {}
+        self._answers: dict[tuple[str, int, str, int], ModelRecording] = {}
+        for scenario_id, lines in recordings.items():
+            trials = self._trials.setdefault(scenario_id, {})
+            for line in lines:
+                trials.setdefault(line.trial, []).append(line)
+                self._answers[scenario_id, line.trial, line.key, line.ordinal] = line
         self._ledger = ledger
         self._prices = prices
 
     async def answer(self, request: ModelRequest) -> ModelAnswer:
-        """The recorded answer to this very request.
+        """The answer that was recorded to this very request in this very trial.
+
+        One trial's answers never stand in for another's: repeating them would pass for a second measurement.
 
         Raises:
             RecordingError: no recording fits; says what differs from the recorded call in the same place.
             ConfigurationError: the model has no list price.
         """
-        line = self._answers.get((request.scenario_id, request.key, request.ordinal))
+        line = self._answers.get((request.scenario_id, request.trial, request.key, request.ordinal))
         if line is None:
             raise RecordingError(
                 f"No recording fits this request: {self._difference(request)}.",
@@ -48,9 +51,13 @@ class ReplayAnswers:
         return ModelAnswer(line.response, usage, replayed=True)
 
     def _difference(self, request: ModelRequest) -> str:
-        lines = self._recordings.get(request.scenario_id, ())
-        if not lines:
+        trials = self._trials.get(request.scenario_id)
+        if not trials:
             return f"scenario {request.scenario_id!r} has no recorded model answer"
+        lines = trials.get(request.trial)
+        if lines is None:
+            count = "1 trial is" if len(trials) == 1 else f"{len(trials)} trials are"
+            return f"it is trial {request.trial + 1} of the scenario, and {count} recorded"
         if request.position >= len(lines):
             return f"it is call {request.position + 1} of the scenario, and {len(lines)} are recorded"
         return _compare(lines[request.position], request)

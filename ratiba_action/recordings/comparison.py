@@ -113,18 +113,23 @@ def _origins(old: Sequence[Recording], new: Sequence[Recording]) -> list[int | N
 
 
 def _by_key(line: Recording) -> Hashable:
-    return type(line), line.key, line.ordinal
+    return type(line), line.key, line.ordinal, _trial(line)
 
 
 def _by_question(line: Recording) -> Hashable:
     asked = line.asked if isinstance(line, ModelRecording) else line.metric
-    return type(line), asked, line.model
+    return type(line), asked, line.model, _trial(line)
 
 
 def _by_subject(line: Recording) -> Hashable:
     """The same question to another model, or by another version of a metric."""
     asked = line.asked if isinstance(line, ModelRecording) else line.metric.partition(":")[0]
-    return type(line), asked
+    return type(line), asked, _trial(line)
+
+
+def _trial(line: Recording) -> int:
+    """An answer in one trial never stands for that in another; a grade belongs to what was said, in any trial."""
+    return line.trial if isinstance(line, ModelRecording) else 0
 
 
 def _difference(before: Recording | None, after: Recording) -> Difference | None:
@@ -149,7 +154,7 @@ def _only(held: Mapping[str, str], names: Container[str]) -> Parts:
 def _what(line: Recording) -> str:
     if isinstance(line, ModelRecording):
         asked = line.asked if len(line.asked) <= _ASKED_SHOWN else f"{line.asked[:_ASKED_SHOWN]}…"
-        return f"answer of {line.model} to {asked!r}"
+        return f"answer of {line.model} to {asked!r}" + (f" in trial {line.trial + 1}" if line.trial else "")
     return f"grade of {line.metric} by {line.model}"
 
 

@@ -49,7 +49,9 @@ class Finding:
         return f"line {self.line}, {self.field}: {self.kind} ({self.shown})"
 
 
-def find_forbidden(lines: Sequence[Recording], scenario: Scenario, secrets: Iterable[str] = ()) -> tuple[Finding, ...]:
+def find_forbidden(
+    lines: Sequence[Recording], scenario: Scenario | None, secrets: Iterable[str] = ()
+) -> tuple[Finding, ...]:
     """Every identifier that the scenario does not declare, and every secret, each place once.
 
     Identifiers are looked for in what models said, in the arguments of tools, in ``asked`` and ``reason``; secrets in
@@ -57,10 +59,10 @@ def find_forbidden(lines: Sequence[Recording], scenario: Scenario, secrets: Iter
 
     Args:
         lines: as they will stand in the file.
-        scenario: declares the identifiers of its customer, turns, expectations and rules.
+        scenario: declares the identifiers of its customer, turns, expectations and rules; None declares nothing.
         secrets: values that the run was given, such as keys and connection strings.
     """
-    declared = declared_identifiers(scenario)
+    declared = declared_identifiers(scenario) if scenario is not None else ()
     given = [*secrets]
     given += [password for secret in given for password in passwords_in(secret)]
     found: dict[Finding, None] = {}

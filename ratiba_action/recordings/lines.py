@@ -18,6 +18,7 @@ class ModelRecording:
         system: first 12 hexadecimal digits of the SHA-256 of the system prompt.
         response: the provider's whole answer as it went over the wire, with its usage.
         usage_estimated: the usage was estimated from the length of the texts.
+        trial: number of the trial that was answered so, from 0.
     """
 
     key: str
@@ -29,6 +30,7 @@ class ModelRecording:
     system: str
     response: JsonObject = field(repr=False)
     usage_estimated: bool = False
+    trial: int = 0
 
 
 @dataclass(frozen=True, slots=True)

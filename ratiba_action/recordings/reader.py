@@ -46,7 +46,7 @@ def parse_recordings(content: bytes, path: str) -> tuple[Recording, ...]:
     """
     problems: list[FileProblem] = []
     recordings: list[Recording] = []
-    seen: dict[tuple[str, str, int], int] = {}
+    seen: dict[tuple[str, str, int, int], int] = {}
     for number, raw in enumerate(content.split(b"\n"), start=1):
         if not raw.strip():
             continue
@@ -54,8 +54,8 @@ def parse_recordings(content: bytes, path: str) -> tuple[Recording, ...]:
         if isinstance(outcome, list):
             problems.extend(FileProblem(path, number, message) for message in outcome)
             continue
-        kind = "model" if isinstance(outcome, ModelRecording) else "judge"
-        first = seen.setdefault((kind, outcome.key, outcome.ordinal), number)
+        kind, trial = ("model", outcome.trial) if isinstance(outcome, ModelRecording) else ("judge", 0)
+        first = seen.setdefault((kind, outcome.key, outcome.ordinal, trial), number)
         if first != number:
             problems.append(
                 FileProblem(
@@ -82,7 +82,7 @@ def _parse_line(raw: bytes) -> Recording | list[str]:
         return [f"must be a JSON object, is {type(line).__name__}"]
     kind = line.pop("kind", None)
     if kind == "model":
-        return _check(line, _MODEL, {"usage_estimated": _BOOLEAN}) or ModelRecording(**line)
+        return _check(line, _MODEL, {"usage_estimated": _BOOLEAN, "trial": _COUNT}) or ModelRecording(**line)
     if kind == "judge":
         return _check(line, _JUDGE, {}) or JudgeRecording(**line)
     return [f"kind: {kind!r} is unknown; allowed are 'model' and 'judge'"]

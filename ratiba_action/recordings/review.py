@@ -76,17 +76,21 @@ def review(
     Args:
         folder: of the recordings.
         scenarios: those that were to be recorded.
-        results: of the run; of several trials of a scenario the first is recorded.
+        results: of the run; a scenario's recording is whole when each of its trials ran to its end.
         before: what the files hold now, by scenario id.
         recorded: what models and judges answered, by scenario id.
         secrets: values that no recording may hold.
     """
-    first = {one.trial.scenario.id: one for one in results if not one.trial.number and one.trial.arm.name == "head"}
+    ended: dict[str, list[ScenarioResult]] = {}
+    for one in results:
+        if one.trial.arm.name == "head":
+            ended.setdefault(one.trial.scenario.id, []).append(one)
     candidates: list[Candidate] = []
     for scenario in scenarios:
-        result, path = first.get(scenario.id), recording_path(folder, scenario.id)
-        if not isinstance(result, Scored):
-            candidates.append(Candidate(scenario.id, path, Outcome.UNFINISHED, reason=_why(result)))
+        trials, path = ended.get(scenario.id, []), recording_path(folder, scenario.id)
+        broken = next((one for one in trials if not isinstance(one, Scored)), None)
+        if not trials or broken is not None:
+            candidates.append(Candidate(scenario.id, path, Outcome.UNFINISHED, reason=_why(broken)))
             continue
         old = before.get(scenario.id, ())
         new = in_file_order(recorded.get(scenario.id, ()))
@@ -94,7 +98,8 @@ def review(
         findings = find_forbidden(new, scenario, secrets)
         outcome = _outcome(path, old, lines, findings)
         comparison = compare(old, lines)
-        candidates.append(Candidate(scenario.id, path, outcome, lines, comparison, findings, passed=result.passed))
+        passed = all(isinstance(one, Scored) and one.passed for one in trials)
+        candidates.append(Candidate(scenario.id, path, outcome, lines, comparison, findings, passed=passed))
     return Review(tuple(candidates))
 
 

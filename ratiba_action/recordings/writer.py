@@ -1,4 +1,4 @@
-"""Write a recording file so that its diff can be reviewed: one line an answer, in the order of first use."""
+"""Write a recording file so that its diff can be reviewed: one line an answer, trial by trial, as first used."""
 
 import contextlib
 import dataclasses
@@ -51,15 +51,20 @@ def render_recordings(recordings: Sequence[Recording]) -> bytes:
 
 
 def in_file_order(recordings: Sequence[Recording]) -> tuple[Recording, ...]:
-    """The recordings as they stand in a file: model answers before judge answers, each in the order given."""
-    return tuple(sorted(recordings, key=lambda recording: not isinstance(recording, ModelRecording)))
+    """The recordings as they stand in a file: model answers by trial, then judge answers, else in the order given."""
+    return tuple(sorted(recordings, key=_place))
+
+
+def _place(recording: Recording) -> tuple[bool, int]:
+    return (False, recording.trial) if isinstance(recording, ModelRecording) else (True, 0)
 
 
 def _render(recording: Recording) -> bytes:
     line = dataclasses.asdict(recording)
     line["kind"] = "model" if isinstance(recording, ModelRecording) else "judge"
-    if not line.get("usage_estimated", True):
-        del line["usage_estimated"]
+    for name in ("usage_estimated", "trial"):
+        if not line.get(name, True):
+            del line[name]
     try:
         return _encode(line, ascii_only=False)
     except UnicodeEncodeError:

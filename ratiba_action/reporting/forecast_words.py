@@ -27,8 +27,9 @@ def shortage(forecast: Forecast) -> tuple[str, ...]:
     missing = forecast.left_out
     if not missing:
         return ()
-    total, more = len(forecast.conversations), len(missing) - _NAMED
-    names = ", ".join(missing[:_NAMED]) + (f" and {more} more" if more > 0 else "")
+    total, each = len(forecast.conversations), tuple(dict.fromkeys(missing))
+    more = len(each) - _NAMED
+    names = ", ".join(each[:_NAMED]) + (f" and {more} more" if more > 0 else "")
     held = f"{total - len(missing)} of {plural(total, 'conversation')}"
     return (f"The budget of USD {dollars(forecast.cap)} would hold {held}; it would not hold {names}.",)
 

@@ -19,25 +19,28 @@ class FakeRecorder:
     Args:
         lines: by scenario id.
         broken: why a scenario's conversation broke off, by its id.
+        broken_in: number of the trial in which it did, from 0.
         failing: ids of scenarios whose conversation does not hold what is asked of it.
         runs: what it was asked to run, for the test to look at.
     """
 
     lines: Mapping[str, Sequence[Recording]] = field(default_factory=dict)
     broken: Mapping[str, str] = field(default_factory=dict)
+    broken_in: int = 0
     failing: frozenset[str] = frozenset()
     runs: list[GateRun] = field(default_factory=list)
 
     def __call__(self, run: GateRun, prepared: Prepared) -> Evaluated:
         """The run as it was described."""
         self.runs.append(run)
-        results = tuple(self._result(scenario) for scenario in prepared.selection.scenarios)
+        numbers = range(run.trials)
+        results = tuple(self._result(one, number) for one in prepared.selection.scenarios for number in numbers)
         lines = {name: tuple(lines) for name, lines in self.lines.items()}
         return Evaluated(replace(sample_report(), results=results), lines)
 
-    def _result(self, scenario: Scenario) -> Scored | Errored:
-        trial = Trial(scenario, Arm("head", "checkout"))
-        if scenario.id in self.broken:
+    def _result(self, scenario: Scenario, number: int) -> Scored | Errored:
+        trial = Trial(scenario, Arm("head", "checkout"), number)
+        if scenario.id in self.broken and number == self.broken_in:
             return Errored(trial, Phase.SYSTEM, self.broken[scenario.id])
         check = sample_check(passed=scenario.id not in self.failing)
         return Scored(trial, Transcript(scenario.id, ()), (check,), (), 1.0)

@@ -4,7 +4,7 @@ import json
 import subprocess
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -60,6 +60,10 @@ class Shop:
     def files(self) -> list[str]:
         recordings = [*self.folder.joinpath("scenarios").rglob("*"), *self.report.rglob("*")]
         return sorted(path.name for path in recordings if path.is_file() and path.suffix != ".yaml")
+
+
+def recorded_models(path: Path) -> list[ModelRecording]:
+    return [one for one in read_recordings(path) if isinstance(one, ModelRecording)]
 
 
 @pytest.fixture
@@ -184,6 +188,24 @@ def test_a_conversation_that_broke_off_is_never_written(shop: Shop, capsys: pyte
     assert "first: not recorded: system error: it hung" in capsys.readouterr().out
 
 
+def test_several_trials_stand_in_one_file_one_after_the_other(shop: Shop, capsys: pytest.CaptureFixture[str]) -> None:
+    shop.before("first", line("Karibu"))
+    recorder = FakeRecorder({"first": [line("Karibu"), replace(line("Karibu tena"), trial=1)]})
+    assert shop.record(recorder, "--scenario", "first", "--trials", "2", "--accept") == 0
+    assert [one.trial for one in recorded_models(shop.path("first"))] == [0, 1]
+    (run,) = recorder.runs
+    assert run.trials == 2
+    told = capsys.readouterr().out
+    assert "first: changed: 1 added" in told
+    assert "answer of claude-sonnet-5-5 to 'hello' in trial 2" in told
+
+
+def test_a_conversation_of_which_one_trial_broke_off_is_not_written(shop: Shop) -> None:
+    recorder = FakeRecorder({"first": [line("Karibu")]}, broken={"first": "it hung"}, broken_in=1)
+    assert shop.record(recorder, "--scenario", "first", "--trials", "2") == 3
+    assert shop.files() == []
+
+
 def test_a_conversation_that_fails_its_checks_is_recorded_and_it_is_said(
     shop: Shop, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -217,7 +239,9 @@ def test_without_a_key_nothing_is_started(shop: Shop) -> None:
     assert recorder.runs == []
 
 
-@pytest.mark.parametrize("options", [["--concurrency", "0"], ["--deadline", "soon"], ["--repo", "/nowhere/at/all"]])
+@pytest.mark.parametrize(
+    "options", [["--concurrency", "0"], ["--trials", "0"], ["--deadline", "soon"], ["--repo", "/nowhere/at/all"]]
+)
 def test_a_wrong_option_is_a_mistake_of_the_command_line(shop: Shop, options: Sequence[str]) -> None:
     with pytest.raises(UsageError, match=options[1]):
         shop.record(FakeRecorder(), *options)

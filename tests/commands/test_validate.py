@@ -6,7 +6,10 @@ from typing import Any
 import pytest
 
 from ratiba_action.commands.validate import run
+from ratiba_action.recordings.lines import ModelRecording
+from ratiba_action.recordings.writer import render_recordings
 
+KEY = "planted-key-of-openai"
 CONFIGURATION = "system: {adapter: 'shop.adapter:Adapter'}\n"
 SCENARIO = """\
 id: talks
@@ -25,8 +28,15 @@ def write(folder: Path, **files: str) -> None:
         path.write_text(content)
 
 
-def validate(folder: Path, *, as_json: bool = False) -> int:
-    return run(Namespace(config=None, scenarios=None, repo=str(folder), json=as_json), {})
+def recorded(said: str, asked: str = "hello") -> str:
+    response = {"content": [{"type": "text", "text": said}], "usage": {"input_tokens": 1}}
+    key = asked.encode().hex().ljust(64, "0")
+    line = ModelRecording(key, 0, "live", "anthropic", "claude", asked, "0" * 12, response)
+    return render_recordings([line]).decode()
+
+
+def validate(folder: Path, *, as_json: bool = False, **variables: str) -> int:
+    return run(Namespace(config=None, scenarios=None, repo=str(folder), json=as_json), variables)
 
 
 def test_a_good_repository_has_no_mistake(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -47,6 +57,34 @@ def test_mistakes_of_configuration_scenarios_and_recordings_are_told_together(
         "scenarios/talks.yaml",
     }
     assert told == sorted(told)
+
+
+def test_a_recording_that_holds_a_person_or_a_secret_is_a_mistake_and_is_not_repeated(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    said = "Piga 0700 000 001. Mwingine ni 0799 888 777, amina@example.com"
+    write(
+        tmp_path,
+        configuration=CONFIGURATION,
+        scenario=SCENARIO,
+        talks=recorded(said) + recorded(f"key {KEY}", asked="again"),
+        gone=recorded("Piga +254 700 000 001"),
+    )
+    assert validate(tmp_path, RATIBA_OPENAI_API_KEY=KEY) == 2
+    told = capsys.readouterr().out
+    problems = [line.rpartition("recordings/")[2] for line in told.splitlines() if "warning" not in line]
+    assert problems == [
+        "gone.jsonl:1: response.content[0].text: a phone number (***001) must not be recorded",
+        "talks.jsonl:1: response.content[0].text: a phone number (***777) must not be recorded",
+        "talks.jsonl:1: response.content[0].text: an e-mail address (a***@***) must not be recorded",
+        "talks.jsonl:2: response.content[0].text: a secret of this run (***) must not be recorded",
+    ]
+    assert not any(planted in told for planted in ("0799", "amina@", KEY))
+
+
+def test_what_a_scenario_declares_its_recording_may_hold(tmp_path: Path) -> None:
+    write(tmp_path, configuration=CONFIGURATION, scenario=SCENARIO, talks=recorded("Piga 0700 000 001"))
+    assert validate(tmp_path) == 0
 
 
 def test_a_recording_that_no_scenario_uses_is_a_warning(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

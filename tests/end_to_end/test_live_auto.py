@@ -5,7 +5,7 @@ import json
 import pytest
 
 from ratiba_action.core.model.measurement import Errored, Phase, Scored
-from ratiba_action.testing.live_repository import KEY, SYSTEM, LiveRepository, outcomes, report_of
+from ratiba_action.testing.live_repository import KEY, SYSTEM, LiveRepository, is_judged, outcomes, report_of
 from ratiba_action.testing.model_servers import Received
 from ratiba_action.testing.small_repository import Ended
 
@@ -55,6 +55,19 @@ async def test_a_changed_prompt_asks_models_for_its_own_conversation_only(record
     live = await recorded.gate("--scenario", "asks", "--scenario", "greets", RATIBA_LLM="live")
     assert report_of(live).spending.cache_hits == 0, "a recorded grade was not kept as if a model had given it"
     assert all(isinstance(one, Scored) for one in outcomes(ended).values())
+
+
+async def test_several_trials_are_paid_for_recorded_and_replayed(recorded: LiveRepository) -> None:
+    before = len(recorded.models.received)
+    await recorded.record("--scenario", "asks", "--trials", "2")
+    path = recorded.small.folder / "scenarios/recordings/asks.jsonl"
+    lines = [json.loads(line) for line in path.read_text().splitlines()]
+    assert [(line["kind"], line.get("trial", 0)) for line in lines][:2] == [("model", 0), ("model", 1)]
+    assert {line["kind"] for line in lines[2:]} == {"judge"}
+    assert lines[0]["key"] == lines[1]["key"], "the same question, asked of the model twice"
+    assert sum(not is_judged(one) for one in recorded.models.received[before:]) == 2
+    ended, asked = await change(recorded, {"prompts/unused.md": ""}, RATIBA_LLM="replay")
+    assert (ended.code, asked) == (0, ()), ended.printed
 
 
 async def test_a_changed_prompt_without_keys_is_incomplete_and_says_why(recorded: LiveRepository) -> None:

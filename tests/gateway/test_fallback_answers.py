@@ -1,5 +1,6 @@
 """Recordings as long as they fit, models from there on, each conversation by itself."""
 
+import dataclasses
 from collections.abc import Awaitable, Callable
 
 import pytest
@@ -61,15 +62,28 @@ async def test_a_conversation_that_left_its_recordings_does_not_come_back_to_the
         assert rig.paid_enough()
 
 
-async def test_another_trial_of_it_starts_with_the_recordings_again(
+async def test_another_trial_of_it_starts_with_its_own_recordings_again(
+    record: Record, replay: Replay, start_gateway: Start
+) -> None:
+    async with live_calls([LIVE]) as rig:
+        lines = await recorded(record)
+        lines += tuple(dataclasses.replace(line, trial=1) for line in lines)
+        answers = FallbackAnswers(replay(spa=lines), LiveAnswers(rig.calls))
+        gateway = await start_gateway(answers)
+        assert await ask(gateway, "changed") == ["live"]
+        assert await ask(gateway, "one", trial=1) == ["recorded 1"]
+        assert answers.went_live == {("spa", 0)}
+
+
+async def test_a_trial_of_which_nothing_is_recorded_is_asked_of_a_model(
     record: Record, replay: Replay, start_gateway: Start
 ) -> None:
     async with live_calls([LIVE]) as rig:
         answers = FallbackAnswers(replay(spa=await recorded(record)), LiveAnswers(rig.calls))
         gateway = await start_gateway(answers)
-        assert await ask(gateway, "changed") == ["live"]
-        assert await ask(gateway, "one", trial=1) == ["recorded 1"]
-        assert answers.went_live == {("spa", 0)}
+        assert await ask(gateway, "one", trial=1) == ["live"]
+        assert await ask(gateway, "one") == ["recorded 1"]
+        assert answers.went_live == {("spa", 1)}
 
 
 async def test_only_a_missing_recording_leads_to_a_model(start_gateway: Start) -> None:

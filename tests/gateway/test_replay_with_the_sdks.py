@@ -1,6 +1,7 @@
 """Both providers' own SDKs, pointed at the gateway by nothing but the variables that it gives out."""
 
 import asyncio
+import dataclasses
 import json
 from collections.abc import Awaitable, Callable
 from decimal import Decimal
@@ -67,7 +68,7 @@ async def test_a_stream_says_what_the_whole_answer_says(record: Record, replay: 
 
     called = Step("openai", text="Sawa", tools=(CHECK,))
     gateway = await start_gateway(replay(spa=await record([LOOK_UP, called, called], calls)))
-    with gateway.open_scenario("spa", trial=0) as whole_access, gateway.open_scenario("spa", trial=1) as stream_access:
+    with gateway.open_scenario("spa") as whole_access, gateway.open_scenario("spa") as stream_access:
         whole, stream = SdkTalk(whole_access.environment), SdkTalk(stream_access.environment)
         messages = (await whole.message(), await stream.streamed_message())
         completions = (await whole.completion(), await stream.streamed_completion())
@@ -93,7 +94,7 @@ async def test_a_stream_and_a_whole_answer_share_one_recording(
         assert texts(await SdkTalk(access.environment).message()) == ["Karibu sana!"]
 
 
-async def test_the_same_question_asked_again_gets_its_next_answer_and_each_trial_starts_anew(
+async def test_the_same_question_asked_again_gets_its_next_answer(
     record: Record, replay: Replay, start_gateway: Start
 ) -> None:
     async def twice(talk: SdkTalk) -> None:
@@ -103,11 +104,32 @@ async def test_the_same_question_asked_again_gets_its_next_answer_and_each_trial
     recordings = await record([GREETING, Step("anthropic", text="Karibu tena!")], twice)
     assert [line.ordinal for line in recordings] == [0, 1]
     gateway = await start_gateway(replay(spa=recordings))
-    for trial in range(2):
+    with gateway.open_scenario("spa") as access:
+        talk = SdkTalk(access.environment)
+        said = [texts(await talk.message()), texts(await talk.message())]
+    assert said == [["Karibu sana!"], ["Karibu tena!"]]
+
+
+async def test_each_trial_is_answered_with_what_was_recorded_of_it(
+    record: Record, replay: Replay, start_gateway: Start
+) -> None:
+    first, second = [
+        await record([Step("anthropic", text=text)], lambda talk: talk.message()) for text in ("Karibu!", "Sawa!")
+    ]
+    gateway = await start_gateway(replay(spa=[*first, *(dataclasses.replace(line, trial=1) for line in second)]))
+    for trial, said in ((1, "Sawa!"), (0, "Karibu!")):
         with gateway.open_scenario("spa", trial) as access:
-            talk = SdkTalk(access.environment)
-            said = [texts(await talk.message()), texts(await talk.message())]
-        assert said == [["Karibu sana!"], ["Karibu tena!"]]
+            assert texts(await SdkTalk(access.environment).message()) == [said]
+
+
+async def test_a_trial_of_which_nothing_is_recorded_is_never_answered_with_anothers(
+    record: Record, replay: Replay, start_gateway: Start
+) -> None:
+    gateway = await start_gateway(replay(spa=await record([GREETING], lambda talk: talk.message())))
+    with gateway.open_scenario("spa", 1) as access, pytest.raises(anthropic.BadRequestError, match="1 trial is"):
+        await SdkTalk(access.environment).message()
+    (problem,) = access.problems
+    assert "it is trial 2 of the scenario, and 1 trial is recorded" in str(problem)
 
 
 async def test_two_scenarios_at_once_with_the_same_request_get_each_their_own_answer(

@@ -45,6 +45,16 @@ def test_another_answer_is_shown_before_and_after() -> None:
     ]
 
 
+def test_an_answer_of_another_trial_is_added_and_never_a_change() -> None:
+    assert shown([model("Karibu")], [model("Karibu"), model("Sawa", trial=1)]) == [
+        "+ answer of claude to 'Habari' in trial 2",
+        "    + said: Sawa",
+        "    + prompt: 000000000000",
+        "    + model: claude",
+        "    + source: live",
+    ]
+
+
 def test_another_score_is_shown_with_its_reason() -> None:
     assert shown([judge(0.9)], [judge(0.75, "One calque.")]) == [
         "~ grade of fluency:1.0 by opus",

@@ -62,6 +62,7 @@ MODEL_LINES = st.builds(
     system=st.text("0123456789abcdef", min_size=12, max_size=12),
     response=st.dictionaries(TEXT, JSON, max_size=3).map(lambda body: {**body, "usage": {"input_tokens": 1}}),
     usage_estimated=st.booleans(),
+    trial=st.integers(0, 3),
 )
 JUDGE_LINES = st.builds(
     JudgeRecording,
@@ -89,8 +90,20 @@ def mistakes(content: bytes) -> list[str]:
 
 @given(st.lists(MODEL_LINES | JUDGE_LINES, max_size=6, unique_by=lambda line: (type(line), line.key, line.ordinal)))
 def test_what_is_written_is_read_back(recordings: list[Recording]) -> None:
-    models_first = sorted(recordings, key=lambda line: isinstance(line, JudgeRecording))
-    assert list(parse_recordings(render_recordings(recordings), "spa.jsonl")) == models_first
+    models_first = sorted(recordings, key=lambda line: 99 if isinstance(line, JudgeRecording) else line.trial)
+    rendered = render_recordings(recordings)
+    assert list(parse_recordings(rendered, "spa.jsonl")) == models_first
+    assert render_recordings(models_first) == rendered, "a file has one order"
+
+
+def test_an_answer_may_stand_once_in_each_trial_and_the_first_is_not_numbered() -> None:
+    (first,) = parse_recordings(lines(MODEL), "spa.jsonl")
+    (second,) = parse_recordings(lines({**MODEL, "trial": 1}), "spa.jsonl")
+    rendered = render_recordings([second, first])
+    assert parse_recordings(rendered, "spa.jsonl") == (first, second)
+    assert [json.loads(line).get("trial") for line in rendered.splitlines()] == [None, 1]
+    (mistake,) = mistakes(lines({**MODEL, "trial": 1}, {**MODEL, "trial": 1}))
+    assert "the same model key" in mistake
 
 
 def test_a_line_is_compact_sorted_and_readable() -> None:
