@@ -3,11 +3,10 @@
 from ratiba_action.composition import price_list
 from ratiba_action.configuration import Configuration
 from ratiba_action.core.forecast import Expected, Forecast
-from ratiba_action.core.model.plan import Arm
+from ratiba_action.equipping import materials_of, source_of
 from ratiba_action.estimating import estimator, expected_costs
-from ratiba_action.gate import GateRun, Prepared
-from ratiba_action.paying import source_of_answers
-from ratiba_action.recordings.folder import read_folder, recorded_models
+from ratiba_action.preparing import GateRun, Prepared
+from ratiba_action.recordings.folder import recorded_models
 from ratiba_action.workshop import Materials
 
 
@@ -18,11 +17,11 @@ def forecast(run: GateRun, prepared: Prepared) -> Forecast | None:
         ConfigurationError: models have no price; names all of them.
         SuiteError: recordings cannot be read.
     """
-    source = source_of_answers(run.settings, prepared.inputs.edited_recordings)
+    source = source_of(run, prepared)
     if source == "replay":
         return None
     configuration = prepared.inputs.configuration
-    materials = _materials(run, prepared)
+    materials = materials_of(run, prepared)
     prices = price_list(configuration)
     prices.require(_models(run, configuration, materials))
     most = estimator(configuration, materials, prices)
@@ -35,13 +34,6 @@ def forecast(run: GateRun, prepared: Prepared) -> Forecast | None:
         as_needed=source == "auto",
         system_known=configuration.system.price_per_turn_usd is not None or bool(recorded_models(materials.recordings)),
     )
-
-
-def _materials(run: GateRun, prepared: Prepared) -> Materials:
-    """What the run will evaluate, as far as its cost depends on it."""
-    scenarios = prepared.selection.scenarios
-    recordings = read_folder(run.repository / run.settings.scenarios / "recordings", [one.id for one in scenarios])
-    return Materials(Arm("head", str(run.repository)), scenarios, recordings, (), run.trials)
 
 
 def _models(run: GateRun, configuration: Configuration, materials: Materials) -> set[tuple[str, str]]:

@@ -9,8 +9,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from ratiba_action.certificates import trusted_certificates
 from ratiba_action.core.proxy import proxy_for
-from ratiba_action.errors import GithubError
+from ratiba_action.errors import ConfigurationError, GithubError
 
 if TYPE_CHECKING:
     import http.client
@@ -101,7 +102,7 @@ def _opener(request: "urllib.request.Request", environment: Mapping[str, str]) -
             request.add_header("Proxy-Authorization", proxy.credentials)
     handlers: list[Any] = [urllib.request.ProxyHandler({}), _no_redirect()]
     if encrypted:
-        handlers.append(urllib.request.HTTPSHandler(context=_trust(environment)))
+        handlers.append(urllib.request.HTTPSHandler(context=_certificates(environment)))
     return urllib.request.build_opener(*handlers)
 
 
@@ -117,25 +118,12 @@ def _no_redirect() -> "urllib.request.HTTPRedirectHandler":
     return NoRedirect()
 
 
-def _trust(environment: Mapping[str, str]) -> "ssl.SSLContext":
-    """The certificates that the connection is checked against.
-
-    Raises:
-        GithubError: the bundle that is named cannot be read.
-    """
-    import ssl  # noqa: PLC0415 - slow to import
-
-    for name in ("SSL_CERT_FILE", "REQUESTS_CA_BUNDLE"):
-        bundle = environment.get(name)
-        if bundle:
-            try:
-                return ssl.create_default_context(cafile=bundle)
-            except OSError as error:
-                raise GithubError(
-                    f"The certificates of {name}, {bundle!r}, cannot be read ({type(error).__name__}).",
-                    "Name a file of certificates in PEM form, or none.",
-                ) from error
-    return ssl.create_default_context()
+def _certificates(environment: Mapping[str, str]) -> "ssl.SSLContext":
+    """The certificates of the connection; what is wrong with them must not end a run that measured something."""
+    try:
+        return trusted_certificates(environment)
+    except ConfigurationError as error:
+        raise GithubError(error.problem, error.remedy) from error
 
 
 def _http_error() -> type[Exception]:

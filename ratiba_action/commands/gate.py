@@ -4,10 +4,10 @@ import argparse
 import json
 import sys
 import traceback
-from collections.abc import Callable, MutableMapping, Sequence
+from collections.abc import MutableMapping, Sequence
 from pathlib import Path
-from typing import TypeVar
 
+from ratiba_action.commands.options import parse_option
 from ratiba_action.core.exit_code import exit_code
 from ratiba_action.core.masking import mask_secrets
 from ratiba_action.core.model.change import Mode
@@ -21,10 +21,11 @@ from ratiba_action.errors import (
 )
 from ratiba_action.forecasting import forecast
 from ratiba_action.full_publication import full_publication
-from ratiba_action.gate import Choice, GateRun, evaluate, prepare
+from ratiba_action.gate import evaluate
 from ratiba_action.interruption import uninterrupted
 from ratiba_action.judging.cache import JudgeCache
 from ratiba_action.paying import cache_folder, require_key
+from ratiba_action.preparing import Choice, GateRun, prepare
 from ratiba_action.publishing import Publication
 from ratiba_action.reporting.forecast_words import foretell
 from ratiba_action.reporting.results_json import load_report, outputs_of
@@ -48,8 +49,6 @@ EXAMPLE = """example:
   ratiba gate --event event.json --event-name pull_request --dry-run"""
 
 DEFAULT_CONCURRENCY = "4"
-
-Value = TypeVar("Value")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -98,8 +97,8 @@ def run(arguments: argparse.Namespace, environment: MutableMapping[str, str]) ->
         environment=environment,
         progress=make_progress(stream, environment),
         choice=_choice(arguments, settings),
-        concurrency=_option("--concurrency", arguments.concurrency, parse_count),
-        seconds=_option("--deadline", deadline, parse_seconds) if deadline else None,
+        concurrency=parse_option("--concurrency", arguments.concurrency, parse_count),
+        seconds=parse_option("--deadline", deadline, parse_seconds) if deadline else None,
         resume=arguments.resume,
         cache=not arguments.no_deepeval_cache,
         warnings=[f"The variable {name} is set, and no input reads it." for name in unknown_variables(environment)],
@@ -207,10 +206,3 @@ def _not_passed(results: Path) -> list[str]:
     if not ids:
         raise UsageError(f"Every conversation of the last run in {str(results)!r} passed.", "Leave out --failed.")
     return ids
-
-
-def _option(name: str, text: str, parse: Callable[[str], Value]) -> Value:
-    try:
-        return parse(text)
-    except ValueError as error:
-        raise UsageError(f"{name} is {text!r}.", f"Give {error}.") from error

@@ -8,8 +8,9 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TextIO, TypeVar
+from typing import TextIO
 
+from ratiba_action.commands.options import parse_option
 from ratiba_action.core.masking import mask_secrets
 from ratiba_action.core.model.change import Mode
 from ratiba_action.core.model.verdict import Report
@@ -17,9 +18,10 @@ from ratiba_action.core.printable import printable
 from ratiba_action.deciding import DecideRequest, decide, request_of
 from ratiba_action.errors import UsageError
 from ratiba_action.forecasting import forecast
-from ratiba_action.gate import Choice, Evaluated, GateRun, Prepared, evaluate, prepare
+from ratiba_action.gate import Evaluated, evaluate
 from ratiba_action.github.workflow import WorkflowLog
 from ratiba_action.paying import require_key
+from ratiba_action.preparing import Choice, GateRun, Prepared, prepare
 from ratiba_action.recordings.comparison import Kind, render
 from ratiba_action.recordings.folder import read_folder
 from ratiba_action.recordings.review import Candidate, Outcome, Review, review
@@ -47,9 +49,6 @@ _INPUTS = frozenset(
     }
 )
 """The inputs that a recording reads; the others say how a run is decided about and published."""
-
-Value = TypeVar("Value")
-
 
 Recorder = Callable[[GateRun, Prepared], Evaluated]
 """Runs every selected scenario with live models and collects the answers; ``gate.evaluate`` is the real one."""
@@ -168,19 +167,12 @@ def _gate_run(
         environment=environment,
         progress=make_progress(stream, environment),
         choice=Choice(tuple(arguments.scenario), tuple(arguments.tag)),
-        concurrency=_option("--concurrency", arguments.concurrency, parse_count),
-        seconds=_option("--deadline", deadline, parse_seconds) if deadline else None,
+        concurrency=parse_option("--concurrency", arguments.concurrency, parse_count),
+        seconds=parse_option("--deadline", deadline, parse_seconds) if deadline else None,
         resume=arguments.resume,
-        trials=_option("--trials", arguments.trials, parse_count),
+        trials=parse_option("--trials", arguments.trials, parse_count),
         warnings=[f"The variable {name} is set, and no input reads it." for name in unknown_variables(environment)],
     )
-
-
-def _option(name: str, text: str, parse: Callable[[str], Value]) -> Value:
-    try:
-        return parse(text)
-    except ValueError as error:
-        raise UsageError(f"{name} is {text!r}.", f"Give {error}.") from error
 
 
 @contextlib.contextmanager

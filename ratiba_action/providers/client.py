@@ -11,6 +11,7 @@ from typing import Any, Self
 
 import aiohttp
 
+from ratiba_action.certificates import trusted_certificates
 from ratiba_action.core.masking import mask_secrets
 from ratiba_action.core.model.values import JsonObject
 from ratiba_action.core.proxy import proxy_for
@@ -18,7 +19,6 @@ from ratiba_action.errors import ConfigurationError
 from ratiba_action.providers.answers import READ_HEADERS, read_answer
 from ratiba_action.providers.outcome import NotSent, Outcome, Unknown
 from ratiba_action.providers.route import ProviderRoute
-from ratiba_action.providers.trust import trusted_certificates
 
 _ANSWER_LIMIT = 32 * 1024 * 1024
 _PIECE = 64 * 1024

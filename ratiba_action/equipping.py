@@ -1,0 +1,113 @@
+"""What a prepared run works on, with what, and where: materials, workshop, scratch folder."""
+
+import contextlib
+import tempfile
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+from ratiba_action.core.budget import Ledger
+from ratiba_action.core.model.plan import Arm
+from ratiba_action.locked_folder import make_locked_folder, sweep_folders
+from ratiba_action.paid_run import Payment
+from ratiba_action.paying import cache_folder, journal_place, payment_of, source_of_answers
+from ratiba_action.preparing import GateRun, Prepared
+from ratiba_action.prompt_versions import prompt_versions
+from ratiba_action.recordings.folder import read_folder
+from ratiba_action.recordings.lines import JudgeRecording, Recording
+from ratiba_action.workshop import Materials, Workshop
+
+_SCRATCH = "ratiba-run-"
+
+
+@contextlib.contextmanager
+def scratch_folder() -> Iterator[Path]:
+    """A folder outside the workspace for one run; what crashed runs left there is removed first."""
+    base = Path(tempfile.gettempdir())
+    sweep_folders(base, _SCRATCH)
+    folder = make_locked_folder(base, _SCRATCH)
+    try:
+        yield folder.path
+    finally:
+        folder.remove()
+
+
+def materials_of(run: GateRun, prepared: Prepared) -> Materials:
+    """What the run evaluates.
+
+    Raises:
+        SuiteError: recordings cannot be read.
+    """
+    scenarios = prepared.selection.scenarios
+    system = prepared.inputs.configuration.system
+    folder = run.repository / run.settings.scenarios / "recordings"
+    recordings = read_folder(folder, [one.id for one in scenarios])
+    return Materials(
+        arm=Arm("head", str(run.repository), run.decided.change.files.head),
+        scenarios=scenarios,
+        recordings={name: _held(lines, prepared.inputs.base_grades) for name, lines in recordings.items()},
+        prompt_versions=prompt_versions(run.repository, system.root, system.prompts, run.environment),
+        trials=run.trials,
+    )
+
+
+def _held(lines: Sequence[Recording], base: Mapping[str, JudgeRecording]) -> tuple[Recording, ...]:
+    """A recording whose grades are the base's where it has them: a change does not grade itself."""
+    return tuple(base.get(line.key, line) if isinstance(line, JudgeRecording) else line for line in lines)
+
+
+def source_of(run: GateRun, prepared: Prepared) -> str:
+    """Where the run's answers come from: ``replay``, ``auto``, ``live`` or ``record``."""
+    return source_of_answers(run.settings, prepared.inputs.edited_recordings)
+
+
+def payment_for(run: GateRun, prepared: Prepared, materials: Materials) -> Payment | None:
+    """Who the run pays, out of what; None for one that asks no model."""
+    source = source_of(run, prepared)
+    if source == "replay":
+        return None
+    evaluated = {
+        "commit": run.decided.change.files.head or "",
+        "suite": prepared.inputs.suite.digest,
+        "scenarios": [scenario.id for scenario in materials.scenarios],
+        "trials": materials.trials,
+        "prompts": list(materials.prompt_versions),
+        "llm": source,
+    }
+    place = journal_place(
+        run.repository,
+        run.environment,
+        resume=run.resume,
+        configuration=prepared.inputs.configuration,
+        evaluated=evaluated,
+    )
+    return payment_of(run.settings, run.decided.change.subject, place)
+
+
+def workshop_of(run: GateRun, prepared: Prepared, ledger: Ledger, scratch: Path, materials: Materials) -> Workshop:
+    """What the run works with.
+
+    Args:
+        run: its inputs.
+        prepared: what it evaluates.
+        ledger: its books.
+        scratch: its folder.
+        materials: see ``materials_of``.
+    """
+    llm = source_of(run, prepared)
+    return Workshop(
+        environment=run.environment,
+        scratch=scratch,
+        # A replayed grade costs nothing and an edited recording must show; what is recorded is asked for.
+        cache=cache_folder(run.environment) if run.cache and llm in {"auto", "live"} else None,
+        database_url=run.settings.database_url,
+        configuration=prepared.inputs.configuration,
+        ledger=ledger,
+        progress=run.progress,
+        warn=run.warnings.append,
+        concurrency=run.concurrency,
+        deadline=None if run.seconds is None else time.monotonic() + run.seconds,
+        report_dir=run.settings.report_dir,
+        llm=llm,
+        payment=payment_for(run, prepared, materials),
+    )

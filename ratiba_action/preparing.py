@@ -1,0 +1,100 @@
+"""What a run evaluates, known before anything is started."""
+
+from collections.abc import MutableMapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from ratiba_action.core.model.plan import Selection
+from ratiba_action.core.model.scenario import Scenario
+from ratiba_action.core.scenario_selection import select
+from ratiba_action.deciding import Decided
+from ratiba_action.errors import ConfigurationError, UsageError
+from ratiba_action.evaluation_inputs import EvaluationInputs, read_inputs
+from ratiba_action.ports import Progress
+from ratiba_action.settings import Settings
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """Which of the selected scenarios a person asked for; empty means all."""
+
+    scenarios: tuple[str, ...] = ()
+    tags: tuple[str, ...] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.scenarios or self.tags)
+
+    def admits(self, scenario: Scenario) -> bool:
+        """Whether a scenario is asked for by its id or one of its tags."""
+        return not self or scenario.id in self.scenarios or bool(scenario.tags & set(self.tags))
+
+
+@dataclass(frozen=True, slots=True)
+class GateRun:
+    """One run of the gate.
+
+    Args:
+        environment: the process's own.
+        concurrency: conversations at once.
+        seconds: the run's deadline, None for none.
+        resume: go on with a run that was killed, without paying again.
+        cache: whether judges' scores of earlier runs may be used.
+        trials: how often each scenario runs.
+    """
+
+    settings: Settings
+    decided: Decided
+    repository: Path
+    environment: MutableMapping[str, str]
+    progress: Progress
+    choice: Choice = Choice()
+    concurrency: int = 4
+    seconds: float | None = None
+    resume: bool = False
+    cache: bool = True
+    trials: int = 1
+    warnings: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """What will run, known before anything is started."""
+
+    inputs: EvaluationInputs
+    selection: Selection
+
+
+def prepare(run: GateRun) -> Prepared:
+    """Read what is evaluated and select what runs.
+
+    Raises:
+        ConfigurationError: files are wrong, or what a person asked for does not exist.
+    """
+    inputs = read_inputs(run.settings, run.repository, run.decided.change)
+    _require_root(run.repository, inputs.configuration.system.root)
+    if run.choice:
+        chosen = tuple(scenario for scenario in inputs.suite.scenarios if run.choice.admits(scenario))
+        _refuse_unknown(run.choice, inputs)
+        left_out = tuple(scenario.id for scenario in inputs.suite.scenarios if scenario not in chosen)
+        selection = Selection(run.decided.decision, chosen, left_out)
+    else:
+        selection = select(run.decided.decision, inputs.suite, run.decided.change.files)
+    return Prepared(inputs, selection)
+
+
+def _require_root(repository: Path, root: str) -> None:
+    """The system lies in the repository, also when links are followed."""
+    found, top = (repository / root).resolve(), repository.resolve()
+    if not found.is_dir() or not found.is_relative_to(top) or ".git" in found.relative_to(top).parts:
+        raise ConfigurationError(
+            f"system.root is {root!r}, which is no folder inside the repository.", "Name the system's folder."
+        )
+
+
+def _refuse_unknown(choice: Choice, inputs: EvaluationInputs) -> None:
+    known = {scenario.id for scenario in inputs.suite.scenarios}
+    tags = {tag for scenario in inputs.suite.scenarios for tag in scenario.tags}
+    unknown = [f"scenario {name!r}" for name in choice.scenarios if name not in known]
+    unknown += [f"tag {name!r}" for name in choice.tags if name not in tags]
+    if unknown:
+        raise UsageError(f"There is no {', no '.join(unknown)}.", f"Tags: {', '.join(sorted(tags))}.")
