@@ -25,6 +25,7 @@ from ratiba_action.configuration import Configuration, CrossCheckBlock, JudgeBlo
 from ratiba_action.core.budget import Ledger
 from ratiba_action.core.model.measurement import Case
 from ratiba_action.core.model.plan import Arm, Trial
+from ratiba_action.core.model.scenario import Assertion
 from ratiba_action.core.model_request import PaidAnswer, PaidRequest
 from ratiba_action.grading import Grading
 from ratiba_action.judging.deepeval_bridge import load_deepeval, prepare_deepeval
@@ -176,7 +177,7 @@ async def judged(url: str, cases: Sequence[Case], share: float) -> tuple[Figures
 
 
 async def _measured(grading: Grading, one: Case) -> None:
-    score = await grading.metric("SwahiliFluencyMetric").measure(one, 0.8)
+    score = await grading.metric(Assertion("SwahiliFluencyMetric", 0.8)).measure(one, 0.8)
     assert score.passed
     assert not score.votes
 

@@ -27,12 +27,13 @@ from ratiba_action.core.checks import validate_rule
 from ratiba_action.core.language_metrics import attach_language_metrics
 from ratiba_action.core.model.measurement import Scored
 from ratiba_action.core.model.plan import Arm, Plan, Trial
-from ratiba_action.core.model.scenario import Scenario
+from ratiba_action.core.model.scenario import Assertion, Scenario
 from ratiba_action.gateway.script import Step
 from ratiba_action.gateway.scripted_answers import ScriptedAnswers
 from ratiba_action.gateway.server import Gateway
 from ratiba_action.judging.replay_judge import judge_recording_key
-from ratiba_action.metrics.registry import is_judged, load_metric, metric_names
+from ratiba_action.metrics.registry import is_judged, load_metric, metric_problems
+from ratiba_action.ports import Metric
 from ratiba_action.recordings.lines import JudgeRecording, Recording
 from ratiba_action.recordings.writer import render_recordings, write_recordings
 from ratiba_action.reporting.terminal import make_progress
@@ -90,7 +91,7 @@ def record_pull_request(bundle: Path, known: Mapping[str, bytes], scratch: Path)
 
 async def record(repository: Path, pull_request: str, scratch: Path, folder: Path = AUTHORED) -> list[Recorded]:
     """Drive every scenario of a checkout with its authored answers, which lie in this folder."""
-    suite = load_suite(read_scenario_files(repository, "scenarios"), metric_names(), validate_rule)
+    suite = load_suite(read_scenario_files(repository, "scenarios"), metric_problems, validate_rule)
     authored = {
         scenario.id: read_authored(folder / f"{scenario.id}.yaml", pull_request) for scenario in suite.scenarios
     }
@@ -114,7 +115,7 @@ async def record(repository: Path, pull_request: str, scratch: Path, folder: Pat
         await system.start()
         async with open_tenants(workshop) as tenants:
             await tenants.prepare(arm, system.migrate)
-            bench = Bench({"head": system}, tenants, gateway, load_metric, {}, {}, workshop.progress)
+            bench = Bench({"head": system}, tenants, gateway, _metric, {}, {}, workshop.progress)
             trials = tuple(Trial(replace(scenario, assertions=()), arm) for scenario in suite.scenarios)
             results = await run_plan(Plan(trials), bench)
     finally:
@@ -170,7 +171,7 @@ def grades(
     for assertion in attach_language_metrics(scenario):
         if not is_judged(assertion.metric):
             continue
-        asked = load_metric(assertion.metric, _NoJudge(model))
+        asked = load_metric(assertion.metric, _NoJudge(model), assertion.parameters)
         metric = metric_version(asked.name, asked.version.partition("+")[0])
         grade = described["grades"][assertion.metric]
         lines.append(
@@ -187,6 +188,10 @@ def grades(
             )
         )
     return lines
+
+
+def _metric(assertion: Assertion) -> Metric:
+    return load_metric(assertion.metric)
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from ratiba_action.core.agreement import judges_agreement
 from ratiba_action.core.judge_independence import require_independent_judges
 from ratiba_action.core.model.plan import Trial
+from ratiba_action.core.model.scenario import Assertion
 from ratiba_action.core.model.values import Usd
 from ratiba_action.core.model.verdict import CrossChecking, SharedSpending
 from ratiba_action.estimating import estimator
@@ -49,7 +50,7 @@ class Answering:
     """
 
     gateway: ModelGateway
-    metric: Callable[[str], Metric]
+    metric: Callable[[Assertion], Metric]
     admit: Callable[[Trial], AbstractAsyncContextManager[str]]
     pay_turn: Callable[[str], Awaitable[None]]
     conclude: Callable[[], Awaitable[Aftermath]]

@@ -10,7 +10,7 @@ from ratiba_action.configuration import Configuration, read_configuration
 from ratiba_action.core.checks import validate_rule
 from ratiba_action.core.model.scenario import Scenario
 from ratiba_action.errors import InfrastructureError, SuiteError
-from ratiba_action.metrics.registry import metric_names
+from ratiba_action.metrics.registry import metric_problems
 from ratiba_action.recordings.lines import JudgeRecording, Recording
 from ratiba_action.recordings.reader import parse_recordings
 from ratiba_action.settings import Settings
@@ -66,7 +66,7 @@ class BaseSide:
             if not is_scenario_file(name, self.settings.scenarios):
                 continue
             try:
-                suite = load_suite({name: self._read(name) or b""}, metric_names(), validate_rule)
+                suite = load_suite({name: self._read(name) or b""}, metric_problems, validate_rule)
                 found.extend(suite.scenarios)
             except (SuiteError, InfrastructureError):
                 broken.append(name)

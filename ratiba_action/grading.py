@@ -5,6 +5,7 @@ from collections.abc import Callable
 from functools import partial
 
 from ratiba_action.core.model.conversation import Party, Usage
+from ratiba_action.core.model.scenario import Assertion
 from ratiba_action.core.voting import VotingRule
 from ratiba_action.metrics.registry import judge_calls, load_metric
 from ratiba_action.paid_run import PaidRun
@@ -49,7 +50,7 @@ class Grading:
         """Model of the second judge; empty where there is none."""
         return self._second.model if self._second is not None else ""
 
-    def metric(self, name: str) -> Metric:
+    def metric(self, assertion: Assertion) -> Metric:
         """A fresh metric: paced, cross-checked, cached, voted on, as far as it is judged and the run pays."""
         from ratiba_action.judging.cross_check import CrossCheckedMetric  # noqa: PLC0415 - not needed to decide
         from ratiba_action.judging.pacing import PacedMetric  # noqa: PLC0415 - the same
@@ -57,12 +58,13 @@ class Grading:
         from ratiba_action.judging.voting import VotingMetric  # noqa: PLC0415 - the same
         from ratiba_action.judging.watched_judge import WatchedJudge  # noqa: PLC0415 - the same
 
+        name, parameters = assertion.metric, assertion.parameters
         if not judge_calls(name):
-            return load_metric(name)
+            return load_metric(name, None, parameters)
         questions, judge = judge_calls(name), WatchedJudge(self._judge)
 
         def measurement(number: int) -> Metric:
-            return load_metric(name, RepeatedJudge(judge, number, questions))
+            return load_metric(name, RepeatedJudge(judge, number, questions), parameters)
 
         metric: Metric = VotingMetric(measurement, self._rule, replayed=self._paid is None)
         if self._paid is None:
@@ -70,7 +72,7 @@ class Grading:
         metric = self._cached(metric, lambda: judge.fresh)
         second = self._second
         if second is not None:
-            checker = partial(load_metric, name, second)
+            checker = partial(load_metric, name, second, parameters)
             metric = CrossCheckedMetric(metric, checker, self.cross_check, lambda: judge.fresh)
         return PacedMetric(metric, self._turn)
 

@@ -48,7 +48,7 @@ class Bench:
 
     Args:
         systems: the system under test of each arm, by the arm's name.
-        metric: a fresh metric by its name; called once for each case.
+        metric: a fresh metric for an assertion; called once for each case.
         rows: SQL by name, read from a tenant after its conversation.
         prompt_versions: of each arm, by the arm's name, sorted.
         concurrency: trials at once.
@@ -60,7 +60,7 @@ class Bench:
     systems: Mapping[str, SystemUnderTest]
     tenants: TenantProvisioner
     gateway: ModelGateway
-    metric: Callable[[str], Metric]
+    metric: Callable[[Assertion], Metric]
     rows: Mapping[str, str]
     prompt_versions: Mapping[str, tuple[str, ...]]
     progress: Progress
@@ -168,13 +168,14 @@ class _Conversation:
     async def _speak(self, session: Session, access: ModelAccess) -> None:
         for turn in self._trial.scenario.turns:
             await self._bench.pay_turn(self._trial.scenario.id)
+            started = time.monotonic()
             try:
                 reply = await session.send(turn)
             except WorkerError:
                 _raise_first(access.problems)
                 raise
             _raise_first(access.problems)
-            self._exchanges.append(Exchange(turn, reply))
+            self._exchanges.append(Exchange(turn, reply, time.monotonic() - started))
 
     def so_far(self) -> Transcript | None:
         """The conversation up to where it broke off."""
@@ -203,7 +204,7 @@ async def _measure(case: Case, bench: Bench) -> tuple[tuple[Score, ...], tuple[E
 
 
 async def _score(assertion: Assertion, case: Case, bench: Bench) -> Score:
-    return await bench.metric(assertion.metric).measure(case, assertion.threshold)
+    return await bench.metric(assertion).measure(case, assertion.threshold)
 
 
 _PHASES: tuple[tuple[type[RatibaError], Phase], ...] = (

@@ -12,7 +12,7 @@ import pytest
 from ratiba_action.cli import COMMANDS
 from ratiba_action.configuration import read_configuration
 from ratiba_action.core.checks import validate_rule
-from ratiba_action.metrics.registry import metric_names
+from ratiba_action.metrics.registry import metric_problems
 from ratiba_action.publishing import OUTPUTS
 from ratiba_action.settings import INPUTS
 from ratiba_action.suite.load import load_suite
@@ -99,7 +99,7 @@ def test_the_examples_of_scenarios_are_accepted() -> None:
     blocks = [block for _, block in fenced("yaml") if block.startswith("id: ")]
     assert len(blocks) == 3
     for block in blocks:
-        (scenario,) = load_suite({"scenarios/a.yaml": block.encode()}, metric_names(), validate_rule).scenarios
+        (scenario,) = load_suite({"scenarios/a.yaml": block.encode()}, metric_problems, validate_rule).scenarios
         assert scenario.id == "spa_booking_swahili_happy"
 
 

@@ -11,7 +11,7 @@ from ratiba_action.core.model.measurement import Case, Errored, NotRun, Phase, S
 from ratiba_action.core.model.plan import Arm, Plan, Tenant, Trial
 from ratiba_action.core.model.scenario import Assertion, Expectation, Scenario, Turn
 from ratiba_action.errors import BudgetError, JudgeError, RatibaError, RecordingError, WorkerError
-from ratiba_action.ports import SystemUnderTest, TenantProvisioner
+from ratiba_action.ports import Metric, SystemUnderTest, TenantProvisioner
 from ratiba_action.runner import Bench, run_plan
 from ratiba_action.testing.gateways import InMemoryGateway
 from ratiba_action.testing.progress import RecordedProgress
@@ -76,7 +76,7 @@ async def run(
     system: SystemUnderTest,
     tenants: TenantProvisioner | None = None,
     gateway: InMemoryGateway | None = None,
-    metric: Callable[[str], Constant] = lambda _: Constant(1.0),
+    metric: Callable[[Assertion], Metric] = lambda _: Constant(1.0),
     **changes: Any,
 ) -> tuple[object, ...]:
     tenants = tenants or InMemoryTenants()

@@ -2,20 +2,39 @@
 
 from collections.abc import Mapping
 from importlib import import_module
-from typing import cast
+from typing import Any
 
+from pydantic import ValidationError
+
+from ratiba_action.core.model.values import JsonObject
 from ratiba_action.errors import ConfigurationError
+from ratiba_action.metrics.entry import MetricEntry
 from ratiba_action.ports import Judge, Metric
 
-METRICS: Mapping[str, str] = {
-    "SwahiliFluencyMetric": "ratiba_action.metrics.swahili_fluency:SwahiliFluencyMetric",
-    "EnglishFluencyMetric": "ratiba_action.metrics.english_fluency:EnglishFluencyMetric",
-    "BookingSlotConsistencyMetric": "ratiba_action.metrics.booking_slot_consistency:BookingSlotConsistencyMetric",
-    "MpesaPaymentSafetyMetric": "ratiba_action.metrics.mpesa_payment_safety:MpesaPaymentSafetyMetric",
+METRICS: Mapping[str, MetricEntry] = {
+    "SwahiliFluencyMetric": MetricEntry(
+        "ratiba_action.metrics.swahili_fluency:SwahiliFluencyMetric",
+        "natural Swahili of a small business in Kenya",
+        judge_calls=1,
+        system_types=("chatbot", "agent"),
+    ),
+    "EnglishFluencyMetric": MetricEntry(
+        "ratiba_action.metrics.english_fluency:EnglishFluencyMetric",
+        "natural English of a small business in Kenya",
+        judge_calls=1,
+        system_types=("chatbot", "agent"),
+    ),
+    "BookingSlotConsistencyMetric": MetricEntry(
+        "ratiba_action.metrics.booking_slot_consistency:BookingSlotConsistencyMetric",
+        "the slot that is said, called and stored is one and the same",
+        system_types=("agent",),
+    ),
+    "MpesaPaymentSafetyMetric": MetricEntry(
+        "ratiba_action.metrics.mpesa_payment_safety:MpesaPaymentSafetyMetric",
+        "the customer's money is safe on either payment rail",
+        system_types=("agent",),
+    ),
 }
-
-JUDGE_CALLS: Mapping[str, int] = {"SwahiliFluencyMetric": 1, "EnglishFluencyMetric": 1}
-"""Judge calls a case of each judged metric; metrics that are not listed ask no judge."""
 
 
 def metric_names() -> tuple[str, ...]:
@@ -29,40 +48,67 @@ def is_judged(name: str) -> bool:
     Raises:
         ConfigurationError: no metric has that name.
     """
-    _address(name)
-    return name in JUDGE_CALLS
+    return _entry(name).judge_calls > 0
 
 
 def judge_calls(name: str) -> int:
-    """Judge calls that one case of the metric makes, for the estimate before a run.
+    """Judge calls that one case of the metric makes at most, for the estimate before a run.
 
     Raises:
         ConfigurationError: no metric has that name.
     """
-    _address(name)
-    return JUDGE_CALLS.get(name, 0)
+    return _entry(name).judge_calls
 
 
-def load_metric(name: str, judge: Judge | None = None) -> Metric:
+def metric_problems(name: str, parameters: JsonObject) -> tuple[str, ...]:
+    """Everything that is wrong with a metric's name and its parameters, in words."""
+    if name not in METRICS:
+        return (f"unknown metric {name!r:.80}; known: {', '.join(metric_names())}",)
+    model = getattr(_class(name), "Parameters", None)
+    if model is None:
+        return (f"{name} takes no parameters, so `with` must go",) if parameters else ()
+    try:
+        model.model_validate(dict(parameters))
+    except ValidationError as error:
+        return tuple(
+            f"{name}: {'.'.join(str(part) for part in one['loc']) or 'with'}: {one['msg']}; got {one['input']!r:.80}"
+            for one in error.errors(include_url=False)
+        )
+    return ()
+
+
+def load_metric(name: str, judge: Judge | None = None, parameters: JsonObject | None = None) -> Metric:
     """A fresh instance of a metric; make one for each case.
 
     Args:
         name: one of ``metric_names``.
         judge: needed by judged metrics only.
+        parameters: what the scenario tells the metric.
 
     Raises:
-        ConfigurationError: no metric has that name, or it is judged and there is no judge.
+        ConfigurationError: no metric has that name, its parameters are wrong, or it is judged and there is no judge.
     """
-    module, _, attribute = _address(name).partition(":")
-    kind = getattr(import_module(module), attribute)
-    if not is_judged(name):
-        return cast("Metric", kind())
-    if judge is None:
-        raise ConfigurationError(f"The metric {name!r} needs a judge and none is configured.", "Configure `judge`.")
-    return cast("Metric", kind(judge))
+    problems = metric_problems(name, parameters or {})
+    if problems:
+        raise ConfigurationError(f"{'; '.join(problems)}.", "Correct the assertion; docs/metrics.md lists the metrics.")
+    kind = _class(name)
+    given: dict[str, Any] = {}
+    if hasattr(kind, "Parameters"):
+        given["parameters"] = kind.Parameters.model_validate(dict(parameters or {}))
+    if is_judged(name):
+        if judge is None:
+            raise ConfigurationError(f"The metric {name!r} needs a judge and none is configured.", "Configure `judge`.")
+        given["judge"] = judge
+    metric: Metric = kind(**given)
+    return metric
 
 
-def _address(name: str) -> str:
+def _class(name: str) -> Any:
+    module, _, attribute = _entry(name).address.partition(":")
+    return getattr(import_module(module), attribute)
+
+
+def _entry(name: str) -> MetricEntry:
     try:
         return METRICS[name]
     except KeyError:

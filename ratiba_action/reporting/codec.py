@@ -5,7 +5,7 @@ import re
 import types
 from collections.abc import Mapping
 from dataclasses import MISSING, fields, is_dataclass
-from datetime import datetime
+from datetime import date, datetime
 from decimal import Decimal, InvalidOperation
 from enum import Enum
 from typing import Any, Union, get_args, get_origin, get_type_hints
@@ -44,7 +44,7 @@ def _encode_atom(value: Any) -> Any:
         return value.value
     if isinstance(value, Decimal):
         return format(value, "f")
-    if isinstance(value, datetime):
+    if isinstance(value, date):
         return value.isoformat()
     if isinstance(value, float):
         return value if math.isfinite(value) else None
@@ -111,9 +111,9 @@ def _decode_plain(hint: Any, value: Any, where: str) -> Any:
         return value
     if hint is Decimal and not _AMOUNT.fullmatch(str(value)):
         raise CodecError(f"{where} is {value!r:.80}, and must be an amount such as '1.25'.")
-    if isinstance(value, str) and (hint in (Decimal, datetime) or issubclass(hint, Enum)):
+    if isinstance(value, str) and (hint in (Decimal, date, datetime) or issubclass(hint, Enum)):
         try:
-            return datetime.fromisoformat(value) if hint is datetime else hint(value)
+            return hint.fromisoformat(value) if hint in (date, datetime) else hint(value)
         except (ValueError, InvalidOperation):
             pass
     raise CodecError(f"{where} is {value!r}, and must be a value of type {hint.__name__}.")

@@ -4,7 +4,7 @@ import json
 import types
 from collections.abc import Mapping
 from dataclasses import MISSING, fields, is_dataclass
-from datetime import datetime
+from datetime import date, datetime
 from decimal import Decimal
 from enum import Enum
 from typing import Any, Union, get_args, get_origin, get_type_hints
@@ -21,6 +21,7 @@ _PLAIN: Mapping[Any, Mapping[str, Any]] = types.MappingProxyType(
         bool: {"type": "boolean"},
         Decimal: {"type": "string", "pattern": r"^-?\d+(\.\d+)?$"},
         datetime: {"type": "string", "format": "date-time"},
+        date: {"type": "string", "format": "date"},
         type(None): {"type": "null"},
         Any: {},
     }

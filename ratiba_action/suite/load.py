@@ -1,25 +1,17 @@
 """Scenario files → ``Suite``; every mistake of every file at once."""
 
 import hashlib
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from ratiba_action.core.model.scenario import (
-    Assertion,
-    Customer,
-    Expectation,
-    ExpectedEvent,
-    ExpectedTool,
-    FailureRule,
-    Scenario,
-    Suite,
-    Turn,
-)
+from ratiba_action.core.model.scenario import Scenario, Suite
+from ratiba_action.core.model.values import JsonObject
 from ratiba_action.errors import FileProblem, SuiteError
 from ratiba_action.plain_file import read_plain_file
 from ratiba_action.strict_yaml import Document, read_yaml
-from ratiba_action.suite.scenario_schema import ExpectBlock, ScenarioBlock, TurnBlock
+from ratiba_action.suite.building import build_scenario
+from ratiba_action.suite.scenario_schema import ScenarioBlock
 from ratiba_action.validation import shorten, validate
 
 NOT_SCENARIOS = ("recordings", "calibration")
@@ -27,6 +19,9 @@ NOT_SCENARIOS = ("recordings", "calibration")
 
 RuleCheck = Callable[[str, Any], str | None]
 """What is wrong with a rule of this type and value, or None."""
+
+MetricCheck = Callable[[str, JsonObject], Sequence[str]]
+"""Everything that is wrong with a metric of this name and these parameters."""
 
 
 def read_scenario_files(repository: Path, folder: str) -> Mapping[str, bytes]:
@@ -62,12 +57,12 @@ def is_scenario_file(name: str, folder: str) -> bool:
     return below[0] not in NOT_SCENARIOS
 
 
-def load_suite(files: Mapping[str, bytes], known_metrics: Collection[str], rule_problem: RuleCheck) -> Suite:
+def load_suite(files: Mapping[str, bytes], metric_problems: MetricCheck, rule_problem: RuleCheck) -> Suite:
     """Read and check scenarios.
 
     Args:
         files: content by repository path.
-        known_metrics: names that an assertion may use.
+        metric_problems: checks an assertion's metric and parameters.
         rule_problem: checks a failure rule's type and value.
 
     Raises:
@@ -81,9 +76,9 @@ def load_suite(files: Mapping[str, bytes], known_metrics: Collection[str], rule_
         if document is not None:
             block, found = validate(ScenarioBlock, document)
             problems.extend(found)
-            problems.extend(_reference_problems(document, known_metrics, rule_problem))
+            problems.extend(_reference_problems(document, metric_problems, rule_problem))
             if block is not None:
-                scenarios.append(_scenario(block, document))
+                scenarios.append(build_scenario(block, document))
     problems.extend(_duplicates(scenarios))
     if not scenarios and not problems:
         problems.append(FileProblem("scenarios", 0, "no scenario was found; write one, see docs/scenarios.md"))
@@ -102,7 +97,7 @@ def suite_digest(files: Mapping[str, bytes]) -> str:
 
 
 def _reference_problems(
-    document: Document, known_metrics: Collection[str], rule_problem: RuleCheck
+    document: Document, metric_problems: MetricCheck, rule_problem: RuleCheck
 ) -> Iterable[FileProblem]:
     """What the shape cannot tell: names of metrics, rules that cannot work."""
     data = document.data if isinstance(document.data, dict) else {}
@@ -113,10 +108,10 @@ def _reference_problems(
             line = document.line(("assertions", index, "metric"))
             yield FileProblem(document.name, line, f"the metric {shorten(name)} stands twice; give one threshold")
         seen |= {name} if isinstance(name, str) else set()
-        if isinstance(name, str) and name not in known_metrics:
+        parameters = entry.get("with", {})
+        if isinstance(name, str) and isinstance(parameters, dict):
             line = document.line(("assertions", index, "metric"))
-            allowed = ", ".join(sorted(known_metrics))
-            yield FileProblem(document.name, line, f"unknown metric {shorten(name)}; known: {allowed}")
+            yield from (FileProblem(document.name, line, wrong) for wrong in metric_problems(name, parameters))
     for index, entry in enumerate(_entries(data.get("rules"))):
         kind = entry.get("type")
         wrong = rule_problem(kind, entry.get("value")) if isinstance(kind, str) and "value" in entry else None
@@ -136,39 +131,3 @@ def _duplicates(scenarios: Iterable[Scenario]) -> Iterable[FileProblem]:
         if earlier is not scenario:
             message = f"the id {scenario.id!r} is already used in {earlier.path}; ids are unique"
             yield FileProblem(scenario.path, scenario.line, message)
-
-
-def _scenario(block: ScenarioBlock, document: Document) -> Scenario:
-    return Scenario(
-        id=block.id,
-        language=block.language,
-        layer=block.layer,
-        system_type=block.system_type,
-        vertical=block.vertical,
-        tags=frozenset(block.tags),
-        critical=block.critical,
-        now=block.now,
-        touches=tuple(block.touches),
-        customer=Customer(block.customer.name, block.customer.phone),
-        turns=tuple(_turn(turn, document.line(("turns", index))) for index, turn in enumerate(block.turns)),
-        rules=tuple(
-            FailureRule(rule.type, rule.value, document.line(("rules", index)))
-            for index, rule in enumerate(block.rules)
-        ),
-        assertions=tuple(
-            Assertion(entry.metric, entry.threshold, document.line(("assertions", index)))
-            for index, entry in enumerate(block.assertions)
-        ),
-        path=document.name,
-        line=document.line(("id",)),
-    )
-
-
-def _turn(block: TurnBlock, line: int) -> Turn:
-    return Turn(user=block.user, event=block.event, expect=_expectation(block.expect), line=line)
-
-
-def _expectation(block: ExpectBlock) -> Expectation:
-    tools = None if block.tools is None else tuple(ExpectedTool(tool.name, tool.args) for tool in block.tools)
-    events = tuple(ExpectedEvent(event.type, event.data) for event in block.events)
-    return Expectation(state=block.state, payment=block.payment, tools=tools, events=events)

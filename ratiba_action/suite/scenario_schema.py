@@ -1,59 +1,21 @@
 """The shape of a scenario file, as strict models. ``docs/scenarios.md`` explains each field."""
 
 import re
-from datetime import datetime
-from typing import Annotated, Any, Literal
+from datetime import date, datetime
+from decimal import Decimal
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, field_validator, model_validator
 
+from ratiba_action.suite.turn_schema import Text, TurnBlock
 from ratiba_action.validation import StrictModel
 
 LANGUAGE = Field(pattern=r"^([a-z]{2,3}|mixed)$", description="ISO 639 code, or mixed")
 IDENTIFIER = Field(pattern=r"^[a-z0-9][a-z0-9_-]*$", max_length=100, description="also names recordings and tenant")
 _DATE_AND_TIME = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9]{2}:[0-9]{2}")
 Threshold = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False, description="least value that passes, 0 to 1")]
-Text = Annotated[str, Field(min_length=1, max_length=20_000)]
-
-
-class ToolBlock(StrictModel):
-    """A tool call that the turn must make."""
-
-    name: Text
-    args: dict[str, Any] = Field(default_factory=dict, description="a subset of the call's arguments")
-
-
-class EventBlock(StrictModel):
-    """An event that the turn must emit."""
-
-    type: Text
-    data: dict[str, Any] = Field(default_factory=dict, description="a subset of the event's data")
-
-
-class ExpectBlock(StrictModel):
-    """What must hold after a turn."""
-
-    state: Text | None = None
-    payment: Text | None = None
-    tools: list[ToolBlock] | None = Field(default=None, description="all calls of the turn in order; [] forbids any")
-    events: list[EventBlock] = Field(default_factory=list)
-
-
-class TurnBlock(StrictModel):
-    """The customer speaks, or something happens."""
-
-    user: Text | None = None
-    event: dict[str, Any] | None = Field(default=None, description="a mapping with a type, delivered to the system")
-    expect: ExpectBlock = Field(default_factory=ExpectBlock)
-
-    @model_validator(mode="after")
-    def _one_of_both(self) -> "TurnBlock":
-        if (self.user is None) == (self.event is None):
-            msg = "give either 'user' or 'event'"
-            raise ValueError(msg)
-        if self.event is not None and not isinstance(self.event.get("type"), str):
-            msg = "an event needs a 'type' that is text"
-            raise ValueError(msg)
-        return self
+Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
+Seconds = Annotated[float, Field(gt=0, le=3_600, allow_inf_nan=False)]
 
 
 class RuleBlock(StrictModel):
@@ -68,6 +30,7 @@ class AssertionBlock(StrictModel):
 
     metric: Text
     threshold: Threshold
+    parameters: dict[str, Any] = Field(default_factory=dict, alias="with", description="what the metric is told")
 
 
 class CustomerBlock(StrictModel):
@@ -75,6 +38,46 @@ class CustomerBlock(StrictModel):
 
     name: Text
     phone: Text
+
+
+class SimulatedUserBlock(StrictModel):
+    """A customer that a model plays."""
+
+    persona: Text
+    goal: Text
+    most_turns: Annotated[int, Field(ge=1, le=50)] = 8
+
+
+class LimitsBlock(StrictModel):
+    """What each turn may take at most."""
+
+    seconds: Seconds | None = None
+    usd: Annotated[Decimal, Field(gt=0, le=1_000, allow_inf_nan=False, strict=False)] | None = None
+
+
+class StrategyBlock(StrictModel):
+    """How the repeats of a scenario are run and when it passes."""
+
+    least_mean: Share | None = Field(default=None, description="in the place of each score's own threshold")
+    trials: Annotated[int, Field(ge=1, le=50)] = 1
+    passes: Annotated[int, Field(ge=1, le=50)] | None = Field(default=None, description="of the trials; default: all")
+    timeout_seconds: Seconds | None = None
+    retries: Annotated[int, Field(ge=0, le=5)] = Field(default=0, description="of a trial that broke off")
+
+    @model_validator(mode="after")
+    def _enough_trials(self) -> Self:
+        if self.passes is not None and self.passes > self.trials:
+            msg = f"passes is {self.passes}, and there are {self.trials} trials"
+            raise ValueError(msg)
+        return self
+
+
+class QuarantineBlock(StrictModel):
+    """Why the scenario runs, is shown, and does not decide."""
+
+    reason: Text
+    owner: Text
+    until: Annotated[date, Field(strict=False, description="last day of it, such as 2026-12-31")]
 
 
 class ScenarioBlock(StrictModel):
@@ -90,9 +93,23 @@ class ScenarioBlock(StrictModel):
     now: Annotated[datetime, Field(strict=False, description="the clock given to the system, with its UTC offset")]
     touches: list[Text] = Field(default_factory=list, description="gitignore patterns")
     customer: CustomerBlock
-    turns: Annotated[list[TurnBlock], Field(min_length=1, max_length=200)]
+    turns: Annotated[list[TurnBlock], Field(max_length=200)] = Field(default_factory=list)
     rules: list[RuleBlock] = Field(default_factory=list)
     assertions: list[AssertionBlock] = Field(default_factory=list)
+    cases: Text | None = Field(default=None, description="rows that this scenario is repeated for: a JSONL or CSV file")
+    script: list[dict[str, Any]] | None = Field(default=None, description="layer fsm: what the model answers, in order")
+    simulated_user: SimulatedUserBlock | None = None
+    limits: LimitsBlock = Field(default_factory=LimitsBlock)
+    strategy: StrategyBlock = Field(default_factory=StrategyBlock)
+    quarantine: QuarantineBlock | None = None
+    provenance: dict[str, Any] = Field(default_factory=dict, description="where a captured conversation comes from")
+
+    @model_validator(mode="after")
+    def _somebody_speaks(self) -> Self:
+        if not self.turns and self.simulated_user is None:
+            msg = "give at least one of 'turns', or a 'simulated_user'"
+            raise ValueError(msg)
+        return self
 
     @field_validator("now", mode="before")
     @classmethod

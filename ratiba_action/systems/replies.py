@@ -1,10 +1,11 @@
 """Reads what a worker answers: untrusted bytes in, a ``Reply`` or a plain error out."""
 
 import json
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from ratiba_action.core.model.conversation import Event, Reply, ToolCall
+from ratiba_action.core.model.conversation import Document, Event, Reply, ToolCall
 from ratiba_action.core.model.values import JsonObject
 from ratiba_action.core.printable import printable, printable_lines
 from ratiba_action.errors import WorkerError
@@ -54,7 +55,21 @@ def parse_reply(answer: Any) -> Reply:
         events=tuple(
             _event(item, f"`events[{index}]`") for index, item in enumerate(_list(fields.get("events", []), "`events`"))
         ),
+        documents=tuple(
+            _document(item, f"`documents[{index}]`")
+            for index, item in enumerate(_list(fields.get("documents", []), "`documents`"))
+        ),
+        output=fields.get("output"),
     )
+
+
+def _document(value: Any, where: str) -> Document:
+    fields = _object(value, where, required=("id",), allowed=("id", "text", "score"))
+    score = fields.get("score")
+    if score is not None and not (type(score) in (int, float) and math.isfinite(score)):
+        raise WorkerError(f"`score` of {where} is {_kind(score)}, not a finite number.", REMEDY)
+    text = _text(fields.get("text", ""), f"`text` of {where}")
+    return Document(_text(fields["id"], f"`id` of {where}"), text, None if score is None else float(score))
 
 
 def _tool_call(value: Any, where: str) -> ToolCall:

@@ -179,7 +179,7 @@ def test_no_module_of_metrics_or_judging_imports_deepeval_before_a_judged_metric
     environment = {"PATH": os.environ["PATH"], "PYTHONPATH": str(root)}
     done = subprocess.run([sys.executable, "-c", script], env=environment, capture_output=True, text=True, check=False)
     assert done.stdout.strip() == "False", done.stderr
-    assert len(metric_names()) == 4
+    assert metric_names()
 
 
 def test_loading_returns_the_installed_release() -> None:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from ratiba_action.core.checks import validate_rule
 from ratiba_action.core.model.scenario import Customer, Expectation, ExpectedTool, FailureRule, Scenario, Turn
-from ratiba_action.metrics.registry import metric_names
+from ratiba_action.metrics.registry import metric_problems
 from ratiba_action.recordings.identifiers import find_forbidden
 from ratiba_action.recordings.lines import JudgeRecording, ModelRecording, Recording
 from ratiba_action.recordings.reader import read_recordings
@@ -171,7 +171,7 @@ def test_no_finding_repeats_what_it_found(number: str, where: str) -> None:
 )
 def test_the_recordings_of_this_repository_hold_nothing_forbidden(repository: str, folder: str) -> None:
     root = PROJECT / repository
-    suite = load_suite(read_scenario_files(root, "scenarios"), metric_names(), validate_rule)
+    suite = load_suite(read_scenario_files(root, "scenarios"), metric_problems, validate_rule)
     found = {one.id: find_forbidden(read_recordings(root / folder / f"{one.id}.jsonl"), one) for one in suite.scenarios}
     assert len(found) > 1
     assert {name: findings for name, findings in found.items() if findings} == {}

@@ -7,9 +7,8 @@ from hypothesis import strategies as st
 
 from ratiba_action.core.model.scenario import ExpectedTool
 from ratiba_action.errors import FileProblem, SuiteError
+from ratiba_action.metrics.registry import metric_problems
 from ratiba_action.suite.load import is_scenario_file, load_suite, read_scenario_files
-
-METRICS = ("BookingSlotConsistencyMetric",)
 
 GOOD = b"""\
 id: spa_happy
@@ -37,12 +36,12 @@ def any_rule(_type: str, _value: Any) -> None:
 
 def problems_of(**files: bytes) -> list[str]:
     with pytest.raises(SuiteError) as caught:
-        load_suite({f"scenarios/{name}.yaml": content for name, content in files.items()}, METRICS, any_rule)
+        load_suite({f"scenarios/{name}.yaml": content for name, content in files.items()}, metric_problems, any_rule)
     return [str(problem) for problem in caught.value.problems]
 
 
 def test_a_scenario_is_read_whole() -> None:
-    suite = load_suite({"scenarios/a.yaml": GOOD}, METRICS, any_rule)
+    suite = load_suite({"scenarios/a.yaml": GOOD}, metric_problems, any_rule)
     (scenario,) = suite.scenarios
     assert scenario.id == "spa_happy"
     assert scenario.critical
@@ -75,7 +74,7 @@ def test_all_mistakes_of_all_files_are_told_at_once_with_their_lines() -> None:
         ["scenarios/b.yaml", "2"],
         ["scenarios/c.yaml", "1"],
     ]
-    assert "allowed here: assertions, critical, customer" in said[1]
+    assert "allowed here: assertions, cases, critical, customer" in said[1]
     assert "known: BookingSlotConsistencyMetric" in "".join(said)
 
 
@@ -98,18 +97,18 @@ def test_a_metric_has_one_threshold() -> None:
 
 def test_a_rule_that_cannot_work_is_told() -> None:
     with pytest.raises(SuiteError) as caught:
-        load_suite({"scenarios/a.yaml": GOOD}, METRICS, lambda kind, value: f"{kind} cannot be {value!r}")
+        load_suite({"scenarios/a.yaml": GOOD}, metric_problems, lambda kind, value: f"{kind} cannot be {value!r}")
     assert str(caught.value) == "scenarios/a.yaml:14: must_not_contain cannot be 'reservation'"
 
 
 def test_no_scenario_at_all_is_a_mistake() -> None:
     with pytest.raises(SuiteError, match="no scenario was found"):
-        load_suite({}, METRICS, any_rule)
+        load_suite({}, metric_problems, any_rule)
 
 
 def test_the_digest_changes_with_any_content_and_any_name() -> None:
     digests = {
-        load_suite({name: content}, METRICS, any_rule).digest
+        load_suite({name: content}, metric_problems, any_rule).digest
         for name in ("scenarios/a.yaml", "scenarios/b.yaml")
         for content in (GOOD, GOOD + b"# more\n")
     }
@@ -141,7 +140,7 @@ def test_files_are_found_in_sub_folders(tmp_path: Path) -> None:
 def test_a_damaged_file_is_told_never_a_crash(noise: bytes, at: int) -> None:
     told: tuple[FileProblem, ...] = ()
     try:
-        load_suite({"scenarios/a.yaml": GOOD[:at] + noise + GOOD[at:]}, METRICS, any_rule)
+        load_suite({"scenarios/a.yaml": GOOD[:at] + noise + GOOD[at:]}, metric_problems, any_rule)
     except SuiteError as error:
         told = error.problems
     assert all(problem.path == "scenarios/a.yaml" for problem in told)

@@ -27,22 +27,51 @@ class Event:
 
 
 @dataclass(frozen=True, slots=True)
+class Document:
+    """A document that the system retrieved for its answer, or found as the answer.
+
+    Args:
+        id: as the scenario's ``expect.documents`` names it.
+        text: its content, as far as the system used it.
+        score: the system's own; higher is better. None where it gives none.
+    """
+
+    id: str
+    text: str = ""
+    score: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Reply:
-    """What the system answered to one turn."""
+    """What the system answered to one turn.
+
+    Args:
+        documents: in the system's order, the best first.
+        output: a structured answer, any JSON: ``{"label": …, "confidence": …}`` or ``{"labels": […]}`` of a classifier.
+    """
 
     text: str
     state: str | None = None
     payment: str | None = None
     tool_calls: tuple[ToolCall, ...] = ()
     events: tuple[Event, ...] = ()
+    documents: tuple[Document, ...] = ()
+    output: Any = None
 
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """A turn and its reply."""
+    """A turn and its reply.
+
+    Args:
+        seconds: from the turn to its whole reply.
+        usd: list price of the model calls that the system made in it; None where it is not known.
+    """
 
     turn: Turn
     reply: Reply
+    seconds: float = 0.0
+    usd: Usd | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,10 +1,11 @@
 """A golden conversation and what must hold in it."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import date, datetime
 from typing import Any
 
-from ratiba_action.core.model.values import JsonObject
+from ratiba_action.core.model.values import JsonObject, Usd
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,20 +25,65 @@ class ExpectedEvent:
 
 
 @dataclass(frozen=True, slots=True)
+class ExpectedTransition:
+    """A move of the system's state machine that a turn must make; None stands for any state."""
+
+    source: str | None
+    target: str
+
+
+@dataclass(frozen=True, slots=True)
+class ExpectedOutput:
+    """A structured answer, and what of it does not count.
+
+    Args:
+        value: any JSON.
+        ignore: paths of parts that are left out of the comparison, such as ``$.items[*].id``.
+        ignore_whitespace: runs of white space in texts are one space, and none at their ends.
+        ignore_order: lists are compared as multisets.
+    """
+
+    value: Any
+    ignore: tuple[str, ...] = ()
+    ignore_whitespace: bool = False
+    ignore_order: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Expectation:
     """What must hold after one turn. None means that nothing is expected of that part.
+
+    ``state`` to ``language`` are exact checks. What follows is the truth that metrics compare with.
 
     Args:
         state: state of the conversation after the turn.
         payment: state of the payment after the turn.
         tools: the turn's tool calls, in order and complete; an empty tuple forbids any.
         events: events that the turn must emit, in any order, others allowed.
+        transitions: moves of the state machine that the turn must make, in this order, others allowed between them.
+        output: the structured answer.
+        language: ISO 639 code that the reply must be written in.
+        answer: a reference answer.
+        key_phrases: what a good answer mentions.
+        documents: relevant documents by id with their grade of relevance, 1 where none is given.
+        label: the class of a single-label classifier.
+        labels: the classes of a multi-label classifier.
+        refusal: whether the system has to refuse.
     """
 
     state: str | None = None
     payment: str | None = None
     tools: tuple[ExpectedTool, ...] | None = None
     events: tuple[ExpectedEvent, ...] = ()
+    transitions: tuple[ExpectedTransition, ...] = ()
+    output: ExpectedOutput | None = None
+    language: str | None = None
+    answer: str | None = None
+    key_phrases: tuple[str, ...] = ()
+    documents: Mapping[str, float] | None = None
+    label: str | None = None
+    labels: tuple[str, ...] | None = None
+    refusal: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,11 +114,17 @@ class FailureRule:
 
 @dataclass(frozen=True, slots=True)
 class Assertion:
-    """A metric that a scenario is measured by, with its threshold (0 to 1)."""
+    """A metric that a scenario is measured by.
+
+    Args:
+        threshold: least value that passes, 0 to 1.
+        parameters: what the metric is told besides; checked by the metric when the suite is loaded.
+    """
 
     metric: str
     threshold: float
     line: int = 0
+    parameters: JsonObject = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +136,67 @@ class Customer:
 
 
 @dataclass(frozen=True, slots=True)
+class SimulatedUser:
+    """A customer that a model plays, in the place of written turns.
+
+    Args:
+        persona: who the customer is and how they write.
+        goal: what they want; the conversation ends when they have it.
+        most_turns: the conversation ends after so many messages of the customer.
+    """
+
+    persona: str
+    goal: str
+    most_turns: int = 8
+
+
+@dataclass(frozen=True, slots=True)
+class TurnLimits:
+    """What each turn may take at most; None is no limit.
+
+    Args:
+        seconds: from the customer's message to the whole reply.
+        usd: of the system's own model calls in the turn, at list prices.
+    """
+
+    seconds: float | None = None
+    usd: Usd | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Strategy:
+    """How the repeats of a scenario are run and when it passes.
+
+    Args:
+        least_mean: None: each score must reach its own threshold. A number: their mean must reach this one
+            instead, and every exact check must hold.
+        trials: how often the conversation is held.
+        passes: how many of the trials must pass; None for all.
+        timeout_seconds: of one trial; None for no limit but the run's.
+        retries: how often a trial that broke off (never one that failed) is held again.
+    """
+
+    least_mean: float | None = None
+    trials: int = 1
+    passes: int | None = None
+    timeout_seconds: float | None = None
+    retries: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Quarantine:
+    """Why a scenario runs, is shown, and does not decide.
+
+    Args:
+        until: the last day of it; afterwards the scenario decides again.
+    """
+
+    reason: str
+    owner: str
+    until: date
+
+
+@dataclass(frozen=True, slots=True)
 class Scenario:
     """A golden conversation; see ``docs/scenarios.md`` for each field.
 
@@ -91,6 +204,11 @@ class Scenario:
         now: the clock that the system is given; aware of its time zone.
         touches: gitignore patterns of the files that this scenario depends on.
         path: file that it was read from, relative to the repository.
+        script: answers of the system's model in order, for the layer ``fsm``; None asks recordings or live models.
+        replies: what the system answered when the conversation was captured, for the layer ``replay``; one a turn.
+        simulated_user: plays the customer after the written turns; None for none.
+        provenance: where a captured conversation comes from.
+        data_set: id of the file's scenario when this one is a row of its cases; empty otherwise.
     """
 
     id: str
@@ -108,6 +226,14 @@ class Scenario:
     assertions: tuple[Assertion, ...] = ()
     path: str = ""
     line: int = 0
+    script: tuple[JsonObject, ...] | None = None
+    replies: tuple[str, ...] = ()
+    simulated_user: SimulatedUser | None = None
+    limits: TurnLimits = TurnLimits()
+    strategy: Strategy = Strategy()
+    quarantine: Quarantine | None = None
+    provenance: JsonObject = field(default_factory=dict)
+    data_set: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,89 @@
+"""A checked file → ``Scenario``."""
+
+from ratiba_action.core.model.scenario import (
+    Assertion,
+    Customer,
+    Expectation,
+    ExpectedEvent,
+    ExpectedOutput,
+    ExpectedTool,
+    ExpectedTransition,
+    FailureRule,
+    Quarantine,
+    Scenario,
+    SimulatedUser,
+    Strategy,
+    Turn,
+    TurnLimits,
+)
+from ratiba_action.strict_yaml import Document
+from ratiba_action.suite.scenario_schema import ScenarioBlock
+from ratiba_action.suite.turn_schema import ExpectBlock, TurnBlock
+
+
+def build_scenario(block: ScenarioBlock, document: Document) -> Scenario:
+    """The scenario of a file, each part with its line."""
+    return Scenario(
+        id=block.id,
+        language=block.language,
+        layer=block.layer,
+        system_type=block.system_type,
+        vertical=block.vertical,
+        tags=frozenset(block.tags),
+        critical=block.critical,
+        now=block.now,
+        touches=tuple(block.touches),
+        customer=Customer(block.customer.name, block.customer.phone),
+        turns=tuple(_turn(turn, document.line(("turns", index))) for index, turn in enumerate(block.turns)),
+        rules=tuple(
+            FailureRule(rule.type, rule.value, document.line(("rules", index)))
+            for index, rule in enumerate(block.rules)
+        ),
+        assertions=tuple(
+            Assertion(entry.metric, entry.threshold, document.line(("assertions", index)), entry.parameters)
+            for index, entry in enumerate(block.assertions)
+        ),
+        path=document.name,
+        line=document.line(("id",)),
+        script=None if block.script is None else tuple(block.script),
+        replies=tuple(turn.reply or "" for turn in block.turns) if block.layer == "replay" else (),
+        simulated_user=_simulated_user(block),
+        limits=TurnLimits(block.limits.seconds, block.limits.usd),
+        strategy=Strategy(**block.strategy.model_dump()),
+        quarantine=None if block.quarantine is None else Quarantine(**block.quarantine.model_dump()),
+        provenance=block.provenance,
+    )
+
+
+def _simulated_user(block: ScenarioBlock) -> SimulatedUser | None:
+    return None if block.simulated_user is None else SimulatedUser(**block.simulated_user.model_dump())
+
+
+def _turn(block: TurnBlock, line: int) -> Turn:
+    return Turn(user=block.user, event=block.event, expect=_expectation(block.expect), line=line)
+
+
+def _expectation(block: ExpectBlock) -> Expectation:
+    documents = dict.fromkeys(block.documents, 1.0) if isinstance(block.documents, list) else block.documents
+    return Expectation(
+        state=block.state,
+        payment=block.payment,
+        tools=None if block.tools is None else tuple(ExpectedTool(tool.name, tool.args) for tool in block.tools),
+        events=tuple(ExpectedEvent(event.type, event.data) for event in block.events),
+        transitions=tuple(ExpectedTransition(move.source, move.target) for move in block.transitions),
+        output=_output(block),
+        language=block.language,
+        answer=block.answer,
+        key_phrases=tuple(block.key_phrases),
+        documents=documents,
+        label=block.label,
+        labels=None if block.labels is None else tuple(block.labels),
+        refusal=block.refusal,
+    )
+
+
+def _output(block: ExpectBlock) -> ExpectedOutput | None:
+    if block.output is None:
+        return None
+    wanted = block.output
+    return ExpectedOutput(wanted.value, tuple(wanted.ignore), wanted.ignore_whitespace, wanted.ignore_order)

@@ -1,0 +1,87 @@
+"""The shape of one turn of a scenario file, as strict models. ``docs/scenarios.md`` explains each field."""
+
+from typing import Annotated, Any, Self
+
+from pydantic import Field, model_validator
+
+from ratiba_action.validation import StrictModel
+
+Text = Annotated[str, Field(min_length=1, max_length=20_000)]
+LanguageCode = Annotated[str, Field(pattern=r"^[a-z]{2,3}$", description="ISO 639 code")]
+Grade = Annotated[float, Field(ge=0, le=100, allow_inf_nan=False)]
+
+
+class ToolBlock(StrictModel):
+    """A tool call that the turn must make."""
+
+    name: Text
+    args: dict[str, Any] = Field(default_factory=dict, description="a subset of the call's arguments")
+
+
+class EventBlock(StrictModel):
+    """An event that the turn must emit."""
+
+    type: Text
+    data: dict[str, Any] = Field(default_factory=dict, description="a subset of the event's data")
+
+
+class TransitionBlock(StrictModel):
+    """A move of the state machine that the turn must make."""
+
+    source: Text | None = Field(default=None, alias="from", description="default: any state")
+    target: Text = Field(alias="to")
+
+
+class OutputBlock(StrictModel):
+    """The structured answer of the turn."""
+
+    value: Any
+    ignore: list[Text] = Field(default_factory=list, description="paths that do not count, such as $.items[*].id")
+    ignore_whitespace: bool = False
+    ignore_order: bool = False
+
+
+class ExpectBlock(StrictModel):
+    """What must hold after a turn, and the truth that metrics compare with."""
+
+    state: Text | None = None
+    payment: Text | None = None
+    tools: list[ToolBlock] | None = Field(default=None, description="all calls of the turn in order; [] forbids any")
+    events: list[EventBlock] = Field(default_factory=list)
+    transitions: list[TransitionBlock] = Field(default_factory=list)
+    output: OutputBlock | None = None
+    language: LanguageCode | None = Field(default=None, description="the language of the reply")
+    answer: Text | None = Field(default=None, description="a reference answer")
+    key_phrases: list[Text] = Field(default_factory=list)
+    documents: list[Text] | dict[Text, Grade] | None = Field(
+        default=None, description="ids of relevant documents, or a mapping of them to grades of relevance"
+    )
+    label: Text | None = None
+    labels: list[Text] | None = None
+    refusal: bool | None = Field(default=None, description="whether the system has to refuse")
+
+    @model_validator(mode="after")
+    def _one_kind_of_label(self) -> Self:
+        if self.label is not None and self.labels is not None:
+            msg = "give either 'label' or 'labels'"
+            raise ValueError(msg)
+        return self
+
+
+class TurnBlock(StrictModel):
+    """The customer speaks, or something happens."""
+
+    user: Text | None = None
+    event: dict[str, Any] | None = Field(default=None, description="a mapping with a type, delivered to the system")
+    expect: ExpectBlock = Field(default_factory=ExpectBlock)
+    reply: Text | None = Field(default=None, description="layer replay: what the system answered when it was captured")
+
+    @model_validator(mode="after")
+    def _one_of_both(self) -> Self:
+        if (self.user is None) == (self.event is None):
+            msg = "give either 'user' or 'event'"
+            raise ValueError(msg)
+        if self.event is not None and not isinstance(self.event.get("type"), str):
+            msg = "an event needs a 'type' that is text"
+            raise ValueError(msg)
+        return self
