@@ -12,6 +12,11 @@ from ratiba_action.strict_yaml import read_yaml
 from ratiba_action.validation import StrictModel, validate
 
 _OURS = frozenset({"PATH", "HOME", "TMPDIR", "DATABASE_URL"})
+_MODELS = re.compile(
+    r"(?:OPENAI|ANTHROPIC|AZURE_OPENAI|AZURE_AI|OPENROUTER|GEMINI|GOOGLE|MISTRAL|COHERE|GROQ)_(?:[A-Z]+_)*"
+    r"(?:BASE_URL|API_BASE|ENDPOINT|API_KEY|AUTH_TOKEN|AD_TOKEN)"
+)
+"""Where the providers' SDKs look for an address and a key."""
 _GLOB = re.compile(r"(?:(?![*]{2})[\w./*?-]|(?<![^/])[*]{2}(?=/))+")
 _QUERY = re.compile(r"\s*(select|with|values|table)\b", re.IGNORECASE)
 
@@ -69,6 +74,13 @@ class SystemBlock(StrictModel):
         taken = sorted(name for name in value if name in _OURS or name.startswith(("LD_", "RATIBA_", "GITHUB_")))
         if taken:
             msg = f"{', '.join(taken)} cannot be set here; the gate sets it"
+            raise ValueError(msg)
+        models = sorted(name for name in value if _MODELS.fullmatch(name))
+        if models:
+            msg = (
+                f"{', '.join(models)} cannot be set here: the gate says where models are and with which key; "
+                "the real address and key are inputs of the gate, such as openai-base-url and openai-api-key"
+            )
             raise ValueError(msg)
         return value
 

@@ -12,6 +12,7 @@ from typing import Any
 from ratiba_action.core.model.change import Mode
 from ratiba_action.core.model.values import Usd
 from ratiba_action.errors import ConfigurationError
+from ratiba_action.report_folder import misplaced_report_folder, parse_report_folder
 
 _AMOUNT = re.compile(r"[0-9]{1,9}(\.[0-9]{1,9})?")
 _OTHER_VARIABLES = frozenset(
@@ -133,17 +134,6 @@ def parse_pull_request(text: str) -> str:
     """
     if text and not (text.isascii() and text.isdigit() and len(text) < 12):  # noqa: PLR2004 - no number is longer
         raise ValueError("a number, or nothing")
-    return text
-
-
-def parse_report_folder(text: str) -> str:
-    """Where reports go; it may lie outside the repository.
-
-    Raises:
-        ValueError: it is empty, or no path.
-    """
-    if not text or "\0" in text:
-        raise ValueError("a folder's path")
     return text
 
 
@@ -311,6 +301,8 @@ def read_settings_leniently(
             text = environment.get(entry.environment_variable) or entry.default
         try:
             value = entry.parse(text.strip())
+            if entry.name == "report-dir" and (allowed := misplaced_report_folder(value, environment)):
+                raise ValueError(allowed)  # noqa: TRY301 - told like every other wrong value
         except ValueError as error:
             value = entry.parse(entry.default)
             shown = "its value" if entry.secret else repr(text)

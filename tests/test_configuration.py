@@ -103,3 +103,31 @@ def test_a_system_has_one_way_in(system: str) -> None:
 def test_a_system_that_runs_elsewhere_is_named_by_its_address() -> None:
     held = read_configuration("ratiba.yml", b"system: {url: 'http://booking:8000/ratiba'}")
     assert held.system.url == "http://booking:8000/ratiba"
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "OPENAI_BASE_URL",
+        "OPENAI_API_BASE",
+        "OPENAI_API_KEY",
+        "ANTHROPIC_BASE_URL",
+        "ANTHROPIC_API_KEY",
+        "ANTHROPIC_AUTH_TOKEN",
+        "AZURE_OPENAI_ENDPOINT",
+        "AZURE_OPENAI_API_KEY",
+        "AZURE_OPENAI_AD_TOKEN",
+    ],
+)
+def test_an_address_or_key_of_models_is_refused_and_its_value_not_repeated(name: str) -> None:
+    (said,) = problems_of(f"system:\n  adapter: a:A\n  environment: {{{name}: planted-value}}\n".encode())
+    assert said.startswith("ratiba.yml:3: ")
+    assert f"{name} cannot be set here" in said
+    assert "openai-base-url" in said
+    assert "planted-value" not in said
+
+
+@pytest.mark.parametrize("name", ["OPENAI_MODEL", "ANTHROPIC_MODEL", "OPENAI_TIMEOUT", "MY_OPENAI_BASE_URL"])
+def test_other_variables_of_a_system_are_its_own(name: str) -> None:
+    read = read_configuration("ratiba.yml", f"system: {{adapter: 'a:A', environment: {{{name}: x}}}}".encode())
+    assert read.system.environment == {name: "x"}

@@ -1,5 +1,6 @@
 from dataclasses import fields
 from decimal import Decimal
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -62,6 +63,33 @@ def test_a_boolean_is_spelled_out(text: str) -> None:
 def test_a_folder_stays_inside_the_repository(text: str) -> None:
     with pytest.raises(ValueError, match="inside the repository"):
         parse_folder(text)
+
+
+@pytest.mark.parametrize(
+    "text", [".", "./", "/", "..", "reports/..", "../up", ".git", ".GIT/reports", "a/.git/b", "a\0b"]
+)
+def test_a_report_is_never_written_over_the_checkout_its_history_or_what_is_beside_it(text: str) -> None:
+    with pytest.raises(ConfigurationError, match=r"report-dir .* is not allowed: give a folder's path"):
+        read_settings({"RATIBA_REPORT_DIR": text}, {})
+
+
+def test_a_report_in_a_workflow_stays_in_the_workspace(tmp_path: Path) -> None:
+    workflow = {"GITHUB_ACTIONS": "true", "GITHUB_WORKSPACE": str(tmp_path / "work")}
+    inside = str(tmp_path / "work/reports")
+    assert read_settings(workflow, {"report-dir": inside}).report_dir == inside
+    here = workflow | {"GITHUB_WORKSPACE": str(Path.cwd())}
+    assert read_settings(here, {"report-dir": "reports"}).report_dir == "reports"
+    with pytest.raises(ConfigurationError, match="give a folder inside the workspace"):
+        read_settings(workflow, {"report-dir": str(tmp_path / "elsewhere")})
+    with pytest.raises(ConfigurationError, match="not the checkout itself"):
+        read_settings(workflow, {"report-dir": str(tmp_path / "work")})
+
+
+def test_a_report_may_lie_elsewhere_on_a_machine_of_ones_own_and_in_the_actions_container(tmp_path: Path) -> None:
+    elsewhere = str(tmp_path / "elsewhere")
+    assert read_settings({}, {"report-dir": elsewhere}).report_dir == elsewhere
+    container = {"GITHUB_ACTIONS": "true", "GITHUB_WORKSPACE": "/workspace", "RATIBA_REPORT_DIR_OUTSIDE": "/runner/x"}
+    assert read_settings(container, {"report-dir": elsewhere}).report_dir == elsewhere
 
 
 def test_secrets_are_neither_printed_nor_put_in_messages() -> None:

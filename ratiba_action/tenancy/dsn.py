@@ -4,9 +4,10 @@ from collections.abc import Sequence
 from urllib.parse import quote, urlencode
 
 from ratiba_action.core.dsn import passwords_in
-from ratiba_action.errors import DatabaseError
+from ratiba_action.errors import ConfigurationError
 
 CONNECT_TIMEOUT_SECONDS = 10
+_LAST_PORT = 65_535
 _KEPT = ("hostaddr", "sslmode", "sslrootcert", "sslnegotiation", "channel_binding", "gssencmode")
 
 
@@ -14,7 +15,7 @@ def parameters(dsn: str) -> dict[str, str]:
     """The parts of a connection string in either of PostgreSQL's spellings.
 
     Raises:
-        DatabaseError: it cannot be parsed; its text is not repeated because it may hold a password.
+        ConfigurationError: it cannot be parsed; its text is not repeated because it may hold a password.
     """
     import psycopg  # noqa: PLC0415 - the pytest plug-in and the command line load without it
     from psycopg.conninfo import conninfo_to_dict  # noqa: PLC0415 - the same
@@ -22,11 +23,23 @@ def parameters(dsn: str) -> dict[str, str]:
     try:
         parsed = conninfo_to_dict(dsn)
     except psycopg.Error:
-        raise DatabaseError(
-            "The database URL cannot be read as a PostgreSQL connection string.",
-            "Write it as postgresql://user:password@host:port/database.",
-        ) from None
-    return {key: str(value) for key, value in parsed.items() if value is not None}
+        raise _unreadable("") from None
+    parts = {key: str(value) for key, value in parsed.items() if value is not None}
+    if not all(_is_port(port) for port in parts.get("port", "").split(",")):
+        raise _unreadable(": its port is not a number from 1 to 65535")
+    return parts
+
+
+def _is_port(text: str) -> bool:
+    """Whether libpq takes it; an empty one is the default."""
+    return not text or (text.isascii() and text.isdigit() and len(text) <= 5 and 1 <= int(text) <= _LAST_PORT)  # noqa: PLR2004 - as long as the last one
+
+
+def _unreadable(why: str) -> ConfigurationError:
+    return ConfigurationError(
+        f"The database URL cannot be read as a PostgreSQL connection string{why}.",
+        "Write it as postgresql://user:password@host:port/database.",
+    )
 
 
 def address(dsn: str) -> str:

@@ -30,12 +30,13 @@ def require_reachable(database_url: str, network: str, known: Callable[[str], bo
         known: whether a name can be resolved.
 
     Raises:
-        ConfigurationError: says what to write instead; the password is never part of it.
-        DatabaseError: the URL cannot be read.
+        ConfigurationError: it cannot be read, or says what to write instead; the password is never part of it.
     """
-    if not database_url or network not in {JOB_NETWORK, HOST_NETWORK}:
+    if not database_url:
         return
     hosts = _hosts(database_url)
+    if network not in {JOB_NETWORK, HOST_NETWORK}:
+        return
     if network == JOB_NETWORK and all(_is_local(host) for host in hosts):
         raise ConfigurationError(
             f"The database at {address(database_url)!r} cannot be reached: the gate runs in a container on the job's "

@@ -43,6 +43,7 @@ class Step:
             "GITHUB_SERVER_URL": "https://github.com",
             "GITHUB_STEP_SUMMARY": str(folder / "summary.md"),
             "GITHUB_WORKSPACE": str(folder / "checkout"),
+            "RUNNER_TEMP": str(folder),
             "RATIBA_GITHUB_TOKEN": TOKEN,
             "RATIBA_REPORT_DIR": str(folder / "report"),
         }

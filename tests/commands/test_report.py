@@ -47,6 +47,7 @@ def step(tmp_path: Path) -> dict[str, str]:
         "GITHUB_RUN_ID": "1001",
         "GITHUB_STEP_SUMMARY": str(tmp_path / "summary.md"),
         "GITHUB_WORKSPACE": str(tmp_path / "checkout"),
+        "RUNNER_TEMP": str(tmp_path),
         "RATIBA_COMMENT": "false",
         "RATIBA_REPORT_DIR": str(tmp_path / "report"),
     }

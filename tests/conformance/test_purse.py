@@ -90,8 +90,8 @@ async def test_a_call_that_can_never_fit_is_refused_at_once(purse_with: Opened) 
 
 async def test_a_call_that_just_fits_is_let_through(purse_with: Opened) -> None:
     purse = await purse_with("0.3")
-    for _ in range(3):
-        await reserve(purse, "0.1")
+    held = [await reserve(purse, "0.1") for _ in range(3)]
+    assert sum(one.upper for one in held) == Decimal("0.3")
 
 
 async def test_a_call_waits_for_those_in_flight_and_is_let_through_when_they_were_cheaper(purse_with: Opened) -> None:
@@ -115,7 +115,7 @@ async def test_a_call_waits_for_those_in_flight_and_is_refused_when_they_cost_to
 async def test_money_that_was_given_back_can_be_spent(purse_with: Opened) -> None:
     purse = await purse_with("1")
     await purse.release(await reserve(purse, "1"))
-    await reserve(purse, "1")
+    assert (await reserve(purse, "1")).upper == Decimal(1)
 
 
 async def test_what_was_kept_is_spent(purse_with: Opened) -> None:

@@ -29,6 +29,29 @@ def test_a_budget_that_is_no_amount_is_named_with_its_value(small: SmallReposito
     assert "## Misconfigured" in ended.comment
 
 
+@pytest.mark.parametrize("folder", [".", "..", ".git", "/"])
+def test_a_report_folder_that_would_overwrite_something_is_refused(small: SmallRepository, folder: str) -> None:
+    small.scenario("talks", "say hello")
+    before = sorted(small.folder.parent.iterdir())
+    ended = small.gate("--report-dir", folder)
+    assert ended.code == 2, ended.printed
+    assert f"report-dir (RATIBA_REPORT_DIR): {folder!r} is not allowed" in ended.printed
+    assert sorted(small.folder.parent.iterdir()) == before
+    assert not (small.folder / "results.json").exists()
+
+
+@pytest.mark.parametrize("address", ["postgresql://u:{}@[half/db", "mysql://u:{}@h/d", "postgresql://u:{}@h:port/d"])
+def test_a_database_url_that_cannot_be_read_is_the_users_mistake_and_is_not_repeated(
+    small: SmallRepository, address: str
+) -> None:
+    small.scenario("talks", "say hello")
+    ended = small.gate(RATIBA_DATABASE_URL=address.format("planted-password"))
+    assert ended.code == 2, ended.printed
+    assert "Write it as postgresql://user:password@host:port/database." in ended.printed
+    assert "planted-password" not in ended.printed + ended.comment
+    assert "## Misconfigured" in ended.comment
+
+
 @pytest.mark.parametrize("source", ["live", "record"])
 def test_a_live_run_without_a_key_measures_nothing_and_blocks(small: SmallRepository, source: str) -> None:
     small.scenario("talks", "say hello")

@@ -75,7 +75,8 @@ class Watched:
             await asyncio.sleep(0)
 
 
-async def spend(seed: int, trouble: float, cap: Decimal, calls: int) -> None:
+async def spend(seed: int, trouble: float, cap: Decimal, calls: int) -> Decimal:
+    """What the calls cost, checked at every moment and against the bill."""
     async with live_calls(Moody(seed, trouble), cap=cap, limits=LIMITS, concurrency=12, total_seconds=0.3) as rig:
         watched = Watched(rig, cap)
         watcher = asyncio.create_task(watched.watch())
@@ -92,6 +93,7 @@ async def spend(seed: int, trouble: float, cap: Decimal, calls: int) -> None:
         assert rig.purse.spent <= cap
         assert rig.paid_enough()
         assert watched.highest > 0
+        return rig.purse.spent
 
 
 @given(
@@ -103,4 +105,4 @@ async def spend(seed: int, trouble: float, cap: Decimal, calls: int) -> None:
 def test_sixty_calls_at_once_never_pass_the_cap_nor_fall_below_the_bill(
     seed: int, trouble: float, cap: Decimal
 ) -> None:
-    asyncio.run(spend(seed, trouble, cap, calls=60))
+    assert asyncio.run(spend(seed, trouble, cap, calls=60)) <= cap

@@ -68,14 +68,13 @@ async def test_the_set_up_command_has_them_and_a_conversation_has_not(
     assert SECRET not in seen + json.dumps(own)
 
 
-async def test_a_configured_value_wins(tmp_path: Path) -> None:
+async def test_a_configured_value_wins(start_worker: StartWorker, open_session: OpenSession) -> None:
     configured = {"PIP_CERT": "/own.pem"}
-    setup = ["sh", "-c", 'test "$PIP_CERT" = /own.pem']
-    system = WorkerSystem(
-        tmp_path, "adapter:Adapter", inherited=OFFERED, setup=setup, environment=configured, preload=[]
-    )
-    await system.start()
-    await system.close()
+    system = await start_worker(ADAPTER, inherited={"PATH": os.defpath, **OFFERED}, setup=SETUP, environment=configured)
+    session = await open_session(system)
+    own, seen = json.loads((await session.send(Turn(user="x"))).text)
+    assert "PIP_CERT=/own.pem" in seen.split("\0")
+    assert own["PIP_CERT"] == "/own.pem"
 
 
 async def test_a_set_up_that_fails_behind_such_a_proxy_is_told_what_it_was_not_given(tmp_path: Path) -> None:

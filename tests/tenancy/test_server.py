@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from ratiba_action.core.model.plan import Arm
-from ratiba_action.errors import DatabaseError
+from ratiba_action.errors import ConfigurationError, DatabaseError
 from ratiba_action.tenancy.embedded import EmbeddedServer
 from ratiba_action.tenancy.given import GivenServer
 from ratiba_action.tenancy.installation import Installation, find_installation
@@ -61,9 +61,18 @@ async def test_a_server_that_says_no_is_not_waited_for(embedded_server_dsn: str,
     assert password not in str(caught.value)
 
 
-@pytest.mark.parametrize("url", [f"postgresql://u:{SECRET}@[half/db", f"not a url {SECRET}", f"mysql://u:{SECRET}@h/d"])
+@pytest.mark.parametrize(
+    "url",
+    [
+        f"postgresql://u:{SECRET}@[half/db",
+        f"not a url {SECRET}",
+        f"mysql://u:{SECRET}@h/d",
+        f"postgresql://u:{SECRET}@h:port/d",
+        f"postgresql://u:{SECRET}@h:65536/d",
+    ],
+)
 def test_a_url_that_cannot_be_read_is_not_repeated(url: str) -> None:
-    with pytest.raises(DatabaseError, match="postgresql://user:password@host") as caught:
+    with pytest.raises(ConfigurationError, match="postgresql://user:password@host") as caught:
         choose_server(url)
     assert SECRET not in str(caught.value)
 

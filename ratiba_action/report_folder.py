@@ -1,0 +1,45 @@
+"""Which folder the reports may be written to: a plain one, and in a workflow one of the workspace."""
+
+from collections.abc import Mapping
+from pathlib import Path, PurePosixPath
+
+_ALLOWED = "a folder's path without '..' and '.git', and not the checkout itself"
+
+
+def parse_report_folder(text: str) -> str:
+    """Where reports go; on a machine of one's own it may lie outside the repository.
+
+    Raises:
+        ValueError: it is empty, no path, the repository or the file system itself, leads out by ``..``, or lies in
+            ``.git``.
+    """
+    path = PurePosixPath(text)
+    names = [part.lower() for part in path.parts if part != path.root]
+    if not names or "\0" in text or ".." in names or ".git" in names:
+        raise ValueError(_ALLOWED)
+    return text
+
+
+def misplaced_report_folder(folder: str, environment: Mapping[str, str]) -> str:
+    """What is allowed in the place of a folder that only this machine can tell is wrong; empty for a good one.
+
+    In the action's container the runner has checked the folder that people know.
+
+    Args:
+        folder: one that ``parse_report_folder`` lets pass.
+        environment: the process's own; names the workspace and the runner's temporary folder.
+    """
+    named = environment.get("GITHUB_WORKSPACE") or ""
+    found = Path(folder).absolute()
+    if found in {Path.cwd(), *_spellings(named)}:
+        return _ALLOWED
+    in_workflow = environment.get("GITHUB_ACTIONS") == "true" and not environment.get("RATIBA_REPORT_DIR_OUTSIDE")
+    places = [place for name in (named, environment.get("RUNNER_TEMP") or "") for place in _spellings(name)]
+    if in_workflow and named and not any(found.is_relative_to(place) for place in places):
+        return "a folder inside the workspace or the runner's temporary folder"
+    return ""
+
+
+def _spellings(folder: str) -> tuple[Path, ...]:
+    """A folder as it is named and, since a link may lead to it, as it is; none of an empty name."""
+    return (Path(folder).absolute(), Path(folder).resolve()) if folder else ()
