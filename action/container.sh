@@ -39,29 +39,47 @@ require_docker() {
 
 # Sets IMAGE to the image named by RATIBA_IMAGE, or to one built from the action's own folder.
 get_image() {
-  local action=$1 identifier=$2/image name options=()
   if [ -z "${RATIBA_IMAGE:-}" ]; then
-    if [ -r "${SSL_CERT_FILE:-}" ]; then options=(--secret "id=ca,src=$SSL_CERT_FILE"); fi
-    # The builder knows these names: they are in no layer, and do not change what its cache holds.
-    for name in HTTP_PROXY HTTPS_PROXY NO_PROXY http_proxy https_proxy no_proxy; do
-      if [ -n "${!name:-}" ]; then options+=(--build-arg "$name"); fi
-    done
-    echo "::group::Build the image"
-    DOCKER_BUILDKIT=1 docker build --progress plain --iidfile "$identifier" "${options[@]}" "$action" ||
-      { echo "::endgroup::"; give_up image "The image could not be built from the action's folder; the log above says why."; return; }
-    echo "::endgroup::"
-    IMAGE=$(<"$identifier")
+    build_image "$@"
   elif [[ ! $RATIBA_IMAGE =~ ^[A-Za-z0-9][A-Za-z0-9._/:@-]*$ ]]; then
     give_up image "The input 'image' is no name of an image. Give one such as registry/name@sha256:digest, or leave it empty."
-  elif docker image inspect "$RATIBA_IMAGE" >/dev/null 2>&1; then
-    IMAGE=$RATIBA_IMAGE
   else
-    echo "::group::Pull the image"
-    docker pull --quiet "$RATIBA_IMAGE" ||
-      { echo "::endgroup::"; give_up image "The image '$RATIBA_IMAGE' could not be pulled. Check its name, that it is public or that the job has logged in, or leave the input empty to have it built."; return; }
-    echo "::endgroup::"
-    IMAGE=$RATIBA_IMAGE
+    pull_image
   fi
+}
+
+build_image() {
+  local action=$1 identifier=$2/image name options=()
+  if [ -r "${SSL_CERT_FILE:-}" ]; then options=(--secret "id=ca,src=$SSL_CERT_FILE"); fi
+  # The builder knows these names: they are in no layer, and do not change what its cache holds.
+  for name in HTTP_PROXY HTTPS_PROXY NO_PROXY http_proxy https_proxy no_proxy; do
+    if [ -n "${!name:-}" ]; then options+=(--build-arg "$name"); fi
+  done
+  # A builder in a container, which a job may have chosen, keeps what it builds unless it is told to hand it over.
+  if docker buildx version >/dev/null 2>&1; then options+=(--load); fi
+  echo "::group::Build the image"
+  DOCKER_BUILDKIT=1 docker build --progress plain --iidfile "$identifier" "${options[@]}" "$action" ||
+    { echo "::endgroup::"; give_up image "The image could not be built from the action's folder; the log above says why."; return; }
+  echo "::endgroup::"
+  IMAGE=$(<"$identifier")
+}
+
+# A tag may have moved since this daemon pulled it; what a digest or an identifier names never changes.
+pull_image() {
+  local here=false
+  if docker image inspect "$RATIBA_IMAGE" >/dev/null 2>&1; then here=true; fi
+  if ! $here || [[ ! $RATIBA_IMAGE =~ (^|@)sha256:[0-9a-f]{64}$ ]]; then
+    echo "::group::Pull the image"
+    if docker pull --quiet "$RATIBA_IMAGE"; then
+      echo "::endgroup::"
+    elif echo "::endgroup::" && $here; then
+      echo "::warning title=Ratiba Eval Gate::The image '$RATIBA_IMAGE' could not be pulled again, so the copy on this runner is used, and it may be an old one. Name it by its digest to have the same one everywhere."
+    else
+      give_up image "The image '$RATIBA_IMAGE' could not be pulled. Check its name, that it is public or that the job has logged in, or leave the input empty to have it built."
+      return
+    fi
+  fi
+  IMAGE=$RATIBA_IMAGE
 }
 
 # Lays out what goes in (inbox) and what comes out (outbox) below a folder of the runner's own.

@@ -14,6 +14,14 @@ work=$(mktemp -d "${RUNNER_TEMP:-/tmp}/ratiba-evaluate-XXXXXXXX")
 trap 'clear_away "$work"' EXIT
 export RATIBA_DEADLINE=${RATIBA_DEADLINE:-1500}
 
+# What is left of it now: the job's own time-out, below which it has to stay, goes on while an image is built. What is
+# no number stays as it is, for the gate to refuse.
+count_down() {
+  if [[ $RATIBA_DEADLINE =~ ^[0-9]{1,5}(\.[0-9]+)?$ ]]; then
+    RATIBA_DEADLINE=$(awk -v all="$RATIBA_DEADLINE" -v gone="$SECONDS" 'BEGIN { print (all - gone > 1 ? all - gone : 1) }')
+  fi
+}
+
 # The exit code counts once there is a report; a mistake on the command line leaves none.
 has_concluded() {
   case $CODE in
@@ -26,7 +34,7 @@ choose_report_folder || exit 2
 # Of an earlier gate of the job, or from the checkout: it must not pass for what this run has found.
 rm -rf "${REPORT:?}/results.json"
 prepare_boxes "$work"
-if require_docker && get_image "$here/.." "$work" && create_container "$work" "${@:-gate}"; then
+if require_docker && get_image "$here/.." "$work" && count_down && create_container "$work" "${@:-gate}"; then
   run_container
   if copy_out "$work" && has_concluded; then
     deliver_report "$work/outbox"

@@ -13,6 +13,7 @@ from ratiba_action.core.model.change import Mode
 from ratiba_action.core.model.values import Usd
 from ratiba_action.errors import ConfigurationError
 from ratiba_action.report_folder import misplaced_report_folder, parse_report_folder
+from ratiba_action.run_deadline import DEADLINE, problems_of_deadline
 
 _AMOUNT = re.compile(r"[0-9]{1,9}(\.[0-9]{1,9})?")
 _OTHER_VARIABLES = frozenset(
@@ -20,7 +21,7 @@ _OTHER_VARIABLES = frozenset(
         "RATIBA_DEBUG",
         # The action's own, which say how its container is placed.
         "RATIBA_CONTAINER_NETWORK",
-        "RATIBA_DEADLINE",
+        DEADLINE,
         "RATIBA_ENDED",
         "RATIBA_IMAGE",
         "RATIBA_JOB_NETWORK",
@@ -64,21 +65,6 @@ def parse_count(text: str) -> int:
     if not (text.isascii() and text.isdigit() and len(text) < 10 and int(text)):  # noqa: PLR2004 - below a billion
         raise ValueError("a whole number from 1")
     return int(text)
-
-
-def parse_seconds(text: str) -> float:
-    """A duration in seconds, more than zero.
-
-    Raises:
-        ValueError: it is not.
-    """
-    try:
-        seconds = float(text)
-    except ValueError:
-        seconds = 0.0
-    if not 0 < seconds <= 86_400:  # noqa: PLR2004 - a day
-        raise ValueError("seconds, more than 0 and at most 86400")
-    return seconds
 
 
 def parse_mode_floor(text: str) -> Mode:
@@ -309,7 +295,7 @@ def read_settings_leniently(
             problems.append(f"{entry.name} ({entry.environment_variable}): {shown} is not allowed: give {error}.")
         if entry.served:
             values[entry.attribute] = value
-    return Settings(**values), tuple(problems)
+    return Settings(**values), (*problems, *problems_of_deadline(environment))
 
 
 def unknown_variables(environment: Mapping[str, str]) -> tuple[str, ...]:

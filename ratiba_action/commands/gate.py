@@ -30,11 +30,11 @@ from ratiba_action.publishing import Publication
 from ratiba_action.reporting.forecast_words import foretell
 from ratiba_action.reporting.results_json import load_report, outputs_of
 from ratiba_action.reporting.terminal import make_progress
+from ratiba_action.run_deadline import read_deadline
 from ratiba_action.settings import (
     INPUTS,
     Settings,
     parse_count,
-    parse_seconds,
     read_settings_leniently,
     unknown_variables,
 )
@@ -89,7 +89,6 @@ def run(arguments: argparse.Namespace, environment: MutableMapping[str, str]) ->
     publication = full_publication(settings, environment, stream)
     publication.hide_secrets()
     decided = decide(_request(arguments, environment, settings, repository), environment)
-    deadline = arguments.deadline or environment.get("RATIBA_DEADLINE")
     gate_run = GateRun(
         settings=settings,
         decided=decided,
@@ -98,7 +97,7 @@ def run(arguments: argparse.Namespace, environment: MutableMapping[str, str]) ->
         progress=make_progress(stream, environment),
         choice=_choice(arguments, settings),
         concurrency=parse_option("--concurrency", arguments.concurrency, parse_count),
-        seconds=parse_option("--deadline", deadline, parse_seconds) if deadline else None,
+        seconds=parse_option("--deadline", arguments.deadline or "", lambda given: read_deadline(given, environment)),
         resume=arguments.resume,
         cache=not arguments.no_deepeval_cache,
         warnings=[f"The variable {name} is set, and no input reads it." for name in unknown_variables(environment)],

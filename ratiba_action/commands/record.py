@@ -29,7 +29,8 @@ from ratiba_action.recordings.writer import write_all
 from ratiba_action.reporting.forecast_words import foretell
 from ratiba_action.reporting.terminal import make_progress
 from ratiba_action.reporting.wording import money, plural
-from ratiba_action.settings import INPUTS, Input, Settings, parse_count, parse_seconds, read_settings, unknown_variables
+from ratiba_action.run_deadline import read_deadline
+from ratiba_action.settings import INPUTS, Input, Settings, parse_count, read_settings, unknown_variables
 from ratiba_action.systems.isolation import protect_process
 from ratiba_action.unmeasured_runs import masked, refuse_wrong_start
 
@@ -159,7 +160,6 @@ def _gate_run(
     # Whoever records wants to, whatever has changed.
     decided = decide(replace(request_of(settings, place), floor=Mode.BLOCKING), environment)
     refuse_wrong_start(decided, ())
-    deadline = arguments.deadline or environment.get("RATIBA_DEADLINE")
     return GateRun(
         settings=settings,
         decided=decided,
@@ -168,7 +168,7 @@ def _gate_run(
         progress=make_progress(stream, environment),
         choice=Choice(tuple(arguments.scenario), tuple(arguments.tag)),
         concurrency=parse_option("--concurrency", arguments.concurrency, parse_count),
-        seconds=parse_option("--deadline", deadline, parse_seconds) if deadline else None,
+        seconds=parse_option("--deadline", arguments.deadline or "", lambda given: read_deadline(given, environment)),
         resume=arguments.resume,
         trials=parse_option("--trials", arguments.trials, parse_count),
         warnings=[f"The variable {name} is set, and no input reads it." for name in unknown_variables(environment)],

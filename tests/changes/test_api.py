@@ -172,15 +172,15 @@ def test_a_manual_run_of_the_repositorys_own_pull_request_needs_no_commit(
     assert dispatch(repository, api).refused is None
 
 
-@pytest.mark.parametrize(
-    ("pull", "lost"),
-    [(7, {"GITHUB_API_URL": "http://127.0.0.1:9"}), (7, {"GITHUB_TOKEN": ""}), (8, {})],
-    ids=["no network", "no token", "no such pull request"],
-)
 def test_a_manual_run_whose_pull_request_cannot_be_read_is_refused_since_it_may_be_a_forks(
-    repository: GitRepository, head: str, state: GithubState, api: Environment, pull: int, lost: Environment
+    repository: GitRepository, head: str, state: GithubState, api: Environment
 ) -> None:
-    state.pulls[pull] = Pull(head, base=head, head_repository="other/assistant")
-    refused = dispatch(repository, api | lost, commit=head).refused
-    assert refused is not None
-    assert "cannot be read" in refused.problem
+    state.pulls[7] = Pull(head, base=head, head_repository="other/assistant")
+    found = {
+        "no network": dispatch(repository, api | {"GITHUB_API_URL": "http://127.0.0.1:9"}, commit=head),
+        "no token": dispatch(repository, api | {"GITHUB_TOKEN": ""}, commit=head),
+        "no such pull request": dispatch(repository, api, **{"pull-request": "8", "commit": head}),
+    }
+    for change in found.values():
+        assert change.refused is not None
+        assert "cannot be read" in change.refused.problem

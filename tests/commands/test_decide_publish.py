@@ -167,6 +167,15 @@ def test_wrong_inputs_end_with_2_in_every_mode_and_each_is_an_error(
     assert "report.html" not in state.comments[0]["body"]
 
 
+def test_a_deadline_that_is_none_is_named_before_anything_is_built(
+    step: Step, capsys: pytest.CaptureFixture[str]
+) -> None:
+    step.change("app.py")
+    assert step.publish(RATIBA_DEADLINE="25 minutes", RATIBA_COMMENT="false") == 2
+    (error,) = [line for line in capsys.readouterr().out.splitlines() if line.startswith("::error")]
+    assert "RATIBA_DEADLINE: '25 minutes' is not allowed: give seconds" in error
+
+
 def test_a_defect_of_deciding_makes_the_run_blocking_and_lets_it_go_on(step: Step) -> None:
     step.change("docs/guide.md")
 

@@ -61,9 +61,9 @@ def test_a_live_run_without_a_key_measures_nothing_and_blocks(small: SmallReposi
     assert "Give anthropic-api-key or openai-api-key" in ended.comment
 
 
-def test_the_deadline_is_read_from_the_environment_too(small: SmallRepository) -> None:
+def test_a_wrong_deadline_of_the_environment_is_named(small: SmallRepository) -> None:
     ended = small.gate(RATIBA_DEADLINE="soon")
-    assert (ended.code, "--deadline is 'soon'" in ended.printed) == (2, True)
+    assert (ended.code, "RATIBA_DEADLINE: 'soon' is not allowed" in ended.printed) == (2, True)
 
 
 def test_an_unknown_mode_is_named(small: SmallRepository) -> None:

@@ -1,0 +1,47 @@
+"""How long a run may take: an option, else a variable that a workflow sets together with its job's own time-out."""
+
+from collections.abc import Mapping
+
+DEADLINE = "RATIBA_DEADLINE"
+"""The variable; it is no input, since what it has to stay below is the job's."""
+
+
+def parse_seconds(text: str) -> float:
+    """A duration in seconds, more than zero.
+
+    Raises:
+        ValueError: it is not.
+    """
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = 0.0
+    if not 0 < seconds <= 86_400:  # noqa: PLR2004 - a day
+        raise ValueError("seconds, more than 0 and at most 86400")
+    return seconds
+
+
+def problems_of_deadline(environment: Mapping[str, str]) -> tuple[str, ...]:
+    """What is wrong with the variable; empty when nothing is."""
+    text = environment.get(DEADLINE)
+    try:
+        parse_seconds(text or "1")
+    except ValueError as error:
+        return (f"{DEADLINE}: {text!r} is not allowed: give {error}.",)
+    return ()
+
+
+def read_deadline(option: str, environment: Mapping[str, str]) -> float | None:
+    """Seconds that the run may take, None for any number.
+
+    Args:
+        option: from the command line, which comes first; empty where not given.
+        environment: its variable counts as not set where it is wrong: ``problems_of_deadline`` tells that.
+
+    Raises:
+        ValueError: the option is wrong; says what is allowed.
+    """
+    if option:
+        return parse_seconds(option)
+    text = environment.get(DEADLINE)
+    return parse_seconds(text) if text and not problems_of_deadline(environment) else None
