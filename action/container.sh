@@ -82,6 +82,14 @@ pull_image() {
   IMAGE=$RATIBA_IMAGE
 }
 
+# Takes from RATIBA_DEADLINE what has gone by: the job's own time-out, below which it has to stay, goes on while an
+# image is built. What is no duration stays as it is, for the gate to refuse.
+count_down() {
+  if [[ $RATIBA_DEADLINE =~ ^[1-9][0-9]{0,4}(\.[0-9]+)?$ ]]; then
+    RATIBA_DEADLINE=$(awk -v all="$RATIBA_DEADLINE" -v gone="$SECONDS" 'BEGIN { print (all - gone > 1 ? all - gone : 1) }')
+  fi
+}
+
 # Lays out what goes in (inbox) and what comes out (outbox) below a folder of the runner's own.
 prepare_boxes() {
   local work=$1

@@ -14,14 +14,6 @@ work=$(mktemp -d "${RUNNER_TEMP:-/tmp}/ratiba-evaluate-XXXXXXXX")
 trap 'clear_away "$work"' EXIT
 export RATIBA_DEADLINE=${RATIBA_DEADLINE:-1500}
 
-# What is left of it now: the job's own time-out, below which it has to stay, goes on while an image is built. What is
-# no number stays as it is, for the gate to refuse.
-count_down() {
-  if [[ $RATIBA_DEADLINE =~ ^[0-9]{1,5}(\.[0-9]+)?$ ]]; then
-    RATIBA_DEADLINE=$(awk -v all="$RATIBA_DEADLINE" -v gone="$SECONDS" 'BEGIN { print (all - gone > 1 ? all - gone : 1) }')
-  fi
-}
-
 # The exit code counts once there is a report; a mistake on the command line leaves none.
 has_concluded() {
   case $CODE in

@@ -55,7 +55,7 @@ class SecondWorkflow:
         Raises:
             InfrastructureError: GitHub could not be asked for the pull request.
         """
-        refusal = _nothing_to_do(self.run)
+        refusal = _nothing_to_do(self.run) or self._nothing_left()
         if refusal:
             self.publication.tell(refusal)
             return None
@@ -64,6 +64,11 @@ class SecondWorkflow:
         except PublishError as refusal:
             self.publication.warn(str(refusal))
             return None
+
+    def _nothing_left(self) -> str:
+        if self.run.ended != "success" or self.results.exists():
+            return ""
+        return "Nothing to do: the run ended with 'success' and left no report, as one for an edited title does."
 
     def _find(self) -> PullRequest:
         """The one open pull request that the run was for.

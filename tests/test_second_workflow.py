@@ -105,6 +105,15 @@ def test_the_report_is_posted_with_githubs_facts_and_not_the_forks(post: Post) -
     assert read_outputs(post.outputs)["comment-url"].endswith("#issuecomment-1000")
 
 
+def test_a_green_run_without_a_report_posts_nothing_over_the_comment_that_is_there(
+    post: Post, capsys: pytest.CaptureFixture[str]
+) -> None:
+    post.event(workflow_run_event(HEAD, conclusion="success"))
+    assert post.run() == 0
+    assert post.state.comments == []
+    assert "left no report, as one for an edited title does" in capsys.readouterr().out
+
+
 def test_the_sub_action_posts_it_with_nothing_installed(post: Post, tmp_path: Path) -> None:
     post.leave(report_of())
     (tmp_path / "bin").mkdir()

@@ -148,6 +148,31 @@ def test_a_pull_request_bears_the_required_name_and_is_checked_out_as_it_would_m
     assert found.given["Keep the report"] == {"name": "ratiba-report", "path": "ratiba-report", "retention-days": "90"}
 
 
+@pytest.mark.parametrize("workflow", [ONE_JOB, THREE_JOBS], ids=["one job", "three jobs"])
+def test_an_edited_title_evaluates_nothing_and_never_bears_the_required_name(tmp_path: Path, workflow: Path) -> None:
+    event = {**PULL_REQUEST, "action": "edited", "changes": {"title": {"from": "Old"}, "body": {"from": ""}}}
+    found = run(workflow, "pull_request", tmp_path, event, Saying(code="exit 1"))
+    ended = {name: result for name, result in found.results.items() if name != "evaluate"}
+    assert ended.pop("eval not needed") == "success"
+    assert set(ended) <= {"decide"}
+    assert set(found.given) & {"Decide", "Evaluate", "Keep the report"} == set()
+
+
+@pytest.mark.parametrize("workflow", [ONE_JOB, THREE_JOBS], ids=["one job", "three jobs"])
+def test_a_pull_request_with_another_base_is_evaluated_under_the_required_name(tmp_path: Path, workflow: Path) -> None:
+    base = {"ref": {"from": "release"}, "sha": {"from": COMMIT}}
+    event = {**PULL_REQUEST, "action": "edited", "changes": {"title": {"from": "Old"}, "base": base}}
+    found = run(workflow, "pull_request", tmp_path, event, Saying(code="exit 1"))
+    assert found.results["eval"] == "failure"
+    assert set(found.given) & {"Decide", "Evaluate"}
+
+
+def test_an_upload_that_fails_does_not_make_a_passed_change_red(tmp_path: Path) -> None:
+    found = run(ONE_JOB, "pull_request", tmp_path, PULL_REQUEST, Saying(code="[[ $GIVEN != *retention-days*90* ]]"))
+    assert found.given["Keep the report"]["name"] == "ratiba-report"
+    assert found.results == {"eval": "success"}
+
+
 def test_a_skip_leaves_its_report_too(tmp_path: Path) -> None:
     found = run(ONE_JOB, "pull_request", tmp_path, PULL_REQUEST, Saying("skip"))
     assert found.results == {"eval": "success"}

@@ -10,6 +10,13 @@ from ratiba_action.testing.workflow_files import action_files, problems_of, work
 
 PROJECT = Path(__file__).parents[2]
 FILES = [*workflow_files(PROJECT), *action_files(PROJECT)]
+EVALUATING = [
+    PROJECT / ".github/workflows/eval-on-prompt-change.yml",
+    PROJECT / "examples/consumer/.github/workflows/eval-on-prompt-change.yml",
+    PROJECT / "examples/workflows/eval-three-jobs.yml",
+    PROJECT / "examples/workflows/eval-with-postgres.yml",
+]
+EDITED_TEXT = "github.event.action == 'edited' && !github.event.changes.base"
 GOOD = """
 on: pull_request
 permissions: {}
@@ -104,8 +111,28 @@ def test_the_evaluating_job_is_there_for_every_event() -> None:
 @pytest.mark.parametrize("path", workflow_files(PROJECT), ids=lambda path: path.name)
 def test_only_a_push_to_a_pull_request_cancels_a_run(path: Path) -> None:
     concurrency = yaml.safe_load(path.read_text("utf-8"))["concurrency"]
-    expected = (False, "${{ github.event_name == 'pull_request' && github.run_attempt == 1 }}")
-    assert concurrency["cancel-in-progress"] in expected
+    first = "github.event_name == 'pull_request' && github.run_attempt == 1"
+    assert concurrency["cancel-in-progress"] in (
+        False,
+        f"${{{{ {first} }}}}",
+        f"${{{{ {first} && !({EDITED_TEXT}) }}}}",
+    )
     if concurrency["cancel-in-progress"]:
         # A group holds one waiting run only: whatever is not replaced on purpose needs a group of its own.
         assert concurrency["group"].endswith("&& github.event.pull_request.number || github.run_id }}")
+
+
+@pytest.mark.parametrize("path", EVALUATING, ids=lambda path: path.name)
+def test_a_run_for_an_edited_title_neither_cancels_nor_bears_the_required_name(path: Path) -> None:
+    content = yaml.safe_load(path.read_text("utf-8"))
+    assert content[True]["pull_request"]["types"] == ["opened", "synchronize", "reopened", "edited"]
+    assert f"!({EDITED_TEXT})" in content["concurrency"]["group"]
+    assert f"!({EDITED_TEXT})" in content["concurrency"]["cancel-in-progress"]
+    assert f"{EDITED_TEXT} && 'eval not needed' || 'eval'" in content["jobs"]["eval"]["name"]
+
+
+@pytest.mark.parametrize("path", [*EVALUATING, PROJECT / ".github/workflows/ci.yml"], ids=lambda path: path.name)
+def test_an_upload_that_fails_is_no_verdict(path: Path) -> None:
+    jobs = yaml.safe_load(path.read_text("utf-8"))["jobs"].values()
+    uploads = [step for job in jobs for step in job["steps"] if "upload-artifact@" in step.get("uses", "")]
+    assert [step.get("continue-on-error") for step in uploads] == [True] * len(uploads) != []
