@@ -43,7 +43,7 @@ class Grading:
         self._judge = self._primary()
         self._second = self._cross_checker(second)
         share = described.cross_check.share if described.cross_check is not None and second is not None else 0.0
-        self.cross_check: CrossCheck = CrossCheck(share, lambda: paid.admissions.no_cross_check if paid else "")
+        self.cross_check: CrossCheck = CrossCheck(share)
 
     @property
     def second_model(self) -> str:
@@ -69,22 +69,27 @@ class Grading:
         metric: Metric = VotingMetric(measurement, self._rule, replayed=self._paid is None)
         if self._paid is None:
             return metric
-        metric = self._cached(metric, lambda: judge.fresh)
+        metric = self._cached(metric, self._judge.model, self._rule, lambda: judge.fresh)
         second = self._second
         if second is not None:
-            checker = partial(load_metric, name, second, parameters)
+            checker = partial(self._second_opinion, assertion, second)
             metric = CrossCheckedMetric(metric, checker, self.cross_check, lambda: judge.fresh)
         return PacedMetric(metric, self._turn)
 
-    def _cached(self, metric: Metric, fresh: Callable[[], bool]) -> Metric:
+    def _second_opinion(self, assertion: Assertion, second: Judge) -> Metric:
+        """A metric of the second judge, asked once and kept as its own."""
+        metric = load_metric(assertion.metric, second, assertion.parameters)
+        return self._cached(metric, second.model, VotingRule(votes=1), lambda: True)
+
+    def _cached(self, metric: Metric, model: str, rule: VotingRule, fresh: Callable[[], bool]) -> Metric:
         from ratiba_action.judging.cache import JudgeCache  # noqa: PLC0415 - not needed to decide
         from ratiba_action.judging.cached_metric import CachedMetric  # noqa: PLC0415 - the same
 
         if self._workshop.cache is None:
             return metric
-        cache = JudgeCache(self._workshop.cache, self._workshop.warn)
-        on_hit = self._workshop.ledger.count_cache_hit
-        return CachedMetric(metric, cache, self._judge.model, self._rule, on_hit=on_hit, fresh=fresh)
+        began = self._paid.began if self._paid is not None else None
+        cache = JudgeCache(self._workshop.cache, self._workshop.warn, began)
+        return CachedMetric(metric, cache, model, rule, on_hit=self._workshop.ledger.count_cache_hit, fresh=fresh)
 
     def _primary(self) -> Judge:
         from ratiba_action.judging.fallback_judge import FallbackJudge  # noqa: PLC0415 - not needed to decide
@@ -97,15 +102,11 @@ class Grading:
         return FallbackJudge(recorded, live) if self._workshop.llm == "auto" else live
 
     def _cross_checker(self, second: tuple[str, str] | None) -> Judge | None:
-        from ratiba_action.ledger.spare_calls import SpareCalls  # noqa: PLC0415 - not needed to decide
-
         if self._paid is None or second is None:
             return None
         model, provider = second
         upper = self._prices.upper_bound(model, provider, _CROSS_CHECK_INPUT, _CROSS_CHECK_OUTPUT)
-        return self._live(
-            SpareCalls(self._paid.calls, self._paid.admissions, upper), provider, model, Party.CROSS_CHECK
-        )
+        return self._live(self._paid.spare_calls(upper), provider, model, Party.CROSS_CHECK)
 
     def _live(self, calls: PaidCalls, provider: str, model: str, party: Party) -> Judge:
         from ratiba_action.judging.judge_model import JudgeModel  # noqa: PLC0415 - not needed to decide

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from ratiba_action.core.budget import Ledger
-from ratiba_action.core.model.conversation import Party, Usage
+from ratiba_action.core.model.conversation import Party, SettledAnswer, Usage
 from ratiba_action.core.model.plan import Trial
 from ratiba_action.core.model.values import Usd
 from ratiba_action.core.model.verdict import SharedSpending
@@ -14,6 +14,8 @@ from ratiba_action.ledger.admissions import Admissions
 from ratiba_action.ledger.journal import Journal, begin_journal, resume_journal
 from ratiba_action.ledger.monthly import MonthlyLedger
 from ratiba_action.ledger.purse import RunPurse
+from ratiba_action.ledger.settled_calls import SettledCalls
+from ratiba_action.ledger.spare_calls import SpareCalls
 from ratiba_action.ports import PaidCalls, Prices, Purse
 
 _LEAST_CALLS = 8
@@ -67,13 +69,31 @@ class PaidRun:
     """An open way to live models.
 
     Args:
+        fresh: calls that cost money.
         shared: None without a shared ledger.
+        settled: what an earlier process of this run was answered, by ``KeptAnswer.key``.
+        began: when the first process of this run began, in nanoseconds of the epoch; None when nobody noted it.
     """
 
-    calls: PaidCalls
+    fresh: PaidCalls
     purse: Purse
     admissions: Admissions
     shared: MonthlyLedger | None
+    settled: Mapping[str, SettledAnswer] = field(default_factory=dict)
+    began: int | None = None
+
+    @property
+    def calls(self) -> PaidCalls:
+        """For the system under test and its judge."""
+        return SettledCalls(self.fresh, self.settled)
+
+    def spare_calls(self, upper: Usd) -> PaidCalls:
+        """For the cross-check: paid out of what the scenarios leave; what is settled is answered all the same.
+
+        Args:
+            upper: the most that one call is expected to cost.
+        """
+        return SettledCalls(SpareCalls(self.fresh, self.admissions, upper), self.settled)
 
     async def pay_turn(self, scenario_id: str, price: Usd) -> None:
         """Book the declared price of a turn, whose models are not asked through the gate.
@@ -136,9 +156,12 @@ async def open_paid_run(
             stack.push_async_callback(shared.close)
         client = await stack.enter_async_context(ProviderClient(routes, environment))
         purse = RunPurse(ledger, journal, shared, warn=warn)
-        settled = journal.books.answers if journal is not None else None
-        calls = MeteredCalls(client, purse, prices, settled=settled, concurrency=max(concurrency, _LEAST_CALLS))
-        yield PaidRun(calls, purse, Admissions(trials, estimate, ledger, journal, shared), shared)
+        calls = MeteredCalls(client, purse, prices, concurrency=max(concurrency, _LEAST_CALLS))
+        admissions = Admissions(trials, estimate, ledger, journal, shared)
+        if journal is None:
+            yield PaidRun(calls, purse, admissions, shared)
+        else:
+            yield PaidRun(calls, purse, admissions, shared, journal.books.answers, journal.books.began)
 
 
 def _open_journal(place: JournalPlace | None) -> Journal | None:

@@ -4,6 +4,7 @@ import json
 import os
 import shutil
 import tempfile
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -30,17 +31,22 @@ class CachedScore:
 class JudgeCache:
     """A folder of scores. Several processes may use it at once: files are replaced whole.
 
+    A run sees the cache as it was when the run began. So a run that was killed and goes on does not take what it
+    has measured itself for an earlier run's, and comes to the same facts as if it had not been killed.
+
     Args:
         directory: ``.deepeval-cache`` or wherever the caller keeps it; outside the workspace in CI.
         warn: told about entries that cannot be read or written; they are ignored.
+        began: when the run began, in nanoseconds of the epoch; None to use every entry.
     """
 
-    def __init__(self, directory: Path, warn: Callable[[str], None]) -> None:
+    def __init__(self, directory: Path, warn: Callable[[str], None], began: int | None = None) -> None:
         self._directory = directory
         self._warn = warn
+        self._began = began
 
     def get(self, key: str, transcript: str) -> CachedScore | None:
-        """The score under a key, if it was given to the same transcript.
+        """The score under a key, if it was given to the same transcript before the run began.
 
         Args:
             key: ``deepeval_cache_key`` of the case.
@@ -49,7 +55,8 @@ class JudgeCache:
         path = self._path(key)
         try:
             entry = json.loads(path.read_text(encoding="utf-8"))
-            value, reason, judged, votes = entry["value"], entry["reason"], entry["transcript"], entry.get("votes", [])
+            value, reason, judged, votes = entry["value"], entry["reason"], entry["transcript"], entry["votes"]
+            earlier = self._began is None or entry["written"] < self._began
         except FileNotFoundError:
             return None
         except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
@@ -61,12 +68,13 @@ class JudgeCache:
         if not isinstance(votes, list) or not all(_is_score(vote) for vote in votes):
             self._warn(f"Ignored the judge cache entry {path.name!r}: its votes {votes!r:.40} are no scores.")
             return None
-        return CachedScore(float(value), reason, tuple(map(float, votes))) if judged == transcript else None
+        fits = earlier and judged == transcript
+        return CachedScore(float(value), reason, tuple(map(float, votes))) if fits else None
 
     def put(self, key: str, transcript: str, score: CachedScore) -> None:
         """Keep a score, replacing what was under the key; a failure is a warning."""
         entry = {"value": score.value, "reason": score.reason, "transcript": transcript, "votes": list(score.votes)}
-        text = canonical_json(entry)
+        text = canonical_json({**entry, "written": time.time_ns()})
         temporary: Path | None = None
         try:
             self._directory.mkdir(parents=True, exist_ok=True)

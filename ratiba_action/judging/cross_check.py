@@ -14,9 +14,6 @@ from ratiba_action.core.sampling import in_sample
 from ratiba_action.errors import BudgetError, RatibaError
 from ratiba_action.ports import Metric
 
-Affordable = Callable[[], str]
-"""Why the cross-check can no longer be afforded; empty while it can."""
-
 
 class CrossCheck:
     """The cross-check of one run; an async context manager that waits for its last answers when it is left in order.
@@ -24,15 +21,17 @@ class CrossCheck:
     Scores are checked beside the run: a slow or failing second judge delays no scenario. When the run is cancelled,
     so are the checks in flight.
 
+    A refused call of the second judge ends nothing here: what is settled or in the cache is compared all the same,
+    and whoever pays for the calls refuses the others.
+
     Args:
-        share: of the fresh judged scores, 0 to 1, chosen by the hash of scenario, metric and transcript.
-        affordable: asked before each check; once it gives a reason, no more checks are made.
+        share: of the judged scores, 0 to 1, chosen by the hash of scenario, metric and transcript.
     """
 
-    def __init__(self, share: float = 0.10, affordable: Affordable = lambda: "") -> None:
+    def __init__(self, share: float = 0.10) -> None:
         self._share = share
-        self._affordable = affordable
         self._sampled = 0
+        self._cached = 0
         self._stopped = ""
         self._pairs: list[GradePair] = []
         self._notes: list[str] = []
@@ -51,18 +50,15 @@ class CrossCheck:
     @property
     def status(self) -> CrossCheckStatus:
         """What became of it so far."""
-        return CrossCheckStatus(self._share, self._sampled, len(self._pairs), self._stopped)
+        return CrossCheckStatus(self._share, self._sampled, len(self._pairs), self._stopped, self._cached)
 
     def offer(self, score: Score, case: Case, threshold: float, second: Callable[[], Metric]) -> None:
-        """Have a fresh score checked if it falls into the sample; returns at once."""
+        """Have a score checked if it falls into the sample; returns at once."""
         transcript = transcript_digest(case.transcript)
         name = metric_version(score.metric, score.version)
         if not in_sample(self._share, case.scenario.id, name, transcript):
             return
         self._sampled += 1
-        self._stopped = self._stopped or self._affordable()
-        if self._stopped:
-            return
         pair = GradePair(case.scenario.id, name, transcript, threshold, score.value, score.value)
         task = asyncio.ensure_future(self._check(pair, case, second()))
         self._running.add(task)
@@ -99,6 +95,7 @@ class CrossCheck:
             self._notes.append(f"The cross-check of {pair.metric} for scenario {pair.scenario_id!r} failed: {told}")
         else:
             self._pairs.append(replace(pair, second=other.value))
+            self._cached += other.cached
 
 
 class CrossCheckedMetric:
@@ -108,7 +105,7 @@ class CrossCheckedMetric:
         metric: whose score counts.
         second: a fresh instance of the same metric that asks the second judge; made for sampled scores only.
         cross_check: of this run.
-        fresh: whether the score that was just measured came from a model; a recorded one is not checked.
+        fresh: whether the score came from a model, in this run or an earlier one; a recorded one is not checked.
     """
 
     def __init__(
@@ -135,7 +132,7 @@ class CrossCheckedMetric:
             BudgetError: a call of the first judge was refused.
         """
         score = await self._metric.measure(case, threshold)
-        if score.judged and not score.cached and self._fresh():
+        if score.judged and self._fresh():
             self._cross_check.offer(score, case, threshold, self._second)
         return score
 

@@ -61,11 +61,6 @@ class Admissions:
                 del self._waiting[trial_name(trial)]
                 self._promised[trial_name(trial)] = self._admitted(trial, spent_before=_NOTHING)
 
-    @property
-    def no_cross_check(self) -> str:
-        """Why the cross-check was given up; empty while it goes on."""
-        return self._no_cross_check
-
     @asynccontextmanager
     async def admit(self, trial: Trial) -> AsyncIterator[str]:
         """Wait until a trial may start or cannot.

@@ -20,6 +20,7 @@ class Books:
 
     Args:
         identity: digest of what must be equal for the run to go on.
+        began: when its first process began, in nanoseconds of the epoch.
         calls: every call that may have been charged: settled, kept, and those whose outcome the journal does not
             hold, at their upper bound.
         open: reservations of the latter.
@@ -29,6 +30,7 @@ class Books:
     """
 
     identity: str
+    began: int
     calls: tuple[ModelCall, ...] = ()
     open: tuple[Reservation, ...] = ()
     answers: Mapping[str, SettledAnswer] = field(default_factory=dict)
@@ -62,23 +64,23 @@ def read_books(path: Path, content: bytes) -> Books:
             reading.take(decode(text))
         except ValueError as problem:
             reading.problems.append(f"{path}:{number}: {problem}")
-    if reading.identity is None and not reading.problems:
+    if reading.begun is None and not reading.problems:
         reading.problems.append(f"{path}:1: the line that names the run is not there")
-    if reading.problems:
+    if reading.begun is None or reading.problems:
         listed = "; ".join(reading.problems[:_SHOWN])
         more = len(reading.problems) - _SHOWN
         raise LedgerError(
             f"The run's journal cannot be read: {listed}{f'; and {more} more' if more > 0 else ''}.",
             "Run without --resume; what was spent before is then not counted.",
         )
-    return reading.books()
+    return reading.books(reading.begun)
 
 
 class _Reading:
     """Folds lines into books."""
 
     def __init__(self) -> None:
-        self.identity: str | None = None
+        self.begun: Begun | None = None
         self.problems: list[str] = []
         self._open: dict[int, Reservation] = {}
         self._calls: list[ModelCall] = []
@@ -87,11 +89,11 @@ class _Reading:
         self._admitted: set[str] = set()
 
     def take(self, line: Line) -> None:
-        if isinstance(line, Begun) != (self.identity is None):
+        if isinstance(line, Begun) != (self.begun is None):
             raise ValueError("the line that names the run must be the first and the only one")
         match line:
-            case Begun(identity):
-                self.identity = identity
+            case Begun():
+                self.begun = line
             case Admitted(trial):
                 self._admitted.add(trial)
             case Reserved(reservation):
@@ -117,10 +119,11 @@ class _Reading:
             raise ValueError(f"reservation {number} is not open")
         return self._open.pop(number)
 
-    def books(self) -> Books:
+    def books(self, begun: Begun) -> Books:
         unknown = tuple(self._open.values())
         calls: Iterable[ModelCall] = (*self._calls, *(_call(one, Usage(), one.upper) for one in unknown))
-        return Books(self.identity or "", tuple(calls), unknown, self._answers, self._last, frozenset(self._admitted))
+        admitted = frozenset(self._admitted)
+        return Books(begun.identity, begun.began, tuple(calls), unknown, self._answers, self._last, admitted)
 
 
 def _call(reservation: Reservation, usage: Usage, cost: Usd) -> ModelCall:

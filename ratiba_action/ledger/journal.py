@@ -7,6 +7,7 @@ import contextlib
 import fcntl
 import os
 import stat
+import time
 from pathlib import Path
 
 from ratiba_action.core.budget import Reservation
@@ -146,10 +147,11 @@ def begin_journal(path: Path, identity: str, workspace: Path) -> Journal:
         descriptor = os.open(path, _FLAGS | os.O_CREAT | os.O_EXCL, 0o600)
     except OSError as error:
         raise _unusable(path, error) from None
-    journal = Journal(path, descriptor, Books(identity))
+    begun = Begun(identity, time.time_ns())
+    journal = Journal(path, descriptor, Books(begun.identity, begun.began))
     try:
         _lock(path, descriptor)
-        journal._write(Begun(identity))  # noqa: SLF001 - the first line is no one else's to write
+        journal._write(begun)  # noqa: SLF001 - the first line is no one else's to write
     except LedgerError:
         journal.close()
         raise

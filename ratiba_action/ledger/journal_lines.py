@@ -11,15 +11,16 @@ from ratiba_action.core.model.conversation import KeptAnswer, Party, Usage
 from ratiba_action.core.model.values import Usd
 from ratiba_action.core.money import is_exact_usd
 
-FORMAT = 1
+FORMAT = 2
 """Of the journal; another one is refused."""
 
 
 @dataclass(frozen=True, slots=True)
 class Begun:
-    """The first line: which run the journal is of."""
+    """The first line: which run the journal is of, and when it began, in nanoseconds of the epoch."""
 
     identity: str
+    began: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,8 +71,8 @@ def encode(line: Line) -> bytes:
 
 def _fields(line: Line) -> dict[str, Any]:
     match line:
-        case Begun(identity):
-            return {"event": "begin", "format": FORMAT, "identity": identity}
+        case Begun(identity, began):
+            return {"event": "begin", "format": FORMAT, "identity": identity, "began": began}
         case Admitted(trial):
             return {"event": "admit", "trial": trial}
         case Reserved(reservation):
@@ -110,10 +111,10 @@ def decode(text: bytes) -> Line:
         raise ValueError("it is no object")  # noqa: TRY004 - one exception for all that is malformed
     match fields.get("event"):
         case "begin":
-            _only(fields, "event", "format", "identity")
             if fields.get("format") != FORMAT:
                 raise ValueError(f"its format is {fields.get('format')!r}, not {FORMAT}")
-            return Begun(_text(fields, "identity"))
+            _only(fields, "event", "format", "identity", "began")
+            return Begun(_text(fields, "identity"), _number(fields, "began"))
         case "admit":
             _only(fields, "event", "trial")
             return Admitted(_text(fields, "trial"))
@@ -170,10 +171,10 @@ def _text(fields: Mapping[str, Any], name: str) -> str:
     return value
 
 
-def _number(fields: Mapping[str, Any]) -> int:
-    value = fields.get("number")
+def _number(fields: Mapping[str, Any], name: str = "number") -> int:
+    value = fields.get(name)
     if type(value) is not int or value < 1:
-        raise ValueError(f"its number is {value!r}")
+        raise ValueError(f"its {name} is {value!r}")
     return value
 
 

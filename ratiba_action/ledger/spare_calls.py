@@ -10,6 +10,8 @@ from ratiba_action.ports import PaidCalls
 class SpareCalls:
     """Implements ``PaidCalls`` for the cross-check, which goes before any scenario does.
 
+    Once a call is refused for want of money, all are, so that the sample ends at one point of the run.
+
     Args:
         calls: makes the call.
         admissions: knows what the scenarios may still need.
@@ -20,13 +22,23 @@ class SpareCalls:
         self._calls = calls
         self._admissions = admissions
         self._upper = upper
+        self._refusal: BudgetError | None = None
 
     async def call(self, request: PaidRequest) -> PaidAnswer:
         """The answer; see ``PaidCalls.call``.
 
         Raises:
-            BudgetError: the scenarios may need the money.
+            BudgetError: the scenarios may need the money, or a call before this one was refused.
         """
+        if self._refusal is not None:
+            raise BudgetError(self._refusal.problem, self._refusal.remedy)
+        try:
+            return await self._afforded(request)
+        except BudgetError as refusal:
+            self._refusal = self._refusal or refusal
+            raise
+
+    async def _afforded(self, request: PaidRequest) -> PaidAnswer:
         refusal = await self._admissions.cross_check_refusal(self._upper)
         if refusal:
             raise BudgetError(f"The cross-check was given up: {refusal}.", "Raise RATIBA_EVAL_BUDGET_USD.")

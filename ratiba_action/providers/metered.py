@@ -1,10 +1,10 @@
 """Live model calls that cannot pass the budget: bounded, reserved, sent, booked, and sent again when that may help."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 
 from ratiba_action.core.budget import Reservation
-from ratiba_action.core.model.conversation import KeptAnswer, SettledAnswer
+from ratiba_action.core.model.conversation import KeptAnswer
 from ratiba_action.core.model.values import Usd
 from ratiba_action.core.model_request import PaidAnswer, PaidRequest
 from ratiba_action.errors import ProviderError
@@ -28,7 +28,6 @@ class MeteredCalls:
         limits: of the output.
         retries: how often an attempt is made again.
         concurrency: the most attempts at a time.
-        settled: answers that an earlier process of the same run has paid for, by ``KeptAnswer.key``.
         sleep: waits so many seconds.
     """
 
@@ -41,7 +40,6 @@ class MeteredCalls:
         limits: OutputLimits | None = None,
         retries: RetryPolicy | None = None,
         concurrency: int = 8,
-        settled: Mapping[str, SettledAnswer] | None = None,
         sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
     ) -> None:
         self._api = api
@@ -50,14 +48,10 @@ class MeteredCalls:
         self._limits = limits or OutputLimits()
         self._retries = retries or RetryPolicy()
         self._slots = asyncio.Semaphore(concurrency)
-        self._settled = dict(settled or {})
         self._sleep = sleep
 
     async def call(self, request: PaidRequest) -> PaidAnswer:
         """See ``PaidCalls.call``."""
-        settled = self._settled.get(request.kept_key)
-        if settled is not None:
-            return PaidAnswer(settled.body, settled.usage, resumed=True)
         self._api.require(request.provider)
         work = bounded(request, self._limits)
         upper = self._prices.upper_bound(request.model, request.provider, work.input_tokens, work.output_tokens)

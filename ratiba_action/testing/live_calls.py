@@ -1,12 +1,12 @@
 """Paid calls that end at a stand-in for the providers, with books to look into."""
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
-from ratiba_action.core.model.conversation import Party, SettledAnswer
+from ratiba_action.core.model.conversation import Party
 from ratiba_action.core.model.values import Usd
 from ratiba_action.core.model_request import PaidRequest
 from ratiba_action.core.pricing import ModelRates
@@ -53,7 +53,6 @@ async def live_calls(
     concurrency: int = 8,
     retries: RetryPolicy | None = None,
     limits: OutputLimits | None = None,
-    settled: Mapping[str, SettledAnswer] | None = None,
     answer_limit: int = 1_000_000,
 ) -> AsyncIterator[LiveRig]:
     """Start a stand-in, and calls that are paid for from a purse in memory."""
@@ -73,7 +72,6 @@ async def live_calls(
                 limits=limits,
                 retries=retries,
                 concurrency=concurrency,
-                settled=settled,
                 sleep=sleep,
             )
             yield LiveRig(server, purse, client, calls, pauses)

@@ -11,8 +11,8 @@ from pathlib import Path
 
 from ratiba_action.core.canonical import digest
 from ratiba_action.core.model.conversation import Usage
-from ratiba_action.core.model.measurement import ScenarioResult, Scored
-from ratiba_action.core.model.verdict import Report
+from ratiba_action.core.model.measurement import ScenarioResult, Score, Scored
+from ratiba_action.core.model.verdict import CrossChecking, Report
 from ratiba_action.core.pricing import ModelRates
 from ratiba_action.gateway.script import Step
 from ratiba_action.reporting.results_json import load_report
@@ -80,6 +80,7 @@ class Talk:
         judged: of each grade.
         text: what the system's model says.
         reason: what the judges say.
+        scores: of which they give one, 0 to 10, always the same for the same question.
         hold_from: the request, counted from 1, from which on answers are charged for and never arrive.
         instead: what is answered in place of all this; None from it for the usual.
     """
@@ -88,6 +89,7 @@ class Talk:
     judged: Usage = field(default_factory=lambda: Usage(1_000, 100))
     text: str = "You are welcome."
     reason: str = "Plain and friendly."
+    scores: tuple[int, ...] = (9, 10)
     hold_from: int | None = None
     instead: Callable[[Received], Served | None] = lambda _: None
     asked: int = 0
@@ -106,7 +108,7 @@ class Talk:
         provider = "anthropic" if received.path.endswith("/messages") else "openai"
         if not is_judged(received):
             return Step(provider, text=self.text, usage=self.usage)
-        score = 9 + int(digest(received.body), 16) % 2
+        score = self.scores[int(digest(received.body), 16) % len(self.scores)]
         return Step(provider, data={"reason": self.reason, "score": score}, usage=self.judged)
 
 
@@ -227,10 +229,22 @@ def outcomes(ended: Ended) -> dict[str, ScenarioResult]:
     return {one.trial.scenario.id: one for one in report_of(ended).results}
 
 
-def scores(ended: Ended) -> dict[str, list[tuple[str, float]]]:
-    """Metric and value of each score of the scenarios that were measured, by the scenario's id."""
-    return {
-        name: [(score.metric, score.value) for score in one.scores]
-        for name, one in outcomes(ended).items()
-        if isinstance(one, Scored)
-    }
+@dataclass(frozen=True)
+class Judged:
+    """What a report says of its judges.
+
+    Args:
+        scores: of the scenarios that were measured, by the scenario's id.
+        cache_hits: grades that came from the judge cache.
+    """
+
+    scores: dict[str, tuple[Score, ...]]
+    cross_checking: CrossChecking | None
+    cache_hits: int
+
+
+def judged(ended: Ended) -> Judged:
+    """Every score with its votes and where it came from, and how far the judges agree."""
+    found = {name: one.scores for name, one in outcomes(ended).items() if isinstance(one, Scored)}
+    report = report_of(ended)
+    return Judged(found, report.cross_checking, report.spending.cache_hits)

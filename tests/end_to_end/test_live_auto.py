@@ -125,12 +125,18 @@ class Adapter:
 async def test_a_second_live_run_takes_its_grades_from_the_cache_and_is_live_all_the_same(live: LiveRepository) -> None:
     live.scenario("greets", "Hello")
     first = await live.gate()
-    grades = grades_of(live)
+    cold, grades = report_of(first).cross_checking, grades_of(live)
     second = await live.gate()
     assert (first.code, second.code) == (0, 0), first.printed + second.printed
     assert grades_of(live) == grades == 2, "the grade and its cross-check, once"
     report = report_of(second)
-    assert (report.spending.cache_hits, report.spending.live_calls, report.llm) == (1, 1, "live")
+    assert (report.spending.cache_hits, report.spending.live_calls, report.llm) == (2, 1, "live")
+    checking = report.cross_checking
+    assert checking is not None
+    assert cold is not None
+    assert (cold.status.compared, cold.status.cached) == (1, 0)
+    assert (checking.status.compared, checking.status.cached) == (1, 1)
+    assert checking.agreement == cold.agreement, "a warm cache leaves the judges' agreement as it was"
     fresh = await live.gate("--no-deepeval-cache")
     assert fresh.code == 0, fresh.printed
     assert grades_of(live) == grades + 2

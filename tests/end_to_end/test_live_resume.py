@@ -1,4 +1,4 @@
-"""Live runs that are killed and go on: what was paid for is not paid for again, and the scores are the same."""
+"""Live runs that are killed and go on: what was paid for is not paid for again, and the judges' facts are the same."""
 
 import asyncio
 import signal
@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from ratiba_action.core.model.conversation import Party, Usage
 from ratiba_action.core.model.values import Usd
+from ratiba_action.ledger.books import read_books
 from ratiba_action.testing.eventually import eventually_async
-from ratiba_action.testing.live_repository import CONFIGURATION, LiveRepository, report_of, scores
+from ratiba_action.testing.live_repository import CONFIGURATION, LiveRepository, judged, report_of
 from ratiba_action.testing.small_repository import Ended
 
 if TYPE_CHECKING:
@@ -47,9 +49,9 @@ async def kill(process: "Popen[str]") -> None:
     await asyncio.to_thread(process.communicate)
 
 
-async def uninterrupted(live: LiveRepository, folder: Path) -> Ended:
+async def uninterrupted(live: LiveRepository, machine: LiveRepository) -> Ended:
     """The same run on another machine; what it asked and cost is taken off the bill."""
-    ended = await live.elsewhere(folder).gate()
+    ended = await machine.gate()
     assert ended.code == 0, ended.printed
     live.models.bill.charges.clear()
     live.talk.asked = 0
@@ -57,20 +59,19 @@ async def uninterrupted(live: LiveRepository, folder: Path) -> Ended:
 
 
 @pytest.mark.parametrize(("hold_from", "concurrency"), [(1, "1"), (4, "1"), (9, "3")])
-async def test_a_killed_run_goes_on_to_the_same_scores_and_pays_for_no_settled_call_again(
+async def test_a_killed_run_goes_on_to_the_same_grades_and_agreement_and_pays_for_no_settled_call_again(
     live: LiveRepository, tmp_path: Path, hold_from: int, concurrency: str
 ) -> None:
     write_scenarios(live)
-    whole = await uninterrupted(live, tmp_path / "elsewhere")
+    whole = await uninterrupted(live, live.elsewhere(tmp_path / "elsewhere"))
     before = len(live.models.received)
-    # A grade that the cache gives is not cross-checked, which would be a call fewer.
-    await kill(await begin(live, hold_from, "--concurrency", concurrency, "--no-deepeval-cache"))
+    await kill(await begin(live, hold_from, "--concurrency", concurrency))
     killed_at = len(live.models.received)
     live.talk.hold_from = None
 
-    resumed = await live.gate("--resume", "--no-deepeval-cache")
+    resumed = await live.gate("--resume")
     assert resumed.code == 0, resumed.printed
-    assert scores(resumed) == scores(whole)
+    assert judged(resumed) == judged(whole)
     in_flight = killed_at - before - (hold_from - 1)
     assert len(live.models.received) - before == CALLS + in_flight, "what was settled is not asked again"
     assert sorted(live.bodies(before).values()) == [1] * (CALLS - in_flight) + [2] * in_flight
@@ -78,11 +79,15 @@ async def test_a_killed_run_goes_on_to_the_same_scores_and_pays_for_no_settled_c
     assert live.journals == []
 
 
-async def test_a_run_that_is_killed_at_any_moment_twice_still_comes_to_the_same_scores(
+async def test_a_run_that_is_killed_at_any_moment_twice_still_comes_to_the_same_grades_votes_and_agreement(
     live: LiveRepository, tmp_path: Path
 ) -> None:
     write_scenarios(live)
-    whole = await uninterrupted(live, tmp_path / "elsewhere")
+    live.talk.scores = (8, 9)
+    before = len(live.models.received)
+    whole = await uninterrupted(live, live.elsewhere(tmp_path / "elsewhere"))
+    calls = len(live.models.received) - before
+    assert calls > CALLS, "some grades are near the threshold and were voted on"
     for moment, options in ((3, ()), (8, ("--resume",))):
         process = live.small.start("--concurrency", "2", *options)
         goal = moment
@@ -95,9 +100,44 @@ async def test_a_run_that_is_killed_at_any_moment_twice_still_comes_to_the_same_
     in_flight = live.journal_events()["reserve"] - live.journal_events()["settle"]
     resumed = await live.gate("--resume")
     assert resumed.code == 0, resumed.printed
-    assert scores(resumed) == scores(whole)
-    assert live.talk.asked <= CALLS + in_flight
+    assert judged(resumed) == judged(whole)
+    assert live.talk.asked <= calls + in_flight
     assert Fraction(resumed.outputs["spent_usd"]) >= live.models.bill.total
+
+
+async def test_a_killed_run_with_a_warm_cache_comes_to_the_same_cache_hits_and_agreement(
+    live: LiveRepository, tmp_path: Path
+) -> None:
+    write_scenarios(live)
+    other = live.elsewhere(tmp_path / "elsewhere")
+    for machine in (live, other):
+        assert (await machine.gate("--scenario", "asks")).code == 0
+    whole = await uninterrupted(live, other)
+    assert judged(whole).cache_hits == 2, "of both judges"
+    await kill(await begin(live, 8))
+    live.talk.hold_from = None
+    resumed = await live.gate("--resume")
+    assert resumed.code == 0, resumed.printed
+    assert judged(resumed) == judged(whole)
+
+
+async def test_what_the_second_judge_was_paid_for_is_compared_although_nothing_more_can_be_afforded(
+    live: LiveRepository,
+) -> None:
+    write_scenarios(live)
+    await kill(await begin(live, 9, "--concurrency", "1"))
+    live.talk.hold_from = None
+    (journal,) = live.journals
+    books = read_books(journal, journal.read_bytes())
+    paid = [call for call in books.calls if call.party is Party.CROSS_CHECK and call.usage != Usage()]
+    assert paid
+    asked = live.talk.asked
+    poor = await live.gate("--resume", RATIBA_EVAL_BUDGET_USD="0.01")
+    assert poor.code == 3, poor.printed
+    assert live.talk.asked == asked, "the budget holds nothing more"
+    checking = judged(poor).cross_checking
+    assert checking is not None
+    assert checking.status.compared == checking.agreement.pairs == len(paid)
 
 
 async def test_a_finished_run_leaves_no_journal_and_nothing_to_go_on_with(live: LiveRepository) -> None:

@@ -1,5 +1,6 @@
 import os
 import threading
+import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -100,6 +101,16 @@ async def test_each_use_of_a_kept_score_is_told(tmp_path: Path) -> None:
     assert (len(hits), metric.asked) == (2, 1)
 
 
+async def test_a_run_sees_the_cache_as_it_was_when_it_began(tmp_path: Path) -> None:
+    metric, began = CountingMetric(), time.time_ns()
+    for _ in range(2):  # the second is the same run, gone on with
+        cache = JudgeCache(tmp_path, pytest.fail, began)
+        assert not (await CachedMetric(metric, cache, "judge-1").measure(_case(), 0.8)).cached
+    later = JudgeCache(tmp_path, pytest.fail, time.time_ns() + 1)
+    assert (await CachedMetric(metric, later, "judge-1").measure(_case(), 0.8)).cached
+    assert metric.asked == 2
+
+
 async def test_votes_are_kept_with_their_median(tmp_path: Path) -> None:
     cache, _ = _cache(tmp_path)
     cache.put(KEY, "t", CachedScore(0.8, "good", (0.8, 0.7, 0.9)))
@@ -139,15 +150,21 @@ def test_a_deterministic_metric_is_refused(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["", "{", "[]", "null", '{"value": 0.9}', '{"value": 7, "reason": "x", "transcript": "t"}',
-     '{"value": NaN, "reason": "x", "transcript": "t"}', '{"value": true, "reason": "x", "transcript": "t"}',
-     '{"value": 0.9, "reason": 1, "transcript": "t"}', "[" * 5000,
-     '{"value": 0.9, "reason": "x", "transcript": "t", "votes": [2]}',
-     '{"value": 0.9, "reason": "x", "transcript": "t", "votes": 3}'],
-    ids=range(12),
+    ["", "{", "[]", "null", "[" * 5000,
+     '{"value": 0.9}',
+     '{"value": 0.9, "reason": "x", "transcript": "t", "votes": []}',
+     '{"value": 7, "reason": "x", "transcript": "t", "votes": [], "written": 1}',
+     '{"value": NaN, "reason": "x", "transcript": "t", "votes": [], "written": 1}',
+     '{"value": true, "reason": "x", "transcript": "t", "votes": [], "written": 1}',
+     '{"value": 0.9, "reason": 1, "transcript": "t", "votes": [], "written": 1}',
+     '{"value": 0.9, "reason": "x", "transcript": "t", "votes": [2], "written": 1}',
+     '{"value": 0.9, "reason": "x", "transcript": "t", "votes": 3, "written": 1}',
+     '{"value": 0.9, "reason": "x", "transcript": "t", "votes": [], "written": "today"}'],
+    ids=range(14),
 )  # fmt: skip
 def test_a_corrupt_entry_is_ignored_with_a_warning(tmp_path: Path, text: str) -> None:
-    cache, warnings = _cache(tmp_path)
+    warnings: list[str] = []
+    cache = JudgeCache(tmp_path, warnings.append, began=2)
     (tmp_path / f"{KEY}.json").write_text(text)
     assert cache.get(KEY, "t") is None
     assert len(warnings) == 1

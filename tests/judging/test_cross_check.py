@@ -1,5 +1,5 @@
 import asyncio
-from collections.abc import Callable
+from functools import partial
 
 import pytest
 
@@ -87,15 +87,25 @@ async def test_an_error_of_the_first_judge_is_passed_on_and_nothing_is_compared(
     assert (second.asked, cross_check.status.sampled) == (0, 0)
 
 
-@pytest.mark.parametrize("first", [FixedMetric(0.9, cached=True), FixedMetric(1.0, judged=False)])
-async def test_kept_and_deterministic_scores_are_not_checked(first: FixedMetric) -> None:
+async def test_a_deterministic_score_is_not_checked() -> None:
     second, cross_check = FixedMetric(0.9), CrossCheck(1)
-    await checked(second, cross_check, first)
+    await checked(second, cross_check, FixedMetric(1.0, judged=False))
     assert second.asked == 0
 
 
-async def run(share: float, numbers: range, affordable: Callable[[], str] = lambda: "") -> CrossCheck:
-    async with CrossCheck(share, affordable) as cross_check:
+@pytest.mark.parametrize("first", [False, True], ids=["fresh score", "kept score"])
+@pytest.mark.parametrize("second", [False, True], ids=["second asked", "second kept"])
+async def test_a_kept_score_is_checked_like_a_fresh_one_and_kept_second_scores_are_counted(
+    *, first: bool, second: bool
+) -> None:
+    cross_check = CrossCheck(1)
+    await checked(FixedMetric(0.7, cached=second), cross_check, FixedMetric(0.9, cached=first))
+    assert [(pair.first, pair.second) for pair in cross_check.pairs] == [(0.9, 0.7)]
+    assert cross_check.status == CrossCheckStatus(1, sampled=1, compared=1, cached=int(second))
+
+
+async def run(share: float, numbers: range) -> CrossCheck:
+    async with CrossCheck(share) as cross_check:
         for number in numbers:
             await CrossCheckedMetric(FixedMetric(0.9), lambda: FixedMetric(0.9), cross_check).measure(
                 spoken(number), 0.8
@@ -114,22 +124,18 @@ async def test_a_share_of_zero_asks_nothing() -> None:
     assert (await run(0, range(30))).status == CrossCheckStatus(0, 0, 0)
 
 
-async def test_once_it_cannot_be_afforded_no_more_is_asked_and_the_reason_is_kept() -> None:
-    reasons = iter(["", "", "the budget would not hold the waiting scenarios"])
-    cross_check = await run(1, range(10), lambda: next(reasons))
-    assert cross_check.status == CrossCheckStatus(1, 10, 2, "the budget would not hold the waiting scenarios")
+async def test_after_a_refusal_what_needs_no_money_is_compared_and_the_first_reason_is_kept() -> None:
+    seconds: list[float | Exception] = [BudgetError("the cap is reached"), 0.6, BudgetError("again")]
+    async with CrossCheck(1) as cross_check:
+        for number, second in enumerate(seconds):
+            other = FixedMetric(second)
+            await CrossCheckedMetric(FixedMetric(0.9), partial(lambda one: one, other), cross_check).measure(
+                spoken(number), 0.8
+            )
+            await cross_check.finish()
+    assert [pair.second for pair in cross_check.pairs] == [0.6]
+    assert cross_check.status == CrossCheckStatus(1, 3, 1, "the cap is reached")
     assert cross_check.notes == ()
-
-
-async def test_a_call_that_the_budget_refuses_ends_the_cross_check() -> None:
-    second, cross_check = FixedMetric(BudgetError("the cap is reached")), CrossCheck(1)
-    async with cross_check:
-        metric = CrossCheckedMetric(FixedMetric(0.9), lambda: second, cross_check)
-        await metric.measure(spoken(0), 0.8)
-        await cross_check.finish()
-        await metric.measure(spoken(1), 0.8)
-    assert second.asked == 1
-    assert cross_check.status == CrossCheckStatus(1, 2, 0, "the cap is reached")
 
 
 async def test_a_slow_second_judge_delays_no_scenario_and_is_waited_for_at_the_end() -> None:

@@ -161,8 +161,9 @@ def test_what_a_killed_process_has_reserved_counts_as_spent(path: Path) -> None:
         (b'{"event":"settle","number":4,"cost":"0","usage":[0,0,0]}', "its usage is"),
         (b'{"event":"settle","number":4,"cost":"0","usage":[0,0,0,0],"key":"k","body":[]}', "its body is no object"),
         (b'{"event":"settle","number":4,"cost":"0","usage":[0,0,0,0],"body":{}}', "its key is None"),
-        (b'{"event":"begin","format":1,"identity":"run"}', "must be the first"),
-        (b'{"event":"begin","format":2,"identity":"run"}', "its format is 2"),
+        (b'{"event":"begin","format":2,"identity":"run","began":1}', "must be the first"),
+        (b'{"event":"begin","format":2,"identity":"run","began":"today"}', "its began is 'today'"),
+        (b'{"event":"begin","format":1,"identity":"run"}', "its format is 1"),
     ],
 )
 def test_any_other_malformed_line_is_an_error_that_names_it(path: Path, line: bytes, problem: str) -> None:
@@ -184,6 +185,12 @@ def test_all_malformed_lines_are_named_at_once(path: Path) -> None:
         resume(path)
     assert str(caught.value).count("it is not JSON") == 20
     assert "and 10 more" in str(caught.value)
+
+
+def test_a_resumed_run_began_when_its_first_process_did(path: Path) -> None:
+    journal = begin(path)
+    journal.close()
+    assert read(path).began == journal.books.began
 
 
 def test_an_empty_file_is_no_journal(path: Path) -> None:

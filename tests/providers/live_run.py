@@ -13,6 +13,7 @@ from ratiba_action.core.model_request import PaidRequest
 from ratiba_action.errors import BudgetError, ProviderError
 from ratiba_action.ledger.journal import begin_journal, resume_journal
 from ratiba_action.ledger.purse import RunPurse
+from ratiba_action.ledger.settled_calls import SettledCalls
 from ratiba_action.prices import PriceList
 from ratiba_action.providers.bounds import OutputLimits
 from ratiba_action.providers.client import ProviderClient
@@ -47,9 +48,9 @@ async def run(url: str, journal_path: Path, how: str, calls: int, cap: Decimal) 
             PriceList(dict.fromkeys(MODELS.values(), RATES)),
             limits=OutputLimits(default=500),
             retries=RetryPolicy(first_wait=0.001),
-            settled=journal.books.answers,
         )
-        outcomes = await asyncio.gather(*map(metered.call, requests(calls)), return_exceptions=True)
+        asking = SettledCalls(metered, journal.books.answers)
+        outcomes = await asyncio.gather(*map(asking.call, requests(calls)), return_exceptions=True)
     journal.close()
     for outcome in outcomes:
         if isinstance(outcome, BaseException) and not isinstance(outcome, BudgetError | ProviderError):

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from ratiba_action.core.model.conversation import SettledAnswer, Usage
+from ratiba_action.core.model.conversation import Usage
 from ratiba_action.errors import BudgetError, ConfigurationError, ProviderError
 from ratiba_action.gateway.script import Step
 from ratiba_action.providers.bounds import OutputLimits
@@ -212,16 +212,6 @@ async def test_a_call_beyond_the_cap_is_refused_and_not_sent() -> None:
         with pytest.raises(BudgetError):
             await rig.calls.call(paid_request())
         assert rig.server.received == ()
-
-
-async def test_an_answer_that_was_paid_for_earlier_costs_nothing_more() -> None:
-    kept = SettledAnswer({"content": []}, Usage(40, 12))
-    request = paid_request()
-    async with live_calls([HELLO], settled={request.kept_key: kept}) as rig:
-        answer = await rig.calls.call(request)
-        assert (answer.body, answer.usage, answer.resumed) == (kept.body, kept.usage, True)
-        assert rig.purse.done == ()
-        assert (await rig.calls.call(paid_request(ordinal=1))).resumed is False
 
 
 async def test_a_settled_answer_is_kept_under_the_name_of_its_call() -> None:

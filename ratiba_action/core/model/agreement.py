@@ -49,9 +49,11 @@ class CrossCheckStatus:
         sampled: how many scores fell into the sample.
         compared: of those, how many the second judge scored as well.
         stopped: why the share went to 0 during the run; empty when it did not.
+        cached: of the compared ones, how many grades of the second judge came from the judge cache.
     """
 
     share: float
     sampled: int
     compared: int
     stopped: str = ""
+    cached: int = 0
