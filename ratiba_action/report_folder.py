@@ -1,7 +1,10 @@
 """Which folder the reports may be written to: a plain one, and in a workflow one of the workspace."""
 
+import shutil
 from collections.abc import Mapping
 from pathlib import Path, PurePosixPath
+
+from ratiba_action.errors import PublishError
 
 _ALLOWED = "a folder's path without '..' and '.git', and not the checkout itself"
 
@@ -38,6 +41,41 @@ def misplaced_report_folder(folder: str, environment: Mapping[str, str]) -> str:
     if in_workflow and named and not any(found.is_relative_to(place) for place in places):
         return "a folder inside the workspace or the runner's temporary folder"
     return ""
+
+
+def refuse_links(directory: Path) -> None:
+    """A link that a change brings must not lead the report to another place.
+
+    Raises:
+        PublishError: one does.
+    """
+    inside = directory.is_relative_to(Path.cwd())
+    if directory.is_symlink() or (inside and not directory.resolve().is_relative_to(Path.cwd().resolve())):
+        raise PublishError(
+            f"The report was not written to {str(directory)!r}: a symbolic link leads it elsewhere.",
+            "Give the gate a plain folder as report-dir.",
+        )
+
+
+def remove_earlier_results(directory: Path) -> None:
+    """Remove the results that lie there before a run: the checkout's own could pass for what the run has found.
+
+    Raises:
+        PublishError: they cannot be removed, or a link leads out of the checkout.
+    """
+    directory = directory.absolute()
+    refuse_links(directory)
+    results = directory / "results.json"
+    try:
+        if results.is_dir() and not results.is_symlink():
+            shutil.rmtree(results)
+        else:
+            results.unlink(missing_ok=True)
+    except OSError as error:
+        raise PublishError(
+            f"The earlier results {str(results)!r} could not be removed: {error.strerror or error}.",
+            "Give the gate a folder of its own as report-dir.",
+        ) from error
 
 
 def _spellings(folder: str) -> tuple[Path, ...]:

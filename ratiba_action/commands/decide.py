@@ -68,6 +68,7 @@ def _publish(arguments: argparse.Namespace, environment: Mapping[str, str]) -> i
 
         for secret in settings.secrets:
             WorkflowLog(stream).mask(secret)
+    problems = (*problems, *_earlier_results(settings.report_dir, environment))
     decided = decide_or_doubt(request_of(settings, _event_of(arguments, environment)), environment)
     _print(decided, environment, as_json=arguments.json)
     if not problems and not decided.change.refused and decided.decision.mode is not Mode.SKIP:
@@ -76,6 +77,19 @@ def _publish(arguments: argparse.Namespace, environment: Mapping[str, str]) -> i
     from ratiba_action.concluding import Conclusions  # noqa: PLC0415 - most runs are not concluded here
 
     return Conclusions(settings, decided, environment, stream).conclude_start(problems)
+
+
+def _earlier_results(folder: str, environment: Mapping[str, str]) -> list[str]:
+    """Have none left of this run before it begins; what cannot be removed is a problem."""
+    if not environment.get("GITHUB_RUN_ID"):
+        return []
+    from ratiba_action.report_folder import remove_earlier_results  # noqa: PLC0415 - the settings have imported it
+
+    try:
+        remove_earlier_results(Path(folder))
+    except PublishError as error:
+        return [str(error)]
+    return []
 
 
 def _event_of(arguments: argparse.Namespace, environment: Mapping[str, str]) -> DecideRequest:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from ratiba_action.core.model.verdict import Report
 from ratiba_action.errors import PublishError
+from ratiba_action.report_folder import refuse_links
 from ratiba_action.reporting.comment import render_comment
 from ratiba_action.reporting.planted import remove_planted
 from ratiba_action.reporting.results_json import render_results
@@ -54,7 +55,7 @@ def write_report_directory(
         remove_planted(directory, known, frozenset(FILES))
     except OSError as error:
         raise _unwritable(directory, error) from error
-    _refuse_links(directory)
+    refuse_links(directory)
     if not directory.exists():
         # The gate's own reports are no change to the repository that they lie in.
         contents[".gitignore"] = b"*\n"
@@ -73,16 +74,6 @@ def write_report_directory(
     finally:
         shutil.rmtree(staging, ignore_errors=True)
     return {name: directory / name for name in reversed(FILES) if name in contents}
-
-
-def _refuse_links(directory: Path) -> None:
-    """A link that a change brings must not lead the report to another place."""
-    inside = directory.is_relative_to(Path.cwd())
-    if directory.is_symlink() or (inside and not directory.resolve().is_relative_to(Path.cwd().resolve())):
-        raise PublishError(
-            f"The report was not written to {str(directory)!r}: a symbolic link leads it elsewhere.",
-            "Give the gate a plain folder as report-dir.",
-        )
 
 
 def _move(staging: Path, directory: Path, names: tuple[str, ...]) -> None:

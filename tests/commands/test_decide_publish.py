@@ -5,6 +5,7 @@ import os
 import re
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,10 +13,11 @@ import pytest
 from ratiba_action.core.model.verdict import Conclusion
 from ratiba_action.main import run
 from ratiba_action.publishing import OUTPUTS
-from ratiba_action.reporting.results_json import load_report
+from ratiba_action.reporting.results_json import load_report, render_results
 from ratiba_action.testing.git_repository import GitRepository
 from ratiba_action.testing.github_server import GithubState, github_server
 from ratiba_action.testing.pull_request_events import pull_request_event
+from ratiba_action.testing.sample_report import sample_report
 from ratiba_action.testing.step_outputs import read_outputs
 
 ENTRYPOINT = Path(__file__).parents[2] / "entrypoint.py"
@@ -174,6 +176,36 @@ def test_a_deadline_that_is_none_is_named_before_anything_is_built(
     assert step.publish(RATIBA_DEADLINE="25 minutes", RATIBA_COMMENT="false") == 2
     (error,) = [line for line in capsys.readouterr().out.splitlines() if line.startswith("::error")]
     assert "RATIBA_DEADLINE: '25 minutes' is not allowed: give seconds" in error
+
+
+@pytest.mark.parametrize("name", ["results.json", "results.json/planted"], ids=["a file", "a folder"])
+def test_results_that_the_checkout_brings_do_not_stand_for_the_run(step: Step, name: str) -> None:
+    step.change("prompts/greeting.md")
+    planted = step.folder / "report" / name
+    planted.parent.mkdir(parents=True)
+    report = sample_report()
+    planted.write_text(render_results(replace(report, subject=replace(report.subject, run_id=77, run_attempt=1))))
+
+    assert step.publish(RATIBA_COMMENT="false") == 0
+    assert run(["report", "--unfinished"], step.environment | {"RATIBA_COMMENT": "false"}) == 3
+
+    report = load_report((step.folder / "report/results.json").read_bytes())
+    assert (report.verdict.conclusion, report.results) == (Conclusion.INCOMPLETE, ())
+
+
+def test_results_behind_a_link_are_not_touched_and_the_run_does_not_start(
+    step: Step, capsys: pytest.CaptureFixture[str]
+) -> None:
+    step.change("app.py")
+    elsewhere = step.folder / "elsewhere" / "results.json"
+    elsewhere.parent.mkdir()
+    elsewhere.write_text("kept")
+    (step.folder / "report").symlink_to(elsewhere.parent)
+
+    assert step.publish(RATIBA_COMMENT="false") == 2
+
+    assert elsewhere.read_text() == "kept"
+    assert "a symbolic link leads it elsewhere" in capsys.readouterr().out
 
 
 def test_a_defect_of_deciding_makes_the_run_blocking_and_lets_it_go_on(step: Step) -> None:
