@@ -56,6 +56,31 @@ async def test_runs_at_once_and_one_after_them_never_pass_the_months_cap_togethe
     assert ledger_url not in everything
 
 
+async def test_runs_at_once_and_one_after_them_never_pass_their_pull_requests_budget_together(
+    live: LiveRepository, tmp_path: Path, ledger_url: str
+) -> None:
+    for number in range(8):
+        live.scenario(f"greets_{number:02}", f"Hello, I am guest {number}")
+    base = live.git.commit({})
+    head = live.git.commit({"prompts/unused.md": "Be friendly."})
+    shared = live.pull_request(base, head) | {"RATIBA_LEDGER_URL": ledger_url, "RATIBA_EVAL_BUDGET_USD": "0.30"}
+    machines = [live.elsewhere(tmp_path / name) for name in ("first", "second")]
+    together = await asyncio.gather(
+        *(machine.gate(**shared | {"GITHUB_RUN_ID": f"200{number}"}) for number, machine in enumerate(machines))
+    )
+    after = await live.gate(**shared)
+    bill = live.models.bill.total
+    assert 0 < bill <= Fraction("0.30")
+    assert sum(Fraction(ended.outputs["spent_usd"]) for ended in (*together, after)) == bill
+    assert after.code == 3, after.printed
+    accounts = {account.name: account for account in report_of(after).shared_spending}
+    (mine,) = (name for name in accounts if "pull request salon/assistant#" in name)
+    assert (Fraction(accounts[mine].spent), str(accounts[mine].cap)) == (bill, "0.30")
+    left_out = [one for one in outcomes(after).values() if isinstance(one, NotRun)]
+    assert left_out
+    assert all("pull request salon/assistant#" in one.reason for one in left_out)
+
+
 async def test_a_ledger_that_cannot_be_reached_lets_nothing_be_spent(live: LiveRepository) -> None:
     live.scenario("greets", "Hello")
     ended = await live.gate(RATIBA_LEDGER_URL="postgresql://ratiba:planted-ledger-password@127.0.0.1:1/ledger")

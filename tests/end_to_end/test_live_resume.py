@@ -166,6 +166,48 @@ async def test_an_incomplete_run_leaves_its_journal_and_goes_on_with_a_larger_bu
     assert live.journals == []
 
 
+async def test_a_malformed_journal_is_refused_line_by_line_and_nothing_is_spent(live: LiveRepository) -> None:
+    write_scenarios(live)
+    await kill(await begin(live, 3))
+    live.talk.hold_from = None
+    (journal,) = live.journals
+    whole, asked = journal.read_bytes(), live.talk.asked
+    broken = whole + b'?\n{"event":"settle","number":1,"cost":"-1","usage":[0,0,0,0]}\n'
+    journal.write_bytes(broken)
+    refused = await live.gate("--resume")
+    assert refused.code == 3, refused.printed
+    assert refused.outputs["conclusion"] == "incomplete"
+    first = whole.count(b"\n") + 1
+    for number, problem in ((first, "it is not JSON"), (first + 1, "its cost is")):
+        assert f".jsonl:{number}: {problem}" in refused.printed
+    assert "Run without --resume" in refused.printed
+    assert "Traceback" not in refused.printed
+    assert live.talk.asked == asked, "nothing was paid for"
+    assert journal.read_bytes() == broken, "what is wrong with it can still be looked at"
+    journal.write_bytes(whole)
+    assert (await live.gate("--resume")).code == 0, "mended, it serves again"
+
+
+@pytest.mark.parametrize("options", [(), ("--resume",)], ids=["a new run", "a resumed run"])
+async def test_a_journal_that_another_run_writes_is_left_alone_and_nothing_is_spent(
+    live: LiveRepository, tmp_path: Path, options: tuple[str, ...]
+) -> None:
+    write_scenarios(live)
+    running = await begin(live, 3, "--concurrency", "1")
+    (journal,) = live.journals
+    written, asked = journal.read_bytes(), live.talk.asked
+    refused = await live.gate(*options, "--report-dir", str(tmp_path / "other-report"))
+    assert refused.code == 3, refused.printed
+    assert "in use by another process" in refused.printed
+    assert "Traceback" not in refused.printed
+    assert live.talk.asked == asked, "nothing was paid for"
+    assert journal.read_bytes() == written
+    assert running.poll() is None
+    await kill(running)
+    live.talk.hold_from = None
+    assert (await live.gate("--resume")).code == 0, "the journal is whole"
+
+
 @pytest.mark.parametrize("changed", ["commit", "configuration", "scenarios", "source of answers"])
 async def test_a_run_of_something_else_is_not_gone_on_with(live: LiveRepository, changed: str) -> None:
     write_scenarios(live)
