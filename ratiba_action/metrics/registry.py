@@ -34,6 +34,48 @@ METRICS: Mapping[str, MetricEntry] = {
         "the customer's money is safe on either payment rail",
         system_types=("agent",),
     ),
+    "NdcgMetric": MetricEntry(
+        "ratiba_action.metrics.ndcg:NdcgMetric",
+        "the most relevant documents come first: NDCG at k",
+        system_types=("search", "rag"),
+        needs="expect.documents",
+    ),
+    "MapMetric": MetricEntry(
+        "ratiba_action.metrics.mean_average_precision:MapMetric",
+        "every relevant document comes early: MAP at k",
+        system_types=("search", "rag"),
+        needs="expect.documents",
+    ),
+    "MrrMetric": MetricEntry(
+        "ratiba_action.metrics.reciprocal_rank:MrrMetric",
+        "the first relevant document comes early: MRR",
+        system_types=("search", "rag"),
+        needs="expect.documents",
+    ),
+    "PrecisionAtKMetric": MetricEntry(
+        "ratiba_action.metrics.precision_at_k:PrecisionAtKMetric",
+        "share of the first k documents that are relevant",
+        system_types=("search", "rag"),
+        needs="expect.documents",
+    ),
+    "RecallAtKMetric": MetricEntry(
+        "ratiba_action.metrics.recall_at_k:RecallAtKMetric",
+        "share of the relevant documents among the first k",
+        system_types=("search", "rag"),
+        needs="expect.documents",
+    ),
+    "LabelMetric": MetricEntry(
+        "ratiba_action.metrics.label:LabelMetric",
+        "the label of a single-label classifier is the right one",
+        system_types=("classifier",),
+        needs="expect.label",
+    ),
+    "LabelsMetric": MetricEntry(
+        "ratiba_action.metrics.labels:LabelsMetric",
+        "the labels of a multi-label classifier are the right ones",
+        system_types=("classifier",),
+        needs="expect.labels",
+    ),
 }
 
 

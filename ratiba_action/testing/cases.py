@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from ratiba_action.core.model.conversation import Event, Exchange, Reply, ToolCall, Transcript
+from ratiba_action.core.model.conversation import Document, Event, Exchange, Reply, ToolCall, Transcript
 from ratiba_action.core.model.measurement import Case
 from ratiba_action.core.model.scenario import Customer, Expectation, FailureRule, Scenario, Turn
 from ratiba_action.core.model.values import JsonObject
@@ -27,6 +27,12 @@ def exchange(
 ) -> Exchange:
     """One turn with its reply; ``user`` is None for an event."""
     return Exchange(Turn(user, event, expect, line=7), Reply(reply, state, payment, calls, tuple(events)))
+
+
+def found(*documents: str, expect: Expectation, output: Any = None) -> Exchange:
+    """One query with the documents, or the structured output, of its reply."""
+    reply = Reply("", documents=tuple(Document(name) for name in documents), output=output)
+    return Exchange(Turn("query", None, expect, line=7), reply)
 
 
 def case(
