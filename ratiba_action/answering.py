@@ -1,7 +1,7 @@
 """Where a run's answers come from: recordings, models, or models where no recording fits; and who judges them."""
 
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -12,8 +12,10 @@ from ratiba_action.core.model.plan import Trial
 from ratiba_action.core.model.scenario import Assertion
 from ratiba_action.core.model.values import Usd
 from ratiba_action.core.model.verdict import CrossChecking, SharedSpending
+from ratiba_action.errors import ConfigurationError
 from ratiba_action.estimating import estimator
 from ratiba_action.grading import Grading
+from ratiba_action.model_limits import ModelsBlock
 from ratiba_action.paid_run import PaidRun, open_paid_run
 from ratiba_action.ports import AnswerSource, Metric, ModelGateway, Prices
 from ratiba_action.recordings.folder import model_recordings, recorded_models
@@ -68,6 +70,8 @@ async def open_answering(workshop: Workshop, materials: Materials, prices: Price
     second = _second_judge(workshop)
     named = {(judge.model, judge.provider)} if materials.judged else set()
     prices.require(recorded_models(materials.recordings) | named | ({second} if second else set()))
+    if workshop.payment is not None:
+        _require_room(workshop.payment.models, sorted(model for model, _ in named | ({second} if second else set())))
     async with AsyncExitStack() as stack:
         paid = await _open_paid(stack, workshop, materials, prices)
         answers, collected = _answers(workshop, materials, prices, paid)
@@ -84,6 +88,19 @@ async def open_answering(workshop: Workshop, materials: Materials, prices: Price
         conclude = _Conclusion(workshop, materials, paid, grading, collected)
         pay_turn = _turns(paid, workshop.configuration.system.price_per_turn_usd)
         yield Answering(gateway, grading.metric, admit, pay_turn, conclude)
+
+
+def _require_room(limits: ModelsBlock, judges: Sequence[str]) -> None:
+    """Check that every judge may answer as long as it is asked to."""
+    from ratiba_action.judging.judge_model import ANSWER_TOKENS  # noqa: PLC0415 - not needed to decide
+
+    short = [model for model in judges if limits.output_of(model)[1] < ANSWER_TOKENS]
+    if short:
+        names = ", ".join(repr(model) for model in short)
+        raise ConfigurationError(
+            f"Judges are asked for up to {ANSWER_TOKENS} tokens, and models.max_output_tokens allows {names} less.",
+            f"Give models.overrides.<model>.max_output_tokens: {ANSWER_TOKENS} or more.",
+        )
 
 
 def _turns(paid: PaidRun | None, price: Usd | None) -> Callable[[str], Awaitable[None]]:

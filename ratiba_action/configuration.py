@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import Field, field_validator, model_validator
 
 from ratiba_action.errors import SuiteError
+from ratiba_action.model_limits import ModelsBlock, Name, hold_models
 from ratiba_action.settings import parse_folder
 from ratiba_action.strict_yaml import read_yaml
 from ratiba_action.validation import StrictModel, validate
@@ -20,7 +21,6 @@ _MODELS = re.compile(
 _GLOB = re.compile(r"(?:(?![*]{2})[\w./*?-]|(?<![^/])[*]{2}(?=/))+")
 _QUERY = re.compile(r"\s*(select|with|values|table)\b", re.IGNORECASE)
 
-Name = Annotated[str, Field(min_length=1, max_length=1_000)]
 Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 PricePerMillion = Annotated[Decimal, Field(gt=0, allow_inf_nan=False, strict=False)]
 
@@ -126,6 +126,7 @@ class Configuration(StrictModel):
     system: SystemBlock
     rows: dict[Name, Name] = Field(default_factory=dict, description="SQL read from a tenant after a conversation")
     judge: JudgeBlock = Field(default_factory=JudgeBlock)
+    models: ModelsBlock = Field(default_factory=ModelsBlock)
     pass_rate: Share = 0.80
     dependencies: list[Name] | None = Field(default=None, description="packages whose bumps count; default: all")
     prices: dict[Name, PriceBlock] = Field(default_factory=dict)
@@ -170,7 +171,7 @@ def hold_configuration(head: Configuration, base: Configuration) -> tuple[Config
     """The head's configuration with what a change may not decide taken from the base.
 
     The system, its rows and nothing else may change with it: judge, prices (the one per turn too) and dependencies are
-    the base's, and of the pass rates the stricter holds.
+    the base's, and of the pass rates and the limits of model calls the stricter hold.
 
     Returns:
         The configuration to run with, and one note for each thing that the change asked for and did not get.
@@ -184,6 +185,9 @@ def hold_configuration(head: Configuration, base: Configuration) -> tuple[Config
         notes.append("The price per turn is the base's; what this change asks for holds once it is merged.")
     if head.pass_rate < base.pass_rate:
         notes.append(f"The pass rate stays {base.pass_rate:.0%}; this change asks for {head.pass_rate:.0%}.")
+    models, refused = hold_models(head.models, base.models)
+    if refused:
+        notes.append(f"Model calls keep to the base's limits where this change loosens them: {', '.join(refused)}.")
     changed = sorted(name for name, query in base.rows.items() if head.rows.get(name) != query)
     if changed:
         notes.append(f"This change edits or removes row queries that metrics read: {', '.join(changed)}.")
@@ -191,6 +195,7 @@ def hold_configuration(head: Configuration, base: Configuration) -> tuple[Config
         update={
             "system": head.system.model_copy(update={"price_per_turn_usd": base.system.price_per_turn_usd}),
             "judge": base.judge,
+            "models": models,
             "prices": base.prices,
             "dependencies": base.dependencies,
             "pass_rate": max(head.pass_rate, base.pass_rate),

@@ -81,7 +81,7 @@ def payment_for(run: GateRun, prepared: Prepared, materials: Materials) -> Payme
         configuration=prepared.inputs.configuration,
         evaluated=evaluated,
     )
-    return payment_of(run.settings, run.decided.change.subject, place)
+    return payment_of(run.settings, run.decided.change.subject, place, prepared.inputs.configuration.models)
 
 
 def workshop_of(run: GateRun, prepared: Prepared, ledger: Ledger, scratch: Path, materials: Materials) -> Workshop:

@@ -16,6 +16,7 @@ from ratiba_action.ledger.monthly import MonthlyLedger
 from ratiba_action.ledger.purse import RunPurse
 from ratiba_action.ledger.settled_calls import SettledCalls
 from ratiba_action.ledger.spare_calls import SpareCalls
+from ratiba_action.model_limits import ModelsBlock
 from ratiba_action.ports import PaidCalls, Prices, Purse
 
 _LEAST_CALLS = 8
@@ -53,6 +54,7 @@ class Payment:
         monthly_budget: of that ledger.
         run: names this run there.
         pull_request: ``owner/name#number`` there; empty for none.
+        models: bounds of each call.
     """
 
     keys: Mapping[str, str] = field(repr=False)
@@ -62,6 +64,7 @@ class Payment:
     monthly_budget: Usd
     run: str
     pull_request: str
+    models: ModelsBlock = field(default_factory=ModelsBlock)
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,8 +142,10 @@ async def open_paid_run(
         LedgerError: the journal or the shared ledger cannot be used.
         ConfigurationError: a key or an address is wrong.
     """
-    from ratiba_action.providers.client import ProviderClient  # noqa: PLC0415 - loads aiohttp
+    from ratiba_action.providers.bounds import OutputLimits  # noqa: PLC0415 - not needed to decide
+    from ratiba_action.providers.client import ProviderClient, Timeouts  # noqa: PLC0415 - loads aiohttp
     from ratiba_action.providers.metered import MeteredCalls  # noqa: PLC0415 - the same
+    from ratiba_action.providers.retries import RetryPolicy  # noqa: PLC0415 - the same
     from ratiba_action.providers.route import ProviderRoute  # noqa: PLC0415 - the same
 
     routes = tuple(
@@ -154,9 +159,19 @@ async def open_paid_run(
         shared = await _open_shared(payment, ledger)
         if shared is not None:
             stack.push_async_callback(shared.close)
-        client = await stack.enter_async_context(ProviderClient(routes, environment))
+        models = payment.models
+        timeouts = Timeouts(models.connect_timeout_seconds, models.timeout_seconds)
+        client = await stack.enter_async_context(ProviderClient(routes, environment, timeouts))
         purse = RunPurse(ledger, journal, shared, warn=warn)
-        calls = MeteredCalls(client, purse, prices, concurrency=max(concurrency, _LEAST_CALLS))
+        own = {name: OutputLimits(*models.output_of(name)) for name in models.overrides}
+        calls = MeteredCalls(
+            client,
+            purse,
+            prices,
+            limits=OutputLimits(*models.output_of(), of=own),
+            retries=RetryPolicy(attempts=models.retries + 1, longest_wait=models.longest_wait_seconds),
+            concurrency=max(concurrency, _LEAST_CALLS),
+        )
         admissions = Admissions(trials, estimate, ledger, journal, shared)
         if journal is None:
             yield PaidRun(calls, purse, admissions, shared)

@@ -9,6 +9,7 @@ from ratiba_action.configuration import Configuration
 from ratiba_action.core.canonical import digest
 from ratiba_action.core.model.change import Subject
 from ratiba_action.errors import InfrastructureError
+from ratiba_action.model_limits import ModelsBlock
 from ratiba_action.paid_run import JournalPlace, Payment
 from ratiba_action.settings import LIVE, Settings
 
@@ -42,7 +43,7 @@ def source_of_answers(settings: Settings, edited_recordings: int) -> str:
     return "live" if edited_recordings else "auto"
 
 
-def payment_of(settings: Settings, subject: Subject, journal: JournalPlace) -> Payment:
+def payment_of(settings: Settings, subject: Subject, journal: JournalPlace, models: ModelsBlock) -> Payment:
     """Who is paid, out of what."""
     number = f"{subject.repository}#{subject.pull_request}" if subject.repository and subject.pull_request else ""
     run = f"{subject.run_id}.{subject.run_attempt}" if subject.run_id else secrets.token_hex(8)
@@ -54,6 +55,7 @@ def payment_of(settings: Settings, subject: Subject, journal: JournalPlace) -> P
         monthly_budget=settings.monthly_budget_usd,
         run=run,
         pull_request=number,
+        models=models,
     )
 
 

@@ -2,6 +2,7 @@
 
 import json
 import unicodedata
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -27,6 +28,8 @@ _IMAGE_TOKENS = {"anthropic": 8_000, "openai": 60_000}
 
 _MOST_CHOICES = 128
 
+_THOUGHT_TOKENS = 64_000
+
 
 @dataclass(frozen=True, slots=True)
 class OutputLimits:
@@ -35,10 +38,21 @@ class OutputLimits:
     Args:
         default: given to a request that has no limit.
         ceiling: a request that asks for more is refused: a lowered limit would measure something else.
+        of: models with limits of their own, by name.
     """
 
     default: int = 8_192
     ceiling: int = 64_000
+    of: Mapping[str, "OutputLimits"] = field(default_factory=dict)
+
+    def of_model(self, model: str) -> "OutputLimits":
+        """The limits that hold for one model."""
+        return self.of.get(model, self)
+
+    @property
+    def thought(self) -> int:
+        """The most tokens of a reasoning that an earlier answer, of whatever model and run, may have left."""
+        return max(_THOUGHT_TOKENS, self.ceiling, *(own.ceiling for own in self.of.values()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +82,7 @@ def bounded(request: PaidRequest, limits: OutputLimits) -> BoundedRequest:
     problems = list(found.problems)
     # The answer is asked for as a whole: a stream that breaks off would leave its usage unknown.
     body = {name: value for name, value in request.body.items() if name not in {"stream", "stream_options"}}
-    output = _output_tokens(request.endpoint, body, limits, problems)
+    output = _output_tokens(request.endpoint, body, limits.of_model(request.model), problems)
     if problems:
         raise ConfigurationError(
             f"A request of {request.model!r} in scenario {request.scenario_id!r} was not sent, because the most that "
@@ -79,7 +93,7 @@ def bounded(request: PaidRequest, limits: OutputLimits) -> BoundedRequest:
         body=body,
         input_tokens=_text_tokens(body)
         + found.images * _IMAGE_TOKENS[request.provider]
-        + found.hidden_thoughts * limits.ceiling,
+        + found.hidden_thoughts * limits.thought,
         output_tokens=output,
     )
 
@@ -95,7 +109,9 @@ def _output_tokens(endpoint: str, body: dict[str, Any], limits: OutputLimits, pr
         asked = [limits.default]
     choices = body.get("n") if body.get("n") is not None else 1
     if not all(_is_count(limit, limits.ceiling) for limit in asked):
-        problems.append(f"{names[0]} is not a whole number from 1 to {limits.ceiling}, the most that is allowed")
+        problems.append(
+            f"{names[0]} is not a whole number from 1 to {limits.ceiling}, the configuration's models.max_output_tokens"
+        )
         return 0
     if not _is_count(choices, _MOST_CHOICES):
         problems.append(f"n is not a whole number from 1 to {_MOST_CHOICES}")

@@ -4,7 +4,7 @@ import json
 from fractions import Fraction
 
 from ratiba_action.core.model.measurement import Errored, Phase, Scored
-from ratiba_action.testing.live_repository import KEY, SYSTEM, LiveRepository, is_judged, outcomes
+from ratiba_action.testing.live_repository import CONFIGURATION, JUDGE, KEY, SYSTEM, LiveRepository, is_judged, outcomes
 from ratiba_action.testing.model_servers import Received
 from ratiba_action.testing.provider_faults import Failure
 
@@ -49,3 +49,28 @@ async def test_a_model_that_fails_for_ever_costs_nothing_and_no_other_conversati
     assert (broken.phase, "status 500" in broken.message) == (Phase.PROVIDER, True)
     assert Fraction(ended.outputs["spent_usd"]) == live.models.bill.total
     assert "Traceback" not in ended.printed
+
+
+async def test_the_configuration_bounds_what_a_model_is_asked_for_and_how_often(live: LiveRepository) -> None:
+    limits = f"models: {{retries: 0, overrides: {{{SYSTEM}: {{max_output_tokens: 399}}}}}}\n"
+    live.small.write(".github/ratiba.yml", CONFIGURATION + limits)
+    live.scenario("greets", "Hello")
+    ended = await live.gate()
+    assert ended.code == 3, ended.printed
+    assert "399, the configuration's models.max_output_tokens" in ended.printed
+    assert live.models.received == (), "the system asks for 400"
+
+    live.small.write(".github/ratiba.yml", CONFIGURATION + "models: {retries: 0}\n")
+    live.talk.instead = lambda _: Failure(429, "busy", retry_after="0")
+    assert (await live.gate()).code == 3
+    assert len(live.models.received) == 1, "no attempt is made again"
+
+
+async def test_a_judge_that_may_not_answer_at_length_is_refused_before_anything_is_paid(live: LiveRepository) -> None:
+    limits = f"models: {{overrides: {{{JUDGE}: {{max_output_tokens: 2047}}}}}}\n"
+    live.small.write(".github/ratiba.yml", CONFIGURATION + limits)
+    live.scenario("greets", "Hello")
+    ended = await live.gate()
+    assert ended.code == 2, ended.printed
+    assert f"models.max_output_tokens allows '{JUDGE}' less" in ended.printed
+    assert live.models.received == ()

@@ -22,25 +22,18 @@ async def elsewhere() -> AsyncIterator[tuple[str, list[HttpRequest]]]:
         yield server.url, asked
 
 
-async def test_prices_judges_votes_and_endpoints_of_a_pull_request_are_shown_and_not_obeyed(
-    live: LiveRepository, elsewhere: tuple[str, list[HttpRequest]]
-) -> None:
-    address, asked = elsewhere
+async def test_prices_judges_votes_and_limits_of_a_pull_request_are_shown_and_not_obeyed(live: LiveRepository) -> None:
     live.scenario("greets", "Hello")
     base = live.git.commit({})
     own = (
         CONFIGURATION.replace("input_per_million: 5", "input_per_million: 0.000001")
         .replace("  model: claude-opus-5-5", "  model: claude-haiku-4-5\n  band: 0\n  votes: 1")
         .replace("share: 1.0", "share: 0")
-        .replace(
-            "  prompts:",
-            f"  environment: {{ANTHROPIC_BASE_URL: '{address}', OPENAI_BASE_URL: '{address}/v1'}}\n  prompts:",
-        )
+        + "models: {retries: 10, max_output_tokens: 1000000}\n"
     )
     head = live.git.commit({".github/ratiba.yml": own})
     ended = await live.gate(**live.pull_request(base, head))
     assert ended.code == 0, ended.printed
-    assert asked == [], "the system was sent to the gate all the same"
     models = {received.body["model"] for received in live.models.received}
     assert models == {"gpt-5", JUDGE, SECOND_JUDGE}, "the base's judges, both of them"
     assert Fraction(ended.outputs["spent_usd"]) == live.models.bill.total, "at the base's prices"
@@ -48,6 +41,21 @@ async def test_prices_judges_votes_and_endpoints_of_a_pull_request_are_shown_and
     for name in ("judge", "prices"):
         assert f"The {name} in the configuration is the base's" in notes
         assert f"The {name} in the configuration is the base's" in ended.comment
+    assert "models.max_output_tokens or models.default_output_tokens, models.retries" in notes
+
+
+async def test_a_pull_request_sends_its_system_nowhere_else(
+    live: LiveRepository, elsewhere: tuple[str, list[HttpRequest]]
+) -> None:
+    address, asked = elsewhere
+    live.scenario("greets", "Hello")
+    base = live.git.commit({})
+    sent = f"  environment: {{ANTHROPIC_BASE_URL: '{address}', OPENAI_BASE_URL: '{address}/v1'}}\n  prompts:"
+    head = live.git.commit({".github/ratiba.yml": CONFIGURATION.replace("  prompts:", sent)})
+    ended = await live.gate(**live.pull_request(base, head))
+    assert ended.code == 2, ended.printed
+    assert "ANTHROPIC_BASE_URL, OPENAI_BASE_URL cannot be set here" in ended.printed
+    assert (asked, live.models.received) == ([], ())
 
 
 async def test_a_price_of_zero_is_refused_before_anything_is_asked(live: LiveRepository) -> None:
