@@ -2,11 +2,13 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+import yaml
 
 from ratiba_action.testing.consumer_repository import ConsumerRepository, Repositories
 
@@ -26,13 +28,27 @@ def ratiba(repository: ConsumerRepository, *words: str) -> str:
         env=environment,
         capture_output=True,
         text=True,
-        check=True,
+        check=False,
     )
+    assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
 
 
 def test_its_configuration_scenarios_and_recordings_hold_no_mistake(repository: ConsumerRepository) -> None:
     assert "2 scenarios" in ratiba(repository, "validate")
+
+
+def test_with_the_minimal_files_of_the_readme_in_their_places_it_holds_no_mistake_either(
+    repository: ConsumerRepository,
+) -> None:
+    readme = (PROJECT / "README.md").read_text(encoding="utf-8")
+    files = dict(re.findall(r"```yaml\n# (\S+\.ya?ml)\n(.*?)```", readme, re.DOTALL))
+    assert set(files) == {".github/ratiba.yml", "scenarios/order_bread_english.yaml"}
+    repository.propose(files)
+    assert "2 scenarios" in ratiba(repository, "validate")
+    assert "Would run 2 conversations" in ratiba(repository, "gate", "--dry-run", "--mode", "blocking")
+    system = yaml.safe_load((PROJECT / "examples/consumer/.github/ratiba.yml").read_text(encoding="utf-8"))["system"]
+    assert yaml.safe_load(files[".github/ratiba.yml"]) == {"system": system}
 
 
 @pytest.mark.parametrize(
