@@ -76,7 +76,7 @@ async def open_answering(workshop: Workshop, materials: Materials, prices: Price
         paid = await _open_paid(stack, workshop, materials, prices)
         answers, collected = _answers(workshop, materials, prices, paid)
         forbidden = [judge.model, *([second[0]] if second else [])]
-        gateway = await stack.enter_async_context(_open_gateway(answers, forbidden))
+        gateway = await stack.enter_async_context(_open_gateway(workshop, answers, forbidden))
         grading = Grading(workshop, materials, prices, paid, second)
         if materials.judged:
             models = {model for model, _ in recorded_models(materials.recordings)}
@@ -165,10 +165,13 @@ def _answers(
 
 
 @asynccontextmanager
-async def _open_gateway(answers: AnswerSource, forbidden: list[str]) -> AsyncIterator[ModelGateway]:
+async def _open_gateway(workshop: Workshop, answers: AnswerSource, forbidden: list[str]) -> AsyncIterator[ModelGateway]:
+    from ratiba_action.gateway.listening import listening_host  # noqa: PLC0415 - not needed to decide
     from ratiba_action.gateway.server import Gateway  # noqa: PLC0415 - loads aiohttp
 
-    gateway = Gateway(answers, forbidden_models=forbidden)
+    network = workshop.environment.get("RATIBA_CONTAINER_NETWORK", "")
+    host = listening_host(workshop.configuration.system.url, network)
+    gateway = Gateway(answers, forbidden_models=forbidden, host=host)
     try:
         await gateway.start()
         yield gateway

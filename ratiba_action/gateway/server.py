@@ -1,4 +1,4 @@
-"""The gateway: speaks both providers' wire formats on loopback, and lets a scenario in by its own token.
+"""The gateway: speaks both providers' wire formats, and lets a scenario in by its own token.
 
 Importing this module loads aiohttp; the composition root imports it when a run starts.
 """
