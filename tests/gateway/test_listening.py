@@ -1,7 +1,15 @@
+import subprocess
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+
 import pytest
 
 from ratiba_action.errors import ConfigurationError
 from ratiba_action.gateway.listening import listening_host
+from ratiba_action.testing.container_image import BASE, why_not
+
+PROJECT = Path(__file__).parents[2]
 
 
 @pytest.mark.parametrize("network", ["", "host", "job"])
@@ -24,3 +32,37 @@ def test_a_system_that_is_not_in_the_jobs_network_is_named_before_anything_runs(
     with pytest.raises(ConfigurationError, match="leads nowhere from the job's network") as refused:
         listening_host(url, "job")
     assert "services" in refused.value.remedy
+
+
+@pytest.fixture
+def network() -> Iterator[str]:
+    """A network as a job with services has it, with a service named ``booking``."""
+    if reason := why_not():
+        pytest.skip(reason)
+    name = f"ratiba-listening-{uuid.uuid4().hex[:8]}"
+    docker("network", "create", name)
+    service = docker("run", "--detach", "--network", name, "--network-alias", "booking", BASE, "sleep", "300")
+    yield name
+    docker("rm", "--force", service)
+    docker("network", "rm", name)
+
+
+def docker(*words: str) -> str:
+    return subprocess.run(["docker", *words], capture_output=True, text=True, check=True).stdout.strip()
+
+
+@pytest.mark.docker
+def test_beside_a_service_it_is_the_containers_own_address_in_their_network(network: str) -> None:
+    script = (
+        "import socket, sys; sys.path.insert(0, '/')\n"
+        "from ratiba_action.gateway.listening import listening_host\n"
+        "print(listening_host('http://booking:8000', 'job'), socket.gethostbyname(socket.gethostname()))"
+    )
+    container = docker("create", "--network", network, BASE, "python3", "-c", script)
+    try:
+        docker("cp", str(PROJECT / "ratiba_action"), f"{container}:/")
+        found, own = docker("start", "--attach", container).split()
+    finally:
+        docker("rm", "--force", container)
+    assert found == own
+    assert not found.startswith("127.")
