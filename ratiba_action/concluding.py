@@ -5,14 +5,13 @@ from dataclasses import dataclass, field
 from typing import TextIO
 
 from ratiba_action.core.exit_code import exit_code
-from ratiba_action.core.masking import mask_secrets
 from ratiba_action.core.model.verdict import Conclusion, Report, Verdict
 from ratiba_action.deciding import Decided
 from ratiba_action.errors import RatibaError
 from ratiba_action.interruption import uninterrupted
 from ratiba_action.publishing import Publication
 from ratiba_action.settings import Settings, unknown_variables
-from ratiba_action.unmeasured_runs import masked, refuse_wrong_start, report_without_run, skipped, stopped
+from ratiba_action.unmeasured_runs import refuse_wrong_start, report_without_run, skipped, stopped
 
 _AGAIN = "Run the job again."
 ENDINGS: Mapping[str, tuple[str, str]] = {
@@ -95,10 +94,9 @@ class Conclusions:
         return self._publish(report_without_run(self, Verdict(Conclusion.INCOMPLETE, reason, action)))
 
     def _publish(self, report: Report, complaint: str = "") -> int:
-        report = masked(report, self.settings)
         publication = Publication(self.settings, self.environment, self.stream)
         with uninterrupted():
             publication.publish(report)
             if complaint and not publication.in_workflow:
-                publication.complain(mask_secrets(complaint, self.settings.secrets))
+                publication.complain(complaint)
         return exit_code(report.verdict, report.decision.mode, enforce=report.enforce)

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Protocol, TextIO, TypeVar
 
 from ratiba_action.core.forecast import Forecast
+from ratiba_action.core.masking import Redactor
 from ratiba_action.core.model.change import ModeDecision
 from ratiba_action.core.model.plan import Selection
 from ratiba_action.core.model.verdict import Conclusion, Report
@@ -75,13 +76,15 @@ class Printer(Protocol):
 class Publication:
     """Publishes one run's report; make it before any code of the change runs, which could write to the same files.
 
-    As it is, it needs only the standard library; ``full_publication`` has everything.
+    Everything that it writes, prints or posts goes through its redactor first. As it is, it needs only the standard
+    library; ``full_publication`` has everything.
 
     Args:
         environment: the process's own; names the runner's files and GitHub's address.
         stream: what a person or the log reads.
         make_printer: makes what prints to the stream.
         files: contents of the report directory by name.
+        redactor: the run's own, for whatever else is printed.
     """
 
     settings: Settings
@@ -89,11 +92,13 @@ class Publication:
     stream: TextIO
     make_printer: Callable[[TextIO, Mapping[str, str]], Printer] = PlainPrinter
     files: Callable[[Report], Mapping[str, bytes]] = plain_files
+    redactor: Redactor = field(init=False, repr=False)
     _step_files: Mapping[str, StepFile] = field(init=False, repr=False)
     _report_before: frozenset[str] | None = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         named = {name: path for name in _STEP_FILES if (path := self.environment.get(name))}
+        object.__setattr__(self, "redactor", Redactor(self.settings.secrets))
         object.__setattr__(self, "_step_files", {name: remember(Path(path)) for name, path in named.items()})
         object.__setattr__(self, "_report_before", entries_of(self._directory))
 
@@ -117,8 +122,13 @@ class Publication:
             for secret in self.settings.secrets:
                 WorkflowLog(self.stream).mask(secret)
 
-    def publish(self, report: Report) -> None:
-        """Write everything that can be written; the rest becomes warnings."""
+    def publish(self, report: Report) -> Report:
+        """Write everything that can be written; the rest becomes warnings.
+
+        Returns:
+            The report as it was published.
+        """
+        report = self.redactor.report(report)
         paths = self._try(lambda: self._write_files(report)) or {}
         self._try(lambda: self._print(report, paths))
         self._summarise(report)
@@ -130,6 +140,7 @@ class Publication:
             self._try(lambda: write_outputs(outputs, self._outputs(report, url)))
         if self.in_workflow:
             WorkflowLog(self.stream).annotate(annotations_of(report))
+        return report
 
     def publish_comment(self, report: Report) -> str | None:
         """Only what people read of another run's report: the log, the summary and the comment.
@@ -137,6 +148,7 @@ class Publication:
         Returns:
             The comment's address, None when there is none.
         """
+        report = self.redactor.report(report)
         self._try(lambda: self._print(report, {}))
         self._summarise(report)
         url = self._comment(report)
@@ -147,14 +159,15 @@ class Publication:
 
     def show(self, report: Report) -> None:
         """Only print a report."""
-        self._print(report, {})
+        self._print(self.redactor.report(report), {})
 
     def tell(self, message: str) -> None:
         """Say something in one line."""
-        self._text(f"{printable(message)}\n")
+        self._text(f"{printable(self.redactor.text(message))}\n")
 
     def warn(self, message: str) -> None:
         """Say what could not be done, and stop nothing."""
+        message = self.redactor.text(message)
         if self.in_workflow:
             WorkflowLog(self.stream).warning(message)
         else:
@@ -162,7 +175,7 @@ class Publication:
 
     def complain(self, message: str) -> None:
         """Say what stopped the run, one problem a line."""
-        self._text("".join(f"ratiba: {printable(line)}\n" for line in message.splitlines()))
+        self._text("".join(f"ratiba: {printable(line)}\n" for line in self.redactor.text(message).splitlines()))
 
     def announce(
         self,
@@ -179,7 +192,7 @@ class Publication:
         lines += [f"Would run {count}, replayed: USD 0.00."] if forecast is None else [f"Would run {count}."]
         lines += forecast_lines(forecast) if forecast is not None else ()
         lines += [f"- {scenario.id}" for scenario in selection.scenarios]
-        lines += [f"Note: {note}" for note in notes]
+        lines += [f"Note: {self.redactor.text(note)}" for note in notes]
         self.stream.write("".join(f"{printable(line)}\n" for line in lines))
 
     def _write_files(self, report: Report) -> Mapping[str, Path]:

@@ -21,7 +21,6 @@ from ratiba_action.publishing import Publication
 from ratiba_action.reporting.comment import render_comment
 from ratiba_action.reporting.results_file import read_results
 from ratiba_action.settings import Settings
-from ratiba_action.unmeasured_runs import masked
 
 DEPENDABOT = "dependabot/"
 """Its runs may not write either; whoever imitates the branch's name has a right to write, and gains nothing."""
@@ -129,8 +128,7 @@ class SecondWorkflow:
             "These figures are those that the pull request's own run left, and nobody has checked them. What counts "
             f"is the check of that run, which ended with '{run.ended}', not this comment."
         )
-        own = replace(report, name=self.settings.name, subject=subject, notes=(note, *report.notes))
-        return masked(own, self.settings)
+        return replace(report, name=self.settings.name, subject=subject, notes=(note, *report.notes))
 
 
 def _refused(why: str) -> PublishError:

@@ -6,7 +6,6 @@ from typing import Protocol
 
 from ratiba_action.core.budget import Ledger
 from ratiba_action.core.decision import next_step
-from ratiba_action.core.masking import mask_persons, mask_report
 from ratiba_action.core.model.change import Mode
 from ratiba_action.core.model.plan import Plan
 from ratiba_action.core.model.verdict import Conclusion, Evidence, Limits, Report, Verdict
@@ -89,8 +88,3 @@ def stopped(run: DecidedRun, error: RatibaError) -> Report:
     return report_without_run(
         run, Verdict(Conclusion.INCOMPLETE, reason, error.remedy, tuple(problems), misconfigured=True)
     )
-
-
-def masked(report: Report, settings: Settings) -> Report:
-    """The report without any secret of the run, and without what identifies a person."""
-    return mask_persons(mask_report(report, settings.secrets))

@@ -9,7 +9,6 @@ from pathlib import Path
 
 from ratiba_action.commands.options import parse_option
 from ratiba_action.core.exit_code import exit_code
-from ratiba_action.core.masking import mask_secrets
 from ratiba_action.core.model.change import Mode
 from ratiba_action.core.model.plan import Selection
 from ratiba_action.core.model.verdict import Report
@@ -39,7 +38,7 @@ from ratiba_action.settings import (
     unknown_variables,
 )
 from ratiba_action.systems.isolation import protect_process
-from ratiba_action.unmeasured_runs import masked, refuse_wrong_start, skipped, stopped
+from ratiba_action.unmeasured_runs import refuse_wrong_start, skipped, stopped
 
 DESCRIPTION = """Decide the mode, run the golden conversations, and say whether the change may merge.
 Without an event the working tree is compared with its merge base with the default branch."""
@@ -94,7 +93,7 @@ def run(arguments: argparse.Namespace, environment: MutableMapping[str, str]) ->
         decided=decided,
         repository=decided.change.git.root if decided.change.git is not None else repository,
         environment=environment,
-        progress=make_progress(stream, environment),
+        progress=make_progress(stream, environment, publication.redactor),
         choice=_choice(arguments, settings),
         concurrency=parse_option("--concurrency", arguments.concurrency, parse_count),
         seconds=parse_option("--deadline", arguments.deadline or "", lambda given: read_deadline(given, environment)),
@@ -121,11 +120,10 @@ def _conclude(
         report = stopped(gate_run, failure)
     if report is None:
         return 0
-    report = masked(report, gate_run.settings)
     with uninterrupted():
-        publication.publish(report)
+        report = publication.publish(report)
         if failure is not None:
-            publication.complain(mask_secrets(str(failure), gate_run.settings.secrets))
+            publication.complain(str(failure))
         if arguments.json:
             sys.stdout.write(json.dumps(outputs_of(report), indent=2) + "\n")
     return exit_code(report.verdict, report.decision.mode, enforce=report.enforce)

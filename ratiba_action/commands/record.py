@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TextIO
 
 from ratiba_action.commands.options import parse_option
-from ratiba_action.core.masking import mask_secrets
+from ratiba_action.core.masking import Redactor
 from ratiba_action.core.model.change import Mode
 from ratiba_action.core.model.verdict import Report
 from ratiba_action.core.printable import printable
@@ -21,6 +21,7 @@ from ratiba_action.forecasting import forecast
 from ratiba_action.gate import Evaluated, evaluate
 from ratiba_action.github.workflow import WorkflowLog
 from ratiba_action.paying import require_key
+from ratiba_action.ports import Progress
 from ratiba_action.preparing import Choice, GateRun, Prepared, prepare
 from ratiba_action.recordings.comparison import Kind, render
 from ratiba_action.recordings.folder import read_folder
@@ -32,7 +33,7 @@ from ratiba_action.reporting.wording import money, plural
 from ratiba_action.run_deadline import read_deadline
 from ratiba_action.settings import INPUTS, Input, Settings, parse_count, read_settings, unknown_variables
 from ratiba_action.systems.isolation import protect_process
-from ratiba_action.unmeasured_runs import masked, refuse_wrong_start
+from ratiba_action.unmeasured_runs import refuse_wrong_start
 
 DESCRIPTION = """Run conversations with live models and keep what models and judges answer as recordings.
 Shows what changes; an existing recording is only replaced with --accept. Exit 1 when something waits for --accept or
@@ -99,16 +100,17 @@ def record(arguments: argparse.Namespace, environment: MutableMapping[str, str],
     if environment.get("GITHUB_ACTIONS") == "true":
         for secret in settings.secrets:
             WorkflowLog(stream).mask(secret)
-    gate_run = _gate_run(arguments, environment, settings, stream)
+    redactor = Redactor(settings.secrets)
+    gate_run = _gate_run(arguments, environment, settings, make_progress(stream, environment, redactor))
     prepared = prepare(gate_run)
     expected = forecast(gate_run, prepared)
     if expected is not None:
         foretell(expected, lambda line: print(printable(line), file=stream, flush=True), gate_run.warnings.append)
     kept = _keep(gate_run, prepared, recorder, overwrite=arguments.accept)
     with _plain(stream, environment):
-        _tell(kept, settings, stream)
+        _tell(kept, redactor, stream)
     if arguments.json:
-        sys.stdout.write(json.dumps(_as_json(kept, settings), indent=2) + "\n")
+        sys.stdout.write(json.dumps(_as_json(kept, redactor), indent=2) + "\n")
     return _exit_code(kept)
 
 
@@ -142,7 +144,7 @@ def _keep(gate_run: GateRun, prepared: Prepared, recorder: Recorder, *, overwrit
     waiting = {path: beside / path.name for path in held}
     write_all({waiting.get(one.path, one.path): one.lines for one in reviewed.kept})
     written = [one.path for one in reviewed.kept if one.path not in waiting]
-    return _Kept(reviewed, masked(evaluated.report, settings), written, waiting)
+    return _Kept(reviewed, evaluated.report, written, waiting)
 
 
 def _inputs() -> tuple[Input, ...]:
@@ -150,7 +152,7 @@ def _inputs() -> tuple[Input, ...]:
 
 
 def _gate_run(
-    arguments: argparse.Namespace, environment: MutableMapping[str, str], settings: Settings, stream: TextIO
+    arguments: argparse.Namespace, environment: MutableMapping[str, str], settings: Settings, progress: Progress
 ) -> GateRun:
     repository = Path(arguments.repo or environment.get("GITHUB_WORKSPACE") or ".").resolve()
     if not repository.is_dir():
@@ -165,7 +167,7 @@ def _gate_run(
         decided=decided,
         repository=decided.change.git.root if decided.change.git is not None else repository,
         environment=environment,
-        progress=make_progress(stream, environment),
+        progress=progress,
         choice=Choice(tuple(arguments.scenario), tuple(arguments.tag)),
         concurrency=parse_option("--concurrency", arguments.concurrency, parse_count),
         seconds=parse_option("--deadline", arguments.deadline or "", lambda given: read_deadline(given, environment)),
@@ -183,12 +185,12 @@ def _plain(stream: TextIO, environment: Mapping[str, str]) -> Iterator[None]:
         yield
 
 
-def _tell(kept: _Kept, settings: Settings, stream: TextIO) -> None:
+def _tell(kept: _Kept, redactor: Redactor, stream: TextIO) -> None:
     lines = [line for one in kept.reviewed.candidates for line in _lines_of(one)]
     lines += [f"note: {note}" for note in kept.report.notes]
-    lines += [money(kept.report), *_ending(kept)]
-    shown = (printable(mask_secrets(line, settings.secrets)) for line in lines)
-    stream.write("".join(f"{line}\n" for line in shown))
+    # The commands to copy hold paths, which must stay as they are.
+    shown = [*(redactor.text(line) for line in lines), money(kept.report), *_ending(kept)]
+    stream.write("".join(f"{printable(line)}\n" for line in shown))
     stream.flush()
 
 
@@ -223,7 +225,7 @@ def _exit_code(kept: _Kept) -> int:
     return 3 if kept.reviewed.having(Outcome.UNFINISHED) or not kept.reviewed.candidates else 0
 
 
-def _as_json(kept: _Kept, settings: Settings) -> dict[str, object]:
+def _as_json(kept: _Kept, redactor: Redactor) -> dict[str, object]:
     described = [
         {
             "scenario": one.scenario_id,
@@ -234,7 +236,7 @@ def _as_json(kept: _Kept, settings: Settings) -> dict[str, object]:
             "passed": one.passed,
             **{kind.value: one.comparison.count(kind) for kind in Kind},
             "findings": [str(finding) for finding in one.findings],
-            "reason": mask_secrets(one.reason, settings.secrets),
+            "reason": redactor.text(one.reason),
         }
         for one in kept.reviewed.candidates
     ]

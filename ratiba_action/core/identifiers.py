@@ -67,6 +67,7 @@ _REFERENCES = (
         re.IGNORECASE,
     ),
 )
+_MAY_HOLD_ONE = re.compile(r"[\d@]")
 _ESCAPED = re.compile(r"\\u([0-9a-fA-F]{4})")
 
 
@@ -106,6 +107,8 @@ def mask_identifiers(text: str) -> str:
 
     A text that holds one is given without the look-alikes that hide numbers; any other is given as it is.
     """
+    if text.isascii() and not _MAY_HOLD_ONE.search(text):
+        return text
     plain, masked, end = _plain(text), [], 0
     for kind, match in sorted(_matches(plain), key=lambda found: found[1].start()):
         masked += [plain[end : match.start()], Identifier(kind, _one_spelling(match[0])).shown]

@@ -1,15 +1,17 @@
-"""Removes planted secrets from everything that is published."""
+"""Removes secrets, and what identifies a person, from everything that leaves the process."""
 
 import json
 from base64 import b64encode
-from collections.abc import Iterable, Mapping
-from dataclasses import fields, is_dataclass, replace
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, fields, is_dataclass, replace
 from enum import Enum
 from typing import Any
 from urllib.parse import quote, quote_plus
 
 from ratiba_action.core.identifiers import mask_identifiers
+from ratiba_action.core.model.measurement import ScenarioResult
 from ratiba_action.core.model.verdict import Report
+from ratiba_action.core.numbers_of_persons import mask_number
 
 MASK = "***"
 _SHORTEST = 4
@@ -32,55 +34,76 @@ def mask_secrets(text: str, secrets: Iterable[str]) -> str:
     return text
 
 
-def mask_report(report: Report, secrets: Iterable[str]) -> Report:
-    """The report with secrets masked in every text; to be applied before it is rendered, since escaping splits words.
+class Redactor:
+    """Takes out of everything that leaves the process what must not: secrets, and what identifies a person.
+
+    A run makes one, and all of its printing, writing and posting goes through it. Reports are kept and shown to more
+    people than a customer talks to, and what a model says of a customer is not known beforehand (masking floor,
+    ``seeds/000`` §4). It is applied before a text is rendered, since escaping splits words.
 
     Args:
-        report: may hold secrets anywhere: a reply, a tool's output, an error's message.
-        secrets: values to hide.
+        secrets: values to hide; a text may hold them anywhere.
     """
-    spellings = _spellings(secrets)
-    masked: Report = _walk(report, spellings)
-    return masked
+
+    def __init__(self, secrets: Iterable[str] = ()) -> None:
+        self._spellings = _spellings(secrets)
+
+    def text(self, text: str) -> str:
+        """The text without any secret or identifier."""
+        return mask_identifiers(self._hide(text))
+
+    def result(self, result: ScenarioResult) -> ScenarioResult:
+        """The result with every text and number in it masked."""
+        masked: ScenarioResult = _SPOKEN.apply(_Mask(self._hide).apply(result))
+        return masked
+
+    def report(self, report: Report) -> Report:
+        """The report without secrets anywhere, and without identifiers in all that was said and measured."""
+        hidden: Report = _Mask(self._hide).apply(report)
+        spoken = {"results": hidden.results, "verdict": hidden.verdict, "notes": hidden.notes}
+        return replace(hidden, **{name: _SPOKEN.apply(value) for name, value in spoken.items()})
+
+    def _hide(self, text: str) -> str:
+        for spelling in self._spellings:
+            text = text.replace(spelling, MASK)
+        return text
 
 
-def mask_persons(report: Report) -> Report:
-    """The report with phone numbers, mail addresses and other identifiers masked in all that was said and measured.
+def _unchanged(_: str, number: float) -> float | str:
+    return number
 
-    Reports are kept and shown to more people than a customer talks to, and what a model says of a customer is not
-    known beforehand (masking floor, ``seeds/000`` §4).
+
+@dataclass(frozen=True, slots=True)
+class _Mask:
+    """Masks a value of the model, down to its texts and the numbers of its JSON.
+
+    Args:
+        text: masks a text.
+        number: masks a number, given the name of the JSON field that holds it.
+        skipped: names of dataclass fields that stay as they are.
     """
-    spoken = {"results": report.results, "verdict": report.verdict, "notes": report.notes}
-    return replace(report, **{name: _without_persons(value) for name, value in spoken.items()})
 
+    text: Callable[[str], str]
+    number: Callable[[str, float], float | str] = _unchanged
+    skipped: frozenset[str] = frozenset()
 
-def _without_persons(value: Any) -> Any:
-    if isinstance(value, str) and not isinstance(value, Enum):
-        return mask_identifiers(value)
-    if is_dataclass(value) and not isinstance(value, type):
-        kept = {item.name: getattr(value, item.name) for item in fields(value) if item.name not in _NAMES}
-        return replace(value, **{name: _without_persons(item) for name, item in kept.items()})
-    if isinstance(value, Mapping):
-        return {_without_persons(key): _without_persons(item) for key, item in value.items()}
-    if isinstance(value, (list, tuple, frozenset)):
-        return type(value)(_without_persons(item) for item in value)
-    return value
-
-
-def _walk(value: Any, spellings: tuple[str, ...]) -> Any:
-    if isinstance(value, Enum):
+    def apply(self, value: Any, name: str | None = None) -> Any:
+        """The value, masked; ``name`` is that of its JSON field, None outside JSON."""
+        if isinstance(value, str) and not isinstance(value, Enum):
+            return self.text(value)
+        if isinstance(value, int | float) and name is not None:
+            return self.number(name, value)
+        if is_dataclass(value) and not isinstance(value, type):
+            names = [item.name for item in fields(value) if item.name not in self.skipped]
+            return replace(value, **{each: self.apply(getattr(value, each)) for each in names})
+        if isinstance(value, Mapping):
+            return {self.apply(key): self.apply(item, str(key)) for key, item in value.items()}
+        if isinstance(value, (list, tuple, frozenset)):
+            return type(value)(self.apply(item, name) for item in value)
         return value
-    if isinstance(value, str):
-        for spelling in spellings:
-            value = value.replace(spelling, MASK)
-        return value
-    if is_dataclass(value) and not isinstance(value, type):
-        return replace(value, **{item.name: _walk(getattr(value, item.name), spellings) for item in fields(value)})
-    if isinstance(value, Mapping):
-        return {_walk(key, spellings): _walk(item, spellings) for key, item in value.items()}
-    if isinstance(value, (list, tuple, frozenset)):
-        return type(value)(_walk(item, spellings) for item in value)
-    return value
+
+
+_SPOKEN = _Mask(mask_identifiers, mask_number, _NAMES)
 
 
 def _spellings(secrets: Iterable[str]) -> tuple[str, ...]:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from ratiba_action.core.canonical import canonical_json
+from ratiba_action.core.identifiers import mask_identifiers
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,8 +73,12 @@ class JudgeCache:
         return CachedScore(float(value), reason, tuple(map(float, votes))) if fits else None
 
     def put(self, key: str, transcript: str, score: CachedScore) -> None:
-        """Keep a score, replacing what was under the key; a failure is a warning."""
-        entry = {"value": score.value, "reason": score.reason, "transcript": transcript, "votes": list(score.votes)}
+        """Keep a score, replacing what was under the key; a failure is a warning.
+
+        Its reason is kept as a report would show it, since the folder may be kept between jobs.
+        """
+        reason = mask_identifiers(score.reason)
+        entry = {"value": score.value, "reason": reason, "transcript": transcript, "votes": list(score.votes)}
         text = canonical_json({**entry, "written": time.time_ns()})
         temporary: Path | None = None
         try:

@@ -4,10 +4,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
+from ratiba_action.core.masking import Redactor
 from ratiba_action.core.model.measurement import ScenarioResult, Scored
 from ratiba_action.core.model.verdict import Report
 from ratiba_action.ports import Progress
 from ratiba_action.reporting.markdown import clean, defuse, visible
+from ratiba_action.reporting.redacted_progress import RedactedProgress
 from ratiba_action.reporting.wording import explanation, label, outcome
 
 if TYPE_CHECKING:
@@ -45,10 +47,10 @@ def in_ci(environment: Mapping[str, str]) -> bool:
     return environment.get("CI", "").lower() not in ("", "false", "0")
 
 
-def make_progress(stream: TextIO, environment: Mapping[str, str]) -> Progress:
-    """A bar on a terminal, one line for each trial elsewhere."""
+def make_progress(stream: TextIO, environment: Mapping[str, str], redactor: Redactor) -> Progress:
+    """A bar on a terminal, one line for each trial elsewhere; neither shows what the redactor takes out."""
     console = make_console(stream, environment)
-    return BarProgress(console) if console.is_terminal else LineProgress(stream)
+    return RedactedProgress(BarProgress(console) if console.is_terminal else LineProgress(stream), redactor)
 
 
 class RichPrinter:

@@ -166,6 +166,12 @@ class LiveRepository:
         Raises:
             AssertionError: it was not recorded.
         """
+        ended = await self.try_to_record(*options)
+        if ended.code:
+            raise AssertionError(ended.printed)
+
+    async def try_to_record(self, *options: str) -> Ended:
+        """Record every scenario, or be refused."""
         command = self.small.command()
         command[command.index("gate")] = "record"
         done = await asyncio.to_thread(
@@ -179,8 +185,7 @@ class LiveRepository:
                 timeout=120,
             )
         )
-        if done.returncode:
-            raise AssertionError(done.stdout + done.stderr)
+        return Ended(done.returncode, done.stdout + done.stderr, self.small.report)
 
     @property
     def journals(self) -> list[Path]:

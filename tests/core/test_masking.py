@@ -2,14 +2,16 @@
 
 import base64
 import json
+from dataclasses import replace
 from urllib.parse import quote
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ratiba_action.core.masking import mask_report, mask_secrets
-from ratiba_action.core.model.measurement import Errored, Phase
+from ratiba_action.core.masking import Redactor, mask_secrets
+from ratiba_action.core.model.measurement import Errored, Phase, ScenarioResult, Scored
+from ratiba_action.reporting.redacted_progress import RedactedProgress
 from ratiba_action.testing.sample_report import sample_report, sample_scored, sample_trial
 
 SECRET = 'sk-ant/"plan\\ted"+key=='
@@ -46,7 +48,7 @@ def test_a_report_is_masked_wherever_the_secret_hides() -> None:
         notes=(f"note {SECRET}",),
     )
     assert SECRET in repr(report).replace("\\\\", "\\")
-    masked = mask_report(report, [SECRET])
+    masked = Redactor([SECRET]).report(report)
     assert "plan" not in repr(masked)
     assert masked.spending == report.spending
     assert masked.verdict == report.verdict
@@ -55,3 +57,43 @@ def test_a_report_is_masked_wherever_the_secret_hides() -> None:
 @given(st.text(), st.text(alphabet=st.characters(exclude_characters="*"), min_size=4).filter(lambda text: text.strip()))
 def test_no_published_text_holds_the_secret(text: str, secret: str) -> None:
     assert secret not in mask_secrets(text + secret + text, [secret])
+
+
+PHONE, LOCAL = 254722345678, 722345678
+
+
+def test_a_phone_number_is_masked_as_a_bare_number_and_as_text_and_nothing_else_is() -> None:
+    row = {"id": 712345678, "phone": PHONE, "note": "0722 345 678", "price_kes": 150000, "at": date_of("2026-04-25")}
+    scored = sample_scored()
+    scored = replace(scored, transcript=replace(scored.transcript, rows={"customers": ({**row, "to": [LOCAL]},)}))
+    (masked,) = Redactor().report(sample_report(results=(scored,))).results
+    assert isinstance(masked, Scored)
+    assert masked.transcript.rows["customers"] == ({**row, "phone": "***678", "note": "***678", "to": ["***678"]},)
+    assert masked == Redactor().result(scored)
+
+
+def date_of(text: str) -> str:
+    return f"{text}T10:00:00+03:00"
+
+
+def test_a_text_is_redacted_of_secrets_and_persons_at_once() -> None:
+    told = Redactor([SECRET]).text(f"RuntimeError: {SECRET} of +254-722-345-678, amina@example.com")
+    assert told == "RuntimeError: *** of ***678, a***@***"
+
+
+def test_an_error_is_masked_while_the_run_goes_on() -> None:
+    watched: list[ScenarioResult] = []
+
+    class Watcher:
+        def started(self, total: int) -> None: ...
+
+        def advanced(self, result: ScenarioResult) -> None:
+            watched.append(result)
+
+        def finished(self) -> None: ...
+
+    broken = Errored(sample_trial("leak"), Phase.SYSTEM, f"RuntimeError: 0722 345 678 {SECRET}")
+    RedactedProgress(Watcher(), Redactor([SECRET])).advanced(broken)
+    (shown,) = watched
+    assert isinstance(shown, Errored)
+    assert shown.message == "RuntimeError: ***678 ***"

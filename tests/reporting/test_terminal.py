@@ -4,10 +4,10 @@ import io
 
 import pytest
 
+from ratiba_action.core.masking import Redactor
 from ratiba_action.ports import Progress
 from ratiba_action.reporting.comment import render_comment
 from ratiba_action.reporting.terminal import (
-    LineProgress,
     make_console,
     make_progress,
     print_comment,
@@ -34,7 +34,7 @@ def watch(progress: Progress) -> None:
 
 def test_a_log_gets_one_plain_line_for_each_trial() -> None:
     stream = io.StringIO()
-    watch(make_progress(stream, {}))
+    watch(make_progress(stream, {}, Redactor()))
     assert stream.getvalue().splitlines() == [
         "0/4 conversations",
         "1/4 spa_booking: passed",
@@ -46,14 +46,17 @@ def test_a_log_gets_one_plain_line_for_each_trial() -> None:
 
 def test_a_terminal_gets_a_bar_and_the_lines_of_what_did_not_pass() -> None:
     stream = Terminal()
-    watch(make_progress(stream, TERMINAL))
+    watch(make_progress(stream, TERMINAL, Redactor()))
     assert "4/4" in stream.getvalue()
     assert "salon_reschedule: failed" in stream.getvalue()
 
 
 @pytest.mark.parametrize("environment", [{"CI": "true"}, {"TERM": "dumb"}])
 def test_ci_and_dumb_terminals_get_plain_lines(environment: dict[str, str]) -> None:
-    assert isinstance(make_progress(Terminal(), TERMINAL | environment), LineProgress)
+    stream = Terminal()
+    watch(make_progress(stream, TERMINAL | environment, Redactor()))
+    assert "2/4 salon_reschedule: failed\n" in stream.getvalue()
+    assert "\x1b" not in stream.getvalue()
 
 
 def test_no_color_is_honoured() -> None:

@@ -1,0 +1,55 @@
+"""Which bare numbers of a JSON value are a person's: a phone number is often stored as an integer.
+
+A number has no spelling that would tell it from an amount or an id, so its name and its form decide.
+"""
+
+import re
+
+from ratiba_action.core.identifiers import Identifier
+
+_WITH_COUNTRY = re.compile(r"254[17]\d{8}")
+_LOCAL = re.compile(r"[17]\d{8}")
+_FEWEST_DIGITS = 6
+_WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
+_OF_A_PERSON = frozenset(
+    {
+        *("phone", "phones", "mobile", "cell", "msisdn", "whatsapp", "tel", "telephone", "simu", "caller", "contact"),
+        *("national", "passport", "kra"),
+    }
+)
+_DOCUMENTS = frozenset({"national", "passport", "kra"})
+_OF_A_THING = frozenset(
+    {
+        *("amount", "amounts", "balance", "bei", "cents", "cost", "deposit", "fee", "jumla", "kes", "kiasi", "minor"),
+        *("price", "prices", "subtotal", "total", "usd"),
+        *("bytes", "capacity", "count", "height", "length", "limit", "quantity", "size", "tokens", "width"),
+        *("id", "ids", "index", "key", "offset", "ordinal", "pk", "revision", "seed", "seq", "sequence", "version"),
+        *("at", "created", "date", "duration", "epoch", "expires", "micros", "millis", "ms", "ns", "seconds", "time"),
+        *("timestamp", "ts", "updated", "us"),
+    }
+)
+
+
+def mask_number(name: str, number: float) -> float | str:
+    """The number, or what is shown of it where it is a person's.
+
+    A Kenyan mobile number with its country code is one under any name; nine digits that may be one without it are
+    unless the name is that of an amount, a size, an id or a time; and any number of six digits or more is under the
+    name of a phone or a document. The last word of a name counts most: ``phone_id`` is an id, ``national_id`` is not.
+
+    Args:
+        name: of the field that holds the number.
+        number: as it stands in JSON.
+    """
+    if isinstance(number, bool) or not (isinstance(number, int) or number.is_integer()):
+        return number
+    digits = str(int(number))
+    words = [word.casefold() for word in _WORD.findall(name)]
+    thing = bool(words) and words[-1] in _OF_A_THING and _DOCUMENTS.isdisjoint(words)
+    if not thing and not _OF_A_PERSON.isdisjoint(words):
+        found = len(digits.lstrip("-")) >= _FEWEST_DIGITS
+    elif thing or not _OF_A_THING.isdisjoint(words):
+        found = _WITH_COUNTRY.fullmatch(digits) is not None
+    else:
+        found = (_WITH_COUNTRY.fullmatch(digits) or _LOCAL.fullmatch(digits)) is not None
+    return Identifier("a number", digits).shown if found else number
