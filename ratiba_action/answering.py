@@ -1,17 +1,15 @@
 """Where a run's answers come from: recordings, models, or models where no recording fits; and who judges them."""
 
-import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ratiba_action.core.agreement import judges_agreement
+from ratiba_action.aftermath import Conclude, Conclusion
 from ratiba_action.core.judge_independence import require_independent_judges
 from ratiba_action.core.model.plan import Trial
 from ratiba_action.core.model.scenario import Assertion
 from ratiba_action.core.model.values import Usd
-from ratiba_action.core.model.verdict import CrossChecking, SharedSpending
 from ratiba_action.errors import ConfigurationError
 from ratiba_action.estimating import estimator
 from ratiba_action.grading import Grading
@@ -19,25 +17,11 @@ from ratiba_action.model_limits import ModelsBlock
 from ratiba_action.paid_run import PaidRun, open_paid_run
 from ratiba_action.ports import AnswerSource, Metric, ModelGateway, Prices
 from ratiba_action.recordings.folder import model_recordings, recorded_models
-from ratiba_action.recordings.lines import Recording
 from ratiba_action.runner import admit_all, pay_nothing
 from ratiba_action.workshop import Materials, Workshop
 
 if TYPE_CHECKING:
     from ratiba_action.gateway.recording_answers import RecordingAnswers
-
-
-@dataclass(frozen=True, slots=True)
-class Aftermath:
-    """What is known when every conversation has ended.
-
-    Args:
-        recorded: new lines of each scenario, by its id; empty unless the run records.
-    """
-
-    cross_checking: CrossChecking | None = None
-    shared_spending: tuple[SharedSpending, ...] = ()
-    recorded: Mapping[str, tuple[Recording, ...]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,14 +32,13 @@ class Answering:
         metric: a fresh metric by its name.
         admit: see ``Bench.admit``.
         pay_turn: see ``Bench.pay_turn``.
-        conclude: called once, when every conversation has ended.
     """
 
     gateway: ModelGateway
     metric: Callable[[Assertion], Metric]
     admit: Callable[[Trial], AbstractAsyncContextManager[str]]
     pay_turn: Callable[[str], Awaitable[None]]
-    conclude: Callable[[], Awaitable[Aftermath]]
+    conclude: Conclude
 
 
 @asynccontextmanager
@@ -85,7 +68,7 @@ async def open_answering(workshop: Workshop, materials: Materials, prices: Price
             ):
                 workshop.warn(note)
         admit = paid.admissions.admit if paid is not None else admit_all
-        conclude = _Conclusion(workshop, materials, paid, grading, collected)
+        conclude = Conclusion(workshop, materials, prices, paid, grading, collected)
         pay_turn = _turns(paid, workshop.configuration.system.price_per_turn_usd)
         yield Answering(gateway, grading.metric, admit, pay_turn, conclude)
 
@@ -177,47 +160,3 @@ async def _open_gateway(workshop: Workshop, answers: AnswerSource, forbidden: li
         yield gateway
     finally:
         await gateway.close()
-
-
-@dataclass(frozen=True, slots=True)
-class _Conclusion:
-    """Waits for the cross-checks and gathers what came of the run."""
-
-    workshop: Workshop
-    materials: Materials
-    paid: PaidRun | None
-    grading: Grading
-    collected: "RecordingAnswers | None"
-
-    async def __call__(self) -> Aftermath:
-        if self.paid is None:
-            return Aftermath()
-        deadline = self.workshop.deadline
-        checked = self.grading.cross_check
-        await checked.finish(None if deadline is None else max(deadline - time.monotonic(), 0.0))
-        for note in checked.notes:
-            self.workshop.warn(note)
-        return Aftermath(
-            CrossChecking(self.grading.second_model, checked.status, judges_agreement(checked.pairs), self._off()),
-            await self.paid.shared_spending(),
-            self._recorded(),
-        )
-
-    def _off(self) -> str:
-        """Why nothing was cross-checked."""
-        described, payment = self.workshop.configuration.judge.cross_check, self.workshop.payment
-        if self.grading.second_model:
-            return ""
-        if described is None or not described.share:
-            return "the configuration has none"
-        if self.workshop.llm == "record":
-            return "what is recorded is graded once"
-        return f"no key for {described.provider}" if payment and described.provider not in payment.keys else ""
-
-    def _recorded(self) -> dict[str, tuple[Recording, ...]]:
-        if self.collected is None:
-            return {}
-        grades = self.grading.collector.recordings()
-        names, numbers = [scenario.id for scenario in self.materials.scenarios], range(self.materials.trials)
-        answers = {name: [line for each in numbers for line in self.collected.recordings(name, each)] for name in names}
-        return {name: (*answers[name], *grades.get(name, ())) for name in names}

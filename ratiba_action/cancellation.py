@@ -18,7 +18,7 @@ def cancelled_by_signals(note: Callable[[str], None]) -> Iterator[None]:
     loop, task = asyncio.get_running_loop(), asyncio.current_task()
 
     def cancel(name: str) -> None:
-        note(f"it was cancelled by {name}")
+        note(f"the run was cancelled by {name}")
         if task is not None:
             task.cancel()
 

@@ -5,12 +5,13 @@ Everything heavy is imported here, inside functions, so that ``decide`` and a sk
 
 import asyncio
 import secrets
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from ratiba_action.answering import Aftermath, open_answering
+from ratiba_action.aftermath import Conclude
+from ratiba_action.answering import open_answering
 from ratiba_action.configuration import Configuration
 from ratiba_action.core.model.plan import Arm
 from ratiba_action.core.pricing import parse_model_rates
@@ -24,14 +25,10 @@ HTTP_ADAPTER = "ratiba_worker.http_system:Adapter"
 
 @dataclass(frozen=True, slots=True)
 class OpenRun:
-    """A run whose parts are started.
-
-    Args:
-        conclude: called once, when every conversation has ended.
-    """
+    """A run whose parts are started."""
 
     bench: Bench
-    conclude: Callable[[], Awaitable[Aftermath]]
+    conclude: Conclude
 
 
 @asynccontextmanager
@@ -44,11 +41,8 @@ async def open_run(workshop: Workshop, materials: Materials) -> AsyncIterator[Op
         InfrastructureError: one of them could not be started.
         ConfigurationError: a model has no price, or the database's address cannot work where the gate runs.
     """
-    from ratiba_action.tenancy.reachability import require_reachable  # noqa: PLC0415 - not needed to decide
-
-    network = workshop.environment.get("RATIBA_CONTAINER_NETWORK", "")
-    for address in (workshop.database_url, workshop.payment.ledger_url if workshop.payment else ""):
-        require_reachable(address, network)
+    ledger_url = workshop.payment.ledger_url if workshop.payment else ""
+    require_reachable_servers(workshop.environment, workshop.database_url, ledger_url)
     prices = price_list(workshop.configuration)
     async with AsyncExitStack() as stack:
         system = open_system(workshop, materials.arm)
@@ -74,6 +68,18 @@ async def open_run(workshop: Workshop, materials: Materials) -> AsyncIterator[Op
             pay_turn=answering.pay_turn,
         )
         yield OpenRun(bench, answering.conclude)
+
+
+def require_reachable_servers(environment: Mapping[str, str], *urls: str) -> None:
+    """Refuse addresses of databases that cannot work where the gate runs; empty ones are no addresses.
+
+    Raises:
+        ConfigurationError: says what to write instead.
+    """
+    from ratiba_action.tenancy.reachability import require_reachable  # noqa: PLC0415 - not needed to decide
+
+    for url in urls:
+        require_reachable(url, environment.get("RATIBA_CONTAINER_NETWORK", ""))
 
 
 def price_list(configuration: Configuration) -> Prices:

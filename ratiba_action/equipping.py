@@ -61,11 +61,8 @@ def source_of(run: GateRun, prepared: Prepared) -> str:
     return source_of_answers(run.settings, prepared.inputs.edited_recordings)
 
 
-def payment_for(run: GateRun, prepared: Prepared, materials: Materials) -> Payment | None:
-    """Who the run pays, out of what; None for one that asks no model."""
-    source = source_of(run, prepared)
-    if source == "replay":
-        return None
+def payment_for(run: GateRun, source: str, prepared: Prepared, materials: Materials) -> Payment:
+    """Who a run pays that may ask models, out of what; ``source`` is of its answers."""
     evaluated = {
         "commit": run.decided.change.files.head or "",
         "suite": prepared.inputs.suite.digest,
@@ -109,5 +106,5 @@ def workshop_of(run: GateRun, prepared: Prepared, ledger: Ledger, scratch: Path,
         deadline=None if run.seconds is None else time.monotonic() + run.seconds,
         report_dir=run.settings.report_dir,
         llm=llm,
-        payment=payment_for(run, prepared, materials),
+        payment=payment_for(run, llm, prepared, materials) if llm != "replay" else None,
     )

@@ -5,6 +5,7 @@ from functools import partial
 
 from ratiba_action.configuration import Configuration, JudgeBlock
 from ratiba_action.core.estimate import UNKNOWN, Bound, envelope
+from ratiba_action.core.forecast import Expected
 from ratiba_action.core.model.conversation import Party, Usage
 from ratiba_action.core.model.plan import Trial
 from ratiba_action.core.model.scenario import Scenario
@@ -43,6 +44,15 @@ def expected_costs(
         }
         for scenario, system, judge in _calls(configuration, materials, prices)
     }
+
+
+def expected_trials(
+    configuration: Configuration, materials: Materials, prices: Prices, trials: Sequence[Trial]
+) -> tuple[Expected, ...]:
+    """What each of some trials of the plan is expected to cost."""
+    most = estimator(configuration, materials, prices)
+    costs = expected_costs(configuration, materials, prices)
+    return tuple(Expected(trial.scenario.id, costs[trial.scenario.id], most(trial)) for trial in trials)
 
 
 def _calls(

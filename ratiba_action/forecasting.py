@@ -1,10 +1,15 @@
 """What a run is expected to cost, told before anything is paid."""
 
-from ratiba_action.composition import price_list
+import asyncio
+
+from ratiba_action.composition import price_list, require_reachable_servers
 from ratiba_action.configuration import Configuration
-from ratiba_action.core.forecast import Expected, Forecast
-from ratiba_action.equipping import materials_of, source_of
-from ratiba_action.estimating import estimator, expected_costs
+from ratiba_action.core.admission import Limit
+from ratiba_action.core.forecast import Forecast, without_paid
+from ratiba_action.core.model.values import Usd
+from ratiba_action.equipping import materials_of, payment_for, source_of
+from ratiba_action.estimating import expected_trials
+from ratiba_action.paid_run import Payment, books_of, limits_before
 from ratiba_action.preparing import GateRun, Prepared
 from ratiba_action.recordings.folder import recorded_models
 from ratiba_action.workshop import Materials
@@ -16,24 +21,29 @@ def forecast(run: GateRun, prepared: Prepared) -> Forecast | None:
     Raises:
         ConfigurationError: models have no price; names all of them.
         SuiteError: recordings cannot be read.
+        LedgerError: the shared ledger, or the journal of a run that is resumed, cannot be read.
     """
     source = source_of(run, prepared)
     if source == "replay":
         return None
     configuration = prepared.inputs.configuration
     materials = materials_of(run, prepared)
+    payment = payment_for(run, source, prepared, materials)
     prices = price_list(configuration)
     prices.require(_models(run, configuration, materials))
-    most = estimator(configuration, materials, prices)
-    costs = expected_costs(configuration, materials, prices)
+    books = books_of(payment)
+    expected = expected_trials(configuration, materials, prices, materials.plan.trials)
     return Forecast(
-        cap=run.settings.budget_usd,
-        conversations=tuple(
-            Expected(trial.scenario.id, costs[trial.scenario.id], most(trial)) for trial in materials.plan.trials
-        ),
+        limits=_limits(run, payment, books.total if books is not None else Usd(0)),
+        conversations=without_paid(expected, books.calls if books is not None else ()),
         as_needed=source == "auto",
         system_known=configuration.system.price_per_turn_usd is not None or bool(recorded_models(materials.recordings)),
     )
+
+
+def _limits(run: GateRun, payment: Payment, paid: Usd) -> tuple[Limit, ...]:
+    require_reachable_servers(run.environment, payment.ledger_url)
+    return asyncio.run(limits_before(payment, run.settings.budget_usd, paid))
 
 
 def _models(run: GateRun, configuration: Configuration, materials: Materials) -> set[tuple[str, str]]:

@@ -1,12 +1,13 @@
 """The straight line: decision → inputs → plan → results → verdict → report."""
 
 import asyncio
+import contextlib
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
-from ratiba_action.answering import Aftermath
+from ratiba_action.aftermath import Aftermath
 from ratiba_action.cancellation import cancelled_by_signals
 from ratiba_action.composition import open_run
 from ratiba_action.core.budget import Ledger
@@ -77,6 +78,7 @@ def evaluate(run: GateRun, prepared: Prepared) -> Evaluated:
         left_out=prepared.selection.left_out,
         cross_checking=ended.aftermath.cross_checking,
         shared_spending=ended.aftermath.shared_spending,
+        shared_ledger=bool(run.settings.ledger_url),
     )
     return Evaluated(report, ended.aftermath.recorded)
 
@@ -96,7 +98,8 @@ def _limits(prepared: Prepared) -> Limits:
 def _verdict(run: GateRun, prepared: Prepared, ended: _Ended, ledger: Ledger, interruptions: Sequence[str]) -> Verdict:
     interruption = interruptions[0] if interruptions else None
     shortfall = _shortfall(run, prepared, ended, ledger)
-    evidence = Evidence(run.decided.decision.mode, ended.results, _limits(prepared), interruption, shortfall)
+    mode, way_out = run.decided.decision.mode, ended.aftermath.way_out
+    evidence = Evidence(mode, ended.results, _limits(prepared), interruption, shortfall, way_out)
     verdict = next_step(evidence)
     if isinstance(verdict, Plan):
         raise TypeError("next_step asked for another plan, which this form of the run does not carry out")
@@ -120,8 +123,10 @@ def _shortfall(run: GateRun, prepared: Prepared, ended: _Ended, ledger: Ledger) 
 
 
 def _llm(asked: str, spending: Spending) -> str:
-    if asked == "record" or not spending.live_calls:
-        return "record" if asked == "record" else "replay"
+    if asked == "record":
+        return asked
+    if not spending.live_calls:
+        return "live" if asked == "live" and not spending.replayed_calls else "replay"
     return "mixed" if spending.replayed_calls else "live"
 
 
@@ -137,14 +142,15 @@ def _authored(materials: Materials, spending: Spending) -> tuple[str, ...]:
 
 
 async def _run(workshop: Workshop, materials: Materials, interruptions: list[str]) -> _Ended:
-    with cancelled_by_signals(interruptions.append):
-        try:
-            async with open_run(workshop, materials) as opened:
-                results = await run_plan(materials.plan, opened.bench)
-                return _Ended(results, await opened.conclude())
-        except asyncio.CancelledError:
-            reason = "the run was cancelled before it began"
-            return _Ended(tuple(NotRun(trial, reason) for trial in materials.plan.trials))
+    """Hold the conversations; a further signal ends what is waited for and loses nothing that is known."""
+    never = "the run was cancelled before it began"
+    ended = _Ended(tuple(NotRun(trial, never) for trial in materials.plan.trials))
+    with cancelled_by_signals(interruptions.append), contextlib.suppress(asyncio.CancelledError):
+        async with open_run(workshop, materials) as opened:
+            ended = _Ended(await run_plan(materials.plan, opened.bench))
+            aftermath = await opened.conclude(ended.results, cancelled=bool(interruptions))
+            ended = replace(ended, aftermath=aftermath)
+    return ended
 
 
 def _notes(run: GateRun, prepared: Prepared) -> tuple[str, ...]:

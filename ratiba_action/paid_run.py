@@ -5,13 +5,15 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from ratiba_action.core.admission import Limit
 from ratiba_action.core.budget import Ledger
 from ratiba_action.core.model.conversation import Party, SettledAnswer, Usage
 from ratiba_action.core.model.plan import Trial
 from ratiba_action.core.model.values import Usd
 from ratiba_action.core.model.verdict import SharedSpending
-from ratiba_action.ledger.admissions import Admissions
-from ratiba_action.ledger.journal import Journal, begin_journal, resume_journal
+from ratiba_action.ledger.admissions import THIS_RUN, Admissions
+from ratiba_action.ledger.books import Books
+from ratiba_action.ledger.journal import Journal, begin_journal, read_journal, resume_journal
 from ratiba_action.ledger.monthly import MonthlyLedger
 from ratiba_action.ledger.purse import RunPurse
 from ratiba_action.ledger.settled_calls import SettledCalls
@@ -109,7 +111,11 @@ class PaidRun:
         await self.purse.settle(reservation, Usage(), price)
 
     async def shared_spending(self) -> tuple[SharedSpending, ...]:
-        """What the runs of the shared ledger have spent together."""
+        """What the runs of the shared ledger have spent together.
+
+        Raises:
+            LedgerError: it cannot be read.
+        """
         accounts = await self.shared.accounts() if self.shared is not None else ()
         return tuple(SharedSpending(each.name, each.spent + each.reserved, each.cap) for each in accounts)
 
@@ -186,16 +192,56 @@ def _open_journal(place: JournalPlace | None) -> Journal | None:
     return begin(place.path, place.identity, place.workspace)
 
 
-async def _open_shared(payment: Payment, ledger: Ledger) -> MonthlyLedger | None:
+def books_of(payment: Payment) -> Books | None:
+    """What an earlier process of the same run has paid for; None unless the run is resumed.
+
+    Raises:
+        LedgerError: its journal cannot be used.
+    """
+    place = payment.journal
+    if place is None or not place.resume:
+        return None
+    return read_journal(place.path, place.identity, place.workspace)
+
+
+async def limits_before(payment: Payment, cap: Usd, paid: Usd) -> tuple[Limit, ...]:
+    """Every cap of a run that has not begun, with what is gone of it.
+
+    Args:
+        payment: what it pays out of.
+        cap: its own.
+        paid: by an earlier process of it; the shared ledger counts that already.
+
+    Raises:
+        LedgerError: the shared ledger cannot be read.
+    """
+    own = Limit(THIS_RUN, cap, paid)
+    shared = _shared_ledger(payment, cap)
+    if shared is None:
+        return (own,)
+    try:
+        accounts = await shared.look()
+    finally:
+        await shared.close()
+    return (own, *(Limit(one.name, one.cap, one.spent + one.reserved, setting=one.setting) for one in accounts))
+
+
+def _shared_ledger(payment: Payment, cap: Usd) -> MonthlyLedger | None:
     if not payment.ledger_url:
         return None
-    shared = MonthlyLedger(
+    return MonthlyLedger(
         payment.ledger_url,
         payment.monthly_budget,
         run=payment.run,
         pull_request=payment.pull_request or None,
-        pull_request_cap=ledger.cap,
+        pull_request_cap=cap,
     )
+
+
+async def _open_shared(payment: Payment, ledger: Ledger) -> MonthlyLedger | None:
+    shared = _shared_ledger(payment, ledger.cap)
+    if shared is None:
+        return None
     try:
         await shared.open()
     except BaseException:

@@ -211,7 +211,7 @@ _PHASES: tuple[tuple[type[RatibaError], Phase], ...] = (
     (DatabaseError, Phase.TENANT),
     (RecordingError, Phase.RECORDING),
     (BudgetError, Phase.BUDGET),
-    (LedgerError, Phase.BUDGET),
+    (LedgerError, Phase.LEDGER),
     (ProviderError, Phase.PROVIDER),
     (JudgeError, Phase.JUDGE),
     (WorkerError, Phase.SYSTEM),

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from ratiba_action.core.admission import Limit
 from ratiba_action.core.forecast import Expected, Forecast
 from ratiba_action.core.model.change import Mode, ModeDecision, Subject
 from ratiba_action.core.model.conversation import Party
@@ -195,13 +196,17 @@ def test_a_dry_run_is_announced_with_its_notes(notes: tuple[str, ...]) -> None:
 def test_a_dry_run_of_live_models_says_what_they_are_expected_to_cost() -> None:
     stream = io.StringIO()
     decision = ModeDecision(Mode.BLOCKING, ())
+    budget = Limit("the budget of this run", Decimal("0.30"), Decimal(0))
     conversations = (Expected("spa_booking", {Party.SYSTEM: Decimal("0.10")}, Decimal("0.40")),)
     Publication(read_settings({}, {}), {}, stream).announce(
-        decision, Selection(decision, (sample_scenario(),)), (), Forecast(Decimal("0.30"), conversations)
+        decision,
+        Selection(decision, (sample_scenario(),)),
+        (),
+        Forecast((budget,), conversations),
     )
     told = stream.getvalue().splitlines()
     assert told[1:4] == [
         "Would run 1 conversation with 1 turn.",
-        "The budget of USD 0.30 would hold 0 of 1 conversation; it would not hold spa_booking.",
-        "Expected to cost USD 0.10 (system 0.10), at most USD 0.40, of a budget of USD 0.30.",
+        "The budget of this run (USD 0.30) would hold 0 of 1 conversation; it would not hold spa_booking.",
+        "Expected to cost USD 0.10 (system 0.10), at most USD 0.40, of the budget of this run (USD 0.30).",
     ]

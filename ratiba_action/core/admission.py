@@ -23,12 +23,19 @@ class Limit:
         name: in words, such as ``the budget``.
         spent: what is gone; of a shared cap also what other runs have reserved.
         reserved: calls of this run that are in flight.
+        setting: the input that sets the cap.
     """
 
     name: str
     cap: Usd
     spent: Usd
     reserved: Usd = _NOTHING
+    setting: str = "budget-usd"
+
+    @property
+    def left(self) -> Usd:
+        """What new calls may still take; 0 where more than the cap is gone."""
+        return max(self.cap - self.spent - self.reserved, _NOTHING)
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from ratiba_action.core.model.change import Mode
-from ratiba_action.core.model.measurement import Errored, NotRun, ScenarioResult, Score, Scored
+from ratiba_action.core.model.measurement import Errored, NotRun, Phase, ScenarioResult, Score, Scored
 from ratiba_action.core.model.plan import Plan
 from ratiba_action.core.model.verdict import Conclusion, Evidence, Verdict
 from ratiba_action.core.tally import tally, unmeasured
@@ -105,7 +105,7 @@ def _nothing_measured(evidence: Evidence) -> Verdict:
     first = min(evidence.results, key=_order)
     why = evidence.interruption or f"{first.trial.scenario.id}: {_why(first)}"
     reason = f"Nothing was measured, so nothing can pass: {_sentence(why)}"
-    return Verdict(Conclusion.INCOMPLETE, reason, _gap_action(first))
+    return Verdict(Conclusion.INCOMPLETE, reason, _gap_action(evidence, first))
 
 
 def _incomplete(evidence: Evidence, findings: _Findings) -> Verdict:
@@ -116,8 +116,8 @@ def _incomplete(evidence: Evidence, findings: _Findings) -> Verdict:
         return Verdict(Conclusion.INCOMPLETE, reason, "Run the gate again.")
     names = _names(_ids(findings.gaps))
     reason = f"{len(findings.gaps)} of {_conversations(len(evidence.results))} could not be measured ({names}): "
-    reason += _sentence(evidence.interruption or _why(findings.gaps[0]))
-    return Verdict(Conclusion.INCOMPLETE, reason, _gap_action(findings.gaps[0]))
+    reason += _sentence(evidence.interruption or _why_all(evidence, findings.gaps))
+    return Verdict(Conclusion.INCOMPLETE, reason, _gap_action(evidence, findings.gaps[0]))
 
 
 def _passed(evidence: Evidence) -> Verdict:
@@ -135,7 +135,11 @@ def _passed(evidence: Evidence) -> Verdict:
     return Verdict(Conclusion.PASSED, reason, f"Read what the judge says about {low[0]}.")
 
 
-def _gap_action(result: ScenarioResult) -> str:
+def _gap_action(evidence: Evidence, result: ScenarioResult) -> str:
+    if evidence.way_out:
+        return evidence.way_out
+    if evidence.interruption:
+        return "Run the gate again."
     if isinstance(result, Errored):
         return f"Mend the {result.phase.value} error of {result.trial.scenario.id}, then run the gate again."
     if isinstance(result, NotRun):
@@ -147,6 +151,13 @@ def _why(result: ScenarioResult) -> str:
     if isinstance(result, Errored):
         return f"{result.phase.value} error, {result.message}"
     return result.reason if isinstance(result, NotRun) else "the scenario asserts nothing"
+
+
+def _why_all(evidence: Evidence, gaps: Sequence[ScenarioResult]) -> str:
+    unheld = all(isinstance(one, NotRun) or (isinstance(one, Errored) and one.phase is Phase.BUDGET) for one in gaps)
+    if evidence.way_out and unheld:
+        return "the budget does not hold it" if len(gaps) == 1 else "the budget does not hold them"
+    return _why(gaps[0])
 
 
 def _order(result: ScenarioResult) -> tuple[str, str, int, str]:

@@ -18,6 +18,8 @@ from ratiba_action.ledger.monthly import MonthlyLedger
 
 _NOTHING = Decimal(0)
 
+THIS_RUN = "the budget of this run"
+
 
 @dataclass(frozen=True, slots=True)
 class _Admitted:
@@ -54,12 +56,17 @@ class Admissions:
         self._estimate = estimate
         self._running: dict[str, _Admitted] = {}
         self._promised: dict[str, _Admitted] = {}
+        self._refused: set[str] = set()
         self._no_cross_check = ""
         before = journal.books.admitted if journal is not None else frozenset()
         for trial in trials:
             if trial_name(trial) in before:
                 del self._waiting[trial_name(trial)]
                 self._promised[trial_name(trial)] = self._admitted(trial, spent_before=_NOTHING)
+
+    def was_refused(self, trial: Trial) -> bool:
+        """Whether a trial was not let start because a cap would not hold it."""
+        return trial_name(trial) in self._refused
 
     @asynccontextmanager
     async def admit(self, trial: Trial) -> AsyncIterator[str]:
@@ -83,7 +90,7 @@ class Admissions:
         """
         if not self._no_cross_check:
             try:
-                limits = await self._limits()
+                limits = await self.limits()
             except LedgerError as error:
                 return str(error)
             refusal = cross_check_refusal(limits, self._trials(self._running), self._waiting.values(), upper)
@@ -99,7 +106,7 @@ class Admissions:
             while True:
                 self._ended.clear()
                 try:
-                    limits = await self._limits()
+                    limits = await self.limits()
                 except LedgerError as error:
                     self._waiting.pop(trial_name(trial), None)
                     return str(error)
@@ -108,6 +115,8 @@ class Admissions:
                     await self._ended.wait()
                     continue
                 self._waiting.pop(trial_name(trial), None)
+                if admission.step is Step.REFUSE:
+                    self._refused.add(trial_name(trial))
                 return admission.reason if admission.step is Step.REFUSE else self._let_in(trial)
 
     def _let_in(self, trial: Trial) -> str:
@@ -139,15 +148,20 @@ class Admissions:
             for one in admitted.values()
         )
 
-    async def _limits(self) -> tuple[Limit, ...]:
+    async def limits(self) -> tuple[Limit, ...]:
+        """Every cap that trials run under, with what is gone of it.
+
+        Raises:
+            LedgerError: the shared ledger cannot be read.
+        """
         accounts = await self._shared.accounts() if self._shared is not None else ()
         own = self._ledger.reserved
         promised = sum((trial.remaining for trial in self._trials(self._promised)), _NOTHING)
+        others = {account.scope: max(account.reserved - own, _NOTHING) for account in accounts}
         shared = (
-            Limit(account.name, account.cap, account.spent + promised + max(account.reserved - own, _NOTHING), own)
-            for account in accounts
+            Limit(one.name, one.cap, one.spent + promised + others[one.scope], own, one.setting) for one in accounts
         )
-        return (Limit("the budget of this run", self._ledger.cap, self._ledger.spent + promised, own), *shared)
+        return (Limit(THIS_RUN, self._ledger.cap, self._ledger.spent + promised, own), *shared)
 
 
 def trial_name(trial: Trial) -> str:

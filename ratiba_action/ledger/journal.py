@@ -169,6 +169,11 @@ def resume_journal(path: Path, identity: str, workspace: Path) -> Journal:
     Raises:
         LedgerError: there is none, it is another run's, somebody else's, malformed, or in use.
     """
+    return _open_left(path, identity, workspace, mend=True)
+
+
+def _open_left(path: Path, identity: str, workspace: Path, *, mend: bool) -> Journal:
+    """Open what another process left; ``mend`` cuts a torn last line off."""
     _require_outside(path, workspace)
     try:
         descriptor = os.open(path, _FLAGS)
@@ -180,7 +185,8 @@ def resume_journal(path: Path, identity: str, workspace: Path) -> Journal:
         content = _content(descriptor)
         books = read_books(path, content)
         _require_identity(path, books, identity)
-        os.ftruncate(descriptor, len(whole_lines(content)))
+        if mend:
+            os.ftruncate(descriptor, len(whole_lines(content)))
     except OSError as error:
         os.close(descriptor)
         raise _unusable(path, error) from None
@@ -188,6 +194,17 @@ def resume_journal(path: Path, identity: str, workspace: Path) -> Journal:
         os.close(descriptor)
         raise
     return Journal(path, descriptor, books)
+
+
+def read_journal(path: Path, identity: str, workspace: Path) -> Books:
+    """What the journal of a run that was broken off holds; the file stays as it is.
+
+    Raises:
+        LedgerError: as ``resume_journal``.
+    """
+    journal = _open_left(path, identity, workspace, mend=False)
+    journal.close()
+    return journal.books
 
 
 def _clear(path: Path) -> None:

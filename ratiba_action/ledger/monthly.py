@@ -13,7 +13,7 @@ from ratiba_action.core.model.values import Usd
 from ratiba_action.core.money import is_exact_usd, show_usd
 from ratiba_action.errors import BudgetError, LedgerError
 from ratiba_action.ledger.connection import LedgerConnection
-from ratiba_action.ledger.schema import ensure_schema
+from ratiba_action.ledger.schema import ensure_schema, has_schema
 from ratiba_action.ledger.statements import ACCOUNTS, CLOSE, OPEN_ACCOUNTS, OPEN_RESERVATIONS, RESERVE
 
 
@@ -42,6 +42,11 @@ class Account:
         """The account in words: ``the budget of the month 2026-11``."""
         kind, _, name = self.scope.partition(":")
         return f"the budget of the {kind.replace('_', ' ')} {name}"
+
+    @property
+    def setting(self) -> str:
+        """The input that sets the cap."""
+        return "monthly-budget-usd" if self.scope.startswith("month:") else "budget-usd"
 
     @property
     def left(self) -> Usd:
@@ -124,6 +129,16 @@ class MonthlyLedger:
         """
         await ensure_schema(self._connection)
         await self._ensure_accounts(self._caps())
+
+    async def look(self) -> tuple[Account, ...]:
+        """``accounts`` of a ledger that may be empty; makes no table.
+
+        Raises:
+            LedgerError: as ``open``.
+        """
+        if await has_schema(self._connection):
+            return await self.accounts()
+        return tuple(Account(scope, cap, Decimal(0), Decimal(0)) for scope, cap in self._caps().items())
 
     async def reserve(self, reservation: Reservation) -> None:
         """Set a call's upper bound aside in the month and the pull request, or in neither.

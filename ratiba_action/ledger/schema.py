@@ -47,12 +47,21 @@ async def ensure_schema(connection: LedgerConnection) -> None:
     Raises:
         LedgerError: the server cannot be used, the role may not make them, or a schema of that name is no ledger.
     """
-    found = await connection.fetch(_FOUND)
-    if not found:
+    if not await has_schema(connection):
         await connection.fetch(_CREATE)
-        found = await connection.fetch(_FOUND)
-    if found != [(_LAYOUT,)]:
+        await has_schema(connection)
+
+
+async def has_schema(connection: LedgerConnection) -> bool:
+    """Whether the tables are there.
+
+    Raises:
+        LedgerError: the server cannot be used, or a schema of that name is no ledger.
+    """
+    found = await connection.fetch(_FOUND)
+    if found and found != [(_LAYOUT,)]:
         raise LedgerError(
-            f"The schema ratiba_ledger says {found[0][0] if found else None!r}, not {_LAYOUT!r}.",
+            f"The schema ratiba_ledger says {found[0][0]!r}, not {_LAYOUT!r}.",
             "Another version of the gate made it: give ledger-url a database of its own.",
         )
+    return bool(found)

@@ -41,5 +41,5 @@ class SpareCalls:
     async def _afforded(self, request: PaidRequest) -> PaidAnswer:
         refusal = await self._admissions.cross_check_refusal(self._upper)
         if refusal:
-            raise BudgetError(f"The cross-check was given up: {refusal}.", "Raise RATIBA_EVAL_BUDGET_USD.")
+            raise BudgetError(refusal)
         return await self._calls.call(request)

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 
+from ratiba_action.core.admission import Limit
 from ratiba_action.core.forecast import Forecast
 from ratiba_action.reporting.wording import dollars, plural
 
@@ -31,7 +32,15 @@ def shortage(forecast: Forecast) -> tuple[str, ...]:
     more = len(each) - _NAMED
     names = ", ".join(each[:_NAMED]) + (f" and {more} more" if more > 0 else "")
     held = f"{total - len(missing)} of {plural(total, 'conversation')}"
-    return (f"The budget of USD {dollars(forecast.cap)} would hold {held}; it would not hold {names}.",)
+    room = _room(forecast.binding)
+    return (f"{room[0].upper()}{room[1:]} would hold {held}; it would not hold {names}.",)
+
+
+def _room(limit: Limit) -> str:
+    """The cap that is met first, and what is left of it."""
+    if limit.left == limit.cap:
+        return f"{limit.name} (USD {dollars(limit.cap)})"
+    return f"what is left of {limit.name} (USD {dollars(limit.left)} of {dollars(limit.cap)})"
 
 
 def _expectation(forecast: Forecast) -> str:
@@ -42,7 +51,7 @@ def _expectation(forecast: Forecast) -> str:
     fits = "" if forecast.left_out else f"; {_all(len(forecast.conversations))}"
     return (
         f"{opening} to cost USD {dollars(forecast.cost)}{f' ({parties})' if parties else ''}, at most "
-        f"USD {dollars(forecast.most)}, of a budget of USD {dollars(forecast.cap)}{fits}."
+        f"USD {dollars(forecast.most)}, of {_room(forecast.binding)}{fits}."
     )
 
 

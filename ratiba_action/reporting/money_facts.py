@@ -8,6 +8,7 @@ from ratiba_action.core.model.verdict import Report, Spending
 from ratiba_action.reporting.wording import bar, dollars
 
 NOT_TRACKED = "The month is not tracked: no ledger-url."
+NOT_READ = "What all runs spent together this month is not known: the shared ledger was not read."
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,8 +63,10 @@ def money_facts(report: Report) -> tuple[Fact, ...]:
 
 
 def month_note(report: Report) -> str:
-    """Says that other runs are not counted, for a run that paid without a shared ledger; empty otherwise."""
-    return NOT_TRACKED if has_paid(report) and not report.shared_spending else ""
+    """Says why nothing is told of what other runs spent, for a run that paid; empty where it is told."""
+    if not has_paid(report) or report.shared_spending:
+        return ""
+    return NOT_READ if report.shared_ledger else NOT_TRACKED
 
 
 def parts(amounts: Mapping[str, Usd]) -> tuple[Part, ...]:

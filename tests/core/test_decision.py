@@ -168,3 +168,16 @@ def test_only_a_complete_run_passes(results: list[ScenarioResult], mode: Mode) -
     if decide(*results, mode=mode).conclusion is Conclusion.PASSED:
         assert results
         assert all(isinstance(result, Scored) for result in results)
+
+
+def test_what_a_cap_did_not_hold_is_mended_at_the_cap_and_a_cancelled_run_by_another_one() -> None:
+    held, left_out = sample_scored("held"), NotRun(sample_trial("dear"), "it may cost $1.00")
+    way_out = "Raise budget-usd."
+    verdict = next_step(Evidence(Mode.BLOCKING, (held, left_out), Limits(), way_out=way_out))
+    assert isinstance(verdict, Verdict)
+    assert verdict.action == way_out
+    assert verdict.reason == "1 of 2 conversations could not be measured (dear): the budget does not hold it."
+    mixed = next_step(Evidence(Mode.BLOCKING, (held, left_out, ERRORED), Limits(), way_out=way_out))
+    assert isinstance(mixed, Verdict)
+    assert "it may cost $1.00" in mixed.reason
+    assert decide(held, left_out, interruption="the run was cancelled by SIGINT").action == "Run the gate again."

@@ -3,10 +3,14 @@
 import os
 import shutil
 import tempfile
+import uuid
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
+import psycopg
 import pytest
+from psycopg import sql
+from psycopg.conninfo import make_conninfo
 
 from ratiba_action.testing.git_repository import GitRepository
 from ratiba_action.testing.live_repository import KEY, RATES, LiveRepository, Talk
@@ -49,3 +53,13 @@ def meeting_place() -> Iterator[Path]:
     with tempfile.TemporaryDirectory() as name:
         Path(name).chmod(0o777)
         yield Path(name)
+
+
+@pytest.fixture
+def ledger_url(embedded_server_dsn: str) -> Iterator[str]:
+    """A database of its own on the session's server."""
+    name = f"ledger_{uuid.uuid4().hex[:12]}"
+    with psycopg.connect(embedded_server_dsn, autocommit=True) as connection:
+        connection.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(name)))
+        yield make_conninfo(embedded_server_dsn, dbname=name)
+        connection.execute(sql.SQL("DROP DATABASE {} WITH (FORCE)").format(sql.Identifier(name)))

@@ -17,7 +17,7 @@ async def test_a_dry_run_says_what_would_not_fit_and_asks_no_model(live: LiveRep
     assert ended.code == 0, ended.printed
     lines = ended.printed.splitlines()
     shortage = lines.index(
-        "The budget of USD 0.0001 would hold 0 of 3 conversations; it would not hold first, second, third."
+        "The budget of this run (USD 0.0001) would hold 0 of 3 conversations; it would not hold first, second, third."
     )
     assert lines[shortage - 1] == "Would run 3 conversations with 3 turns."
     assert lines[shortage + 1].startswith("Expected to cost USD ")
@@ -42,7 +42,7 @@ async def test_a_run_whose_budget_holds_not_everything_says_so_first_and_in_its_
     await recorded(live, "first", "second")
     ended = await live.gate("--budget-usd", "0.0001")
     assert ended.code == 3, ended.printed
-    told = "The budget of USD 0.0001 would hold 0 of 2 conversations; it would not hold first, second."
+    told = "The budget of this run (USD 0.0001) would hold 0 of 2 conversations; it would not hold first, second."
     assert ended.printed.splitlines()[0] == told
     assert f"> **Note:** {told}" in ended.comment
     assert live.models.bill.charges == []

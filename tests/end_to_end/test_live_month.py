@@ -1,31 +1,14 @@
 """Runs that share a ledger: together they never pass the month's cap, and without the ledger nothing is spent."""
 
 import asyncio
-import uuid
-from collections.abc import Iterator
 from fractions import Fraction
 from pathlib import Path
-
-import psycopg
-import pytest
-from psycopg import sql
-from psycopg.conninfo import make_conninfo
 
 from ratiba_action.core.model.measurement import NotRun, Scored
 from ratiba_action.testing.live_repository import LiveRepository, outcomes, report_of
 from ratiba_action.testing.small_repository import Ended
 
 CAP = "0.60"
-
-
-@pytest.fixture
-def ledger_url(embedded_server_dsn: str) -> Iterator[str]:
-    """A database of its own on the session's server."""
-    name = f"ledger_{uuid.uuid4().hex[:12]}"
-    with psycopg.connect(embedded_server_dsn, autocommit=True) as connection:
-        connection.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(name)))
-        yield make_conninfo(embedded_server_dsn, dbname=name)
-        connection.execute(sql.SQL("DROP DATABASE {} WITH (FORCE)").format(sql.Identifier(name)))
 
 
 def scored(ended: Ended) -> int:

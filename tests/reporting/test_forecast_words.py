@@ -3,6 +3,7 @@
 from dataclasses import replace
 from decimal import Decimal
 
+from ratiba_action.core.admission import Limit
 from ratiba_action.core.forecast import Expected, Forecast
 from ratiba_action.core.model.conversation import Party
 from ratiba_action.reporting.forecast_words import forecast_lines, foretell
@@ -12,19 +13,21 @@ COSTS = {Party.SYSTEM: Decimal("0.10"), Party.JUDGE: Decimal("0.30")}
 
 def forecast(count: int, cap: str) -> Forecast:
     conversations = tuple(Expected(f"spa_{number:02}", COSTS, Decimal("0.50")) for number in range(count))
-    return Forecast(Decimal(cap), conversations)
+    return Forecast((Limit("the budget of this run", Decimal(cap), Decimal(0)),), conversations)
 
 
 def test_costs_parties_budget_and_that_all_fit_are_told_in_one_line() -> None:
-    expected = "Expected to cost USD 0.80 (judge 0.60, system 0.20), at most USD 0.90, of a budget of USD 20.00; "
+    expected = (
+        "Expected to cost USD 0.80 (judge 0.60, system 0.20), at most USD 0.90, of the budget of this run (USD 20.00); "
+    )
     assert forecast_lines(forecast(2, "20")) == (f"{expected}all 2 conversations are expected to fit.",)
     assert forecast_lines(forecast(1, "20"))[0].endswith("; it is expected to fit.")
 
 
 def test_what_would_not_fit_is_said_first() -> None:
     first, second = forecast_lines(forecast(3, "0.91"))
-    assert first == "The budget of USD 0.91 would hold 2 of 3 conversations; it would not hold spa_02."
-    assert second.endswith("of a budget of USD 0.91.")
+    assert first == "The budget of this run (USD 0.91) would hold 2 of 3 conversations; it would not hold spa_02."
+    assert second.endswith("of the budget of this run (USD 0.91).")
 
 
 def test_of_many_that_would_not_fit_ten_are_named() -> None:
@@ -49,3 +52,17 @@ def test_only_a_run_that_asks_models_for_everything_notes_what_will_not_fit() ->
         foretell(replace(forecast(3, "0.91"), as_needed=as_needed), told.append, warned.append)
         assert len(told) == 2
         assert warned == told[:notes]
+
+
+def test_the_cap_that_binds_is_named_with_what_is_left_of_it() -> None:
+    month = Limit("the budget of the month 2026-11", Decimal(300), Decimal("299.09"))
+    run = forecast(3, "20")
+    first, second = forecast_lines(replace(run, limits=(*run.limits, month)))
+    left = "what is left of the budget of the month 2026-11 (USD 0.91 of 300.00)"
+    assert first == f"W{left[1:]} would hold 2 of 3 conversations; it would not hold spa_02."
+    assert second.endswith(f"of {left}.")
+
+
+def test_a_resumed_run_is_compared_with_what_its_journal_left() -> None:
+    resumed = replace(forecast(3, "20"), limits=(Limit("the budget of this run", Decimal(2), Decimal("1.50")),))
+    assert "left of the budget of this run (USD 0.50 of 2.00)" in forecast_lines(resumed)[0]

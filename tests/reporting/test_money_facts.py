@@ -49,6 +49,11 @@ def test_only_a_run_that_paid_says_that_the_month_is_not_tracked() -> None:
     assert month_note(replayed()) == ""
 
 
+def test_a_shared_ledger_that_was_not_read_is_not_called_untracked() -> None:
+    note = month_note(sample_live_report(shared_spending=(), shared_ledger=True))
+    assert note == "What all runs spent together this month is not known: the shared ledger was not read."
+
+
 def test_a_run_that_asked_no_model_says_nothing() -> None:
     assert money_facts(sample_report(spending=sample_replayed_spending(replayed_calls=0))) == ()
 

@@ -125,6 +125,7 @@ class Phase(StrEnum):
     SYSTEM = "system"
     RECORDING = "recording"
     BUDGET = "budget"
+    LEDGER = "ledger"
     PROVIDER = "provider"
     JUDGE = "judge"
     METRIC = "metric"

@@ -72,6 +72,7 @@ class Evidence:
     Args:
         interruption: why the run did not go to its end.
         shortfall: what was asked for and not done, such as live answers; a run that lacks it is never passed.
+        way_out: what to do about conversations that a cap did not hold; empty where all were held.
     """
 
     mode: Mode
@@ -79,6 +80,7 @@ class Evidence:
     limits: Limits
     interruption: str | None = None
     shortfall: str = ""
+    way_out: str = ""
 
 
 class Conclusion(StrEnum):
@@ -115,7 +117,8 @@ class Report:
         enforce: False during a trial period, when failures do not block.
         llm: ``replay``, ``mixed``, ``live`` or ``record``: where the model answers came from.
         cross_checking: None when every grade was replayed.
-        shared_spending: of the ledger that other runs share; empty when there is none.
+        shared_spending: of the ledger that other runs share; empty when there is none, or it could not be read.
+        shared_ledger: whether there is one.
         edited_recordings: how many of the recordings that it is judged by the change itself edits.
         notes: what the reader must know besides the verdict, such as recordings that the change itself edited.
     """
@@ -138,3 +141,4 @@ class Report:
     left_out: tuple[str, ...] = ()
     cross_checking: CrossChecking | None = None
     shared_spending: tuple[SharedSpending, ...] = ()
+    shared_ledger: bool = False

@@ -1,0 +1,116 @@
+"""What a person reads when money, time or patience ended a live run: what is known, and what to do."""
+
+import asyncio
+import re
+import signal
+
+from ratiba_action.core.model.conversation import Usage
+from ratiba_action.testing.eventually import eventually_async
+from ratiba_action.testing.live_repository import LiveRepository, report_of
+from ratiba_action.testing.small_repository import Ended
+
+COUNT = 6
+
+
+async def recorded(live: LiveRepository) -> None:
+    """Conversations of which it is known what they cost: about 0.05 each with the cross-check."""
+    for number in range(COUNT):
+        live.scenario(f"greets_{number}", f"Hello, I am guest {number}")
+    live.talk.usage, live.talk.judged = Usage(400, 400), Usage(2_000, 1_100)
+    await live.record()
+    live.models.bill.charges.clear()
+    live.talk.asked = 0
+
+
+def action(ended: Ended) -> str:
+    """The line of the comment that says what to do."""
+    (line,) = (line for line in ended.comment.splitlines() if line.startswith("**What to do:**"))
+    return line
+
+
+async def test_an_exhausted_budget_names_the_cap_its_input_and_what_the_rest_needed(live: LiveRepository) -> None:
+    await recorded(live)
+    ended = await live.gate("--budget-usd", "0.20", "--concurrency", "1", "--no-deepeval-cache")
+    assert ended.code == 3, ended.printed
+    told = action(ended)
+    assert re.search(
+        r"Raise budget-usd \(RATIBA_EVAL_BUDGET_USD\) from \\\$0\.20 to about \\\$0\.[3-4]\d, or select", told
+    ), told
+    assert re.search(
+        r"the budget of this run has \\\$0\.\d\d left, and \d conversations need about \\\$0\.\d\d", told
+    ), told
+    assert "could not be measured" in ended.comment
+    assert "the budget does not hold them." in ended.comment
+
+
+async def test_a_month_that_is_nearly_full_is_what_the_forecast_and_the_action_name(
+    live: LiveRepository, ledger_url: str
+) -> None:
+    await recorded(live)
+    month = {"RATIBA_LEDGER_URL": ledger_url, "RATIBA_EVAL_MONTHLY_BUDGET_USD": "0.30"}
+    first = await live.gate("--scenario", "greets_0", "--scenario", "greets_1", "--scenario", "greets_2", **month)
+    assert first.code == 0, first.printed
+    second = await live.gate("--no-deepeval-cache", **month)
+    assert second.code == 3, second.printed
+    assert second.printed.startswith("What is left of the budget of the month ")
+    assert "of 0.30) would hold" in second.printed
+    assert "Raise monthly-budget-usd (RATIBA_EVAL_MONTHLY_BUDGET_USD) from \\$0.30 to about" in action(second)
+    assert "budget-usd (RATIBA_EVAL_BUDGET_USD)" not in action(second)
+
+
+async def test_a_dry_run_reads_the_month_and_makes_no_table(live: LiveRepository, ledger_url: str) -> None:
+    live.scenario("greets", "Hello")
+    month = {"RATIBA_LEDGER_URL": ledger_url, "RATIBA_EVAL_MONTHLY_BUDGET_USD": "0.0001"}
+    for _ in range(2):
+        ended = await live.gate("--dry-run", **month)
+        assert ended.code == 0, ended.printed
+        assert "(USD 0.0001) would hold 0 of 1 conversation; it would not hold greets." in ended.printed
+
+
+async def test_a_cancelled_run_says_what_was_checked_and_what_the_month_holds(
+    live: LiveRepository, ledger_url: str
+) -> None:
+    await recorded(live)
+    live.talk.hold_from = 5
+    process = live.small.start(
+        "--concurrency", "1", "--no-deepeval-cache", RATIBA_LEDGER_URL=ledger_url, GITHUB_ACTIONS=""
+    )
+
+    async def held() -> bool:
+        return live.talk.asked >= 5
+
+    try:
+        await eventually_async(held, 60)
+        process.send_signal(signal.SIGINT)
+        printed, _ = await asyncio.to_thread(process.communicate)
+    finally:
+        process.kill()
+    ended = Ended(process.returncode, printed, live.small.report)
+    assert ended.code == 3, printed
+    assert report_of(ended).cross_checking is not None
+    assert "the month " in ended.comment
+    assert "of 300.00" in ended.comment
+    assert "not tracked" not in ended.comment
+    assert "| cross-check | gpt-5.6" in ended.comment
+    assert action(ended) == "**What to do:** Run the gate again."
+
+
+async def test_a_resumed_run_is_forecast_for_what_is_left_of_it(live: LiveRepository) -> None:
+    await recorded(live)
+    live.talk.hold_from = 10
+    process = live.small.start("--concurrency", "1", "--no-deepeval-cache")
+
+    async def held() -> bool:
+        return live.talk.asked >= 10 and live.journal_events()["settle"] >= 9
+
+    try:
+        await eventually_async(held, 60)
+    finally:
+        process.kill()
+        await asyncio.to_thread(process.communicate)
+    live.talk.hold_from = None
+    resumed = await live.gate("--resume", "--no-deepeval-cache")
+    assert resumed.code == 0, resumed.printed
+    first = resumed.printed.splitlines()[0]
+    assert "of what is left of the budget of this run (USD 19." in first
+    assert float(first.split("USD ")[1].split(" ")[0]) < 0.20, "most of it is paid for"
