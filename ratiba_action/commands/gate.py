@@ -14,6 +14,7 @@ from ratiba_action.core.model.plan import Selection
 from ratiba_action.core.model.verdict import Report
 from ratiba_action.deciding import DecideRequest, decide
 from ratiba_action.errors import (
+    ConfigurationError,
     InfrastructureError,
     RatibaError,
     UsageError,
@@ -146,6 +147,7 @@ def _report(
             publication.announce(decision, Selection(decision, ()), ())
             return None
         return skipped(gate_run)
+    _refuse_to_record(gate_run.settings)
     require_key(gate_run.settings)
     prepared = prepare(gate_run)
     expected = forecast(gate_run, prepared)
@@ -155,6 +157,19 @@ def _report(
     if expected is not None:
         foretell(expected, publication.tell, gate_run.warnings.append)
     return evaluate(gate_run, prepared).report
+
+
+def _refuse_to_record(settings: Settings) -> None:
+    """A gate that records would pay for answers and drop them: recordings are reviewed before they are kept.
+
+    Raises:
+        ConfigurationError: it is asked to.
+    """
+    if settings.llm == "record":
+        raise ConfigurationError(
+            "llm is 'record', and a run of the gate keeps no recording, so nothing was asked or paid.",
+            "Record with 'ratiba record', which shows what changes; give the gate llm: live to ask models.",
+        )
 
 
 def _request(

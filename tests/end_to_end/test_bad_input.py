@@ -52,10 +52,20 @@ def test_a_database_url_that_cannot_be_read_is_the_users_mistake_and_is_not_repe
     assert "## Misconfigured" in ended.comment
 
 
-@pytest.mark.parametrize("source", ["live", "record"])
-def test_a_live_run_without_a_key_measures_nothing_and_blocks(small: SmallRepository, source: str) -> None:
+def test_a_gate_that_is_to_record_is_refused_before_anything_is_paid_and_says_what_records(
+    small: SmallRepository,
+) -> None:
     small.scenario("talks", "say hello")
-    ended = small.gate("--llm", source)
+    ended = small.gate("--llm", "record", RATIBA_OPENAI_API_KEY="sk-planted-0123456789")
+    assert ended.code == 2, ended.printed
+    assert "llm is 'record', and a run of the gate keeps no recording" in ended.printed
+    assert "Record with 'ratiba record'" in ended.printed
+    assert ended.outputs["spent_usd"] == "0"
+
+
+def test_a_live_run_without_a_key_measures_nothing_and_blocks(small: SmallRepository) -> None:
+    small.scenario("talks", "say hello")
+    ended = small.gate("--llm", "live")
     assert ended.code == 3, ended.printed
     assert (ended.outputs["conclusion"], ended.outputs["passed"]) == ("incomplete", 0)
     assert "Give anthropic-api-key or openai-api-key" in ended.comment
