@@ -1,0 +1,57 @@
+"""The paired permutation test by sign flips: is the mean difference this low by chance alone?"""
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+EXACT_UP_TO = 20
+"""Pairs up to which every assignment of signs is looked at: a million of them."""
+
+_DRAWS = 20_000
+_ROUNDING = 1e-9
+
+
+def sign_flip_p(differences: Sequence[float], *, drop: bool = True, seed: int = 0) -> float:
+    """One-sided p-value of the hypothesis that the differences are symmetric around 0.
+
+    Exact for at most ``EXACT_UP_TO`` differences that are not 0 (Fisher 1935, section 21); beyond that estimated from
+    20,000 seeded assignments with the observed one counted in, so that it is never 0 (Phipson and Smyth 2010). A
+    difference of 0 says nothing about either direction and changes no p-value.
+
+    Args:
+        differences: new minus old, one a scenario.
+        drop: True asks whether they are low, False whether they are high.
+        seed: of the estimate; the same seed gives the same value.
+
+    Returns:
+        Above 0 and at most 1; 1 where there is no difference at all.
+
+    Raises:
+        ValueError: a difference is not finite.
+    """
+    if not all(math.isfinite(value) for value in differences):
+        raise ValueError(f"The differences {list(differences)!r} hold a number that is not finite.")
+    sizes = np.abs(np.array([value for value in differences if value], dtype=float))
+    if not sizes.size:
+        return 1.0
+    observed = math.fsum(differences) * (1.0 if drop else -1.0)
+    limit = observed + _ROUNDING * float(sizes.sum())
+    if sizes.size <= EXACT_UP_TO:
+        return float(np.mean(_all_sums(sizes) <= limit))
+    sums = _drawn_sums(sizes, seed)
+    return float((1 + np.count_nonzero(sums <= limit)) / (1 + sums.size))
+
+
+def _all_sums(sizes: NDArray[np.float64]) -> NDArray[np.float64]:
+    sums = np.zeros(1)
+    for size in sizes:
+        sums = np.concatenate((sums - size, sums + size))
+    return sums
+
+
+def _drawn_sums(sizes: NDArray[np.float64], seed: int) -> NDArray[np.float64]:
+    signs = np.random.default_rng(seed).integers(0, 2, size=(_DRAWS, sizes.size), dtype=np.int8)
+    drawn: NDArray[np.float64] = (2.0 * signs - 1.0) @ sizes
+    return drawn
