@@ -8,13 +8,14 @@ from ratiba_action.changes.contents import Contents
 from ratiba_action.changes.read import Change
 from ratiba_action.configuration import Configuration, read_configuration
 from ratiba_action.core.checks import validate_rule
-from ratiba_action.core.model.scenario import Scenario
+from ratiba_action.core.model.data_set import DataSet
+from ratiba_action.core.model.scenario import Scenario, Suite
 from ratiba_action.errors import InfrastructureError, SuiteError
 from ratiba_action.metrics.registry import metric_problems
 from ratiba_action.recordings.lines import JudgeRecording, Recording
 from ratiba_action.recordings.reader import parse_recordings
 from ratiba_action.settings import Settings
-from ratiba_action.suite.load import is_scenario_file, load_suite
+from ratiba_action.suite.load import is_data_file, is_scenario_file, load_suite
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,23 +55,27 @@ class BaseSide:
         except SuiteError:
             return None
 
-    def scenarios(self) -> tuple[tuple[Scenario, ...], tuple[str, ...]]:
-        """Its scenarios, file by file, and the names of files that it could not have run either.
+    def suite(self) -> tuple[Suite, tuple[str, ...]]:
+        """Its scenarios and data sets, file by file, and the names of files that it could not have run either.
 
         Raises:
             InfrastructureError: they cannot be read from this clone.
         """
-        found: list[Scenario] = []
-        broken: list[str] = []
-        for name in self._names(self.settings.scenarios):
-            if not is_scenario_file(name, self.settings.scenarios):
+        scenarios, data_sets, broken = list[Scenario](), list[DataSet](), list[str]()
+        folder = self.settings.scenarios
+        names = self._names(folder)
+        data = {name: self._read(name) or b"" for name in names if is_data_file(name, folder)}
+        for name in names:
+            if not is_scenario_file(name, folder):
                 continue
             try:
-                suite = load_suite({name: self._read(name) or b""}, metric_problems, validate_rule)
-                found.extend(suite.scenarios)
+                suite = load_suite({**data, name: self._read(name) or b""}, metric_problems, validate_rule)
             except (SuiteError, InfrastructureError):
                 broken.append(name)
-        return tuple(found), tuple(broken)
+                continue
+            scenarios += suite.scenarios
+            data_sets += suite.data_sets
+        return Suite(tuple(scenarios), "", tuple(data_sets)), tuple(broken)
 
     def grades(self) -> dict[str, JudgeRecording]:
         """The judge answers of every recording that the change edits, moves or removes, by their key.

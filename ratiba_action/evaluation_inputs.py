@@ -53,10 +53,9 @@ def read_inputs(settings: Settings, repository: Path, change: Change) -> Evaluat
         base_configuration = base.configuration()
         if base_configuration is not None:
             configuration, notes = hold_configuration(configuration, base_configuration)
-        scenarios, broken = base.scenarios()
-        if scenarios:
-            base_suite = with_assertions(Suite(scenarios, ""), attach_language_metrics)
-            suite, more = hold_to_base(suite, base_suite)
+        base_suite, broken = base.suite()
+        if base_suite.scenarios:
+            suite, more = hold_to_base(suite, with_assertions(base_suite, attach_language_metrics))
             notes += more
         if broken:
             notes += (f"The base could not be read in {', '.join(broken)}, so nothing was held to it there.",)

@@ -25,8 +25,9 @@ class Choice:
         return bool(self.scenarios or self.tags)
 
     def admits(self, scenario: Scenario) -> bool:
-        """Whether a scenario is asked for by its id or one of its tags."""
-        return not self or scenario.id in self.scenarios or bool(scenario.tags & set(self.tags))
+        """Whether a scenario is asked for by its id, its data set's or one of its tags."""
+        named = scenario.id in self.scenarios or scenario.data_set in self.scenarios
+        return not self or named or bool(scenario.tags & set(self.tags))
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +76,8 @@ def prepare(run: GateRun) -> Prepared:
     if run.choice:
         chosen = tuple(scenario for scenario in inputs.suite.scenarios if run.choice.admits(scenario))
         _refuse_unknown(run.choice, inputs)
-        left_out = tuple(scenario.id for scenario in inputs.suite.scenarios if scenario not in chosen)
+        ids = {scenario.id for scenario in chosen}
+        left_out = tuple(scenario.id for scenario in inputs.suite.scenarios if scenario.id not in ids)
         selection = Selection(run.decided.decision, chosen, left_out)
     else:
         selection = select(run.decided.decision, inputs.suite, run.decided.change.files)
@@ -92,7 +94,7 @@ def _require_root(repository: Path, root: str) -> None:
 
 
 def _refuse_unknown(choice: Choice, inputs: EvaluationInputs) -> None:
-    known = {scenario.id for scenario in inputs.suite.scenarios}
+    known = {name for scenario in inputs.suite.scenarios for name in (scenario.id, scenario.data_set)}
     tags = {tag for scenario in inputs.suite.scenarios for tag in scenario.tags}
     unknown = [f"scenario {name!r}" for name in choice.scenarios if name not in known]
     unknown += [f"tag {name!r}" for name in choice.tags if name not in tags]

@@ -80,6 +80,13 @@ class QuarantineBlock(StrictModel):
     until: Annotated[date, Field(strict=False, description="last day of it, such as 2026-12-31")]
 
 
+class GateBlock(StrictModel):
+    """What an aggregate score of a data set must reach."""
+
+    metric: Text
+    at_least: Threshold
+
+
 class ScenarioBlock(StrictModel):
     """A golden conversation."""
 
@@ -97,6 +104,9 @@ class ScenarioBlock(StrictModel):
     rules: list[RuleBlock] = Field(default_factory=list)
     assertions: list[AssertionBlock] = Field(default_factory=list)
     cases: Text | None = Field(default=None, description="rows that this scenario is repeated for: a JSONL or CSV file")
+    gates: list[GateBlock] = Field(
+        default_factory=list, description="what the aggregate scores of the cases must reach"
+    )
     script: list[dict[str, Any]] | None = Field(default=None, description="layer fsm: what the model answers, in order")
     simulated_user: SimulatedUserBlock | None = None
     limits: LimitsBlock = Field(default_factory=LimitsBlock)
@@ -108,6 +118,13 @@ class ScenarioBlock(StrictModel):
     def _somebody_speaks(self) -> Self:
         if not self.turns and self.simulated_user is None:
             msg = "give at least one of 'turns', or a 'simulated_user'"
+            raise ValueError(msg)
+        return self
+
+    @model_validator(mode="after")
+    def _gates_need_cases(self) -> Self:
+        if self.gates and self.cases is None:
+            msg = "gates are for a data set; give 'cases' or leave them out"
             raise ValueError(msg)
         return self
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from datetime import date, datetime
 from typing import Any
 
+from ratiba_action.core.model.data_set import DataSet
 from ratiba_action.core.model.values import JsonObject, Usd
 
 
@@ -238,7 +239,8 @@ class Scenario:
 
 @dataclass(frozen=True, slots=True)
 class Suite:
-    """All scenarios of a repository, in order of id, and the digest of their files."""
+    """All scenarios of a repository, in order of id, the digest of their files, and the data sets among them."""
 
     scenarios: tuple[Scenario, ...]
     digest: str
+    data_sets: tuple[DataSet, ...] = ()

@@ -1,0 +1,103 @@
+"""A scenario that is repeated for the rows of a file, and what all its cases came to together."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+
+@dataclass(frozen=True, slots=True)
+class Gate:
+    """What an aggregate score of a data set must reach.
+
+    Args:
+        metric: name of the aggregate, such as ``macro_f1`` or ``ndcg@10``, or of a metric, for the mean of its scores.
+        at_least: least value that passes, 0 to 1.
+        line: in the scenario's file.
+    """
+
+    metric: str
+    at_least: float
+    line: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class DataSet:
+    """The rows that a scenario is repeated for.
+
+    Args:
+        id: of the scenario; the ids of its cases begin with it.
+        path: of the file of rows.
+        digest: SHA-256 of that file, the version of the data set.
+        cases: number of rows.
+    """
+
+    id: str
+    path: str
+    digest: str
+    cases: int
+    gates: tuple[Gate, ...] = ()
+
+
+class GateStatus(StrEnum):
+    """Whether a gate is passed; ``unknown`` while cases that could change the answer were not measured."""
+
+    PASSED = "passed"
+    FAILED = "failed"
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True, slots=True)
+class GateResult:
+    """What came of a gate.
+
+    Args:
+        value: over the cases that were measured; None where there is none.
+        at_most: the value if every case without a measurement were answered perfectly.
+    """
+
+    gate: Gate
+    value: float | None
+    at_most: float
+    status: GateStatus
+
+
+@dataclass(frozen=True, slots=True)
+class ClassScores:
+    """One class of a classifier.
+
+    Args:
+        support: cases that expect it.
+        given: cases that were given it.
+    """
+
+    label: str
+    precision: float
+    recall: float
+    f1: float
+    support: int
+    given: int
+
+
+@dataclass(frozen=True, slots=True)
+class DataSetScores:
+    """What the cases of a data set came to.
+
+    Args:
+        cases: number of rows.
+        selected: rows that this run was asked for.
+        results: conversations that it planned for them, several a row where there are trials.
+        measured: those that ran to their end.
+        values: aggregates over the measured ones, by name.
+        classes: of a classifier, in order of label.
+    """
+
+    id: str
+    path: str
+    digest: str
+    cases: int
+    selected: int
+    results: int
+    measured: int
+    values: Mapping[str, float] = field(default_factory=dict)
+    gates: tuple[GateResult, ...] = ()
+    classes: tuple[ClassScores, ...] = ()

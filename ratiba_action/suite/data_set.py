@@ -1,0 +1,157 @@
+"""A scenario file with ``cases`` → a scenario a row, and the data set that they make."""
+
+import hashlib
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import PurePosixPath
+
+from ratiba_action.core.model.data_set import DataSet, Gate
+from ratiba_action.core.model.scenario import Scenario
+from ratiba_action.errors import FileProblem
+from ratiba_action.strict_yaml import Document, Path
+from ratiba_action.suite.building import build_scenario
+from ratiba_action.suite.case_ids import ALLOWED, CASE_ID, COLUMN, case_ids
+from ratiba_action.suite.data_file import SUFFIXES, Row, read_rows
+from ratiba_action.suite.filling import FillingError, fill, places
+from ratiba_action.suite.loaded import Checks, Loaded
+from ratiba_action.suite.scenario_schema import ScenarioBlock
+from ratiba_action.validation import shorten, validate
+
+FIXED = ("id", "cases", "gates", "touches")
+"""Keys that are the same for all rows: what depends on a file is decided before its rows are read."""
+
+_NOTE = "_"
+_TOLD = 50
+_ROW = 0  # line of a value that the row gives: no file has it
+
+
+@dataclass(frozen=True, slots=True)
+class _Template:
+    """A scenario file and its rows.
+
+    Args:
+        lines: of its values; ``_ROW`` where a row decides.
+    """
+
+    document: Document
+    lines: Mapping[Path, int]
+    path: str
+    content: bytes
+    rows: Sequence[Row]
+
+    @property
+    def id(self) -> str:
+        return str(self.document.data.get("id"))
+
+    def problem(self, key: str, message: str) -> FileProblem:
+        return FileProblem(self.document.name, self.document.line((key,)), f"{key}: {message}")
+
+
+def load_data_set(document: Document, files: Mapping[str, bytes], checks: Checks) -> Loaded:
+    """The scenarios of a data set.
+
+    Args:
+        document: a scenario file with ``cases``.
+        files: content of every file of the suite by its path.
+        checks: what the shape of a file cannot tell.
+    """
+    path = _data_path(document)
+    content = files.get(path) if path.endswith(SUFFIXES) else None
+    if content is None:
+        wrong = f"{shorten(document.data['cases'])} is no .jsonl or .csv file of the scenario folder"
+        wrong += "; name it from the folder of this file, outside recordings and calibration"
+        return Loaded(problems=[FileProblem(document.name, document.line(("cases",)), f"cases: {wrong}")])
+    rows, problems = read_rows(path, content)
+    template = _Template(document, _lines(document), path, content, rows)
+    # Rows that cannot be read hide columns, so that those are looked at only when all rows are known.
+    problems = problems or tuple(_column_problems(template))
+    if problems:
+        return Loaded(problems=_few(problems), read=[path])
+    return _expand(template, checks)
+
+
+def _data_path(document: Document) -> str:
+    """The path that ``cases`` leads to from the folder of its file; what leaves the repository is no file of it."""
+    parts: list[str] = []
+    for part in (PurePosixPath(document.name).parent / str(document.data["cases"])).parts:
+        if part == ".." and parts:
+            parts.pop()
+        else:
+            parts.append(part)
+    return "/".join(parts)
+
+
+def _lines(document: Document) -> dict[Path, int]:
+    return {**document.lines, **{path: _ROW for path, _ in places(document.data)}}
+
+
+def _column_problems(template: _Template) -> Iterator[FileProblem]:
+    """An id that cannot begin those of the cases; columns that do not exist, or that nothing uses."""
+    if not re.fullmatch(CASE_ID, template.id):
+        yield template.problem("id", f"{shorten(template.document.data.get('id'))} is not allowed; {ALLOWED}")
+    columns = {column for row in template.rows for column in row.values}
+    used: set[str] = set()
+    for path, column in places(template.document.data):
+        line = template.document.line(path)
+        if path and path[0] in FIXED:
+            yield FileProblem(
+                template.document.name, line, f"{path[0]}: a column cannot stand here; it is the same for all rows"
+            )
+        elif column not in columns:
+            known = ", ".join(sorted(columns))
+            yield FileProblem(template.document.name, line, f"{template.path} has no column {column!r}; it has {known}")
+        used.add(column)
+    for column in sorted(columns - used - {COLUMN}):
+        if not column.startswith(_NOTE):
+            message = f"the column {column!r} of {template.path} is not used; name it _{column} if it is a note"
+            yield template.problem("cases", message)
+
+
+def _expand(template: _Template, checks: Checks) -> Loaded:
+    ids, problems = case_ids(template.id, template.path, template.rows)
+    scenarios = list[Scenario]()
+    gates: tuple[Gate, ...] = ()
+    for name, row in zip(ids, template.rows, strict=True):
+        try:
+            filled = {**fill(template.document.data, row.values), "id": name or template.id}
+        except FillingError as error:
+            problems.append(FileProblem(template.path, row.line, str(error)))
+            continue
+        document = Document(template.document.name, filled, template.lines)
+        block, found = validate(ScenarioBlock, document)
+        problems += _placed((*found, *checks.problems(document)), template, row)
+        if block is not None and name is not None:
+            at_row = Document(template.path, filled, {(): row.line})
+            scenarios.append(replace(build_scenario(block, at_row), data_set=template.id))
+            gates = gates or _gates(block, template.document)
+    digest = hashlib.sha256(template.content).hexdigest()
+    data_set = DataSet(template.id, template.path, digest, len(template.rows), gates)
+    return Loaded(scenarios, [data_set], _few(problems), [template.path])
+
+
+def _gates(block: ScenarioBlock, document: Document) -> tuple[Gate, ...]:
+    return tuple(
+        Gate(gate.metric, gate.at_least, document.line(("gates", index))) for index, gate in enumerate(block.gates)
+    )
+
+
+def _placed(problems: Iterable[FileProblem], template: _Template, row: Row) -> list[FileProblem]:
+    """What a row is to blame for is told at its line of the data file."""
+    return [
+        problem if problem.line != _ROW else FileProblem(template.path, row.line, problem.message)
+        for problem in problems
+    ]
+
+
+def _few(problems: Iterable[FileProblem]) -> list[FileProblem]:
+    """Each problem once, and of each file no more than a person reads."""
+    by_file: dict[str, list[FileProblem]] = {}
+    for problem in dict.fromkeys(problems):
+        by_file.setdefault(problem.path, []).append(problem)
+    told: list[FileProblem] = []
+    for path, found in by_file.items():
+        told += found[:_TOLD]
+        if len(found) > _TOLD:
+            told.append(FileProblem(path, found[_TOLD].line, f"and {len(found) - _TOLD} more mistakes"))
+    return told

@@ -1,0 +1,36 @@
+"""What reading one scenario file needs, and what it gives."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ratiba_action.core.model.data_set import DataSet
+from ratiba_action.core.model.scenario import Scenario
+from ratiba_action.errors import FileProblem
+from ratiba_action.strict_yaml import Document
+from ratiba_action.suite.references import MetricCheck, RuleCheck, reference_problems
+
+
+@dataclass(frozen=True, slots=True)
+class Checks:
+    """What the shape of a file cannot tell; see ``load_suite``."""
+
+    metric_problems: MetricCheck
+    rule_problem: RuleCheck
+
+    def problems(self, document: Document) -> tuple[FileProblem, ...]:
+        """Metrics and rules that do not exist or cannot work."""
+        return tuple(reference_problems(document, self.metric_problems, self.rule_problem))
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """What one file holds.
+
+    Args:
+        read: further files that it is made of.
+    """
+
+    scenarios: Sequence[Scenario] = ()
+    data_sets: Sequence[DataSet] = ()
+    problems: Sequence[FileProblem] = ()
+    read: Sequence[str] = ()

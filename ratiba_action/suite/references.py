@@ -1,0 +1,49 @@
+"""What a scenario file refers to: metrics and rules by name."""
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from ratiba_action.core.model.values import JsonObject
+from ratiba_action.errors import FileProblem
+from ratiba_action.strict_yaml import Document
+from ratiba_action.validation import shorten
+
+RuleCheck = Callable[[str, Any], str | None]
+"""What is wrong with a rule of this type and value, or None."""
+
+MetricCheck = Callable[[str, JsonObject], Sequence[str]]
+"""Everything that is wrong with a metric of this name and these parameters."""
+
+
+def reference_problems(
+    document: Document, metric_problems: MetricCheck, rule_problem: RuleCheck
+) -> Iterable[FileProblem]:
+    """What the shape cannot tell: names of metrics, rules that cannot work.
+
+    Args:
+        document: a scenario file, whatever its shape.
+        metric_problems: checks an assertion's metric and parameters.
+        rule_problem: checks a failure rule's type and value.
+    """
+    data = document.data if isinstance(document.data, dict) else {}
+    seen: set[str] = set()
+    for index, entry in enumerate(_entries(data.get("assertions"))):
+        name = entry.get("metric")
+        if isinstance(name, str) and name in seen:
+            line = document.line(("assertions", index, "metric"))
+            yield FileProblem(document.name, line, f"the metric {shorten(name)} stands twice; give one threshold")
+        seen |= {name} if isinstance(name, str) else set()
+        parameters = entry.get("with", {})
+        if isinstance(name, str) and isinstance(parameters, dict):
+            line = document.line(("assertions", index, "metric"))
+            yield from (FileProblem(document.name, line, wrong) for wrong in metric_problems(name, parameters))
+    for index, entry in enumerate(_entries(data.get("rules"))):
+        kind = entry.get("type")
+        wrong = rule_problem(kind, entry.get("value")) if isinstance(kind, str) and "value" in entry else None
+        if wrong is not None:
+            yield FileProblem(document.name, document.line(("rules", index)), wrong)
+
+
+def _entries(value: Any) -> list[dict[str, Any]]:
+    """The items of a list, each as a mapping, so that indices stay those of the file."""
+    return [item if isinstance(item, dict) else {} for item in value] if isinstance(value, list) else []
