@@ -1,6 +1,6 @@
 """Where a run's answers come from: recordings, models, or models where no recording fits; and who judges them."""
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -15,9 +15,10 @@ from ratiba_action.estimating import estimator
 from ratiba_action.grading import Grading
 from ratiba_action.model_limits import ModelsBlock
 from ratiba_action.paid_run import PaidRun, open_paid_run
-from ratiba_action.ports import AnswerSource, Metric, ModelGateway, Prices
+from ratiba_action.ports import AnswerSource, Metric, ModelGateway, Prices, TurnBooks
 from ratiba_action.recordings.folder import model_recordings, recorded_models
-from ratiba_action.runner import admit_all, pay_nothing
+from ratiba_action.runner import admit_all
+from ratiba_action.turn_payments import FreeTurns, TurnPayments
 from ratiba_action.workshop import Materials, Workshop
 
 if TYPE_CHECKING:
@@ -31,13 +32,13 @@ class Answering:
     Args:
         metric: a fresh metric by its name.
         admit: see ``Bench.admit``.
-        pay_turn: see ``Bench.pay_turn``.
+        turns: see ``Bench.turns``.
     """
 
     gateway: ModelGateway
     metric: Callable[[Assertion], Metric]
     admit: Callable[[Trial], AbstractAsyncContextManager[str]]
-    pay_turn: Callable[[str], Awaitable[None]]
+    turns: TurnBooks
     conclude: Conclude
 
 
@@ -69,8 +70,9 @@ async def open_answering(workshop: Workshop, materials: Materials, prices: Price
                 workshop.warn(note)
         admit = paid.admissions.admit if paid is not None else admit_all
         conclude = Conclusion(workshop, materials, prices, paid, grading, collected)
-        pay_turn = _turns(paid, workshop.configuration.system.price_per_turn_usd)
-        yield Answering(gateway, grading.metric, admit, pay_turn, conclude)
+        declared = workshop.configuration.system.price_per_turn_usd
+        turns = FreeTurns() if paid is None else TurnPayments(paid.purse, prices, declared, forbidden)
+        yield Answering(gateway, grading.metric, admit, turns, conclude)
 
 
 def _require_room(limits: ModelsBlock, judges: Sequence[str]) -> None:
@@ -84,13 +86,6 @@ def _require_room(limits: ModelsBlock, judges: Sequence[str]) -> None:
             f"Judges are asked for up to {ANSWER_TOKENS} tokens, and models.max_output_tokens allows {names} less.",
             f"Give models.overrides.<model>.max_output_tokens: {ANSWER_TOKENS} or more.",
         )
-
-
-def _turns(paid: PaidRun | None, price: Usd | None) -> Callable[[str], Awaitable[None]]:
-    """Who books the price of a turn, where the configuration declares one."""
-    if paid is None or not price:
-        return pay_nothing
-    return lambda scenario_id: paid.pay_turn(scenario_id, price)
 
 
 def _second_judge(workshop: Workshop) -> tuple[str, str] | None:

@@ -65,7 +65,7 @@ async def open_run(workshop: Workshop, materials: Materials) -> AsyncIterator[Op
             concurrency=workshop.concurrency,
             deadline=workshop.deadline,
             admit=answering.admit,
-            pay_turn=answering.pay_turn,
+            turns=answering.turns,
         )
         yield OpenRun(bench, answering.conclude)
 

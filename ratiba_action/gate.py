@@ -115,7 +115,7 @@ def _shortfall(run: GateRun, prepared: Prepared, ended: _Ended, ledger: Ledger) 
     if not any(call.party is Party.SYSTEM for call in ledger.calls):
         return (
             "The system asked no model through the gate, so what it cost is not known: let it ask its models through "
-            "the gate, or declare system.price_per_turn_usd, 0 if it asks none."
+            "the gate, tell their usage in its replies, or declare system.price_per_turn_usd, 0 if it asks none."
         )
     if source in LIVE and not ledger.snapshot().live_calls:
         return f"No model was asked, though llm is {run.settings.llm!r}: nothing was measured live."

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from ratiba_action.core.admission import Limit
 from ratiba_action.core.budget import Ledger
-from ratiba_action.core.model.conversation import Party, SettledAnswer, Usage
+from ratiba_action.core.model.conversation import SettledAnswer
 from ratiba_action.core.model.plan import Trial
 from ratiba_action.core.model.values import Usd
 from ratiba_action.core.model.verdict import SharedSpending
@@ -23,9 +23,6 @@ from ratiba_action.ports import PaidCalls, Prices, Purse
 
 _LEAST_CALLS = 8
 """At once: a conversation may have several judges."""
-
-DECLARED = "declared price per turn"
-"""Stands where a model's name does for what a system says that it costs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,16 +96,6 @@ class PaidRun:
             upper: the most that one call is expected to cost.
         """
         return SettledCalls(SpareCalls(self.fresh, self.admissions, upper), self.settled)
-
-    async def pay_turn(self, scenario_id: str, price: Usd) -> None:
-        """Book the declared price of a turn, whose models are not asked through the gate.
-
-        Raises:
-            BudgetError: it might pass a cap; the turn must not be sent.
-            LedgerError: it cannot be written down.
-        """
-        reservation = await self.purse.reserve(Party.SYSTEM, scenario_id, DECLARED, price)
-        await self.purse.settle(reservation, Usage(), price)
 
     async def shared_spending(self) -> tuple[SharedSpending, ...]:
         """What the runs of the shared ledger have spent together.

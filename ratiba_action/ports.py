@@ -9,7 +9,7 @@ from contextlib import AbstractAsyncContextManager
 from typing import Protocol
 
 from ratiba_action.core.budget import Reservation
-from ratiba_action.core.model.conversation import KeptAnswer, Party, Reply, Usage
+from ratiba_action.core.model.conversation import KeptAnswer, Party, Reply, ToldUsage, Usage
 from ratiba_action.core.model.measurement import Case, Grade, Question, ScenarioResult, Score
 from ratiba_action.core.model.plan import Arm, Tenant
 from ratiba_action.core.model.scenario import Scenario, Turn
@@ -30,6 +30,11 @@ class Session(Protocol):
             RecordingError: the system asked for a model answer that no recording holds.
             BudgetError: one of the system's model calls was refused.
         """
+        ...
+
+    @property
+    def told_usage(self) -> Sequence[ToldUsage]:
+        """What the last reply tells of models that were asked past the gate; empty where it tells nothing."""
         ...
 
     async def close(self) -> None:
@@ -260,6 +265,27 @@ class Prices(Protocol):
 
         Raises:
             ConfigurationError: the model has no price.
+        """
+        ...
+
+
+class TurnBooks(Protocol):
+    """Books what turns cost whose models are asked past the gate."""
+
+    async def before(self, scenario_id: str) -> None:
+        """A turn is about to be sent.
+
+        Raises:
+            BudgetError: what it may cost might pass a cap; it must not be sent.
+        """
+        ...
+
+    async def after(self, scenario_id: str, told: Sequence[ToldUsage]) -> None:
+        """A turn was answered, and the reply tells what it used.
+
+        Raises:
+            BudgetError: what it cost is not known, or was more than there was.
+            ConfigurationError: a judge's own model was asked.
         """
         ...
 

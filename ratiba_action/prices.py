@@ -94,7 +94,7 @@ class PriceList:
         from genai_prices import calc_price  # noqa: PLC0415 - the same
 
         calculation: Any = calc_price(
-            ListedUsage(**tokens), model, provider_id=provider, genai_request_timestamp=self._at
+            ListedUsage(**tokens), model, provider_id=provider or None, genai_request_timestamp=self._at
         )
         return round_up(calculation.total_price)
 

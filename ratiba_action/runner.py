@@ -2,9 +2,9 @@
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from ratiba_action.core.checks import check_transcript
 from ratiba_action.core.model.conversation import Exchange, Transcript
@@ -30,16 +30,14 @@ from ratiba_action.ports import (
     Session,
     SystemUnderTest,
     TenantProvisioner,
+    TurnBooks,
 )
+from ratiba_action.turn_payments import FreeTurns
 
 
 def admit_all(_: Trial) -> AbstractAsyncContextManager[str]:
     """Lets every trial run: nothing that it does costs money."""
     return nullcontext("")
-
-
-async def pay_nothing(_: str) -> None:
-    """The system's models are paid for at the gateway, or not at all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +52,7 @@ class Bench:
         concurrency: trials at once.
         deadline: seconds of ``time.monotonic`` after which no trial starts, and running ones end.
         admit: waits until a trial may start, and says why it must not; empty when it runs.
-        pay_turn: books what a turn of a scenario costs, before it is sent.
+        turns: books what a turn costs past the gate, before it is sent and when it was answered.
     """
 
     systems: Mapping[str, SystemUnderTest]
@@ -67,7 +65,7 @@ class Bench:
     concurrency: int = 4
     deadline: float | None = None
     admit: Callable[[Trial], AbstractAsyncContextManager[str]] = admit_all
-    pay_turn: Callable[[str], Awaitable[None]] = pay_nothing
+    turns: TurnBooks = field(default_factory=FreeTurns)
 
 
 async def run_plan(plan: Plan, bench: Bench) -> tuple[ScenarioResult, ...]:
@@ -141,6 +139,7 @@ class _Conversation:
         self._trial = trial
         self._bench = bench
         self._exchanges: list[Exchange] = []
+        self._told: set[str] = set()
 
     async def hold(self) -> Transcript:
         """Provision, speak every turn, read the rows; the tenant is gone afterwards."""
@@ -162,12 +161,12 @@ class _Conversation:
             exchanges=tuple(self._exchanges),
             rows=rows,
             prompt_versions=self._bench.prompt_versions.get(arm.name, ()),
-            models=tuple(sorted(set(access.models))),
+            models=tuple(sorted({*access.models, *self._told})),
         )
 
     async def _speak(self, session: Session, access: ModelAccess) -> None:
         for turn in self._trial.scenario.turns:
-            await self._bench.pay_turn(self._trial.scenario.id)
+            await self._bench.turns.before(self._trial.scenario.id)
             started = time.monotonic()
             try:
                 reply = await session.send(turn)
@@ -176,6 +175,8 @@ class _Conversation:
                 raise
             _raise_first(access.problems)
             self._exchanges.append(Exchange(turn, reply, time.monotonic() - started))
+            self._told.update(call.model for call in session.told_usage)
+            await self._bench.turns.after(self._trial.scenario.id, session.told_usage)
 
     def so_far(self) -> Transcript | None:
         """The conversation up to where it broke off."""

@@ -114,10 +114,11 @@ class Ledger:
         """Set money aside for one call that can cost at most ``upper``.
 
         Raises:
-            BudgetError: spent + reserved + upper would pass the cap; nothing is reserved.
+            BudgetError: spent + reserved + upper would pass the cap; nothing is reserved. What can cost nothing always
+                fits, so that money that is spent already can be booked.
         """
         _exact(upper, f"the upper bound of a call to {model!r}")
-        if self._spent + self._reserved + upper > self._cap:
+        if upper and self._spent + self._reserved + upper > self._cap:
             raise BudgetError(
                 f"A call of the {party} to {model!r} in scenario {scenario_id!r} may cost {show_usd(upper)}: "
                 f"{show_usd(self._spent)} is spent and {show_usd(self._reserved)} reserved "

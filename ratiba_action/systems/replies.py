@@ -43,7 +43,7 @@ def parse_reply(answer: Any) -> Reply:
         WorkerError: a field has the wrong type, is missing or is not known; names the field.
     """
     _check_depth(answer)
-    fields = _object(_whole(answer), "the answer", required=("text",), allowed=tuple(Reply.__dataclass_fields__))
+    fields = _object(_whole(answer), "the answer", required=("text",), allowed=(*Reply.__dataclass_fields__, "usage"))
     return Reply(
         text=_text(fields["text"], "`text`"),
         state=_optional_text(fields.get("state"), "`state`"),

@@ -3,13 +3,14 @@
 from collections.abc import Mapping
 from uuid import uuid4
 
-from ratiba_action.core.model.conversation import Reply
+from ratiba_action.core.model.conversation import Reply, ToldUsage
 from ratiba_action.core.model.plan import Tenant
 from ratiba_action.core.model.scenario import Scenario, Turn
 from ratiba_action.core.model.values import JsonObject
 from ratiba_action.errors import WorkerError
 from ratiba_action.systems.link import Link
 from ratiba_action.systems.replies import parse_reply
+from ratiba_action.systems.told_usage import parse_told_usage
 
 CLOSE_SECONDS = 5.0
 
@@ -27,6 +28,12 @@ class WorkerSession:
         self._link = link
         self._scenario_id = scenario_id
         self._turn_timeout = turn_timeout
+        self._told_usage: tuple[ToldUsage, ...] = ()
+
+    @property
+    def told_usage(self) -> tuple[ToldUsage, ...]:
+        """See ``Session.told_usage``."""
+        return self._told_usage
 
     async def send(self, turn: Turn) -> Reply:
         """Deliver a turn and wait for the reply.
@@ -40,10 +47,12 @@ class WorkerSession:
         argument = turn.user if turn.event is None else dict(turn.event)
         answer = await self._link.request(operation, {"argument": argument}, self._turn_timeout)
         try:
-            return parse_reply(answer)
+            reply = parse_reply(answer)
+            self._told_usage = parse_told_usage(answer)
         except WorkerError as problem:
             message = f"scenario {self._scenario_id!r}: {operation}() of the adapter: {problem.problem}"
             raise WorkerError(message, problem.remedy) from problem
+        return reply
 
     async def close(self) -> None:
         """Let the adapter close the conversation, then end its process; may be called twice."""

@@ -98,7 +98,7 @@ class MemoryPurse:
         self._closed.set()
 
     def _fits(self, upper: Usd) -> bool:
-        return self.spent + self.reserved + upper <= self._cap
+        return not upper or self.spent + self.reserved + upper <= self._cap
 
     def _may_fit(self, upper: Usd) -> bool:
         return bool(self._open) and self.spent + upper <= self._cap

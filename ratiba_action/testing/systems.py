@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from ratiba_action.core.model.conversation import Reply
+from ratiba_action.core.model.conversation import Reply, ToldUsage
 from ratiba_action.core.model.plan import Tenant
 from ratiba_action.core.model.scenario import Scenario, Turn
 from ratiba_action.errors import RatibaError, WorkerError
@@ -18,6 +18,7 @@ class ScriptedSession:
         self._scenario_id = scenario_id
         self._lines = list(lines)
         self.turns: list[Turn] = []
+        self.told_usage: tuple[ToldUsage, ...] = ()
         self.closed = False
 
     async def send(self, turn: Turn) -> Reply:

@@ -113,7 +113,7 @@ def test_a_cost_above_its_reservation_is_counted_in_full_and_reported() -> None:
     (breach,) = ledger.breaches
     assert "cost $3.00, reserved were $1.00" in breach
     with pytest.raises(BudgetError):
-        reserve(ledger, "0")
+        reserve(ledger, "0.000000000001")
 
 
 @pytest.mark.parametrize("amount", ["-1", "NaN", "sNaN", "Infinity", "-Infinity", "1E-13", "1E+12"])
@@ -150,7 +150,7 @@ def test_a_resumed_ledger_counts_what_was_paid_before_even_above_its_cap() -> No
     after.carry_on(before.calls, last_number=2)
     assert (after.spent, after.snapshot().by_party) == (Decimal("3.25"), before.snapshot().by_party)
     with pytest.raises(BudgetError):
-        reserve(after, "0")
+        reserve(after, "0.000000000001")
 
 
 def test_a_resumed_ledger_goes_on_with_the_numbers() -> None:

@@ -103,6 +103,19 @@ class Usage:
 
 
 @dataclass(frozen=True, slots=True)
+class ToldUsage:
+    """Model calls that a system tells of in a reply, made past the gate.
+
+    Args:
+        provider: ``anthropic`` or ``openai``; empty where it does not say.
+    """
+
+    model: str
+    provider: str
+    usage: Usage
+
+
+@dataclass(frozen=True, slots=True)
 class KeptAnswer:
     """A paid answer, kept so that an interrupted run can go on without paying for it again.
 
