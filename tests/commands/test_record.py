@@ -92,10 +92,10 @@ def test_new_recordings_are_written_and_shown(shop: Shop, capsys: pytest.Capture
 
 def test_only_the_chosen_scenarios_are_recorded_and_models_are_really_asked(shop: Shop) -> None:
     recorder = FakeRecorder({"first": [line("Karibu")], "second": [line("Sawa")]})
-    assert shop.record(recorder, "--tag", "smoke", "--concurrency", "2", "--deadline", "60", "--resume") == 0
+    assert shop.record(recorder, "--tag", "smoke", "--concurrency", "2", "--deadline", "60") == 0
     assert shop.files() == ["first.jsonl"]
     (run,) = recorder.runs
-    assert (run.settings.llm, run.concurrency, run.seconds, run.resume) == ("record", 2, 60.0, True)
+    assert (run.settings.llm, run.concurrency, run.seconds) == ("record", 2, 60.0)
     with pytest.raises(UsageError, match="no scenario 'third'"):
         shop.record(recorder, "--scenario", "third")
 
@@ -119,7 +119,7 @@ def test_what_recording_is_expected_to_cost_is_said_before_anything_is_asked(
     shop.before("first", line("Karibu"))
     shop.record(FakeRecorder({}), "--scenario", "first", "--budget-usd", "0.0001")
     told = capsys.readouterr().out.splitlines()
-    assert told[0] == "The budget of USD 0.0001 would hold 0 of 1 conversation; it would not hold first."
+    assert told[0] == "The budget of this run (USD 0.0001) would hold 0 of 1 conversation; it would not hold first."
     assert told[1].startswith("Expected to cost USD ")
 
 
