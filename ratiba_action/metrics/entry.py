@@ -18,7 +18,10 @@ class MetricEntry:
         measures: what it measures, as one line of the catalogue.
         judge_calls: the most calls of a judge that one measurement makes; 0 for an exact one.
         system_types: the types of system that it is made for.
-        needs: what of a turn's ``expect``, or of a reply, it reads; without it there is nothing to measure.
+        needs: what of a turn's ``expect``, or of a reply, it reads; without it there is nothing to measure. Of several
+            names such as ``expect.label or expect.labels`` some turn must say one, or the scenario is refused.
+        package: what it imports beyond the gate's own dependencies; empty for nothing.
+        extra: the extra of the gate that installs the package.
     """
 
     address: str
@@ -26,3 +29,5 @@ class MetricEntry:
     judge_calls: int = 0
     system_types: Sequence[str] = SYSTEM_TYPES
     needs: str = ""
+    package: str = ""
+    extra: str = "semantic"

@@ -1,15 +1,22 @@
-"""The built-in metrics by name. A literal table: what judges a change shows in a diff."""
+"""The built-in metrics by name. Literal tables: what judges a change shows in a diff."""
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterator, Mapping
+from collections.abc import Set as AbstractSet
 from importlib import import_module
+from importlib.util import find_spec
 from typing import Any
 
 from pydantic import ValidationError
 
 from ratiba_action.core.model.values import JsonObject
 from ratiba_action.errors import ConfigurationError
+from ratiba_action.metrics.agent_table import AGENT_METRICS
 from ratiba_action.metrics.entry import MetricEntry
+from ratiba_action.metrics.text_table import TEXT_METRICS
 from ratiba_action.ports import Judge, Metric
+
+_EXPECTED = re.compile(r"\bexpect\.(\w+)")
 
 METRICS: Mapping[str, MetricEntry] = {
     "SwahiliFluencyMetric": MetricEntry(
@@ -76,6 +83,8 @@ METRICS: Mapping[str, MetricEntry] = {
         system_types=("classifier",),
         needs="expect.labels",
     ),
+    **TEXT_METRICS,
+    **AGENT_METRICS,
 }
 
 
@@ -102,10 +111,28 @@ def judge_calls(name: str) -> int:
     return _entry(name).judge_calls
 
 
-def metric_problems(name: str, parameters: JsonObject) -> tuple[str, ...]:
-    """Everything that is wrong with a metric's name and its parameters, in words."""
+def metric_problems(name: str, parameters: JsonObject, truths: AbstractSet[str] | None = None) -> tuple[str, ...]:
+    """Everything that is wrong with an assertion's metric, in words.
+
+    Args:
+        name: as the scenario writes it.
+        parameters: what the scenario tells it.
+        truths: what the scenario's turns say under ``expect``; None where that is not known.
+    """
     if name not in METRICS:
         return (f"unknown metric {name!r:.80}; known: {', '.join(metric_names())}",)
+    return (*_parameter_problems(name, parameters), *_unmet_needs(name, METRICS[name], truths))
+
+
+def _unmet_needs(name: str, entry: MetricEntry, truths: AbstractSet[str] | None) -> Iterator[str]:
+    if entry.package and find_spec(entry.package) is None:
+        yield f"{name} needs the package {entry.package}; install ratiba-eval-gate[{entry.extra}]"
+    needed = _EXPECTED.findall(entry.needs)
+    if truths is not None and needed and not truths & set(needed):
+        yield f"{name} has nothing to measure: no turn says {entry.needs}"
+
+
+def _parameter_problems(name: str, parameters: JsonObject) -> tuple[str, ...]:
     model = getattr(_class(name), "Parameters", None)
     if model is None:
         return (f"{name} takes no parameters, so `with` must go",) if parameters else ()

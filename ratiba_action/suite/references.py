@@ -1,6 +1,7 @@
 """What a scenario file refers to: metrics and rules by name."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from typing import Any
 
 from ratiba_action.core.model.values import JsonObject
@@ -11,8 +12,8 @@ from ratiba_action.validation import shorten
 RuleCheck = Callable[[str, Any], str | None]
 """What is wrong with a rule of this type and value, or None."""
 
-MetricCheck = Callable[[str, JsonObject], Sequence[str]]
-"""Everything that is wrong with a metric of this name and these parameters."""
+MetricCheck = Callable[[str, JsonObject, AbstractSet[str] | None], Sequence[str]]
+"""Everything that is wrong with a metric of this name and these parameters, where the turns expect these things."""
 
 
 def reference_problems(
@@ -27,6 +28,7 @@ def reference_problems(
     """
     data = document.data if isinstance(document.data, dict) else {}
     seen: set[str] = set()
+    truths = _truths(data)
     for index, entry in enumerate(_entries(data.get("assertions"))):
         name = entry.get("metric")
         if isinstance(name, str) and name in seen:
@@ -36,12 +38,20 @@ def reference_problems(
         parameters = entry.get("with", {})
         if isinstance(name, str) and isinstance(parameters, dict):
             line = document.line(("assertions", index, "metric"))
-            yield from (FileProblem(document.name, line, wrong) for wrong in metric_problems(name, parameters))
+            yield from (FileProblem(document.name, line, wrong) for wrong in metric_problems(name, parameters, truths))
     for index, entry in enumerate(_entries(data.get("rules"))):
         kind = entry.get("type")
         wrong = rule_problem(kind, entry.get("value")) if isinstance(kind, str) and "value" in entry else None
         if wrong is not None:
             yield FileProblem(document.name, document.line(("rules", index)), wrong)
+
+
+def _truths(data: Mapping[str, Any]) -> AbstractSet[str] | None:
+    """What the turns expect; None when that stands in rows besides the file."""
+    if data.get("cases") is not None:
+        return None
+    expected = [turn.get("expect") for turn in _entries(data.get("turns"))]
+    return {key for one in expected if isinstance(one, dict) for key, value in one.items() if value is not None}
 
 
 def _entries(value: Any) -> list[dict[str, Any]]:

@@ -56,6 +56,11 @@ def case(
     return Case(scenario, transcript)
 
 
+def answered(*pairs: tuple[str, str | None]) -> Case:
+    """A case of (reply, reference answer) pairs."""
+    return case(*(exchange("Habari", reply, expect=Expectation(answer=answer)) for reply, answer in pairs))
+
+
 def look_up(start: str, service: str = "massage") -> ToolCall:
     """A ``check_availability`` call that found the slot free."""
     return ToolCall("check_availability", {"service": service, "start": start}, {"free": True})

@@ -75,7 +75,7 @@ def test_all_mistakes_of_all_files_are_told_at_once_with_their_lines() -> None:
         ["scenarios/c.yaml", "1"],
     ]
     assert "allowed here: assertions, cases, critical, customer" in said[1]
-    assert "known: BookingSlotConsistencyMetric" in "".join(said)
+    assert ", BookingSlotConsistencyMetric" in "".join(said)
 
 
 def test_ids_are_unique_over_all_files() -> None:
@@ -144,3 +144,12 @@ def test_a_damaged_file_is_told_never_a_crash(noise: bytes, at: int) -> None:
     except SuiteError as error:
         told = error.problems
     assert all(problem.path == "scenarios/a.yaml" for problem in told)
+
+
+def test_a_metric_that_has_nothing_to_measure_is_refused() -> None:
+    known = GOOD.replace(b"BookingSlotConsistencyMetric", b"ToolCallF1Metric")
+    assert load_suite({"scenarios/a.yaml": known}, metric_problems, any_rule).scenarios
+    unknown = GOOD.replace(b"BookingSlotConsistencyMetric", b"RougeLMetric")
+    assert problems_of(a=unknown) == [
+        "scenarios/a.yaml:16: RougeLMetric has nothing to measure: no turn says expect.answer"
+    ]

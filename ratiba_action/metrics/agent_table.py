@@ -1,0 +1,32 @@
+"""Entries of the metrics that read what an agent does."""
+
+from collections.abc import Mapping
+
+from ratiba_action.metrics.entry import MetricEntry
+
+AGENT_METRICS: Mapping[str, MetricEntry] = {
+    "ToolCallF1Metric": MetricEntry(
+        "ratiba_action.metrics.tool_call_f1:ToolCallF1Metric",
+        "the expected tool calls and no others, in any order",
+        system_types=("agent",),
+        needs="expect.tools",
+    ),
+    "ToolCallAccuracyMetric": MetricEntry(
+        "ratiba_action.metrics.tool_call_accuracy:ToolCallAccuracyMetric",
+        "the expected tool calls in their turn and order",
+        system_types=("agent",),
+        needs="expect.tools",
+    ),
+    "ToolArgumentMetric": MetricEntry(
+        "ratiba_action.metrics.tool_argument:ToolArgumentMetric",
+        "the expected arguments of tool calls",
+        system_types=("agent",),
+        needs="expect.tools",
+    ),
+    "StepEfficiencyMetric": MetricEntry(
+        "ratiba_action.metrics.step_efficiency:StepEfficiencyMetric",
+        "no tool calls beyond those needed",
+        system_types=("agent",),
+        needs="expect.tools",
+    ),
+}

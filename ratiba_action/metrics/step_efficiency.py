@@ -1,0 +1,19 @@
+"""Did the agent reach its end without calls that were not needed?"""
+
+from ratiba_action.core.model.measurement import Case, Score
+from ratiba_action.core.tool_calls import step_efficiency
+from ratiba_action.metrics.matched_calls import score_match
+
+__version__ = "1.0.0"
+
+
+class StepEfficiencyMetric:
+    """Implements ``Metric`` without a judge: expected calls that were made, over all that were made or expected."""
+
+    name = "StepEfficiencyMetric"
+    version = __version__
+    judged = False
+
+    async def measure(self, case: Case, threshold: float) -> Score:
+        """Score the calls of all turns that say which they expect."""
+        return score_match(self.name, self.version, case, threshold, step_efficiency)

@@ -1,0 +1,19 @@
+"""Did the agent make the calls that were expected, and no others, in whatever order?"""
+
+from ratiba_action.core.model.measurement import Case, Score
+from ratiba_action.core.tool_calls import f1
+from ratiba_action.metrics.matched_calls import score_match
+
+__version__ = "1.0.0"
+
+
+class ToolCallF1Metric:
+    """Implements ``Metric`` without a judge: harmonic mean of precision and recall of the calls."""
+
+    name = "ToolCallF1Metric"
+    version = __version__
+    judged = False
+
+    async def measure(self, case: Case, threshold: float) -> Score:
+        """Score the calls of all turns that say which they expect."""
+        return score_match(self.name, self.version, case, threshold, f1)
