@@ -25,6 +25,7 @@ from ratiba_action.core.cache_key import metric_version
 from ratiba_action.core.canonical import transcript_digest
 from ratiba_action.core.checks import validate_rule
 from ratiba_action.core.language_metrics import attach_language_metrics
+from ratiba_action.core.masking import Redactor
 from ratiba_action.core.model.measurement import Scored
 from ratiba_action.core.model.plan import Arm, Plan, Trial
 from ratiba_action.core.model.scenario import Assertion, Scenario
@@ -104,7 +105,7 @@ async def record(repository: Path, pull_request: str, scratch: Path, folder: Pat
         database_url="",
         configuration=read_configuration(configuration_file, (repository / configuration_file).read_bytes()),
         ledger=Ledger(Decimal(0)),
-        progress=make_progress(sys.stderr, os.environ),
+        progress=make_progress(sys.stderr, os.environ, Redactor(())),
         warn=warn,
     )
     arm = Arm("head", str(repository))
