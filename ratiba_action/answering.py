@@ -60,7 +60,7 @@ async def open_answering(workshop: Workshop, materials: Materials, prices: Price
         paid = await _open_paid(stack, workshop, materials, prices)
         answers, collected = _answers(workshop, materials, prices, paid)
         forbidden = [judge.model, *([second[0]] if second else [])]
-        gateway = await stack.enter_async_context(_open_gateway(workshop, answers, forbidden))
+        gateway = await stack.enter_async_context(_open_gateway(workshop, materials, prices, answers, forbidden))
         grading = Grading(workshop, materials, prices, paid, second)
         if materials.judged:
             models = {model for model, _ in recorded_models(materials.recordings)}
@@ -71,7 +71,7 @@ async def open_answering(workshop: Workshop, materials: Materials, prices: Price
         admit = paid.admissions.admit if paid is not None else admit_all
         conclude = Conclusion(workshop, materials, prices, paid, grading, collected)
         declared = workshop.configuration.system.price_per_turn_usd
-        turns = FreeTurns() if paid is None else TurnPayments(paid.purse, prices, declared, forbidden)
+        turns = FreeTurns(declared) if paid is None else TurnPayments(paid.purse, prices, declared, forbidden)
         yield Answering(gateway, grading.metric, admit, turns, conclude)
 
 
@@ -143,13 +143,23 @@ def _answers(
 
 
 @asynccontextmanager
-async def _open_gateway(workshop: Workshop, answers: AnswerSource, forbidden: list[str]) -> AsyncIterator[ModelGateway]:
+async def _open_gateway(
+    workshop: Workshop, materials: Materials, prices: Prices, answers: AnswerSource, forbidden: list[str]
+) -> AsyncIterator[ModelGateway]:
     from ratiba_action.gateway.listening import listening_host  # noqa: PLC0415 - not needed to decide
+    from ratiba_action.gateway.scenario_scripts import ScenarioScripts, scripts_of  # noqa: PLC0415 - the same
     from ratiba_action.gateway.server import Gateway  # noqa: PLC0415 - loads aiohttp
 
     network = workshop.environment.get("RATIBA_CONTAINER_NETWORK", "")
     host = listening_host(workshop.configuration.system.url, network)
-    gateway = Gateway(answers, forbidden_models=forbidden, host=host)
+    scripts = scripts_of(materials.scenarios)
+    gateway = Gateway(
+        ScenarioScripts(scripts, answers),
+        forbidden_models=forbidden,
+        prices=prices,
+        scripts={scenario_id: len(steps) for scenario_id, steps in scripts.items()},
+        host=host,
+    )
     try:
         await gateway.start()
         yield gateway

@@ -7,7 +7,7 @@ from pathlib import PurePosixPath
 from ratiba_action.changes.contents import Contents
 from ratiba_action.changes.read import Change
 from ratiba_action.configuration import Configuration, read_configuration
-from ratiba_action.core.checks import validate_rule
+from ratiba_action.core.failure_rules import validate_rule
 from ratiba_action.core.model.data_set import DataSet
 from ratiba_action.core.model.scenario import Scenario, Suite
 from ratiba_action.errors import InfrastructureError, SuiteError

@@ -76,6 +76,8 @@ def _turns(configuration: Configuration, scenario: Scenario) -> Usd:
 def _system_calls(
     scenario: Scenario, materials: Materials, models: Sequence[tuple[str, str]], prices: Prices
 ) -> list[Call]:
+    if scenario.script is not None:
+        return []
     trials: dict[int, list[Call]] = {}
     for line in materials.recordings.get(scenario.id, ()):
         if isinstance(line, ModelRecording):

@@ -8,7 +8,7 @@ from ratiba_action.base_side import BaseSide
 from ratiba_action.changes.contents import Contents
 from ratiba_action.changes.read import Change
 from ratiba_action.configuration import Configuration, hold_configuration, read_configuration
-from ratiba_action.core.checks import validate_rule
+from ratiba_action.core.failure_rules import validate_rule
 from ratiba_action.core.language_metrics import attach_language_metrics
 from ratiba_action.core.model.scenario import Suite
 from ratiba_action.core.strictness import hold_to_base, with_assertions

@@ -110,7 +110,8 @@ def _shortfall(run: GateRun, prepared: Prepared, ended: _Ended, ledger: Ledger) 
     """What was asked for and not done: a cost that is known, or answers that are live."""
     declared = prepared.inputs.configuration.system.price_per_turn_usd is not None
     source = source_of(run, prepared)
-    if source == "replay" or declared or not any(isinstance(result, Scored) for result in ended.results):
+    asking = [result for result in ended.results if isinstance(result, Scored) and result.trial.scenario.script is None]
+    if source == "replay" or declared or not asking:
         return ""
     if not any(call.party is Party.SYSTEM for call in ledger.calls):
         return (

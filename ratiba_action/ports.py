@@ -9,7 +9,7 @@ from contextlib import AbstractAsyncContextManager
 from typing import Protocol
 
 from ratiba_action.core.budget import Reservation
-from ratiba_action.core.model.conversation import KeptAnswer, Party, Reply, ToldUsage, Usage
+from ratiba_action.core.model.conversation import AnsweredCalls, KeptAnswer, Party, Reply, ToldUsage, Usage
 from ratiba_action.core.model.measurement import Case, Grade, Question, ScenarioResult, Score
 from ratiba_action.core.model.plan import Arm, Tenant
 from ratiba_action.core.model.scenario import Scenario, Turn
@@ -153,6 +153,11 @@ class ModelAccess(Protocol):
         """Models that were asked so far."""
         ...
 
+    @property
+    def calls(self) -> AnsweredCalls:
+        """The calls that were answered so far."""
+        ...
+
     def close(self) -> None:
         """Void the token; may be called twice."""
         ...
@@ -280,8 +285,11 @@ class TurnBooks(Protocol):
         """
         ...
 
-    async def after(self, scenario_id: str, told: Sequence[ToldUsage]) -> None:
+    async def after(self, scenario_id: str, told: Sequence[ToldUsage]) -> Usd | None:
         """A turn was answered, and the reply tells what it used.
+
+        Returns:
+            What the turn cost past the gate at list prices; None where that is not known.
 
         Raises:
             BudgetError: what it cost is not known, or was more than there was.

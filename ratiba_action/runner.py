@@ -4,13 +4,15 @@ import asyncio
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from ratiba_action.core.checks import check_transcript
-from ratiba_action.core.model.conversation import Exchange, Transcript
+from ratiba_action.core.model.conversation import AnsweredCalls, Exchange, Transcript
 from ratiba_action.core.model.measurement import Case, Errored, NotRun, Phase, ScenarioResult, Score, Scored
 from ratiba_action.core.model.plan import Plan, Trial
 from ratiba_action.core.model.scenario import Assertion
+from ratiba_action.core.model.values import Usd
+from ratiba_action.core.turn_checks import DetectLanguage
 from ratiba_action.errors import (
     BudgetError,
     ConfigurationError,
@@ -53,6 +55,7 @@ class Bench:
         deadline: seconds of ``time.monotonic`` after which no trial starts, and running ones end.
         admit: waits until a trial may start, and says why it must not; empty when it runs.
         turns: books what a turn costs past the gate, before it is sent and when it was answered.
+        detect_language: tells the language of a reply; needed where a turn expects one.
     """
 
     systems: Mapping[str, SystemUnderTest]
@@ -66,6 +69,7 @@ class Bench:
     deadline: float | None = None
     admit: Callable[[Trial], AbstractAsyncContextManager[str]] = admit_all
     turns: TurnBooks = field(default_factory=FreeTurns)
+    detect_language: DetectLanguage | None = None
 
 
 async def run_plan(plan: Plan, bench: Bench) -> tuple[ScenarioResult, ...]:
@@ -120,7 +124,7 @@ async def run_trial(trial: Trial, bench: Bench) -> ScenarioResult:
     conversation = _Conversation(trial, bench)
     try:
         transcript = await conversation.hold()
-        checks = check_transcript(trial.scenario, transcript)
+        checks = check_transcript(trial.scenario, transcript, bench.detect_language)
     except Exception as error:  # noqa: BLE001 - a defect in one trial must not lose what the others measured
         phase, message = _told(error)
         return Errored(trial, phase, message, conversation.so_far(), time.monotonic() - started)
@@ -167,22 +171,32 @@ class _Conversation:
     async def _speak(self, session: Session, access: ModelAccess) -> None:
         for turn in self._trial.scenario.turns:
             await self._bench.turns.before(self._trial.scenario.id)
-            started = time.monotonic()
+            before, started = access.calls, time.monotonic()
             try:
                 reply = await session.send(turn)
             except WorkerError:
                 _raise_first(access.problems)
                 raise
             _raise_first(access.problems)
-            self._exchanges.append(Exchange(turn, reply, time.monotonic() - started))
+            seconds, calls = time.monotonic() - started, access.calls
             self._told.update(call.model for call in session.told_usage)
-            await self._bench.turns.after(self._trial.scenario.id, session.told_usage)
+            replayed = calls.replayed > before.replayed
+            self._exchanges.append(Exchange(turn, reply, seconds, None, replayed))
+            past = await self._bench.turns.after(self._trial.scenario.id, session.told_usage)
+            self._exchanges[-1] = replace(self._exchanges[-1], usd=_list_price(before, calls, past))
 
     def so_far(self) -> Transcript | None:
         """The conversation up to where it broke off."""
         if not self._exchanges:
             return None
         return Transcript(self._trial.scenario.id, tuple(self._exchanges))
+
+
+def _list_price(before: AnsweredCalls, after: AnsweredCalls, past: Usd | None) -> Usd | None:
+    """What a turn's model calls cost, through the gate and past it; None where one has no list price."""
+    if before.usd is None or after.usd is None or past is None:
+        return None
+    return after.usd - before.usd + past
 
 
 def _raise_first(problems: Sequence[RatibaError]) -> None:

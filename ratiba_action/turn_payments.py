@@ -50,8 +50,11 @@ class TurnPayments:
             told = await self.purse.reserve(Party.SYSTEM, scenario_id, "models past the gate", self._dearest)
             await self.purse.release(told)
 
-    async def after(self, scenario_id: str, told: Sequence[ToldUsage]) -> None:
+    async def after(self, scenario_id: str, told: Sequence[ToldUsage]) -> Usd | None:
         """Book what a turn was told to have used, as far as it is more than what was declared.
+
+        Returns:
+            What is declared or what was told, whichever is more.
 
         Raises:
             BudgetError: a model has no price, or the money was not there; what is known is booked all the same.
@@ -77,6 +80,7 @@ class TurnPayments:
             raise BudgetError(problem, "Give US dollars per million tokens under `prices:`.")
         if refused:
             raise BudgetError(refused, "Declare system.price_per_turn_usd, so that such a turn is not sent.")
+        return max(total, self.declared or _NOTHING)
 
     async def _book(self, scenario_id: str, call: ToldUsage, cost: Usd) -> str:
         """Book money that is spent already; returns what to say where it was not there."""
@@ -102,11 +106,19 @@ class TurnPayments:
             )
 
 
+@dataclass(frozen=True, slots=True)
 class FreeTurns:
-    """The turns of a run that pays for nothing."""
+    """The turns of a run that pays for nothing.
+
+    Args:
+        declared: what a turn costs past the gate, as the configuration declares.
+    """
+
+    declared: Usd | None = None
 
     async def before(self, scenario_id: str) -> None:
         """Let every turn be sent."""
 
-    async def after(self, scenario_id: str, told: Sequence[ToldUsage]) -> None:
-        """Book nothing."""
+    async def after(self, scenario_id: str, told: Sequence[ToldUsage]) -> Usd | None:  # noqa: ARG002 - the port names it
+        """Book nothing; what was told is not priced in such a run."""
+        return None if told else self.declared or _NOTHING

@@ -11,7 +11,7 @@ import pytest
 
 from ratiba_action.cli import COMMANDS
 from ratiba_action.configuration import read_configuration
-from ratiba_action.core.checks import validate_rule
+from ratiba_action.core.failure_rules import validate_rule
 from ratiba_action.metrics.registry import metric_problems
 from ratiba_action.publishing import OUTPUTS
 from ratiba_action.settings import INPUTS

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from ratiba_action.configuration import read_configuration
-from ratiba_action.core.checks import validate_rule
+from ratiba_action.core.failure_rules import validate_rule
 from ratiba_action.core.model.scenario import Suite
 from ratiba_action.core.printable import printable
 from ratiba_action.errors import FileProblem, SuiteError

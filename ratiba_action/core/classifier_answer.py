@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ratiba_action.core.checks import clip
+from ratiba_action.core.clipping import clip
 from ratiba_action.core.model.scenario import Expectation
 
 

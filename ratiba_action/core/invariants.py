@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
-from ratiba_action.core.checks import clip
+from ratiba_action.core.clipping import clip
 from ratiba_action.core.model.measurement import Invariant, Score
 
 

@@ -36,7 +36,11 @@ class ModelRequest:
 
 @dataclass(frozen=True, slots=True)
 class ModelAnswer:
-    """The provider's whole answer, not yet cut into a stream's events."""
+    """The provider's whole answer, not yet cut into a stream's events.
+
+    Args:
+        replayed: no model was asked for it now: a recording or a script gave it.
+    """
 
     body: JsonObject = field(repr=False)
     usage: Usage

@@ -84,4 +84,8 @@ def scenario_of(result: ScenarioResult) -> Scenario:
 
 def unmeasured(results: Iterable[ScenarioResult]) -> tuple[Scored | Errored | NotRun, ...]:
     """Results that say nothing about the system: broken off, never started, or asserting nothing."""
-    return tuple(result for result in results if not isinstance(result, Scored) or not (result.checks or result.scores))
+    return tuple(result for result in results if not isinstance(result, Scored) or not _measures(result))
+
+
+def _measures(result: Scored) -> bool:
+    return bool(result.scores) or any(check.measured for check in result.checks)

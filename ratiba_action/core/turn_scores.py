@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ratiba_action.core.checks import clip
+from ratiba_action.core.clipping import clip
 from ratiba_action.core.model.measurement import Score
 from ratiba_action.errors import ConfigurationError
 

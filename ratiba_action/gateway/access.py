@@ -7,8 +7,9 @@ from collections.abc import Mapping
 from types import TracebackType
 from typing import Self
 
-from ratiba_action.core.model.conversation import Party
-from ratiba_action.errors import RatibaError
+from ratiba_action.core.model.conversation import AnsweredCalls, Party
+from ratiba_action.core.model.values import Usd
+from ratiba_action.errors import RatibaError, RecordingError
 
 _TOKEN_BYTES = 32
 
@@ -18,9 +19,10 @@ class ScenarioAccess:
 
     Args:
         url: base address of the gateway, without a path.
+        scripted: how many calls the scenario's script answers; None where it has none.
     """
 
-    def __init__(self, url: str, scenario_id: str, trial: int, party: Party) -> None:
+    def __init__(self, url: str, scenario_id: str, trial: int, party: Party, scripted: int | None = None) -> None:
         self.scenario_id = scenario_id
         self.trial = trial
         self.party = party
@@ -30,6 +32,8 @@ class ScenarioAccess:
         self._asked: Counter[str] = Counter()
         self._problems: list[RatibaError] = []
         self._models: set[str] = set()
+        self._scripted = scripted
+        self._calls = AnsweredCalls()
 
     @property
     def token(self) -> str:
@@ -52,6 +56,11 @@ class ScenarioAccess:
         return tuple(sorted(self._models))
 
     @property
+    def calls(self) -> AnsweredCalls:
+        """The calls that were answered so far."""
+        return self._calls
+
+    @property
     def closed(self) -> bool:
         """Whether the token is refused by now."""
         return self._closed
@@ -67,16 +76,31 @@ class ScenarioAccess:
         self._asked[key] += 1
         return before
 
-    def count_model(self, model: str) -> None:
-        """Keep the name of a model that answered."""
+    def count_answer(self, model: str, usd: Usd | None, *, replayed: bool) -> None:
+        """Keep what answered a call.
+
+        Args:
+            model: that answered, or would have.
+            usd: list price of the answer; None where it has none.
+            replayed: no model was asked for it now.
+        """
         self._models.add(model)
+        before = self._calls
+        total = before.usd + usd if before.usd is not None and usd is not None else None
+        self._calls = AnsweredCalls(before.count + 1, before.replayed + replayed, total)
 
     def note(self, problem: RatibaError) -> None:
         """Keep a problem for whoever runs the scenario."""
         self._problems.append(problem)
 
     def close(self) -> None:
-        """Refuse the token from now on; may be called twice."""
+        """Refuse the token from now on; may be called twice. A script that was not asked to its end is a problem."""
+        asked = self._asked.total()
+        if not self._closed and self._scripted is not None and asked < self._scripted:
+            told = (
+                f"The script of scenario {self.scenario_id!r} has {self._scripted} steps, and {asked} were asked for."
+            )
+            self.note(RecordingError(told, "Remove the steps that are left over, or look why the system did not ask."))
         self._closed = True
 
     def __enter__(self) -> Self:

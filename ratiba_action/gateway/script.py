@@ -15,14 +15,14 @@ class Step:
     """One answer of a scripted model.
 
     Args:
-        provider: ``anthropic`` or ``openai``; a call to the other one is an error.
+        provider: ``anthropic`` or ``openai``; a call to the other one is an error. None answers either.
         text: what it says.
         data: what it says, as a value that is sent as JSON; not together with ``text``.
         tools: the tools that it calls, in order.
         usage: the tokens to report; None estimates them from the length of the texts.
     """
 
-    provider: str
+    provider: str | None
     text: str = ""
     data: Any = None
     tools: tuple[ToolCall, ...] = ()

@@ -1,6 +1,7 @@
 """Answers from a script, and the recordings that they make: how recordings are written by hand."""
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 
 from ratiba_action.core.canonical import digest
 from ratiba_action.core.model.conversation import Usage
@@ -46,14 +47,8 @@ class ScriptedAnswers:
         Raises:
             RecordingError: the script is at its end, the step is another provider's, or the endpoint is not scripted.
         """
-        step = self._next_step(request)
-        builder = _BUILDERS.get((request.provider, request.endpoint))
-        if builder is None:
-            raise RecordingError(
-                f"The endpoint {request.endpoint!r} cannot be scripted.", "Record it from the provider."
-            )
-        usage = step.usage or estimated_usage(step, dict(request.body))
-        body = builder(step, request.model, digest([request.scenario_id, request.position, request.key]), usage)
+        steps = self._scripts.get(request.scenario_id, ())
+        answer = scripted_answer(steps, replace(request, position=len(self.recordings(request.scenario_id))))
         self._recordings.setdefault(request.scenario_id, []).append(
             ModelRecording(
                 key=request.key,
@@ -63,22 +58,31 @@ class ScriptedAnswers:
                 model=request.model,
                 asked=request.asked,
                 system=request.system,
-                response=body,
-                usage_estimated=step.usage is None,
+                response=answer.body,
+                usage_estimated=steps[len(self.recordings(request.scenario_id))].usage is None,
             )
         )
-        return ModelAnswer(body, usage, replayed=False)
+        return replace(answer, replayed=False)
 
-    def _next_step(self, request: ModelRequest) -> Step:
-        steps = self._scripts.get(request.scenario_id, ())
-        position = len(self.recordings(request.scenario_id))
-        where = f"call {position + 1} of scenario {request.scenario_id!r}"
-        if position >= len(steps):
-            raise RecordingError(f"The script has no answer to {where}: it has {len(steps)} steps.", "Add a step.")
-        step = steps[position]
-        if step.provider != request.provider:
-            raise RecordingError(
-                f"The script answers {where} for {step.provider!r}, and {request.provider!r} was asked.",
-                "Give the step the provider that the system asks.",
-            )
-        return step
+
+def scripted_answer(steps: Sequence[Step], request: ModelRequest) -> ModelAnswer:
+    """The step in the place of a call, as its endpoint answers.
+
+    Raises:
+        RecordingError: the script is at its end, the step is another provider's, or the endpoint is not scripted.
+    """
+    where = f"call {request.position + 1} of scenario {request.scenario_id!r}"
+    if request.position >= len(steps):
+        raise RecordingError(f"The script has no answer to {where}: it has {len(steps)} steps.", "Add a step.")
+    step = steps[request.position]
+    if step.provider not in {None, request.provider}:
+        raise RecordingError(
+            f"The script answers {where} for {step.provider!r}, and {request.provider!r} was asked.",
+            "Give the step the provider that the system asks.",
+        )
+    builder = _BUILDERS.get((request.provider, request.endpoint))
+    if builder is None:
+        raise RecordingError(f"The endpoint {request.endpoint!r} cannot be scripted.", "Record it from the provider.")
+    usage = step.usage or estimated_usage(step, dict(request.body))
+    seed = digest([request.scenario_id, request.position, request.key])
+    return ModelAnswer(builder(step, request.model, seed, usage), usage, replayed=True)

@@ -4,13 +4,13 @@ Importing this module loads aiohttp; the composition root imports it when a run 
 """
 
 import json
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from typing import Any, NoReturn
 
 from aiohttp import ClientPayloadError, web
 
 from ratiba_action.core.model.conversation import Party
-from ratiba_action.core.model.values import JsonObject
+from ratiba_action.core.model.values import JsonObject, Usd
 from ratiba_action.core.model_names import base_model
 from ratiba_action.core.model_request import ModelAnswer, ModelRequest
 from ratiba_action.errors import (
@@ -25,7 +25,7 @@ from ratiba_action.gateway.access import ScenarioAccess
 from ratiba_action.gateway.canonical_request import prompt_digest, request_key
 from ratiba_action.gateway.endpoint import Endpoint
 from ratiba_action.gateway.endpoints import ENDPOINTS
-from ratiba_action.ports import AnswerSource
+from ratiba_action.ports import AnswerSource, Prices
 
 _BODY_LIMIT = 16 * 1024 * 1024
 _ASKED_LIMIT = 200
@@ -50,6 +50,8 @@ class Gateway:
     Args:
         answers: where the answers come from.
         forbidden_models: models that no scenario may use, in any spelling: those of the judges.
+        prices: tells what each answer costs at list prices; None leaves it untold.
+        scripts: how many calls the script of each scripted scenario answers; such an answer has no list price.
         host: address to bind.
         body_limit: largest request body, in bytes.
     """
@@ -59,11 +61,15 @@ class Gateway:
         answers: AnswerSource,
         *,
         forbidden_models: Collection[str] = (),
+        prices: Prices | None = None,
+        scripts: Mapping[str, int] | None = None,
         host: str = "127.0.0.1",
         body_limit: int = _BODY_LIMIT,
     ) -> None:
         self._answers = answers
         self._forbidden = frozenset(base_model(name) for name in forbidden_models)
+        self._prices = prices
+        self._scripts = dict(scripts or {})
         self._host = host
         self._body_limit = body_limit
         self._accesses: list[ScenarioAccess] = []
@@ -119,7 +125,7 @@ class Gateway:
         if self._runner is None:
             raise InfrastructureError(f"Scenario {scenario_id!r} was opened before the gateway.", "Start the gateway.")
         self._accesses = [access for access in self._accesses if not access.closed]
-        access = ScenarioAccess(self._url, scenario_id, trial, party)
+        access = ScenarioAccess(self._url, scenario_id, trial, party, self._scripts.get(scenario_id))
         self._accesses.append(access)
         return access
 
@@ -173,10 +179,16 @@ class Gateway:
         try:
             self._check_model(call.model)
             answer = await self._answers.answer(call)
+            list_price = self._list_price(call, answer)
         except RatibaError as problem:
             raise _RefusedError(_status(problem), problem) from problem
-        access.count_model(call.model)
+        access.count_answer(call.model, list_price, replayed=answer.replayed)
         return answer
+
+    def _list_price(self, call: ModelRequest, answer: ModelAnswer) -> Usd | None:
+        if self._prices is None or call.scenario_id in self._scripts:
+            return None
+        return self._prices.price(call.model, call.provider, answer.usage)
 
     def _check_model(self, model: str) -> None:
         if base_model(model) in self._forbidden:

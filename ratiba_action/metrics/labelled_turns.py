@@ -2,8 +2,8 @@
 
 from collections.abc import Callable, Iterable
 
-from ratiba_action.core.checks import clip
 from ratiba_action.core.classifier_answer import ClassifierAnswer
+from ratiba_action.core.clipping import clip
 from ratiba_action.core.model.measurement import Case, Score
 from ratiba_action.errors import ConfigurationError
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from ratiba_action.core.checks import clip
+from ratiba_action.core.clipping import clip
 from ratiba_action.core.model.measurement import Case, Score
 from ratiba_action.core.tool_calls import ToolMatch, ToolTurn, match_calls, tool_turns
 from ratiba_action.errors import ConfigurationError

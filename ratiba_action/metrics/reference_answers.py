@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from ratiba_action.core.checks import clip
+from ratiba_action.core.clipping import clip
 from ratiba_action.core.model.measurement import Case, Score
 from ratiba_action.core.turn_scores import TurnValue, mean_of_turns
 

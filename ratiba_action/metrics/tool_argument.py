@@ -1,6 +1,6 @@
 """Did the agent give its tools the right arguments? Part of a call may be right."""
 
-from ratiba_action.core.checks import clip
+from ratiba_action.core.clipping import clip
 from ratiba_action.core.model.measurement import Case, Score
 from ratiba_action.core.tool_calls import argument_values
 from ratiba_action.errors import ConfigurationError

@@ -176,9 +176,10 @@ def _conversation_row(result: ScenarioResult) -> tuple[str, ...]:
     about = (code(label(result)), outcome(result), inline(scenario_of(result).language))
     if not isinstance(result, Scored):
         return (*about, "", inline(explanation(result), 120), "")
-    held = sum(check.passed for check in result.checks)
+    measured = [check for check in result.checks if check.measured]
+    held = sum(check.passed for check in measured)
     scores = ", ".join(f"{inline(score.metric)} {number(score.value)}" for score in result.scores)
-    return (*about, f"{held} of {len(result.checks)}", scores, f"{result.seconds:.1f}")
+    return (*about, f"{held} of {len(measured)}", scores, f"{result.seconds:.1f}")
 
 
 def transcripts(report: Report) -> str:

@@ -52,7 +52,8 @@ def _rows(result: ScenarioResult) -> Iterator[tuple[str, ...]]:
     seconds = f"{result.seconds:.3f}"
     for check in result.checks:
         turn = str(check.turn) if check.turn else ""
-        yield (*about, check.kind, turn, check.what, check.expected, check.got, _truth(check.passed), seconds, "", "")
+        held = _truth(check.passed) if check.measured else ""
+        yield (*about, check.kind, turn, check.what, check.expected, check.got, held, seconds, "", "")
     for score in result.scores:
         kind = "judged score" if score.judged else "exact score"
         value, threshold = f"{score.value:.4f}", f"{score.threshold:.4f}"

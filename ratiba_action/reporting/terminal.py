@@ -196,9 +196,10 @@ def _table(report: Report) -> object:
 def _measurements(result: ScenarioResult) -> tuple[str, str, str]:
     if not isinstance(result, Scored):
         return "", explanation(result), ""
-    held = sum(check.passed for check in result.checks)
+    measured = [check for check in result.checks if check.measured]
+    held = sum(check.passed for check in measured)
     scores = ", ".join(f"{score.metric} {score.value:.2f}" for score in result.scores)
-    return f"{held}/{len(result.checks)}", scores, f"{result.seconds:.1f}"
+    return f"{held}/{len(measured)}", scores, f"{result.seconds:.1f}"
 
 
 def _line(result: ScenarioResult) -> str:

@@ -1,5 +1,8 @@
 """A checked file → ``Scenario``."""
 
+from decimal import Decimal
+
+from ratiba_action.core.failure_rules import RISK, validate_rule
 from ratiba_action.core.model.scenario import (
     Assertion,
     Customer,
@@ -20,6 +23,9 @@ from ratiba_action.strict_yaml import Document
 from ratiba_action.suite.scenario_schema import ScenarioBlock
 from ratiba_action.suite.turn_schema import ExpectBlock, TurnBlock
 
+FAITHFULNESS = "FaithfulnessMetric"
+"""Measures the share of a reply's claims that are supported; what ``max_hallucination_risk`` is turned into."""
+
 
 def build_scenario(block: ScenarioBlock, document: Document) -> Scenario:
     """The scenario of a file, each part with its line."""
@@ -38,15 +44,13 @@ def build_scenario(block: ScenarioBlock, document: Document) -> Scenario:
         rules=tuple(
             FailureRule(rule.type, rule.value, document.line(("rules", index)))
             for index, rule in enumerate(block.rules)
+            if rule.type != RISK
         ),
-        assertions=tuple(
-            Assertion(entry.metric, entry.threshold, document.line(("assertions", index)), entry.parameters)
-            for index, entry in enumerate(block.assertions)
-        ),
+        assertions=(*_assertions(block, document), *_risk_assertions(block, document)),
         path=document.name,
         line=document.line(("id",)),
-        script=None if block.script is None else tuple(block.script),
-        replies=tuple(turn.reply or "" for turn in block.turns) if block.layer == "replay" else (),
+        script=None if block.script is None else tuple(step.model_dump() for step in block.script),
+        replies=_replies(block),
         simulated_user=_simulated_user(block),
         limits=TurnLimits(block.limits.seconds, block.limits.usd),
         strategy=Strategy(**block.strategy.model_dump()),
@@ -55,15 +59,38 @@ def build_scenario(block: ScenarioBlock, document: Document) -> Scenario:
     )
 
 
+def _replies(block: ScenarioBlock) -> tuple[str, ...]:
+    """The captured replies that are compared exactly."""
+    exact = block.layer == "replay" and block.compare != "metric"
+    return tuple(turn.reply or "" for turn in block.turns) if exact else ()
+
+
+def _assertions(block: ScenarioBlock, document: Document) -> tuple[Assertion, ...]:
+    return tuple(
+        Assertion(entry.metric, entry.threshold, document.line(("assertions", index)), entry.parameters)
+        for index, entry in enumerate(block.assertions)
+    )
+
+
+def _risk_assertions(block: ScenarioBlock, document: Document) -> tuple[Assertion, ...]:
+    """A share of claims that may be unsupported is one that must be supported: what faithfulness measures."""
+    return tuple(
+        Assertion(FAITHFULNESS, float(1 - Decimal(str(rule.value))), document.line(("rules", index)))
+        for index, rule in enumerate(block.rules)
+        if rule.type == RISK and validate_rule(rule.type, rule.value) is None
+    )
+
+
 def _simulated_user(block: ScenarioBlock) -> SimulatedUser | None:
     return None if block.simulated_user is None else SimulatedUser(**block.simulated_user.model_dump())
 
 
 def _turn(block: TurnBlock, line: int) -> Turn:
-    return Turn(user=block.user, event=block.event, expect=_expectation(block.expect), line=line)
+    return Turn(user=block.user, event=block.event, expect=_expectation(block.expect, block.reply), line=line)
 
 
-def _expectation(block: ExpectBlock) -> Expectation:
+def _expectation(block: ExpectBlock, captured: str | None) -> Expectation:
+    """What a turn expects; a captured reply is the reference answer where no other is given."""
     documents = dict.fromkeys(block.documents, 1.0) if isinstance(block.documents, list) else block.documents
     return Expectation(
         state=block.state,
@@ -73,7 +100,7 @@ def _expectation(block: ExpectBlock) -> Expectation:
         transitions=tuple(ExpectedTransition(move.source, move.target) for move in block.transitions),
         output=_output(block),
         language=block.language,
-        answer=block.answer,
+        answer=block.answer if block.answer is not None else captured,
         key_phrases=tuple(block.key_phrases),
         documents=documents,
         label=block.label,

@@ -7,6 +7,7 @@ from ratiba_action.core.model.data_set import DataSet
 from ratiba_action.core.model.scenario import Scenario
 from ratiba_action.errors import FileProblem
 from ratiba_action.strict_yaml import Document
+from ratiba_action.suite.layers import layer_problems
 from ratiba_action.suite.references import MetricCheck, RuleCheck, reference_problems
 
 
@@ -18,8 +19,9 @@ class Checks:
     rule_problem: RuleCheck
 
     def problems(self, document: Document) -> tuple[FileProblem, ...]:
-        """Metrics and rules that do not exist or cannot work."""
-        return tuple(reference_problems(document, self.metric_problems, self.rule_problem))
+        """Metrics and rules that do not exist or cannot work, and what does not belong to the layer."""
+        references = reference_problems(document, self.metric_problems, self.rule_problem)
+        return (*references, *layer_problems(document))
 
 
 @dataclass(frozen=True, slots=True)

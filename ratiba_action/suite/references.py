@@ -4,9 +4,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from typing import Any
 
+from ratiba_action.core.failure_rules import RISK
 from ratiba_action.core.model.values import JsonObject
 from ratiba_action.errors import FileProblem
 from ratiba_action.strict_yaml import Document
+from ratiba_action.suite.building import FAITHFULNESS
 from ratiba_action.validation import shorten
 
 RuleCheck = Callable[[str, Any], str | None]
@@ -41,9 +43,25 @@ def reference_problems(
             yield from (FileProblem(document.name, line, wrong) for wrong in metric_problems(name, parameters, truths))
     for index, entry in enumerate(_entries(data.get("rules"))):
         kind = entry.get("type")
-        wrong = rule_problem(kind, entry.get("value")) if isinstance(kind, str) and "value" in entry else None
+        wrong = rule_problem(kind, entry.get("value")) if isinstance(kind, str) else None
         if wrong is not None:
             yield FileProblem(document.name, document.line(("rules", index)), wrong)
+        elif kind == RISK:
+            yield from _risk_problems(document, index, seen, metric_problems)
+            seen.add(FAITHFULNESS)
+
+
+def _risk_problems(
+    document: Document, index: int, metrics: AbstractSet[str], metric_problems: MetricCheck
+) -> Iterable[FileProblem]:
+    """A rule that becomes an assertion needs its metric, once."""
+    line = document.line(("rules", index))
+    if FAITHFULNESS in metrics:
+        message = f"the rule {RISK} and the metric {FAITHFULNESS} ask for the same; keep one of them"
+        yield FileProblem(document.name, line, message)
+    if metric_problems(FAITHFULNESS, {}, None):
+        message = f"the rule {RISK} needs the metric {FAITHFULNESS}, which is not installed"
+        yield FileProblem(document.name, line, message)
 
 
 def _truths(data: Mapping[str, Any]) -> AbstractSet[str] | None:
@@ -51,7 +69,9 @@ def _truths(data: Mapping[str, Any]) -> AbstractSet[str] | None:
     if data.get("cases") is not None:
         return None
     expected = [turn.get("expect") for turn in _entries(data.get("turns"))]
-    return {key for one in expected if isinstance(one, dict) for key, value in one.items() if value is not None}
+    told = {key for one in expected if isinstance(one, dict) for key, value in one.items() if value is not None}
+    captured = any(turn.get("reply") for turn in _entries(data.get("turns")))
+    return told | {"answer"} if captured else told
 
 
 def _entries(value: Any) -> list[dict[str, Any]]:

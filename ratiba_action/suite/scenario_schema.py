@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, field_validator, model_validator
 
+from ratiba_action.suite.script_schema import StepBlock
 from ratiba_action.suite.turn_schema import Text, TurnBlock
 from ratiba_action.validation import StrictModel
 
@@ -22,7 +23,7 @@ class RuleBlock(StrictModel):
     """An exact rule over the whole conversation."""
 
     type: Text
-    value: Any
+    value: Any = Field(default=None, description="what the rule looks for; see docs/scenarios.md")
 
 
 class AssertionBlock(StrictModel):
@@ -107,7 +108,10 @@ class ScenarioBlock(StrictModel):
     gates: list[GateBlock] = Field(
         default_factory=list, description="what the aggregate scores of the cases must reach"
     )
-    script: list[dict[str, Any]] | None = Field(default=None, description="layer fsm: what the model answers, in order")
+    script: list[StepBlock] | None = Field(default=None, description="layer fsm: what the model answers, in order")
+    compare: Literal["exact", "metric"] | None = Field(
+        default=None, description="layer replay: how a reply is held to the captured one; default: exact"
+    )
     simulated_user: SimulatedUserBlock | None = None
     limits: LimitsBlock = Field(default_factory=LimitsBlock)
     strategy: StrategyBlock = Field(default_factory=StrategyBlock)

@@ -2,12 +2,20 @@
 
 from typing import Annotated, Any, Self
 
-from pydantic import Field, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
+from ratiba_action.core.json_path import parse_path
 from ratiba_action.validation import StrictModel
+
+
+def _readable(path: str) -> str:
+    parse_path(path)
+    return path
+
 
 Text = Annotated[str, Field(min_length=1, max_length=20_000)]
 LanguageCode = Annotated[str, Field(pattern=r"^[a-z]{2,3}$", description="ISO 639 code")]
+JsonPathText = Annotated[str, Field(min_length=2, max_length=500), AfterValidator(_readable)]
 Grade = Annotated[float, Field(ge=0, le=100, allow_inf_nan=False)]
 
 
@@ -36,7 +44,9 @@ class OutputBlock(StrictModel):
     """The structured answer of the turn."""
 
     value: Any
-    ignore: list[Text] = Field(default_factory=list, description="paths that do not count, such as $.items[*].id")
+    ignore: list[JsonPathText] = Field(
+        default_factory=list, description="paths that do not count, such as $.items[*].id"
+    )
     ignore_whitespace: bool = False
     ignore_order: bool = False
 

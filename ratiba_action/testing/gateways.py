@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
+from ratiba_action.core.model.conversation import AnsweredCalls
 from ratiba_action.errors import RatibaError
 
 
@@ -12,6 +13,7 @@ class InMemoryAccess:
         self.environment: Mapping[str, str] = {"ANTHROPIC_BASE_URL": "http://nowhere.invalid"}
         self.problems = tuple(problems)
         self.models = tuple(models)
+        self.calls = AnsweredCalls()
         self.closed = False
 
     def close(self) -> None:

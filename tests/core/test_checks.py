@@ -2,11 +2,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ratiba_action.core.checks import RULE_TYPES, check_transcript, validate_rule
+from ratiba_action.core.checks import check_transcript
+from ratiba_action.core.failure_rules import RULE_TYPES, validate_rule
 from ratiba_action.core.model.conversation import Event, Exchange, ToolCall
 from ratiba_action.core.model.measurement import Case, Check
 from ratiba_action.core.model.scenario import Expectation, ExpectedEvent, ExpectedTool, FailureRule
 from ratiba_action.testing.cases import case, create, exchange, look_up
+
+TEXT_AND_CALL_RULES = RULE_TYPES[:6]
 
 
 def _checks(one: Case) -> tuple[Check, ...]:
@@ -162,7 +165,16 @@ def test_a_forbidden_word_deep_in_a_long_reply_is_shown() -> None:
 @pytest.mark.parametrize(
     ("rule", "value", "problem"),
     [
-        ("must_refuse", "x", "unknown rule type 'must_refuse'"),
+        ("must_be_nice", "x", "unknown rule type 'must_be_nice'"),
+        ("must_refuse", "x", "'x'"),
+        ("must_refuse", 0, "a turn, from 1"),
+        ("must_refuse", True, "a turn, from 1"),
+        ("max_hallucination_risk", 1.5, "a share from 0 to 1"),
+        ("max_hallucination_risk", None, "a share from 0 to 1"),
+        ("custom", "rules.py", "`module:function`"),
+        ("custom", ["a.b:c", "os; rm -rf"], "'os; rm -rf'"),
+        ("regex_must_match", r"(a+)+$", "a repetition inside a repetition"),
+        ("regex_must_not_match", "a" * 2001, "longer than 2000 characters"),
         ("must_contain", "", "non-empty string"),
         ("must_contain", 3500, "3500"),
         ("must_contain", [], "[]"),
@@ -176,13 +188,40 @@ def test_a_wrong_rule_says_what_is_wrong(rule: str, value: object, problem: str)
     assert problem in (validate_rule(rule, value) or "")
 
 
-@pytest.mark.parametrize("rule", RULE_TYPES)
-def test_every_listed_rule_type_takes_a_string(rule: str) -> None:
+@pytest.mark.parametrize("rule", TEXT_AND_CALL_RULES)
+def test_every_rule_about_texts_and_calls_takes_a_string(rule: str) -> None:
     assert validate_rule(rule, "word") is None
+
+
+@pytest.mark.parametrize(
+    ("rule", "value"),
+    [
+        ("must_refuse", None),
+        ("must_refuse", 2),
+        ("max_hallucination_risk", 0.3),
+        ("max_hallucination_risk", 0),
+        ("custom", "rules.tone:polite"),
+    ],
+)
+def test_the_other_rules_take_what_they_need(rule: str, value: object) -> None:
+    assert validate_rule(rule, value) is None
+
+
+def test_there_are_nine_rules() -> None:
+    assert len(RULE_TYPES) == 9
+
+
+def test_the_last_reply_must_refuse_unless_a_turn_is_named() -> None:
+    said = (exchange("a", "Siwezi kukupa namba yake."), exchange("b", "Karibu tena!"))
+    assert not _only(*said, rules=(FailureRule("must_refuse", None),)).passed
+    named = _only(*said, rules=(FailureRule("must_refuse", 1),))
+    assert (named.passed, named.turn, named.got) == (True, 1, "'Siwezi' in: Siwezi kukupa namba yake.")
+    assert not _only(*said, rules=(FailureRule("must_refuse", 3),)).passed
 
 
 def test_a_wrong_rule_that_got_past_the_loader_fails_instead_of_passing() -> None:
     assert not _only(exchange("x", "y"), rules=(FailureRule("must_refuse", "x"),)).passed
+    assert not _only(exchange("x", "y"), rules=(FailureRule("max_hallucination_risk", 0.5),)).passed
 
 
 @given(st.text(), st.sampled_from(RULE_TYPES), st.text(min_size=1))

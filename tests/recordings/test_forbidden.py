@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ratiba_action.core.checks import validate_rule
+from ratiba_action.core.failure_rules import validate_rule
 from ratiba_action.core.model.scenario import Customer, Expectation, ExpectedTool, FailureRule, Scenario, Turn
 from ratiba_action.metrics.registry import metric_problems
 from ratiba_action.recordings.identifiers import find_forbidden

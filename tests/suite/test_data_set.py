@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ratiba_action.core.checks import validate_rule
+from ratiba_action.core.failure_rules import validate_rule
 from ratiba_action.core.model.scenario import Suite
 from ratiba_action.errors import SuiteError
 from ratiba_action.metrics.registry import metric_problems

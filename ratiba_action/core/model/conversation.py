@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from decimal import Decimal
 from enum import StrEnum
 from typing import Any
 
@@ -66,12 +67,14 @@ class Exchange:
     Args:
         seconds: from the turn to its whole reply.
         usd: list price of the model calls that the system made in it; None where it is not known.
+        replayed: a recording or a script answered one of them, so that ``seconds`` says nothing about a live turn.
     """
 
     turn: Turn
     reply: Reply
     seconds: float = 0.0
     usd: Usd | None = None
+    replayed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,6 +137,20 @@ class SettledAnswer:
 
     body: JsonObject = field(repr=False)
     usage: Usage
+
+
+@dataclass(frozen=True, slots=True)
+class AnsweredCalls:
+    """Model calls of a conversation that were answered.
+
+    Args:
+        replayed: how many of them a recording or a script answered.
+        usd: what all of them cost at list prices; None where one has no list price, as a scripted one.
+    """
+
+    count: int = 0
+    replayed: int = 0
+    usd: Usd | None = Decimal(0)
 
 
 class Party(StrEnum):

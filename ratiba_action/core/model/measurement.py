@@ -103,10 +103,12 @@ class Check:
     """An exact comparison that held or did not.
 
     Args:
-        kind: ``state``, ``payment``, ``tools``, ``event`` or ``rule``.
+        kind: ``state``, ``payment``, ``tools``, ``event``, ``transitions``, ``output``, ``language``, ``limit``,
+            ``reply`` or ``rule``.
         turn: number of the turn, from 1; 0 for the whole conversation.
         what: the assertion in words.
         line: its line in the scenario's file.
+        measured: False when this run could not tell; ``passed`` is True then and counts for nothing.
     """
 
     kind: str
@@ -116,6 +118,7 @@ class Check:
     got: str
     passed: bool
     line: int = 0
+    measured: bool = True
 
 
 class Phase(StrEnum):

@@ -1,0 +1,166 @@
+"""The failure rules of a scenario: which there are, what is wrong with one, and whether one holds.
+
+``max_hallucination_risk`` and ``custom`` are no text checks: the first becomes an assertion when the file is read, the
+second is asked of the repository's own code after the conversation.
+"""
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+import regex
+
+from ratiba_action.core.call_words import calls_words
+from ratiba_action.core.clipping import clip
+from ratiba_action.core.model.conversation import Transcript
+from ratiba_action.core.model.measurement import Check
+from ratiba_action.core.model.scenario import FailureRule
+from ratiba_action.core.patterns import pattern_problem
+from ratiba_action.core.refusal import refusal_in
+from ratiba_action.errors import ConfigurationError
+
+_TEXT_RULES = ("must_contain", "must_not_contain", "regex_must_match", "regex_must_not_match")
+_CALL_RULES = ("must_call_tool", "must_not_call_tool")
+REFUSE, RISK, CUSTOM = "must_refuse", "max_hallucination_risk", "custom"
+RULE_TYPES = (*_TEXT_RULES, *_CALL_RULES, REFUSE, RISK, CUSTOM)
+
+_ADDRESS = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*(\.[^\W\d]\w*)*")
+_PATTERN_SECONDS = 1.0
+_MOST_TURNS = 250
+
+
+def is_address(value: str) -> bool:
+    """Whether a text is ``module:attribute``, the address of a repository's own code."""
+    return _ADDRESS.fullmatch(value) is not None
+
+
+def validate_rule(rule_type: str, value: Any) -> str | None:
+    """What is wrong with a failure rule, or None.
+
+    Args:
+        rule_type: must be one of ``RULE_TYPES``.
+        value: for the text and call rules a non-empty string or a non-empty list of them, a regular expression for
+            the ``regex_`` types; for ``must_refuse`` the number of a turn, or None for the last one; for
+            ``max_hallucination_risk`` a share from 0 to 1; for ``custom`` ``module:function``.
+    """
+    if rule_type not in RULE_TYPES:
+        return f"unknown rule type {rule_type!r:.80}; allowed: {', '.join(RULE_TYPES)}"
+    if rule_type == REFUSE:
+        number = isinstance(value, int) and not isinstance(value, bool) and 1 <= value <= _MOST_TURNS
+        return None if value is None or number else f"value {value!r:.80} of rule {REFUSE} must be a turn, from 1"
+    if rule_type == RISK:
+        share = isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= 1
+        return None if share else f"value {value!r:.80} of rule {RISK} must be a share from 0 to 1"
+    values = value if isinstance(value, list | tuple) else [value]
+    if not values or not all(isinstance(item, str) and item.strip() for item in values):
+        return f"value {value!r:.200} of rule {rule_type} must be a non-empty string or a list of them"
+    if rule_type == CUSTOM:
+        wrong = [item for item in values if not is_address(item)]
+        return f"value {wrong[0]!r:.80} of rule {CUSTOM} is not `module:function`" if wrong else None
+    problems = [pattern_problem(pattern) for pattern in values] if rule_type.startswith("regex_") else []
+    return next((f"value of rule {rule_type}: {problem}" for problem in problems if problem), None)
+
+
+def check_rule(rule: FailureRule, transcript: Transcript) -> list[Check]:
+    """One check for each value of a rule; none for a ``custom`` one.
+
+    Raises:
+        ConfigurationError: a pattern takes too long on a reply.
+    """
+    problem = _written_wrong(rule)
+    if problem:
+        return [Check("rule", 0, clip(rule.type), "a valid rule", clip(problem), passed=False, line=rule.line)]
+    if rule.type == REFUSE:
+        return [_refusal_rule(rule, transcript)]
+    values = rule.value if isinstance(rule.value, list | tuple) else [rule.value]
+    test = _call_rule if rule.type in _CALL_RULES else _text_rule
+    return [test(rule, str(value), transcript) for value in values]
+
+
+def _written_wrong(rule: FailureRule) -> str | None:
+    """What got past the loader; patterns were tried there and are searched with a time-out here."""
+    if rule.type in {RISK, CUSTOM}:
+        return f"{rule.type} is not carried out by this version"
+    if not rule.type.startswith("regex_"):
+        return validate_rule(rule.type, rule.value)
+    for pattern in rule.value if isinstance(rule.value, list | tuple) else [rule.value]:
+        try:
+            regex.compile(pattern)
+        except (regex.error, OverflowError, RecursionError, MemoryError, TypeError, ValueError) as error:
+            return f"{pattern!r} is not a regular expression: {error}"
+    return None
+
+
+def _refusal_rule(rule: FailureRule, transcript: Transcript) -> Check:
+    number = rule.value or len(transcript.exchanges)
+    reached = 1 <= number <= len(transcript.exchanges)
+    text = transcript.exchanges[number - 1].reply.text if reached else "(turn not reached)"
+    words = refusal_in(text) if reached else None
+    got = f"{words!r} in: {_around(text, words)}" if words else text
+    return Check("rule", number, REFUSE, "a refusal", clip(got), passed=words is not None, line=rule.line)
+
+
+def _text_rule(rule: FailureRule, value: str, transcript: Transcript) -> Check:
+    finder = _regex(value) if rule.type.startswith("regex_") else _substring(value)
+    hits = [
+        (number, exchange.reply.text)
+        for number, exchange in enumerate(transcript.exchanges, 1)
+        if finder(exchange.reply.text)
+    ]
+    wanted = rule.type in {"must_contain", "regex_must_match"}
+    number, text = hits[0] if hits else (0, "no reply has it")
+    return Check(
+        "rule",
+        0 if wanted else number,
+        rule.type,
+        clip(f"{'some reply' if wanted else 'no reply'} with {value!r}"),
+        clip(text if wanted or not hits else f"turn {number}: {_around(text, value)}"),
+        passed=bool(hits) == wanted,
+        line=rule.line,
+    )
+
+
+def _call_rule(rule: FailureRule, value: str, transcript: Transcript) -> Check:
+    hits = [
+        (number, call)
+        for number, exchange in enumerate(transcript.exchanges, 1)
+        for call in exchange.reply.tool_calls
+        if call.name == value
+    ]
+    wanted = rule.type == "must_call_tool"
+    got = f"turn {hits[0][0]}: {calls_words([hits[0][1]])}" if hits else "never called"
+    return Check(
+        "rule",
+        hits[0][0] if hits and not wanted else 0,
+        rule.type,
+        clip(f"{'a' if wanted else 'no'} call of {value}"),
+        clip(got),
+        passed=bool(hits) == wanted,
+        line=rule.line,
+    )
+
+
+def _substring(value: str) -> Callable[[str], bool]:
+    needle = value.casefold()
+    return lambda text: needle in text.casefold()
+
+
+def _regex(pattern: str) -> Callable[[str], bool]:
+    compiled = regex.compile(pattern)
+
+    def found(text: str) -> bool:
+        try:
+            return compiled.search(text, timeout=_PATTERN_SECONDS) is not None
+        except TimeoutError as error:
+            raise ConfigurationError(
+                f"The pattern {clip(pattern)!r} of a rule took longer than {_PATTERN_SECONDS:g} s on one reply.",
+                "Write it without a repetition inside a repetition.",
+            ) from error
+
+    return found
+
+
+def _around(text: str, value: str) -> str:
+    """The part of a long reply that holds the value, so that clipping does not hide it."""
+    at = text.casefold().find(value.casefold())
+    return text if at < 0 else text[max(0, at - 80) : at + len(value) + 80]
