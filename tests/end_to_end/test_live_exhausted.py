@@ -1,6 +1,7 @@
 """What a person reads when money, time or patience ended a live run: what is known, and what to do."""
 
 import asyncio
+import json
 import re
 import signal
 
@@ -114,3 +115,16 @@ async def test_a_resumed_run_is_forecast_for_what_is_left_of_it(live: LiveReposi
     first = resumed.printed.splitlines()[0]
     assert "of what is left of the budget of this run (USD 19." in first
     assert float(first.split("USD ")[1].split(" ")[0]) < 0.20, "most of it is paid for"
+
+
+async def test_recordings_that_nobody_said_are_told_of_only_where_one_of_them_answered(live: LiveRepository) -> None:
+    live.scenario("greets", "Hello")
+    await live.record()
+    path = live.small.folder / "scenarios/recordings/greets.jsonl"
+    lines = [{**json.loads(line), "source": "authored"} for line in path.read_text().splitlines()]
+    path.write_text("".join(f"{json.dumps(line)}\n" for line in lines))
+    replayed = await live.gate(RATIBA_LLM="replay")
+    assert "2 of 2 replayed answers were written by hand" in replayed.comment
+    unheard = await live.gate("--budget-usd", "0.0001", RATIBA_LLM="live")
+    assert unheard.code == 3, unheard.printed
+    assert "written by hand" not in unheard.comment
