@@ -66,8 +66,8 @@ class WorkerSession:
             await self._link.end()
 
 
-def opening(adapter: str, scenario: Scenario, tenant: Tenant, environment: Mapping[str, str]) -> JsonObject:
-    """The first request of a conversation: what the adapter's ``open(context)`` is given, and its environment."""
+def opening(scenario: Scenario, tenant: Tenant, environment: Mapping[str, str]) -> JsonObject:
+    """Of the first request of a conversation: what the adapter's ``open(context)`` is given, and its environment."""
     context = {
         "scenario_id": scenario.id,
         "tenant_id": tenant.id,
@@ -80,4 +80,4 @@ def opening(adapter: str, scenario: Scenario, tenant: Tenant, environment: Mappi
         "customer_name": scenario.customer.name,
         "customer_phone": scenario.customer.phone,
     }
-    return {"adapter": adapter, "context": context, "environment": {**environment, "DATABASE_URL": tenant.dsn}}
+    return {"context": context, "environment": {**environment, "DATABASE_URL": tenant.dsn}}

@@ -11,6 +11,7 @@ from pathlib import Path
 from ratiba_action.core.dsn import passwords_in
 from ratiba_action.core.model.plan import Tenant
 from ratiba_action.core.model.scenario import Scenario
+from ratiba_action.core.model.values import JsonObject
 from ratiba_action.core.printable import printable, printable_lines
 from ratiba_action.errors import WorkerError
 from ratiba_action.systems.downloads import download_environment, withheld
@@ -31,6 +32,7 @@ class WorkerSystem:
     Args:
         root: folder of the system; copied, never written to.
         adapter: ``module:attribute``.
+        options: plain data that one of the worker's own adapters is made with; None for an adapter of the repository.
         inherited: the gate's environment; only an allow-list of it is handed on.
         python: interpreter; a relative path with a slash is looked up in the copy; None for the gate's own.
         setup: command that is run once in the copy, or None.
@@ -51,6 +53,7 @@ class WorkerSystem:
         adapter: str,
         *,
         inherited: Mapping[str, str],
+        options: JsonObject | None = None,
         python: str | None = None,
         setup: Sequence[str] | None = None,
         preload: Sequence[str] = (),
@@ -65,6 +68,7 @@ class WorkerSystem:
     ) -> None:
         self._root = root
         self._adapter = adapter
+        self._options = options
         self._inherited = inherited
         self._python = python
         self._setup = setup
@@ -204,8 +208,8 @@ class WorkerSystem:
         """
         link = await self._link("migration", [dsn, *passwords_in(dsn)])
         try:
-            fields = {"adapter": self._adapter, "database_url": dsn, "environment": {"DATABASE_URL": dsn}}
-            await link.request("migrate", fields, self._start_timeout)
+            fields = {"database_url": dsn, "environment": {"DATABASE_URL": dsn}}
+            await link.request("migrate", {**self._made_of(), **fields}, self._start_timeout)
         finally:
             await self._release(link)
 
@@ -218,11 +222,15 @@ class WorkerSystem:
         secrets = [value for name, value in environment.items() if SECRET_NAME.fullmatch(name)]
         link = await self._link(f"scenario {scenario.id!r}", [*secrets, tenant.dsn, *passwords_in(tenant.dsn)])
         try:
-            await link.request("open", opening(self._adapter, scenario, tenant, environment), self._start_timeout)
+            fields = {**self._made_of(), **opening(scenario, tenant, environment)}
+            await link.request("open", fields, self._start_timeout)
         except BaseException:
             await self._release(link)
             raise
         return WorkerSession(link, scenario.id, self._turn_timeout)
+
+    def _made_of(self) -> JsonObject:
+        return {"adapter": self._adapter, **({} if self._options is None else {"options": self._options})}
 
     async def _link(self, name: str, secrets: Sequence[str]) -> Link:
         link = await open_link(await self._control(), name, secrets)

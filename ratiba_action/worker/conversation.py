@@ -18,6 +18,8 @@ from datetime import datetime
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
+from .lookup import AdapterError, find
+
 if TYPE_CHECKING:
     import socket
     from collections.abc import Callable
@@ -29,19 +31,16 @@ MESSAGE_LENGTH = 8000
 MAX_DEPTH = 64
 
 
-class AdapterError(Exception):
-    """The adapter does not have the shape that the gate needs."""
-
-
 class Conversation:
     """Calls the adapter for one conversation.
 
     Args:
         adapter: ``module:attribute``, looked up in the current folder first.
+        options: what one of the worker's own adapters is made with; None for an adapter of the repository.
     """
 
-    def __init__(self, adapter: str) -> None:
-        self._adapter = _load(adapter)
+    def __init__(self, adapter: str, options: dict[str, Any] | None = None) -> None:
+        self._adapter = _load(adapter, options)
         self._name = adapter
         self._conversation: Any = None
         self._loop = asyncio.new_event_loop()
@@ -82,16 +81,13 @@ def _context(fields: dict[str, Any]) -> SimpleNamespace:
     return SimpleNamespace(**{**fields, "now": datetime.fromisoformat(fields["now"])})
 
 
-def _load(adapter: str) -> Any:
+def _load(adapter: str, options: dict[str, Any] | None) -> Any:
     sys.path.insert(0, os.getcwd())  # noqa: PTH109 - sys.path holds strings
     sys.dont_write_bytecode = False  # the copy is ours to write to, and the next conversation starts faster
     importlib.invalidate_caches()
-    module, _, attribute = adapter.partition(":")
-    found: Any = importlib.import_module(module)
-    for name in attribute.split("."):
-        if not hasattr(found, name):
-            raise AdapterError(f"module {module!r} has no attribute {attribute!r}")
-        found = getattr(found, name)
+    found = find(adapter)
+    if options is not None:
+        return found(options)
     return found() if isinstance(found, type) else found
 
 
@@ -121,7 +117,7 @@ def serve(connection: socket.socket) -> None:
 
 def _begin(request: dict[str, Any]) -> tuple[Conversation | None, dict[str, Any]]:
     try:
-        conversation = Conversation(request["adapter"])
+        conversation = Conversation(request["adapter"], request.get("options"))
     except BaseException as problem:  # noqa: BLE001 - an import may raise anything, SystemExit too
         return None, {"id": request["id"], "error": _describe(problem)}
     return conversation, _answer(conversation, request)
