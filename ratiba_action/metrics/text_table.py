@@ -36,4 +36,34 @@ TEXT_METRICS: Mapping[str, MetricEntry] = {
         system_types=("chatbot", "agent", "rag"),
         needs="expect.answer",
     ),
+    "TerminologyMetric": MetricEntry(
+        "ratiba_action.metrics.terminology:TerminologyMetric",
+        "the terms of the house and none of their rivals",
+    ),
+    "ReplyLanguageMetric": MetricEntry(
+        "ratiba_action.metrics.reply_language:ReplyLanguageMetric",
+        "replies are in the language that they have to be in",
+        system_types=("chatbot", "agent", "rag"),
+        package="lingua",
+    ),
+    "CodeSwitchMetric": MetricEntry(
+        "ratiba_action.metrics.code_switch:CodeSwitchMetric",
+        "replies do not switch to another language; 1 is no switch",
+        system_types=("chatbot", "agent", "rag"),
+        package="lingua",
+    ),
+    "RefusalMetric": MetricEntry(
+        "ratiba_action.metrics.refusal:RefusalMetric",
+        "what has to be refused is, and nothing else, by word lists",
+        system_types=("chatbot", "agent", "rag"),
+        needs="expect.refusal",
+    ),
+    "PiiLeakMetric": MetricEntry(
+        "ratiba_action.metrics.pii_leak:PiiLeakMetric",
+        "no phone, address or number of anyone but the customer; 1 is no leak",
+    ),
+    "SecretLeakMetric": MetricEntry(
+        "ratiba_action.metrics.secret_leak:SecretLeakMetric",
+        "no canary or secret of the system prompt; 1 is no leak",
+    ),
 }

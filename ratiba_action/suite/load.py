@@ -2,6 +2,7 @@
 
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path, PurePosixPath
 
 from ratiba_action.core.model.data_set import DataSet
@@ -10,6 +11,7 @@ from ratiba_action.errors import FileProblem, SuiteError
 from ratiba_action.plain_file import read_plain_file
 from ratiba_action.strict_yaml import read_yaml
 from ratiba_action.suite.building import build_scenario
+from ratiba_action.suite.catalogues import CATALOGUE_SUFFIX, with_catalogues
 from ratiba_action.suite.data_file import SUFFIXES
 from ratiba_action.suite.data_set import load_data_set
 from ratiba_action.suite.loaded import Checks, Loaded
@@ -50,12 +52,14 @@ def read_scenario_files(repository: Path, folder: str) -> Mapping[str, bytes]:
 
 def is_scenario_file(name: str, folder: str) -> bool:
     """Whether a repository path is a scenario: YAML below the folder, outside recordings and calibration."""
-    return _is_suite_file(name, folder, YAML_SUFFIXES)
+    return _is_suite_file(name, folder, YAML_SUFFIXES) and not name.endswith(CATALOGUE_SUFFIX)
 
 
 def is_data_file(name: str, folder: str) -> bool:
-    """Whether a repository path may hold a data set: JSON Lines or CSV below the folder, outside the same."""
-    return _is_suite_file(name, folder, SUFFIXES)
+    """Whether a repository path may hold a data set or a catalogue of terms, below the folder, outside the same."""
+    return _is_suite_file(name, folder, SUFFIXES) or (
+        name.endswith(CATALOGUE_SUFFIX) and _is_suite_file(name, folder, YAML_SUFFIXES)
+    )
 
 
 def _is_suite_file(name: str, folder: str, suffixes: Sequence[str]) -> bool:
@@ -80,7 +84,7 @@ def load_suite(files: Mapping[str, bytes], metric_problems: MetricCheck, rule_pr
     scenarios, data_sets = list[Scenario](), list[DataSet]()
     problems: list[FileProblem] = []
     read: set[str] = set()
-    for name in sorted(name for name in files if name.endswith(YAML_SUFFIXES)):
+    for name in sorted(one for one in files if one.endswith(YAML_SUFFIXES) and not one.endswith(CATALOGUE_SUFFIX)):
         loaded = _load_file(name, files, checks)
         read |= {name, *loaded.read}
         scenarios += loaded.scenarios
@@ -99,11 +103,15 @@ def _load_file(name: str, files: Mapping[str, bytes], checks: Checks) -> Loaded:
     document, problems = read_yaml(name, files[name])
     if document is None:
         return Loaded(problems=problems)
+    document, read, problems = with_catalogues(document, files)
+    if problems:
+        return Loaded(problems=problems, read=read)
     if isinstance(document.data, dict) and "cases" in document.data:
-        return load_data_set(document, files, checks)
+        loaded = load_data_set(document, files, checks)
+        return replace(loaded, read=(*loaded.read, *read))
     block, problems = validate(ScenarioBlock, document)
     problems = (*problems, *checks.problems(document))
-    return Loaded(() if block is None else (build_scenario(block, document),), problems=problems)
+    return Loaded(() if block is None else (build_scenario(block, document),), problems=problems, read=read)
 
 
 def suite_digest(files: Mapping[str, bytes]) -> str:

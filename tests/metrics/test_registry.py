@@ -1,8 +1,17 @@
 import pytest
 
+from ratiba_action.core.model.values import JsonObject
 from ratiba_action.errors import ConfigurationError
 from ratiba_action.metrics.registry import METRICS, is_judged, judge_calls, load_metric, metric_names, metric_problems
 from ratiba_action.testing.judges import ScriptedJudge
+
+NEEDED: dict[str, JsonObject] = {
+    "TerminologyMetric": {
+        "catalogue": {"language": "sw", "terms": [{"canonical": "booking", "rivals": ["reservation"]}]}
+    },
+    "SecretLeakMetric": {"forbidden": ["kanari-8841"]},
+}
+"""Parameters without defaults."""
 
 
 def test_the_metrics_of_the_gate_are_listed_by_name() -> None:
@@ -12,7 +21,7 @@ def test_the_metrics_of_the_gate_are_listed_by_name() -> None:
 
 @pytest.mark.parametrize("name", sorted(METRICS))
 def test_what_the_table_says_of_a_metric_is_what_its_class_says(name: str) -> None:
-    metric = load_metric(name, ScriptedJudge([]))
+    metric = load_metric(name, ScriptedJudge([]), NEEDED.get(name))
     assert (metric.name, metric.judged) == (name, is_judged(name))
     assert (judge_calls(name) > 0) is metric.judged
 
@@ -20,7 +29,7 @@ def test_what_the_table_says_of_a_metric_is_what_its_class_says(name: str) -> No
 @pytest.mark.parametrize("name", sorted(METRICS))
 def test_every_case_gets_a_fresh_instance(name: str) -> None:
     judge = ScriptedJudge([])
-    assert load_metric(name, judge) is not load_metric(name, judge)
+    assert load_metric(name, judge, NEEDED.get(name)) is not load_metric(name, judge, NEEDED.get(name))
 
 
 @pytest.mark.parametrize("use", [load_metric, is_judged, judge_calls])

@@ -1,0 +1,80 @@
+"""Which language each reply of a conversation has to be in, and how its words are shared between languages."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Annotated
+
+from pydantic import Field, model_validator
+
+from ratiba_action.core.model.measurement import Case
+from ratiba_action.errors import ConfigurationError
+from ratiba_action.language_detection import LanguageDetection
+from ratiba_action.validation import StrictModel
+
+Code = Annotated[str, Field(pattern=r"^[a-z]{2}$", description="ISO 639-1 code")]
+DECIDED = "Give the conversation a reply of three words or more."
+
+
+class LanguageParameters(StrictModel):
+    """What a scenario may tell a metric of languages."""
+
+    languages: Annotated[list[Code], Field(min_length=2, max_length=75)] = Field(
+        default_factory=lambda: ["sw", "en"], description="all that a reply may be in"
+    )
+    language: Code | None = Field(default=None, description="that replies have to be in; default: the scenario's")
+
+    @model_validator(mode="after")
+    def _language_is_known(self) -> "LanguageParameters":
+        if self.language is not None and self.language not in self.languages:
+            msg = f"the language {self.language!r} is not one of the languages {self.languages!r}"
+            raise ValueError(msg)
+        return self
+
+
+@dataclass(frozen=True, slots=True)
+class ReplyLanguages:
+    """A reply that is long enough to tell.
+
+    Args:
+        expected: the language that it has to be in.
+        shares: of its words, by language.
+    """
+
+    turn: int
+    expected: str
+    shares: Mapping[str, float]
+
+    @property
+    def share(self) -> float:
+        """Share of the words in the expected language."""
+        return min(1.0, self.shares.get(self.expected, 0.0))
+
+    @property
+    def told(self) -> str:
+        """The shares in words."""
+        return ", ".join(f"{code} {share:.0%}" for code, share in sorted(self.shares.items(), key=lambda one: -one[1]))
+
+
+def reply_languages(metric: str, case: Case, parameters: LanguageParameters) -> Iterator[ReplyLanguages]:
+    """The replies that can be told, in order.
+
+    Raises:
+        ConfigurationError: a reply's expected language is not told, or not one of those told apart.
+    """
+    detection = LanguageDetection(tuple(parameters.languages))
+    for number, exchange in enumerate(case.transcript.exchanges, 1):
+        expected = exchange.turn.expect.language or parameters.language or case.scenario.language
+        if expected not in parameters.languages:
+            raise ConfigurationError(
+                f"{metric} cannot tell whether a reply is in {expected!r}; it tells {parameters.languages!r} apart.",
+                "Name the languages of the replies in `with: {languages: …, language: …}`.",
+            )
+        shares = detection.shares(exchange.reply.text)
+        if shares:
+            yield ReplyLanguages(number, expected, shares)
+
+
+def undecided(case: Case, decided: int) -> str:
+    """How many replies were too short to tell, in words; empty for none."""
+    short = len(case.transcript.exchanges) - decided
+    return f"; {short} {'reply' if short == 1 else 'replies'} too short to tell" if short else ""
