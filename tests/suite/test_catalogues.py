@@ -2,7 +2,7 @@
 
 import pytest
 
-from ratiba_action.core.checks import validate_rule
+from ratiba_action.core.failure_rules import validate_rule
 from ratiba_action.core.model.scenario import Suite
 from ratiba_action.core.protection import Guard, Protection
 from ratiba_action.errors import SuiteError
