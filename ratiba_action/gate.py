@@ -11,6 +11,7 @@ from ratiba_action.aftermath import Aftermath
 from ratiba_action.cancellation import cancelled_by_signals
 from ratiba_action.composition import open_run
 from ratiba_action.core.budget import Ledger
+from ratiba_action.core.data_set_scores import score_data_sets
 from ratiba_action.core.decision import next_step
 from ratiba_action.core.model.conversation import Party
 from ratiba_action.core.model.measurement import NotRun, ScenarioResult, Scored
@@ -79,6 +80,7 @@ def evaluate(run: GateRun, prepared: Prepared) -> Evaluated:
         cross_checking=ended.aftermath.cross_checking,
         shared_spending=ended.aftermath.shared_spending,
         shared_ledger=bool(run.settings.ledger_url),
+        data_sets=score_data_sets(prepared.inputs.suite.data_sets, ended.results),
     )
     return Evaluated(report, ended.aftermath.recorded)
 
@@ -99,7 +101,8 @@ def _verdict(run: GateRun, prepared: Prepared, ended: _Ended, ledger: Ledger, in
     interruption = interruptions[0] if interruptions else None
     shortfall = _shortfall(run, prepared, ended, ledger)
     mode, way_out = run.decided.decision.mode, ended.aftermath.way_out
-    evidence = Evidence(mode, ended.results, _limits(prepared), interruption, shortfall, way_out)
+    data_sets = score_data_sets(prepared.inputs.suite.data_sets, ended.results)
+    evidence = Evidence(mode, ended.results, _limits(prepared), interruption, shortfall, way_out, data_sets)
     verdict = next_step(evidence)
     if isinstance(verdict, Plan):
         raise TypeError("next_step asked for another plan, which this form of the run does not carry out")

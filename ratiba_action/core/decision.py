@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
+from ratiba_action.core.data_set_scores import failed_gates, open_gates
 from ratiba_action.core.model.change import Mode
 from ratiba_action.core.model.measurement import Errored, NotRun, Phase, ScenarioResult, Score, Scored
 from ratiba_action.core.model.plan import Plan
@@ -24,7 +25,8 @@ class _Findings:
 def next_step(evidence: Evidence) -> Plan | Verdict:
     """Decide what the measurements mean.
 
-    Exact checks, deterministic scores and everything in a ``critical`` scenario must hold. Of the judged scores of
+    Exact checks, deterministic scores, everything in a ``critical`` scenario and the gates of data sets must hold. Of
+    the judged scores of
     other scenarios, ``limits.pass_rate`` must. Anything unmeasured makes the run incomplete, unless something exact
     has failed already: what is measured as broken stays broken whatever the rest would have shown. A pass rate that
     lacks some of its scores is not final, so it cannot fail a run by itself.
@@ -38,11 +40,12 @@ def next_step(evidence: Evidence) -> Plan | Verdict:
     if evidence.mode is Mode.SKIP and not evidence.results:
         return Verdict(Conclusion.SKIPPED, "Nothing that the gate watches has changed.")
     findings = _find(evidence.results)
-    if findings.broken:
-        return _broken(evidence, findings)
+    gates = failed_gates(evidence.data_sets)
+    if findings.broken or gates:
+        return _broken(evidence, findings, gates)
     if len(findings.gaps) == len(evidence.results):
         return _nothing_measured(evidence)
-    if findings.gaps or evidence.interruption or evidence.shortfall:
+    if findings.gaps or evidence.interruption or evidence.shortfall or open_gates(evidence.data_sets):
         return _incomplete(evidence, findings)
     if not _reaches_rate(findings.judged, evidence.limits.pass_rate):
         return _below_rate(findings, evidence.limits.pass_rate, evidence.results)
@@ -75,16 +78,21 @@ def _reaches_rate(scores: Sequence[Score], rate: float) -> bool:
     return not scores or Fraction(sum(score.passed for score in scores), len(scores)) >= Fraction(str(rate))
 
 
-def _broken(evidence: Evidence, findings: _Findings) -> Verdict:
+def _broken(evidence: Evidence, findings: _Findings, gates: Sequence[str]) -> Verdict:
     broken, total = len(findings.broken), len(_ids(evidence.results))
     verb = "breaks" if broken == 1 else "break"
-    reason = f"{broken} of {_conversations(total)} {verb} an exact check: {_names(findings.broken)}"
+    parts = []
+    if broken:
+        parts.append(f"{broken} of {_conversations(total)} {verb} an exact check: {_names(findings.broken)}")
+    parts += [f"{_count(len(gates), 'gate')} of the data sets not passed: {_names(gates, '; ')}"] if gates else []
     if findings.gaps:
-        reason += f"; {_conversations(len(findings.gaps))} could not be measured"
+        parts.append(f"{_conversations(len(findings.gaps))} could not be measured")
     if evidence.interruption:
-        reason += f"; the run was interrupted ({evidence.interruption})"
-    action = f"Compare expected with got for {findings.broken[0]}, then mend the change or update the scenario."
-    return Verdict(Conclusion.FAILED, f"{reason}.", action)
+        parts.append(f"the run was interrupted ({evidence.interruption})")
+    action = "Read the table of the data set, then mend the change or the classes that are low."
+    if broken:
+        action = f"Compare expected with got for {findings.broken[0]}, then mend the change or update the scenario."
+    return Verdict(Conclusion.FAILED, f"{'; '.join(parts)}.", action)
 
 
 def _below_rate(findings: _Findings, rate: float, results: Iterable[ScenarioResult]) -> Verdict:
@@ -109,6 +117,9 @@ def _nothing_measured(evidence: Evidence) -> Verdict:
 
 
 def _incomplete(evidence: Evidence, findings: _Findings) -> Verdict:
+    if not findings.gaps and not evidence.interruption and not evidence.shortfall:
+        reason = f"Nothing was measured for a gate: {_names(open_gates(evidence.data_sets))}."
+        return Verdict(Conclusion.INCOMPLETE, reason, "Let the system give what the gate is about.")
     if not findings.gaps and not evidence.interruption:
         return Verdict(Conclusion.INCOMPLETE, _sentence(evidence.shortfall), "Mend this, then run the gate again.")
     if not findings.gaps:
@@ -168,8 +179,8 @@ def _ids(results: Iterable[ScenarioResult]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(result.trial.scenario.id for result in results))
 
 
-def _names(ids: Sequence[str]) -> str:
-    shown = ", ".join(ids[:_NAMED])
+def _names(ids: Sequence[str], between: str = ", ") -> str:
+    shown = between.join(ids[:_NAMED])
     return shown if len(ids) <= _NAMED else f"{shown} and {len(ids) - _NAMED} more"
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 
+from ratiba_action.core.data_set_strictness import hold_gates, join_notes, names_of, row_floors
 from ratiba_action.core.model.scenario import Assertion, FailureRule, Scenario, Suite
 
 
@@ -17,19 +18,21 @@ def hold_to_base(head: Suite, base: Suite) -> tuple[Suite, tuple[str, ...]]:
         The suite to run, and one note for each thing that the change tried to relax or took away.
     """
     earlier = {scenario.id: scenario for scenario in base.scenarios}
+    floors = row_floors(base)
     kept: list[Scenario] = []
-    notes: list[str] = []
+    said: list[tuple[Scenario, str]] = []
     for scenario in head.scenarios:
-        before = earlier.pop(scenario.id, None)
-        held, said = (scenario, ()) if before is None else _hold(scenario, before)
+        before = earlier.pop(scenario.id, None) or floors.get(scenario.data_set)
+        held, notes = (scenario, ()) if before is None else _hold(scenario, before)
         kept.append(held)
-        notes.extend(said)
-    removed = [name for name, scenario in earlier.items() if not scenario.critical]
-    if removed:
-        notes.append(f"This change removes scenarios: {', '.join(sorted(removed))}.")
+        said += [(scenario, note) for note in notes]
+    removed = [scenario for scenario in earlier.values() if not scenario.critical]
     critical = [scenario for scenario in earlier.values() if scenario.critical]
-    notes += [f"{scenario.id}: critical, so it still runs though this change removes it." for scenario in critical]
-    return replace(head, scenarios=(*kept, *critical)), tuple(notes)
+    said += [(scenario, "critical, so it still runs though this change removes it.") for scenario in critical]
+    told = [f"This change removes scenarios: {', '.join(names_of(removed))}."] if removed else []
+    data_sets, more = hold_gates(head.data_sets, base.data_sets, (*kept, *critical))
+    suite = replace(head, scenarios=(*kept, *critical), data_sets=data_sets)
+    return suite, (*join_notes(said), *told, *more)
 
 
 def _hold(scenario: Scenario, before: Scenario) -> tuple[Scenario, tuple[str, ...]]:
@@ -37,13 +40,14 @@ def _hold(scenario: Scenario, before: Scenario) -> tuple[Scenario, tuple[str, ..
     rules = _missing_rules(scenario.rules, before.rules)
     if rules:
         names = ", ".join(sorted({rule.type for rule in rules}))
-        notes.append(f"{scenario.id}: rules removed by this change still hold ({names}).")
+        notes.append(f"rules removed by this change still hold ({names}).")
     if before.critical and not scenario.critical:
-        notes.append(f"{scenario.id}: still critical, though this change says otherwise.")
-    edited = [name for name in _CONTENT if _content(scenario, name) != _content(before, name)]
+        notes.append("still critical, though this change says otherwise.")
+    same = scenario.id == before.id
+    edited = [name for name in _CONTENT if same and _content(scenario, name) != _content(before, name)]
     if edited:
         mark = "critical, and " if before.critical else ""
-        notes.append(f"{scenario.id}: {mark}this change edits its {', '.join(edited)}.")
+        notes.append(f"{mark}this change edits its {', '.join(edited)}.")
     held = replace(
         scenario,
         assertions=assertions,
@@ -62,13 +66,13 @@ def _assertions(scenario: Scenario, before: Scenario) -> tuple[tuple[Assertion, 
         floor = floors.pop(assertion.metric, None)
         if floor is not None and floor.threshold > assertion.threshold:
             notes.append(
-                f"{scenario.id}: the threshold of {assertion.metric} stays {floor.threshold:.2f}; "
+                f"the threshold of {assertion.metric} stays {floor.threshold:.2f}; "
                 f"this change asks for {assertion.threshold:.2f}."
             )
             assertion = replace(assertion, threshold=floor.threshold)  # noqa: PLW2901 - the stricter one stands in
         held.append(assertion)
     for metric, floor in sorted(floors.items()):
-        notes.append(f"{scenario.id}: {metric} is still measured, though this change removes it.")
+        notes.append(f"{metric} is still measured, though this change removes it.")
         held.append(floor)
     return tuple(held), notes
 

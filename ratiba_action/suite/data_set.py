@@ -14,6 +14,7 @@ from ratiba_action.suite.building import build_scenario
 from ratiba_action.suite.case_ids import ALLOWED, CASE_ID, COLUMN, case_ids
 from ratiba_action.suite.data_file import SUFFIXES, Row, read_rows
 from ratiba_action.suite.filling import FillingError, fill, places
+from ratiba_action.suite.gates import gate_problems, with_gate_metrics
 from ratiba_action.suite.loaded import Checks, Loaded
 from ratiba_action.suite.scenario_schema import ScenarioBlock
 from ratiba_action.validation import shorten, validate
@@ -110,8 +111,7 @@ def _column_problems(template: _Template) -> Iterator[FileProblem]:
 
 def _expand(template: _Template, checks: Checks) -> Loaded:
     ids, problems = case_ids(template.id, template.path, template.rows)
-    scenarios = list[Scenario]()
-    gates: tuple[Gate, ...] = ()
+    scenarios, gates = list[Scenario](), tuple[Gate, ...]()
     for name, row in zip(ids, template.rows, strict=True):
         try:
             filled = {**fill(template.document.data, row.values), "id": name or template.id}
@@ -122,9 +122,10 @@ def _expand(template: _Template, checks: Checks) -> Loaded:
         block, found = validate(ScenarioBlock, document)
         problems += _placed((*found, *checks.problems(document)), template, row)
         if block is not None and name is not None:
-            at_row = Document(template.path, filled, {(): row.line})
-            scenarios.append(replace(build_scenario(block, at_row), data_set=template.id))
+            case = build_scenario(block, Document(template.path, filled, {(): row.line}))
             gates = gates or _gates(block, template.document)
+            problems += _gate_problems(gates, case, template)
+            scenarios.append(replace(with_gate_metrics(case, gates), data_set=template.id))
     digest = hashlib.sha256(template.content).hexdigest()
     data_set = DataSet(template.id, template.path, digest, len(template.rows), gates)
     return Loaded(scenarios, [data_set], _few(problems), [template.path])
@@ -134,6 +135,10 @@ def _gates(block: ScenarioBlock, document: Document) -> tuple[Gate, ...]:
     return tuple(
         Gate(gate.metric, gate.at_least, document.line(("gates", index))) for index, gate in enumerate(block.gates)
     )
+
+
+def _gate_problems(gates: Sequence[Gate], case: Scenario, template: _Template) -> list[FileProblem]:
+    return [FileProblem(template.document.name, gate.line, wrong) for gate, wrong in gate_problems(gates, case)]
 
 
 def _placed(problems: Iterable[FileProblem], template: _Template, row: Row) -> list[FileProblem]:

@@ -7,6 +7,7 @@ from enum import StrEnum
 
 from ratiba_action.core.model.agreement import Agreement, CrossCheckStatus
 from ratiba_action.core.model.change import Mode, ModeDecision, Subject
+from ratiba_action.core.model.data_set import DataSetScores
 from ratiba_action.core.model.measurement import ScenarioResult
 from ratiba_action.core.model.values import Usd
 
@@ -73,6 +74,7 @@ class Evidence:
         interruption: why the run did not go to its end.
         shortfall: what was asked for and not done, such as live answers; a run that lacks it is never passed.
         way_out: what to do about conversations that a cap did not hold; empty where all were held.
+        data_sets: what the cases of each data set came to together.
     """
 
     mode: Mode
@@ -81,6 +83,7 @@ class Evidence:
     interruption: str | None = None
     shortfall: str = ""
     way_out: str = ""
+    data_sets: tuple[DataSetScores, ...] = ()
 
 
 class Conclusion(StrEnum):
@@ -121,6 +124,7 @@ class Report:
         shared_ledger: whether there is one.
         edited_recordings: how many of the recordings that it is judged by the change itself edits.
         notes: what the reader must know besides the verdict, such as recordings that the change itself edited.
+        data_sets: what the cases of each data set came to together.
     """
 
     name: str
@@ -142,3 +146,4 @@ class Report:
     cross_checking: CrossChecking | None = None
     shared_spending: tuple[SharedSpending, ...] = ()
     shared_ledger: bool = False
+    data_sets: tuple[DataSetScores, ...] = ()

@@ -1,0 +1,163 @@
+"""What the cases of a data set came to together, and whether that passes its gates."""
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from ratiba_action.core.aggregates import (
+    CALIBRATION,
+    Labelled,
+    Ranked,
+    Sample,
+    aggregate,
+    classes_of,
+    confidence,
+)
+from ratiba_action.core.classifier_answer import expected_labels, read_label, read_labels
+from ratiba_action.core.model.conversation import Exchange
+from ratiba_action.core.model.data_set import ClassScores, DataSet, DataSetScores, Gate, GateResult, GateStatus
+from ratiba_action.core.model.measurement import ScenarioResult, Scored
+from ratiba_action.core.model.scenario import Expectation, Scenario
+from ratiba_action.core.ranking import ideal_ranking
+
+CONFIDENCE = "mean confidence"
+_UNREADABLE = "\0"  # an output that gives no labels is wrong also where none is expected
+
+_ROUNDING = 1e-9  # a mean of 0.8 that floats make 0.7999… reaches 0.8
+_OF_ONE_LABEL = ("accuracy", "macro_f1", "weighted_f1", "min_class_f1", CALIBRATION)
+_OF_LABELS = ("accuracy", "micro_f1", "macro_f1", "skill_recall")
+_OF_DOCUMENTS = ("ndcg@10", "map@10", "mrr")
+
+
+def score_data_sets(data_sets: Iterable[DataSet], results: Iterable[ScenarioResult]) -> tuple[DataSetScores, ...]:
+    """The scores of every data set that the run planned a case of.
+
+    A gate is failed as soon as no answer to the cases that were not measured could pass it, and passed only when every
+    case was measured.
+
+    Args:
+        data_sets: of the suite.
+        results: of the run, in any order.
+    """
+    by_set: dict[str, list[ScenarioResult]] = {}
+    for result in results:
+        if result.trial.scenario.data_set:
+            by_set.setdefault(result.trial.scenario.data_set, []).append(result)
+    return tuple(_scores(one, by_set[one.id]) for one in data_sets if one.id in by_set)
+
+
+def failed_gates(scores: Iterable[DataSetScores]) -> tuple[str, ...]:
+    """Each gate that failed, in words."""
+    return tuple(
+        f"{one.id}: {told(result)}, and at least {result.gate.at_least:.2f} is asked"
+        for one in scores
+        for result in one.gates
+        if result.status is GateStatus.FAILED
+    )
+
+
+def open_gates(scores: Iterable[DataSetScores]) -> tuple[str, ...]:
+    """Each gate that has no answer though every case was asked for, in words."""
+    return tuple(
+        f"{one.id}: {result.gate.metric}"
+        for one in scores
+        for result in one.gates
+        if result.status is GateStatus.UNKNOWN and one.selected == one.cases
+    )
+
+
+def told(result: GateResult) -> str:
+    """A gate's metric and value in words."""
+    if result.value is None:
+        return f"{result.gate.metric} can be at most {result.at_most:.4f}"
+    missed = result.status is GateStatus.FAILED and result.value >= result.gate.at_least - _ROUNDING
+    return f"{result.gate.metric} " + (f"can be at most {result.at_most:.4f}" if missed else f"is {result.value:.4f}")
+
+
+def _scores(data_set: DataSet, results: Sequence[ScenarioResult]) -> DataSetScores:
+    measured = [_sample(result) for result in results if isinstance(result, Scored)]
+    missing = [_best(result.trial.scenario) for result in results if not isinstance(result, Scored)]
+    scenarios = {result.trial.scenario.id: result.trial.scenario for result in results}
+    whole = len(scenarios) == data_set.cases
+    names = dict.fromkeys([*_usual(scenarios.values()), *(gate.metric for gate in data_set.gates)])
+    values = {name: value for name in names if (value := aggregate(name)(measured)) is not None}
+    sure = confidence(measured)
+    return DataSetScores(
+        id=data_set.id,
+        path=data_set.path,
+        digest=data_set.digest,
+        cases=data_set.cases,
+        selected=len(scenarios),
+        results=len(results),
+        measured=len(measured),
+        values=values if sure is None else values | {CONFIDENCE: sure},
+        gates=tuple(_gate(gate, measured, missing, whole=whole) for gate in data_set.gates),
+        classes=tuple(
+            ClassScores(one.label, one.precision, one.recall, one.f1, one.support, one.given)
+            for one in classes_of(measured)
+        ),
+    )
+
+
+def _gate(gate: Gate, measured: Sequence[Sample], missing: Sequence[Sample], *, whole: bool) -> GateResult:
+    value = aggregate(gate.metric)(measured)
+    at_most = aggregate(gate.metric)([*measured, *missing])
+    # Of a case that was not selected the truth is not at hand; how sure an answer would have been is never known.
+    if at_most is None or not whole or (missing and gate.metric == CALIBRATION):
+        at_most = 1.0
+    if at_most < gate.at_least - _ROUNDING:
+        status = GateStatus.FAILED
+    elif value is None or missing or not whole:
+        status = GateStatus.UNKNOWN
+    else:
+        status = GateStatus.PASSED
+    return GateResult(gate, value, at_most, status)
+
+
+def _usual(scenarios: Iterable[Scenario]) -> tuple[str, ...]:
+    """The aggregates that are shown of every data set of its kind."""
+    expected = [turn.expect for scenario in scenarios for turn in scenario.turns]
+    names: tuple[str, ...] = _OF_ONE_LABEL if any(one.label is not None for one in expected) else ()
+    names += _OF_LABELS if any(one.labels is not None for one in expected) else ()
+    return names + (_OF_DOCUMENTS if any(one.documents for one in expected) else ())
+
+
+def _sample(result: Scored) -> Sample:
+    exchanges = result.transcript.exchanges
+    return Sample(
+        labelled=tuple(one for exchange in exchanges for one in _labelled(exchange)),
+        ranked=tuple(
+            Ranked(tuple(document.id for document in exchange.reply.documents), judgements)
+            for exchange in exchanges
+            if (judgements := _judgements(exchange.turn.expect)) is not None
+        ),
+        scores={score.metric: score.value for score in result.scores},
+        passed=result.passed,
+    )
+
+
+def _labelled(exchange: Exchange) -> tuple[Labelled, ...]:
+    expect = exchange.turn.expect
+    expected = expected_labels(expect)
+    if expected is None:
+        return ()
+    answer = read_label(exchange.reply.output) if expect.label is not None else read_labels(exchange.reply.output)
+    unreadable = answer.problem and not answer.labels and not expected
+    return (Labelled(expected, frozenset({_UNREADABLE}) if unreadable else answer.labels, answer.confidence),)
+
+
+def _best(scenario: Scenario) -> Sample:
+    """What a perfect system would have made of a case."""
+    expects = [turn.expect for turn in scenario.turns]
+    return Sample(
+        labelled=tuple(Labelled(labels, labels) for one in expects if (labels := expected_labels(one)) is not None),
+        ranked=tuple(
+            Ranked(ideal_ranking(judgements), judgements)
+            for one in expects
+            if (judgements := _judgements(one)) is not None
+        ),
+    )
+
+
+def _judgements(expect: Expectation) -> Mapping[str, float] | None:
+    """The grades of a turn that names a relevant document."""
+    found = expect.documents
+    return found if found is not None and any(grade > 0 for grade in found.values()) else None
