@@ -63,14 +63,16 @@ def _assertions(scenario: Scenario, before: Scenario) -> tuple[tuple[Assertion, 
     held: list[Assertion] = []
     notes: list[str] = []
     for assertion in scenario.assertions:
-        floor = floors.pop(assertion.metric, None)
-        if floor is not None and floor.threshold > assertion.threshold:
+        floor = floors.pop(assertion.metric, assertion)
+        if floor.threshold > assertion.threshold:
             notes.append(
                 f"the threshold of {assertion.metric} stays {floor.threshold:.2f}; "
                 f"this change asks for {assertion.threshold:.2f}."
             )
-            assertion = replace(assertion, threshold=floor.threshold)  # noqa: PLW2901 - the stricter one stands in
-        held.append(assertion)
+        if floor.parameters != assertion.parameters:
+            notes.append(f"{assertion.metric} is told what the base tells it; this change edits its parameters.")
+        threshold = max(floor.threshold, assertion.threshold)
+        held.append(replace(assertion, threshold=threshold, parameters=floor.parameters))
     for metric, floor in sorted(floors.items()):
         notes.append(f"{metric} is still measured, though this change removes it.")
         held.append(floor)

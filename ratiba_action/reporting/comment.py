@@ -10,6 +10,7 @@ from ratiba_action.core.model.verdict import Conclusion, Report
 from ratiba_action.reporting import comment_money
 from ratiba_action.reporting import comment_sections as sections
 from ratiba_action.reporting.comment_attempts import attempts_table
+from ratiba_action.reporting.comment_data_sets import data_sets
 from ratiba_action.reporting.markdown import inline, length
 from ratiba_action.reporting.wording import caveat, headline, leniency, summary_line
 
@@ -23,6 +24,7 @@ _DROP_ORDER = (
     "all conversations",
     "earlier runs",
     "why this mode",
+    "classes of data sets",
     "tables of failing conversations",
     "metrics",
     "judges",
@@ -45,8 +47,8 @@ def render_comment(report: Report, limit: int = LIMIT, earlier: tuple[Attempt, .
 
     The marker, the hidden line of attempts, the verdict, the notes, the reason, what to do and the money line always
     stay. Beyond the limit the transcripts go first, then the list of all conversations, earlier runs, why the mode was
-    chosen, all but ten tables of failing conversations, the metrics, the judges, the money table, and last those ten,
-    so that names are left.
+    chosen, the classes of data sets, all but ten tables of failing conversations, the metrics, the judges, the money
+    table, and last those ten, so that names are left.
 
     Args:
         report: what to tell.
@@ -80,6 +82,7 @@ def _sections(report: Report) -> list[_Section]:
     failing = (sections.failing(report), sections.failing(report, most=_SHOWN), sections.failing_names(report))
     return [
         _Section("tables of failing conversations", failing),
+        _Section("classes of data sets", (data_sets(report), data_sets(report, classes=False))),
         _Section("metrics", (sections.metrics(report), "")),
         _Section("judges", (comment_money.judges(report), "")),
         _Section("money", (comment_money.money(report), "")),
@@ -91,14 +94,15 @@ def _sections(report: Report) -> list[_Section]:
 
 def _fit(report: Report, top: Sequence[str], parts: Sequence[_Section], limit: int) -> str:
     dropped: list[str] = []
+    order = [name for name in _DROP_ORDER if report.data_sets or name != "classes of data sets"]
     text = _join(report, top, parts, dropped)
-    for name in _DROP_ORDER:
+    for name in order:
         if length(text) <= limit:
             return text
         dropped.append(name)
         text = _join(report, top, parts, dropped)
     # The last step may have made room for what went before it.
-    for name in reversed(_DROP_ORDER):
+    for name in reversed(order):
         fewer = [other for other in dropped if other != name]
         longer = _join(report, top, parts, fewer)
         if length(longer) <= limit:

@@ -3,7 +3,7 @@
 from ratiba_action.core.model.measurement import Scored
 from ratiba_action.core.model.verdict import Report
 from ratiba_action.core.tally import summarise_metrics, tally
-from ratiba_action.reporting import wording
+from ratiba_action.reporting import data_set_words, wording
 from ratiba_action.reporting.comment_sections import transcript_text
 from ratiba_action.reporting.judge_facts import judge_facts
 from ratiba_action.reporting.markdown import clean
@@ -46,6 +46,15 @@ def render_html(report: Report) -> str:
         money=money_facts(report),
         month=month_note(report),
         paid=_paid(report),
+        data_sets=[
+            {
+                "scores": one,
+                "about": data_set_words.about(one),
+                "gates": [(gate, data_set_words.value(gate), data_set_words.status(one, gate)) for gate in one.gates],
+                "classes": sorted(one.classes, key=lambda found: (found.f1, found.label)),
+            }
+            for one in report.data_sets
+        ],
     )
 
 

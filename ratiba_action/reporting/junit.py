@@ -1,11 +1,13 @@
-"""``junit.xml``: one test case per conversation, for programs that show test results."""
+"""``junit.xml``: one test case per conversation and gate, for programs that show test results."""
 
 import re
 from xml.etree import ElementTree as ET
 
+from ratiba_action.core.model.data_set import DataSetScores, GateResult, GateStatus
 from ratiba_action.core.model.measurement import Check, Errored, NotRun, ScenarioResult, Score, Scored
 from ratiba_action.core.model.verdict import Report
 from ratiba_action.core.tally import tally
+from ratiba_action.reporting.data_set_words import about, gate_names, status, value
 from ratiba_action.reporting.wording import explanation, label, number
 
 # Everything outside the Char production of XML 1.0 makes the whole file unreadable.
@@ -18,21 +20,24 @@ def render_junit(report: Report) -> bytes:
     A judged score below its threshold is a failure of its test case even where the pass rate allows it.
     """
     counts = tally(report.results)
+    gates = [gate.status for one in report.data_sets for gate in one.gates]
     totals = {
         "name": _xml(report.name),
-        "tests": str(counts.total),
-        "failures": str(counts.failed),
+        "tests": str(counts.total + len(gates)),
+        "failures": str(counts.failed + gates.count(GateStatus.FAILED)),
         "errors": str(counts.errored),
-        "skipped": str(counts.not_run),
+        "skipped": str(counts.not_run + gates.count(GateStatus.UNKNOWN)),
         "time": f"{report.seconds:.3f}",
     }
     root = ET.Element("testsuites", totals)
     suite = ET.SubElement(root, "testsuite", totals | {"timestamp": report.started_at.isoformat()})
     properties = ET.SubElement(suite, "properties")
-    for name, value in _properties(report).items():
-        ET.SubElement(properties, "property", {"name": name, "value": _xml(value)})
+    for name, told in _properties(report).items():
+        ET.SubElement(properties, "property", {"name": name, "value": _xml(told)})
     for result in report.results:
         _add_case(suite, result)
+    for scores, gate, name in gate_names(report.data_sets):
+        _add_gate(suite, scores, gate, name)
     ET.indent(root)
     document: bytes = ET.tostring(root, encoding="utf-8", xml_declaration=True)
     return document + b"\n"
@@ -66,6 +71,17 @@ def _add_case(suite: ET.Element, result: ScenarioResult) -> None:
     if isinstance(result, Errored):
         error = ET.SubElement(case, "error", {"type": result.phase.value, "message": _xml(result.message)})
         error.text = _xml(result.message)
+
+
+def _add_gate(suite: ET.Element, scores: DataSetScores, result: GateResult, name: str) -> None:
+    attributes = {"name": _xml(name), "classname": "gate", "file": _xml(scores.path)}
+    case = ET.SubElement(suite, "testcase", attributes)
+    if result.status is GateStatus.UNKNOWN:
+        ET.SubElement(case, "skipped", {"message": _xml(status(scores, result))})
+    if result.status is GateStatus.FAILED:
+        message = f"{name} {value(result)} is below {number(result.gate.at_least)}"
+        failure = ET.SubElement(case, "failure", {"type": _xml(result.gate.metric), "message": _xml(message)})
+        failure.text = _xml(f"{status(scores, result)}; {about(scores)}")
 
 
 def _line(result: ScenarioResult) -> int:

@@ -1,11 +1,13 @@
-"""``results.csv``: one row for each check and score, for spreadsheets."""
+"""``results.csv``: one row for each check, score and gate, for spreadsheets."""
 
 import csv
 import io
 from collections.abc import Iterator
 
+from ratiba_action.core.model.data_set import GateStatus
 from ratiba_action.core.model.measurement import NotRun, ScenarioResult, Scored
 from ratiba_action.core.model.verdict import Report
+from ratiba_action.reporting.data_set_words import gate_names
 from ratiba_action.reporting.wording import explanation, outcome
 
 HEADER = (
@@ -37,6 +39,7 @@ def render_csv(report: Report) -> str:
     writer.writerow(HEADER)
     for result in report.results:
         writer.writerows([_cell(value) for value in row] for row in _rows(result))
+    writer.writerows([_cell(value) for value in row] for row in _gate_rows(report))
     return buffer.getvalue()
 
 
@@ -61,6 +64,13 @@ def _rows(result: ScenarioResult) -> Iterator[tuple[str, ...]]:
         yield (*about, kind, "", *measured, _truth(score.cached), " ".join(f"{vote:.4f}" for vote in score.votes))
     if isinstance(result, Scored) and not result.checks and not result.scores:
         yield (*about, "", "", "", "", "nothing is asserted", _truth(holds=False), seconds, "", "")
+
+
+def _gate_rows(report: Report) -> Iterator[tuple[str, ...]]:
+    for scores, result, _ in gate_names(report.data_sets):
+        about = (scores.id, "", "", "", "", result.status.value, "gate", "", result.gate.metric)
+        got = "" if result.value is None else f"{result.value:.4f}"
+        yield (*about, f"{result.gate.at_least:.4f}", got, _truth(result.status is GateStatus.PASSED), "", "", "")
 
 
 def _truth(holds: bool) -> str:  # noqa: FBT001 - the value itself, not a switch

@@ -112,6 +112,7 @@ def _column_problems(template: _Template) -> Iterator[FileProblem]:
 def _expand(template: _Template, checks: Checks) -> Loaded:
     ids, problems = case_ids(template.id, template.path, template.rows)
     scenarios, gates = list[Scenario](), tuple[Gate, ...]()
+    constant = frozenset(checks.problems(Document(template.document.name, template.document.data, template.lines)))
     for name, row in zip(ids, template.rows, strict=True):
         try:
             filled = {**fill(template.document.data, row.values), "id": name or template.id}
@@ -120,7 +121,9 @@ def _expand(template: _Template, checks: Checks) -> Loaded:
             continue
         document = Document(template.document.name, filled, template.lines)
         block, found = validate(ScenarioBlock, document)
-        problems += _placed((*found, *checks.problems(document)), template, row)
+        # What is wrong without a row too is the file's mistake; what a row makes wrong is the row's.
+        referred = (replace(one, line=one.line if one in constant else _ROW) for one in checks.problems(document))
+        problems += _placed((*found, *referred), template, row)
         if block is not None and name is not None:
             case = build_scenario(block, Document(template.path, filled, {(): row.line}))
             gates = gates or _gates(block, template.document)

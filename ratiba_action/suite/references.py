@@ -64,10 +64,8 @@ def _risk_problems(
         yield FileProblem(document.name, line, message)
 
 
-def _truths(data: Mapping[str, Any]) -> AbstractSet[str] | None:
-    """What the turns expect; None when that stands in rows besides the file."""
-    if data.get("cases") is not None:
-        return None
+def _truths(data: Mapping[str, Any]) -> AbstractSet[str]:
+    """What the turns expect."""
     expected = [turn.get("expect") for turn in _entries(data.get("turns"))]
     told = {key for one in expected if isinstance(one, dict) for key, value in one.items() if value is not None}
     captured = any(turn.get("reply") for turn in _entries(data.get("turns")))

@@ -84,6 +84,7 @@ def test_a_column_inside_a_text_or_a_key_is_written_out_and_two_dollars_stand_fo
     scenario = INTENTS.replace("user: ${message}", 'user: "${count} of ${message}, $${message} costs $5"').replace(
         'label: "${intent}"', 'documents: {"${intent}": 2}'
     )
+    scenario = scenario.replace("LabelMetric", "NdcgMetric")
     (one,) = load(scenario, '{"message": "tea", "count": 2, "intent": "d7"}').scenarios
     assert one.turns[0].user == "2 of tea, ${message} costs $5"
     assert one.turns[0].expect.documents == {"d7": 2.0}
@@ -166,6 +167,38 @@ def test_bytes_that_are_no_text_are_told_at_their_line() -> None:
 )  # fmt: skip
 def test_a_mistake_of_the_scenario_is_told_once_at_its_own_line(old: str, new: str, message: str) -> None:
     assert len([one for one in problems_of(INTENTS.replace(old, new)) if message in one]) == 1
+
+
+def test_a_row_that_gives_a_metric_nothing_to_measure_is_told() -> None:
+    rows = ROWS + '{"id": "later", "message": "x", "intent": null}'
+    (problem,) = problems_of(rows=rows)
+    assert problem == "scenarios/intents.jsonl:4: LabelMetric has nothing to measure: no turn says expect.label"
+
+
+def test_gates_are_told_with_the_data_set_and_bring_their_metric() -> None:
+    gates = "gates: [{metric: macro_f1, at_least: 0.8}, {metric: min_class_f1, at_least: 0.6}]\n"
+    listed = load(INTENTS + gates)
+    assert [(gate.metric, gate.at_least, gate.line) for gate in listed.data_sets[0].gates] == [
+        ("macro_f1", 0.8, 12),
+        ("min_class_f1", 0.6, 12),
+    ]
+    bare = load(INTENTS[: INTENTS.index("assertions")] + gates)
+    assert [(one.metric, one.threshold) for one in bare.scenarios[0].assertions] == [("LabelMetric", 0)]
+
+
+@pytest.mark.parametrize(
+    ("gates", "message"),
+    [
+        ("{metric: macrof1, at_least: 0.8}", ":12: there is no gate 'macrof1'; known: accuracy, macro_f1"),
+        ("{metric: ndcg@10, at_least: 0.8}", ":12: the gate 'ndcg@10' needs a relevant document in expect.documents"),
+        ("{metric: ndcg@0, at_least: 0.8}", ":12: there is no gate 'ndcg@0'"),
+        ("{metric: accuracy, at_least: 80}", ":12: gates.0.at_least: 80 is not allowed"),
+        ("{metric: accuracy, at_least: 0.8}, {metric: accuracy, at_least: 0.1}", "the gate 'accuracy' stands twice"),
+    ],
+)
+def test_a_gate_that_cannot_work_is_refused_with_its_line(gates: str, message: str) -> None:
+    (problem,) = problems_of(f"{INTENTS}gates: [{gates}]\n")
+    assert message in problem
 
 
 def test_a_column_that_nothing_uses_is_told_unless_it_is_a_note() -> None:
