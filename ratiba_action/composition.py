@@ -9,15 +9,19 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ratiba_action.aftermath import Conclude
 from ratiba_action.answering import open_answering
 from ratiba_action.configuration import Configuration
 from ratiba_action.core.model.plan import Arm
 from ratiba_action.core.pricing import parse_model_rates
-from ratiba_action.ports import Prices, SystemUnderTest, TenantProvisioner
+from ratiba_action.ports import Prices, TenantProvisioner
 from ratiba_action.runner import Bench
 from ratiba_action.workshop import Materials, Workshop
+
+if TYPE_CHECKING:
+    from ratiba_action.systems.worker_system import WorkerSystem
 
 HTTP_ADAPTER = "ratiba_worker.http_system:Adapter"
 """The worker's own adapter, for a system that runs elsewhere."""
@@ -66,6 +70,7 @@ async def open_run(workshop: Workshop, materials: Materials) -> AsyncIterator[Op
             deadline=workshop.deadline,
             admit=answering.admit,
             turns=answering.turns,
+            custom={materials.arm.name: system},
         )
         yield OpenRun(bench, answering.conclude)
 
@@ -110,7 +115,7 @@ async def open_tenants(workshop: Workshop) -> AsyncIterator[TenantProvisioner]:
             workshop.warn(warning)
 
 
-def open_system(workshop: Workshop, arm: Arm) -> SystemUnderTest:
+def open_system(workshop: Workshop, arm: Arm) -> "WorkerSystem":
     """The arm's system under test, not started."""
     from ratiba_action.systems.private_places import private_places  # noqa: PLC0415 - not needed to decide
     from ratiba_action.systems.worker_system import WorkerSystem  # noqa: PLC0415 - not needed to decide

@@ -8,6 +8,7 @@ from ratiba_action.base_side import BaseSide
 from ratiba_action.changes.contents import Contents
 from ratiba_action.changes.read import Change
 from ratiba_action.configuration import Configuration, hold_configuration, read_configuration
+from ratiba_action.core.edited_code import edited_code
 from ratiba_action.core.failure_rules import validate_rule
 from ratiba_action.core.language_metrics import attach_language_metrics
 from ratiba_action.core.model.scenario import Suite
@@ -59,6 +60,7 @@ def read_inputs(settings: Settings, repository: Path, change: Change) -> Evaluat
             notes += more
         if broken:
             notes += (f"The base could not be read in {', '.join(broken)}, so nothing was held to it there.",)
+        notes += edited_code(suite, configuration.system.root, change.files.paths)
         return EvaluationInputs(configuration, suite, base.grades(), len(base.edited_recordings()), notes)
 
 

@@ -6,7 +6,7 @@ Fakes that implement each port are in ``ratiba_action.testing``; one contract su
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
-from typing import Protocol
+from typing import Any, Protocol
 
 from ratiba_action.core.budget import Reservation
 from ratiba_action.core.model.conversation import AnsweredCalls, KeptAnswer, Party, Reply, ToldUsage, Usage
@@ -63,6 +63,20 @@ class SystemUnderTest(Protocol):
 
     async def close(self) -> None:
         """End every process that was started; may be called twice."""
+        ...
+
+
+class CustomCode(Protocol):
+    """Runs rules and metrics that lie in the repository under test, out of the gate's reach."""
+
+    async def run(self, address: str, evidence: JsonObject) -> Any:
+        """Call ``module:attribute`` with plain data, and return its answer as plain data.
+
+        A class is made without arguments; what has a method ``measure`` is asked by it, anything else is called.
+
+        Raises:
+            WorkerError: it cannot be imported, raised, hung, ended, or its answer is no JSON.
+        """
         ...
 
 

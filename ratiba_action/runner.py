@@ -7,12 +7,14 @@ from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 
 from ratiba_action.core.checks import check_transcript
+from ratiba_action.core.custom_code import is_address
 from ratiba_action.core.model.conversation import AnsweredCalls, Exchange, Transcript
 from ratiba_action.core.model.measurement import Case, Errored, NotRun, Phase, ScenarioResult, Score, Scored
 from ratiba_action.core.model.plan import Plan, Trial
 from ratiba_action.core.model.scenario import Assertion
 from ratiba_action.core.model.values import Usd
 from ratiba_action.core.turn_checks import DetectLanguage
+from ratiba_action.custom_code import CustomMetric, check_custom_rules
 from ratiba_action.errors import (
     BudgetError,
     ConfigurationError,
@@ -25,6 +27,7 @@ from ratiba_action.errors import (
     WorkerError,
 )
 from ratiba_action.ports import (
+    CustomCode,
     Metric,
     ModelAccess,
     ModelGateway,
@@ -56,6 +59,7 @@ class Bench:
         admit: waits until a trial may start, and says why it must not; empty when it runs.
         turns: books what a turn costs past the gate, before it is sent and when it was answered.
         detect_language: tells the language of a reply; needed where a turn expects one.
+        custom: runs the rules and metrics that lie in the repository, by the arm's name.
     """
 
     systems: Mapping[str, SystemUnderTest]
@@ -70,6 +74,7 @@ class Bench:
     admit: Callable[[Trial], AbstractAsyncContextManager[str]] = admit_all
     turns: TurnBooks = field(default_factory=FreeTurns)
     detect_language: DetectLanguage | None = None
+    custom: Mapping[str, CustomCode] = field(default_factory=dict)
 
 
 async def run_plan(plan: Plan, bench: Bench) -> tuple[ScenarioResult, ...]:
@@ -128,7 +133,12 @@ async def run_trial(trial: Trial, bench: Bench) -> ScenarioResult:
     except Exception as error:  # noqa: BLE001 - a defect in one trial must not lose what the others measured
         phase, message = _told(error)
         return Errored(trial, phase, message, conversation.so_far(), time.monotonic() - started)
-    scores, errors = await _measure(Case(trial.scenario, transcript, trial.number, trial.arm.name), bench)
+    case = Case(trial.scenario, transcript, trial.number, trial.arm.name)
+    scores, errors = await _measure(case, bench)
+    try:
+        checks += tuple(await check_custom_rules(case, bench.custom.get(case.arm)))
+    except RatibaError as error:
+        errors += (error,)
     seconds = time.monotonic() - started
     if errors:
         phase, message = _told(errors[0])
@@ -219,7 +229,12 @@ async def _measure(case: Case, bench: Bench) -> tuple[tuple[Score, ...], tuple[E
 
 
 async def _score(assertion: Assertion, case: Case, bench: Bench) -> Score:
-    return await bench.metric(assertion).measure(case, assertion.threshold)
+    if not is_address(assertion.metric):
+        return await bench.metric(assertion).measure(case, assertion.threshold)
+    code = bench.custom.get(case.arm)
+    if code is None:
+        raise ConfigurationError(f"The system cannot run the metric {assertion.metric!r}.", "Remove it.")
+    return await CustomMetric(assertion, code).measure(case, assertion.threshold)
 
 
 _PHASES: tuple[tuple[type[RatibaError], Phase], ...] = (

@@ -4,7 +4,6 @@
 second is asked of the repository's own code after the conversation.
 """
 
-import re
 from collections.abc import Callable
 from typing import Any
 
@@ -12,6 +11,7 @@ import regex
 
 from ratiba_action.core.call_words import calls_words
 from ratiba_action.core.clipping import clip
+from ratiba_action.core.custom_code import is_address
 from ratiba_action.core.model.conversation import Transcript
 from ratiba_action.core.model.measurement import Check
 from ratiba_action.core.model.scenario import FailureRule
@@ -24,14 +24,8 @@ _CALL_RULES = ("must_call_tool", "must_not_call_tool")
 REFUSE, RISK, CUSTOM = "must_refuse", "max_hallucination_risk", "custom"
 RULE_TYPES = (*_TEXT_RULES, *_CALL_RULES, REFUSE, RISK, CUSTOM)
 
-_ADDRESS = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*(\.[^\W\d]\w*)*")
 _PATTERN_SECONDS = 1.0
 _MOST_TURNS = 250
-
-
-def is_address(value: str) -> bool:
-    """Whether a text is ``module:attribute``, the address of a repository's own code."""
-    return _ADDRESS.fullmatch(value) is not None
 
 
 def validate_rule(rule_type: str, value: Any) -> str | None:
@@ -70,6 +64,8 @@ def check_rule(rule: FailureRule, transcript: Transcript) -> list[Check]:
     problem = _written_wrong(rule)
     if problem:
         return [Check("rule", 0, clip(rule.type), "a valid rule", clip(problem), passed=False, line=rule.line)]
+    if rule.type == CUSTOM:
+        return []
     if rule.type == REFUSE:
         return [_refusal_rule(rule, transcript)]
     values = rule.value if isinstance(rule.value, list | tuple) else [rule.value]
@@ -79,8 +75,8 @@ def check_rule(rule: FailureRule, transcript: Transcript) -> list[Check]:
 
 def _written_wrong(rule: FailureRule) -> str | None:
     """What got past the loader; patterns were tried there and are searched with a time-out here."""
-    if rule.type in {RISK, CUSTOM}:
-        return f"{rule.type} is not carried out by this version"
+    if rule.type == RISK:
+        return f"{RISK} is measured by a metric, not by a check of texts"
     if not rule.type.startswith("regex_"):
         return validate_rule(rule.type, rule.value)
     for pattern in rule.value if isinstance(rule.value, list | tuple) else [rule.value]:

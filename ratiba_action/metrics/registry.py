@@ -9,6 +9,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from ratiba_action.core.custom_code import is_address
 from ratiba_action.core.model.values import JsonObject
 from ratiba_action.errors import ConfigurationError
 from ratiba_action.metrics.agent_table import AGENT_METRICS
@@ -94,12 +95,12 @@ def metric_names() -> tuple[str, ...]:
 
 
 def is_judged(name: str) -> bool:
-    """Whether a model gives the metric's score.
+    """Whether a model gives the metric's score; never that of a repository's own metric.
 
     Raises:
         ConfigurationError: no metric has that name.
     """
-    return _entry(name).judge_calls > 0
+    return judge_calls(name) > 0
 
 
 def judge_calls(name: str) -> int:
@@ -108,7 +109,7 @@ def judge_calls(name: str) -> int:
     Raises:
         ConfigurationError: no metric has that name.
     """
-    return _entry(name).judge_calls
+    return 0 if is_address(name) else _entry(name).judge_calls
 
 
 def metric_problems(name: str, parameters: JsonObject, truths: AbstractSet[str] | None = None) -> tuple[str, ...]:
@@ -119,8 +120,10 @@ def metric_problems(name: str, parameters: JsonObject, truths: AbstractSet[str] 
         parameters: what the scenario tells it.
         truths: what the scenario's turns say under ``expect``; None where that is not known.
     """
+    if is_address(name):
+        return ()
     if name not in METRICS:
-        return (f"unknown metric {name!r:.80}; known: {', '.join(metric_names())}",)
+        return (f"unknown metric {name!r:.80}; known: {', '.join(metric_names())}; or module:attribute",)
     return (*_parameter_problems(name, parameters), *_unmet_needs(name, METRICS[name], truths))
 
 

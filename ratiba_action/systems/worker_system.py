@@ -7,6 +7,7 @@ import shutil
 import socket
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from ratiba_action.core.dsn import passwords_in
 from ratiba_action.core.model.plan import Tenant
@@ -27,7 +28,7 @@ MAX_READY = 64 * 1024
 
 
 class WorkerSystem:
-    """Implements ``SystemUnderTest``. No code of the repository runs in the gate's own process.
+    """Implements ``SystemUnderTest`` and ``CustomCode``. No code of the repository runs in the gate's own process.
 
     Args:
         root: folder of the system; copied, never written to.
@@ -231,6 +232,19 @@ class WorkerSystem:
 
     def _made_of(self) -> JsonObject:
         return {"adapter": self._adapter, **({} if self._options is None else {"options": self._options})}
+
+    async def run(self, address: str, evidence: JsonObject) -> Any:
+        """Ask the repository's own rule or metric, in a process of its own that holds no tenant and no token.
+
+        Raises:
+            WorkerError: it cannot be imported, raised, hung, ended, or its answer is no JSON.
+        """
+        link = await self._link(f"{address!r}", ())
+        try:
+            fields = {"adapter": address, "evidence": dict(evidence), "environment": {}}
+            return await link.request("measure", fields, self._turn_timeout)
+        finally:
+            await self._release(link)
 
     async def _link(self, name: str, secrets: Sequence[str]) -> Link:
         link = await open_link(await self._control(), name, secrets)

@@ -51,6 +51,9 @@ class Conversation:
         operation = request["op"]
         if operation == "migrate":
             return self._run(self._method(self._adapter, "migrate"), request["database_url"])
+        if operation == "measure":
+            measure = self._adapter if inspect.isroutine(self._adapter) else self._method(self._adapter, "measure")
+            return self._run(measure, request["evidence"])
         if operation == "open":
             self._conversation = self._run(self._method(self._adapter, "open"), _context(request["context"]))
             self._method(self._conversation, "send")
