@@ -15,7 +15,10 @@ from ratiba_action.aftermath import Conclude
 from ratiba_action.answering import open_answering
 from ratiba_action.configuration import Configuration
 from ratiba_action.core.model.plan import Arm
+from ratiba_action.core.model.scenario import Scenario
 from ratiba_action.core.pricing import parse_model_rates
+from ratiba_action.core.turn_checks import DetectLanguage
+from ratiba_action.language_detection import LanguageDetection
 from ratiba_action.ports import Prices, TenantProvisioner
 from ratiba_action.runner import Bench
 from ratiba_action.workshop import Materials, Workshop
@@ -71,8 +74,18 @@ async def open_run(workshop: Workshop, materials: Materials) -> AsyncIterator[Op
             admit=answering.admit,
             turns=answering.turns,
             custom={materials.arm.name: system},
+            detect_language=_language_detector(materials.scenarios),
         )
         yield OpenRun(bench, answering.conclude)
+
+
+def _language_detector(scenarios: Sequence[Scenario]) -> DetectLanguage | None:
+    """Tells apart every language that a turn expects, Swahili and English; None where none is expected."""
+    expected = {turn.expect.language for scenario in scenarios for turn in scenario.turns} - {None}
+    if not expected:
+        return None
+    languages = sorted({"sw", "en", *(language for language in expected if language is not None)})
+    return LanguageDetection(languages).language_of
 
 
 def require_reachable_servers(environment: Mapping[str, str], *urls: str) -> None:

@@ -1,7 +1,6 @@
 """Which of a repository's own rules and metrics a change edits: it is measured by code of its own then."""
 
 from collections.abc import Iterable, Iterator
-from pathlib import PurePosixPath
 
 from ratiba_action.core.custom_code import is_address, rule_addresses
 from ratiba_action.core.failure_rules import CUSTOM
@@ -16,11 +15,11 @@ def edited_code(suite: Suite, root: str, changed: Iterable[str]) -> tuple[str, .
         root: folder of the system, in which modules are looked up.
         changed: paths from the repository's root.
     """
-    paths = {PurePosixPath(path) for path in changed}
+    paths = set(changed)
     return tuple(
         f"{address} is code that this change edits: it is measured by code of its own."
         for address in sorted(set(_addresses(suite)))
-        if paths & set(_files(PurePosixPath(root), address))
+        if paths & set(_files(root, address))
     )
 
 
@@ -31,8 +30,9 @@ def _addresses(suite: Suite) -> Iterator[str]:
             yield from rule_addresses(rule) if rule.type == CUSTOM else ()
 
 
-def _files(root: PurePosixPath, address: str) -> Iterator[PurePosixPath]:
+def _files(root: str, address: str) -> Iterator[str]:
     """The module's own file and the package files on the way to it."""
+    folder = [part for part in root.split("/") if part not in {"", "."}]
     parts = address.partition(":")[0].split(".")
-    yield root.joinpath(*parts).with_suffix(".py")
-    yield from (root.joinpath(*parts[:depth], "__init__.py") for depth in range(1, len(parts) + 1))
+    yield "/".join([*folder, *parts]) + ".py"
+    yield from ("/".join([*folder, *parts[:depth], "__init__.py"]) for depth in range(1, len(parts) + 1))
