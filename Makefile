@@ -3,6 +3,7 @@
 # make lint               style, types and import contracts
 # make benchmark          print what the documentation claims about speed and size
 # make recordings         write the authored recordings of the example again
+# make catalogue          write the table of metrics in docs/metrics.md again
 # make lock               compile requirements/ again
 
 PR ?= prompt
@@ -23,7 +24,7 @@ endif
 EDITABLE = $(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation --editable . \
 	&& $(BIN)/python -m compileall -q ratiba_action examples
 
-.PHONY: demo test lint benchmark recordings lock clean
+.PHONY: demo test lint benchmark recordings catalogue lock clean
 
 demo: $(VENV)/.demo
 	+@$(BIN)/python examples/demo.py --pull-request $(PR)
@@ -42,6 +43,9 @@ benchmark: $(VENV)/.dev
 
 recordings: $(VENV)/.demo
 	$(BIN)/python examples/record_authored.py
+
+catalogue: $(VENV)/.dev
+	$(BIN)/python -m ratiba_action.metrics.catalogue docs/metrics.md
 
 COMPILE := $(BIN)/uv pip compile --quiet --universal --generate-hashes --python-version 3.11 \
 	--no-emit-index-url --no-header --no-annotate

@@ -153,3 +153,13 @@ def test_a_metric_that_has_nothing_to_measure_is_refused() -> None:
     assert problems_of(a=unknown) == [
         "scenarios/a.yaml:16: RougeLMetric has nothing to measure: no turn says expect.answer"
     ]
+
+
+def test_a_captured_reply_is_something_to_measure() -> None:
+    replayed = GOOD.replace(b"BookingSlotConsistencyMetric", b"RougeLMetric").replace(
+        b"vertical: spa\n", b"vertical: spa\nlayer: replay\n"
+    )
+    replayed = replayed.replace(b"  - user: Habari\n", b"  - user: Habari\n    reply: Karibu\n")
+    replayed = replayed.replace(b"  - user: Ndio\n", b"  - user: Ndio\n    reply: Asante\n")
+    (scenario,) = load_suite({"scenarios/a.yaml": replayed}, metric_problems, any_rule).scenarios
+    assert scenario.turns[0].expect.answer == "Karibu"

@@ -1,0 +1,69 @@
+"""The table of all metrics in ``docs/metrics.md``, written from the registry: ``make catalogue``."""
+
+import sys
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from pydantic_core import PydanticUndefined, to_json
+
+from ratiba_action.metrics.entry import SYSTEM_TYPES, MetricEntry
+from ratiba_action.metrics.registry import METRICS, metric_names
+
+BEGIN = "<!-- catalogue: written by `make catalogue` -->"
+END = "<!-- end of the catalogue -->"
+_HEAD = "| Metric | Measures | Judge calls | Systems | Needs | Parameters |\n|---|---|---|---|---|---|\n"
+
+
+def catalogue_table() -> str:
+    """One row a metric, in order of name, as Markdown."""
+    return _HEAD + "".join(_row(name, METRICS[name]) for name in metric_names())
+
+
+def with_catalogue(page: str) -> str:
+    """A page with the table between its two markers.
+
+    Raises:
+        ValueError: a marker is missing.
+    """
+    before, _, rest = page.partition(BEGIN)
+    _, end, after = rest.partition(END)
+    if not end:
+        raise ValueError(f"the page lacks the markers {BEGIN!r} and {END!r}")
+    return f"{before}{BEGIN}\n{catalogue_table()}{END}{after}"
+
+
+def _row(name: str, entry: MetricEntry) -> str:
+    systems = "all" if set(entry.system_types) == set(SYSTEM_TYPES) else ", ".join(entry.system_types)
+    calls = f"up to {entry.judge_calls}" if entry.judge_calls else "0"
+    needs = " or ".join(f"`{one}`" for one in entry.needs.split(" or ")) if entry.needs else ""
+    cells = (name, entry.measures, calls, systems, needs, "<br>".join(_parameters(entry)))
+    return f"| {' | '.join(cell.replace('|', '&#124;') for cell in cells)} |\n"
+
+
+def _parameters(entry: MetricEntry) -> list[str]:
+    module, _, attribute = entry.address.partition(":")
+    model: Any = getattr(getattr(import_module(module), attribute), "Parameters", None)
+    if model is None:
+        return []
+    return [
+        f"`{field.alias or name}`{_default(field.get_default(call_default_factory=True))}"
+        f"{f': {field.description}' if field.description else ''}"
+        for name, field in model.model_fields.items()
+    ]
+
+
+def _default(value: Any) -> str:
+    if value is PydanticUndefined:
+        return " (required)"
+    return "" if value is None else f" = {to_json(value).decode()}"
+
+
+def main(arguments: list[str]) -> None:
+    """Write the table into the page that the one argument names."""
+    page = Path(arguments[0])
+    page.write_text(with_catalogue(page.read_text(encoding="utf-8")), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

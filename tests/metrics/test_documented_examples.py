@@ -1,0 +1,78 @@
+"""The scenario files that docs/metrics.md points at give the scores that it states."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from ratiba_action.core.failure_rules import validate_rule
+from ratiba_action.core.model.conversation import Exchange, Reply, ToolCall, Transcript
+from ratiba_action.core.model.measurement import Case
+from ratiba_action.core.model.scenario import Scenario
+from ratiba_action.metrics.catalogue import END, catalogue_table, with_catalogue
+from ratiba_action.metrics.registry import load_metric, metric_names, metric_problems
+from ratiba_action.suite.load import load_suite
+
+PROJECT = Path(__file__).resolve().parents[2]
+PAGE = (PROJECT / "docs" / "metrics.md").read_text(encoding="utf-8")
+EXAMPLES = PROJECT / "examples" / "metrics"
+STATED = re.findall(r"^\| `examples/metrics/(\w+)\.yaml` \| (\w+) \| ([\d.]+) \|", PAGE, re.MULTILINE)
+
+MADE = {
+    "tools": (
+        ToolCall("search", {"to": "Kisumu"}),
+        ToolCall("search", {"to": "Kisumu", "page": 2}),
+        ToolCall("order", {"count": 3, "on": "2026-04-27"}),
+    )
+}
+"""Tool calls of the first turn; a captured reply is text only."""
+
+
+def scenario_of(name: str) -> Scenario:
+    files = {f"scenarios/{path.name}": path.read_bytes() for path in EXAMPLES.glob("*.yaml")}
+    suite = load_suite(files, metric_problems, validate_rule)
+    return next(one for one in suite.scenarios if one.id == name)
+
+
+def held(scenario: Scenario) -> Case:
+    """The conversation as it was captured."""
+    exchanges = [
+        Exchange(turn, Reply(text, tool_calls=MADE.get(scenario.id, ())))
+        for turn, text in zip(scenario.turns, scenario.replies, strict=True)
+    ]
+    return Case(scenario, Transcript(scenario.id, tuple(exchanges)))
+
+
+@pytest.mark.parametrize(("name", "metric", "value"), STATED)
+async def test_a_stated_score_is_what_the_example_gives(name: str, metric: str, value: str) -> None:
+    scenario = scenario_of(name)
+    (assertion,) = [one for one in scenario.assertions if one.metric == metric]
+    measured = load_metric(metric, None, assertion.parameters)
+    score = await measured.measure(held(scenario), assertion.threshold)
+    assert f"{score.value:.2f}" == value
+    assert score.passed == (float(value) >= assertion.threshold)
+
+
+def test_every_assertion_of_every_example_has_its_score_stated() -> None:
+    names = {path.stem for path in EXAMPLES.glob("*.yaml") if not path.name.endswith(".terms.yaml")}
+    asserted = {(name, one.metric) for name in names for one in scenario_of(name).assertions}
+    assert {(name, metric) for name, metric, _ in STATED} == asserted
+
+
+def test_the_catalogue_of_the_page_is_the_registrys() -> None:
+    assert with_catalogue(PAGE) == PAGE, "run `make catalogue`"
+
+
+def test_the_catalogue_has_a_row_for_every_metric_with_its_parameters() -> None:
+    rows = catalogue_table().splitlines()[2:]
+    assert [row.split(" | ")[0].removeprefix("| ") for row in rows] == list(metric_names())
+    (row,) = [row for row in rows if "SecretLeakMetric" in row]
+    assert "`forbidden` (required)" in row
+    (row,) = [row for row in rows if "ChrfMetric" in row]
+    assert "`word_order` = 0" in row
+    assert "| `expect.answer` |" in row
+
+
+def test_a_page_without_markers_is_refused() -> None:
+    with pytest.raises(ValueError, match="markers"):
+        with_catalogue(PAGE.replace(END, ""))
