@@ -1,0 +1,144 @@
+"""What is known of both sides of a change: earlier runs of the base, pairs of scores, and what they come to."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+
+from ratiba_action.core.model.measurement import ScenarioResult
+
+
+@dataclass(frozen=True, slots=True)
+class MeasuredRun:
+    """The results of one run, with all that another run must share to be compared with it.
+
+    Args:
+        commit: that was measured; None for a working tree.
+        judge_model: of the judged scores.
+        answers: ``replay``, ``mixed``, ``live``: where the model answers came from.
+        results: of one arm.
+    """
+
+    commit: str | None
+    started_at: datetime
+    judge_model: str
+    answers: str
+    results: tuple[ScenarioResult, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """What a comparison is held to; frozen when the run starts. Defaults are those of ``docs/statistics.md``.
+
+    Args:
+        screen_level: p-value of the first look that asks for confirmation.
+        confirm_level: p-value over all data that makes a drop a regression.
+        least_margin: drop of the mean that must be ruled out, in points of the score; more where fewer scenarios
+            can see less.
+        scenario_drop: drop of one scenario that is looked at by itself.
+        confirming_trials: of every scenario on both arms after an alarm.
+        suspect_trials: of a scenario that dropped, on both arms.
+        fewest_scenarios: below this only exact checks and thresholds decide.
+        stale_days: age of a baseline that is warned about.
+    """
+
+    screen_level: float = 0.10
+    confirm_level: float = 0.025
+    least_margin: float = 0.10
+    scenario_drop: float = 0.25
+    confirming_trials: int = 2
+    suspect_trials: int = 3
+    fewest_scenarios: int = 10
+    stale_days: int = 7
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """One scenario's composite scores on both arms.
+
+    Args:
+        base: of the first trials; one for each pooled run of the base.
+        head: of the first trials; more than one when a red run was repeated.
+        fresh_base: of further trials, which confirm what the first ones showed.
+        fresh_head: the same.
+        metrics: that the composite is the mean of, by name, sorted.
+    """
+
+    scenario_id: str
+    critical: bool
+    base: tuple[float, ...]
+    head: tuple[float, ...]
+    fresh_base: tuple[float, ...] = ()
+    fresh_head: tuple[float, ...] = ()
+    metrics: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class NotComparable:
+    """A scenario, or one of its metrics, that no difference may be given for.
+
+    Args:
+        metric: empty for the whole scenario.
+    """
+
+    scenario_id: str
+    metric: str
+    reason: str
+
+
+class Tier(StrEnum):
+    """What a comparison came to, of the whole or of one scenario."""
+
+    REGRESSION = "regression"
+    UNCLEAR = "unclear"
+    WITHIN_NOISE = "within noise"
+    IMPROVED = "improved"
+    NOT_COMPARABLE = "not comparable"
+
+
+@dataclass(frozen=True, slots=True)
+class ScenarioComparison:
+    """One scenario on both arms.
+
+    Args:
+        base: mean composite of all trials.
+        head: mean composite of all trials.
+        dropped_again: its drop showed again in the further trials alone.
+    """
+
+    scenario_id: str
+    base: float
+    head: float
+    tier: Tier
+    critical: bool = False
+    dropped_again: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """Head against base.
+
+    Args:
+        tier: of the mean over all scenarios.
+        exact: answers were replayed once on both arms, so that every difference is real.
+        difference: of the means, head minus base; None where nothing is comparable.
+        low: lower end of the 90 % interval of the difference; None where it has none.
+        high: upper end.
+        screen_p: of the first look; None where none was taken.
+        confirm_p: over all data; None before further trials.
+        margin: drop that had to be ruled out.
+        detectable: smallest drop that so many scenarios show with 80 % power; None where it cannot be told.
+        reason: why the tier is what it is, in one sentence.
+    """
+
+    tier: Tier
+    scenarios: tuple[ScenarioComparison, ...]
+    not_comparable: tuple[NotComparable, ...]
+    reason: str
+    exact: bool = False
+    difference: float | None = None
+    low: float | None = None
+    high: float | None = None
+    screen_p: float | None = None
+    confirm_p: float | None = None
+    margin: float | None = None
+    detectable: float | None = None

@@ -1,0 +1,153 @@
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ratiba_action.core.comparison.examination import Wanted, examine
+from ratiba_action.core.model.comparison import Comparison, NotComparable, Pair, Rules, Tier
+
+RULES = Rules()
+WAVES = (0.0, 0.02, -0.02, 0.01, -0.01)
+"""A little scatter, the same for every test."""
+
+
+def pair(number: int, change: float = 0.0, **changes: Any) -> Pair:
+    head = 0.8 + change + WAVES[number % len(WAVES)]
+    plain = Pair(f"scenario_{number:02}", critical=False, base=(0.8,), head=(head,), metrics=("Fluency",))
+    return replace(plain, **changes)
+
+
+def again(one: Pair, head: Sequence[float], base: Sequence[float]) -> Pair:
+    return replace(one, fresh_head=tuple(head), fresh_base=tuple(base))
+
+
+def concluded(pairs: Sequence[Pair], *, exact: bool = False) -> Comparison:
+    found = examine(pairs, (), RULES, exact=exact)
+    assert isinstance(found, Comparison)
+    return found
+
+
+def wanted(pairs: Sequence[Pair]) -> Wanted:
+    found = examine(pairs, (), RULES, exact=False)
+    assert isinstance(found, Wanted)
+    return found
+
+
+def test_no_drop_is_within_noise_and_rules_the_margin_out() -> None:
+    found = concluded([pair(number) for number in range(20)])
+    assert found.tier is Tier.WITHIN_NOISE
+    assert found.reason == "No drop beyond chance, and a drop of 10 points is ruled out."
+    assert found.low is not None
+    assert found.low > -0.10
+
+
+def test_a_drop_is_confirmed_by_two_further_trials_of_everything_on_both_arms_before_it_blocks() -> None:
+    alarm = wanted([pair(number, -0.05) for number in range(20)])
+    assert set(alarm.trials.values()) == {2}
+    assert len(alarm.trials) == 20
+    assert "has to be confirmed" in alarm.because
+
+
+def test_a_confirmed_drop_of_the_mean_is_a_regression() -> None:
+    pairs = [again(pair(number, -0.05), (0.75, 0.76), (0.80, 0.81)) for number in range(20)]
+    found = concluded(pairs)
+    assert found.tier is Tier.REGRESSION
+    assert found.reason == "The mean score fell by 5 points, and further trials on both arms confirm it."
+    assert found.confirm_p is not None
+    assert found.confirm_p <= 0.025
+
+
+def test_an_alarm_that_further_trials_do_not_show_again_is_no_regression() -> None:
+    pairs = [again(pair(number, -0.03), (0.84, 0.86), (0.80, 0.80)) for number in range(20)]
+    assert concluded(pairs).tier is not Tier.REGRESSION
+
+
+def test_a_large_drop_of_one_scenario_asks_for_three_further_trials_of_it() -> None:
+    pairs = [pair(number, 0.02) for number in range(19)] + [pair(19, -0.3)]
+    assert wanted(pairs).trials == {"scenario_19": 3}
+
+
+def test_one_ordinary_scenario_that_drops_again_does_not_block_and_a_critical_one_does() -> None:
+    rest = [pair(number, 0.02) for number in range(19)]
+    dropped = again(pair(19, -0.3), (0.5, 0.5, 0.5), (0.8, 0.8, 0.8))
+    assert concluded([*rest, dropped]).tier is not Tier.REGRESSION
+    found = concluded([*rest, replace(dropped, critical=True)])
+    assert found.tier is Tier.REGRESSION
+    assert found.reason == "Further trials confirm large drops: scenario_19."
+
+
+def test_two_scenarios_that_drop_again_block() -> None:
+    rest = [pair(number, 0.05) for number in range(18)]
+    dropped = [again(pair(number, -0.3), (0.5,) * 3, (0.8,) * 3) for number in (18, 19)]
+    assert concluded([*rest, *dropped]).tier is Tier.REGRESSION
+
+
+def test_a_drop_that_was_bad_luck_is_judged_by_the_fresh_data_only() -> None:
+    rest = [pair(number, 0.02) for number in range(19)]
+    lucky = again(pair(19, -0.5, critical=True), (0.79, 0.8, 0.81), (0.8, 0.8, 0.8))
+    assert concluded([*rest, lucky]).tier is not Tier.REGRESSION
+
+
+def test_a_drop_within_the_scatter_of_its_own_trials_is_none() -> None:
+    rest = [pair(number, 0.02) for number in range(19)]
+    scattered = again(pair(19, -0.3, critical=True), (0.1, 0.5, 0.9), (0.8, 0.8, 0.8))
+    assert concluded([*rest, scattered]).tier is not Tier.REGRESSION
+
+
+def test_too_much_scatter_to_rule_the_margin_out_is_unclear() -> None:
+    pairs = [pair(number, 0.11 if number % 2 else -0.22) for number in range(10)]
+    found = concluded(pairs)
+    assert found.tier is Tier.UNCLEAR
+    assert "cannot be ruled out" in found.reason
+    assert found.detectable is not None
+    assert found.margin == max(0.10, found.detectable)
+
+
+def test_a_rise_beyond_chance_is_an_improvement() -> None:
+    assert concluded([pair(number, 0.1) for number in range(20)]).tier is Tier.IMPROVED
+
+
+def test_few_scenarios_are_said_to_be_too_few() -> None:
+    found = concluded([pair(number, -0.2) for number in range(9)])
+    assert found.tier is Tier.UNCLEAR
+    assert "9 scenarios are too few" in found.reason
+
+
+def test_nothing_to_compare_with_has_no_difference() -> None:
+    missing = NotComparable("a", "", "the base has no scores of it")
+    found = examine((), (missing,), RULES, exact=False)
+    assert isinstance(found, Comparison)
+    assert (found.tier, found.difference, found.not_comparable) == (Tier.NOT_COMPARABLE, None, (missing,))
+
+
+def test_recorded_answers_have_no_noise_so_the_comparison_is_exact() -> None:
+    same = [pair(number, -WAVES[number % 5]) for number in range(3)]
+    assert concluded(same, exact=True).reason == (
+        "The mean score is unchanged, exactly: the answers are recorded once on both arms."
+    )
+    assert concluded([*same, pair(5, -0.3, critical=True)], exact=True).tier is Tier.REGRESSION
+    assert concluded([*same, pair(5, -0.3), pair(10, -0.3)], exact=True).tier is Tier.REGRESSION
+    assert concluded([*same, pair(5, -0.04)], exact=True).tier is Tier.WITHIN_NOISE
+
+
+@given(st.lists(st.tuples(st.floats(0, 1), st.floats(0, 1)), min_size=1, max_size=25), st.booleans())
+def test_every_comparison_ends_and_never_blocks_without_fresh_data(
+    scores: list[tuple[float, float]],
+    exact: bool,  # noqa: FBT001 - drawn
+) -> None:
+    pairs = [Pair(f"s{number}", critical=False, base=(b,), head=(h,)) for number, (b, h) in enumerate(scores)]
+    found = examine(pairs, (), RULES, exact=exact)
+    if isinstance(found, Wanted):
+        assert all(count > 0 for count in found.trials.values())
+    else:
+        assert exact or found.tier is not Tier.REGRESSION
+
+
+@pytest.mark.parametrize("exact", [True, False])
+def test_the_order_of_the_scenarios_does_not_matter(exact: bool) -> None:  # noqa: FBT001 - parametrised
+    pairs = [again(pair(number, -0.05), (0.75, 0.76), (0.80, 0.81)) for number in range(20)]
+    one, other = concluded(pairs, exact=exact), concluded(pairs[::-1], exact=exact)
+    assert (one.tier, one.difference) == (other.tier, pytest.approx(other.difference))
