@@ -23,7 +23,7 @@ from ratiba_action.configuration import read_configuration
 from ratiba_action.core.budget import Ledger
 from ratiba_action.core.cache_key import metric_version
 from ratiba_action.core.canonical import transcript_digest
-from ratiba_action.core.checks import validate_rule
+from ratiba_action.core.failure_rules import validate_rule
 from ratiba_action.core.language_metrics import attach_language_metrics
 from ratiba_action.core.masking import Redactor
 from ratiba_action.core.model.measurement import Scored
