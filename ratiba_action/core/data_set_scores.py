@@ -47,10 +47,7 @@ def score_data_sets(data_sets: Iterable[DataSet], results: Iterable[ScenarioResu
 def failed_gates(scores: Iterable[DataSetScores]) -> tuple[str, ...]:
     """Each gate that failed, in words."""
     return tuple(
-        f"{one.id}: {told(result)}, and at least {result.gate.at_least:.2f} is asked"
-        for one in scores
-        for result in one.gates
-        if result.status is GateStatus.FAILED
+        f"{one.id}: {_told(result)}" for one in scores for result in one.gates if result.status is GateStatus.FAILED
     )
 
 
@@ -64,12 +61,11 @@ def open_gates(scores: Iterable[DataSetScores]) -> tuple[str, ...]:
     )
 
 
-def told(result: GateResult) -> str:
-    """A gate's metric and value in words."""
-    if result.value is None:
-        return f"{result.gate.metric} can be at most {result.at_most:.4f}"
-    missed = result.status is GateStatus.FAILED and result.value >= result.gate.at_least - _ROUNDING
-    return f"{result.gate.metric} " + (f"can be at most {result.at_most:.4f}" if missed else f"is {result.value:.4f}")
+def _told(result: GateResult) -> str:
+    name, asked = result.gate.metric, f"{result.gate.at_least:g}"
+    if result.value is None or result.value >= result.gate.at_least - _ROUNDING:
+        return f"{name} can reach {round(result.at_most, 4):g} at most, and {asked} is asked"
+    return f"{name} {round(result.value, 4):g} is below {asked}"
 
 
 def _scores(data_set: DataSet, results: Sequence[ScenarioResult]) -> DataSetScores:

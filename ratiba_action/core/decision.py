@@ -84,12 +84,13 @@ def _broken(evidence: Evidence, findings: _Findings, gates: Sequence[str]) -> Ve
     parts = []
     if broken:
         parts.append(f"{broken} of {_conversations(total)} {verb} an exact check: {_names(findings.broken)}")
-    parts += [f"{_count(len(gates), 'gate')} of the data sets not passed: {_names(gates, '; ')}"] if gates else []
+    if gates:
+        parts.append(f"{_count(len(gates), 'gate')} {'fails' if len(gates) == 1 else 'fail'}: {_names(gates, '; ')}")
     if findings.gaps:
         parts.append(f"{_conversations(len(findings.gaps))} could not be measured")
     if evidence.interruption:
         parts.append(f"the run was interrupted ({evidence.interruption})")
-    action = "Read the table of the data set, then mend the change or the classes that are low."
+    action = "Look at the lowest cases of the data set, then mend the change."
     if broken:
         action = f"Compare expected with got for {findings.broken[0]}, then mend the change or update the scenario."
     return Verdict(Conclusion.FAILED, f"{'; '.join(parts)}.", action)

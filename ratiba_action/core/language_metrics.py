@@ -3,13 +3,17 @@
 from ratiba_action.core.model.scenario import Assertion, Scenario
 
 FLUENCY_THRESHOLD = 0.80
+_WITHOUT_PROSE = ("search", "classifier")
 
 
 def attach_language_metrics(scenario: Scenario) -> tuple[Assertion, ...]:
     """The scenario's assertions with the fluency metric of its language added, unless it is listed already.
 
-    ``sw`` and ``mixed`` attach SwahiliFluencyMetric, ``en`` attaches EnglishFluencyMetric, others attach none.
+    ``sw`` and ``mixed`` attach SwahiliFluencyMetric, ``en`` attaches EnglishFluencyMetric, others attach none. Search
+    and classifiers answer with documents and labels: there is no prose to judge.
     """
+    if scenario.system_type in _WITHOUT_PROSE:
+        return scenario.assertions
     metric = {"sw": "SwahiliFluencyMetric", "mixed": "SwahiliFluencyMetric", "en": "EnglishFluencyMetric"}.get(
         scenario.language
     )

@@ -24,7 +24,7 @@ _DROP_ORDER = (
     "all conversations",
     "earlier runs",
     "why this mode",
-    "classes of data sets",
+    "tables of data sets",
     "tables of failing conversations",
     "metrics",
     "judges",
@@ -47,7 +47,7 @@ def render_comment(report: Report, limit: int = LIMIT, earlier: tuple[Attempt, .
 
     The marker, the hidden line of attempts, the verdict, the notes, the reason, what to do and the money line always
     stay. Beyond the limit the transcripts go first, then the list of all conversations, earlier runs, why the mode was
-    chosen, the classes of data sets, all but ten tables of failing conversations, the metrics, the judges, the money
+    chosen, the tables of data sets, all but ten tables of failing conversations, the metrics, the judges, the money
     table, and last those ten, so that names are left.
 
     Args:
@@ -82,7 +82,7 @@ def _sections(report: Report) -> list[_Section]:
     failing = (sections.failing(report), sections.failing(report, most=_SHOWN), sections.failing_names(report))
     return [
         _Section("tables of failing conversations", failing),
-        _Section("classes of data sets", (data_sets(report), data_sets(report, classes=False))),
+        _Section("tables of data sets", (data_sets(report), data_sets(report, tables=False))),
         _Section("metrics", (sections.metrics(report), "")),
         _Section("judges", (comment_money.judges(report), "")),
         _Section("money", (comment_money.money(report), "")),
@@ -94,7 +94,7 @@ def _sections(report: Report) -> list[_Section]:
 
 def _fit(report: Report, top: Sequence[str], parts: Sequence[_Section], limit: int) -> str:
     dropped: list[str] = []
-    order = [name for name in _DROP_ORDER if report.data_sets or name != "classes of data sets"]
+    order = [name for name in _DROP_ORDER if report.data_sets or name != "tables of data sets"]
     text = _join(report, top, parts, dropped)
     for name in order:
         if length(text) <= limit:

@@ -1,27 +1,30 @@
-"""The part of the comment about data sets: their gates and aggregate scores, and the classes of a classifier."""
+"""The part of the comment about data sets: their gates aggregate scores, classes and lowest cases."""
+
+from collections.abc import Sequence
 
 from ratiba_action.core.model.data_set import ClassScores, DataSetScores
 from ratiba_action.core.model.verdict import Report
 from ratiba_action.reporting.comment_sections import code_html
-from ratiba_action.reporting.data_set_words import about, status, value
+from ratiba_action.reporting.data_set_words import LowCase, about, low_cases, status, value
 from ratiba_action.reporting.markdown import code, folded, inline, table
 from ratiba_action.reporting.wording import number, plural
 
-_CLASSES = 50
+_ROWS = 50
+_ASKED = 80
 
 
-def data_sets(report: Report, *, classes: bool = True) -> str:
+def data_sets(report: Report, *, tables: bool = True) -> str:
     """One block a data set; empty without one.
 
     Args:
         report: what to tell.
-        classes: whether to add the folded tables of classes.
+        tables: whether to add the folded tables of classes and of the lowest cases.
     """
-    blocks = [_block(one, classes=classes) for one in report.data_sets]
+    blocks = [_block(one) + (_tables(one, report) if tables else "") for one in report.data_sets]
     return "\n\n".join(["### Data sets", *blocks]) if blocks else ""
 
 
-def _block(scores: DataSetScores, *, classes: bool) -> str:
+def _block(scores: DataSetScores) -> str:
     parts = [f"**{code(scores.id)}** · {code(scores.path)} · {about(scores)}"]
     if scores.gates:
         rows = [
@@ -31,21 +34,32 @@ def _block(scores: DataSetScores, *, classes: bool) -> str:
     gated = {one.gate.metric for one in scores.gates}
     others = [f"{inline(name)} {number(found)}" for name, found in scores.values.items() if name not in gated]
     parts += [f"Besides: {', '.join(others)}." if gated else f"{', '.join(others)}."] if others else []
-    parts += [_classes(scores)] if classes and scores.classes else []
     return "\n\n".join(parts)
+
+
+def _tables(scores: DataSetScores, report: Report) -> str:
+    low = low_cases(scores, report.results)
+    parts = [_classes(scores)] if scores.classes else []
+    parts += [_lowest(scores, low)] if low else []
+    return "".join(f"\n\n{part}" for part in parts)
+
+
+def _lowest(scores: DataSetScores, low: Sequence[LowCase]) -> str:
+    rows = [(code(one.name), inline(one.asked, _ASKED), inline(one.told)) for one in low[:_ROWS]]
+    body = table(("case", "asked", "scored"), rows) + _more(len(low))
+    return folded(f"{plural(len(low), 'case')} of {code_html(scores.id)} below 1, the lowest first", body)
+
+
+def _more(total: int) -> str:
+    return f"\n\n{total - _ROWS} more in the report." if total > _ROWS else ""
 
 
 def _classes(scores: DataSetScores) -> str:
     lowest_first = sorted(scores.classes, key=lambda one: (one.f1, one.label))
     header = ("class", "precision:", "recall:", "F1:", "expected:", "given:")
-    body = table(header, [_class_row(one) for one in lowest_first[:_CLASSES]])
-    hidden = len(lowest_first) - _CLASSES
-    body += f"\n\n{hidden} more in the report." if hidden > 0 else ""
-    return folded(f"{_classes_of(scores)} of {code_html(scores.id)}, the lowest F1 first", body)
-
-
-def _classes_of(scores: DataSetScores) -> str:
-    return plural(len(scores.classes), "class") if len(scores.classes) == 1 else f"{len(scores.classes)} classes"
+    body = table(header, [_class_row(one) for one in lowest_first[:_ROWS]])
+    body += _more(len(lowest_first))
+    return folded(f"Classes of {code_html(scores.id)}, the lowest F1 first", body)
 
 
 def _class_row(one: ClassScores) -> tuple[str, ...]:

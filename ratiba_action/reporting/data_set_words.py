@@ -1,16 +1,20 @@
-"""How the gates of a data set are put into words, the same in every form of the report."""
+"""How a data set, its gates and its lowest cases are put into words, the same in every form of the report."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
 from ratiba_action.core.model.data_set import DataSetScores, GateResult, GateStatus
-from ratiba_action.reporting.wording import number, plural
+from ratiba_action.core.model.measurement import ScenarioResult, Scored
+from ratiba_action.reporting.wording import label, number, plural
 
 _VERSION_DIGITS = 12
 
 
 def about(scores: DataSetScores) -> str:
     """Size and version of a data set."""
-    measured = f"{scores.measured} of {plural(scores.results, 'conversation')} measured"
+    measured = "all measured"
+    if scores.measured < scores.results or scores.selected < scores.cases:
+        measured = f"{scores.measured} measured"
     return f"{plural(scores.cases, 'case')}, {measured}, version {scores.digest[:_VERSION_DIGITS]}"
 
 
@@ -29,6 +33,37 @@ def status(scores: DataSetScores, result: GateResult) -> str:
 def value(result: GateResult) -> str:
     """The value over what was measured; empty where nothing was."""
     return "" if result.value is None else number(result.value)
+
+
+@dataclass(frozen=True, slots=True)
+class LowCase:
+    """A case that scored less than 1.
+
+    Args:
+        asked: the first message of its conversation.
+        told: metric, value and reason.
+    """
+
+    name: str
+    asked: str
+    value: float
+    told: str
+
+
+def low_cases(scores: DataSetScores, results: Iterable[ScenarioResult]) -> tuple[LowCase, ...]:
+    """The cases of a data set that its exact metrics found less than perfect, the lowest first."""
+    found = [
+        LowCase(label(result), _asked(result), score.value, f"{score.metric} {number(score.value)}: {score.reason}")
+        for result in results
+        if isinstance(result, Scored) and result.trial.scenario.data_set == scores.id
+        for score in result.scores
+        if not score.judged and score.value < 1
+    ]
+    return tuple(sorted(found, key=lambda one: (one.value, one.name)))
+
+
+def _asked(result: Scored) -> str:
+    return next((turn.user for turn in result.trial.scenario.turns if turn.user), "")
 
 
 def gate_names(data_sets: Sequence[DataSetScores]) -> tuple[tuple[DataSetScores, GateResult, str], ...]:

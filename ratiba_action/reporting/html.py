@@ -51,6 +51,7 @@ def render_html(report: Report) -> str:
                 "scores": one,
                 "about": data_set_words.about(one),
                 "gates": [(gate, data_set_words.value(gate), data_set_words.status(one, gate)) for gate in one.gates],
+                "low": data_set_words.low_cases(one, report.results),
                 "classes": sorted(one.classes, key=lambda found: (found.f1, found.label)),
             }
             for one in report.data_sets

@@ -8,6 +8,7 @@ from typing import Any
 from ratiba_action.core.model.agreement import Agreement, CrossCheckStatus
 from ratiba_action.core.model.change import DependencyChange, Mode, ModeDecision, Reason, Subject
 from ratiba_action.core.model.conversation import Event, Exchange, Reply, ToolCall, Transcript
+from ratiba_action.core.model.data_set import ClassScores, DataSetScores, Gate, GateResult, GateStatus
 from ratiba_action.core.model.measurement import Check, Errored, Invariant, NotRun, Phase, Score, Scored
 from ratiba_action.core.model.plan import Arm, Trial
 from ratiba_action.core.model.scenario import Customer, Expectation, ExpectedTool, Scenario, Turn
@@ -164,6 +165,40 @@ def sample_cross_checking(**changes: Any) -> CrossChecking:
     """Four of four sampled scores compared, three of them on the same side; ``changes`` replaces fields."""
     agreement = Agreement(pairs=4, same_side=0.75, unweighted=0.5, quadratic=0.7234)
     return replace(CrossChecking("gpt-5.6", CrossCheckStatus(0.10, 4, 4), agreement), **changes)
+
+
+def sample_data_set(**changes: Any) -> DataSetScores:
+    """A classifier's data set of three cases with a gate of each status; ``changes`` replaces fields."""
+    scores = DataSetScores(
+        id="intents",
+        path="scenarios/intents.jsonl",
+        digest="5fa0" * 16,
+        cases=3,
+        selected=3,
+        results=3,
+        measured=2,
+        values={"accuracy": 0.5, "macro_f1": 0.6667},
+        gates=(
+            GateResult(Gate("accuracy", 0.9), 0.5, 0.6667, GateStatus.FAILED),
+            GateResult(Gate("macro_f1", 0.7), 0.6667, 0.8, GateStatus.UNKNOWN),
+            GateResult(Gate("min_class_f1", 0.6), 0.6667, 0.8, GateStatus.PASSED),
+        ),
+        classes=(ClassScores("ANSWER", 1.0, 0.5, 0.6667, 2, 1), ClassScores("BOOKING", 0.5, 1.0, 0.6667, 1, 2)),
+    )
+    return replace(scores, **changes)
+
+
+def sample_data_set_report(**changes: Any) -> Report:
+    """A failed run of that data set, one of whose cases was answered wrongly; ``changes`` replaces fields."""
+    wrong = Score("LabelMetric", "1.0.0", 0.0, 0.0, judged=False, reason="turn 1: got BOOKING, expected ANSWER")
+    results = (
+        sample_scored("intents__right", scores=(replace(wrong, value=1.0),), data_set="intents"),
+        sample_scored("intents__wrong", scores=(wrong,), data_set="intents"),
+        NotRun(sample_trial("intents__late", data_set="intents"), "The budget was used up."),
+    )
+    verdict = Verdict(Conclusion.FAILED, "1 gate fails: intents: accuracy 0.5 is below 0.9.")
+    report = sample_report(results=results, verdict=verdict, data_sets=(sample_data_set(),))
+    return replace(report, **changes)
 
 
 def sample_live_report(**changes: Any) -> Report:

@@ -80,7 +80,7 @@ def test_a_gate_is_passed_at_exactly_its_value_and_failed_below() -> None:
     assert status(scores(*results, accuracy=0.8)) is GateStatus.PASSED
     failed = scores(*results, accuracy=0.81)
     assert status(failed) is GateStatus.FAILED
-    assert failed_gates([failed]) == ("intents: accuracy is 0.8000, and at least 0.81 is asked",)
+    assert failed_gates([failed]) == ("intents: accuracy 0.8 is below 0.81",)
 
 
 def test_a_gate_is_unknown_while_a_case_is_not_measured() -> None:

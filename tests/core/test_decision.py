@@ -10,7 +10,7 @@ from ratiba_action.core.decision import next_step
 from ratiba_action.core.model.change import Mode
 from ratiba_action.core.model.measurement import Errored, NotRun, Phase, ScenarioResult, Scored
 from ratiba_action.core.model.verdict import Conclusion, Evidence, Limits, Verdict
-from ratiba_action.testing.sample_report import sample_check, sample_score, sample_scored, sample_trial
+from ratiba_action.testing.sample_report import sample_check, sample_data_set, sample_score, sample_scored, sample_trial
 
 BROKEN = sample_scored("broken", checks=(sample_check(passed=False),))
 ERRORED = Errored(sample_trial("errored"), Phase.SYSTEM, "The adapter raised ValueError.")
@@ -181,3 +181,36 @@ def test_what_a_cap_did_not_hold_is_mended_at_the_cap_and_a_cancelled_run_by_ano
     assert isinstance(mixed, Verdict)
     assert "it may cost $1.00" in mixed.reason
     assert decide(held, left_out, interruption="the run was cancelled by SIGINT").action == "Run the gate again."
+
+
+def test_a_gate_of_a_data_set_that_fails_fails_the_run() -> None:
+    verdict = next_step(Evidence(Mode.BLOCKING, (sample_scored("a"),), Limits(), data_sets=(sample_data_set(),)))
+    assert isinstance(verdict, Verdict)
+    assert verdict.conclusion is Conclusion.FAILED
+    assert verdict.reason == "1 gate fails: intents: accuracy 0.5 is below 0.9."
+
+
+def test_a_failed_gate_is_told_beside_what_is_broken_and_what_is_missing() -> None:
+    verdict = next_step(Evidence(Mode.BLOCKING, (BROKEN, NOT_RUN), Limits(), data_sets=(sample_data_set(),)))
+    assert isinstance(verdict, Verdict)
+    assert verdict.reason == (
+        "1 of 2 conversations breaks an exact check: broken; 1 gate fails: intents: accuracy 0.5 is below 0.9; "
+        "1 conversation could not be measured."
+    )
+
+
+def test_a_gate_without_an_answer_makes_the_run_incomplete() -> None:
+    unknown = sample_data_set(gates=sample_data_set().gates[1:2])
+    verdict = next_step(Evidence(Mode.BLOCKING, (sample_scored("a"),), Limits(), data_sets=(unknown,)))
+    assert isinstance(verdict, Verdict)
+    assert (verdict.conclusion, verdict.reason) == (
+        Conclusion.INCOMPLETE,
+        "Nothing was measured for a gate: intents: macro_f1.",
+    )
+
+
+def test_a_gate_that_passes_decides_nothing_else() -> None:
+    passed = sample_data_set(gates=sample_data_set().gates[2:])
+    verdict = next_step(Evidence(Mode.BLOCKING, (sample_scored("a"),), Limits(), data_sets=(passed,)))
+    assert isinstance(verdict, Verdict)
+    assert verdict.conclusion is Conclusion.PASSED

@@ -23,3 +23,8 @@ def test_the_language_attaches_its_fluency_metric(language: str, attached: tuple
 def test_a_listed_threshold_stands_and_other_metrics_stay() -> None:
     listed = (Assertion("BookingSlotConsistencyMetric", 1.0), Assertion("SwahiliFluencyMetric", 0.9))
     assert attach_language_metrics(replace(case(language="sw").scenario, assertions=listed)) == listed
+
+
+@pytest.mark.parametrize("system_type", ["search", "classifier"])
+def test_a_system_that_answers_without_prose_gets_none(system_type: str) -> None:
+    assert attach_language_metrics(replace(case(language="sw").scenario, system_type=system_type)) == ()

@@ -1,5 +1,6 @@
 """A system that asks no model: it does what the customer's message tells it to, good or bad."""
 
+import json
 import os
 import sys
 import time
@@ -28,6 +29,10 @@ class Conversation:
 
     def _say(self, text: str) -> dict[str, Any]:
         return {"text": text, "state": "SAID"}
+
+    def _reply(self, fields: str) -> Any:
+        """The reply that the message holds as JSON."""
+        return {"text": "", **json.loads(fields)}
 
     def _raise(self, text: str) -> None:
         raise RuntimeError(text)

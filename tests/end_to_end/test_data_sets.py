@@ -1,0 +1,77 @@
+"""A data set from its file to the comment: its cases are held, its gates decide, a change cannot lower them."""
+
+import json
+
+from ratiba_action.testing.small_repository import SmallRepository
+
+INTENTS = """\
+id: intents
+language: fr
+system_type: classifier
+now: 2026-04-25T10:00:00+03:00
+customer: {name: Amina, phone: "+254 700 000 001"}
+cases: intents.jsonl
+turns:
+  - user: 'reply {"output": {"label": "${answer}", "confidence": 0.9}}'
+    expect: {label: "${intent}"}
+gates:
+  - {metric: accuracy, at_least: 0.75}
+  - {metric: min_class_f1, at_least: 0.60}
+"""
+ANSWERS = [("ANSWER", "ANSWER"), ("ANSWER", "ANSWER"), ("BOOKING", "BOOKING"), ("BOOKING", "ANSWER")]
+
+
+def rows(*answers: tuple[str, str]) -> str:
+    """A row for each pair of expected and given label."""
+    return "".join(
+        json.dumps({"id": f"c{number}", "intent": intent, "answer": answer}) + "\n"
+        for number, (intent, answer) in enumerate(answers)
+    )
+
+
+def committed(small: SmallRepository) -> SmallRepository:
+    """The repository with a data set whose gates are passed."""
+    small.write("scenarios/intents.yaml", INTENTS)
+    small.write("scenarios/intents.jsonl", rows(*ANSWERS))
+    small.commit()
+    return small
+
+
+def test_a_wrong_case_does_not_fail_a_data_set_whose_gates_are_passed(small: SmallRepository) -> None:
+    ended = committed(small).gate("--mode", "blocking")
+    assert ended.code == 0, ended.printed
+    (scores,) = ended.results["report"]["data_sets"]
+    assert (scores["cases"], scores["measured"], scores["values"]["accuracy"]) == (4, 4, 0.75)
+    assert [gate["status"] for gate in scores["gates"]] == ["passed", "passed"]
+    assert "| `min_class_f1` | 0.6667 | 0.60 | passed |" in ended.comment
+
+
+def test_a_gate_that_fails_fails_the_run_and_a_change_cannot_lower_it(small: SmallRepository) -> None:
+    repository = committed(small)
+    repository.write("scenarios/intents.yaml", INTENTS.replace("0.75", "0.10").replace("0.60", "0.10"))
+    repository.write("scenarios/intents.jsonl", rows(*ANSWERS[:3], ("BOOKING", "ANSWER"), ("BOOKING", "ANSWER")))
+    ended = repository.gate()
+    assert ended.code == 1, ended.printed
+    assert ended.outputs["mode"] == "blocking"
+    assert "1 gate fails: intents: accuracy 0.6 is below 0.75." in ended.comment
+    assert "the gate accuracy stays 0.75; this change asks for 0.10." in ended.comment
+    assert "| `accuracy` | 0.60 | 0.75 | failed |" in ended.comment
+    assert 'name="intents: min_class_f1" classname="gate"' in (ended.report / "junit.xml").read_text()
+    assert "intents,,,,,failed,gate,,accuracy,0.7500,0.6000,false" in (ended.report / "results.csv").read_text()
+    assert "min_class_f1" in (ended.report / "report.html").read_text()
+
+
+def test_a_change_to_the_rows_alone_is_blocking(small: SmallRepository) -> None:
+    repository = committed(small)
+    repository.write("scenarios/intents.jsonl", rows(*ANSWERS, ("BOOKING", "BOOKING")))
+    ended = repository.gate()
+    assert ended.outputs["mode"] == "blocking"
+    assert ended.outputs["passed"] == 5
+
+
+def test_a_data_set_may_be_asked_for_by_its_name_and_one_of_its_cases_decides_no_gate(small: SmallRepository) -> None:
+    repository = committed(small)
+    assert repository.gate("--scenario", "intents").outputs["passed"] == 4
+    ended = repository.gate("--scenario", "intents__c3")
+    assert ended.code == 0, ended.printed
+    assert "not decided, 1 of 4 cases selected" in ended.comment
