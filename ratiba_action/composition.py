@@ -24,10 +24,8 @@ from ratiba_action.runner import Bench
 from ratiba_action.workshop import Materials, Workshop
 
 if TYPE_CHECKING:
+    from ratiba_action.systems.replay_system import ReplaySystem
     from ratiba_action.systems.worker_system import WorkerSystem
-
-HTTP_ADAPTER = "ratiba_worker.http_system:Adapter"
-"""The worker's own adapter, for a system that runs elsewhere."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +112,12 @@ def price_list(configuration: Configuration) -> Prices:
 
 @asynccontextmanager
 async def open_tenants(workshop: Workshop) -> AsyncIterator[TenantProvisioner]:
-    """Tenants on the given server, or on one that is started for the run."""
+    """Tenants on the given server, or on one that is started for the run; none for a system without a database."""
+    if not workshop.configuration.system.has_database:
+        from ratiba_action.tenancy.without_database import NoDatabase  # noqa: PLC0415 - not needed to decide
+
+        yield NoDatabase()
+        return
     from ratiba_action.tenancy.provisioner import PostgresTenantProvisioner  # noqa: PLC0415 - loads psycopg
     from ratiba_action.tenancy.server import choose_server  # noqa: PLC0415 - the same
 
@@ -128,27 +131,19 @@ async def open_tenants(workshop: Workshop) -> AsyncIterator[TenantProvisioner]:
             workshop.warn(warning)
 
 
-def open_system(workshop: Workshop, arm: Arm) -> "WorkerSystem":
+def open_system(workshop: Workshop, arm: Arm) -> "WorkerSystem | ReplaySystem":
     """The arm's system under test, not started."""
-    from ratiba_action.systems.private_places import private_places  # noqa: PLC0415 - not needed to decide
-    from ratiba_action.systems.worker_system import WorkerSystem  # noqa: PLC0415 - not needed to decide
+    from ratiba_action.systems.choose import Surroundings, choose_system  # noqa: PLC0415 - not needed to decide
+    from ratiba_action.systems.private_places import private_places  # noqa: PLC0415 - the same
 
-    described = workshop.configuration.system
-    elsewhere = {"SYSTEM_URL": described.url} if described.url is not None else {}
-    return WorkerSystem(
-        Path(arm.root) / described.root,
-        described.adapter or HTTP_ADAPTER,
+    around = Surroundings(
+        Path(arm.root),
         inherited=workshop.environment,
-        python=described.python,
-        setup=described.setup,
-        preload=described.preload,
-        environment={**described.environment, **elsewhere},
-        turn_timeout=described.turn_timeout_seconds,
-        setup_timeout=described.setup_timeout_seconds,
         scratch=workshop.scratch,
         tracked_only=arm.commit is not None,
         private=(*private_places(workshop.environment, workshop.report_dir), *_money_places(workshop)),
     )
+    return choose_system(workshop.configuration.system, around)
 
 
 async def _load_judging(workshop: Workshop, materials: Materials) -> None:

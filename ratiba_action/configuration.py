@@ -8,81 +8,14 @@ from pydantic import Field, field_validator, model_validator
 
 from ratiba_action.errors import SuiteError
 from ratiba_action.model_limits import ModelsBlock, Name, hold_models
-from ratiba_action.settings import parse_folder
 from ratiba_action.strict_yaml import read_yaml
+from ratiba_action.system_block import SystemBlock
 from ratiba_action.validation import StrictModel, validate
 
-_OURS = frozenset({"PATH", "HOME", "TMPDIR", "DATABASE_URL"})
-_MODELS = re.compile(
-    r"(?:OPENAI|ANTHROPIC|AZURE_OPENAI|AZURE_AI|OPENROUTER|GEMINI|GOOGLE|MISTRAL|COHERE|GROQ)_(?:[A-Z]+_)*"
-    r"(?:BASE_URL|API_BASE|ENDPOINT|API_KEY|AUTH_TOKEN|AD_TOKEN)"
-)
-"""Where the providers' SDKs look for an address and a key."""
-_GLOB = re.compile(r"(?:(?![*]{2})[\w./*?-]|(?<![^/])[*]{2}(?=/))+")
 _QUERY = re.compile(r"\s*(select|with|values|table)\b", re.IGNORECASE)
 
 Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 PricePerMillion = Annotated[Decimal, Field(gt=0, allow_inf_nan=False, strict=False)]
-
-
-class SystemBlock(StrictModel):
-    """The system under test and how the worker starts it."""
-
-    root: Name = Field(default=".", description="folder of the system inside the repository")
-    adapter: Annotated[str, Field(pattern=r"^[A-Za-z_][\w.]*:[A-Za-z_]\w*$")] | None = Field(
-        default=None, description="module:attribute"
-    )
-    url: Annotated[str, Field(pattern=r"^https?://[^\s@?#]+$", max_length=2_000)] | None = Field(
-        default=None, description="in the place of an adapter: where a system that runs elsewhere answers"
-    )
-    python: Name | None = Field(default=None, description="interpreter; default: the one that runs the gate")
-    setup: Annotated[list[Name], Field(min_length=1)] | None = Field(default=None, description="a command")
-    setup_timeout_seconds: Annotated[int, Field(ge=1, le=3_600)] = 600
-    preload: list[Annotated[str, Field(pattern=r"^[A-Za-z_][\w.]*$")]] = Field(default_factory=list)
-    environment: dict[Annotated[str, Field(pattern=r"^[A-Za-z_]\w*$")], str] = Field(default_factory=dict)
-    prompts: list[Name] = Field(default_factory=list, description="glob patterns of prompt files, below root")
-    turn_timeout_seconds: Annotated[float, Field(gt=0, le=3_600, allow_inf_nan=False)] = 60.0
-    price_per_turn_usd: Annotated[Decimal, Field(ge=0, le=1_000, allow_inf_nan=False, strict=False)] | None = Field(
-        default=None, description="for a system whose models are not asked through the gate; 0: it asks none"
-    )
-
-    @model_validator(mode="after")
-    def _one_way_in(self) -> Self:
-        if (self.adapter is None) == (self.url is None):
-            msg = "give either adapter or url"
-            raise ValueError(msg)
-        return self
-
-    @field_validator("root")
-    @classmethod
-    def _root_stays_inside(cls, value: str) -> str:
-        return parse_folder(value)
-
-    @field_validator("prompts")
-    @classmethod
-    def _prompts_stay_inside(cls, value: list[str]) -> list[str]:
-        for pattern in value:
-            parts = pattern.split("/")
-            if not _GLOB.fullmatch(pattern) or pattern.startswith("/") or ".." in parts or not set(parts) - {"", "."}:
-                msg = f"{pattern!r} is not a glob pattern below root, such as prompts/*.md"
-                raise ValueError(msg)
-        return value
-
-    @field_validator("environment")
-    @classmethod
-    def _environment_is_its_own(cls, value: dict[str, str]) -> dict[str, str]:
-        taken = sorted(name for name in value if name in _OURS or name.startswith(("LD_", "RATIBA_", "GITHUB_")))
-        if taken:
-            msg = f"{', '.join(taken)} cannot be set here; the gate sets it"
-            raise ValueError(msg)
-        models = sorted(name for name in value if _MODELS.fullmatch(name))
-        if models:
-            msg = (
-                f"{', '.join(models)} cannot be set here: the gate says where models are and with which key; "
-                "the real address and key are inputs of the gate, such as openai-base-url and openai-api-key"
-            )
-            raise ValueError(msg)
-        return value
 
 
 class CrossCheckBlock(StrictModel):
@@ -130,6 +63,16 @@ class Configuration(StrictModel):
     pass_rate: Share = 0.80
     dependencies: list[Name] | None = Field(default=None, description="packages whose bumps count; default: all")
     prices: dict[Name, PriceBlock] = Field(default_factory=dict)
+
+    @model_validator(mode="after")
+    def _rows_need_a_database(self) -> Self:
+        if self.rows and not self.system.has_database:
+            msg = (
+                f"rows are read from a database, and a system that is given as {self.system.kind!r} has none"
+                " unless system.database is true"
+            )
+            raise ValueError(msg)
+        return self
 
     @field_validator("rows")
     @classmethod

@@ -46,7 +46,7 @@ def materials_of(run: GateRun, prepared: Prepared) -> Materials:
         arm=Arm("head", str(run.repository), run.decided.change.files.head),
         scenarios=scenarios,
         recordings={name: _held(lines, prepared.inputs.base_grades) for name, lines in recordings.items()},
-        prompt_versions=prompt_versions(run.repository, system.root, system.prompts, run.environment),
+        prompt_versions=prompt_versions(run.repository, system.root, system.prompt_patterns, run.environment),
         trials=run.trials,
     )
 

@@ -1,6 +1,7 @@
 """A conversation with a Python system that runs in a worker process."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
 from uuid import uuid4
 
 from ratiba_action.core.model.conversation import Reply, ToldUsage
@@ -8,11 +9,13 @@ from ratiba_action.core.model.plan import Tenant
 from ratiba_action.core.model.scenario import Scenario, Turn
 from ratiba_action.core.model.values import JsonObject
 from ratiba_action.errors import WorkerError
+from ratiba_action.systems.dialogue import Dialogue, PlainDialogue
 from ratiba_action.systems.link import Link
 from ratiba_action.systems.replies import parse_reply
 from ratiba_action.systems.told_usage import parse_told_usage
 
 CLOSE_SECONDS = 5.0
+Result = TypeVar("Result")
 
 
 class WorkerSession:
@@ -22,10 +25,12 @@ class WorkerSession:
         link: the worker process that holds the conversation.
         scenario_id: named in messages.
         turn_timeout: seconds that one turn may take.
+        dialogue: how it is spoken to; None for messages and events as they are.
     """
 
-    def __init__(self, link: Link, scenario_id: str, turn_timeout: float) -> None:
+    def __init__(self, link: Link, scenario_id: str, turn_timeout: float, dialogue: Dialogue | None = None) -> None:
         self._link = link
+        self._dialogue = dialogue or PlainDialogue()
         self._scenario_id = scenario_id
         self._turn_timeout = turn_timeout
         self._told_usage: tuple[ToldUsage, ...] = ()
@@ -44,15 +49,22 @@ class WorkerSession:
         if (turn.user is None) == (turn.event is None):
             raise WorkerError(f"scenario {self._scenario_id!r}: a turn has either `user` or `event`, not {turn!r}.")
         operation = "send" if turn.event is None else "deliver"
-        argument = turn.user if turn.event is None else dict(turn.event)
-        answer = await self._link.request(operation, {"argument": argument}, self._turn_timeout)
+        asked, argument = self._told(operation, lambda: self._dialogue.request(turn))
+        answer = await self._link.request(asked, {"argument": argument}, self._turn_timeout)
+        return self._told(operation, lambda: self._read(answer))
+
+    def _read(self, answer: Any) -> Reply:
+        found = self._dialogue.reply(answer)
+        reply = parse_reply(found)
+        self._told_usage = parse_told_usage(found)
+        return reply
+
+    def _told(self, operation: str, act: Callable[[], Result]) -> Result:
         try:
-            reply = parse_reply(answer)
-            self._told_usage = parse_told_usage(answer)
+            return act()
         except WorkerError as problem:
             message = f"scenario {self._scenario_id!r}: {operation}() of the adapter: {problem.problem}"
             raise WorkerError(message, problem.remedy) from problem
-        return reply
 
     async def close(self) -> None:
         """Let the adapter close the conversation, then end its process; may be called twice."""
@@ -71,8 +83,8 @@ def opening(scenario: Scenario, tenant: Tenant, environment: Mapping[str, str]) 
     context = {
         "scenario_id": scenario.id,
         "tenant_id": tenant.id,
-        "schema": tenant.schema,
-        "database_url": tenant.dsn,
+        "schema": tenant.schema or None,
+        "database_url": tenant.dsn or None,
         "conversation_id": str(uuid4()),
         "now": scenario.now.isoformat(),
         "language": scenario.language,
@@ -80,4 +92,5 @@ def opening(scenario: Scenario, tenant: Tenant, environment: Mapping[str, str]) 
         "customer_name": scenario.customer.name,
         "customer_phone": scenario.customer.phone,
     }
-    return {"context": context, "environment": {**environment, "DATABASE_URL": tenant.dsn}}
+    database = {"DATABASE_URL": tenant.dsn} if tenant.dsn else {}
+    return {"context": context, "environment": {**environment, **database}}

@@ -5,7 +5,7 @@ import json
 import re
 import shutil
 import socket
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,7 @@ from ratiba_action.core.model.scenario import Scenario
 from ratiba_action.core.model.values import JsonObject
 from ratiba_action.core.printable import printable, printable_lines
 from ratiba_action.errors import WorkerError
+from ratiba_action.systems.dialogue import Dialogue, plain_dialogue
 from ratiba_action.systems.downloads import download_environment, withheld
 from ratiba_action.systems.launch import GuardedCommand, launch
 from ratiba_action.systems.link import Link, open_link
@@ -34,6 +35,7 @@ class WorkerSystem:
         root: folder of the system; copied, never written to.
         adapter: ``module:attribute``.
         options: plain data that one of the worker's own adapters is made with; None for an adapter of the repository.
+        dialogue: how a conversation of a scenario speaks with the adapter.
         inherited: the gate's environment; only an allow-list of it is handed on.
         python: interpreter; a relative path with a slash is looked up in the copy; None for the gate's own.
         setup: command that is run once in the copy, or None.
@@ -55,6 +57,7 @@ class WorkerSystem:
         *,
         inherited: Mapping[str, str],
         options: JsonObject | None = None,
+        dialogue: Callable[[Scenario], Dialogue] = plain_dialogue,
         python: str | None = None,
         setup: Sequence[str] | None = None,
         preload: Sequence[str] = (),
@@ -70,6 +73,7 @@ class WorkerSystem:
         self._root = root
         self._adapter = adapter
         self._options = options
+        self._dialogue = dialogue
         self._inherited = inherited
         self._python = python
         self._setup = setup
@@ -228,7 +232,7 @@ class WorkerSystem:
         except BaseException:
             await self._release(link)
             raise
-        return WorkerSession(link, scenario.id, self._turn_timeout)
+        return WorkerSession(link, scenario.id, self._turn_timeout, self._dialogue(scenario))
 
     def _made_of(self) -> JsonObject:
         return {"adapter": self._adapter, **({} if self._options is None else {"options": self._options})}

@@ -19,6 +19,7 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 from .lookup import AdapterError, find
+from .plain_callable import as_adapter
 
 if TYPE_CHECKING:
     import socket
@@ -50,11 +51,13 @@ class Conversation:
         """Do what one request asks for, and return the plain answer."""
         operation = request["op"]
         if operation == "migrate":
-            return self._run(self._method(self._adapter, "migrate"), request["database_url"])
+            migrate = getattr(self._adapter, "migrate", None)
+            return None if migrate is None else self._run(migrate, request["database_url"])
         if operation == "measure":
             measure = self._adapter if inspect.isroutine(self._adapter) else self._method(self._adapter, "measure")
             return self._run(measure, request["evidence"])
         if operation == "open":
+            self._adapter = as_adapter(self._adapter, self._name)
             self._conversation = self._run(self._method(self._adapter, "open"), _context(request["context"]))
             self._method(self._conversation, "send")
             return None

@@ -7,26 +7,23 @@ from __future__ import annotations
 
 import json
 import os
-import urllib.error
 import urllib.parse
-import urllib.request
 from typing import Any
 
-ADDRESS = "SYSTEM_URL"
-MOST_BYTES = 1024 * 1024
-_SHOWN = 300
+from .http_call import AnswerError, call, decode
+
 _HANDED_ON = ("DATABASE_URL", "ANTHROPIC_BASE_URL", "ANTHROPIC_API_KEY", "OPENAI_BASE_URL", "OPENAI_API_KEY")
 
 
-class SystemAnswerError(Exception):
-    """The system refused a request, or answered what the gate does not understand."""
-
-
 class Adapter:
-    """Opens conversations at the address that the configuration names."""
+    """Opens conversations at the address that the configuration names.
 
-    def __init__(self) -> None:
-        self._address = os.environ[ADDRESS].rstrip("/")
+    Args:
+        options: ``url``.
+    """
+
+    def __init__(self, options: dict[str, Any]) -> None:
+        self._address = options["url"].rstrip("/")
 
     def migrate(self, database_url: str) -> None:
         """Have the system create its tables in the schema of the search path."""
@@ -39,7 +36,7 @@ class Adapter:
         answer = post(f"{self._address}/conversations", {"context": fields, "environment": environment})
         identifier = answer.get("id") if isinstance(answer, dict) else None
         if not isinstance(identifier, str) or not identifier:
-            raise SystemAnswerError(f"the system opened a conversation without a text as its `id`: {identifier!r}")
+            raise AnswerError(f"the system opened a conversation without a text as its `id`: {identifier!r}")
         return Conversation(f"{self._address}/conversations/{urllib.parse.quote(identifier, safe='')}")
 
 
@@ -63,24 +60,6 @@ class Conversation:
 
 
 def post(address: str, content: dict[str, Any]) -> Any:
-    """Ask once, past any proxy; returns the JSON of the answer, None for an empty one."""
-    request = urllib.request.Request(  # noqa: S310 - the configuration allows http and https only
-        address, json.dumps(content).encode("ascii"), {"Content-Type": "application/json"}, method="POST"
-    )
-    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
-    try:
-        with opener.open(request) as response:
-            text = response.read(MOST_BYTES + 1)
-    except urllib.error.HTTPError as error:
-        with error:
-            said = error.read(_SHOWN).decode("utf-8", "replace")
-        raise SystemAnswerError(f"POST {address} was answered with status {error.code}: {said}") from None
-    except OSError as error:
-        reason = getattr(error, "reason", error)
-        raise SystemAnswerError(f"POST {address} reached nobody: {reason}") from None
-    if len(text) > MOST_BYTES:
-        raise SystemAnswerError(f"POST {address} was answered with more than {MOST_BYTES} bytes")
-    try:
-        return json.loads(text) if text.strip() else None
-    except ValueError:
-        raise SystemAnswerError(f"POST {address} was not answered with JSON") from None
+    """Ask once; returns the JSON of the answer, None for an empty one."""
+    answer = call("POST", address, {"Content-Type": "application/json"}, json.dumps(content).encode("ascii"))
+    return decode(answer, f"POST {address}") if answer.strip() else None

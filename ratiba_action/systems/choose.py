@@ -1,0 +1,123 @@
+"""Which system stands behind each way of describing one: a literal table, so that a new way is one more entry."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from types import MappingProxyType
+
+from ratiba_action.core.model.scenario import Scenario
+from ratiba_action.core.model.values import JsonObject
+from ratiba_action.system_block import SystemBlock
+from ratiba_action.systems.dialogue import Dialogue, plain_dialogue
+from ratiba_action.systems.replay_system import ReplaySystem
+from ratiba_action.systems.templated_dialogue import TemplatedDialogue
+from ratiba_action.systems.worker_system import WorkerSystem
+
+_NO_ADAPTER = "ratiba_worker.lookup:AdapterError"
+"""Of a worker that opens no conversation."""
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """Where a system runs.
+
+    Args:
+        root: the checkout of its arm.
+        inherited: the gate's environment.
+        scratch: folder to work in; None for the system's temporary folder.
+        tracked_only: copy no file that git does not track.
+        private: absolute paths that it must not open.
+    """
+
+    root: Path
+    inherited: Mapping[str, str]
+    scratch: Path | None = None
+    tracked_only: bool = False
+    private: Sequence[str] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class InWorker:
+    """An adapter in the worker.
+
+    Args:
+        adapter: ``module:attribute``; ``ratiba_worker`` is the worker's own package.
+        options: what the adapter's class is given; None for an adapter of the repository's own.
+        dialogue: how a conversation of a scenario speaks with it.
+    """
+
+    adapter: str
+    options: JsonObject | None = None
+    dialogue: Callable[[Scenario], Dialogue] = plain_dialogue
+
+
+def choose_system(block: SystemBlock, around: Surroundings) -> WorkerSystem | ReplaySystem:
+    """The system that a configuration describes, not started; it runs the repository's own rules and metrics too."""
+    if block.replay is not None:
+        worker = _worker(block, InWorker(_NO_ADAPTER), around)
+        return ReplaySystem(around.root / block.root, block.replay.transcripts, worker)
+    return _worker(block, _IN_WORKER[block.kind](block), around)
+
+
+def _worker(block: SystemBlock, chosen: InWorker, around: Surroundings) -> WorkerSystem:
+    return WorkerSystem(
+        around.root / block.root,
+        chosen.adapter,
+        options=chosen.options,
+        dialogue=chosen.dialogue,
+        inherited=around.inherited,
+        python=block.python,
+        setup=block.setup,
+        preload=block.preload,
+        environment=block.environment,
+        turn_timeout=block.turn_timeout_seconds,
+        setup_timeout=block.setup_timeout_seconds,
+        scratch=around.scratch,
+        tracked_only=around.tracked_only,
+        private=around.private,
+    )
+
+
+def _adapter(block: SystemBlock) -> InWorker:
+    return InWorker(block.adapter or "")
+
+
+def _elsewhere(block: SystemBlock) -> InWorker:
+    return InWorker("ratiba_worker.http_system:Adapter", {"url": block.url})
+
+
+def _templated(block: SystemBlock) -> InWorker:
+    if block.http is None:
+        raise ValueError("the system is not given as http")
+    http, stream = block.http, block.http.stream
+    options = {
+        "url": http.url,
+        "method": http.method,
+        "headers": http.headers,
+        "stream": stream is not None,
+        "end": stream.end if stream is not None else None,
+    }
+    dialogue = partial(TemplatedDialogue, http)
+    return InWorker("ratiba_worker.templated_http_system:Adapter", options, dialogue)
+
+
+def _command(block: SystemBlock) -> InWorker:
+    return InWorker("ratiba_worker.command_system:Adapter", {"argv": block.command})
+
+
+def _prompt(block: SystemBlock) -> InWorker:
+    if block.prompt is None:
+        raise ValueError("the system is not given as prompt")
+    return InWorker("ratiba_worker.prompt_system:Adapter", block.prompt.model_dump())
+
+
+_IN_WORKER: Mapping[str, Callable[[SystemBlock], InWorker]] = MappingProxyType(
+    {
+        "adapter": _adapter,
+        "url": _elsewhere,
+        "http": _templated,
+        "command": _command,
+        "prompt": _prompt,
+    }
+)

@@ -1,0 +1,101 @@
+"""Speaks with a system through a template of its requests and JMESPaths into its answers."""
+
+import json
+from typing import Any
+from uuid import uuid4
+
+from ratiba_action.core.body_template import fill, places
+from ratiba_action.core.model.scenario import Scenario, Turn
+from ratiba_action.errors import WorkerError
+from ratiba_action.json_expression import Expression, ExpressionError
+from ratiba_action.system_kinds import HttpBlock
+
+MOST_CHARACTERS = 1024 * 1024
+_REMEDY = "Correct `system.http` in the configuration; docs/adapters.md explains it."
+
+
+class TemplatedDialogue:
+    """Implements ``Dialogue``; keeps the history of its conversation.
+
+    Args:
+        block: the template and the expressions, checked.
+        scenario: whose conversation it is.
+    """
+
+    def __init__(self, block: HttpBlock, scenario: Scenario) -> None:
+        self._template = {"query": block.query, "body": block.body}
+        self._takes_events = "event" in places(self._template)
+        paths = block.reply.model_dump(exclude_none=True)
+        self._paths = {name: Expression(text) for name, text in paths.items()}
+        self._piece = Expression(block.stream.text) if block.stream is not None else None
+        self._history: list[dict[str, str]] = []
+        self._said: list[dict[str, str]] = []
+        self._constant = {
+            "conversation_id": str(uuid4()),
+            "scenario_id": scenario.id,
+            "now": scenario.now.isoformat(),
+            "language": scenario.language,
+            "vertical": scenario.vertical,
+            "customer_name": scenario.customer.name,
+            "customer_phone": scenario.customer.phone,
+        }
+
+    def request(self, turn: Turn) -> tuple[str, Any]:
+        """The filled query and body.
+
+        Raises:
+            WorkerError: the turn is an event, and the template has no place for one.
+        """
+        if turn.event is not None and not self._takes_events:
+            kind = turn.event.get("type")
+            raise WorkerError(
+                f"the event {kind!r} cannot be told to the system: `system.http` has no place ${{event}}.", _REMEDY
+            )
+        self._said = [] if turn.user is None else [{"role": "user", "content": turn.user}]
+        values: dict[str, Any] = {
+            **self._constant,
+            "message": turn.user,
+            "event": None if turn.event is None else dict(turn.event),
+            "history": list(self._history),
+            "messages": [*self._history, *self._said],
+        }
+        return "send", fill(self._template, values)
+
+    def reply(self, answer: Any) -> Any:
+        """A reply of the parts that the expressions find; one that finds nothing leaves its part out.
+
+        Raises:
+            WorkerError: an expression does not fit, there is no text, or the reply is too long.
+        """
+        found = {name: _search(path, answer, f"reply.{name}") for name, path in self._paths.items()}
+        if self._piece is not None:
+            found["text"] = self._pieces(self._piece, answer)
+        elif found["text"] is None:
+            raise WorkerError(f"`system.http.reply.text` found nothing in {_shown(answer)}.", _REMEDY)
+        reply = {name: value for name, value in found.items() if value is not None}
+        if len(json.dumps(reply)) > MOST_CHARACTERS:
+            raise WorkerError(f"the reply is longer than {MOST_CHARACTERS} characters.", _REMEDY)
+        self._history += [*self._said, {"role": "assistant", "content": reply["text"]}]
+        return reply
+
+    def _pieces(self, path: Expression, events: Any) -> str:
+        pieces = [_search(path, event, "stream.text") for event in events]
+        texts = [piece for piece in pieces if piece is not None]
+        wrong = next((piece for piece in texts if not isinstance(piece, str)), None)
+        if wrong is not None:
+            raise WorkerError(f"`system.http.stream.text` found {_shown(wrong)}, which is not a text.", _REMEDY)
+        if not texts:
+            raise WorkerError(f"`system.http.stream.text` found nothing in {len(events)} events.", _REMEDY)
+        return "".join(texts)
+
+
+def _search(path: Expression, data: Any, where: str) -> Any:
+    try:
+        return path.search(data)
+    except ExpressionError as problem:
+        raise WorkerError(f"`system.http.{where}` cannot be read from the answer: {problem}.", _REMEDY) from None
+
+
+def _shown(value: Any) -> str:
+    text = json.dumps(value)
+    return text if len(text) <= 300 else text[:299] + "…"  # noqa: PLR2004 - a message's length

@@ -1,0 +1,128 @@
+"""A system that is a program in any language: one process a conversation, one line of JSON in, one out."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import subprocess
+import threading
+from collections import deque
+from typing import Any
+
+MOST_BYTES = 1024 * 1024
+_SHOWN = 300
+_LINES = 20
+_LINE = 400
+_PATIENCE = 2.0
+
+
+class CommandError(Exception):
+    """The command ended, or answered outside the protocol."""
+
+
+class Adapter:
+    """Starts the program.
+
+    Args:
+        options: ``argv``.
+    """
+
+    def __init__(self, options: dict[str, Any]) -> None:
+        self._argv = options["argv"]
+
+    def migrate(self, database_url: str) -> None:
+        """Have the program create its tables, in a process for that alone."""
+        program = _Program(self._argv)
+        program.ask({"migrate": {"database_url": database_url}})
+        program.end()
+
+    def open(self, context: Any) -> Conversation:
+        """Start a process."""
+        return Conversation(_Program(self._argv), {**vars(context), "now": context.now.isoformat()})
+
+
+class Conversation:
+    """One conversation; each line tells what it is about, so that a program may forget."""
+
+    def __init__(self, program: _Program, context: dict[str, Any]) -> None:
+        self._program = program
+        self._context = context
+
+    def send(self, message: str) -> Any:
+        """The reply to what the customer says."""
+        return self._ask({"message": message})
+
+    def deliver(self, event: dict[str, Any]) -> Any:
+        """The reply to something else that happened."""
+        return self._ask({"event": event})
+
+    def _ask(self, request: dict[str, Any]) -> Any:
+        answer = self._program.ask({**request, "context": self._context})
+        return {"text": answer} if isinstance(answer, str) else answer
+
+    def close(self) -> None:
+        """Let the program come to its end."""
+        self._program.end()
+
+
+class _Program:
+    """A running program."""
+
+    def __init__(self, argv: list[str]) -> None:
+        self._argv = argv
+        try:
+            self._process = subprocess.Popen(
+                argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+            )
+        except (OSError, ValueError) as problem:
+            raise CommandError(f"the command {argv!r} cannot be started: {problem}") from None
+        self._said: deque[bytes] = deque(maxlen=_LINES)
+        self._listener = threading.Thread(target=self._listen, daemon=True)
+        self._listener.start()
+
+    def _listen(self) -> None:
+        """Read what it complains of, so that it never waits for a reader."""
+        assert self._process.stderr is not None  # noqa: S101 - a pipe was asked for
+        while line := self._process.stderr.readline(_LINE):
+            self._said.append(line)
+
+    def ask(self, request: dict[str, Any]) -> Any:
+        """Write one line and read one."""
+        assert self._process.stdin is not None  # noqa: S101 - a pipe was asked for
+        assert self._process.stdout is not None  # noqa: S101 - the same
+        line = b""
+        with contextlib.suppress(BrokenPipeError):
+            self._process.stdin.write(json.dumps(request).encode("ascii") + b"\n")
+            self._process.stdin.flush()
+            line = self._process.stdout.readline(MOST_BYTES + 1)
+        if len(line) > MOST_BYTES:
+            raise CommandError(f"the command {self._argv!r} answered a line of more than {MOST_BYTES} bytes")
+        if not line.endswith(b"\n"):
+            raise CommandError(f"the command {self._argv!r} {self._how_it_ended()} before it answered{self._told()}")
+        try:
+            return json.loads(line)
+        except (ValueError, RecursionError):
+            shown = line[:_SHOWN].decode("utf-8", "replace")
+            raise CommandError(
+                f"the command {self._argv!r} answered {shown!r}, which is no JSON{self._told()}"
+            ) from None
+
+    def _how_it_ended(self) -> str:
+        try:
+            code = self._process.wait(_PATIENCE)
+        except subprocess.TimeoutExpired:
+            return "closed its output"
+        self._listener.join(_PATIENCE)
+        return f"ended with exit code {code}" if code >= 0 else f"was ended by signal {-code}"
+
+    def _told(self) -> str:
+        said = b"".join(self._said).decode("utf-8", "replace").strip()
+        return f". It wrote: {said}" if said else ""
+
+    def end(self) -> None:
+        """Close its input; what does not end by itself is killed with the conversation's process."""
+        with contextlib.suppress(OSError):
+            if self._process.stdin is not None:
+                self._process.stdin.close()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._process.wait(_PATIENCE)

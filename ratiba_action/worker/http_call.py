@@ -1,0 +1,72 @@
+"""One HTTP request of the worker: no proxy, no redirect, an answer of bounded size."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import urllib.error
+import urllib.parse
+import urllib.request
+from typing import IO, TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+MOST_BYTES = 1024 * 1024
+_SHOWN = 300
+
+
+class AnswerError(Exception):
+    """A system refused a request, or answered what the gate does not understand."""
+
+
+class _NoRedirect(urllib.request.HTTPRedirectHandler):
+    """Leaves a redirect unanswered, so that it is told like any other status."""
+
+    def redirect_request(self, *_: Any) -> None:
+        """Follow nothing."""
+
+
+def call(method: str, address: str, headers: Mapping[str, str], content: bytes | None) -> bytes:
+    """Ask once; returns the bytes of the answer.
+
+    Raises:
+        AnswerError: nobody answered, or with an error, a redirect or too much.
+    """
+    request = urllib.request.Request(  # noqa: S310 - the configuration allows http and https only
+        address, content, dict(headers), method=method
+    )
+    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}), _NoRedirect())
+    where = f"{method} {address}"
+    try:
+        with opener.open(request) as response:
+            return _read(response, where)
+    except urllib.error.HTTPError as error:
+        with error:
+            said = error.read(_SHOWN).decode("utf-8", "replace")
+        why = " (redirects are not followed)" if 300 <= error.code < 400 else ""  # noqa: PLR2004 - redirects
+        raise AnswerError(f"{where} was answered with status {error.code}{why}: {said}") from None
+    except OSError as error:
+        raise AnswerError(f"{where} reached nobody: {getattr(error, 'reason', error)}") from None
+    except http.client.HTTPException as error:
+        raise AnswerError(f"{where} was not answered with HTTP to its end: {error!r}"[:_SHOWN]) from None
+
+
+def _read(response: IO[bytes], where: str) -> bytes:
+    content = response.read(MOST_BYTES + 1)
+    if len(content) > MOST_BYTES:
+        raise AnswerError(f"{where} was answered with more than {MOST_BYTES} bytes")
+    return content
+
+
+def decode(content: bytes, where: str) -> Any:
+    """The JSON of an answer.
+
+    Raises:
+        AnswerError: it is none.
+    """
+    try:
+        return json.loads(content)
+    except (ValueError, RecursionError):
+        shown = content[:_SHOWN].decode("utf-8", "replace")
+        raise AnswerError(f"{where} was not answered with JSON: {shown}") from None
