@@ -4,6 +4,7 @@
 # make benchmark          print what the documentation claims about speed and size
 # make recordings         write the authored recordings of the example again
 # make catalogue          write the table of metrics in docs/metrics.md again
+# make schemas            write the published JSON Schemas of scenarios and configuration again
 # make lock               compile requirements/ again
 
 PR ?= prompt
@@ -24,7 +25,7 @@ endif
 EDITABLE = $(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation --editable . \
 	&& $(BIN)/python -m compileall -q ratiba_action examples
 
-.PHONY: demo test lint benchmark recordings catalogue lock clean
+.PHONY: demo test lint benchmark recordings catalogue schemas lock clean
 
 demo: $(VENV)/.demo
 	+@$(BIN)/python examples/demo.py --pull-request $(PR)
@@ -46,6 +47,9 @@ recordings: $(VENV)/.demo
 
 catalogue: $(VENV)/.dev
 	$(BIN)/python -m ratiba_action.metrics.catalogue docs/metrics.md
+
+schemas: $(VENV)/.dev
+	$(BIN)/python -m ratiba_action.authoring.write_schemas
 
 COMPILE := $(BIN)/uv pip compile --quiet --universal --generate-hashes --python-version 3.11 \
 	--no-emit-index-url --no-header --no-annotate

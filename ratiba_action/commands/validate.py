@@ -6,6 +6,7 @@ import sys
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
+from ratiba_action.authoring.schema_files import schema_file
 from ratiba_action.configuration import read_configuration
 from ratiba_action.core.failure_rules import validate_rule
 from ratiba_action.core.model.scenario import Suite
@@ -34,6 +35,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         if entry.name in _INPUTS:
             parser.add_argument(f"--{entry.name}", metavar="PATH", help=f"{entry.help} ({entry.environment_variable})")
     parser.add_argument("--repo", metavar="DIR", help="the checkout (default: GITHUB_WORKSPACE or this folder)")
+    parser.add_argument("--schema", choices=("scenario", "configuration"), help="print the JSON Schema of these files")
     parser.add_argument("--json", action="store_true", help="print JSON")
 
 
@@ -43,6 +45,9 @@ def run(arguments: argparse.Namespace, environment: Mapping[str, str]) -> int:
     Raises:
         ConfigurationError: an input is wrong.
     """
+    if arguments.schema:
+        sys.stdout.write(schema_file(f"{arguments.schema}.schema.json").decode())
+        return 0
     settings = read_settings(environment, {name: getattr(arguments, name) for name in _INPUTS})
     repository = Path(arguments.repo or environment.get("GITHUB_WORKSPACE") or ".").resolve()
     suite, problems, unused = inspect(repository, settings)

@@ -16,6 +16,7 @@ from ratiba_action.metrics.agent_table import AGENT_METRICS
 from ratiba_action.metrics.entry import MetricEntry
 from ratiba_action.metrics.text_table import TEXT_METRICS
 from ratiba_action.ports import Judge, Metric
+from ratiba_action.validation import StrictModel
 
 _EXPECTED = re.compile(r"\bexpect\.(\w+)")
 
@@ -135,8 +136,18 @@ def _unmet_needs(name: str, entry: MetricEntry, truths: AbstractSet[str] | None)
         yield f"{name} has nothing to measure: no turn says {entry.needs}"
 
 
+def parameters_of(name: str) -> type[StrictModel] | None:
+    """The model of what a scenario may tell a metric under ``with``; None where it takes nothing.
+
+    Raises:
+        ConfigurationError: no metric has that name.
+    """
+    model: type[StrictModel] | None = getattr(_class(name), "Parameters", None)
+    return model
+
+
 def _parameter_problems(name: str, parameters: JsonObject) -> tuple[str, ...]:
-    model = getattr(_class(name), "Parameters", None)
+    model = parameters_of(name)
     if model is None:
         return (f"{name} takes no parameters, so `with` must go",) if parameters else ()
     try:

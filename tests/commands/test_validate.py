@@ -36,7 +36,7 @@ def recorded(said: str, asked: str = "hello") -> str:
 
 
 def validate(folder: Path, *, as_json: bool = False, **variables: str) -> int:
-    return run(Namespace(config=None, scenarios=None, repo=str(folder), json=as_json), variables)
+    return run(Namespace(config=None, scenarios=None, schema=None, repo=str(folder), json=as_json), variables)
 
 
 def test_a_good_repository_has_no_mistake(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,0 +1,113 @@
+"""``ratiba init``: set the gate up in a repository with files that pass at once."""
+
+import argparse
+import json
+import re
+import sys
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from ratiba_action.authoring.new_files import write_new_files
+from ratiba_action.authoring.questions import ask_everything, parse_kind, parse_language, parse_prompts
+from ratiba_action.authoring.starter_answers import ACTION, KINDS, StarterAnswers
+from ratiba_action.authoring.starter_files import ADAPTER, CONFIGURATION, RECORDING, SCENARIO, WORKFLOW, starter_files
+from ratiba_action.commands.options import parse_option
+from ratiba_action.core.printable import printable_lines
+from ratiba_action.errors import UsageError
+from ratiba_action.settings import parse_name
+
+DESCRIPTION = """Write what a repository needs: the workflow, the configuration, an adapter with a stand-in for your
+system, and a first scenario. It passes at once, without a key. No file that is there is ever changed."""
+EXAMPLE = """example:
+  ratiba init
+  ratiba init --yes --language sw --prompts 'prompts/*.md'
+  ratiba init --yes --json"""
+
+_BRANCH = re.compile(r"ref: refs/(?:remotes/origin|heads)/(\S+)\s*")
+_ACTION = re.compile(r"[\w.-]+/[\w./-]+@[\w./-]+")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the command's options."""
+    proposed = StarterAnswers()
+    parser.add_argument("--kind", metavar="KIND", help=f"how the gate speaks with your system: {', '.join(KINDS)}")
+    parser.add_argument("--language", metavar="CODE", help=f"of the first scenario (default: {proposed.language})")
+    parser.add_argument(
+        "--prompts", metavar="PATTERNS", help="where the prompt files are (default: prompts/*.md if any)"
+    )
+    parser.add_argument("--name", metavar="NAME", help=f"of the gate (default: {proposed.name})")
+    parser.add_argument("--action", metavar="ACTION", help="what the workflow uses, owner/repository@commit")
+    parser.add_argument("--repo", metavar="DIR", help="the checkout (default: this folder)")
+    parser.add_argument("--yes", action="store_true", help="ask nothing; take options and defaults")
+    parser.add_argument("--json", action="store_true", help="print JSON; asks nothing either")
+
+
+def run(arguments: argparse.Namespace, _: Mapping[str, str]) -> int:
+    """Ask, write, and say what to do next.
+
+    Raises:
+        UsageError: an option is wrong, a file exists already, or there is nobody to ask.
+        SuiteError: an answer cannot stand in a configuration or a scenario.
+    """
+    repository = Path(arguments.repo or ".").resolve()
+    if not repository.is_dir():
+        raise UsageError(f"There is no folder {str(repository)!r}.", "Name the checkout with --repo.")
+    answers = _from_options(arguments, repository)
+    if not (arguments.yes or arguments.json):
+        if not sys.stdin.isatty():
+            raise UsageError("There is no terminal to ask questions on.", "Give --yes, with options where needed.")
+        answers = ask_everything(answers, input, lambda line: print(line, flush=True))  # noqa: T201 - a dialogue
+    contents = starter_files(answers)
+    write_new_files(repository, contents)
+    steps = list(_next_steps(answers, contents))
+    if arguments.json:
+        sys.stdout.write(json.dumps({"written": list(contents), "next": steps}, indent=2) + "\n")
+    else:
+        sys.stdout.write(printable_lines("".join(f"Written: {name}\n" for name in contents)))
+        sys.stdout.write("\nNext:\n" + "".join(f"{number}. {step}\n" for number, step in enumerate(steps, 1)))
+    return 0
+
+
+def _from_options(arguments: argparse.Namespace, repository: Path) -> StarterAnswers:
+    proposed = StarterAnswers()
+    found = "prompts/*.md" if any((repository / "prompts").glob("*.md")) else ""
+    return StarterAnswers(
+        kind=parse_option("--kind", arguments.kind or proposed.kind, parse_kind),
+        language=parse_option("--language", arguments.language or proposed.language, parse_language),
+        prompts=parse_prompts(found if arguments.prompts is None else arguments.prompts),
+        name=parse_option("--name", arguments.name or proposed.name, parse_name),
+        branch=_default_branch(repository),
+        action=parse_option("--action", arguments.action or ACTION, _parse_action),
+    )
+
+
+def _parse_action(text: str) -> str:
+    if not _ACTION.fullmatch(text):
+        raise ValueError("owner/repository@commit")
+    return text
+
+
+def _default_branch(repository: Path) -> str:
+    """The branch that the remote calls its default one, else the one that is checked out, else main."""
+    for name in ("refs/remotes/origin/HEAD", "HEAD"):
+        try:
+            found = _BRANCH.fullmatch((repository / ".git" / name).read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            continue
+        if found:
+            return found[1]
+    return StarterAnswers().branch
+
+
+def _next_steps(answers: StarterAnswers, contents: Mapping[str, bytes]) -> Iterable[str]:
+    yield "ratiba gate                  # passes now, with a stand-in for your system"
+    yield f"Put your system in the place of `answer` in {ADAPTER}, and its words in {SCENARIO}."
+    if RECORDING in contents:
+        yield (
+            f"ratiba record --accept       # asks the judge of the language again; needs a key. Until then {RECORDING} "
+            "holds a grade that was written by hand"
+        )
+    yield f"ratiba validate              # every mistake in {CONFIGURATION} and the scenarios"
+    if answers.action == ACTION:
+        yield f"In {WORKFLOW} put the action's owner for OWNER and the commit of a release for COMMIT."
+    yield "Commit the files, open a pull request, and make the check `eval` required."

@@ -1,0 +1,173 @@
+import json
+import os
+import pty
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+
+from ratiba_action.authoring.questions import ask_everything
+from ratiba_action.authoring.starter_answers import StarterAnswers
+
+PROJECT = Path(__file__).parents[2]
+WORKFLOW = ".github/workflows/eval-on-prompt-change.yml"
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> dict[str, str]:
+    """A stranger's environment: nothing of ours, no key."""
+    (tmp_path / "home").mkdir()
+    return {"PATH": os.environ["PATH"], "HOME": str(tmp_path / "home")}
+
+
+@pytest.fixture
+def empty(tmp_path: Path) -> Path:
+    folder = tmp_path / "repository"
+    folder.mkdir()
+    subprocess.run(["git", "init", "-q", "-b", "trunk", str(folder)], check=True)
+    return folder
+
+
+def ratiba(folder: Path, environment: dict[str, str], *words: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "ratiba_action", *words],
+        cwd=folder,
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def written(folder: Path) -> dict[str, bytes]:
+    paths = [path for path in folder.rglob("*") if path.is_file() and ".git/" not in f"{path}/"]
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in paths}
+
+
+@pytest.mark.parametrize("language", ["en", "sw", "fr"])
+def test_what_it_writes_passes_at_once_without_a_key(empty: Path, home: dict[str, str], language: str) -> None:
+    assert ratiba(empty, home, "init", "--yes", "--language", language).returncode == 0
+    checked = ratiba(empty, home, "validate")
+    assert (checked.returncode, checked.stdout) == (0, "1 scenario, 1 turn: no mistake found.\n")
+    gate = ratiba(empty, home, "gate", "--json")
+    assert gate.returncode == 0, gate.stderr
+    assert json.loads(gate.stdout)["conclusion"] == "passed"
+
+
+def test_the_grade_that_it_writes_says_that_it_was_written_by_hand(empty: Path, home: dict[str, str]) -> None:
+    ratiba(empty, home, "init", "--yes")
+    (line,) = (empty / "scenarios/recordings/first_conversation.jsonl").read_text(encoding="utf-8").splitlines()
+    assert json.loads(line)["source"] == "authored"
+
+
+def test_no_file_that_is_there_is_changed_and_nothing_is_written_beside_it(empty: Path, home: dict[str, str]) -> None:
+    (empty / "ratiba_adapter.py").write_text("mine = True\n")
+    (empty / ".github").mkdir()
+    (empty / ".github" / "ratiba.yml").symlink_to("nowhere")
+    refused = ratiba(empty, home, "init", "--yes")
+    assert refused.returncode == 2
+    assert "  .github/ratiba.yml\n  ratiba_adapter.py\n" in refused.stderr
+    assert written(empty) == {"ratiba_adapter.py": b"mine = True\n"}
+
+
+def test_a_second_time_it_refuses_and_changes_nothing(empty: Path, home: dict[str, str]) -> None:
+    ratiba(empty, home, "init", "--yes")
+    before = written(empty)
+    assert ratiba(empty, home, "init", "--yes", "--language", "sw").returncode == 2
+    assert written(empty) == before
+
+
+def test_nothing_is_written_through_a_link_that_leads_out(empty: Path, home: dict[str, str], tmp_path: Path) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    (empty / "scenarios").symlink_to(tmp_path / "elsewhere")
+    refused = ratiba(empty, home, "init", "--yes")
+    assert refused.returncode == 2
+    assert "behind a symbolic link" in refused.stderr
+    assert list((tmp_path / "elsewhere").iterdir()) == []
+    assert written(empty) == {}
+
+
+def test_the_workflow_is_the_one_of_the_readme_for_this_branch(empty: Path, home: dict[str, str]) -> None:
+    ratiba(empty, home, "init", "--yes")
+    readme = (PROJECT / "README.md").read_text(encoding="utf-8")
+    text = (empty / WORKFLOW).read_text(encoding="utf-8")
+    assert 'branches: ["trunk"]' in text
+    usual = text.replace('["trunk"]', "[main]")
+    assert f"```yaml\n{usual}```" in readme
+
+
+def test_name_action_and_prompts_stand_where_they_belong(empty: Path, home: dict[str, str]) -> None:
+    options = ("--name", "salon", "--action", "salon/gate@0123abc", "--prompts", "prompts/*.md more/*.txt")
+    assert ratiba(empty, home, "init", "--yes", *options).returncode == 0
+    evaluate = yaml.safe_load((empty / WORKFLOW).read_text(encoding="utf-8"))["jobs"]["eval"]["steps"][2]
+    assert (evaluate["uses"], evaluate["with"]["name"]) == ("salon/gate@0123abc", "salon")
+    system = yaml.safe_load((empty / ".github/ratiba.yml").read_text(encoding="utf-8"))["system"]
+    assert system["prompts"] == ["prompts/*.md", "more/*.txt"]
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "told"),
+    [
+        ("--kind", "cobol", "Give one of"),
+        ("--language", "English", "an ISO 639 code"),
+        ("--prompts", "../secret/*", "not a glob pattern"),
+        ("--prompts", "x'}\nevil: [", "not a glob pattern"),
+        ("--name", "a b", "letters, digits"),
+        ("--action", "x\n      run: evil", "owner/repository@commit"),
+    ],
+)
+def test_a_wrong_option_writes_nothing(empty: Path, home: dict[str, str], option: str, value: str, told: str) -> None:
+    refused = ratiba(empty, home, "init", "--yes", option, value)
+    assert refused.returncode == 2
+    assert told in refused.stderr
+    assert "Traceback" not in refused.stderr
+    assert written(empty) == {}
+
+
+def test_without_a_terminal_it_says_how_to_go_on(empty: Path, home: dict[str, str]) -> None:
+    refused = ratiba(empty, home, "init")
+    assert refused.returncode == 2
+    assert "--yes" in refused.stderr
+
+
+def test_for_programs_it_prints_json_and_asks_nothing(empty: Path, home: dict[str, str]) -> None:
+    said = json.loads(ratiba(empty, home, "init", "--json").stdout)
+    assert set(said["written"]) == set(written(empty))
+    assert said["next"][0].startswith("ratiba gate")
+
+
+def test_on_a_terminal_it_asks_and_takes_the_proposals(empty: Path, home: dict[str, str]) -> None:
+    ours, theirs = pty.openpty()
+    os.write(ours, b"\nEnglish\nsw\n\nsalon\n")
+    done = subprocess.run(
+        [sys.executable, "-m", "ratiba_action", "init"],
+        cwd=empty,
+        env=home,
+        stdin=theirs,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    os.close(ours)
+    os.close(theirs)
+    assert done.returncode == 0, done.stderr
+    assert "'English' cannot be used: give an ISO 639 code" in done.stdout
+    assert 'language: "sw"' in (empty / "scenarios/first_conversation.yaml").read_text(encoding="utf-8")
+    assert 'name: "salon"' in (empty / WORKFLOW).read_text(encoding="utf-8")
+
+
+def test_nothing_typed_takes_what_is_proposed() -> None:
+    proposed = StarterAnswers(language="sw", prompts=("prompts/*.md",))
+    asked: list[str] = []
+    told: list[str] = []
+
+    def answer(question: str) -> str:
+        asked.append(question)
+        return ""
+
+    assert ask_everything(proposed, answer, told.append) == proposed
+    assert [question.rpartition("[")[2] for question in asked] == ["python]: ", "sw]: ", "prompts/*.md]: ", "ratiba]: "]
+    assert any("python" in line for line in told)
