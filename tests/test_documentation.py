@@ -6,16 +6,19 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from ratiba_action.cli import COMMANDS
 from ratiba_action.configuration import read_configuration
+from ratiba_action.core.custom_code import evidence
 from ratiba_action.core.failure_rules import validate_rule
 from ratiba_action.metrics.registry import metric_problems
 from ratiba_action.publishing import OUTPUTS
 from ratiba_action.settings import INPUTS
 from ratiba_action.suite.load import load_suite
+from ratiba_action.testing.cases import case, exchange
 
 PROJECT = Path(__file__).parent.parent
 README = (PROJECT / "README.md").read_text(encoding="utf-8")
@@ -97,10 +100,22 @@ def test_the_examples_of_configuration_are_accepted() -> None:
 
 def test_the_examples_of_scenarios_are_accepted() -> None:
     blocks = [block for _, block in fenced("yaml") if block.startswith("id: ")]
-    assert len(blocks) == 3
-    for block in blocks:
-        (scenario,) = load_suite({"scenarios/a.yaml": block.encode()}, metric_problems, validate_rule).scenarios
-        assert scenario.id == "spa_booking_swahili_happy"
+    scenarios = [
+        load_suite({"scenarios/a.yaml": block.encode()}, metric_problems, validate_rule).scenarios[0]
+        for block in blocks
+        if "\ncases: " not in block
+    ]
+    assert [scenario.id for scenario in scenarios].count("spa_booking_swahili_happy") == 3
+    assert {scenario.layer for scenario in scenarios} == {"fsm", "turn", "replay", "golden", "production"}
+
+
+def test_the_example_of_a_rule_and_a_metric_of_ones_own_runs() -> None:
+    (source,) = (block for page, block in fenced("python") if page.name == "scenarios.md")
+    own: dict[str, Any] = {}
+    exec(compile(source, "own/tone.py", "exec"), own)  # noqa: S102 - our own page
+    said = case(exchange("Asante", "Karibu tena, wewe!"))
+    assert own["polite"](evidence(said, {})) == {"passed": False, "reason": "1 rude replies"}
+    assert own["Tone"]().measure(evidence(said, {"words": ["Karibu", "Pole"]}))["value"] == 1.0
 
 
 def test_every_page_that_is_pointed_at_exists() -> None:

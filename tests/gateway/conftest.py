@@ -1,6 +1,7 @@
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack
 from decimal import Decimal
+from typing import Any
 
 import pytest
 
@@ -21,9 +22,9 @@ async def start_gateway() -> AsyncIterator[Callable[..., Awaitable[Gateway]]]:
     async with AsyncExitStack() as stack:
 
         async def start(
-            answers: AnswerSource, forbidden_models: Sequence[str] = (), body_limit: int = 100_000
+            answers: AnswerSource, forbidden_models: Sequence[str] = (), body_limit: int = 100_000, **options: Any
         ) -> Gateway:
-            gateway = Gateway(answers, forbidden_models=forbidden_models, body_limit=body_limit)
+            gateway = Gateway(answers, forbidden_models=forbidden_models, body_limit=body_limit, **options)
             await gateway.start()
             stack.push_async_callback(gateway.close)
             return gateway
