@@ -6,7 +6,7 @@ Fakes that implement each port are in ``ratiba_action.testing``; one contract su
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from ratiba_action.core.budget import Reservation
 from ratiba_action.core.model.conversation import AnsweredCalls, KeptAnswer, Party, Reply, ToldUsage, Usage
@@ -146,6 +146,15 @@ class Metric(Protocol):
             RecordingError: replaying, and no recording fits.
             BudgetError: a judge's call was refused.
         """
+        ...
+
+
+@runtime_checkable
+class CodeMetric(Metric, Protocol):
+    """A metric of ours that runs what a model wrote; only out of the gate's reach."""
+
+    def with_code(self, code: CustomCode) -> Metric:
+        """The same metric, with somebody to run it."""
         ...
 
 

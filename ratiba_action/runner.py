@@ -27,6 +27,7 @@ from ratiba_action.errors import (
     WorkerError,
 )
 from ratiba_action.ports import (
+    CodeMetric,
     CustomCode,
     Metric,
     ModelAccess,
@@ -229,9 +230,12 @@ async def _measure(case: Case, bench: Bench) -> tuple[tuple[Score, ...], tuple[E
 
 
 async def _score(assertion: Assertion, case: Case, bench: Bench) -> Score:
-    if not is_address(assertion.metric):
-        return await bench.metric(assertion).measure(case, assertion.threshold)
     code = bench.custom.get(case.arm)
+    if not is_address(assertion.metric):
+        metric = bench.metric(assertion)
+        if isinstance(metric, CodeMetric) and code is not None:
+            metric = metric.with_code(code)
+        return await metric.measure(case, assertion.threshold)
     if code is None:
         raise ConfigurationError(f"The system cannot run the metric {assertion.metric!r}.", "Remove it.")
     return await CustomMetric(assertion, code).measure(case, assertion.threshold)

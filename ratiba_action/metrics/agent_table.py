@@ -1,4 +1,4 @@
-"""Entries of the metrics that read what an agent does."""
+"""Entries of the metrics that read what an agent does, or what it writes as code."""
 
 from collections.abc import Mapping
 
@@ -28,5 +28,15 @@ AGENT_METRICS: Mapping[str, MetricEntry] = {
         "no tool calls beyond those needed",
         system_types=("agent",),
         needs="expect.tools",
+    ),
+    "CodeSyntaxMetric": MetricEntry(
+        "ratiba_action.metrics.code_syntax:CodeSyntaxMetric",
+        "the code in replies can be parsed",
+        system_types=("chatbot", "agent", "rag"),
+    ),
+    "CodeTestsMetric": MetricEntry(
+        "ratiba_action.metrics.code_tests:CodeTestsMetric",
+        "the code of the last reply with any passes the scenario's tests",
+        system_types=("chatbot", "agent", "rag"),
     ),
 }

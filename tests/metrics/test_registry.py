@@ -9,6 +9,7 @@ NEEDED: dict[str, JsonObject] = {
     "TerminologyMetric": {
         "catalogue": {"language": "sw", "terms": [{"canonical": "booking", "rivals": ["reservation"]}]}
     },
+    "CodeTestsMetric": {"tests": ["assert double(2) == 4"]},
     "SecretLeakMetric": {"forbidden": ["kanari-8841"]},
 }
 """Parameters without defaults."""

@@ -1,0 +1,119 @@
+"""Runs a test against code that a model wrote, in a process of its own with bounds.
+
+The process has an empty environment, starts no other, cannot open the files of the system under test where the kernel
+has Landlock, and ends with its bounds. Code that leaves before its test is through has failed it, whatever its exit
+code. Code that looks for the word of a passed test in its own process is not kept from it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import resource
+import secrets
+import signal
+import subprocess
+import sys
+import tempfile
+from typing import Any
+
+from . import landlock
+
+MOST_PRINTED = 1 << 20
+SHOWN = 2_000
+OPEN_FILES = 64
+
+
+def run_test(order: dict[str, Any]) -> dict[str, str]:
+    """Run one test.
+
+    Args:
+        order: ``code``, ``test``, ``seconds`` and ``memory_mb``.
+
+    Returns:
+        ``failure``: why it failed, empty when it passed.
+    """
+    word = secrets.token_hex(16)
+    reading, writing = os.pipe()
+    try:
+        with tempfile.TemporaryDirectory(prefix="ratiba-code-") as folder, tempfile.TemporaryFile() as printed:
+            whole = {**order, "word": word, "result": writing, "folder": folder, "private": [_system_folder()]}
+            code = _run(whole, printed.fileno(), writing)
+            os.close(writing)
+            writing = -1
+            if os.read(reading, len(word)) == word.encode():
+                return {"failure": ""}
+            if code is None:
+                return {"failure": f"no end within {order['seconds']:g} s"}
+            printed.seek(max(0, printed.seek(0, os.SEEK_END) - SHOWN))
+            lines = printed.read().decode("utf-8", "replace").strip().splitlines()
+            return {"failure": lines[-1] if lines else f"it ended with exit code {code} before its test was through"}
+    finally:
+        os.close(reading)
+        if writing >= 0:
+            os.close(writing)
+
+
+def _system_folder() -> str:
+    return os.getcwd()  # noqa: PTH109 - rules hold strings
+
+
+def _run(order: dict[str, Any], printed: int, result: int) -> int | None:
+    """Exit code of the test's process; None when it took too long."""
+    folder = os.path.dirname(os.path.abspath(__file__))  # noqa: PTH100, PTH120 - as start.py
+    process = subprocess.Popen(
+        [sys.executable, "-I", "-B", f"{folder}/start.py", "code_tests"],
+        stdin=subprocess.PIPE,
+        stdout=printed,
+        stderr=printed,
+        cwd=order["folder"],
+        env={"LC_ALL": "C.UTF-8", "HOME": order["folder"], "TMPDIR": order["folder"]},
+        pass_fds=[result],
+        start_new_session=True,
+    )
+    try:
+        process.communicate(json.dumps(order).encode() + b"\n", timeout=order["seconds"])
+    except subprocess.TimeoutExpired:
+        return None
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+    return process.returncode
+
+
+def main(_arguments: list[str]) -> None:
+    """Run the test that standard input describes, and write its word when it has passed."""
+    order = json.loads(sys.stdin.buffer.readline())
+    result, word = order["result"], order.pop("word").encode()
+    # Rules are made while files may still be opened.
+    ruleset = landlock.make_ruleset(order["private"], order["folder"])
+    landlock.enforce(ruleset)
+    if ruleset >= 0:
+        os.close(ruleset)
+    _bound(order)
+    namespace = {"__name__": "__main__"}
+    try:
+        for name in ("code", "test"):
+            exec(compile(order[name], f"<{name}>", "exec"), namespace)  # noqa: S102 - what this process is for
+    except BaseException as problem:  # noqa: BLE001 - whatever it raises, the test has failed
+        with contextlib.suppress(BaseException):
+            print(f"{type(problem).__name__}: {problem}", file=sys.__stderr__, flush=True)
+        os._exit(1)
+    os.write(result, word)
+    os._exit(0)
+
+
+def _bound(order: dict[str, Any]) -> None:
+    memory = order["memory_mb"] << 20
+    for kind, most in (
+        (resource.RLIMIT_AS, memory),
+        (resource.RLIMIT_CPU, int(order["seconds"]) + 1),
+        (resource.RLIMIT_FSIZE, MOST_PRINTED),
+        (resource.RLIMIT_NOFILE, OPEN_FILES),
+        (resource.RLIMIT_NPROC, 0),
+    ):
+        hard = resource.getrlimit(kind)[1]
+        least = most if hard == resource.RLIM_INFINITY else min(most, hard)
+        resource.setrlimit(kind, (least, least))
