@@ -1,7 +1,9 @@
 """The scenario files that docs/metrics.md points at give the scores that it states."""
 
+import asyncio
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -9,9 +11,12 @@ from ratiba_action.core.failure_rules import validate_rule
 from ratiba_action.core.model.conversation import Exchange, Reply, ToolCall, Transcript
 from ratiba_action.core.model.measurement import Case
 from ratiba_action.core.model.scenario import Scenario
+from ratiba_action.core.model.values import JsonObject
 from ratiba_action.metrics.catalogue import END, catalogue_table, with_catalogue
 from ratiba_action.metrics.registry import load_metric, metric_names, metric_problems
+from ratiba_action.ports import CodeMetric
 from ratiba_action.suite.load import load_suite
+from ratiba_action.worker.code_tests import run_test
 
 PROJECT = Path(__file__).resolve().parents[2]
 PAGE = (PROJECT / "docs" / "metrics.md").read_text(encoding="utf-8")
@@ -26,6 +31,14 @@ MADE = {
     )
 }
 """Tool calls of the first turn; a captured reply is text only."""
+
+
+class LocalCode:
+    """Runs the worker's own functions in a thread; the code of the examples is the project's."""
+
+    async def run(self, address: str, evidence: JsonObject) -> Any:
+        assert address == "ratiba_worker.code_tests:run_test"
+        return await asyncio.to_thread(run_test, dict(evidence))
 
 
 def scenario_of(name: str) -> Scenario:
@@ -48,6 +61,8 @@ async def test_a_stated_score_is_what_the_example_gives(name: str, metric: str, 
     scenario = scenario_of(name)
     (assertion,) = [one for one in scenario.assertions if one.metric == metric]
     measured = load_metric(metric, None, assertion.parameters)
+    if isinstance(measured, CodeMetric):
+        measured = measured.with_code(LocalCode())
     score = await measured.measure(held(scenario), assertion.threshold)
     assert f"{score.value:.2f}" == value
     assert score.passed == (float(value) >= assertion.threshold)

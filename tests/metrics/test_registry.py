@@ -36,8 +36,8 @@ def test_every_case_gets_a_fresh_instance(name: str) -> None:
 @pytest.mark.parametrize("use", [load_metric, is_judged, judge_calls])
 def test_an_unknown_metric_is_refused_with_the_known_names(use: object) -> None:
     assert callable(use)
-    with pytest.raises(ConfigurationError, match=r"(?s)'os:system'.*SwahiliFluencyMetric"):
-        use("os:system")
+    with pytest.raises(ConfigurationError, match=r"(?s)'os.system'.*SwahiliFluencyMetric"):
+        use("os.system")
 
 
 def test_parameters_that_a_metric_does_not_take_are_named() -> None:
