@@ -1,0 +1,146 @@
+"""The adapter of a LangGraph graph: a compiled one, one to compile, or a factory that is given the checkpointer."""
+
+from __future__ import annotations
+
+from contextlib import AsyncExitStack
+from typing import Any
+
+from ..lookup import AdapterError
+from . import savers
+from .making import make
+from .plain_data import plain
+from .streamed_text import streamed_text
+from .turn_messages import TurnMessages
+
+INVOKE = "ainvoke"
+
+
+class Adapter:
+    """Opens conversations with the graph.
+
+    Args:
+        settings: ``graph``: its address; ``saver``: memory, postgres, redis, or None for the graph's own;
+            ``messages``: the state's key of the messages; ``input``: the key that takes what the customer says, when it
+            is another; ``response_nodes``: the nodes whose tokens make the text; ``reply``: for each field of a
+            reply a path in the state.
+    """
+
+    def __init__(self, settings: dict[str, Any]) -> None:
+        self._settings = settings
+
+    def migrate(self, database_url: str) -> None:
+        """Create the saver's tables where it keeps them in PostgreSQL."""
+        if self._settings["saver"] == savers.POSTGRES:
+            savers.create_tables(database_url)
+
+    async def open(self, context: Any) -> Conversation:
+        """Make the graph with a checkpointer for this conversation."""
+        resources = AsyncExitStack()
+        try:
+            saver = await savers.open_saver(self._settings["saver"] or "memory", context.database_url, resources)
+            graph = await make(self._settings["graph"], (INVOKE, "compile"), saver, context)
+            graph = _checkpointed(graph, saver, kept=self._settings["saver"] is None)
+            _require_known(graph, self._settings)
+        except BaseException:
+            await resources.aclose()
+            raise
+        return Conversation(graph, self._settings, context.conversation_id, resources)
+
+
+def _checkpointed(graph: Any, saver: Any, *, kept: bool) -> Any:
+    """The compiled graph with our saver; with its own where it has one and the configuration names none."""
+    if not callable(getattr(graph, INVOKE, None)):
+        return graph.compile(checkpointer=saver)
+    own = getattr(graph, "checkpointer", None)
+    return graph if own is saver or (own and kept) else graph.copy(update={"checkpointer": saver})
+
+
+def _require_known(graph: Any, settings: dict[str, Any]) -> None:
+    """Refuse keys and nodes that the graph does not have: what they would give is nothing, in silence."""
+    keys = {name for name in graph.channels if ":" not in name and not name.startswith("__")}
+    nodes = {name for one in (graph, *(sub for _, sub in graph.get_subgraphs(recurse=True))) for name in one.nodes}
+    asked = [path.partition(".")[0] for path in settings["reply"].values()] + [settings["input"] or settings["messages"]]
+    for what, names, known in (
+        ("state has no key", asked, keys),
+        ("graph has no node", settings["response_nodes"], nodes),
+    ):
+        strange = [name for name in names if name not in known]
+        if strange:
+            there = ", ".join(sorted(name for name in known if not name.startswith("__")))
+            raise AdapterError(f"the {what} {strange[0]!r}; there are {there}")
+
+
+class Conversation:
+    """One thread of the graph.
+
+    Args:
+        graph: compiled, with a checkpointer.
+        settings: of the adapter.
+        thread: the conversation's id, which is the thread's.
+        resources: what is closed at the end.
+    """
+
+    def __init__(self, graph: Any, settings: dict[str, Any], thread: str, resources: AsyncExitStack) -> None:
+        self._graph = graph
+        self._settings = settings
+        self._config = {"configurable": {"thread_id": thread}}
+        self._resources = resources
+        self._messages = TurnMessages(settings["messages"])
+        self._waiting = False
+
+    async def send(self, message: str) -> dict[str, Any]:
+        """The reply to what the customer says; it is the answer to an interrupt where one waits."""
+        return await self._turn(self._resume(message) if self._waiting else self._start(message))
+
+    async def deliver(self, event: dict[str, Any]) -> dict[str, Any]:
+        """The reply to an event, which resumes the interrupt that waits for it.
+
+        Raises:
+            AdapterError: no interrupt waits.
+        """
+        if not self._waiting:
+            raise AdapterError("the graph waits for no event: it is in no interrupt")
+        return await self._turn(self._resume(event))
+
+    async def close(self) -> None:
+        """Close the checkpointer's connection."""
+        await self._resources.aclose()
+
+    def _start(self, message: str) -> dict[str, Any]:
+        from langchain_core.messages import HumanMessage  # noqa: PLC0415 - the repository's framework, when asked for
+
+        key = self._settings["input"]
+        return {key: message} if key else {self._settings["messages"]: [HumanMessage(message)]}
+
+    def _resume(self, answer: Any) -> Any:
+        from langgraph.types import Command  # noqa: PLC0415 - as above
+
+        return Command(resume=answer)
+
+    async def _turn(self, given: Any) -> dict[str, Any]:
+        nodes = self._settings["response_nodes"]
+        streamed = None
+        if nodes:
+            streamed = await streamed_text(self._graph, given, self._config, frozenset(nodes))
+        else:
+            await self._graph.ainvoke(given, self._config)
+        state = await self._graph.aget_state(self._config)
+        asked = [plain(interrupt.value) for interrupt in state.interrupts]
+        self._waiting = bool(asked)
+        reply = self._messages.reply(state.values, self._settings["reply"], unfinished=self._waiting)
+        if streamed is not None:
+            reply["text"] = streamed
+        return _with_interrupts(reply, asked, self._settings["messages"])
+
+
+def _with_interrupts(reply: dict[str, Any], asked: list[Any], messages: str) -> dict[str, Any]:
+    """The reply with an event for each interrupt; what an interrupt asks in words is the text where there is none."""
+    events = [{"type": "interrupt", "data": {"value": value}} for value in asked]
+    words = [value for value in asked if isinstance(value, str)]
+    text = reply.get("text")
+    if text is None and not asked:
+        raise AdapterError(
+            f"the graph left no answer: no new message of a model under {messages!r} in its state; "
+            "say where the text is with system.langgraph.reply.text"
+        )
+    return {**reply, "text": text or "\n".join(words), "events": [*reply.get("events", []), *events]}

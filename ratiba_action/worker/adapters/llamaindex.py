@@ -1,0 +1,100 @@
+"""The adapter of a LlamaIndex engine: a chat engine, a query engine, or a retriever, which only finds documents."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+from ..lookup import AdapterError
+from .making import make
+from .plain_data import plain
+
+METHODS = ("chat", "query", "retrieve")
+"""How each is asked, in the order in which an engine is looked at; its asynchronous method begins with an ``a``."""
+
+
+class Adapter:
+    """Opens conversations with the engine.
+
+    Args:
+        settings: ``engine``: its address; ``sync``: ask it by its synchronous methods; ``document_id``: the key of a
+            node's metadata that names its document, or None for the id of the node's source.
+    """
+
+    def __init__(self, settings: dict[str, Any]) -> None:
+        self._settings = settings
+
+    def migrate(self, database_url: str) -> None:
+        """An engine has no tables."""
+
+    async def open(self, context: Any) -> Conversation:
+        """Make the engine for this conversation."""
+        asked = METHODS if self._settings["sync"] else tuple(f"a{name}" for name in METHODS)
+        engine = await make(self._settings["engine"], asked, context)
+        method = next(name for name in asked if callable(getattr(engine, name, None)))
+        return Conversation(engine, method, self._settings["document_id"])
+
+
+class Conversation:
+    """One conversation; a chat engine keeps its history itself.
+
+    Args:
+        engine: what answers.
+        method: the name of the method that is asked.
+        document_id: of the adapter's settings.
+    """
+
+    def __init__(self, engine: Any, method: str, document_id: str | None) -> None:
+        self._ask = getattr(engine, method)
+        self._document_id = document_id
+
+    async def send(self, message: str) -> dict[str, Any]:
+        """The reply to what the customer says, with the documents that it rests on."""
+        answer = await _settled(self._ask(message))
+        if isinstance(answer, list):
+            return {"text": "", "documents": self._documents(answer)}
+        whole = getattr(answer, "get_response", None)  # of an answer that streams
+        if callable(whole):
+            answer = await _settled(whole())
+        return {
+            "text": _text(answer),
+            "documents": self._documents(getattr(answer, "source_nodes", None) or []),
+            "tool_calls": [_tool_call(source) for source in getattr(answer, "sources", None) or []],
+        }
+
+    def _documents(self, found: list[Any]) -> list[dict[str, Any]]:
+        return [self._document(item, f"source_nodes[{index}]") for index, item in enumerate(found)]
+
+    def _document(self, found: Any, where: str) -> dict[str, Any]:
+        node = found.node
+        if self._document_id is None:
+            identifier = node.ref_doc_id or node.node_id
+        else:
+            identifier = node.metadata.get(self._document_id)
+        if identifier is None:
+            keys = ", ".join(sorted(node.metadata)) or "none"
+            raise AdapterError(f"the metadata of {where} has no {self._document_id!r}; its keys: {keys}")
+        score = None if found.score is None else float(found.score)
+        return {"id": str(identifier), "text": node.get_content(), "score": score}
+
+
+async def _settled(result: Any) -> Any:
+    return await result if inspect.isawaitable(result) else result
+
+
+def _text(answer: Any) -> str:
+    """What is said; of a query without an answer LlamaIndex would print ``None``."""
+    if isinstance(answer, str):
+        return answer
+    said = getattr(answer, "response", answer)
+    if said is None:
+        return ""
+    return said if isinstance(said, str) else str(said)
+
+
+def _tool_call(source: Any) -> dict[str, Any]:
+    given = plain(source.raw_input)
+    if isinstance(given, dict) and set(given) == {"args", "kwargs"}:
+        given = {**given["kwargs"], **({"args": given["args"]} if given["args"] else {})}
+    args = given if isinstance(given, dict) else {"input": given}
+    return {"name": source.tool_name, "args": args, "output": source.content}

@@ -1,0 +1,49 @@
+"""What the configuration names, or what the factory that it names makes."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+from ..lookup import AdapterError, find
+
+
+async def make(address: str, methods: tuple[str, ...], *offered: Any) -> Any:
+    """The object at an address, or what a function or class there returns.
+
+    Args:
+        address: ``module:attribute``.
+        methods: what the object must have one of.
+        offered: given to a factory in this order, as many as it takes.
+
+    Raises:
+        AdapterError: neither the object nor what the factory gives has such a method.
+    """
+    found = find(address)
+    if not _fits(found, methods):
+        if not callable(found):
+            raise AdapterError(_refusal(address, found, methods))
+        found = found(*offered[: _places(found)])
+        if inspect.isawaitable(found):
+            found = await found
+    if not _fits(found, methods):
+        raise AdapterError(_refusal(address, found, methods))
+    return found
+
+
+def _fits(found: Any, methods: tuple[str, ...]) -> bool:
+    return not isinstance(found, type) and any(callable(getattr(found, name, None)) for name in methods)
+
+
+def _refusal(address: str, found: Any, methods: tuple[str, ...]) -> str:
+    names = " or ".join(f"{name}()" for name in methods)
+    return f"{address!r} gives {type(found).__name__}, which has no {names}"
+
+
+def _places(factory: Any) -> int | None:
+    """How many positional arguments a factory takes; None for any number."""
+    parameters = inspect.signature(factory).parameters.values()
+    if any(one.kind is inspect.Parameter.VAR_POSITIONAL for one in parameters):
+        return None
+    positional = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    return sum(one.kind in positional for one in parameters)
