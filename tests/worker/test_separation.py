@@ -10,7 +10,12 @@ import pytest
 from ratiba_action.worker import start
 
 START = Path(start.__file__)
-OWN_MODULES = sorted(path.stem for path in START.parent.glob("*.py") if path.stem != "__init__")
+OWN_MODULES = sorted(path.stem for path in START.parent.rglob("*.py") if path.stem != "__init__")
+OWN_PATHS = sorted(
+    ".".join(path.relative_to(START.parent).with_suffix("").parts)
+    for path in START.parent.rglob("*.py")
+    if path.stem not in ("__init__", "start")
+)
 STANDARD_MODULES = ("json", "socket", "asyncio", "selectors", "traceback")
 
 
@@ -53,8 +58,7 @@ def test_modules_of_the_current_folder_do_not_shadow_what_the_worker_needs(tmp_p
 
 
 def test_the_worker_imports_nothing_but_the_standard_library(tmp_path: Path) -> None:
-    names = [name for name in OWN_MODULES if name != "start"]
-    program = "\n".join(f"__import__('ratiba_worker.{name}')" for name in names)
+    program = "\n".join(f"__import__('ratiba_worker.{name}')" for name in OWN_PATHS)
     program += """
 strangers = {name.partition(".")[0] for name in sys.modules} - set(sys.stdlib_module_names)
 print(*sorted(strangers - {"ratiba_worker", "__main__"}))
@@ -66,5 +70,5 @@ print(*sorted(strangers - {"ratiba_worker", "__main__"}))
 def test_the_worker_compiles_for_the_oldest_supported_interpreter() -> None:
     import ast  # noqa: PLC0415 - only here
 
-    for path in START.parent.glob("*.py"):
+    for path in START.parent.rglob("*.py"):
         assert ast.parse(path.read_text(encoding="utf-8"), feature_version=(3, 9)).body is not None
