@@ -9,6 +9,7 @@ from typing import Annotated, Any, Self
 from pydantic import Field, ModelWrapValidatorHandler, ValidationError, field_validator, model_validator
 from pydantic_core import ErrorDetails, InitErrorDetails, PydanticCustomError
 
+from ratiba_action.framework_kinds import LangChain, LangGraph, LlamaIndex
 from ratiba_action.model_limits import Name
 from ratiba_action.settings import parse_folder
 from ratiba_action.system_kinds import HttpBlock, PromptBlock, ReplayBlock
@@ -22,7 +23,7 @@ _MODELS = re.compile(
 """Where the providers' SDKs look for an address and a key."""
 _GLOB = re.compile(r"(?:(?![*]{2})[\w./*?-]|(?<![^/])[*]{2}(?=/))+")
 
-KINDS = ("adapter", "url", "http", "command", "prompt", "replay")
+KINDS = ("adapter", "url", "http", "command", "prompt", "replay", "langgraph", "langchain", "llamaindex")
 """What a system can be; a configuration gives exactly one of these keys."""
 _WITH_DATABASE = frozenset({"adapter", "url"})
 """Kinds that have a database unless they say otherwise."""
@@ -48,8 +49,12 @@ class SystemBlock(StrictModel):
     )
     prompt: PromptBlock | None = Field(default=None, description="a prompt file and a model")
     replay: ReplayBlock | None = Field(default=None, description="replies that were captured")
+    langgraph: LangGraph | None = Field(default=None, description="a LangGraph graph: module:attribute, or a block")
+    langchain: LangChain | None = Field(default=None, description="a LangChain runnable: module:attribute, or a block")
+    llamaindex: LlamaIndex | None = Field(default=None, description="a LlamaIndex engine: module:attribute, or a block")
     database: bool | None = Field(
-        default=None, description="whether each conversation gets a tenant; default: true for adapter and url"
+        default=None,
+        description="whether each conversation gets a tenant; default: true for adapter, url, and what needs it",
     )
     python: Name | None = Field(default=None, description="interpreter; default: the one that runs the gate")
     setup: Annotated[list[Name], Field(min_length=1)] | None = Field(default=None, description="a command")
@@ -70,7 +75,8 @@ class SystemBlock(StrictModel):
     @property
     def has_database(self) -> bool:
         """Whether each conversation gets a tenant of its own."""
-        return self.kind in _WITH_DATABASE if self.database is None else self.database
+        needed = self.kind in _WITH_DATABASE or getattr(getattr(self, self.kind), "needs_database", False)
+        return needed if self.database is None else self.database
 
     @property
     def prompt_patterns(self) -> tuple[str, ...]:
@@ -162,4 +168,19 @@ def _contradictions(data: Mapping[str, Any]) -> list[tuple[tuple[str, ...], str]
     ]
     if kind in _WITHOUT_DATABASE and data.get("database") is True:
         problems.append((("database",), f"a system that is given as {kind!r} has no database of the gate's"))
+    return problems + _kept_nowhere(data)
+
+
+def _kept_nowhere(data: Mapping[str, Any]) -> list[tuple[tuple[str, ...], str]]:
+    """What a framework's block says it keeps somewhere that the rest of the block takes away."""
+    problems: list[tuple[tuple[str, ...], str]] = []
+    for kind in ("langgraph", "langchain", "llamaindex"):
+        block = data.get(kind)
+        if not isinstance(block, dict):
+            continue
+        if data.get("database") is False and (block.get("saver") == "postgres" or block.get("migrate")):
+            problems.append((("database",), f"{kind} keeps something in a database; remove this line"))
+        environment = data.get("environment")
+        if block.get("saver") == "redis" and not (isinstance(environment, dict) and environment.get("REDIS_URL")):
+            problems.append(((kind, "saver"), "redis needs the server's address: set REDIS_URL in system.environment"))
     return problems

@@ -6,6 +6,8 @@ from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 
+from pydantic import BaseModel
+
 from ratiba_action.core.model.scenario import Scenario
 from ratiba_action.core.model.values import JsonObject
 from ratiba_action.system_block import SystemBlock
@@ -45,11 +47,13 @@ class InWorker:
         adapter: ``module:attribute``; ``ratiba_worker`` is the worker's own package.
         options: what the adapter's class is given; None for an adapter of the repository's own.
         dialogue: how a conversation of a scenario speaks with it.
+        preload: what every conversation of it imports.
     """
 
     adapter: str
     options: JsonObject | None = None
     dialogue: Callable[[Scenario], Dialogue] = plain_dialogue
+    preload: tuple[str, ...] = ()
 
 
 def choose_system(block: SystemBlock, around: Surroundings) -> WorkerSystem | ReplaySystem:
@@ -69,7 +73,7 @@ def _worker(block: SystemBlock, chosen: InWorker, around: Surroundings) -> Worke
         inherited=around.inherited,
         python=block.python,
         setup=block.setup,
-        preload=block.preload,
+        preload=(*chosen.preload, *block.preload),
         environment=block.environment,
         turn_timeout=block.turn_timeout_seconds,
         setup_timeout=block.setup_timeout_seconds,
@@ -112,6 +116,25 @@ def _prompt(block: SystemBlock) -> InWorker:
     return InWorker("ratiba_worker.prompt_system:Adapter", block.prompt.model_dump())
 
 
+def _langgraph(block: SystemBlock) -> InWorker:
+    return _framework("langgraph", block.langgraph, "langgraph.graph", "langgraph.checkpoint.memory")
+
+
+def _langchain(block: SystemBlock) -> InWorker:
+    return _framework("langchain", block.langchain, "langchain_core.messages", "langchain_core.runnables")
+
+
+def _llamaindex(block: SystemBlock) -> InWorker:
+    return _framework("llamaindex", block.llamaindex, "llama_index.core")
+
+
+def _framework(name: str, block: BaseModel | None, *preload: str) -> InWorker:
+    if block is None:
+        raise ValueError(f"the system is not given as {name}")
+    options = {**block.model_dump(exclude={"reply"}), **block.model_dump(include={"reply"}, exclude_none=True)}
+    return InWorker(f"ratiba_worker.adapters.{name}:Adapter", options, preload=preload)
+
+
 _IN_WORKER: Mapping[str, Callable[[SystemBlock], InWorker]] = MappingProxyType(
     {
         "adapter": _adapter,
@@ -119,5 +142,8 @@ _IN_WORKER: Mapping[str, Callable[[SystemBlock], InWorker]] = MappingProxyType(
         "http": _templated,
         "command": _command,
         "prompt": _prompt,
+        "langgraph": _langgraph,
+        "langchain": _langchain,
+        "llamaindex": _llamaindex,
     }
 )

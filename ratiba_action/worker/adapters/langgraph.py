@@ -7,7 +7,7 @@ from typing import Any
 
 from ..lookup import AdapterError
 from . import savers
-from .making import make
+from .making import create_tables, make
 from .plain_data import plain
 from .streamed_text import streamed_text
 from .turn_messages import TurnMessages
@@ -19,32 +19,33 @@ class Adapter:
     """Opens conversations with the graph.
 
     Args:
-        settings: ``graph``: its address; ``saver``: memory, postgres, redis, or None for the graph's own;
+        options: ``graph``: its address; ``saver``: memory, postgres, redis, or None for the graph's own;
             ``messages``: the state's key of the messages; ``input``: the key that takes what the customer says, when it
             is another; ``response_nodes``: the nodes whose tokens make the text; ``reply``: for each field of a
-            reply a path in the state.
+            reply a path in the state; ``migrate``: the function that creates the system's own tables, or None.
     """
 
-    def __init__(self, settings: dict[str, Any]) -> None:
-        self._settings = settings
+    def __init__(self, options: dict[str, Any]) -> None:
+        self._options = options
 
-    def migrate(self, database_url: str) -> None:
-        """Create the saver's tables where it keeps them in PostgreSQL."""
-        if self._settings["saver"] == savers.POSTGRES:
+    async def migrate(self, database_url: str) -> None:
+        """Create the system's own tables, and the saver's where it keeps them in PostgreSQL."""
+        await create_tables(self._options["migrate"], database_url)
+        if self._options["saver"] == savers.POSTGRES:
             savers.create_tables(database_url)
 
     async def open(self, context: Any) -> Conversation:
         """Make the graph with a checkpointer for this conversation."""
         resources = AsyncExitStack()
         try:
-            saver = await savers.open_saver(self._settings["saver"] or "memory", context.database_url, resources)
-            graph = await make(self._settings["graph"], (INVOKE, "compile"), saver, context)
-            graph = _checkpointed(graph, saver, kept=self._settings["saver"] is None)
-            _require_known(graph, self._settings)
+            saver = await savers.open_saver(self._options["saver"] or "memory", context.database_url, resources)
+            graph = await make(self._options["graph"], (INVOKE, "compile"), saver, context)
+            graph = _checkpointed(graph, saver, kept=self._options["saver"] is None)
+            _require_known(graph, self._options)
         except BaseException:
             await resources.aclose()
             raise
-        return Conversation(graph, self._settings, context.conversation_id, resources)
+        return Conversation(graph, self._options, context.conversation_id, resources)
 
 
 def _checkpointed(graph: Any, saver: Any, *, kept: bool) -> Any:
@@ -55,14 +56,14 @@ def _checkpointed(graph: Any, saver: Any, *, kept: bool) -> Any:
     return graph if own is saver or (own and kept) else graph.copy(update={"checkpointer": saver})
 
 
-def _require_known(graph: Any, settings: dict[str, Any]) -> None:
+def _require_known(graph: Any, options: dict[str, Any]) -> None:
     """Refuse keys and nodes that the graph does not have: what they would give is nothing, in silence."""
     keys = {name for name in graph.channels if ":" not in name and not name.startswith("__")}
     nodes = {name for one in (graph, *(sub for _, sub in graph.get_subgraphs(recurse=True))) for name in one.nodes}
-    asked = [path.partition(".")[0] for path in settings["reply"].values()] + [settings["input"] or settings["messages"]]
+    asked = [path.partition(".")[0] for path in options["reply"].values()] + [options["input"] or options["messages"]]
     for what, names, known in (
         ("state has no key", asked, keys),
-        ("graph has no node", settings["response_nodes"], nodes),
+        ("graph has no node", options["response_nodes"], nodes),
     ):
         strange = [name for name in names if name not in known]
         if strange:
@@ -75,17 +76,17 @@ class Conversation:
 
     Args:
         graph: compiled, with a checkpointer.
-        settings: of the adapter.
+        options: of the adapter.
         thread: the conversation's id, which is the thread's.
         resources: what is closed at the end.
     """
 
-    def __init__(self, graph: Any, settings: dict[str, Any], thread: str, resources: AsyncExitStack) -> None:
+    def __init__(self, graph: Any, options: dict[str, Any], thread: str, resources: AsyncExitStack) -> None:
         self._graph = graph
-        self._settings = settings
+        self._options = options
         self._config = {"configurable": {"thread_id": thread}}
         self._resources = resources
-        self._messages = TurnMessages(settings["messages"])
+        self._messages = TurnMessages(options["messages"])
         self._waiting = False
 
     async def send(self, message: str) -> dict[str, Any]:
@@ -109,8 +110,8 @@ class Conversation:
     def _start(self, message: str) -> dict[str, Any]:
         from langchain_core.messages import HumanMessage  # noqa: PLC0415 - the repository's framework, when asked for
 
-        key = self._settings["input"]
-        return {key: message} if key else {self._settings["messages"]: [HumanMessage(message)]}
+        key = self._options["input"]
+        return {key: message} if key else {self._options["messages"]: [HumanMessage(message)]}
 
     def _resume(self, answer: Any) -> Any:
         from langgraph.types import Command  # noqa: PLC0415 - as above
@@ -118,7 +119,7 @@ class Conversation:
         return Command(resume=answer)
 
     async def _turn(self, given: Any) -> dict[str, Any]:
-        nodes = self._settings["response_nodes"]
+        nodes = self._options["response_nodes"]
         streamed = None
         if nodes:
             streamed = await streamed_text(self._graph, given, self._config, frozenset(nodes))
@@ -127,10 +128,10 @@ class Conversation:
         state = await self._graph.aget_state(self._config)
         asked = [plain(interrupt.value) for interrupt in state.interrupts]
         self._waiting = bool(asked)
-        reply = self._messages.reply(state.values, self._settings["reply"], unfinished=self._waiting)
+        reply = self._messages.reply(state.values, self._options["reply"], unfinished=self._waiting)
         if streamed is not None:
             reply["text"] = streamed
-        return _with_interrupts(reply, asked, self._settings["messages"])
+        return _with_interrupts(reply, asked, self._options["messages"])
 
 
 def _with_interrupts(reply: dict[str, Any], asked: list[Any], messages: str) -> dict[str, Any]:

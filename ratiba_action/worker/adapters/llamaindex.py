@@ -6,7 +6,7 @@ import inspect
 from typing import Any
 
 from ..lookup import AdapterError
-from .making import make
+from .making import create_tables, make
 from .plain_data import plain
 
 METHODS = ("chat", "query", "retrieve")
@@ -17,22 +17,24 @@ class Adapter:
     """Opens conversations with the engine.
 
     Args:
-        settings: ``engine``: its address; ``sync``: ask it by its synchronous methods; ``document_id``: the key of a
-            node's metadata that names its document, or None for the id of the node's source.
+        options: ``engine``: its address; ``sync``: ask it by its synchronous methods; ``document_id``: the key of a
+            node's metadata that names its document, or None for the id of the node's source; ``migrate``: the function
+            that creates the system's own tables, or None.
     """
 
-    def __init__(self, settings: dict[str, Any]) -> None:
-        self._settings = settings
+    def __init__(self, options: dict[str, Any]) -> None:
+        self._options = options
 
-    def migrate(self, database_url: str) -> None:
-        """An engine has no tables."""
+    async def migrate(self, database_url: str) -> None:
+        """Create the system's own tables."""
+        await create_tables(self._options["migrate"], database_url)
 
     async def open(self, context: Any) -> Conversation:
         """Make the engine for this conversation."""
-        asked = METHODS if self._settings["sync"] else tuple(f"a{name}" for name in METHODS)
-        engine = await make(self._settings["engine"], asked, context)
+        asked = METHODS if self._options["sync"] else tuple(f"a{name}" for name in METHODS)
+        engine = await make(self._options["engine"], asked, context)
         method = next(name for name in asked if callable(getattr(engine, name, None)))
-        return Conversation(engine, method, self._settings["document_id"])
+        return Conversation(engine, method, self._options["document_id"])
 
 
 class Conversation:
@@ -41,7 +43,7 @@ class Conversation:
     Args:
         engine: what answers.
         method: the name of the method that is asked.
-        document_id: of the adapter's settings.
+        document_id: of the adapter's options.
     """
 
     def __init__(self, engine: Any, method: str, document_id: str | None) -> None:

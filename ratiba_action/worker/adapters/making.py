@@ -8,6 +8,14 @@ from typing import Any
 from ..lookup import AdapterError, find
 
 
+async def create_tables(address: str | None, database_url: str) -> None:
+    """Have the repository's own function create its tables in the schema of the search path, where one is named."""
+    if address is not None:
+        done = find(address)(database_url)
+        if inspect.isawaitable(done):
+            await done
+
+
 async def make(address: str, methods: tuple[str, ...], *offered: Any) -> Any:
     """The object at an address, or what a function or class there returns.
 
