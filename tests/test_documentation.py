@@ -12,6 +12,7 @@ import pytest
 
 from ratiba_action.cli import COMMANDS
 from ratiba_action.configuration import read_configuration
+from ratiba_action.core.aggregates import AGGREGATES
 from ratiba_action.core.custom_code import evidence
 from ratiba_action.core.failure_rules import validate_rule
 from ratiba_action.metrics.registry import metric_problems
@@ -116,6 +117,21 @@ def test_the_example_of_a_rule_and_a_metric_of_ones_own_runs() -> None:
     said = case(exchange("Asante", "Karibu tena, wewe!"))
     assert own["polite"](evidence(said, {})) == {"passed": False, "reason": "1 rude replies"}
     assert own["Tone"]().measure(evidence(said, {"words": ["Karibu", "Pole"]}))["value"] == 1.0
+
+
+def test_the_example_of_a_data_set_is_accepted() -> None:
+    (scenario,) = [block for _, block in fenced("yaml") if block.startswith("# scenarios/intents.yaml")]
+    (rows,) = [block for page, block in fenced("json") if page.name == "scenarios.md" and '"intent"' in block]
+    files = {"scenarios/intents.yaml": scenario.encode(), "scenarios/intents.jsonl": rows.encode()}
+    suite = load_suite(files, metric_problems, validate_rule)
+    assert [one.id for one in suite.scenarios] == ["intents__book", "intents__price"]
+    assert [gate.metric for gate in suite.data_sets[0].gates] == ["macro_f1", "min_class_f1"]
+
+
+def test_every_gate_has_a_row_in_the_page_of_scenarios() -> None:
+    page = (PROJECT / "docs" / "scenarios.md").read_text(encoding="utf-8")
+    described = set(re.findall(r"`([\w@]+)`", page[page.index("### Gates") :]))
+    assert [name for name in AGGREGATES if name not in described] == []
 
 
 def test_every_page_that_is_pointed_at_exists() -> None:

@@ -2,13 +2,14 @@
 
 import asyncio
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from ratiba_action.core.failure_rules import validate_rule
-from ratiba_action.core.model.conversation import Exchange, Reply, ToolCall, Transcript
+from ratiba_action.core.model.conversation import Document, Exchange, Reply, ToolCall, Transcript
 from ratiba_action.core.model.measurement import Case
 from ratiba_action.core.model.scenario import Scenario
 from ratiba_action.core.model.values import JsonObject
@@ -23,14 +24,18 @@ PAGE = (PROJECT / "docs" / "metrics.md").read_text(encoding="utf-8")
 EXAMPLES = PROJECT / "examples" / "metrics"
 STATED = re.findall(r"^\| `examples/metrics/(\w+)\.yaml` \| (\w+) \| ([\d.]+) \|", PAGE, re.MULTILINE)
 
-MADE = {
-    "tools": (
-        ToolCall("search", {"to": "Kisumu"}),
-        ToolCall("search", {"to": "Kisumu", "page": 2}),
-        ToolCall("order", {"count": 3, "on": "2026-04-27"}),
-    )
+CALLS = (
+    ToolCall("search", {"to": "Kisumu"}),
+    ToolCall("search", {"to": "Kisumu", "page": 2}),
+    ToolCall("order", {"count": 3, "on": "2026-04-27"}),
+)
+MADE: dict[tuple[str, int], Reply] = {
+    ("tools", 0): Reply("", tool_calls=CALLS),
+    ("search", 0): Reply("", documents=tuple(Document(f"D{number}") for number in range(1, 7))),
+    ("labels", 0): Reply("", output={"label": "BOOKING"}),
+    ("labels", 1): Reply("", output={"labels": ["hours", "prices", "menu"]}),
 }
-"""Tool calls of the first turn; a captured reply is text only."""
+"""What else a turn's reply held; a captured reply is text only."""
 
 
 class LocalCode:
@@ -50,8 +55,8 @@ def scenario_of(name: str) -> Scenario:
 def held(scenario: Scenario) -> Case:
     """The conversation as it was captured."""
     exchanges = [
-        Exchange(turn, Reply(text, tool_calls=MADE.get(scenario.id, ())))
-        for turn, text in zip(scenario.turns, scenario.replies, strict=True)
+        Exchange(turn, replace(MADE.get((scenario.id, number), Reply("")), text=text))
+        for number, (turn, text) in enumerate(zip(scenario.turns, scenario.replies, strict=True))
     ]
     return Case(scenario, Transcript(scenario.id, tuple(exchanges)))
 
