@@ -11,6 +11,7 @@ from ratiba_action.core.model.measurement import Case, Errored, NotRun, Phase, S
 from ratiba_action.core.model.plan import Arm, Plan, Tenant, Trial
 from ratiba_action.core.model.scenario import Assertion, Expectation, Scenario, Turn
 from ratiba_action.errors import BudgetError, JudgeError, RatibaError, RecordingError, WorkerError
+from ratiba_action.metrics.registry import load_metric
 from ratiba_action.ports import Metric, SystemUnderTest, TenantProvisioner
 from ratiba_action.runner import Bench, run_plan
 from ratiba_action.testing.gateways import InMemoryGateway
@@ -234,3 +235,37 @@ async def test_a_cancelled_run_keeps_what_it_has_and_drops_every_tenant() -> Non
     assert [type(result) for result in results] == [NotRun, NotRun]
     assert tenants.alive == set()
     assert progress.done
+
+
+class Runner:
+    """Runs code by saying what it was given."""
+
+    def __init__(self) -> None:
+        self.given: list[tuple[str, Any]] = []
+
+    async def run(self, address: str, evidence: Mapping[str, Any]) -> Any:
+        self.given.append((address, evidence["code"]))
+        return {"failure": ""}
+
+
+async def test_a_metric_that_runs_a_models_code_is_given_the_arms_own_runner() -> None:
+    runner = Runner()
+    (result,) = await run(
+        scenario("a"),
+        system=ScriptedSystem({"a": [Reply("```python\nx = 1\n```")]}),
+        metric=lambda _: load_metric("CodeTestsMetric", None, {"tests": ["assert x"]}),
+        custom={"head": runner},
+    )
+    assert isinstance(result, Scored)
+    assert result.scores[0].value == 1
+    assert runner.given == [("ratiba_worker.code_tests:run_test", "x = 1")]
+
+
+async def test_a_models_code_is_not_run_where_nothing_keeps_it_apart() -> None:
+    (result,) = await run(
+        scenario("a"),
+        system=ScriptedSystem({"a": [Reply("```python\nx = 1\n```")]}),
+        metric=lambda _: load_metric("CodeTestsMetric", None, {"tests": ["assert x"]}),
+    )
+    assert isinstance(result, Errored)
+    assert (result.phase, "cannot run code" in result.message) == (Phase.METRIC, True)

@@ -12,6 +12,8 @@ from ratiba_action.language_detection import LanguageDetection
 from ratiba_action.validation import StrictModel
 
 Code = Annotated[str, Field(pattern=r"^[a-z]{2}$", description="ISO 639-1 code")]
+_READ = 20_000
+"""Characters of a reply that are read; its language shows long before."""
 DECIDED = "Give the conversation a reply of three words or more."
 
 
@@ -69,7 +71,7 @@ def reply_languages(metric: str, case: Case, parameters: LanguageParameters) -> 
                 f"{metric} cannot tell whether a reply is in {expected!r}; it tells {parameters.languages!r} apart.",
                 "Name the languages of the replies in `with: {languages: …, language: …}`.",
             )
-        shares = detection.shares(exchange.reply.text)
+        shares = detection.shares(exchange.reply.text[:_READ])
         if shares:
             yield ReplyLanguages(number, expected, shares)
 

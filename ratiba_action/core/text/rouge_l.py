@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from ratiba_action.core.text.subsequence import longest_common_subsequence
 
-MAX_WORDS = 5_000
+MAX_WORDS = 1_500
 """Longer texts are cut there: the time grows with the product of the lengths, and a model decides one of them."""
 
 

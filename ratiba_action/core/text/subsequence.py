@@ -1,12 +1,11 @@
 """Length of the longest common subsequence."""
 
 from collections.abc import Callable, Sequence
+from operator import eq
 from typing import Any
 
 
-def longest_common_subsequence(
-    one: Sequence[Any], other: Sequence[Any], same: Callable[[Any, Any], bool] = lambda left, right: left == right
-) -> int:
+def longest_common_subsequence(one: Sequence[Any], other: Sequence[Any], same: Callable[[Any, Any], bool] = eq) -> int:
     """How many items two sequences share in the same order, by dynamic programming in O(len(one) · len(other)).
 
     Args:

@@ -22,7 +22,7 @@ _SUBJECT = r"(?:ni|u|a|tu|m|mu|wa|i|li|ya|ki|vi|zi|ku|pa)"
 _TENSE = r"(?:na|li|ta|me|ki|ka|nge|ngali|mesha)"
 _OBJECT = r"(?:ni|ku|m|mu|tu|wa|i|li|ya|ki|vi|zi)"
 _SWAHILI_PREFIX = rf"(?:ma|wa|vi|ki|mi|m|u|n|i|ku(?:to)?{_OBJECT}?|(?:ha|si)?{_SUBJECT}{_TENSE}{_OBJECT}?|{_SUBJECT})"
-_SWAHILI_SUFFIX = r"(?:ni|i|yo|ko|mo|po|ngu|yangu|yako|yake|yetu|yenu|yao|zangu|zako|zake|zetu|zenu|zao)"
+_SWAHILI_SUFFIX = r"(?:ni|yangu|yako|yake|yetu|yenu|yao|zangu|zako|zake|zetu|zenu|zao)"
 _AFFIXES: Mapping[str, tuple[str, str]] = {
     "sw": (_SWAHILI_PREFIX, _SWAHILI_SUFFIX),
     "en": ("", r"(?:e?s)"),
