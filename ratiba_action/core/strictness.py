@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 from ratiba_action.core.data_set_strictness import hold_gates, join_notes, names_of, row_floors
+from ratiba_action.core.held_parameters import hold_parameters
 from ratiba_action.core.model.scenario import Assertion, FailureRule, Scenario, Suite
 
 
@@ -69,10 +70,10 @@ def _assertions(scenario: Scenario, before: Scenario) -> tuple[tuple[Assertion, 
                 f"the threshold of {assertion.metric} stays {floor.threshold:.2f}; "
                 f"this change asks for {assertion.threshold:.2f}."
             )
-        if floor.parameters != assertion.parameters:
-            notes.append(f"{assertion.metric} is told what the base tells it; this change edits its parameters.")
+        parameters, said = hold_parameters(assertion, floor)
+        notes += said
         threshold = max(floor.threshold, assertion.threshold)
-        held.append(replace(assertion, threshold=threshold, parameters=floor.parameters))
+        held.append(replace(assertion, threshold=threshold, parameters=parameters))
     for metric, floor in sorted(floors.items()):
         notes.append(f"{metric} is still measured, though this change removes it.")
         held.append(floor)

@@ -57,6 +57,8 @@ def fill(value: Any, row: Mapping[str, Any]) -> Any:
 
 
 def _fill_text(text: str, row: Mapping[str, Any]) -> Any:
+    if "$" not in text:
+        return text
     whole = _PLACE.fullmatch(text)
     if whole is not None and whole[1] is not None:
         return _value(whole[1], row)
@@ -64,7 +66,9 @@ def _fill_text(text: str, row: Mapping[str, Any]) -> Any:
 
 
 def _written(text: str, row: Mapping[str, Any]) -> str:
-    return _PLACE.sub(lambda match: "${" if match[1] is None else _text(match[1], row), text) if "$" in text else text
+    if "$" not in text:
+        return text
+    return _PLACE.sub(lambda match: "${" if match[1] is None else _text(match[1], row), text)
 
 
 def _text(column: str, row: Mapping[str, Any]) -> str:
