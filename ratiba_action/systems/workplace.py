@@ -120,12 +120,12 @@ def _make_folders(folder: Path) -> None:
     folder.chmod(0o711)
     for name in OWNED:
         (folder / name).mkdir(mode=0o700)
-    worker = folder / "worker"
-    worker.mkdir()
-    worker.chmod(0o755)
-    for source in worker_folder().glob("*.py"):
-        shutil.copyfile(source, worker / source.name)
-        (worker / source.name).chmod(0o644)
+    for source in worker_folder().rglob("*.py"):
+        copied = folder / "worker" / source.relative_to(worker_folder())
+        copied.parent.mkdir(parents=True, exist_ok=True)
+        copied.parent.chmod(0o755)
+        shutil.copyfile(source, copied)
+        copied.chmod(0o644)
 
 
 def _find_python(python: str | None, copy: Path, path: str) -> str:
