@@ -21,7 +21,7 @@ from pathlib import Path
 
 import aiohttp
 
-from ratiba_action.configuration import Configuration, CrossCheckBlock, JudgeBlock, SystemBlock
+from ratiba_action.configuration import Configuration, CrossCheckBlock, JudgeBlock
 from ratiba_action.core.budget import Ledger
 from ratiba_action.core.model.measurement import Case
 from ratiba_action.core.model.plan import Arm, Trial
@@ -38,6 +38,7 @@ from ratiba_action.prices import PriceList
 from ratiba_action.providers.client import ProviderClient
 from ratiba_action.providers.metered import MeteredCalls
 from ratiba_action.providers.route import ProviderRoute
+from ratiba_action.system_block import SystemBlock
 from ratiba_action.testing.cases import case, exchange
 from ratiba_action.testing.progress import RecordedProgress
 from ratiba_action.workshop import Materials, Workshop
