@@ -15,9 +15,10 @@ from ratiba_action.estimating import estimator
 from ratiba_action.grading import Grading
 from ratiba_action.model_limits import ModelsBlock
 from ratiba_action.paid_run import PaidRun, open_paid_run
-from ratiba_action.ports import AnswerSource, Metric, ModelGateway, Prices, TurnBooks
+from ratiba_action.ports import AnswerSource, CustomerSimulator, Metric, ModelGateway, Prices, TurnBooks
 from ratiba_action.recordings.folder import model_recordings, recorded_models
 from ratiba_action.runner import admit_all
+from ratiba_action.simulated_customer import SimulatedCustomer
 from ratiba_action.turn_payments import FreeTurns, TurnPayments
 from ratiba_action.workshop import Materials, Workshop
 
@@ -33,12 +34,14 @@ class Answering:
         metric: a fresh metric by its name.
         admit: see ``Bench.admit``.
         turns: see ``Bench.turns``.
+        simulator: plays the customers that scenarios leave to a model.
     """
 
     gateway: ModelGateway
     metric: Callable[[Assertion], Metric]
     admit: Callable[[Trial], AbstractAsyncContextManager[str]]
     turns: TurnBooks
+    simulator: CustomerSimulator
     conclude: Conclude
 
 
@@ -52,6 +55,9 @@ async def open_answering(workshop: Workshop, materials: Materials, prices: Price
     """
     judge = workshop.configuration.judge
     second = _second_judge(workshop)
+    simulator = workshop.configuration.simulator
+    if any(scenario.simulated_user is not None for scenario in materials.scenarios):
+        prices.require({(simulator.model, simulator.provider)})
     named = {(judge.model, judge.provider)} if materials.judged else set()
     prices.require(recorded_models(materials.recordings) | named | ({second} if second else set()))
     if workshop.payment is not None:
@@ -72,7 +78,8 @@ async def open_answering(workshop: Workshop, materials: Materials, prices: Price
         conclude = Conclusion(workshop, materials, prices, paid, grading, collected)
         declared = workshop.configuration.system.price_per_turn_usd
         turns = FreeTurns(declared) if paid is None else TurnPayments(paid.purse, prices, declared, forbidden)
-        yield Answering(gateway, grading.metric, admit, turns, conclude)
+        player = SimulatedCustomer(answers, workshop.configuration.simulator)
+        yield Answering(gateway, grading.metric, admit, turns, player, conclude)
 
 
 def _require_room(limits: ModelsBlock, judges: Sequence[str]) -> None:

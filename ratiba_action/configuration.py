@@ -44,6 +44,13 @@ class JudgeBlock(StrictModel):
         return value
 
 
+class SimulatorBlock(StrictModel):
+    """The model that plays the customer where a scenario has a ``simulated_user``."""
+
+    provider: Literal["anthropic", "openai"] = "anthropic"
+    model: Name = "claude-haiku-4-5"
+
+
 class PriceBlock(StrictModel):
     """List price of a model that the built-in price list does not know, in US dollars."""
 
@@ -59,6 +66,7 @@ class Configuration(StrictModel):
     system: SystemBlock
     rows: dict[Name, Name] = Field(default_factory=dict, description="SQL read from a tenant after a conversation")
     judge: JudgeBlock = Field(default_factory=JudgeBlock)
+    simulator: SimulatorBlock = Field(default_factory=SimulatorBlock)
     models: ModelsBlock = Field(default_factory=ModelsBlock)
     pass_rate: Share = 0.80
     dependencies: list[Name] | None = Field(default=None, description="packages whose bumps count; default: all")
@@ -113,15 +121,15 @@ def json_schema() -> dict[str, Any]:
 def hold_configuration(head: Configuration, base: Configuration) -> tuple[Configuration, tuple[str, ...]]:
     """The head's configuration with what a change may not decide taken from the base.
 
-    The system, its rows and nothing else may change with it: judge, prices (the one per turn too) and dependencies are
-    the base's, and of the pass rates and the limits of model calls the stricter hold.
+    The system, its rows and nothing else may change with it: judge, simulator, prices (the one per turn too) and
+    dependencies are the base's, and of the pass rates and the limits of model calls the stricter hold.
 
     Returns:
         The configuration to run with, and one note for each thing that the change asked for and did not get.
     """
     notes = [
         f"The {name} in the configuration is the base's; what this change asks for holds once it is merged."
-        for name in ("judge", "prices", "dependencies")
+        for name in ("judge", "simulator", "prices", "dependencies")
         if getattr(head, name) != getattr(base, name)
     ]
     if head.system.price_per_turn_usd != base.system.price_per_turn_usd:
@@ -138,6 +146,7 @@ def hold_configuration(head: Configuration, base: Configuration) -> tuple[Config
         update={
             "system": head.system.model_copy(update={"price_per_turn_usd": base.system.price_per_turn_usd}),
             "judge": base.judge,
+            "simulator": base.simulator,
             "models": models,
             "prices": base.prices,
             "dependencies": base.dependencies,

@@ -60,17 +60,19 @@ def _calls(
 ) -> Iterator[tuple[Scenario, list[Call], list[Call]]]:
     """Each scenario with the calls of the system and of the judge that it is expected to make."""
     models = tuple(sorted(recorded_models(materials.recordings)))
+    simulator = configuration.simulator
     for scenario in materials.scenarios:
         yield (
             scenario,
-            _system_calls(scenario, materials, models, prices),
+            _system_calls(scenario, materials, models, prices)
+            + _simulator_calls((simulator.model, simulator.provider), scenario, materials, prices),
             _judge_calls(configuration.judge, scenario, materials, prices),
         )
 
 
 def _turns(configuration: Configuration, scenario: Scenario) -> Usd:
     """What the configuration declares that the turns cost."""
-    return (configuration.system.price_per_turn_usd or Usd(0)) * len(scenario.turns)
+    return (configuration.system.price_per_turn_usd or Usd(0)) * _most_turns(scenario)
 
 
 def _system_calls(
@@ -87,7 +89,16 @@ def _system_calls(
     # Which model answers is not known before it is asked: any that answers other conversations may.
     candidates = [_call(model, provider, UNKNOWN, prices) for model, provider in models]
     dearest = max(candidates, key=_cost, default=None)
-    return [dearest] * (_CALLS_PER_TURN * len(scenario.turns)) if dearest is not None else []
+    return [dearest] * (_CALLS_PER_TURN * _most_turns(scenario)) if dearest is not None else []
+
+
+def _simulator_calls(
+    simulator: tuple[str, str], scenario: Scenario, materials: Materials, prices: Prices
+) -> list[Call]:
+    """Those of a simulated customer of which nothing is recorded; what is recorded lies among the system's calls."""
+    if scenario.simulated_user is None or materials.recordings.get(scenario.id):
+        return []
+    return [_call(*simulator, UNKNOWN, prices)] * (scenario.simulated_user.most_turns + 1)
 
 
 def _judge_calls(judge: JudgeBlock, scenario: Scenario, materials: Materials, prices: Prices) -> list[Call]:
@@ -97,6 +108,11 @@ def _judge_calls(judge: JudgeBlock, scenario: Scenario, materials: Materials, pr
     recorded = [line.usage for line in materials.recordings.get(scenario.id, ()) if isinstance(line, JudgeRecording)]
     usages = [Usage(usage["input_tokens"], usage["output_tokens"]) for usage in recorded] or [UNKNOWN]
     return [max((_call(judge.model, judge.provider, usage, prices) for usage in usages), key=_cost)] * count
+
+
+def _most_turns(scenario: Scenario) -> int:
+    """Turns that are written, and those that a simulated customer may add."""
+    return len(scenario.turns) + (scenario.simulated_user.most_turns if scenario.simulated_user is not None else 0)
 
 
 def _cost(call: Call) -> Usd:

@@ -9,10 +9,10 @@ from contextlib import AbstractAsyncContextManager
 from typing import Any, Protocol, runtime_checkable
 
 from ratiba_action.core.budget import Reservation
-from ratiba_action.core.model.conversation import AnsweredCalls, KeptAnswer, Party, Reply, ToldUsage, Usage
+from ratiba_action.core.model.conversation import AnsweredCalls, Exchange, KeptAnswer, Party, Reply, ToldUsage, Usage
 from ratiba_action.core.model.measurement import Case, Grade, Question, ScenarioResult, Score
-from ratiba_action.core.model.plan import Arm, Tenant
-from ratiba_action.core.model.scenario import Scenario, Turn
+from ratiba_action.core.model.plan import Arm, Tenant, Trial
+from ratiba_action.core.model.scenario import Scenario, SimulatedUser, Turn
 from ratiba_action.core.model.values import JsonObject, Usd
 from ratiba_action.core.model.verdict import Report
 from ratiba_action.core.model_request import ModelAnswer, ModelRequest, PaidAnswer, PaidRequest
@@ -155,6 +155,28 @@ class CodeMetric(Metric, Protocol):
 
     def with_code(self, code: CustomCode) -> Metric:
         """The same metric, with somebody to run it."""
+        ...
+
+
+class CustomerSimulator(Protocol):
+    """Plays the customer of a scenario."""
+
+    async def next_message(
+        self, trial: Trial, user: SimulatedUser, said: Sequence[Exchange], ordinal: int
+    ) -> str | None:
+        """What the customer writes next, None when their goal is reached.
+
+        Args:
+            trial: whose customer it is.
+            user: persona and goal.
+            said: the conversation so far.
+            ordinal: number of this message, from 0.
+
+        Raises:
+            RecordingError: replaying, and no recording fits.
+            ProviderError: the model gave no usable answer.
+            BudgetError: the call was refused.
+        """
         ...
 
 

@@ -11,7 +11,7 @@ from ratiba_action.core.custom_code import is_address
 from ratiba_action.core.model.conversation import AnsweredCalls, Exchange, Transcript
 from ratiba_action.core.model.measurement import Case, Errored, NotRun, Phase, ScenarioResult, Score, Scored
 from ratiba_action.core.model.plan import Plan, Trial
-from ratiba_action.core.model.scenario import Assertion
+from ratiba_action.core.model.scenario import Assertion, Turn
 from ratiba_action.core.model.values import Usd
 from ratiba_action.core.turn_checks import DetectLanguage
 from ratiba_action.custom_code import CustomMetric, check_custom_rules
@@ -29,6 +29,7 @@ from ratiba_action.errors import (
 from ratiba_action.ports import (
     CodeMetric,
     CustomCode,
+    CustomerSimulator,
     Metric,
     ModelAccess,
     ModelGateway,
@@ -60,6 +61,7 @@ class Bench:
         admit: waits until a trial may start, and says why it must not; empty when it runs.
         turns: books what a turn costs past the gate, before it is sent and when it was answered.
         detect_language: tells the language of a reply; needed where a turn expects one.
+        simulator: plays the customer; needed where a scenario has a simulated user.
         custom: runs the rules and metrics that lie in the repository, by the arm's name.
     """
 
@@ -76,6 +78,7 @@ class Bench:
     turns: TurnBooks = field(default_factory=FreeTurns)
     detect_language: DetectLanguage | None = None
     custom: Mapping[str, CustomCode] = field(default_factory=dict)
+    simulator: CustomerSimulator | None = None
 
 
 async def run_plan(plan: Plan, bench: Bench) -> tuple[ScenarioResult, ...]:
@@ -181,20 +184,35 @@ class _Conversation:
 
     async def _speak(self, session: Session, access: ModelAccess) -> None:
         for turn in self._trial.scenario.turns:
-            await self._bench.turns.before(self._trial.scenario.id)
-            before, started = access.calls, time.monotonic()
-            try:
-                reply = await session.send(turn)
-            except WorkerError:
-                _raise_first(access.problems)
-                raise
+            await self._take(turn, session, access)
+        user = self._trial.scenario.simulated_user
+        for ordinal in range(user.most_turns if user is not None else 0):
+            message = await self._improvise(ordinal)
+            if message is None:
+                return
+            await self._take(Turn(user=message, line=self._trial.scenario.line), session, access)
+
+    async def _improvise(self, ordinal: int) -> str | None:
+        user, simulator = self._trial.scenario.simulated_user, self._bench.simulator
+        if user is None or simulator is None:
+            raise ConfigurationError("Nobody plays the simulated customer.", "Configure `simulator`.")
+        return await simulator.next_message(self._trial, user, self._exchanges, ordinal)
+
+    async def _take(self, turn: Turn, session: Session, access: ModelAccess) -> None:
+        await self._bench.turns.before(self._trial.scenario.id)
+        before, started = access.calls, time.monotonic()
+        try:
+            reply = await session.send(turn)
+        except WorkerError:
             _raise_first(access.problems)
-            seconds, calls = time.monotonic() - started, access.calls
-            self._told.update(call.model for call in session.told_usage)
-            replayed = calls.replayed > before.replayed
-            self._exchanges.append(Exchange(turn, reply, seconds, None, replayed))
-            past = await self._bench.turns.after(self._trial.scenario.id, session.told_usage)
-            self._exchanges[-1] = replace(self._exchanges[-1], usd=_list_price(before, calls, past))
+            raise
+        _raise_first(access.problems)
+        seconds, calls = time.monotonic() - started, access.calls
+        self._told.update(call.model for call in session.told_usage)
+        replayed = calls.replayed > before.replayed
+        self._exchanges.append(Exchange(turn, reply, seconds, None, replayed))
+        past = await self._bench.turns.after(self._trial.scenario.id, session.told_usage)
+        self._exchanges[-1] = replace(self._exchanges[-1], usd=_list_price(before, calls, past))
 
     def so_far(self) -> Transcript | None:
         """The conversation up to where it broke off."""

@@ -1,5 +1,6 @@
 """Remembers what models answer, as the lines of a recording."""
 
+from ratiba_action.core.model.conversation import Party
 from ratiba_action.core.model_request import ModelAnswer, ModelRequest
 from ratiba_action.ports import AnswerSource
 from ratiba_action.recordings.lines import ModelRecording
@@ -14,7 +15,7 @@ class RecordingAnswers:
 
     def __init__(self, answers: AnswerSource) -> None:
         self._answers = answers
-        self._kept: dict[tuple[str, int], dict[int, ModelRecording]] = {}
+        self._kept: dict[tuple[str, int], dict[tuple[bool, int], ModelRecording]] = {}
 
     def recordings(self, scenario_id: str, trial: int = 0) -> tuple[ModelRecording, ...]:
         """The answers of one trial, in the order in which they were asked for, whichever came first."""
@@ -24,7 +25,7 @@ class RecordingAnswers:
     async def answer(self, request: ModelRequest) -> ModelAnswer:
         """The other source's answer; a call that fails leaves no line."""
         answer = await self._answers.answer(request)
-        self._kept.setdefault((request.scenario_id, request.trial), {})[request.position] = ModelRecording(
+        self._kept.setdefault((request.scenario_id, request.trial), {})[_place(request)] = ModelRecording(
             key=request.key,
             ordinal=request.ordinal,
             source="live",
@@ -36,3 +37,8 @@ class RecordingAnswers:
             trial=request.trial,
         )
         return answer
+
+
+def _place(request: ModelRequest) -> tuple[bool, int]:
+    """Where a line stands: the system's calls in order, then those of the simulated customer, counted apart."""
+    return request.party is Party.SIMULATOR, request.position

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from ratiba_action.core.budget import Ledger
+from ratiba_action.core.model.conversation import Party
 from ratiba_action.core.model_request import ModelAnswer, ModelRequest
 from ratiba_action.errors import RecordingError
 from ratiba_action.gateway.endpoints import endpoint_named
@@ -51,6 +52,11 @@ class ReplayAnswers:
         return ModelAnswer(line.response, usage, replayed=True)
 
     def _difference(self, request: ModelRequest) -> str:
+        if request.party is Party.SIMULATOR:
+            return (
+                f"message {request.position // 2 + 1} of the simulated customer was never recorded for this persona, "
+                "goal, model and conversation so far"
+            )
         trials = self._trials.get(request.scenario_id)
         if not trials:
             return f"scenario {request.scenario_id!r} has no recorded model answer"

@@ -27,9 +27,6 @@ def layer_problems(document: Document) -> Iterator[FileProblem]:
         if key in data and layer not in layers:
             message = f"{key}: only a scenario of layer {', '.join(layers)} has one, and this is layer {layer!r:.40}"
             yield FileProblem(document.name, document.line((key,)), message)
-    if "simulated_user" in data:
-        message = "simulated_user: not carried out by this version; write the turns"
-        yield FileProblem(document.name, document.line(("simulated_user",)), message)
     turns = data.get("turns")
     listed = [turn if isinstance(turn, dict) else {} for turn in turns] if isinstance(turns, list) else []
     yield from _reply_problems(document, layer, listed)

@@ -1,0 +1,27 @@
+"""A model that says what it was told to say, in memory."""
+
+from collections.abc import Sequence
+
+from ratiba_action.core.model.conversation import Usage
+from ratiba_action.core.model_request import ModelAnswer, ModelRequest
+from ratiba_action.gateway.anthropic_message import anthropic_message
+from ratiba_action.gateway.script import Step
+
+
+class ToldAnswers:
+    """Implements ``AnswerSource``: gives its texts in order, and remembers what was asked.
+
+    Args:
+        texts: one for each call.
+    """
+
+    def __init__(self, texts: Sequence[str]) -> None:
+        self._texts = list(texts)
+        self.asked: list[ModelRequest] = []
+
+    async def answer(self, request: ModelRequest) -> ModelAnswer:
+        """The next text, as Anthropic's endpoint answers."""
+        self.asked.append(request)
+        step = Step("anthropic", text=self._texts.pop(0))
+        usage = Usage(100, 10)
+        return ModelAnswer(anthropic_message(step, request.model, request.key, usage), usage, replayed=False)
