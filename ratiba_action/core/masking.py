@@ -15,7 +15,7 @@ from ratiba_action.core.numbers_of_persons import mask_number
 
 MASK = "***"
 _SHORTEST = 4
-_NAMES = frozenset({"arm", "id", "scenario_id", "metric", "version", "models", "prompt_versions"})
+_NAMES = frozenset({"arm", "data_set", "id", "scenario_id", "metric", "version", "models", "prompt_versions"})
 """Fields that name what was run: a commit may well be all digits."""
 
 

@@ -7,6 +7,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
+from ratiba_action.core.masking import Redactor
 from ratiba_action.core.model.data_set import ClassScores
 from ratiba_action.core.model.measurement import Score
 from ratiba_action.reporting.comment import render_comment
@@ -104,3 +105,12 @@ def test_a_report_comes_back_from_its_file() -> None:
     empty = replace(sample_data_set().gates[0], value=None)
     report = sample_data_set_report(data_sets=(sample_data_set(gates=(empty,)),))
     assert load_report(render_results(report)) == report
+
+
+def test_a_data_set_whose_name_looks_like_a_number_keeps_its_cases_when_identifiers_are_masked() -> None:
+    wrong = Score("LabelMetric", "1.0.0", 0.0, 0.0, judged=False, reason="turn 1: got 0712 345 432")
+    result = sample_scored("20260425123__a", scores=(wrong,), data_set="20260425123")
+    report = sample_data_set_report(results=(result,), data_sets=(sample_data_set(id="20260425123"),))
+    shown = data_sets(Redactor().report(report))
+    assert "1 case of <code>20260425123</code> below 1" in shown
+    assert "0712 345 432" not in shown
