@@ -3,9 +3,12 @@
 import argparse
 import json
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, date, datetime
 from pathlib import Path
 
+from ratiba_action.authoring.advice import recording_advice, scenario_advice
 from ratiba_action.authoring.schema_files import schema_file
 from ratiba_action.configuration import read_configuration
 from ratiba_action.core.failure_rules import validate_rule
@@ -21,7 +24,7 @@ from ratiba_action.settings import INPUTS, Settings, read_settings
 from ratiba_action.suite.load import load_suite, read_scenario_files
 
 DESCRIPTION = """Check the configuration, the scenarios and their recordings, and say every mistake with its line.
-Nothing is run. Exit 2 when there is a mistake."""
+Warn of what is allowed and probably not meant. Nothing is run. Exit 2 when there is a mistake."""
 EXAMPLE = """example:
   ratiba validate
   ratiba validate --repo . --scenarios scenarios --json"""
@@ -50,19 +53,38 @@ def run(arguments: argparse.Namespace, environment: Mapping[str, str]) -> int:
         return 0
     settings = read_settings(environment, {name: getattr(arguments, name) for name in _INPUTS})
     repository = Path(arguments.repo or environment.get("GITHUB_WORKSPACE") or ".").resolve()
-    suite, problems, unused = inspect(repository, settings)
+    found = inspect(repository, settings, datetime.now(UTC).date())
     if arguments.json:
-        sys.stdout.write(json.dumps(_as_json(suite, problems, unused), indent=2) + "\n")
+        sys.stdout.write(json.dumps(_as_json(found), indent=2) + "\n")
     else:
-        _print(suite, problems, unused)
-    return 2 if problems else 0
+        _print(found)
+    return 2 if found.problems else 0
 
 
-def inspect(repository: Path, settings: Settings) -> tuple[Suite | None, tuple[FileProblem, ...], tuple[str, ...]]:
-    """Everything that is wrong with a repository's files.
+@dataclass(frozen=True, slots=True)
+class Inspected:
+    """What was found in a repository's files.
 
-    Returns:
-        The suite if it could be read, the mistakes in order of file and line, and recordings that no scenario uses.
+    Args:
+        suite: None if it could not be read.
+        problems: the mistakes, in order of file and line.
+        warnings: what is allowed and probably not meant, in the same order.
+        unused: recordings that no scenario uses.
+    """
+
+    suite: Suite | None
+    problems: Sequence[FileProblem]
+    warnings: Sequence[FileProblem]
+    unused: Sequence[str]
+
+
+def inspect(repository: Path, settings: Settings, today: date) -> Inspected:
+    """Everything that is wrong with a repository's files, and what is probably not meant.
+
+    Args:
+        repository: the checkout.
+        settings: say where the files are, and what is secret.
+        today: decides which quarantines are over.
     """
     problems: list[FileProblem] = []
     try:
@@ -76,34 +98,37 @@ def inspect(repository: Path, settings: Settings) -> tuple[Suite | None, tuple[F
         suite = load_suite(read_scenario_files(repository, settings.scenarios), metric_problems, validate_rule)
     except SuiteError as error:
         problems.extend(error.problems)
-    wrong, unused = _inspect_recordings(repository, settings, suite)
-    problems += wrong
-    return suite, tuple(sorted(problems, key=lambda one: (one.path, one.line, one.message))), unused
+    warnings = [] if suite is None else [*scenario_advice(suite.scenarios, repository, today)]
+    wrong, more, unused = _inspect_recordings(repository, settings, suite)
+    return Inspected(suite, _in_order([*problems, *wrong]), _in_order([*warnings, *more]), unused)
+
+
+def _in_order(problems: Iterable[FileProblem]) -> tuple[FileProblem, ...]:
+    return tuple(sorted(problems, key=lambda one: (one.path, one.line, one.message)))
 
 
 def _inspect_recordings(
     repository: Path, settings: Settings, suite: Suite | None
-) -> tuple[list[FileProblem], tuple[str, ...]]:
-    """What is wrong with the recordings, and those that no scenario uses.
+) -> tuple[list[FileProblem], list[FileProblem], tuple[str, ...]]:
+    """What is wrong with the recordings, what is probably not meant, and those that no scenario uses.
 
     Without a suite it is not known what a recording may hold, so it is only read.
     """
-    problems: list[FileProblem] = []
-    scenarios = {scenario.id: scenario for scenario in suite.scenarios} if suite is not None else {}
-    unused: list[str] = []
+    problems, warnings, unused = list[FileProblem](), list[FileProblem](), list[str]()
+    scenarios = {one.id: one for one in suite.scenarios} if suite is not None else {}
+    owners = {name: (one,) for name, one in scenarios.items()}
     for path in sorted((repository / settings.scenarios / "recordings").glob("*.jsonl")):
         name = path.relative_to(repository).as_posix()
+        unused += [name] if suite is not None and path.stem not in scenarios else []
         try:
             lines = read_recordings(path)
         except SuiteError as error:
             problems.extend(FileProblem(name, problem.line, problem.message) for problem in error.problems)
             continue
-        finally:
-            if suite is not None and path.stem not in scenarios:
-                unused.append(name)
         if suite is not None:
             problems += _forbidden(name, find_forbidden(lines, scenarios.get(path.stem), settings.secrets))
-    return problems, tuple(unused)
+            warnings += recording_advice(name, lines, owners)
+    return problems, warnings, tuple(unused)
 
 
 def _forbidden(name: str, findings: Iterable[Finding]) -> list[FileProblem]:
@@ -112,18 +137,23 @@ def _forbidden(name: str, findings: Iterable[Finding]) -> list[FileProblem]:
     ]
 
 
-def _as_json(suite: Suite | None, problems: tuple[FileProblem, ...], unused: tuple[str, ...]) -> dict[str, object]:
+def _as_json(found: Inspected) -> dict[str, object]:
     return {
-        "scenarios": len(suite.scenarios) if suite is not None else None,
-        "problems": [{"path": one.path, "line": one.line, "message": one.message} for one in problems],
-        "unused_recordings": list(unused),
+        "scenarios": len(found.suite.scenarios) if found.suite is not None else None,
+        "problems": [_told(one) for one in found.problems],
+        "warnings": [_told(one) for one in found.warnings],
+        "unused_recordings": list(found.unused),
     }
 
 
-def _print(suite: Suite | None, problems: tuple[FileProblem, ...], unused: tuple[str, ...]) -> None:
-    lines = [str(problem) for problem in problems]
-    lines += [f"warning: {name}: no scenario has this id" for name in unused]
-    if not problems and suite is not None:
-        turns = sum(len(scenario.turns) for scenario in suite.scenarios)
-        lines.append(f"{plural(len(suite.scenarios), 'scenario')}, {plural(turns, 'turn')}: no mistake found.")
+def _told(one: FileProblem) -> dict[str, object]:
+    return {"path": one.path, "line": one.line, "message": one.message}
+
+
+def _print(found: Inspected) -> None:
+    lines = [str(problem) for problem in found.problems]
+    lines += [f"warning: {warning}" for warning in found.warnings]
+    if not found.problems and found.suite is not None:
+        turns = sum(len(scenario.turns) for scenario in found.suite.scenarios)
+        lines.append(f"{plural(len(found.suite.scenarios), 'scenario')}, {plural(turns, 'turn')}: no mistake found.")
     sys.stdout.write("".join(f"{printable(line)}\n" for line in lines))

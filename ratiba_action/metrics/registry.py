@@ -1,7 +1,7 @@
 """The built-in metrics by name. Literal tables: what judges a change shows in a diff."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from importlib import import_module
 from importlib.util import find_spec
@@ -111,6 +111,24 @@ def judge_calls(name: str) -> int:
         ConfigurationError: no metric has that name.
     """
     return 0 if is_address(name) else _entry(name).judge_calls
+
+
+def truths_read(name: str) -> frozenset[str]:
+    """What of a turn's ``expect`` a metric reads, such as ``answer``.
+
+    Raises:
+        ConfigurationError: no metric has that name.
+    """
+    return frozenset(_EXPECTED.findall(_entry(name).needs))
+
+
+def made_for(name: str) -> Sequence[str]:
+    """Types of system that a metric is made for.
+
+    Raises:
+        ConfigurationError: no metric has that name.
+    """
+    return _entry(name).system_types
 
 
 def metric_problems(name: str, parameters: JsonObject, truths: AbstractSet[str] | None = None) -> tuple[str, ...]:

@@ -6,17 +6,18 @@ from typing import Any
 import pytest
 
 from ratiba_action.commands.validate import run
-from ratiba_action.recordings.lines import ModelRecording
+from ratiba_action.recordings.lines import JudgeRecording, ModelRecording
 from ratiba_action.recordings.writer import render_recordings
 
 KEY = "planted-key-of-openai"
+USAGE = {"input_tokens": 1, "output_tokens": 1}
 CONFIGURATION = "system: {adapter: 'shop.adapter:Adapter'}\n"
 SCENARIO = """\
 id: talks
 language: fr
 now: 2026-04-25T10:00:00+03:00
 customer: {name: Amina, phone: "+254 700 000 001"}
-turns: [{user: hello}]
+turns: [{user: hello, expect: {state: GREETED}}]
 """
 
 
@@ -99,3 +100,109 @@ def test_for_programs_the_same_is_json(tmp_path: Path, capsys: pytest.CaptureFix
     told: dict[str, Any] = json.loads(capsys.readouterr().out)
     assert told["scenarios"] is None
     assert [(one["path"], one["line"]) for one in told["problems"]] == [("scenarios/talks.yaml", 2)]
+
+
+TWELVE = """\
+id: Talks Loud
+language: Swahili
+layer: silver
+now: 2026-04-25
+vertcal: spa
+customer: {name: Amina}
+turns:
+  - user: hello
+    expect: {state: 7, label: a, labels: [a]}
+  - {event: {rail: mpesa}}
+  - expect: {output: {value: 1, ignore: ["items["]}}
+rules:
+  - {type: must_contain_not, value: a}
+  - {type: regex_must_match, value: "(a"}
+assertions:
+  - {metric: NoSuchMetric, threshold: 1.0}
+"""
+
+
+def test_twelve_different_mistakes_of_one_file_are_twelve_messages_each_with_its_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write(tmp_path, configuration=CONFIGURATION, scenario=TWELVE)
+    assert validate(tmp_path, as_json=True) == 2
+    problems = json.loads(capsys.readouterr().out)["problems"]
+    assert [one["line"] for one in problems] == [1, 2, 3, 4, 5, 6, 9, 10, 11, 13, 14, 16]
+    assert len({one["message"] for one in problems}) == 12
+
+
+QUIET = """\
+id: talks
+language: fr
+now: 2026-04-25T10:00:00+03:00
+customer: {name: Amina, phone: "+254 700 000 001"}
+"""
+
+
+@pytest.mark.parametrize(
+    ("rest", "line", "told"),
+    [
+        ("turns: [{user: hello}]\n", 1, "it asserts nothing"),
+        (
+            "turns: [{user: hello, expect: {state: A, answer: Karibu}}]\n",
+            5,
+            "no metric of the scenario reads expect.answer",
+        ),
+        (
+            "touches: [prompts/*.md]\nturns: [{user: hello, expect: {state: A}}]\n",
+            1,
+            "touches: no file matches 'prompts/*.md'",
+        ),
+        (
+            "quarantine: {reason: flaky, owner: amina, until: 2026-01-31}\nturns: [{user: a, expect: {state: A}}]\n",
+            1,
+            "its quarantine ended on 2026-01-31, so that it decides again",
+        ),
+        (
+            "turns: [{user: a, expect: {documents: [x]}}]\nassertions: [{metric: MrrMetric, threshold: 0.5}]\n",
+            1,
+            "MrrMetric is made for search, rag, and system_type is chatbot",
+        ),
+    ],
+)
+def test_what_is_allowed_and_probably_not_meant_is_a_warning(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], rest: str, line: int, told: str
+) -> None:
+    write(tmp_path, configuration=CONFIGURATION, scenario=QUIET + rest)
+    assert validate(tmp_path) == 0
+    assert capsys.readouterr().out.startswith(f"warning: scenarios/talks.yaml:{line}: {told}")
+
+
+def test_what_is_meant_is_no_warning(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rest = "touches: [scenarios/*.yaml]\nturns: [{user: hello, expect: {answer: Karibu}}]\n"
+    rest += "quarantine: {reason: flaky, owner: amina, until: 9999-12-31}\n"
+    rest += "assertions: [{metric: RougeLMetric, threshold: 0.5}]\n"
+    write(tmp_path, configuration=CONFIGURATION, scenario=QUIET + rest)
+    assert validate(tmp_path) == 0
+    assert capsys.readouterr().out == "1 scenario, 1 turn: no mistake found.\n"
+
+
+def test_a_grade_that_no_metric_of_the_scenario_asks_for_is_a_warning(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    grade = JudgeRecording("0" * 64, 0, "live", "english_fluency:1.0.0", "judge", "1" * 64, 0.9, "good", USAGE)
+    write(tmp_path, configuration=CONFIGURATION, scenario=SCENARIO, talks=render_recordings([grade]).decode())
+    assert validate(tmp_path) == 0
+    told = capsys.readouterr().out
+    assert "warning: scenarios/recordings/talks.jsonl:1: it is never used: the scenario does not ask for" in told
+
+
+def test_the_answers_of_a_model_beside_a_script_are_a_warning(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    scripted = SCENARIO + "layer: fsm\nscript: [{text: Bonjour}]\n"
+    write(tmp_path, configuration=CONFIGURATION, scenario=scripted, talks=recorded("Bonjour"))
+    assert validate(tmp_path) == 0
+    assert "talks.jsonl:1: it is never used: the scenario's script answers" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("name", ["scenario", "configuration"])
+def test_the_schema_is_printed_for_editors(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(Namespace(schema=name), {}) == 0
+    assert json.loads(capsys.readouterr().out)["$schema"].startswith("https://json-schema.org/")

@@ -1,0 +1,70 @@
+"""What is allowed in a scenario and is probably not meant."""
+
+from collections.abc import Iterator, Sequence
+from datetime import date
+
+from ratiba_action.core.gitignore import PatternList
+from ratiba_action.core.language_metrics import attach_language_metrics
+from ratiba_action.core.model.scenario import Expectation, Scenario
+
+TRUTHS = ("answer", "key_phrases", "documents", "label", "labels", "refusal")
+"""What a turn's ``expect`` says for metrics alone: no exact check reads it."""
+
+
+def quarantine_advice(scenario: Scenario, today: date) -> Iterator[tuple[int, str]]:
+    """A quarantine that is over.
+
+    Args:
+        scenario: with or without one.
+        today: the last day of a quarantine still belongs to it.
+    """
+    if scenario.quarantine is not None and scenario.quarantine.until < today:
+        until = scenario.quarantine.until.isoformat()
+        yield scenario.line, f"its quarantine ended on {until}, so that it decides again; take it out or renew it"
+
+
+def measuring_advice(scenario: Scenario, read: frozenset[str]) -> Iterator[tuple[int, str]]:
+    """A scenario that measures nothing, and truths that no metric of it reads.
+
+    Args:
+        scenario: as its file says.
+        read: those of ``TRUTHS`` that its metrics read.
+    """
+    metrics = attach_language_metrics(scenario)
+    exact = scenario.rules or scenario.replies or any(_is_exact(turn.expect) for turn in scenario.turns)
+    limited = scenario.limits.seconds is not None or scenario.limits.usd is not None
+    if not (metrics or exact or limited):
+        yield scenario.line, "it asserts nothing: give a turn an `expect`, or write rules or assertions"
+    for turn in scenario.turns:
+        captured = {"answer"} if scenario.layer == "replay" else set[str]()
+        unread = [name for name in TRUTHS if _says(turn.expect, name) and name not in read | captured]
+        if unread:
+            names = ", ".join(f"expect.{name}" for name in unread)
+            yield turn.line, f"no metric of the scenario reads {names}"
+
+
+def touches_advice(scenario: Scenario, paths: Sequence[str]) -> Iterator[tuple[int, str]]:
+    """Patterns of ``touches`` that match no file.
+
+    Args:
+        scenario: with its patterns.
+        paths: every file of the repository.
+    """
+    for text in scenario.touches:
+        try:
+            pattern = PatternList([text.removeprefix("!")])
+        except ValueError as error:
+            yield scenario.line, f"touches: {text!r} can never match: {error}"
+            continue
+        if not any(pattern.match(path) for path in paths):
+            yield scenario.line, f"touches: no file matches {text!r}"
+
+
+def _is_exact(expect: Expectation) -> bool:
+    blank = Expectation()
+    names = ("state", "payment", "tools", "events", "transitions", "output", "language")
+    return any(getattr(expect, name) != getattr(blank, name) for name in names)
+
+
+def _says(expect: Expectation, name: str) -> bool:
+    return bool(getattr(expect, name) != getattr(Expectation(), name))
