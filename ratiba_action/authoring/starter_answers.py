@@ -5,6 +5,9 @@ from dataclasses import dataclass
 
 KINDS: Mapping[str, str] = {
     "python": "a Python class of your own repository, which may call anything",
+    "prompt": "a prompt file and a model, no code at all",
+    "command": "a program in any language that reads and writes JSON lines",
+    "http": "a server of your own, asked over HTTP; it must be running when the gate runs",
 }
 """How the gate speaks with a system, and what that is, in words."""
 
@@ -23,6 +26,7 @@ class StarterAnswers:
         name: of the gate.
         branch: the repository's default branch.
         action: what the workflow uses.
+        url: of the server, for the kind ``http``.
     """
 
     kind: str = "python"
@@ -31,3 +35,4 @@ class StarterAnswers:
     name: str = "ratiba"
     branch: str = "main"
     action: str = ACTION
+    url: str = "http://127.0.0.1:8000/chat"

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from importlib.resources import files
 
 from ratiba_action.authoring.first_grade import first_grades
-from ratiba_action.authoring.first_words import first_words
+from ratiba_action.authoring.first_words import FirstWords, first_words
 from ratiba_action.authoring.schema_files import CONFIGURATION_SCHEMA, SCENARIO_SCHEMA, schema_file
 from ratiba_action.authoring.starter_answers import ACTION, StarterAnswers
 from ratiba_action.configuration import read_configuration
@@ -18,10 +18,14 @@ WORKFLOW = ".github/workflows/eval-on-prompt-change.yml"
 CONFIGURATION = ".github/ratiba.yml"
 SCENARIO = "scenarios/first_conversation.yaml"
 RECORDING = "scenarios/recordings/first_conversation.jsonl"
-ADAPTER = "ratiba_adapter.py"
 SCHEMAS = ".github/ratiba"
 """Folder of the JSON Schemas, which editors read."""
 
+_STAND_INS: Mapping[str, str] = {
+    "python": "ratiba_adapter.py",
+    "command": "ratiba_system.py",
+    "prompt": "prompts/assistant.md",
+}
 _HERE = "ratiba_action.authoring"
 
 
@@ -32,27 +36,40 @@ def starter_files(answers: StarterAnswers) -> Mapping[str, bytes]:
         SuiteError: an answer cannot stand in a configuration or a scenario; says which.
     """
     words = first_words(answers.language)
-    scenario = _render(
-        "first_conversation.yaml.j2",
-        schema=f"{SCHEMAS}/{SCENARIO_SCHEMA}",
-        language=answers.language,
-        message=words.message,
-        fact=words.fact,
-        graded=bool(words.grade),
-    )
+    scenario = _scenario(answers, words)
     schema = f"{SCHEMAS.rpartition('/')[2]}/{CONFIGURATION_SCHEMA}"
-    configuration = _render("ratiba.yml.j2", schema=schema, prompts=answers.prompts)
+    configuration = _render("ratiba.yml.j2", schema=schema, kind=answers.kind, prompts=answers.prompts, url=answers.url)
     read_configuration(CONFIGURATION, configuration)
     (read,) = load_suite({SCENARIO: scenario}, metric_problems, validate_rule).scenarios
-    grades = first_grades(read, words) if words.grade else ()
+    grades = first_grades(read, words) if words.grade and answers.kind != "http" else ()
+    written = stand_in(answers.kind)
     return {
         WORKFLOW: workflow(answers),
         CONFIGURATION: configuration,
-        ADAPTER: _render("ratiba_adapter.py.j2", reply=words.reply),
+        **({written: _render(f"{written.rpartition('/')[2]}.j2", reply=words.reply)} if written else {}),
         SCENARIO: scenario,
         **({RECORDING: render_recordings(grades)} if grades else {}),
         **{f"{SCHEMAS}/{name}": schema_file(name) for name in (SCENARIO_SCHEMA, CONFIGURATION_SCHEMA)},
     }
+
+
+def stand_in(kind: str) -> str:
+    """The file in whose place the user's own comes; empty where there is none."""
+    return _STAND_INS.get(kind, "")
+
+
+def _scenario(answers: StarterAnswers, words: FirstWords) -> bytes:
+    return _render(
+        "first_conversation.yaml.j2",
+        schema=f"{SCHEMAS}/{SCENARIO_SCHEMA}",
+        language=answers.language,
+        message=words.message,
+        reply=words.reply,
+        fact=words.fact,
+        graded=bool(words.grade),
+        scripted=answers.kind == "prompt",
+        stateful=answers.kind in {"python", "command"},
+    )
 
 
 def workflow(answers: StarterAnswers) -> bytes:

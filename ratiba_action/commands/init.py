@@ -10,7 +10,7 @@ from pathlib import Path
 from ratiba_action.authoring.new_files import write_new_files
 from ratiba_action.authoring.questions import ask_everything, parse_kind, parse_language, parse_prompts
 from ratiba_action.authoring.starter_answers import ACTION, KINDS, StarterAnswers
-from ratiba_action.authoring.starter_files import ADAPTER, CONFIGURATION, RECORDING, SCENARIO, WORKFLOW, starter_files
+from ratiba_action.authoring.starter_files import CONFIGURATION, RECORDING, SCENARIO, WORKFLOW, stand_in, starter_files
 from ratiba_action.commands.options import parse_option
 from ratiba_action.core.printable import printable_lines
 from ratiba_action.errors import UsageError
@@ -21,7 +21,7 @@ system, and a first scenario. It passes at once, without a key. No file that is 
 EXAMPLE = """example:
   ratiba init
   ratiba init --yes --language sw --prompts 'prompts/*.md'
-  ratiba init --yes --json"""
+  ratiba init --yes --kind prompt --json"""
 
 _BRANCH = re.compile(r"ref: refs/(?:remotes/origin|heads)/(\S+)\s*")
 _ACTION = re.compile(r"[\w.-]+/[\w./-]+@[\w./-]+")
@@ -37,6 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--name", metavar="NAME", help=f"of the gate (default: {proposed.name})")
     parser.add_argument("--action", metavar="ACTION", help="what the workflow uses, owner/repository@commit")
+    parser.add_argument("--url", metavar="URL", help=f"of the server, for the kind http (default: {proposed.url})")
     parser.add_argument("--repo", metavar="DIR", help="the checkout (default: this folder)")
     parser.add_argument("--yes", action="store_true", help="ask nothing; take options and defaults")
     parser.add_argument("--json", action="store_true", help="print JSON; asks nothing either")
@@ -78,6 +79,7 @@ def _from_options(arguments: argparse.Namespace, repository: Path) -> StarterAns
         name=parse_option("--name", arguments.name or proposed.name, parse_name),
         branch=_default_branch(repository),
         action=parse_option("--action", arguments.action or ACTION, _parse_action),
+        url=arguments.url or proposed.url,
     )
 
 
@@ -100,12 +102,20 @@ def _default_branch(repository: Path) -> str:
 
 
 def _next_steps(answers: StarterAnswers, contents: Mapping[str, bytes]) -> Iterable[str]:
-    yield "ratiba gate                  # passes now, with a stand-in for your system"
-    yield f"Put your system in the place of `answer` in {ADAPTER}, and its words in {SCENARIO}."
+    own = stand_in(answers.kind)
+    if answers.kind == "http":
+        yield f"Start your server, and say in {CONFIGURATION} where it answers and how."
+        yield "ratiba gate                  # asks it"
+    else:
+        yield "ratiba gate                  # passes now, with a stand-in for your system"
+        what = "your prompt" if answers.kind == "prompt" else "your system"
+        yield f"Put {what} in the place of what is in {own}, and your customers' words into {SCENARIO}."
+    if answers.kind == "prompt":
+        yield f"Take `layer` and `script` out of {SCENARIO}, so that the model answers and not the script."
     if RECORDING in contents:
         yield (
-            f"ratiba record --accept       # asks the judge of the language again; needs a key. Until then {RECORDING} "
-            "holds a grade that was written by hand"
+            "ratiba record --accept       # asks model and judge once and keeps their answers; needs a key. Until then "
+            f"{RECORDING} holds a grade that was written by hand"
         )
     yield f"ratiba validate              # every mistake in {CONFIGURATION} and the scenarios"
     if answers.action == ACTION:

@@ -47,9 +47,13 @@ def written(folder: Path) -> dict[str, bytes]:
     return {path.relative_to(folder).as_posix(): path.read_bytes() for path in paths}
 
 
-@pytest.mark.parametrize("language", ["en", "sw", "fr"])
-def test_what_it_writes_passes_at_once_without_a_key(empty: Path, home: dict[str, str], language: str) -> None:
-    assert ratiba(empty, home, "init", "--yes", "--language", language).returncode == 0
+@pytest.mark.parametrize(
+    ("kind", "language"), [("python", "en"), ("python", "fr"), ("prompt", "sw"), ("command", "en")]
+)
+def test_what_it_writes_passes_at_once_without_a_key(
+    empty: Path, home: dict[str, str], kind: str, language: str
+) -> None:
+    assert ratiba(empty, home, "init", "--yes", "--kind", kind, "--language", language).returncode == 0
     checked = ratiba(empty, home, "validate")
     assert (checked.returncode, checked.stdout) == (0, "1 scenario, 1 turn: no mistake found.\n")
     gate = ratiba(empty, home, "gate", "--json")
@@ -71,6 +75,15 @@ def test_no_file_that_is_there_is_changed_and_nothing_is_written_beside_it(empty
     assert refused.returncode == 2
     assert "  .github/ratiba.yml\n  ratiba_adapter.py\n" in refused.stderr
     assert written(empty) == {"ratiba_adapter.py": b"mine = True\n"}
+
+
+def test_a_server_of_ones_own_is_asked_where_it_answers(empty: Path, home: dict[str, str]) -> None:
+    done = ratiba(empty, home, "init", "--yes", "--kind", "http", "--language", "fr", "--url", "http://127.0.0.1:1/say")
+    assert done.stdout.rpartition("Next:")[2].strip().startswith("1. Start your server")
+    assert ratiba(empty, home, "validate").returncode == 0
+    gate = ratiba(empty, home, "gate")
+    assert gate.returncode == 3
+    assert "127.0.0.1:1" in gate.stdout
 
 
 def test_a_second_time_it_refuses_and_changes_nothing(empty: Path, home: dict[str, str]) -> None:
@@ -116,11 +129,12 @@ def test_name_action_and_prompts_stand_where_they_belong(empty: Path, home: dict
         ("--prompts", "../secret/*", "not a glob pattern"),
         ("--prompts", "x'}\nevil: [", "not a glob pattern"),
         ("--name", "a b", "letters, digits"),
+        ("--url", "ftp://x", "is not allowed"),
         ("--action", "x\n      run: evil", "owner/repository@commit"),
     ],
 )
 def test_a_wrong_option_writes_nothing(empty: Path, home: dict[str, str], option: str, value: str, told: str) -> None:
-    refused = ratiba(empty, home, "init", "--yes", option, value)
+    refused = ratiba(empty, home, "init", "--yes", "--kind", "http", option, value)
     assert refused.returncode == 2
     assert told in refused.stderr
     assert "Traceback" not in refused.stderr
