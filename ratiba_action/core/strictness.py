@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from ratiba_action.core.data_set_strictness import hold_gates, join_notes, names_of, row_floors
 from ratiba_action.core.held_parameters import hold_parameters
-from ratiba_action.core.model.scenario import Assertion, FailureRule, Scenario, Suite
+from ratiba_action.core.model.scenario import Assertion, FailureRule, Scenario, Suite, TurnLimits
 
 
 def hold_to_base(head: Suite, base: Suite) -> tuple[Suite, tuple[str, ...]]:
@@ -44,6 +44,9 @@ def _hold(scenario: Scenario, before: Scenario) -> tuple[Scenario, tuple[str, ..
         notes.append(f"rules removed by this change still hold ({names}).")
     if before.critical and not scenario.critical:
         notes.append("still critical, though this change says otherwise.")
+    limits = _stricter(scenario.limits, before.limits)
+    if limits != scenario.limits:
+        notes.append("the limits of a turn stay the base's where this change loosens them.")
     same = scenario.id == before.id
     edited = [name for name in _CONTENT if same and _content(scenario, name) != _content(before, name)]
     if edited:
@@ -54,6 +57,7 @@ def _hold(scenario: Scenario, before: Scenario) -> tuple[Scenario, tuple[str, ..
         assertions=assertions,
         rules=scenario.rules + rules,
         critical=scenario.critical or before.critical,
+        limits=limits,
     )
     return held, tuple(notes)
 
@@ -80,12 +84,22 @@ def _assertions(scenario: Scenario, before: Scenario) -> tuple[tuple[Assertion, 
     return tuple(held), notes
 
 
+def _stricter(limits: TurnLimits, before: TurnLimits) -> TurnLimits:
+    """Of each limit the lower one; none is no limit."""
+    seconds = [one.seconds for one in (limits, before) if one.seconds is not None]
+    usd = [one.usd for one in (limits, before) if one.usd is not None]
+    return TurnLimits(min(seconds, default=None), min(usd, default=None))
+
+
 def _missing_rules(rules: Iterable[FailureRule], before: Iterable[FailureRule]) -> tuple[FailureRule, ...]:
     present = {(rule.type, repr(rule.value)) for rule in rules}
     return tuple(rule for rule in before if (rule.type, repr(rule.value)) not in present)
 
 
-_CONTENT = ("turns", "now", "customer", "language", "layer", "system_type", "vertical", "tags", "touches")
+_CONTENT = (
+    *("turns", "now", "customer", "language", "layer", "system_type", "vertical", "tags", "touches"),
+    *("script", "replies", "simulated_user", "provenance"),
+)
 
 
 def _content(scenario: Scenario, name: str) -> object:

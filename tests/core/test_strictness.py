@@ -1,10 +1,21 @@
 from dataclasses import replace
 from datetime import UTC, datetime
+from decimal import Decimal
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ratiba_action.core.model.scenario import Assertion, Customer, FailureRule, Scenario, Suite, Turn
+from ratiba_action.core.model.scenario import (
+    Assertion,
+    Customer,
+    FailureRule,
+    Scenario,
+    SimulatedUser,
+    Suite,
+    Turn,
+    TurnLimits,
+)
 from ratiba_action.core.strictness import hold_to_base
 
 BASE = Scenario(
@@ -146,3 +157,24 @@ def test_what_is_held_to_the_base_once_stays_so(head: Suite, base: Suite) -> Non
 @given(SUITES)
 def test_an_unchanged_suite_is_run_as_it_is_and_nothing_is_told(same: Suite) -> None:
     assert hold_to_base(same, same) == (same, ())
+
+
+@pytest.mark.parametrize(
+    ("asked", "before", "held"),
+    [
+        (TurnLimits(9.0), TurnLimits(4.0), TurnLimits(4.0)),
+        (TurnLimits(2.0), TurnLimits(4.0), TurnLimits(2.0)),
+        (TurnLimits(), TurnLimits(4.0, Decimal("0.01")), TurnLimits(4.0, Decimal("0.01"))),
+        (TurnLimits(3.0), TurnLimits(usd=Decimal("0.01")), TurnLimits(3.0, Decimal("0.01"))),
+    ],
+)
+def test_of_the_limits_of_a_turn_the_stricter_hold(asked: TurnLimits, before: TurnLimits, held: TurnLimits) -> None:
+    run, notes = hold_to_base(suite(replace(BASE, limits=asked)), suite(replace(BASE, limits=before)))
+    assert run.scenarios[0].limits == held
+    assert any("limits of a turn" in note for note in notes) == (held != asked)
+
+
+def test_an_edited_script_or_persona_is_told() -> None:
+    edited = replace(BASE, script=({"text": "Karibu"},), simulated_user=SimulatedUser("Amina", "a haircut"))
+    _, notes = hold_to_base(suite(edited), suite(BASE))
+    assert any("edits its script, simulated_user" in note for note in notes)

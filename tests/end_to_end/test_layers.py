@@ -1,0 +1,124 @@
+"""Scenarios of several layers, run by the gate as a user runs it, without a key."""
+
+import json
+from typing import Any
+
+import pytest
+import yaml
+
+from ratiba_action.testing.small_repository import CONFIGURATION, SmallRepository
+
+SYSTEM = '''\
+"""Asks a model once a turn and moves on."""
+
+import json
+import os
+import urllib.request
+
+import psycopg
+
+
+class Adapter:
+    def migrate(self, database_url):
+        with psycopg.connect(database_url) as connection:
+            connection.execute("CREATE TABLE notes (id serial PRIMARY KEY, text text NOT NULL)")
+
+    def open(self, context):
+        self.state = "GREETING"
+        return self
+
+    def send(self, message):
+        body = {"model": "claude-haiku-4-5", "max_tokens": 50, "messages": [{"role": "user", "content": message}]}
+        headers = {"x-api-key": os.environ["ANTHROPIC_API_KEY"], "content-type": "application/json"}
+        address = os.environ["ANTHROPIC_BASE_URL"] + "/v1/messages"
+        request = urllib.request.Request(address, json.dumps(body).encode(), headers)
+        with urllib.request.urlopen(request) as answer:
+            text = json.load(answer)["content"][0]["text"]
+        before, self.state = self.state, "ANSWERED"
+        move = {"type": "state_transition", "data": {"from": before, "to": self.state}}
+        return {"text": text, "state": self.state, "events": [move], "output": {"n": [2, 1], "at": text}}
+'''
+
+OWN = """\
+def polite(evidence):
+    return {"passed": all("Karibu" in turn["reply"]["text"] for turn in evidence["turns"])}
+
+
+class Warmth:
+    def measure(self, evidence):
+        return {"value": evidence["parameters"]["gives"], "reason": evidence["scenario"]["id"]}
+"""
+
+FSM: dict[str, Any] = {
+    "id": "scripted",
+    "layer": "fsm",
+    "language": "fr",
+    "now": "2026-04-25T10:00:00+03:00",
+    "customer": {"name": "Amina", "phone": "+254 700 000 001"},
+    "script": [{"text": "Karibu!"}],
+    "limits": {"seconds": 5},
+    "turns": [
+        {
+            "user": "Habari",
+            "expect": {
+                "transitions": [{"from": "GREETING", "to": "ANSWERED"}],
+                "output": {"value": {"n": [1, 2]}, "ignore": ["$.at"], "ignore_order": True},
+            },
+        }
+    ],
+    "rules": [{"type": "custom", "value": "own.tone:polite"}],
+    "assertions": [{"metric": "own.tone:Warmth", "threshold": 0.5, "with": {"gives": 0.75}}],
+}
+
+
+@pytest.fixture
+def talking(small: SmallRepository) -> SmallRepository:
+    """The small repository with a system that asks a model, and rules and metrics of its own."""
+    small.write(".github/ratiba.yml", CONFIGURATION.format(timeout=20).replace("adapter:Adapter", "talker:Adapter"))
+    small.write("talker.py", SYSTEM)
+    small.write("own/__init__.py", "")
+    small.write("own/tone.py", OWN)
+    return small
+
+
+def result(repository: SmallRepository, **changes: Any) -> tuple[int, dict[str, Any]]:
+    repository.write("scenarios/scripted.yaml", yaml.safe_dump({**FSM, **changes}))
+    ended = repository.gate()
+    (only,) = ended.results["report"]["results"]
+    return ended.code, only
+
+
+def test_a_scripted_model_answers_and_everything_is_checked(talking: SmallRepository) -> None:
+    code, only = result(talking)
+    assert code == 0, json.dumps(only)
+    assert [(check["kind"], check["passed"], check["measured"]) for check in only["checks"]] == [
+        ("transitions", True, True),
+        ("output", True, True),
+        ("limit", True, False),
+        ("rule", True, True),
+    ]
+    (score,) = only["scores"]
+    assert (score["metric"], score["value"], score["reason"]) == ("own.tone:Warmth", 0.75, "scripted")
+
+
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        ({"script": []}, "The script has no answer to call 1"),
+        ({"script": [{"text": "Karibu!"}, {"text": "Kwaheri"}]}, "has 2 steps, and 1 were asked for"),
+        ({"script": [{"provider": "openai", "text": "Karibu!"}]}, "'anthropic' was asked"),
+        ({"rules": [{"type": "custom", "value": "own.nowhere:polite"}]}, "own.nowhere:polite"),
+        ({"assertions": [{"metric": "own.tone:Warmth", "threshold": 0.5}]}, "own.tone:Warmth"),
+    ],
+)
+def test_what_does_not_fit_is_an_error_of_the_scenario(
+    talking: SmallRepository, changes: dict[str, Any], told: str
+) -> None:
+    code, only = result(talking, **changes)
+    assert code == 3
+    assert told in only["message"]
+
+
+def test_a_score_below_its_threshold_of_a_metric_of_ones_own_fails_the_run(talking: SmallRepository) -> None:
+    code, only = result(talking, assertions=[{"metric": "own.tone:Warmth", "threshold": 0.9, "with": {"gives": 0.75}}])
+    assert (code, only["outcome"]) == (1, "scored")
