@@ -11,12 +11,12 @@ from ratiba_action.core.model.plan import Trial
 from ratiba_action.core.model.scenario import Assertion
 from ratiba_action.core.model.values import Usd
 from ratiba_action.errors import ConfigurationError
-from ratiba_action.estimating import estimator
+from ratiba_action.estimating import estimator, expected_models
 from ratiba_action.grading import Grading
 from ratiba_action.model_limits import ModelsBlock
 from ratiba_action.paid_run import PaidRun, open_paid_run
 from ratiba_action.ports import AnswerSource, CustomerSimulator, Metric, ModelGateway, Prices, TurnBooks
-from ratiba_action.recordings.folder import model_recordings, recorded_models
+from ratiba_action.recordings.folder import model_recordings
 from ratiba_action.runner import admit_all
 from ratiba_action.simulated_customer import SimulatedCustomer
 from ratiba_action.turn_payments import FreeTurns, TurnPayments
@@ -58,8 +58,9 @@ async def open_answering(workshop: Workshop, materials: Materials, prices: Price
     simulator = workshop.configuration.simulator
     if any(scenario.simulated_user is not None for scenario in materials.scenarios):
         prices.require({(simulator.model, simulator.provider)})
+    generators = expected_models(workshop.configuration, materials)
     named = {(judge.model, judge.provider)} if materials.judged else set()
-    prices.require(recorded_models(materials.recordings) | named | ({second} if second else set()))
+    prices.require(generators | named | ({second} if second else set()))
     if workshop.payment is not None:
         _require_room(workshop.payment.models, sorted(model for model, _ in named | ({second} if second else set())))
     async with AsyncExitStack() as stack:
@@ -69,7 +70,7 @@ async def open_answering(workshop: Workshop, materials: Materials, prices: Price
         gateway = await stack.enter_async_context(_open_gateway(workshop, materials, prices, answers, forbidden))
         grading = Grading(workshop, materials, prices, paid, second)
         if materials.judged:
-            models = {model for model, _ in recorded_models(materials.recordings)}
+            models = {model for model, _ in generators}
             for note in require_independent_judges(
                 models, judge.model, second[0] if second else None, replayed=paid is None
             ):

@@ -82,6 +82,15 @@ class Configuration(StrictModel):
             raise ValueError(msg)
         return self
 
+    @model_validator(mode="after")
+    def _the_prompts_model_may_say_as_much(self) -> Self:
+        prompt = self.system.prompt
+        if prompt is not None and prompt.max_output_tokens > self.models.output_of(prompt.model)[1]:
+            most = self.models.output_of(prompt.model)[1]
+            msg = f"system.prompt.max_output_tokens is {prompt.max_output_tokens}, and models allows {most}"
+            raise ValueError(msg)
+        return self
+
     @field_validator("rows")
     @classmethod
     def _rows_are_single_queries(cls, value: dict[str, str]) -> dict[str, str]:
@@ -134,6 +143,8 @@ def hold_configuration(head: Configuration, base: Configuration) -> tuple[Config
     ]
     if head.system.price_per_turn_usd != base.system.price_per_turn_usd:
         notes.append("The price per turn is the base's; what this change asks for holds once it is merged.")
+    if head.system.kind != base.system.kind:
+        notes.append(f"This change tests another system: {head.system.kind} in the place of {base.system.kind}.")
     if head.pass_rate < base.pass_rate:
         notes.append(f"The pass rate stays {base.pass_rate:.0%}; this change asks for {head.pass_rate:.0%}.")
     models, refused = hold_models(head.models, base.models)

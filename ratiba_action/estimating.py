@@ -24,6 +24,11 @@ _CALLS_PER_TURN = 3
 Call = tuple[Usage, Usd, Bound]
 
 
+def expected_models(configuration: Configuration, materials: Materials) -> frozenset[tuple[str, str]]:
+    """Every (model, provider) that the system is known to ask, from its recordings or its configuration."""
+    return recorded_models(materials.recordings) | configuration.system.models
+
+
 def estimator(configuration: Configuration, materials: Materials, prices: Prices) -> Callable[[Trial], Usd]:
     """The most that each trial is expected to cost, all parties but the cross-check."""
     amounts = {
@@ -59,12 +64,13 @@ def _calls(
     configuration: Configuration, materials: Materials, prices: Prices
 ) -> Iterator[tuple[Scenario, list[Call], list[Call]]]:
     """Each scenario with the calls of the system and of the judge that it is expected to make."""
-    models = tuple(sorted(recorded_models(materials.recordings)))
+    models = tuple(sorted(expected_models(configuration, materials)))
+    calls = 1 if configuration.system.prompt is not None else _CALLS_PER_TURN
     simulator = configuration.simulator
     for scenario in materials.scenarios:
         yield (
             scenario,
-            _system_calls(scenario, materials, models, prices)
+            _system_calls(scenario, materials, models, prices, calls)
             + _simulator_calls((simulator.model, simulator.provider), scenario, materials, prices),
             _judge_calls(configuration.judge, scenario, materials, prices),
         )
@@ -76,7 +82,7 @@ def _turns(configuration: Configuration, scenario: Scenario) -> Usd:
 
 
 def _system_calls(
-    scenario: Scenario, materials: Materials, models: Sequence[tuple[str, str]], prices: Prices
+    scenario: Scenario, materials: Materials, models: Sequence[tuple[str, str]], prices: Prices, per_turn: int
 ) -> list[Call]:
     if scenario.script is not None:
         return []
@@ -89,7 +95,7 @@ def _system_calls(
     # Which model answers is not known before it is asked: any that answers other conversations may.
     candidates = [_call(model, provider, UNKNOWN, prices) for model, provider in models]
     dearest = max(candidates, key=_cost, default=None)
-    return [dearest] * (_CALLS_PER_TURN * _most_turns(scenario)) if dearest is not None else []
+    return [dearest] * (per_turn * _most_turns(scenario)) if dearest is not None else []
 
 
 def _simulator_calls(

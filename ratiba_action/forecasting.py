@@ -8,10 +8,9 @@ from ratiba_action.core.admission import Limit
 from ratiba_action.core.forecast import Forecast, without_paid
 from ratiba_action.core.model.values import Usd
 from ratiba_action.equipping import materials_of, payment_for, source_of
-from ratiba_action.estimating import expected_trials
+from ratiba_action.estimating import expected_models, expected_trials
 from ratiba_action.paid_run import Payment, books_of, limits_before
 from ratiba_action.preparing import GateRun, Prepared
-from ratiba_action.recordings.folder import recorded_models
 from ratiba_action.workshop import Materials
 
 
@@ -37,7 +36,7 @@ def forecast(run: GateRun, prepared: Prepared) -> Forecast | None:
         limits=_limits(run, payment, books.total if books is not None else Usd(0)),
         conversations=without_paid(expected, books.calls if books is not None else ()),
         as_needed=source == "auto",
-        system_known=configuration.system.price_per_turn_usd is not None or bool(recorded_models(materials.recordings)),
+        system_known=configuration.system.costs_are_declared or bool(expected_models(configuration, materials)),
     )
 
 
@@ -49,7 +48,7 @@ def _limits(run: GateRun, payment: Payment, paid: Usd) -> tuple[Limit, ...]:
 def _models(run: GateRun, configuration: Configuration, materials: Materials) -> set[tuple[str, str]]:
     """Every model that the run may ask, as far as it is known before."""
     judge, second = configuration.judge, configuration.judge.cross_check
-    models = set(recorded_models(materials.recordings))
+    models = set(expected_models(configuration, materials))
     if materials.judged:
         models.add((judge.model, judge.provider))
     if second is not None and second.share and second.provider in run.settings.keys:

@@ -75,6 +75,7 @@ def evaluate(run: GateRun, prepared: Prepared) -> Evaluated:
         judge_model=prepared.inputs.configuration.judge.model,
         suite_digest=prepared.inputs.suite.digest,
         edited_recordings=prepared.inputs.edited_recordings,
+        system_ran=prepared.inputs.configuration.system.replay is None,
         notes=(*prepared.inputs.notes, *_notes(run, prepared), *ledger.breaches),
         left_out=prepared.selection.left_out,
         cross_checking=ended.aftermath.cross_checking,
@@ -111,7 +112,7 @@ def _verdict(run: GateRun, prepared: Prepared, ended: _Ended, ledger: Ledger, in
 
 def _shortfall(run: GateRun, prepared: Prepared, ended: _Ended, ledger: Ledger) -> str:
     """What was asked for and not done: a cost that is known, or answers that are live."""
-    declared = prepared.inputs.configuration.system.price_per_turn_usd is not None
+    declared = prepared.inputs.configuration.system.costs_are_declared
     source = source_of(run, prepared)
     asking = [result for result in ended.results if isinstance(result, Scored) and result.trial.scenario.script is None]
     if source == "replay" or declared or not asking:

@@ -89,9 +89,9 @@ class SystemBlock(StrictModel):
         return frozenset({(self.prompt.model, self.prompt.provider)} if self.prompt is not None else ())
 
     @property
-    def address(self) -> str | None:
-        """Where a system answers that reaches the gateway from elsewhere; None for every other."""
-        return self.url
+    def costs_are_declared(self) -> bool:
+        """Whether it is known what the system costs past the gate's own gateway; captured replies cost nothing."""
+        return self.price_per_turn_usd is not None or self.replay is not None
 
     @model_validator(mode="wrap")
     @classmethod

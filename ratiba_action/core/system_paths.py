@@ -7,6 +7,7 @@ Most prompts are Markdown, which the default rules take for documentation: a pro
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import takewhile
 
 from ratiba_action.core.model.change import Mode, Rule
 
@@ -24,8 +25,8 @@ class _Line:
 def read_system_paths(text: str) -> tuple[Rule, ...]:
     """Floors for the files of the ``system`` block: its prompts block, its adapter is at least advisory.
 
-    Only the plain forms are understood: ``root``, ``adapter`` and ``prompts`` below ``system:`` or in its braces on one
-    line, the prompts as ``[a, b]`` on one line or as ``- name`` lines.
+    Only the plain forms are understood: ``root``, ``adapter``, ``prompts`` and ``prompt`` below ``system:`` or in its
+    braces on one line, the prompts as ``[a, b]`` on one line or as ``- name`` lines.
 
     Raises:
         ValueError: there is a ``system`` block in another form, so that its prompts are not known.
@@ -36,10 +37,12 @@ def read_system_paths(text: str) -> tuple[Rule, ...]:
             raise ValueError(f"the line {line.text!r} is not in the plain form")
     if lines and lines[0].indent:
         raise ValueError("its first line is indented")
-    values = {key: _values(key, value, items) for key, value, items in _entries(_system_block(lines)) if key in _NAMES}
+    block = _system_block(lines)
+    values = {key: _values(key, value, items) for key, value, items in _entries(block) if key in _NAMES}
     root = "/".join(part for part in (values.get("root") or ["."])[0].split("/") if part not in {"", "."})
     below = f"/{root}/" if root else "/"
-    rules = [Rule(Mode.BLOCKING, below + _normal(pattern)) for pattern in values.get("prompts", [])]
+    prompts = [*values.get("prompts", []), *_prompt_file(block)]
+    rules = [Rule(Mode.BLOCKING, below + _normal(pattern)) for pattern in prompts]
     for adapter in values.get("adapter", []):
         module = adapter.partition(":")[0].replace(".", "/")
         rules += [Rule(Mode.ADVISORY, f"{below}{module}{ending}") for ending in (".py", "/")]
@@ -47,6 +50,26 @@ def read_system_paths(text: str) -> tuple[Rule, ...]:
 
 
 _NAMES = ("root", "adapter", "prompts")
+
+
+def _prompt_file(block: list[_Line]) -> list[str]:
+    """The file of the entry ``prompt``, whose own entries stand in braces behind it or in lines below it.
+
+    Raises:
+        ValueError: the entry names no file in the plain form.
+    """
+    indent = block[0].indent if block else 0
+    files: list[list[str]] = []
+    for index, line in enumerate(block):
+        match = _KEY.fullmatch(line.text)
+        if line.indent != indent or match is None or match[1] != "prompt":
+            continue
+        below = list(takewhile(lambda other: other.indent > indent, block[index + 1 :]))
+        inner = [_Line(indent, entry) for entry in _braces(match[2])] if match[2] else below
+        files += [_values(key, value, items) for key, value, items in _entries(inner) if key == "file"] or [[]]
+    if len(files) > 1 or files == [[]]:
+        raise ValueError("the entry 'prompt' of the block 'system' names no file in the plain form")
+    return files[0] if files else []
 
 
 def _normal(pattern: str) -> str:

@@ -74,7 +74,13 @@ def headline(report: Report) -> str:
 
 def caveat(report: Report) -> str:
     """What must not be overlooked about the verdict; stands in the headline."""
-    return ", on recordings that this change edits" if report.edited_recordings and report.results else ""
+    if not report.results:
+        return ""
+    parts = [
+        "" if report.system_ran else ", on captured replies: no system ran",
+        ", on recordings that this change edits" if report.edited_recordings else "",
+    ]
+    return "".join(parts)
 
 
 def leniency(report: Report) -> str:

@@ -94,6 +94,40 @@ def test_a_form_that_is_not_understood_is_told_so_that_it_blocks(text: str) -> N
 
 
 @pytest.mark.parametrize(
+    "text",
+    [
+        "system:\n  prompt: {file: prompts/a.md, model: x}\n",
+        "system:\n  prompt:\n    model: x\n    file: ./prompts/a.md  # the prompt\n",
+    ],
+)
+def test_the_file_of_a_system_that_is_a_prompt_blocks(text: str) -> None:
+    assert read_system_paths(text) == (Rule(Mode.BLOCKING, "/prompts/a.md"),)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "system: {prompt: {file: a.md}}\n",
+        'system:\n  prompt: {"file": a.md}\n',
+        'system:\n  prompt:\n    "file": a.md\n',
+        "system:\n  prompt: &a {file: a.md}\n",
+        "system:\n  prompt:\n    file:\n      a.md\n",
+        "system:\n  prompt:\n    model: x\n",
+        "system:\n  prompt:\n",
+        'system:\n  python: "x\n  prompt: {file: harmless.md}\n    "\n  prompt: {file: real.md}\n',
+    ],
+)
+def test_a_prompt_whose_file_is_not_certain_is_told_so_that_it_blocks(text: str) -> None:
+    with pytest.raises(ValueError, match=r"system"):
+        read_system_paths(text)
+
+
+def test_a_body_that_speaks_of_prompts_is_no_prompt() -> None:
+    text = "system:\n  http:\n    body:\n      prompt: {file: a.md}\n  prompts: [b.md]\n"
+    assert read_system_paths(text) == (Rule(Mode.BLOCKING, "/b.md"),)
+
+
+@pytest.mark.parametrize(
     ("path", "mode"),
     [
         ("app/knowledge/prices.md", Mode.BLOCKING),

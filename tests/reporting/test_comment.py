@@ -16,6 +16,7 @@ from ratiba_action.core.model.change import DependencyChange, Mode, ModeDecision
 from ratiba_action.core.model.measurement import Errored, Invariant, Phase
 from ratiba_action.core.model.verdict import Conclusion, Report, SharedSpending, Verdict
 from ratiba_action.reporting.comment import LIMIT, render_comment
+from ratiba_action.reporting.html import render_html
 from ratiba_action.reporting.markdown import length
 from ratiba_action.testing.sample_report import (
     sample_check,
@@ -101,6 +102,12 @@ def test_verdict_reason_and_what_to_do_come_before_the_notes() -> None:
 def test_recordings_that_the_change_edits_stand_in_the_headline() -> None:
     lines = render_comment(sample_report(edited_recordings=2)).splitlines()
     assert lines[2] == "## Failed: ratiba, on recordings that this change edits"
+
+
+def test_a_run_that_judged_captured_replies_says_in_the_headline_that_no_system_ran() -> None:
+    report = sample_report(system_ran=False)
+    assert "## Failed: ratiba, on captured replies: no system ran" in render_comment(report).splitlines()
+    assert "on captured replies: no system ran" in render_html(report)
 
 
 def test_a_wrong_input_is_no_measurement_and_no_mode_excuses_it() -> None:

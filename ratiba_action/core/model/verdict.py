@@ -122,6 +122,7 @@ class Report:
         cross_checking: None when every grade was replayed.
         shared_spending: of the ledger that other runs share; empty when there is none, or it could not be read.
         shared_ledger: whether there is one.
+        system_ran: False when nothing but captured replies was measured.
         edited_recordings: how many of the recordings that it is judged by the change itself edits.
         notes: what the reader must know besides the verdict, such as recordings that the change itself edited.
         data_sets: what the cases of each data set came to together.
@@ -141,6 +142,7 @@ class Report:
     judge_model: str = ""
     suite_digest: str = ""
     edited_recordings: int = 0
+    system_ran: bool = True
     notes: tuple[str, ...] = ()
     left_out: tuple[str, ...] = ()
     cross_checking: CrossChecking | None = None

@@ -1,0 +1,113 @@
+"""What every system keeps to, in whichever form the configuration describes it."""
+
+import asyncio
+import os
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from ratiba_action.core.model.plan import Tenant
+from ratiba_action.core.model.scenario import Customer, Scenario, Turn
+from ratiba_action.errors import WorkerError
+from ratiba_action.ports import Session, SystemUnderTest
+from ratiba_action.system_block import SystemBlock
+from ratiba_action.systems.choose import Surroundings, choose_system
+from ratiba_action.testing.kinds_of_system import FAULTS, KINDS_OF_SYSTEM, DescribedSystem, describe_system
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A system that is not started yet."""
+
+    system: SystemUnderTest
+    described: DescribedSystem
+
+    async def open(self, name: str = "spa") -> Session:
+        now = datetime(2026, 4, 25, 7, tzinfo=UTC)
+        scenario = Scenario(name, "sw", (), now, Customer("Wanjiku", "+254712345432"))
+        return await self.system.open(scenario, Tenant("id", "", ""), self.described.environment)
+
+
+@pytest.fixture(params=KINDS_OF_SYSTEM)
+async def subject(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Subject]:
+    async with describe_system(request.param, tmp_path) as described:
+        limit = {} if request.param == "replay" else {"turn_timeout_seconds": 4}
+        block = SystemBlock.model_validate({**described.block, **limit})
+        system = choose_system(block, Surroundings(tmp_path, os.environ))
+        yield Subject(system, described)
+        await system.close()
+
+
+async def said(session: Session, *words: str) -> list[str]:
+    return [(await session.send(Turn(user=word))).text for word in words]
+
+
+async def test_a_conversation_is_held_turn_by_turn(subject: Subject) -> None:
+    await subject.system.start()
+    assert await said(await subject.open(), "a", "b", "c") == ["a 1", "b 2", "c 3"]
+
+
+async def test_conversations_do_not_hear_each_other(subject: Subject) -> None:
+    await subject.system.start()
+    first, second = await asyncio.gather(subject.open("spa"), subject.open("salon"))
+    assert await said(first, "a") == ["a 1"]
+    assert await said(second, "a", "b") == ["a 1", "b 2"]
+    assert await said(first, "b") == ["b 2"]
+
+
+async def test_an_event_is_delivered_or_refused_by_its_name(subject: Subject) -> None:
+    await subject.system.start()
+    session = await subject.open()
+    if subject.described.takes_events:
+        assert (await session.send(Turn(event={"type": "a"}))).text == "a 1"
+    else:
+        with pytest.raises(WorkerError, match="messages only, not the event 'payment'"):
+            await session.send(Turn(event={"type": "payment"}))
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+async def test_a_fault_is_an_error_of_its_conversation_alone(subject: Subject, fault: str) -> None:
+    if fault not in subject.described.faults:
+        assert "replay" in subject.described.block  # nothing runs that could
+        return
+    await subject.system.start()
+    other = await subject.open("salon")
+    with pytest.raises(WorkerError) as caught:
+        await (await subject.open(fault)).send(Turn(user=fault))
+    assert fault in caught.value.problem or "turn" in caught.value.problem
+    if fault == "fail" and "replay" not in subject.described.block:
+        assert "the slot is gone" in caught.value.problem
+    assert await said(other, "a") == ["a 1"]
+
+
+async def test_a_session_is_closed_twice_and_answers_no_more(subject: Subject) -> None:
+    await subject.system.start()
+    session = await subject.open()
+    await session.close()
+    await session.close()
+    with pytest.raises(WorkerError):
+        await session.send(Turn(user="a"))
+
+
+async def test_the_end_of_the_system_ends_its_sessions(subject: Subject) -> None:
+    await subject.system.start()
+    session = await subject.open()
+    await subject.system.close()
+    await subject.system.close()
+    with pytest.raises(WorkerError):
+        await session.send(Turn(user="a"))
+
+
+async def test_nothing_is_opened_before_the_start(subject: Subject) -> None:
+    with pytest.raises(WorkerError, match="not started"):
+        await subject.open()
+
+
+async def test_a_system_without_tables_has_nothing_to_migrate(subject: Subject) -> None:
+    await subject.system.start()
+    if "url" not in subject.described.block and "command" not in subject.described.block:
+        await subject.system.migrate("postgresql://localhost/template")
+    assert await said(await subject.open(), "a") == ["a 1"]
