@@ -14,7 +14,7 @@ from ratiba_action.core.language_metrics import attach_language_metrics
 from ratiba_action.core.model.scenario import Suite
 from ratiba_action.core.strictness import hold_to_base, with_assertions
 from ratiba_action.errors import ConfigurationError, SuiteError
-from ratiba_action.metrics.registry import metric_problems
+from ratiba_action.metrics.registry import metric_problems, readers_of
 from ratiba_action.plain_file import read_plain_file
 from ratiba_action.recordings.lines import JudgeRecording
 from ratiba_action.settings import Settings
@@ -94,4 +94,4 @@ def _content(repository: Path, name: str) -> bytes:
 
 def _load(files: Mapping[str, bytes]) -> Suite:
     """Scenarios with the metric of their language, on both sides, so that its threshold is held like any other."""
-    return with_assertions(load_suite(files, metric_problems, validate_rule), attach_language_metrics)
+    return with_assertions(load_suite(files, metric_problems, validate_rule, readers_of), attach_language_metrics)

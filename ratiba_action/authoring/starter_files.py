@@ -10,7 +10,7 @@ from ratiba_action.authoring.schema_files import CONFIGURATION_SCHEMA, SCENARIO_
 from ratiba_action.authoring.starter_answers import ACTION, StarterAnswers
 from ratiba_action.configuration import read_configuration
 from ratiba_action.core.failure_rules import validate_rule
-from ratiba_action.metrics.registry import metric_problems
+from ratiba_action.metrics.registry import metric_problems, readers_of
 from ratiba_action.recordings.writer import render_recordings
 from ratiba_action.suite.load import load_suite
 
@@ -40,7 +40,7 @@ def starter_files(answers: StarterAnswers) -> Mapping[str, bytes]:
     schema = f"{SCHEMAS.rpartition('/')[2]}/{CONFIGURATION_SCHEMA}"
     configuration = _render("ratiba.yml.j2", schema=schema, kind=answers.kind, prompts=answers.prompts, url=answers.url)
     read_configuration(CONFIGURATION, configuration)
-    (read,) = load_suite({SCENARIO: scenario}, metric_problems, validate_rule).scenarios
+    (read,) = load_suite({SCENARIO: scenario}, metric_problems, validate_rule, readers_of).scenarios
     grades = first_grades(read, words) if words.grade and answers.kind != "http" else ()
     written = stand_in(answers.kind)
     return {

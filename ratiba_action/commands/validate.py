@@ -15,7 +15,7 @@ from ratiba_action.core.failure_rules import validate_rule
 from ratiba_action.core.model.scenario import Suite
 from ratiba_action.core.printable import printable
 from ratiba_action.errors import FileProblem, SuiteError
-from ratiba_action.metrics.registry import metric_problems
+from ratiba_action.metrics.registry import metric_problems, readers_of
 from ratiba_action.plain_file import read_plain_file
 from ratiba_action.recordings.identifiers import Finding, find_forbidden
 from ratiba_action.recordings.reader import read_recordings
@@ -95,7 +95,9 @@ def inspect(repository: Path, settings: Settings, today: date) -> Inspected:
         problems.append(FileProblem(settings.config, 0, f"cannot be read: {error.strerror}"))
     suite = None
     try:
-        suite = load_suite(read_scenario_files(repository, settings.scenarios), metric_problems, validate_rule)
+        suite = load_suite(
+            read_scenario_files(repository, settings.scenarios), metric_problems, validate_rule, readers_of
+        )
     except SuiteError as error:
         problems.extend(error.problems)
     warnings = [] if suite is None else [*scenario_advice(suite.scenarios, repository, today)]

@@ -178,6 +178,11 @@ def _parameter_problems(name: str, parameters: JsonObject) -> tuple[str, ...]:
     return ()
 
 
+def readers_of(truth: str) -> tuple[str, ...]:
+    """Names of the metrics that read a truth of ``expect``, sorted."""
+    return tuple(name for name in metric_names() if truth in _EXPECTED.findall(METRICS[name].needs))
+
+
 def load_metric(name: str, judge: Judge | None = None, parameters: JsonObject | None = None) -> Metric:
     """A fresh instance of a metric; make one for each case.
 

@@ -15,7 +15,7 @@ from ratiba_action.suite.catalogues import CATALOGUE_SUFFIX, with_catalogues
 from ratiba_action.suite.data_file import SUFFIXES
 from ratiba_action.suite.data_set import load_data_set
 from ratiba_action.suite.loaded import Checks, Loaded
-from ratiba_action.suite.references import MetricCheck, RuleCheck
+from ratiba_action.suite.references import MetricCheck, RuleCheck, TruthReaders
 from ratiba_action.suite.scenario_schema import ScenarioBlock
 from ratiba_action.validation import validate
 
@@ -69,18 +69,24 @@ def _is_suite_file(name: str, folder: str, suffixes: Sequence[str]) -> bool:
     return path.relative_to(folder).parts[0] not in NOT_SCENARIOS
 
 
-def load_suite(files: Mapping[str, bytes], metric_problems: MetricCheck, rule_problem: RuleCheck) -> Suite:
+def load_suite(
+    files: Mapping[str, bytes],
+    metric_problems: MetricCheck,
+    rule_problem: RuleCheck,
+    readers: TruthReaders | None = None,
+) -> Suite:
     """Read and check scenarios.
 
     Args:
         files: content by repository path.
         metric_problems: checks an assertion's metric and parameters.
         rule_problem: checks a failure rule's type and value.
+        readers: of each truth that a turn expects; None to let truths be that nobody reads.
 
     Raises:
         SuiteError: any file is wrong, or there is no scenario at all; holds every problem.
     """
-    checks = Checks(metric_problems, rule_problem)
+    checks = Checks(metric_problems, rule_problem, readers)
     scenarios, data_sets = list[Scenario](), list[DataSet]()
     problems: list[FileProblem] = []
     read: set[str] = set()
@@ -110,7 +116,7 @@ def _load_file(name: str, files: Mapping[str, bytes], checks: Checks) -> Loaded:
         loaded = load_data_set(document, files, checks)
         return replace(loaded, read=(*loaded.read, *read))
     block, problems = validate(ScenarioBlock, document)
-    problems = (*problems, *checks.problems(document))
+    problems = (*problems, *checks.problems(document), *checks.unread(document))
     return Loaded(() if block is None else (build_scenario(block, document),), problems=problems, read=read)
 
 

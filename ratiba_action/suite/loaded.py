@@ -8,7 +8,7 @@ from ratiba_action.core.model.scenario import Scenario
 from ratiba_action.errors import FileProblem
 from ratiba_action.strict_yaml import Document
 from ratiba_action.suite.layers import layer_problems
-from ratiba_action.suite.references import MetricCheck, RuleCheck, reference_problems
+from ratiba_action.suite.references import MetricCheck, RuleCheck, TruthReaders, reference_problems, unread_truths
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,11 +17,16 @@ class Checks:
 
     metric_problems: MetricCheck
     rule_problem: RuleCheck
+    readers: TruthReaders | None = None
 
     def problems(self, document: Document) -> tuple[FileProblem, ...]:
         """Metrics and rules that do not exist or cannot work, and what does not belong to the layer."""
         references = reference_problems(document, self.metric_problems, self.rule_problem)
         return (*references, *layer_problems(document))
+
+    def unread(self, document: Document) -> tuple[FileProblem, ...]:
+        """Truths that nobody reads."""
+        return () if self.readers is None else tuple(unread_truths(document, self.readers))
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,12 @@ from ratiba_action.validation import shorten
 RuleCheck = Callable[[str, Any], str | None]
 """What is wrong with a rule of this type and value, or None."""
 
+TRUTHS = ("answer", "key_phrases", "documents", "label", "labels", "refusal")
+"""What a turn expects for metrics alone: no exact check reads it."""
+
+TruthReaders = Callable[[str], Sequence[str]]
+"""Names of the metrics that read a truth; all that are named in the message about one that nobody reads."""
+
 MetricCheck = Callable[[str, JsonObject, AbstractSet[str] | None], Sequence[str]]
 """Everything that is wrong with a metric of this name and these parameters, where the turns expect these things."""
 
@@ -49,6 +55,26 @@ def reference_problems(
         elif kind == RISK:
             yield from _risk_problems(document, index, seen, metric_problems)
             seen.add(FAITHFULNESS)
+
+
+def unread_truths(document: Document, readers: TruthReaders) -> Iterable[FileProblem]:
+    """Truths that no metric of the scenario reads: they would be written in vain.
+
+    Args:
+        document: a scenario file, whatever its shape.
+        readers: of each truth.
+    """
+    data = document.data if isinstance(document.data, dict) else {}
+    metrics = {entry.get("metric") for entry in _entries(data.get("assertions"))}
+    for index, turn in enumerate(_entries(data.get("turns"))):
+        expected = turn.get("expect")
+        for truth in TRUTHS if isinstance(expected, dict) else ():
+            if expected.get(truth) is not None and metrics.isdisjoint(readers(truth)):
+                line = document.line(("turns", index, "expect", truth))
+                message = (
+                    f"no metric of the scenario reads {truth}; add one of {', '.join(readers(truth))}, or leave it out"
+                )
+                yield FileProblem(document.name, line, message)
 
 
 def _risk_problems(

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from ratiba_action.core.model.scenario import ExpectedTool
 from ratiba_action.errors import FileProblem, SuiteError
-from ratiba_action.metrics.registry import metric_problems
+from ratiba_action.metrics.registry import metric_problems, readers_of
 from ratiba_action.suite.load import is_scenario_file, load_suite, read_scenario_files
 
 GOOD = b"""\
@@ -163,3 +163,14 @@ def test_a_captured_reply_is_something_to_measure() -> None:
     replayed = replayed.replace(b"  - user: Ndio\n", b"  - user: Ndio\n    reply: Asante\n")
     (scenario,) = load_suite({"scenarios/a.yaml": replayed}, metric_problems, any_rule).scenarios
     assert scenario.turns[0].expect.answer == "Karibu"
+
+
+def test_a_truth_that_no_metric_reads_is_refused_with_those_that_would() -> None:
+    told = GOOD.replace(b"{state: GREETING, tools: []}", b"{state: GREETING, tools: [], key_phrases: [Karibu]}")
+    with pytest.raises(SuiteError) as caught:
+        load_suite({"scenarios/a.yaml": told}, metric_problems, any_rule, readers_of)
+    assert [str(problem) for problem in caught.value.problems] == [
+        "scenarios/a.yaml:10: no metric of the scenario reads key_phrases; add one of KeyPhraseMetric, or leave it out"
+    ]
+    read = told.replace(b"BookingSlotConsistencyMetric", b"KeyPhraseMetric")
+    assert load_suite({"scenarios/a.yaml": read}, metric_problems, any_rule, readers_of).scenarios
