@@ -67,8 +67,9 @@ def unread_truths(document: Document, readers: TruthReaders) -> Iterable[FilePro
     data = document.data if isinstance(document.data, dict) else {}
     metrics = {entry.get("metric") for entry in _entries(data.get("assertions"))}
     for index, turn in enumerate(_entries(data.get("turns"))):
-        expected = turn.get("expect")
-        for truth in TRUTHS if isinstance(expected, dict) else ():
+        said = turn.get("expect")
+        expected: dict[str, Any] = said if isinstance(said, dict) else {}
+        for truth in TRUTHS:
             if expected.get(truth) is not None and metrics.isdisjoint(readers(truth)):
                 line = document.line(("turns", index, "expect", truth))
                 message = (
