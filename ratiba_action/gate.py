@@ -17,6 +17,7 @@ from ratiba_action.core.model.conversation import Party
 from ratiba_action.core.model.measurement import NotRun, ScenarioResult, Scored
 from ratiba_action.core.model.plan import Plan
 from ratiba_action.core.model.verdict import Conclusion, Evidence, Limits, Report, Spending, Verdict
+from ratiba_action.core.turn_limits import limits_not_measured
 from ratiba_action.equipping import materials_of, scratch_folder, source_of, workshop_of
 from ratiba_action.paying import require_key
 from ratiba_action.preparing import GateRun, Prepared
@@ -76,7 +77,7 @@ def evaluate(run: GateRun, prepared: Prepared) -> Evaluated:
         suite_digest=prepared.inputs.suite.digest,
         edited_recordings=prepared.inputs.edited_recordings,
         system_ran=prepared.inputs.configuration.system.replay is None,
-        notes=(*prepared.inputs.notes, *_notes(run, prepared), *ledger.breaches),
+        notes=(*prepared.inputs.notes, *_notes(run, prepared), *limits_not_measured(ended.results), *ledger.breaches),
         left_out=prepared.selection.left_out,
         cross_checking=ended.aftermath.cross_checking,
         shared_spending=ended.aftermath.shared_spending,

@@ -5,10 +5,10 @@ once, whatever the model would have taken. Where a limit cannot be measured the 
 that held.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from ratiba_action.core.model.conversation import Exchange, Transcript
-from ratiba_action.core.model.measurement import Check
+from ratiba_action.core.model.measurement import Check, NotRun, ScenarioResult
 from ratiba_action.core.model.scenario import Scenario
 from ratiba_action.core.money import show_usd
 
@@ -25,6 +25,14 @@ def check_limits(scenario: Scenario, transcript: Transcript) -> Iterator[Check]:
             got = show_usd(exchange.usd) if exchange.usd is not None else "not measured: the answers have no list price"
             held_usd = exchange.usd <= usd if exchange.usd is not None else None
             yield _check(number, "list price of the turn", f"at most {show_usd(usd)}", got, held=held_usd, line=line)
+
+
+def limits_not_measured(results: Iterable[ScenarioResult]) -> tuple[str, ...]:
+    """One note where limits could not be measured, so that nobody takes them for held; nothing where all were."""
+    checks = [check for result in results if not isinstance(result, NotRun) for check in result.checks]
+    count = sum(not check.measured for check in checks)
+    what = "limit of a turn was" if count == 1 else "limits of turns were"
+    return (f"{count} {what} not measured: recordings or scripts answered.",) if count else ()
 
 
 def _seconds(exchange: Exchange, most: float) -> tuple[str, bool | None]:
