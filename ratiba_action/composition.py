@@ -72,6 +72,7 @@ async def open_run(workshop: Workshop, materials: Materials) -> AsyncIterator[Op
             admit=answering.admit,
             turns=answering.turns,
             custom={materials.arm.name: system},
+            captured=workshop.configuration.system.replay is not None,
             simulator=answering.simulator,
             detect_language=_language_detector(materials.scenarios),
         )

@@ -61,6 +61,7 @@ class Bench:
         admit: waits until a trial may start, and says why it must not; empty when it runs.
         turns: books what a turn costs past the gate, before it is sent and when it was answered.
         detect_language: tells the language of a reply; needed where a turn expects one.
+        captured: the system gives replies that were captured earlier, so that no turn's seconds say anything.
         simulator: plays the customer; needed where a scenario has a simulated user.
         custom: runs the rules and metrics that lie in the repository, by the arm's name.
     """
@@ -79,6 +80,7 @@ class Bench:
     detect_language: DetectLanguage | None = None
     custom: Mapping[str, CustomCode] = field(default_factory=dict)
     simulator: CustomerSimulator | None = None
+    captured: bool = False
 
 
 async def run_plan(plan: Plan, bench: Bench) -> tuple[ScenarioResult, ...]:
@@ -209,7 +211,7 @@ class _Conversation:
         _raise_first(access.problems)
         seconds, calls = time.monotonic() - started, access.calls
         self._told.update(call.model for call in session.told_usage)
-        replayed = calls.replayed > before.replayed
+        replayed = self._bench.captured or calls.replayed > before.replayed
         self._exchanges.append(Exchange(turn, reply, seconds, None, replayed))
         past = await self._bench.turns.after(self._trial.scenario.id, session.told_usage)
         self._exchanges[-1] = replace(self._exchanges[-1], usd=_list_price(before, calls, past))
