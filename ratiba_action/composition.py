@@ -47,7 +47,8 @@ async def open_run(workshop: Workshop, materials: Materials) -> AsyncIterator[Op
         ConfigurationError: a model has no price, or the database's address cannot work where the gate runs.
     """
     ledger_url = workshop.payment.ledger_url if workshop.payment else ""
-    require_reachable_servers(workshop.environment, workshop.database_url, ledger_url)
+    database_url = workshop.database_url if workshop.configuration.system.has_database else ""
+    require_reachable_servers(workshop.environment, database_url, ledger_url)
     prices = price_list(workshop.configuration)
     async with AsyncExitStack() as stack:
         system = open_system(workshop, materials.arm)

@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, field_validator, model_validator
 
-from ratiba_action.core.body_template import template_problems
+from ratiba_action.core.body_template import VALUES, places, template_problems
 from ratiba_action.core.credentials import find_credentials
 from ratiba_action.json_expression import Expression
 from ratiba_action.model_limits import Name, TokenCount
@@ -37,6 +37,7 @@ class ReplyBlock(StrictModel):
     events: JmesPath | None = None
     documents: JmesPath | None = None
     output: JmesPath | None = None
+    usage: JmesPath | None = None
 
     @field_validator("*")
     @classmethod
@@ -83,6 +84,15 @@ class HttpBlock(StrictModel):
         problems = template_problems(value)
         if problems:
             raise ValueError("; ".join(problems))
+        return value
+
+    @field_validator("query")
+    @classmethod
+    def _query_holds_texts(cls, value: dict[str, str]) -> dict[str, str]:
+        lists = sorted(places(value) & VALUES)
+        if lists:
+            msg = f"a query holds texts, and {', '.join(lists)} is none; use body"
+            raise ValueError(msg)
         return value
 
     @model_validator(mode="after")

@@ -23,8 +23,8 @@ class TemplatedDialogue:
     """
 
     def __init__(self, block: HttpBlock, scenario: Scenario) -> None:
-        self._template = {"query": block.query, "body": block.body}
-        self._takes_events = "event" in places(self._template)
+        self._query, self._body = block.query, block.body
+        self._takes_events = "event" in places(block.body)
         paths = block.reply.model_dump(exclude_none=True)
         self._paths = {name: Expression(text) for name, text in paths.items()}
         self._piece = Expression(block.stream.text) if block.stream is not None else None
@@ -59,7 +59,8 @@ class TemplatedDialogue:
             "history": list(self._history),
             "messages": [*self._history, *self._said],
         }
-        return "send", fill(self._template, values)
+        query = {name: text or "" for name, text in fill(self._query, values).items()}
+        return "send", {"query": query, "body": fill(self._body, values)}
 
     def reply(self, answer: Any) -> Any:
         """A reply of the parts that the expressions find; one that finds nothing leaves its part out.

@@ -1,0 +1,83 @@
+"""The examples of systems without an adapter class, each run by the gate where no database is to be had."""
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from ratiba_action.testing.git_repository import GitRepository
+from ratiba_action.testing.small_repository import Ended, SmallRepository
+
+EXAMPLES = Path(__file__).parents[2] / "examples" / "systems"
+NOBODY = "postgresql://127.0.0.1:1/nobody"
+"""Whoever connects to it fails."""
+
+MakeRepository = Callable[[str], SmallRepository]
+
+
+@pytest.fixture
+def make_repository(tmp_path: Path) -> MakeRepository:
+    def make(name: str) -> SmallRepository:
+        folder = tmp_path / name
+        shutil.copytree(EXAMPLES / name, folder, ignore=shutil.ignore_patterns("__pycache__"))
+        environment = {key: os.environ[key] for key in ("PATH", "HOME", "LANG") if key in os.environ}
+        GitRepository(folder, environment["PATH"])
+        return SmallRepository(
+            folder, tmp_path / "report", environment | {"RATIBA_DATABASE_URL": NOBODY, "NO_COLOR": "1"}
+        )
+
+    return make
+
+
+@pytest.fixture
+def server() -> Iterator[str]:
+    """``host:port`` of the example's server."""
+    command = [sys.executable, "server.py", "0"]
+    with subprocess.Popen(command, cwd=EXAMPLES / "http", stdout=subprocess.PIPE, text=True) as process:
+        line = process.stdout.readline() if process.stdout else ""
+        yield f"127.0.0.1:{line.split()[-1]}"
+        process.terminate()
+
+
+def gate(repository: SmallRepository, *options: str) -> Ended:
+    repository.commit()
+    ended = repository.gate("--mode", "blocking", *options)
+    assert (ended.code, ended.outputs.get("conclusion")) == (0, "passed"), ended.printed
+    assert ended.outputs["passed"] == 1
+    return ended
+
+
+@pytest.mark.parametrize("name", ["command", "function", "prompt"])
+def test_the_example_passes_without_a_database_or_a_key(make_repository: MakeRepository, name: str) -> None:
+    assert "no system ran" not in gate(make_repository(name)).comment
+
+
+@pytest.mark.parametrize("configuration", [".github/ratiba.yml", ".github/stream.yml"])
+def test_a_server_with_an_interface_of_its_own_is_spoken_to(
+    make_repository: MakeRepository, server: str, configuration: str
+) -> None:
+    repository = make_repository("http")
+    path = repository.folder / configuration
+    path.write_text(path.read_text().replace("127.0.0.1:8200", server))
+    ended = gate(repository, "--config", configuration)
+    exchanges = ended.results["report"]["results"][0]["transcript"]["exchanges"]
+    assert [one["reply"]["text"] for one in exchanges] == [
+        "Bonjour ! Pour quelle date ?",
+        "C'est réservé pour le 6 mai.",
+    ]
+    if configuration == ".github/ratiba.yml":
+        assert exchanges[1]["reply"]["tool_calls"] == [{"name": "book_room", "args": {"date": "6 mai"}, "output": None}]
+        assert exchanges[0]["reply"]["documents"] == [{"id": "rooms.md", "text": "", "score": 0.9}]
+
+
+@pytest.mark.parametrize("configuration", [".github/ratiba.yml", ".github/transcripts.yml"])
+def test_captured_replies_are_judged_and_the_headline_says_that_no_system_ran(
+    make_repository: MakeRepository, configuration: str
+) -> None:
+    ended = gate(make_repository("replay"), "--config", configuration)
+    assert "## Passed: ratiba, on captured replies: no system ran" in ended.comment
+    assert ended.results["report"]["system_ran"] is False
