@@ -201,7 +201,7 @@ class _NoJudge:
 
     model: str
 
-    async def grade(self, question: Any) -> Any:
+    async def answer(self, question: Any) -> Any:
         """Refuse."""
         raise AssertionError(question)
 

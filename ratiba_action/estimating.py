@@ -108,7 +108,7 @@ def _simulator_calls(
 
 
 def _judge_calls(judge: JudgeBlock, scenario: Scenario, materials: Materials, prices: Prices) -> list[Call]:
-    count = sum(judge_calls(assertion.metric) for assertion in scenario.assertions)
+    count = sum(judge_calls(assertion.metric, len(scenario.turns)) for assertion in scenario.assertions)
     if not count:
         return []
     recorded = [line.usage for line in materials.recordings.get(scenario.id, ()) if isinstance(line, JudgeRecording)]

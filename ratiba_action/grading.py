@@ -7,9 +7,9 @@ from functools import partial
 from ratiba_action.core.model.conversation import Party, Usage
 from ratiba_action.core.model.scenario import Assertion
 from ratiba_action.core.voting import VotingRule
-from ratiba_action.metrics.registry import judge_calls, load_metric
+from ratiba_action.metrics.registry import is_judged, load_judged_metric, load_metric, question_stride
 from ratiba_action.paid_run import PaidRun
-from ratiba_action.ports import Judge, Metric, PaidCalls, Prices
+from ratiba_action.ports import Judge, JudgedMetric, Metric, PaidCalls, Prices
 from ratiba_action.recordings.lines import JudgeRecording
 from ratiba_action.workshop import Materials, Workshop
 
@@ -59,14 +59,14 @@ class Grading:
         from ratiba_action.judging.watched_judge import WatchedJudge  # noqa: PLC0415 - the same
 
         name, parameters = assertion.metric, assertion.parameters
-        if not judge_calls(name):
+        if not is_judged(name):
             return load_metric(name, None, parameters)
-        questions, judge = judge_calls(name), WatchedJudge(self._judge)
+        questions, judge = question_stride(name), WatchedJudge(self._judge)
 
-        def measurement(number: int) -> Metric:
-            return load_metric(name, RepeatedJudge(judge, number, questions), parameters)
+        def measurement(number: int) -> JudgedMetric:
+            return load_judged_metric(name, RepeatedJudge(judge, number, questions), parameters)
 
-        metric: Metric = VotingMetric(measurement, self._rule, replayed=self._paid is None)
+        metric: JudgedMetric = VotingMetric(measurement, self._rule, replayed=self._paid is None)
         if self._paid is None:
             return metric
         metric = self._cached(metric, self._judge.model, self._rule, lambda: judge.fresh)
@@ -78,10 +78,10 @@ class Grading:
 
     def _second_opinion(self, assertion: Assertion, second: Judge) -> Metric:
         """A metric of the second judge, asked once and kept as its own."""
-        metric = load_metric(assertion.metric, second, assertion.parameters)
+        metric = load_judged_metric(assertion.metric, second, assertion.parameters)
         return self._cached(metric, second.model, VotingRule(votes=1), lambda: True)
 
-    def _cached(self, metric: Metric, model: str, rule: VotingRule, fresh: Callable[[], bool]) -> Metric:
+    def _cached(self, metric: JudgedMetric, model: str, rule: VotingRule, fresh: Callable[[], bool]) -> JudgedMetric:
         from ratiba_action.judging.cache import JudgeCache  # noqa: PLC0415 - not needed to decide
         from ratiba_action.judging.cached_metric import CachedMetric  # noqa: PLC0415 - the same
 
@@ -118,11 +118,11 @@ class Grading:
 
 def _replay_judge(workshop: Workshop, materials: Materials, prices: Prices) -> Judge:
     from ratiba_action.judging.booked_judge import BookedReplayJudge  # noqa: PLC0415 - on demand
-    from ratiba_action.judging.replay_judge import RecordedGrade, ReplayJudge  # noqa: PLC0415 - on demand
+    from ratiba_action.judging.replay_judge import ReplayJudge  # noqa: PLC0415 - on demand
 
     described = workshop.configuration.judge
     lines = [line for lines in materials.recordings.values() for line in lines if isinstance(line, JudgeRecording)]
-    recorded = {line.key: RecordedGrade(line.score, line.reason) for line in lines}
+    recorded = {line.key: line.body for line in lines}
     usages = {line.key: Usage(line.usage["input_tokens"], line.usage["output_tokens"]) for line in lines}
     replay = ReplayJudge(described.model, recorded)
     return BookedReplayJudge(replay, described.provider, usages, workshop.ledger, prices)

@@ -10,7 +10,7 @@ from typing import Any, Protocol, runtime_checkable
 
 from ratiba_action.core.budget import Reservation
 from ratiba_action.core.model.conversation import AnsweredCalls, Exchange, KeptAnswer, Party, Reply, ToldUsage, Usage
-from ratiba_action.core.model.measurement import Case, Grade, Question, ScenarioResult, Score
+from ratiba_action.core.model.measurement import Answer, Case, Question, ScenarioResult, Score
 from ratiba_action.core.model.plan import Arm, Tenant, Trial
 from ratiba_action.core.model.scenario import Scenario, SimulatedUser, Turn
 from ratiba_action.core.model.values import JsonObject, Usd
@@ -113,18 +113,18 @@ class TenantProvisioner(Protocol):
 
 
 class Judge(Protocol):
-    """A model that grades. Instructions are ours; the transcript is quoted data."""
+    """A model that answers questions about a conversation. Instructions are ours; the transcript is quoted data."""
 
     @property
     def model(self) -> str:
         """Identifier of the judge's model, with its version."""
         ...
 
-    async def grade(self, question: Question) -> Grade:
-        """Answer one grading question.
+    async def answer(self, question: Question) -> Answer:
+        """Answer one question in the shape that it asks for.
 
         Raises:
-            JudgeError: the answer is out of range, not parsable or empty.
+            JudgeError: the answer is out of range, not parsable, empty or of another shape.
             RecordingError: replaying, and no recording fits.
             BudgetError: the call was refused.
         """
@@ -177,6 +177,14 @@ class CustomerSimulator(Protocol):
             ProviderError: the model gave no usable answer.
             BudgetError: the call was refused.
         """
+        ...
+
+
+class JudgedMetric(Metric, Protocol):
+    """A metric that asks a judge."""
+
+    def evidence(self, case: Case) -> str:
+        """SHA-256 of exactly what the judge is shown of a case: the same evidence may have the same score."""
         ...
 
 

@@ -4,18 +4,25 @@ import json
 import math
 from typing import Any
 
-from ratiba_action.core.model.measurement import Grade
+from ratiba_action.core.model.measurement import Answer, Question
+from ratiba_action.core.model.values import JsonObject
 from ratiba_action.errors import JudgeError
+from ratiba_action.judging.valid_answer import validated
 
 _SHOWN = 120
 _BEST = 10
 
 
-def parse_answer(text: str) -> Grade:
-    """A grade from a judge's JSON answer ``{"score": 0 to 10, "reason": "…"}``; a Markdown fence around it is allowed.
+def parse_answer(text: str, question: Question) -> Answer:
+    """A judge's JSON answer; a Markdown fence around it is allowed.
+
+    Args:
+        text: as the model wrote it; a grade is ``{"score": 0 to 10, "reason": "…"}``.
+        question: says which shape the answer must have.
 
     Raises:
-        JudgeError: it is empty, not such an object, out of range, NaN, or gives no reason. Never read as 0.
+        JudgeError: it is empty, not JSON, of another shape, out of range or NaN, or a grade without a reason. Never
+            read as 0.
     """
     body = text.strip()
     if body.startswith("```"):
@@ -26,6 +33,10 @@ def parse_answer(text: str) -> Grade:
         raise _refused(text, "it is not JSON") from error
     if not isinstance(answer, dict):
         raise _refused(text, "it is not a JSON object")
+    return validated(Answer(_grade(answer, text) if question.schema is None else answer), question)
+
+
+def _grade(answer: JsonObject, text: str) -> JsonObject:
     score, reason = answer.get("score"), answer.get("reason")
     if not isinstance(score, int | float) or isinstance(score, bool):
         raise _refused(text, f"its score {score!r:.40} is not a number")
@@ -33,7 +44,7 @@ def parse_answer(text: str) -> Grade:
         raise _refused(text, f"its score {score!r:.40} is not between 0 and {_BEST}")
     if not isinstance(reason, str) or not reason.strip():
         raise _refused(text, "it gives no reason")
-    return Grade(score / _BEST, reason.strip())
+    return {"score": score / _BEST, "reason": reason.strip()}
 
 
 def _refused(text: str, why: str) -> JudgeError:

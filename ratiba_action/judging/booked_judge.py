@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from ratiba_action.core.budget import Ledger
 from ratiba_action.core.model.conversation import Party, Usage
-from ratiba_action.core.model.measurement import Grade, Question
+from ratiba_action.core.model.measurement import Answer, Question
 from ratiba_action.judging.replay_judge import judge_recording_key
 from ratiba_action.ports import Judge, Prices
 
@@ -34,17 +34,17 @@ class BookedReplayJudge:
         """Identifier of the replayed model."""
         return self._judge.model
 
-    async def grade(self, question: Question) -> Grade:
-        """The recorded grade, booked.
+    async def answer(self, question: Question) -> Answer:
+        """The recorded answer, booked.
 
         Raises:
             RecordingError: no recording fits.
-            JudgeError: the recorded grade is out of range or has no reason.
+            JudgeError: the recorded answer is outside the contract.
             ConfigurationError: the judge's model has no price.
         """
-        grade = await self._judge.grade(question)
+        answer = await self._judge.answer(question)
         key = judge_recording_key(question.metric, self.model, question.transcript, question.ordinal)
         usage = self._usages.get(key, Usage())
         price = self._prices.price(self.model, self._provider, usage)
         self._ledger.record_replayed(Party.JUDGE, question.scenario_id, self.model, usage, price)
-        return grade
+        return answer

@@ -51,7 +51,7 @@ class JudgeCache:
 
         Args:
             key: ``deepeval_cache_key`` of the case.
-            transcript: ``transcript_digest`` of the conversation to be judged.
+            transcript: digest of what the judge would be shown.
         """
         path = self._path(key)
         try:

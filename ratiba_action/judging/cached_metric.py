@@ -3,36 +3,31 @@
 from collections.abc import Callable
 
 from ratiba_action.core.cache_key import deepeval_cache_key, join_prompt_versions, metric_version
-from ratiba_action.core.canonical import transcript_digest
 from ratiba_action.core.model.measurement import Case, Score
 from ratiba_action.core.voting import VotingRule
-from ratiba_action.errors import ConfigurationError
 from ratiba_action.judging.cache import CachedScore, JudgeCache
-from ratiba_action.ports import Metric
+from ratiba_action.ports import JudgedMetric
 
 _SINGLE = VotingRule(votes=1)
 
 
 class CachedMetric:
-    """Implements ``Metric`` around another one.
+    """Implements ``JudgedMetric`` around another one.
 
     Repeats of a scenario neither read nor fill the cache: a kept answer is no independent measurement.
 
     Args:
-        metric: a judged metric; a deterministic one is never cached.
+        metric: what is measured where nothing is kept.
         cache: where scores are kept.
         judge_model: identifier of the judge's model, a part of the key.
         rule: which scores are voted on; a kept score that needs votes at today's threshold and has none is not used.
         on_hit: told each time that a kept score is used.
         fresh: whether the score that was just measured came from a model; a recorded one is not kept.
-
-    Raises:
-        ConfigurationError: the metric is deterministic.
     """
 
     def __init__(
         self,
-        metric: Metric,
+        metric: JudgedMetric,
         cache: JudgeCache,
         judge_model: str,
         rule: VotingRule = _SINGLE,
@@ -40,8 +35,6 @@ class CachedMetric:
         on_hit: Callable[[], None] = lambda: None,
         fresh: Callable[[], bool] = lambda: True,
     ) -> None:
-        if not metric.judged:
-            raise ConfigurationError(f"The deterministic metric {metric.name!r} cannot be cached.", "Measure it.")
         self.name = metric.name
         self.version = metric.version
         self.judged: bool = metric.judged
@@ -52,8 +45,12 @@ class CachedMetric:
         self._on_hit = on_hit
         self._fresh = fresh
 
+    def evidence(self, case: Case) -> str:
+        """SHA-256 of exactly what the judge is shown."""
+        return self._metric.evidence(case)
+
     async def measure(self, case: Case, threshold: float) -> Score:
-        """The kept score of this very conversation, else a fresh one, which is kept. Errors are never kept."""
+        """The kept score of this very evidence, else a fresh one, which is kept. Errors are never kept."""
         if case.trial:
             return await self._metric.measure(case, threshold)
         key = deepeval_cache_key(
@@ -62,14 +59,14 @@ class CachedMetric:
             self._judge_model,
             metric_version(self.name, self.version),
         )
-        transcript = transcript_digest(case.transcript)
-        kept = self._cache.get(key, transcript)
+        shown = self.evidence(case)
+        kept = self._cache.get(key, shown)
         if kept is not None and self._counts(kept, threshold):
             self._on_hit()
             return self._score(kept, threshold)
         score = await self._metric.measure(case, threshold)
         if self._fresh():
-            self._cache.put(key, transcript, CachedScore(score.value, score.reason, score.votes))
+            self._cache.put(key, shown, CachedScore(score.value, score.reason, score.votes))
         return score
 
     def _counts(self, kept: CachedScore, threshold: float) -> bool:

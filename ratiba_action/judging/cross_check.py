@@ -7,12 +7,11 @@ from types import TracebackType
 from typing import Self
 
 from ratiba_action.core.cache_key import metric_version
-from ratiba_action.core.canonical import transcript_digest
 from ratiba_action.core.model.agreement import CrossCheckStatus, GradePair
 from ratiba_action.core.model.measurement import Case, Score
 from ratiba_action.core.sampling import in_sample
 from ratiba_action.errors import BudgetError, RatibaError
-from ratiba_action.ports import Metric
+from ratiba_action.ports import JudgedMetric, Metric
 
 
 class CrossCheck:
@@ -52,14 +51,20 @@ class CrossCheck:
         """What became of it so far."""
         return CrossCheckStatus(self._share, self._sampled, len(self._pairs), self._stopped, self._cached)
 
-    def offer(self, score: Score, case: Case, threshold: float, second: Callable[[], Metric]) -> None:
-        """Have a score checked if it falls into the sample; returns at once."""
-        transcript = transcript_digest(case.transcript)
+    def offer(self, score: Score, case: Case, shown: str, second: Callable[[], Metric]) -> None:
+        """Have a score checked if it falls into the sample; returns at once.
+
+        Args:
+            score: the first judge's.
+            case: what was measured.
+            shown: digest of what the judge was shown of it.
+            second: makes the metric that asks the second judge.
+        """
         name = metric_version(score.metric, score.version)
-        if not in_sample(self._share, case.scenario.id, name, transcript):
+        if not in_sample(self._share, case.scenario.id, name, shown):
             return
         self._sampled += 1
-        pair = GradePair(case.scenario.id, name, transcript, threshold, score.value, score.value)
+        pair = GradePair(case.scenario.id, name, shown, score.threshold, score.value, score.value)
         task = asyncio.ensure_future(self._check(pair, case, second()))
         self._running.add(task)
         task.add_done_callback(self._running.discard)
@@ -99,7 +104,7 @@ class CrossCheck:
 
 
 class CrossCheckedMetric:
-    """Implements ``Metric``: the score of one metric, offered to the cross-check.
+    """Implements ``JudgedMetric``: the score of one metric, offered to the cross-check.
 
     Args:
         metric: whose score counts.
@@ -110,7 +115,7 @@ class CrossCheckedMetric:
 
     def __init__(
         self,
-        metric: Metric,
+        metric: JudgedMetric,
         second: Callable[[], Metric],
         cross_check: CrossCheck,
         fresh: Callable[[], bool] = lambda: True,
@@ -123,6 +128,10 @@ class CrossCheckedMetric:
         self._cross_check = cross_check
         self._fresh = fresh
 
+    def evidence(self, case: Case) -> str:
+        """SHA-256 of exactly what the judge is shown."""
+        return self._metric.evidence(case)
+
     async def measure(self, case: Case, threshold: float) -> Score:
         """The first metric's score, whatever the second judge says.
 
@@ -133,7 +142,7 @@ class CrossCheckedMetric:
         """
         score = await self._metric.measure(case, threshold)
         if score.judged and self._fresh():
-            self._cross_check.offer(score, case, threshold, self._second)
+            self._cross_check.offer(score, case, self.evidence(case), self._second)
         return score
 
 

@@ -1,6 +1,6 @@
-"""Recorded grades as long as they fit, a model where none does."""
+"""Recorded answers as long as they fit, a model where none does."""
 
-from ratiba_action.core.model.measurement import Grade, Question
+from ratiba_action.core.model.measurement import Answer, Question
 from ratiba_action.errors import RecordingError
 from ratiba_action.ports import Judge
 
@@ -9,7 +9,7 @@ class FallbackJudge:
     """Implements ``Judge``.
 
     Args:
-        recorded: raises ``RecordingError`` when no recorded grade fits.
+        recorded: raises ``RecordingError`` when no recorded answer fits.
         live: asked then; the same model.
     """
 
@@ -22,8 +22,8 @@ class FallbackJudge:
         """Identifier of the model."""
         return self._live.model
 
-    async def grade(self, question: Question) -> Grade:
-        """The recorded grade of exactly this question, or a live one.
+    async def answer(self, question: Question) -> Answer:
+        """The recorded answer to exactly this question, or a live one.
 
         Raises:
             JudgeError: the answer is outside the contract.
@@ -31,6 +31,6 @@ class FallbackJudge:
             ProviderError: the provider refused or could not be reached.
         """
         try:
-            return await self._recorded.grade(question)
+            return await self._recorded.answer(question)
         except RecordingError:
-            return await self._live.grade(question)
+            return await self._live.answer(question)

@@ -1,25 +1,25 @@
-"""Live grades kept for recordings, in an order that does not depend on who answered first."""
+"""Live answers of the judge kept for recordings, in an order that does not depend on who answered first."""
 
 from collections import defaultdict
 
 from ratiba_action.core.model.conversation import Usage
-from ratiba_action.core.model.measurement import Grade, Question
+from ratiba_action.core.model.measurement import Answer, Question
 from ratiba_action.judging.replay_judge import judge_recording_key
 from ratiba_action.recordings.lines import JudgeRecording
 
 
 class GradeCollector:
-    """Collects the grades of one run; ``collect`` is what ``LiveJudge`` calls.
+    """Collects the judge's answers of one run; ``collect`` is what ``LiveJudge`` calls.
 
-    Of several repeats of one question (another trial in which the same was said), the first trial's grade is kept: a
+    Of several repeats of one question (another trial in which the same was said), the first trial's answer is kept: a
     recording holds one answer a question.
     """
 
     def __init__(self) -> None:
         self._kept: defaultdict[str, dict[str, tuple[int, JudgeRecording]]] = defaultdict(dict)
 
-    def collect(self, question: Question, model: str, grade: Grade, usage: Usage) -> None:
-        """Keep one live grade."""
+    def collect(self, question: Question, model: str, answer: Answer, usage: Usage) -> None:
+        """Keep one live answer."""
         key = judge_recording_key(question.metric, model, question.transcript, question.ordinal)
         lines = self._kept[question.scenario_id]
         if key in lines and lines[key][0] <= question.trial:
@@ -32,8 +32,9 @@ class GradeCollector:
             metric=question.metric,
             model=model,
             transcript=question.transcript,
-            score=grade.score,
-            reason=grade.reason,
+            score=None if question.schema else answer.body["score"],
+            reason=None if question.schema else answer.body["reason"],
+            answer=answer.body if question.schema else None,
             usage={"input_tokens": asked, "output_tokens": usage.output_tokens},
         )
         lines[key] = (question.trial, line)

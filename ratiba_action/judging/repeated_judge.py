@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from ratiba_action.core.model.measurement import Grade, Question
+from ratiba_action.core.model.measurement import Answer, Question
 from ratiba_action.ports import Judge
 
 
@@ -24,7 +24,7 @@ class RepeatedJudge:
         """Identifier of the model behind it."""
         return self._judge.model
 
-    async def grade(self, question: Question) -> Grade:
+    async def answer(self, question: Question) -> Answer:
         """The answer to the question under its own ordinal.
 
         Raises:
@@ -32,4 +32,4 @@ class RepeatedJudge:
             RecordingError: replaying, and no recording fits.
             BudgetError: the call was refused.
         """
-        return await self._judge.grade(replace(question, ordinal=question.ordinal + self._offset))
+        return await self._judge.answer(replace(question, ordinal=question.ordinal + self._offset))

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 
 from ratiba_action.core.model.values import JsonObject
 from ratiba_action.errors import ConfigurationError
+from ratiba_action.judging.json_shape import without_limits
 from ratiba_action.judging.judge_model import JudgeModel
 
 ENDPOINTS: Mapping[str, str] = {"anthropic": "messages", "openai": "chat/completions"}
@@ -29,7 +30,7 @@ def structured_request(model: JudgeModel, instructions: str, form: str, schema: 
         ConfigurationError: the provider is unknown.
     """
     sayable = form.encode("utf-8", "replace").decode("utf-8")  # a lone surrogate has no UTF-8 form
-    shape = {name: value for name, value in schema.items() if name != "title"}
+    shape = without_limits({name: value for name, value in schema.items() if name != "title"})
     if model.provider == "anthropic":
         return {
             "model": model.name,

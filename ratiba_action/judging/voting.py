@@ -6,12 +6,12 @@ from dataclasses import replace
 
 from ratiba_action.core.model.measurement import Case, Score
 from ratiba_action.core.voting import VotingRule, median_vote
-from ratiba_action.errors import ConfigurationError, RecordingError
-from ratiba_action.ports import Metric
+from ratiba_action.errors import RecordingError
+from ratiba_action.ports import JudgedMetric
 
 
 class VotingMetric:
-    """Implements ``Metric`` around measurements that ask their judge as questions of their own.
+    """Implements ``JudgedMetric`` around measurements that ask their judge as questions of their own.
 
     The repeats never come from a cache: wrap the cache around this, not this around the cache.
 
@@ -20,21 +20,20 @@ class VotingMetric:
         rule: which scores are voted on.
         replayed: answers come from recordings. Where these hold the first measurement only, because they were made
             without votes, it counts alone and the reason says so.
-
-    Raises:
-        ConfigurationError: the metric is deterministic.
     """
 
-    def __init__(self, measurement: Callable[[int], Metric], rule: VotingRule, *, replayed: bool = False) -> None:
+    def __init__(self, measurement: Callable[[int], JudgedMetric], rule: VotingRule, *, replayed: bool = False) -> None:
         self._first = measurement(0)
-        if not self._first.judged:
-            raise ConfigurationError(f"The deterministic metric {self._first.name!r} needs no vote.", "Measure it.")
         self.name = self._first.name
         self.version = self._first.version
         self.judged: bool = True
         self._measurement = measurement
         self._rule = rule
         self._replayed = replayed
+
+    def evidence(self, case: Case) -> str:
+        """SHA-256 of exactly what the judge is shown."""
+        return self._first.evidence(case)
 
     async def measure(self, case: Case, threshold: float) -> Score:
         """The score, or the median of several when the first is near the threshold.

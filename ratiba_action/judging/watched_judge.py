@@ -1,13 +1,13 @@
 """A judge of which is known afterwards whether a recording answered in its place."""
 
-from ratiba_action.core.model.measurement import Grade, Question
+from ratiba_action.core.model.measurement import Answer, Question
 from ratiba_action.ports import Judge
 
 
 class WatchedJudge:
     """Implements ``Judge`` around another one, for one case.
 
-    A recorded grade is neither cross-checked, which would cost money where nothing needs a model, nor kept in the
+    A recorded answer is neither cross-checked, which would cost money where nothing needs a model, nor kept in the
     judge cache, where a later live run would take it for a model's.
 
     Args:
@@ -25,10 +25,10 @@ class WatchedJudge:
 
     @property
     def fresh(self) -> bool:
-        """Whether no grade so far came from a recording."""
+        """Whether no answer so far came from a recording."""
         return not self._replayed
 
-    async def grade(self, question: Question) -> Grade:
+    async def answer(self, question: Question) -> Answer:
         """The other judge's answer.
 
         Raises:
@@ -36,6 +36,6 @@ class WatchedJudge:
             RecordingError: replaying, and no recording fits.
             BudgetError: the call was refused.
         """
-        grade = await self._judge.grade(question)
-        self._replayed = self._replayed or grade.replayed
-        return grade
+        answer = await self._judge.answer(question)
+        self._replayed = self._replayed or answer.replayed
+        return answer

@@ -1,6 +1,6 @@
 """Is the assistant's English natural for a small business in Kenya? The rubric is that of ``seeds/000`` §6."""
 
-from ratiba_action.metrics.fluency import DATA_STEP, FluencyMetric
+from ratiba_action.metrics.rubric import DATA_STEP, RubricMetric
 from ratiba_action.ports import Judge
 
 __version__ = "1.0.0"
@@ -24,7 +24,7 @@ STEPS = (
 )
 
 
-class EnglishFluencyMetric(FluencyMetric):
+class EnglishFluencyMetric(RubricMetric):
     """Grades the English of the assistant's replies, 0 to 1."""
 
     def __init__(self, judge: Judge) -> None:

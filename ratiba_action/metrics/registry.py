@@ -14,25 +14,16 @@ from ratiba_action.core.model.values import JsonObject
 from ratiba_action.errors import ConfigurationError
 from ratiba_action.metrics.agent_table import AGENT_METRICS
 from ratiba_action.metrics.entry import MetricEntry
+from ratiba_action.metrics.judged_table import JUDGED_METRICS
 from ratiba_action.metrics.text_table import TEXT_METRICS
-from ratiba_action.ports import Judge, Metric
+from ratiba_action.ports import Judge, JudgedMetric, Metric
 from ratiba_action.validation import StrictModel
 
+_MOST_TURNS = 250
+"""More than any conversation has; a part of the identity of recorded votes."""
 _EXPECTED = re.compile(r"\bexpect\.(\w+)")
 
 METRICS: Mapping[str, MetricEntry] = {
-    "SwahiliFluencyMetric": MetricEntry(
-        "ratiba_action.metrics.swahili_fluency:SwahiliFluencyMetric",
-        "natural Swahili of a small business in Kenya",
-        judge_calls=1,
-        system_types=("chatbot", "agent"),
-    ),
-    "EnglishFluencyMetric": MetricEntry(
-        "ratiba_action.metrics.english_fluency:EnglishFluencyMetric",
-        "natural English of a small business in Kenya",
-        judge_calls=1,
-        system_types=("chatbot", "agent"),
-    ),
     "BookingSlotConsistencyMetric": MetricEntry(
         "ratiba_action.metrics.booking_slot_consistency:BookingSlotConsistencyMetric",
         "the slot that is said, called and stored is one and the same",
@@ -85,6 +76,7 @@ METRICS: Mapping[str, MetricEntry] = {
         system_types=("classifier",),
         needs="expect.labels",
     ),
+    **JUDGED_METRICS,
     **TEXT_METRICS,
     **AGENT_METRICS,
 }
@@ -101,16 +93,32 @@ def is_judged(name: str) -> bool:
     Raises:
         ConfigurationError: no metric has that name.
     """
-    return judge_calls(name) > 0
+    return judge_calls(name, 1) > 0
 
 
-def judge_calls(name: str) -> int:
+def judge_calls(name: str, turns: int) -> int:
     """Judge calls that one case of the metric makes at most, for the estimate before a run.
+
+    Args:
+        name: one of ``metric_names``.
+        turns: how many the conversation has.
 
     Raises:
         ConfigurationError: no metric has that name.
     """
-    return 0 if is_address(name) else _entry(name).judge_calls
+    if is_address(name):
+        return 0
+    entry = _entry(name)
+    return entry.judge_calls + entry.judge_calls_a_turn * turns
+
+
+def question_stride(name: str) -> int:
+    """By how much the ordinals of a repeated measurement's questions lie behind those of the one before it.
+
+    Raises:
+        ConfigurationError: no metric has that name.
+    """
+    return judge_calls(name, _MOST_TURNS if _entry(name).judge_calls_a_turn else 0)
 
 
 def truths_read(name: str) -> frozenset[str]:
@@ -207,6 +215,19 @@ def load_metric(name: str, judge: Judge | None = None, parameters: JsonObject | 
         given["judge"] = judge
     metric: Metric = kind(**given)
     return metric
+
+
+def load_judged_metric(name: str, judge: Judge, parameters: JsonObject | None = None) -> JudgedMetric:
+    """A fresh instance of a judged metric; make one for each case.
+
+    Raises:
+        ConfigurationError: no judged metric has that name, or its parameters are wrong.
+    """
+    if not is_judged(name):
+        raise ConfigurationError(f"The metric {name!r} is exact and asks no judge.", "Load it as any metric.")
+    metric: Any = load_metric(name, judge, parameters)
+    judged: JudgedMetric = metric
+    return judged
 
 
 def _class(name: str) -> Any:

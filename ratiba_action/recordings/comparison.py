@@ -4,6 +4,7 @@ from collections.abc import Container, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
+from ratiba_action.core.canonical import canonical_json
 from ratiba_action.recordings.lines import JudgeRecording, ModelRecording, Recording
 from ratiba_action.recordings.said import lasting, read_said
 
@@ -155,7 +156,7 @@ def _what(line: Recording) -> str:
     if isinstance(line, ModelRecording):
         asked = line.asked if len(line.asked) <= _ASKED_SHOWN else f"{line.asked[:_ASKED_SHOWN]}…"
         return f"answer of {line.model} to {asked!r}" + (f" in trial {line.trial + 1}" if line.trial else "")
-    return f"grade of {line.metric} by {line.model}"
+    return f"{'grade' if line.answer is None else 'answer'} of {line.metric} by {line.model}"
 
 
 def _held(line: Recording) -> Parts:
@@ -164,9 +165,15 @@ def _held(line: Recording) -> Parts:
         said = read_said(line.response)
         held = {"said": said.text, "tools": "\n".join(said.tools), "ended": said.ended, "prompt": line.system}
     else:
-        held = {"score": f"{line.score:g}", "reason": line.reason, "metric": line.metric}
+        held = {**_answered(line), "metric": line.metric}
     held |= {"model": line.model, "source": line.source}
     return tuple((name, value) for name, value in held.items() if value)
+
+
+def _answered(line: JudgeRecording) -> dict[str, str]:
+    if line.score is None:
+        return {"answer": canonical_json(line.body)}
+    return {"score": f"{line.score:g}", "reason": line.reason or ""}
 
 
 def _unread(line: Recording) -> Parts:

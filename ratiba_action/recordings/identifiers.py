@@ -54,8 +54,8 @@ def find_forbidden(
 ) -> tuple[Finding, ...]:
     """Every identifier that the scenario does not declare, and every secret, each place once.
 
-    Identifiers are looked for in what models said, in the arguments of tools, in ``asked`` and ``reason``; secrets in
-    every text of a line.
+    Identifiers are looked for in what models said, in the arguments of tools, in ``asked``, ``reason`` and a judge's
+    ``answer``; secrets in every text of a line.
 
     Args:
         lines: as they will stand in the file.
@@ -112,7 +112,9 @@ def _places(line: Recording) -> Iterator[_Place]:
     for name, value in dataclasses.asdict(line).items():
         if name == "response":
             yield from _wire(value, name)
-        elif name in {"asked", "reason"}:
+        elif name == "answer" and value is not None:
+            yield from (_Place(name, text) for text in _leaves(value))
+        elif name in {"asked", "reason"} and value is not None:
             yield _Place(name, value, cut=name == "asked" and len(value) >= _ASKED_LIMIT)
         elif isinstance(value, str):
             yield _Place(name, value, said=False)

@@ -35,16 +35,18 @@ class ModelRecording:
 
 @dataclass(frozen=True, slots=True)
 class JudgeRecording:
-    """A judge's answer to one grading question.
+    """A judge's answer to one question: a grade, or what another question's schema asks for.
 
     Args:
         key: SHA-256 of the canonical ``{"metric", "model", "transcript", "ordinal"}``.
         ordinal: number of the question within its metric, from 0.
         source: where the answer comes from: ``authored`` by hand, or ``live``.
         metric: ``name:version``.
-        transcript: SHA-256 of the canonical transcript.
-        score: 0 to 1.
+        transcript: SHA-256 of what the metric shows of the conversation.
+        score: of a grade, 0 to 1; else None.
+        reason: of a grade, in words; else None.
         usage: ``{"input_tokens": …, "output_tokens": …}``.
+        answer: to a question that asks for something other than a grade; else None.
     """
 
     key: str
@@ -53,9 +55,15 @@ class JudgeRecording:
     metric: str
     model: str
     transcript: str
-    score: float
-    reason: str
+    score: float | None
+    reason: str | None
     usage: JsonObject
+    answer: JsonObject | None = field(default=None, repr=False)
+
+    @property
+    def body(self) -> JsonObject:
+        """The answer as the Judge port gives it."""
+        return {"score": self.score, "reason": self.reason} if self.answer is None else self.answer
 
 
 Recording = ModelRecording | JudgeRecording

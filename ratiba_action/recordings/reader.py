@@ -84,7 +84,8 @@ def _parse_line(raw: bytes) -> Recording | list[str]:
     if kind == "model":
         return _check(line, _MODEL, {"usage_estimated": _BOOLEAN, "trial": _COUNT}) or ModelRecording(**line)
     if kind == "judge":
-        return _check(line, _JUDGE, {}) or JudgeRecording(**line)
+        shape = _ANSWER if "answer" in line else _GRADE
+        return _check(line, _JUDGE | shape, {}) or JudgeRecording(**{"score": None, "reason": None, **line})
     return [f"kind: {kind!r} is unknown; allowed are 'model' and 'judge'"]
 
 
@@ -146,14 +147,14 @@ _MODEL: Mapping[str, FieldRule] = {
     "system": (_matches(_PROMPT_DIGEST), "12 hexadecimal digits"),
     "response": (_has_usage, "an object with its usage"),
 }
-_JUDGE: Mapping[str, FieldRule] = {
+_JUDGE: dict[str, FieldRule] = {
     "key": _KEY,
     "ordinal": _COUNT,
     "source": _NAME,
     "metric": _NAME,
     "model": _NAME,
     "transcript": _KEY,
-    "score": (_is_score, "a number from 0 to 1"),
-    "reason": _TEXT,
     "usage": _USAGE,
 }
+_GRADE: dict[str, FieldRule] = {"score": (_is_score, "a number from 0 to 1"), "reason": _TEXT}
+_ANSWER: dict[str, FieldRule] = {"answer": (lambda value: isinstance(value, dict), "an object")}

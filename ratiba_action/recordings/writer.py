@@ -65,6 +65,9 @@ def _render(recording: Recording) -> bytes:
     for name in ("usage_estimated", "trial"):
         if not line.get(name, True):
             del line[name]
+    for name in ("score", "reason", "answer"):
+        if line.get(name, "") is None:
+            del line[name]
     try:
         return _encode(line, ascii_only=False)
     except UnicodeEncodeError:

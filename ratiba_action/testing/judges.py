@@ -1,9 +1,10 @@
 """Judges, and the paid calls behind them, with answers that a test writes down."""
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 from ratiba_action.core.model.conversation import Usage
-from ratiba_action.core.model.measurement import Grade, Question
+from ratiba_action.core.model.measurement import Answer, Grade, Question
 from ratiba_action.core.model.values import JsonObject
 from ratiba_action.core.model_request import PaidAnswer, PaidRequest
 from ratiba_action.errors import JudgeError
@@ -15,12 +16,14 @@ class ScriptedJudge:
     """Implements ``Judge``: gives the written answers in turn and remembers what it was asked.
 
     Args:
-        answers: each a raw answer as a model writes it, a ready grade (even one that breaks the contract, to test
-            callers), or an exception to raise.
+        answers: each a raw answer as a model writes it, a ready grade or body (even one that breaks the contract, to
+            test callers), or an exception to raise.
         model: what it calls itself.
     """
 
-    def __init__(self, answers: Sequence[str | Grade | Exception], model: str = "scripted-judge-1") -> None:
+    def __init__(
+        self, answers: Sequence[str | Grade | JsonObject | Exception], model: str = "scripted-judge-1"
+    ) -> None:
         self.asked: list[Question] = []
         self._answers = list(answers)
         self._model = model
@@ -30,7 +33,7 @@ class ScriptedJudge:
         """The name given at construction."""
         return self._model
 
-    async def grade(self, question: Question) -> Grade:
+    async def answer(self, question: Question) -> Answer:
         """The next answer.
 
         Raises:
@@ -42,7 +45,50 @@ class ScriptedJudge:
         answer = self._answers.pop(0)
         if isinstance(answer, Exception):
             raise answer
-        return parse_answer(answer) if isinstance(answer, str) else answer
+        if isinstance(answer, str):
+            return parse_answer(answer, question)
+        return graded(answer) if isinstance(answer, Grade) else Answer(answer)
+
+
+def graded(grade: Grade) -> Answer:
+    """A grade as a judge answers it."""
+    return Answer({"score": grade.score, "reason": grade.reason}, grade.replayed)
+
+
+class ObligingJudge:
+    """Implements ``Judge``: answers every question with the least that fits its schema, and a good grade.
+
+    Args:
+        model: what it calls itself.
+    """
+
+    def __init__(self, model: str = "scripted-judge-1") -> None:
+        self.asked: list[Question] = []
+        self._model = model
+
+    @property
+    def model(self) -> str:
+        """The name given at construction."""
+        return self._model
+
+    async def answer(self, question: Question) -> Answer:
+        """Lists hold one item, choices are the first, numbers as high as they may be."""
+        self.asked.append(question)
+        return graded(Grade(0.8, "clear")) if question.schema is None else Answer(least_answer(question.schema))
+
+
+def least_answer(schema: JsonObject) -> Any:
+    """The least value that fits a schema."""
+    if "anyOf" in schema:
+        return least_answer(schema["anyOf"][0])
+    if "enum" in schema:
+        return schema["enum"][0]
+    if schema["type"] == "object":
+        return {name: least_answer(part) for name, part in schema["properties"].items()}
+    if schema["type"] == "array":
+        return [least_answer(schema["items"])] * max(1, schema.get("minItems", 1))
+    plain: dict[str, Any] = {"string": "clear", "boolean": True, "integer": 0, "null": None}
+    return schema.get("maximum", 1) if schema["type"] == "number" else plain[schema["type"]]
 
 
 class ScriptedPaidCalls:

@@ -10,7 +10,8 @@ from ratiba_action.errors import JudgeError
 from ratiba_action.judging.judge_model import JudgeModel
 from ratiba_action.judging.live_judge import LiveJudge
 from ratiba_action.judging.repeated_judge import RepeatedJudge
-from ratiba_action.judging.replay_judge import RecordedGrade, ReplayJudge, judge_recording_key
+from ratiba_action.judging.replay_judge import ReplayJudge, judge_recording_key
+from ratiba_action.judging.valid_answer import grade
 from ratiba_action.ports import Judge
 from ratiba_action.testing.judges import ScriptedJudge, ScriptedPaidCalls
 
@@ -19,7 +20,7 @@ QUESTION = Question("spa_booking", "swahili_fluency:1.0.0", "ab" * 32, 0, "Grade
 
 def _replaying(score: float, reason: str) -> Judge:
     key = judge_recording_key(QUESTION.metric, "judge-1", QUESTION.transcript, QUESTION.ordinal)
-    return ReplayJudge("judge-1", {key: RecordedGrade(score, reason)})
+    return ReplayJudge("judge-1", {key: {"score": score, "reason": reason}})
 
 
 def _scripted(score: float, reason: str) -> Judge:
@@ -44,9 +45,9 @@ pytestmark = pytest.mark.parametrize("make", JUDGES.values(), ids=JUDGES.keys())
 
 
 async def test_a_grade_is_between_zero_and_one_with_a_reason(make: Callable[[float, str], Judge]) -> None:
-    grade = await make(0.5, "clear").grade(QUESTION)
-    assert isinstance(grade, Grade)
-    assert (grade.score, grade.reason) == (0.5, "clear")
+    given = await grade(make(0.5, "clear"), QUESTION)
+    assert isinstance(given, Grade)
+    assert (given.score, given.reason) == (0.5, "clear")
 
 
 def test_a_judge_names_its_model(make: Callable[[float, str], Judge]) -> None:
@@ -56,9 +57,9 @@ def test_a_judge_names_its_model(make: Callable[[float, str], Judge]) -> None:
 @pytest.mark.parametrize("score", [-0.1, 1.1, float("nan"), float("inf")])
 async def test_an_answer_out_of_range_is_a_judge_error(make: Callable[[float, str], Judge], score: float) -> None:
     with pytest.raises(JudgeError):
-        await make(score, "clear").grade(QUESTION)
+        await grade(make(score, "clear"), QUESTION)
 
 
 async def test_an_answer_without_a_reason_is_a_judge_error(make: Callable[[float, str], Judge]) -> None:
     with pytest.raises(JudgeError):
-        await make(0.5, " ").grade(QUESTION)
+        await grade(make(0.5, " "), QUESTION)

@@ -7,7 +7,8 @@ from ratiba_action.core.model.conversation import Party, Usage
 from ratiba_action.core.model.measurement import Grade, Question
 from ratiba_action.errors import ConfigurationError, RecordingError
 from ratiba_action.judging.booked_judge import BookedReplayJudge
-from ratiba_action.judging.replay_judge import RecordedGrade, ReplayJudge, judge_recording_key
+from ratiba_action.judging.replay_judge import ReplayJudge, judge_recording_key
+from ratiba_action.judging.valid_answer import grade
 from ratiba_action.prices import PriceList
 
 MODEL = "claude-opus-5-5"
@@ -18,13 +19,13 @@ USAGE = Usage(input_tokens=1_000_000, output_tokens=0)
 
 def booked(ledger: Ledger, model: str = MODEL) -> BookedReplayJudge:
     key = judge_recording_key(QUESTION.metric, model, QUESTION.transcript, 0)
-    replay = ReplayJudge(model, {key: RecordedGrade(0.9, "good")})
+    replay = ReplayJudge(model, {key: {"score": 0.9, "reason": "good"}})
     return BookedReplayJudge(replay, "anthropic", {key: USAGE}, ledger, PriceList())
 
 
 async def test_a_replayed_grade_costs_nothing_and_its_list_price_is_known() -> None:
     ledger = Ledger(Decimal(0))
-    assert await booked(ledger).grade(QUESTION) == Grade(0.9, "good", replayed=True)
+    assert await grade(booked(ledger), QUESTION) == Grade(0.9, "good", replayed=True)
     (call,) = ledger.calls
     assert (call.party, call.scenario_id, call.model, call.replayed) == (Party.JUDGE, "spa", MODEL, True)
     assert call.cost == 0
@@ -34,10 +35,10 @@ async def test_a_replayed_grade_costs_nothing_and_its_list_price_is_known() -> N
 async def test_an_answer_that_was_not_recorded_is_not_booked() -> None:
     ledger = Ledger(Decimal(0))
     with pytest.raises(RecordingError):
-        await booked(ledger).grade(Question("spa", "swahili_fluency:2.0.0", "ab" * 32, 0, "wording"))
+        await grade(booked(ledger), Question("spa", "swahili_fluency:2.0.0", "ab" * 32, 0, "wording"))
     assert ledger.calls == ()
 
 
 async def test_a_judge_without_a_price_is_an_error_never_free() -> None:
     with pytest.raises(ConfigurationError):
-        await booked(Ledger(Decimal(0)), "nobody-knows-this-model").grade(QUESTION)
+        await grade(booked(Ledger(Decimal(0)), "nobody-knows-this-model"), QUESTION)

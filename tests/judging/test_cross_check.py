@@ -9,8 +9,8 @@ from ratiba_action.core.model.agreement import CrossCheckStatus, GradePair
 from ratiba_action.core.model.measurement import Case, Grade, Score
 from ratiba_action.errors import BudgetError, JudgeError, ProviderError
 from ratiba_action.judging.cross_check import CrossCheck, CrossCheckedMetric
-from ratiba_action.metrics.registry import load_metric
-from ratiba_action.ports import Metric
+from ratiba_action.metrics.registry import load_judged_metric
+from ratiba_action.ports import JudgedMetric, Metric
 from ratiba_action.testing.cases import case, exchange
 from ratiba_action.testing.judges import ScriptedJudge
 
@@ -35,6 +35,9 @@ class FixedMetric:
         self._cached = cached
         self._after = after
 
+    def evidence(self, case: Case) -> str:
+        return transcript_digest(case.transcript)
+
     async def measure(self, case: Case, threshold: float) -> Score:
         self.asked += 1
         assert case.scenario.id
@@ -52,7 +55,7 @@ def spoken(number: int = 0) -> Case:
 
 
 async def checked(
-    second: Metric, cross_check: CrossCheck, first: Metric | None = None, one: Case | None = None
+    second: Metric, cross_check: CrossCheck, first: JudgedMetric | None = None, one: Case | None = None
 ) -> Score:
     metric = CrossCheckedMetric(first or FixedMetric(0.9), lambda: second, cross_check)
     async with cross_check:
@@ -173,7 +176,7 @@ async def test_a_cancelled_run_leaves_no_check_behind() -> None:
 
 async def test_two_judges_score_by_the_same_metric() -> None:
     judges = [ScriptedJudge([Grade(value, "x")], name) for value, name in ((0.9, "judge-1"), (0.5, "judge-2"))]
-    first, second = (load_metric("SwahiliFluencyMetric", judge) for judge in judges)
+    first, second = (load_judged_metric("SwahiliFluencyMetric", judge) for judge in judges)
     cross_check = CrossCheck(1)
     assert (await checked(second, cross_check, first)).value == 0.9
     (pair,) = cross_check.pairs

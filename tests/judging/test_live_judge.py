@@ -6,13 +6,14 @@ from typing import Any
 import pytest
 
 from ratiba_action.core.model.conversation import Party, Usage
-from ratiba_action.core.model.measurement import Grade, Question
+from ratiba_action.core.model.measurement import Answer, Grade, Question
 from ratiba_action.core.model.values import JsonObject
 from ratiba_action.errors import BudgetError, ConfigurationError, JudgeError, ProviderError
 from ratiba_action.judging.grade_collector import GradeCollector
 from ratiba_action.judging.judge_model import JudgeModel
 from ratiba_action.judging.live_judge import INSTRUCTIONS, LiveJudge
-from ratiba_action.judging.replay_judge import RecordedGrade, ReplayJudge
+from ratiba_action.judging.replay_judge import ReplayJudge
+from ratiba_action.judging.valid_answer import grade
 from ratiba_action.testing.judges import ScriptedPaidCalls, whole_answer
 
 MODELS = {"anthropic": JudgeModel("anthropic", "claude-opus-5-5"), "openai": JudgeModel("openai", "gpt-5.6")}
@@ -81,18 +82,18 @@ BROKEN: Mapping[str, tuple[Callable[[str], JsonObject], str]] = {
 
 @both
 async def test_a_grade_is_the_models_answer_divided_by_ten(provider: str) -> None:
-    assert await judge(ScriptedPaidCalls([GOOD]), provider).grade(QUESTION) == Grade(0.9, "Reads well.")
+    assert await grade(judge(ScriptedPaidCalls([GOOD]), provider), QUESTION) == Grade(0.9, "Reads well.")
 
 
 async def test_thinking_before_the_answer_is_passed_over() -> None:
     body = dict(whole_answer("anthropic", GOOD))
     body["content"] = [{"type": "thinking", "thinking": "hm", "signature": "s"}, *body["content"]]
-    assert (await judge(ScriptedPaidCalls([body])).grade(QUESTION)).score == 0.9
+    assert (await grade(judge(ScriptedPaidCalls([body])), QUESTION)).score == 0.9
 
 
 async def test_anthropic_is_asked_for_structured_output_without_a_temperature() -> None:
     calls = ScriptedPaidCalls([GOOD])
-    await judge(calls).grade(QUESTION)
+    await grade(judge(calls), QUESTION)
     (sent,) = calls.sent
     assert (sent.provider, sent.endpoint, sent.model) == ("anthropic", "messages", "claude-opus-5-5")
     assert set(sent.body) == {"model", "max_tokens", "system", "messages", "output_config"}
@@ -104,7 +105,7 @@ async def test_anthropic_is_asked_for_structured_output_without_a_temperature() 
 
 async def test_openai_is_asked_for_structured_output_without_a_temperature() -> None:
     calls = ScriptedPaidCalls([GOOD])
-    await judge(calls, "openai").grade(QUESTION)
+    await grade(judge(calls, "openai"), QUESTION)
     (sent,) = calls.sent
     assert (sent.provider, sent.endpoint, sent.model) == ("openai", "chat/completions", "gpt-5.6")
     assert set(sent.body) == {"model", "max_completion_tokens", "messages", "response_format"}
@@ -135,7 +136,7 @@ async def test_an_unusable_answer_is_asked_for_once_more_and_then_an_error(provi
     make, told = BROKEN[name]
     calls = ScriptedPaidCalls([make(provider)] * 3)
     with pytest.raises(JudgeError, match=told) as caught:
-        await judge(calls, provider).grade(QUESTION)
+        await grade(judge(calls, provider), QUESTION)
     assert "asked twice" in str(caught.value)
     assert len(calls.sent) == 2
 
@@ -144,14 +145,14 @@ async def test_an_unusable_answer_is_asked_for_once_more_and_then_an_error(provi
 @pytest.mark.parametrize("name", BROKEN)
 async def test_a_second_answer_that_is_usable_counts(provider: str, name: str) -> None:
     calls = ScriptedPaidCalls([BROKEN[name][0](provider), GOOD])
-    assert (await judge(calls, provider).grade(QUESTION)).score == 0.9
+    assert (await grade(judge(calls, provider), QUESTION)).score == 0.9
 
 
 async def test_the_second_attempt_is_a_call_of_its_own_so_that_a_resumed_run_does_not_find_the_bad_answer_again() -> (
     None
 ):
     calls = ScriptedPaidCalls(["", GOOD])
-    await judge(calls).grade(QUESTION)
+    await grade(judge(calls), QUESTION)
     first, second = calls.sent
     assert (first.ordinal, second.ordinal) == (0, 1)
     assert second == replace(first, ordinal=1)
@@ -160,14 +161,14 @@ async def test_the_second_attempt_is_a_call_of_its_own_so_that_a_resumed_run_doe
 async def test_a_retry_that_the_budget_does_not_hold_leaves_the_first_error_and_says_so() -> None:
     calls = ScriptedPaidCalls(["", BudgetError("It may cost $0.03.", "Raise the cap.")])
     with pytest.raises(JudgeError, match=r"empty.*not asked again.*\$0\.03"):
-        await judge(calls).grade(QUESTION)
+        await grade(judge(calls), QUESTION)
 
 
 @pytest.mark.parametrize("refused", [BudgetError("spent"), ProviderError("down"), ConfigurationError("no price")])
 async def test_a_call_that_is_refused_is_not_asked_again(refused: Exception) -> None:
     calls = ScriptedPaidCalls([refused, GOOD])
     with pytest.raises(type(refused)):
-        await judge(calls).grade(QUESTION)
+        await grade(judge(calls), QUESTION)
     assert len(calls.sent) == 1
 
 
@@ -184,14 +185,14 @@ async def test_a_call_that_is_refused_is_not_asked_again(refused: Exception) -> 
 async def test_another_question_has_another_key_even_with_the_same_words(other: Question) -> None:
     calls = ScriptedPaidCalls([GOOD, GOOD])
     for question in (QUESTION, other):
-        await judge(calls).grade(question)
+        await grade(judge(calls), question)
     assert calls.sent[0].key != calls.sent[1].key
 
 
 async def test_the_same_question_has_the_same_key_and_its_trial_is_told() -> None:
     calls = ScriptedPaidCalls([GOOD, GOOD])
-    await judge(calls).grade(QUESTION)
-    await judge(calls).grade(replace(QUESTION, trial=2))
+    await grade(judge(calls), QUESTION)
+    await grade(judge(calls), replace(QUESTION, trial=2))
     assert calls.sent[0].key == calls.sent[1].key
     assert [sent.trial for sent in calls.sent] == [0, 2]
 
@@ -199,14 +200,14 @@ async def test_the_same_question_has_the_same_key_and_its_trial_is_told() -> Non
 @pytest.mark.parametrize("party", [Party.JUDGE, Party.CROSS_CHECK])
 async def test_the_call_is_booked_on_whoever_judges(party: Party) -> None:
     calls = ScriptedPaidCalls([GOOD])
-    await judge(calls, party=party).grade(QUESTION)
+    await grade(judge(calls, party=party), QUESTION)
     assert (calls.sent[0].party, calls.sent[0].scenario_id) == (party, "spa")
 
 
 async def test_an_unknown_provider_is_refused_before_anything_is_sent() -> None:
     calls = ScriptedPaidCalls([GOOD])
     with pytest.raises(ConfigurationError, match="'acme'"):
-        await LiveJudge(calls, JudgeModel("acme", "m")).grade(QUESTION)
+        await grade(LiveJudge(calls, JudgeModel("acme", "m")), QUESTION)
     assert calls.sent == []
 
 
@@ -214,12 +215,12 @@ async def test_live_grades_are_collected_as_recordings_that_replay() -> None:
     collector = GradeCollector()
     usage = Usage(input_tokens=1_000, output_tokens=90, cache_read_tokens=150, cache_write_tokens=50)
     live = LiveJudge(ScriptedPaidCalls([GOOD], usage), MODELS["anthropic"], collect=collector.collect)
-    grade = await live.grade(QUESTION)
+    given = await grade(live, QUESTION)
     (line,) = collector.recordings()["spa"]
     assert (line.source, line.score, line.reason, line.ordinal) == ("live", 0.9, "Reads well.", 0)
     assert line.usage == {"input_tokens": 1_200, "output_tokens": 90}
-    replay = ReplayJudge(live.model, {line.key: RecordedGrade(line.score, line.reason)})
-    assert await replay.grade(QUESTION) == replace(grade, replayed=True)
+    replay = ReplayJudge(live.model, {line.key: line.body})
+    assert await grade(replay, QUESTION) == replace(given, replayed=True)
 
 
 async def test_collected_grades_are_in_one_order_and_the_first_trials_count() -> None:
@@ -233,7 +234,7 @@ async def test_collected_grades_are_in_one_order_and_the_first_trials_count() ->
     for order in (questions, questions[::-1]):
         collector = GradeCollector()
         for question in order:
-            collector.collect(question, "m", Grade(0.1 * question.trial, "x"), Usage())
+            collector.collect(question, "m", Answer({"score": 0.1 * question.trial, "reason": "x"}), Usage())
         orders.append(collector.recordings())
     assert orders[0] == orders[1]
     assert [(line.metric, line.ordinal, line.score) for line in orders[0]["spa"]] == [
@@ -245,5 +246,5 @@ async def test_a_failed_question_is_not_collected() -> None:
     collector = GradeCollector()
     live = LiveJudge(ScriptedPaidCalls(["", ""]), MODELS["anthropic"], collect=collector.collect)
     with pytest.raises(JudgeError):
-        await live.grade(QUESTION)
+        await grade(live, QUESTION)
     assert collector.recordings() == {}

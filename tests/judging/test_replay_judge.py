@@ -3,19 +3,21 @@ import math
 import pytest
 
 from ratiba_action.core.model.measurement import Grade, Question
+from ratiba_action.core.model.values import JsonObject
 from ratiba_action.errors import JudgeError, RecordingError
-from ratiba_action.judging.replay_judge import RecordedGrade, ReplayJudge, judge_recording_key
+from ratiba_action.judging.replay_judge import ReplayJudge, judge_recording_key
+from ratiba_action.judging.valid_answer import grade
 
 QUESTION = Question("spa_booking", "swahili_fluency:1.0.0", "ab" * 32, 0, "any wording")
 
 
-def _judge(line: RecordedGrade) -> ReplayJudge:
+def _judge(line: JsonObject) -> ReplayJudge:
     key = judge_recording_key("swahili_fluency:1.0.0", "judge-1", "ab" * 32, 0)
     return ReplayJudge("judge-1", {key: line})
 
 
 async def test_a_recorded_grade_is_found_whatever_the_wording_of_the_prompt() -> None:
-    assert await _judge(RecordedGrade(0.9, "good")).grade(QUESTION) == Grade(0.9, "good", replayed=True)
+    assert await grade(_judge({"score": 0.9, "reason": "good"}), QUESTION) == Grade(0.9, "good", replayed=True)
 
 
 @pytest.mark.parametrize(
@@ -28,7 +30,7 @@ async def test_a_recorded_grade_is_found_whatever_the_wording_of_the_prompt() ->
 )
 async def test_another_metric_version_transcript_or_ordinal_has_no_recording(other: Question) -> None:
     with pytest.raises(RecordingError) as caught:
-        await _judge(RecordedGrade(0.9, "good")).grade(other)
+        await grade(_judge({"score": 0.9, "reason": "good"}), other)
     message = str(caught.value)
     assert other.metric in message
     assert "it was never judged, or the conversation changed since" in message
@@ -38,13 +40,13 @@ async def test_another_metric_version_transcript_or_ordinal_has_no_recording(oth
 async def test_another_model_has_no_recording() -> None:
     key = judge_recording_key(QUESTION.metric, "judge-1", QUESTION.transcript, 0)
     with pytest.raises(RecordingError, match="judge-2"):
-        await ReplayJudge("judge-2", {key: RecordedGrade(0.9, "good")}).grade(QUESTION)
+        await grade(ReplayJudge("judge-2", {key: {"score": 0.9, "reason": "good"}}), QUESTION)
 
 
 @pytest.mark.parametrize("score", [9.0, -0.1, math.nan, math.inf])
 async def test_a_recorded_score_out_of_range_is_an_error_not_a_score(score: float) -> None:
     with pytest.raises(JudgeError):
-        await _judge(RecordedGrade(score, "good")).grade(QUESTION)
+        await grade(_judge({"score": score, "reason": "good"}), QUESTION)
 
 
 def test_the_recording_key_is_the_one_that_sha256sum_computes() -> None:

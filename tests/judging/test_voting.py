@@ -1,17 +1,20 @@
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
-from ratiba_action.core.model.measurement import Case, Grade, Question, Score
+from ratiba_action.core.canonical import transcript_digest
+from ratiba_action.core.model.measurement import Answer, Case, Grade, Question, Score
 from ratiba_action.core.voting import VotingRule
-from ratiba_action.errors import BudgetError, ConfigurationError, JudgeError, RecordingError
+from ratiba_action.errors import BudgetError, JudgeError, RecordingError
 from ratiba_action.judging.repeated_judge import RepeatedJudge
+from ratiba_action.judging.valid_answer import grade
 from ratiba_action.judging.voting import VotingMetric
-from ratiba_action.metrics.registry import load_metric
+from ratiba_action.metrics.registry import load_judged_metric
 from ratiba_action.ports import Judge
 from ratiba_action.testing.cases import case, exchange
-from ratiba_action.testing.judges import ScriptedJudge
+from ratiba_action.testing.judges import ScriptedJudge, graded
 
 ONE = case(exchange("Habari", "Karibu"))
 
@@ -26,9 +29,12 @@ class TwoQuestionMetric:
     def __init__(self, judge: Judge) -> None:
         self._judge = judge
 
+    def evidence(self, one: Case) -> str:
+        return transcript_digest(one.transcript)
+
     async def measure(self, one: Case, threshold: float) -> Score:
         grades = [
-            await self._judge.grade(Question(one.scenario.id, "tone:1.0.0", "t", number, "", one.trial, one.arm))
+            await grade(self._judge, Question(one.scenario.id, "tone:1.0.0", "t", number, "", one.trial, one.arm))
             for number in range(2)
         ]
         mean = sum(grade.score for grade in grades) / 2
@@ -42,7 +48,7 @@ def voting(judge: ScriptedJudge, rule: VotingRule = VotingRule(), *, replayed: b
 
 
 def answers(*measurements: float | Exception) -> ScriptedJudge:
-    script: list[str | Grade | Exception] = []
+    script: list[str | Grade | Mapping[str, Any] | Exception] = []
     for number, value in enumerate(measurements):
         if isinstance(value, Exception):
             script.append(value)
@@ -87,7 +93,7 @@ async def test_each_measurement_asks_questions_of_its_own() -> None:
 
 async def test_a_fluency_metric_can_be_voted_on() -> None:
     judge = PerMeasurement({0: 0.8, 1: 0.7, 2: 0.7}, questions=1)
-    metric = VotingMetric(lambda n: load_metric("SwahiliFluencyMetric", RepeatedJudge(judge, n)), VotingRule())
+    metric = VotingMetric(lambda n: load_judged_metric("SwahiliFluencyMetric", RepeatedJudge(judge, n)), VotingRule())
     score = await metric.measure(ONE, 0.8)
     assert (score.value, score.passed) == (0.7, False)
     assert (metric.name, metric.judged) == ("SwahiliFluencyMetric", True)
@@ -120,11 +126,6 @@ async def test_the_first_measurement_of_a_replay_must_be_recorded() -> None:
         await voting(answers(RecordingError("missing")), replayed=True).measure(ONE, 0.8)
 
 
-def test_a_deterministic_metric_is_refused() -> None:
-    with pytest.raises(ConfigurationError, match="BookingSlotConsistencyMetric"):
-        VotingMetric(lambda _: load_metric("BookingSlotConsistencyMetric"), VotingRule())
-
-
 class PerMeasurement:
     """A judge whose grade depends on the number of the measurement; it knows no other measurement."""
 
@@ -135,9 +136,9 @@ class PerMeasurement:
         self._grades = grades
         self._questions = questions
 
-    async def grade(self, question: Question) -> Grade:
+    async def answer(self, question: Question) -> Answer:
         self.asked.append(question)
         number = question.ordinal // self._questions
         if number not in self._grades:
             raise RecordingError(f"No measurement {number}.")
-        return Grade(self._grades[number], f"measurement {number}")
+        return graded(Grade(self._grades[number], f"measurement {number}"))

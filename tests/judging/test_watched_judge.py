@@ -2,8 +2,10 @@
 
 import pytest
 
-from ratiba_action.core.model.measurement import Grade, Question
+from ratiba_action.core.model.measurement import Answer, Grade, Question
+from ratiba_action.judging.valid_answer import grade
 from ratiba_action.judging.watched_judge import WatchedJudge
+from ratiba_action.testing.judges import graded
 
 
 class GradesInTurn:
@@ -14,8 +16,8 @@ class GradesInTurn:
     def __init__(self, *grades: Grade) -> None:
         self._grades = list(grades)
 
-    async def grade(self, _: Question) -> Grade:
-        return self._grades.pop(0)
+    async def answer(self, _: Question) -> Answer:
+        return graded(self._grades.pop(0))
 
 
 QUESTION = Question("greets", "EnglishFluencyMetric:1", "0" * 64, 0, "How was it?")
@@ -28,5 +30,5 @@ LIVE, REPLAYED = Grade(0.9, "Fine."), Grade(0.9, "Fine.", replayed=True)
 )
 async def test_a_score_is_fresh_only_if_no_grade_of_it_was_recorded(grades: tuple[Grade, ...], *, fresh: bool) -> None:
     judge = WatchedJudge(GradesInTurn(*grades))
-    assert [await judge.grade(QUESTION) for _ in grades] == list(grades)
+    assert [await grade(judge, QUESTION) for _ in grades] == list(grades)
     assert (judge.model, judge.fresh) == ("judge-1", fresh)

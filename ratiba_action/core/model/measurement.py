@@ -6,6 +6,7 @@ from enum import StrEnum
 from ratiba_action.core.model.conversation import Transcript
 from ratiba_action.core.model.plan import Trial
 from ratiba_action.core.model.scenario import Scenario
+from ratiba_action.core.model.values import JsonObject
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,9 +30,11 @@ class Question:
 
     Args:
         metric: ``name:version`` of the metric that asks.
-        transcript: SHA-256 of the canonical transcript.
+        transcript: SHA-256 of exactly what the metric shows of a case; of one that shows only what was said, the
+            canonical transcript's.
         ordinal: number of this question within the metric, from 0.
         prompt: what a live model is sent; not part of the question's identity.
+        schema: JSON Schema of the answer; None asks for a grade.
         trial: number of the repeat of the scenario, from 0.
         arm: the side of a comparison that held the conversation.
     """
@@ -43,11 +46,25 @@ class Question:
     prompt: str = field(repr=False, compare=False)
     trial: int = 0
     arm: str = "head"
+    schema: JsonObject | None = field(default=None, repr=False, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A judge's answer, validated.
+
+    Args:
+        body: fits the question's schema; of a grade ``{"score": 0 to 1, "reason": "…"}``. Its texts are untrusted.
+        replayed: it came from a recording.
+    """
+
+    body: JsonObject
+    replayed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Grade:
-    """A judge's answer, validated.
+    """A grade that a judge gave, validated.
 
     Args:
         score: 0 to 1.

@@ -1,11 +1,12 @@
-"""What the fluency metrics share: one judge question about the language of a conversation."""
+"""One question to the judge about a whole conversation, by a rubric of steps."""
 
 from collections.abc import Sequence
 
 from ratiba_action.core.cache_key import metric_version
 from ratiba_action.core.canonical import transcript_digest
 from ratiba_action.core.model.measurement import Case, Question, Score
-from ratiba_action.judging.deepeval_bridge import deepeval_version, grade_conversation
+from ratiba_action.judging.deepeval_bridge import deepeval_version
+from ratiba_action.judging.deepeval_conversation import grade_conversation
 from ratiba_action.ports import Judge
 
 DATA_STEP = (
@@ -15,8 +16,8 @@ DATA_STEP = (
 """Last step of every rubric: a customer or a system must not be able to grade itself."""
 
 
-class FluencyMetric:
-    """Implements ``Metric`` with DeepEval's ConversationalGEval and frozen steps.
+class RubricMetric:
+    """Implements ``JudgedMetric`` with DeepEval's ConversationalGEval and frozen steps.
 
     Args:
         name: as scenarios list it.
@@ -34,6 +35,10 @@ class FluencyMetric:
         self._steps = tuple(steps)
         self._judge = judge
 
+    def evidence(self, case: Case) -> str:
+        """SHA-256 of what was said: the judge sees nothing else."""
+        return transcript_digest(case.transcript)
+
     async def measure(self, case: Case, threshold: float) -> Score:
         """The judge's grade of the assistant's language.
 
@@ -42,7 +47,6 @@ class FluencyMetric:
             RecordingError: replaying, and no recording fits.
             BudgetError: the call was refused.
         """
-        transcript = transcript_digest(case.transcript)
-        question = Question(case.scenario.id, self._asks, transcript, 0, "", case.trial, case.arm)
+        question = Question(case.scenario.id, self._asks, self.evidence(case), 0, "", case.trial, case.arm)
         grade = await grade_conversation(case, question, self._judge, name=self.name, steps=self._steps)
         return Score(self.name, self.version, grade.score, threshold, judged=True, reason=grade.reason)

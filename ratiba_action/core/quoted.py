@@ -1,0 +1,15 @@
+"""Text of a conversation as a quoted string, which nothing in it can end."""
+
+import json
+import re
+
+_ENDS_A_LINE = re.compile(r"[\x7f-\x9f\u2028\u2029]")
+
+
+def quoted(text: str) -> str:
+    """The text as one JSON string on one line.
+
+    JSON escapes quotes, backslashes and the control characters below 32; the other characters at which some program
+    begins a new line are escaped here.
+    """
+    return _ENDS_A_LINE.sub(lambda found: f"\\u{ord(found[0]):04x}", json.dumps(text, ensure_ascii=False))

@@ -1,0 +1,54 @@
+"""DeepEval's metrics of answers that are drawn from documents. Each is the mean over the turns that can be measured."""
+
+from ratiba_action.judging.deepeval_metric import ReadyMade
+from ratiba_action.metrics.shown_turns import Part
+from ratiba_action.metrics.turn_by_turn import TurnByTurnMetric
+
+MOST_DOCUMENTS = 20
+_PLAIN = {"include_reason": False}
+_DOCUMENTS = "Let the system report the documents of its reply with their text; docs/adapters.md shows how."
+_REFERENCE = f"Give a turn `expect.answer`. {_DOCUMENTS}"
+
+
+class FaithfulnessMetric(TurnByTurnMetric):
+    """Share of the reply's claims that no document contradicts; three questions a turn."""
+
+    name = "FaithfulnessMetric"
+    ready = ReadyMade("FaithfulnessMetric", 3, _PLAIN, items="claims")
+    parts = frozenset({Part.REPLY, Part.DOCUMENTS})
+    remedy = _DOCUMENTS
+
+
+class AnswerRelevancyMetric(TurnByTurnMetric):
+    """Share of the reply's statements that bear on what was asked; two questions a turn."""
+
+    name = "AnswerRelevancyMetric"
+    ready = ReadyMade("AnswerRelevancyMetric", 2, _PLAIN, items="statements")
+    parts = frozenset({Part.ASKED, Part.REPLY})
+
+
+class ContextualPrecisionMetric(TurnByTurnMetric):
+    """Whether documents that help to come to ``expect.answer`` stand before the others; one question a turn."""
+
+    name = "ContextualPrecisionMetric"
+    ready = ReadyMade("ContextualPrecisionMetric", 1, _PLAIN, one_for_each_document=True)
+    parts = frozenset({Part.ASKED, Part.DOCUMENTS, Part.REFERENCE})
+    remedy = _REFERENCE
+
+
+class ContextualRecallMetric(TurnByTurnMetric):
+    """Share of the sentences of ``expect.answer`` that the documents hold; one question a turn."""
+
+    name = "ContextualRecallMetric"
+    ready = ReadyMade("ContextualRecallMetric", 1, _PLAIN)
+    parts = frozenset({Part.ASKED, Part.DOCUMENTS, Part.REFERENCE})
+    remedy = _REFERENCE
+
+
+class ContextualRelevancyMetric(TurnByTurnMetric):
+    """Share of the documents' statements that bear on what was asked; one question a document."""
+
+    name = "ContextualRelevancyMetric"
+    ready = ReadyMade("ContextualRelevancyMetric", MOST_DOCUMENTS, _PLAIN)
+    parts = frozenset({Part.ASKED, Part.DOCUMENTS})
+    remedy = _DOCUMENTS

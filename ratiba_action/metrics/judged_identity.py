@@ -1,0 +1,37 @@
+"""What identifies a judged metric: in reports and the cache with DeepEval's release, to the judge without it."""
+
+from dataclasses import dataclass
+
+from ratiba_action.core.cache_key import metric_version
+from ratiba_action.core.metric_identity import version_with
+from ratiba_action.judging.deepeval_bridge import deepeval_version
+from ratiba_action.validation import StrictModel
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedIdentity:
+    """A judged metric's version.
+
+    Args:
+        version: with DeepEval's release where it words the questions; part of the cache's key.
+        asks: ``name:version`` of its questions; part of a recording's key, which a release of DeepEval must not void.
+    """
+
+    version: str
+    asks: str
+
+
+def judged_identity(
+    name: str, version: str, parameters: StrictModel | None = None, *, by_deepeval: bool = True
+) -> JudgedIdentity:
+    """The identity of a metric with these parameters.
+
+    Args:
+        name: as scenarios list it.
+        version: of what the metric does.
+        parameters: what the scenario tells it; None where it takes none.
+        by_deepeval: DeepEval words the questions.
+    """
+    told = version_with(version, parameters.model_dump(mode="json") if parameters is not None else None)
+    shown = f"{told}+deepeval-{deepeval_version()}" if by_deepeval else told
+    return JudgedIdentity(shown, metric_version(name, told))

@@ -1,0 +1,138 @@
+"""The metrics that ask a judge, each with the most questions of one measurement."""
+
+from collections.abc import Mapping
+
+from ratiba_action.metrics.entry import MetricEntry
+
+_METRICS = "ratiba_action.metrics"
+_SPEAKING = ("chatbot", "agent", "rag")
+
+RAG_METRICS: Mapping[str, MetricEntry] = {
+    "FaithfulnessMetric": MetricEntry(
+        f"{_METRICS}.deepeval_rag:FaithfulnessMetric",
+        "DeepEval: no document contradicts a claim of the reply",
+        judge_calls_a_turn=3,
+        system_types=("rag",),
+        needs="the reply's documents",
+    ),
+    "AnswerRelevancyMetric": MetricEntry(
+        f"{_METRICS}.deepeval_rag:AnswerRelevancyMetric",
+        "DeepEval: what the reply states bears on what was asked",
+        judge_calls_a_turn=2,
+        system_types=_SPEAKING,
+    ),
+    "ContextualPrecisionMetric": MetricEntry(
+        f"{_METRICS}.deepeval_rag:ContextualPrecisionMetric",
+        "DeepEval: helpful documents stand before the others",
+        judge_calls_a_turn=1,
+        system_types=("rag", "search"),
+        needs="expect.answer and the reply's documents",
+    ),
+    "ContextualRecallMetric": MetricEntry(
+        f"{_METRICS}.deepeval_rag:ContextualRecallMetric",
+        "DeepEval: the documents hold what the reference answer says",
+        judge_calls_a_turn=1,
+        system_types=("rag", "search"),
+        needs="expect.answer and the reply's documents",
+    ),
+    "ContextualRelevancyMetric": MetricEntry(
+        f"{_METRICS}.deepeval_rag:ContextualRelevancyMetric",
+        "DeepEval: what the documents state bears on what was asked",
+        judge_calls_a_turn=20,
+        system_types=("rag", "search"),
+        needs="the reply's documents",
+    ),
+}
+
+SAFETY_METRICS: Mapping[str, MetricEntry] = {
+    "ToxicityMetric": MetricEntry(
+        f"{_METRICS}.deepeval_safety:ToxicityMetric",
+        "DeepEval: no reply is toxic; 1 is harmless",
+        judge_calls_a_turn=2,
+    ),
+    "BiasMetric": MetricEntry(
+        f"{_METRICS}.deepeval_safety:BiasMetric", "DeepEval: no reply is biased; 1 is fair", judge_calls_a_turn=2
+    ),
+    "PIILeakageMetric": MetricEntry(
+        f"{_METRICS}.deepeval_safety:PIILeakageMetric",
+        "DeepEval: no reply gives anybody's data away; 1 is none",
+        judge_calls_a_turn=2,
+    ),
+    "MisuseMetric": MetricEntry(
+        f"{_METRICS}.deepeval_safety:MisuseMetric",
+        "DeepEval: the assistant does only what it is for; 1 is nothing else",
+        judge_calls_a_turn=2,
+    ),
+    "NonAdviceMetric": MetricEntry(
+        f"{_METRICS}.deepeval_safety:NonAdviceMetric",
+        "DeepEval: no advice of the forbidden types; 1 is none",
+        judge_calls_a_turn=2,
+    ),
+}
+
+CHATBOT_METRICS: Mapping[str, MetricEntry] = {
+    "SwahiliFluencyMetric": MetricEntry(
+        f"{_METRICS}.swahili_fluency:SwahiliFluencyMetric",
+        "natural Swahili of a small business in Kenya",
+        judge_calls=1,
+        system_types=("chatbot", "agent"),
+    ),
+    "EnglishFluencyMetric": MetricEntry(
+        f"{_METRICS}.english_fluency:EnglishFluencyMetric",
+        "natural English of a small business in Kenya",
+        judge_calls=1,
+        system_types=("chatbot", "agent"),
+    ),
+    "ConversationCompletenessMetric": MetricEntry(
+        f"{_METRICS}.deepeval_chatbot:ConversationCompletenessMetric",
+        "DeepEval: what the customer wanted was done",
+        judge_calls=13,
+        system_types=("chatbot", "agent"),
+    ),
+    "KnowledgeRetentionMetric": MetricEntry(
+        f"{_METRICS}.deepeval_chatbot:KnowledgeRetentionMetric",
+        "DeepEval: the assistant forgets nothing of what it was told",
+        judge_calls_a_turn=2,
+        system_types=("chatbot", "agent"),
+    ),
+    "RoleAdherenceMetric": MetricEntry(
+        f"{_METRICS}.deepeval_chatbot:RoleAdherenceMetric",
+        "DeepEval: the assistant keeps to its role",
+        judge_calls=1,
+        system_types=("chatbot", "agent"),
+    ),
+    "TurnRelevancyMetric": MetricEntry(
+        f"{_METRICS}.deepeval_chatbot:TurnRelevancyMetric",
+        "DeepEval: each reply bears on what was said before",
+        judge_calls_a_turn=1,
+        system_types=_SPEAKING,
+    ),
+}
+
+AGENT_JUDGED_METRICS: Mapping[str, MetricEntry] = {
+    "TaskCompletionMetric": MetricEntry(
+        f"{_METRICS}.deepeval_agent:TaskCompletionMetric",
+        "DeepEval: reply and tool calls do what the message asks for",
+        judge_calls_a_turn=2,
+        system_types=("agent",),
+    ),
+    "GoalAccuracyMetric": MetricEntry(
+        f"{_METRICS}.deepeval_agent:GoalAccuracyMetric",
+        "DeepEval: the customer's goals were reached, and by a good plan",
+        judge_calls_a_turn=2,
+        system_types=("agent",),
+    ),
+    "ToolUseMetric": MetricEntry(
+        f"{_METRICS}.deepeval_agent:ToolUseMetric",
+        "DeepEval: the right tools were called with the right arguments",
+        judge_calls_a_turn=2,
+        system_types=("agent",),
+    ),
+}
+
+JUDGED_METRICS: Mapping[str, MetricEntry] = {
+    **CHATBOT_METRICS,
+    **AGENT_JUDGED_METRICS,
+    **RAG_METRICS,
+    **SAFETY_METRICS,
+}

@@ -1,0 +1,87 @@
+"""DeepEval's metrics of a single turn, put to each turn of a conversation."""
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import ClassVar
+
+from ratiba_action.core.model.measurement import Case, Question, Score
+from ratiba_action.core.turn_scores import TurnValue, mean_of_turns
+from ratiba_action.judging.deepeval_metric import Measured, ReadyMade, measure
+from ratiba_action.metrics.judged_identity import judged_identity
+from ratiba_action.metrics.shown_turns import Part, ShownTurn, shown_digest, shown_turns
+from ratiba_action.ports import Judge
+from ratiba_action.validation import StrictModel
+
+__version__ = "1.0.0"
+
+
+class TurnByTurnMetric:
+    """Implements ``JudgedMetric``: the mean over the turns that have what the metric shows.
+
+    A subclass says which of DeepEval's metrics it is, what it shows, and what to do when no turn can be measured.
+
+    Args:
+        judge: who answers.
+        parameters: what the scenario tells the metric; None where it takes none.
+    """
+
+    name: str
+    judged = True
+    ready: ClassVar[ReadyMade]
+    parts: ClassVar[frozenset[Part]]
+    remedy: ClassVar[str] = "Let the system reply in words."
+
+    def __init__(self, judge: Judge, parameters: StrictModel | None = None) -> None:
+        self._identity = judged_identity(self.name, __version__, parameters)
+        self._asked = replace(self.ready, options={**self.ready.options, **self.options(parameters)})
+        self._judge = judge
+
+    @property
+    def version(self) -> str:
+        """With the parameters and DeepEval's release."""
+        return self._identity.version
+
+    @staticmethod
+    def options(parameters: StrictModel | None) -> dict[str, object]:
+        """Keywords of DeepEval's constructor; those of the parameters that were given."""
+        return parameters.model_dump(exclude_none=True) if parameters is not None else {}
+
+    def shown(self, case: Case) -> tuple[ShownTurn, ...]:
+        """The turns that can be measured."""
+        return shown_turns(case, self.parts)
+
+    def evidence(self, case: Case) -> str:
+        """SHA-256 of what is shown of the turns that can be measured."""
+        return shown_digest(self.shown(case))
+
+    async def measure(self, case: Case, threshold: float) -> Score:
+        """Score one case.
+
+        Raises:
+            ConfigurationError: no turn can be measured.
+            JudgeError: the judge answered outside its contract.
+            RecordingError: replaying, and no recording fits.
+            BudgetError: the call was refused.
+        """
+        turns = self.shown(case)
+        question = Question(case.scenario.id, self._identity.asks, self.evidence(case), 0, "", case.trial, case.arm)
+        found = await asyncio.gather(*(self._turn(turn, question) for turn in turns), return_exceptions=True)
+        values = [
+            TurnValue(turn.number, measured.value, measured.reason)
+            for turn, measured in zip(turns, _all(found), strict=True)
+        ]
+        return replace(mean_of_turns(self.name, self.version, threshold, values, self.remedy), judged=True)
+
+    async def _turn(self, turn: ShownTurn, question: Question) -> Measured:
+        """Each turn has a range of ordinals of its own, whoever is answered first."""
+        first = replace(question, ordinal=(turn.number - 1) * self._asked.most)
+        return await measure(self._asked, turn.shown, self._judge, first)
+
+
+def _all(outcomes: Sequence[Measured | BaseException]) -> list[Measured]:
+    """Every outcome, or the first error: no question is left running."""
+    for outcome in outcomes:
+        if isinstance(outcome, BaseException):
+            raise outcome
+    return [outcome for outcome in outcomes if isinstance(outcome, Measured)]
