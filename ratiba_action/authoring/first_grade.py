@@ -6,7 +6,7 @@ from ratiba_action.core.cache_key import metric_version
 from ratiba_action.core.canonical import transcript_digest
 from ratiba_action.core.language_metrics import attach_language_metrics
 from ratiba_action.core.model.conversation import Exchange, Reply, Transcript
-from ratiba_action.core.model.measurement import Grade, Question
+from ratiba_action.core.model.measurement import Answer, Question
 from ratiba_action.core.model.scenario import Scenario
 from ratiba_action.judging.replay_judge import judge_recording_key
 from ratiba_action.metrics.registry import is_judged, load_metric
@@ -44,6 +44,6 @@ class _NeverAsked:
     def __init__(self, model: str) -> None:
         self.model = model
 
-    async def grade(self, question: Question) -> Grade:
+    async def answer(self, question: Question) -> Answer:
         """Refuse."""
         raise AssertionError(question)

@@ -35,10 +35,19 @@ def with_catalogue(page: str) -> str:
 
 def _row(name: str, entry: MetricEntry) -> str:
     systems = "all" if set(entry.system_types) == set(SYSTEM_TYPES) else ", ".join(entry.system_types)
-    calls = f"up to {entry.judge_calls}" if entry.judge_calls else "0"
+    calls = _calls(entry)
     needs = " or ".join(f"`{one}`" for one in entry.needs.split(" or ")) if entry.needs else ""
     cells = (name, entry.measures, calls, systems, needs, "<br>".join(_parameters(entry)))
     return f"| {' | '.join(cell.replace('|', '&#124;') for cell in cells)} |\n"
+
+
+def _calls(entry: MetricEntry) -> str:
+    told = (f"up to {entry.judge_calls}" if entry.judge_calls else "", _calls_a_turn(entry.judge_calls_a_turn))
+    return " and ".join(filter(None, told)) or "0"
+
+
+def _calls_a_turn(calls: int) -> str:
+    return f"up to {calls} a turn" if calls else ""
 
 
 def _parameters(entry: MetricEntry) -> list[str]:

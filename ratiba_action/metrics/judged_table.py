@@ -13,7 +13,7 @@ RAG_METRICS: Mapping[str, MetricEntry] = {
         "DeepEval: no document contradicts a claim of the reply",
         judge_calls_a_turn=3,
         system_types=("rag",),
-        needs="the reply's documents",
+        needs="reply.documents",
     ),
     "AnswerRelevancyMetric": MetricEntry(
         f"{_METRICS}.deepeval_rag:AnswerRelevancyMetric",
@@ -26,21 +26,21 @@ RAG_METRICS: Mapping[str, MetricEntry] = {
         "DeepEval: helpful documents stand before the others",
         judge_calls_a_turn=1,
         system_types=("rag", "search"),
-        needs="expect.answer and the reply's documents",
+        needs="expect.answer",
     ),
     "ContextualRecallMetric": MetricEntry(
         f"{_METRICS}.deepeval_rag:ContextualRecallMetric",
         "DeepEval: the documents hold what the reference answer says",
         judge_calls_a_turn=1,
         system_types=("rag", "search"),
-        needs="expect.answer and the reply's documents",
+        needs="expect.answer",
     ),
     "ContextualRelevancyMetric": MetricEntry(
         f"{_METRICS}.deepeval_rag:ContextualRelevancyMetric",
         "DeepEval: what the documents state bears on what was asked",
         judge_calls_a_turn=20,
         system_types=("rag", "search"),
-        needs="the reply's documents",
+        needs="reply.documents",
     ),
 }
 

@@ -6,24 +6,25 @@ from pathlib import Path
 
 import pytest
 
-from ratiba_action.core.model.measurement import Case
 from ratiba_action.judging.cache import JudgeCache
 from ratiba_action.judging.cached_metric import CachedMetric
 from ratiba_action.judging.deepeval_bridge import prepare_deepeval
-from ratiba_action.metrics.registry import is_judged, load_metric, metric_names
+from ratiba_action.metrics.registry import is_judged, judge_calls, load_judged_metric, load_metric, metric_names
 from ratiba_action.ports import Metric
-from ratiba_action.testing.cases import booking, case, create, exchange
-from ratiba_action.testing.judges import ScriptedJudge
-
-ANSWER = '{"score": 8, "reason": "clear"}'
+from ratiba_action.testing.judges import ObligingJudge
+from ratiba_action.testing.metric_samples import PARAMETERS, full_case
 
 
 def _plain(name: str) -> Callable[[Path], Metric]:
-    return lambda _: load_metric(name, ScriptedJudge([ANSWER] * 2))
+    return lambda _: load_metric(name, ObligingJudge(), PARAMETERS.get(name))
 
 
 def _cached(name: str) -> Callable[[Path], Metric]:
-    return lambda folder: CachedMetric(load_metric(name, ScriptedJudge([ANSWER])), JudgeCache(folder, print), "judge-1")
+    def make(folder: Path) -> Metric:
+        metric = load_judged_metric(name, ObligingJudge(), PARAMETERS.get(name))
+        return CachedMetric(metric, JudgeCache(folder, print), "judge-1")
+
+    return make
 
 
 METRICS: Mapping[str, Callable[[Path], Metric]] = {
@@ -31,7 +32,7 @@ METRICS: Mapping[str, Callable[[Path], Metric]] = {
     **{f"{name}, cached": _cached(name) for name in metric_names() if is_judged(name)},
 }
 
-pytestmark = pytest.mark.parametrize("make", METRICS.values(), ids=METRICS.keys())
+every = pytest.mark.parametrize("make", METRICS.values(), ids=METRICS.keys())
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -40,32 +41,39 @@ def quiet_deepeval(tmp_path_factory: pytest.TempPathFactory) -> None:
     prepare_deepeval(os.environ, tmp_path_factory.mktemp("deepeval"))
 
 
-def _case() -> Case:
-    turn = exchange("Naomba massage kesho saa nane mchana", "Imethibitishwa.", create("2026-04-26T14:00"))
-    return case(turn, rows={"bookings": (booking("2026-04-26T14:00"),), "payments": (), "payment_callbacks": ()})
-
-
+@every
 async def test_a_score_is_between_zero_and_one_and_names_its_metric(
     make: Callable[[Path], Metric], tmp_path: Path
 ) -> None:
     metric = make(tmp_path)
-    score = await metric.measure(_case(), 0.8)
+    score = await metric.measure(full_case(), 0.8)
     assert 0 <= score.value <= 1
     assert (score.metric, score.version, score.judged) == (metric.name, metric.version, metric.judged)
 
 
+@every
 async def test_the_threshold_is_kept_and_does_not_change_the_value(
     make: Callable[[Path], Metric], tmp_path: Path
 ) -> None:
     metric = make(tmp_path)
-    lax, strict = await metric.measure(_case(), 0.1), await metric.measure(_case(), 1.0)
+    lax, strict = await metric.measure(full_case(), 0.1), await metric.measure(full_case(), 1.0)
     assert (lax.threshold, strict.threshold) == (0.1, 1.0)
     assert lax.value == strict.value
 
 
-async def test_a_deterministic_score_lists_what_applied_and_a_judged_one_gives_the_judges_reason(
+@every
+async def test_a_score_says_why_and_a_judged_one_lists_no_invariants(
     make: Callable[[Path], Metric], tmp_path: Path
 ) -> None:
-    score = await make(tmp_path).measure(_case(), 0.8)
-    assert bool(score.invariants) is not score.judged
+    score = await make(tmp_path).measure(full_case(), 0.8)
     assert score.reason
+    assert not (score.judged and score.invariants)
+
+
+@pytest.mark.parametrize("name", [name for name in metric_names() if is_judged(name)])
+async def test_a_judged_metric_asks_no_more_than_its_table_says_and_each_question_once(name: str) -> None:
+    judge = ObligingJudge()
+    await load_judged_metric(name, judge, PARAMETERS.get(name)).measure(full_case(), 0.8)
+    ordinals = [question.ordinal for question in judge.asked]
+    assert 0 < len(ordinals) <= judge_calls(name, 1)
+    assert ordinals == sorted(set(ordinals))

@@ -1,18 +1,11 @@
+from functools import partial
+
 import pytest
 
-from ratiba_action.core.model.values import JsonObject
 from ratiba_action.errors import ConfigurationError
 from ratiba_action.metrics.registry import METRICS, is_judged, judge_calls, load_metric, metric_names, metric_problems
 from ratiba_action.testing.judges import ScriptedJudge
-
-NEEDED: dict[str, JsonObject] = {
-    "TerminologyMetric": {
-        "catalogue": {"language": "sw", "terms": [{"canonical": "booking", "rivals": ["reservation"]}]}
-    },
-    "CodeTestsMetric": {"tests": ["assert double(2) == 4"]},
-    "SecretLeakMetric": {"forbidden": ["kanari-8841"]},
-}
-"""Parameters without defaults."""
+from ratiba_action.testing.metric_samples import PARAMETERS
 
 
 def test_the_metrics_of_the_gate_are_listed_by_name() -> None:
@@ -22,18 +15,18 @@ def test_the_metrics_of_the_gate_are_listed_by_name() -> None:
 
 @pytest.mark.parametrize("name", sorted(METRICS))
 def test_what_the_table_says_of_a_metric_is_what_its_class_says(name: str) -> None:
-    metric = load_metric(name, ScriptedJudge([]), NEEDED.get(name))
+    metric = load_metric(name, ScriptedJudge([]), PARAMETERS.get(name))
     assert (metric.name, metric.judged) == (name, is_judged(name))
-    assert (judge_calls(name) > 0) is metric.judged
+    assert (judge_calls(name, 1) > 0) is metric.judged
 
 
 @pytest.mark.parametrize("name", sorted(METRICS))
 def test_every_case_gets_a_fresh_instance(name: str) -> None:
     judge = ScriptedJudge([])
-    assert load_metric(name, judge, NEEDED.get(name)) is not load_metric(name, judge, NEEDED.get(name))
+    assert load_metric(name, judge, PARAMETERS.get(name)) is not load_metric(name, judge, PARAMETERS.get(name))
 
 
-@pytest.mark.parametrize("use", [load_metric, is_judged, judge_calls])
+@pytest.mark.parametrize("use", [load_metric, is_judged, partial(judge_calls, turns=1)])
 def test_an_unknown_metric_is_refused_with_the_known_names(use: object) -> None:
     assert callable(use)
     with pytest.raises(ConfigurationError, match=r"(?s)'os.system'.*SwahiliFluencyMetric"):
