@@ -30,11 +30,11 @@ class Wanted:
 
     Args:
         trials: how many further trials of each scenario, by its id; never 0.
-        because: the alarm, in one sentence.
+        so_far: what is known without them; never a regression.
     """
 
     trials: dict[str, int]
-    because: str
+    so_far: Comparison
 
 
 def examine(
@@ -109,7 +109,14 @@ class _Examination:
 
     def result(self) -> Comparison | Wanted:
         wanted = self._wanted()
-        return Wanted(wanted, self._because()) if wanted else self._conclude()
+        if not wanted:
+            return self._conclude()
+        scenarios = tuple(_scenario(pair, self._rules, again=False) for pair in self._pairs)
+        difference = fmean(_mean_change(pair) for pair in self._pairs)
+        so_far = Comparison(
+            Tier.UNCLEAR, scenarios, self._left, self._because(), difference=difference, screen_p=self._screen_p
+        )
+        return Wanted(wanted, so_far)
 
     def _wanted(self) -> dict[str, int]:
         suspected = {pair.scenario_id for pair in self._suspects}

@@ -97,7 +97,7 @@ def _pair(name: str, head: _Arm | None, base: _Arm | None) -> tuple[Pair | None,
         head=_composites(head.first, usable),
         fresh_base=_composites(base.fresh, usable),
         fresh_head=_composites(head.fresh, usable),
-        metrics=tuple(usable),
+        metrics={metric: (_mean(base, metric), _mean(head, metric)) for metric in usable},
     )
     return pair, problems
 
@@ -134,6 +134,11 @@ def _composites(results: Sequence[Scored], metrics: Sequence[str]) -> tuple[floa
     """The mean of the metrics of each trial that has all of them."""
     values = ({score.metric: score.value for score in result.scores} for result in results)
     return tuple(fmean(found[name] for name in metrics) for found in values if all(name in found for name in metrics))
+
+
+def _mean(arm: _Arm, metric: str) -> float:
+    scores = (score for result in (*arm.first, *arm.fresh) for score in result.scores)
+    return fmean(score.value for score in scores if score.metric == metric)
 
 
 def _names(values: Iterable[str]) -> str:

@@ -1,6 +1,7 @@
 """What is known of both sides of a change: earlier runs of the base, pairs of scores, and what they come to."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 
@@ -60,7 +61,7 @@ class Pair:
         head: of the first trials; more than one when a red run was repeated.
         fresh_base: of further trials, which confirm what the first ones showed.
         fresh_head: the same.
-        metrics: that the composite is the mean of, by name, sorted.
+        metrics: that the composite is the mean of, by name, each with its means on base and head.
     """
 
     scenario_id: str
@@ -69,7 +70,7 @@ class Pair:
     head: tuple[float, ...]
     fresh_base: tuple[float, ...] = ()
     fresh_head: tuple[float, ...] = ()
-    metrics: tuple[str, ...] = ()
+    metrics: Mapping[str, tuple[float, float]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +115,42 @@ class ScenarioComparison:
 
 
 @dataclass(frozen=True, slots=True)
+class MetricComparison:
+    """One metric over the scenarios that have it on both arms.
+
+    Args:
+        scenarios: how many there are.
+        base: mean of the scenarios' means.
+        head: the same.
+        low: lower end of the 90 % interval of the difference; None for fewer than two scenarios or exact answers.
+        high: upper end.
+    """
+
+    metric: str
+    scenarios: int
+    base: float
+    head: float
+    low: float | None = None
+    high: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Flip:
+    """A scenario that passed on one arm and failed on the other.
+
+    Args:
+        passes: on the head.
+        base_replies: what the system said on the base, one a turn; untrusted text.
+        head_replies: what it says now.
+    """
+
+    scenario_id: str
+    passes: bool
+    base_replies: tuple[str, ...]
+    head_replies: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Comparison:
     """Head against base.
 
@@ -128,6 +165,8 @@ class Comparison:
         margin: drop that had to be ruled out.
         detectable: smallest drop that so many scenarios show with 80 % power; None where it cannot be told.
         reason: why the tier is what it is, in one sentence.
+        metrics: each metric by itself; shown, and nothing is decided by it.
+        flips: in order of scenario.
     """
 
     tier: Tier
@@ -142,3 +181,5 @@ class Comparison:
     confirm_p: float | None = None
     margin: float | None = None
     detectable: float | None = None
+    metrics: tuple[MetricComparison, ...] = ()
+    flips: tuple[Flip, ...] = ()

@@ -7,6 +7,7 @@ from enum import StrEnum
 
 from ratiba_action.core.model.agreement import Agreement, CrossCheckStatus
 from ratiba_action.core.model.change import Mode, ModeDecision, Subject
+from ratiba_action.core.model.comparison import Comparison, MeasuredRun, Rules
 from ratiba_action.core.model.data_set import DataSetScores
 from ratiba_action.core.model.measurement import ScenarioResult
 from ratiba_action.core.model.values import Usd
@@ -75,6 +76,13 @@ class Evidence:
         shortfall: what was asked for and not done, such as live answers; a run that lacks it is never passed.
         way_out: what to do about conversations that a cap did not hold; empty where all were held.
         data_sets: what the cases of each data set came to together.
+        judge_model: of the judged scores.
+        answers: ``replay``, ``mixed`` or ``live``: where the model answers came from.
+        baseline: earlier runs of the base.
+        earlier: earlier attempts of the same commit; a repeated run adds its data to theirs.
+        rules: of the comparison with the base.
+        no_further: why no more can be held; empty where they can.
+        confirmed: further trials were held already; there is no second round.
     """
 
     mode: Mode
@@ -84,6 +92,13 @@ class Evidence:
     shortfall: str = ""
     way_out: str = ""
     data_sets: tuple[DataSetScores, ...] = ()
+    judge_model: str = ""
+    answers: str = "replay"
+    baseline: tuple[MeasuredRun, ...] = ()
+    earlier: tuple[MeasuredRun, ...] = ()
+    rules: Rules = field(default_factory=Rules)
+    no_further: str = ""
+    confirmed: bool = False
 
 
 class Conclusion(StrEnum):
@@ -102,6 +117,7 @@ class Verdict:
 
     Args:
         misconfigured: an input or a file is wrong, which neither mode nor trial period excuses.
+        comparison: head against base, as far as it goes; None where there is nothing of the base.
     """
 
     conclusion: Conclusion
@@ -109,6 +125,7 @@ class Verdict:
     action: str = ""
     warnings: tuple[str, ...] = ()
     misconfigured: bool = False
+    comparison: Comparison | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ WAVES = (0.0, 0.02, -0.02, 0.01, -0.01)
 
 def pair(number: int, change: float = 0.0, **changes: Any) -> Pair:
     head = 0.8 + change + WAVES[number % len(WAVES)]
-    plain = Pair(f"scenario_{number:02}", critical=False, base=(0.8,), head=(head,), metrics=("Fluency",))
+    plain = Pair(f"scenario_{number:02}", critical=False, base=(0.8,), head=(head,), metrics={"Fluency": (0.8, head)})
     return replace(plain, **changes)
 
 
@@ -48,7 +48,7 @@ def test_a_drop_is_confirmed_by_two_further_trials_of_everything_on_both_arms_be
     alarm = wanted([pair(number, -0.05) for number in range(20)])
     assert set(alarm.trials.values()) == {2}
     assert len(alarm.trials) == 20
-    assert "has to be confirmed" in alarm.because
+    assert "has to be confirmed" in alarm.so_far.reason
 
 
 def test_a_confirmed_drop_of_the_mean_is_a_regression() -> None:
