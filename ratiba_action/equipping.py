@@ -40,10 +40,9 @@ def materials_of(run: GateRun, prepared: Prepared) -> Materials:
     """
     scenarios = prepared.selection.scenarios
     system = prepared.inputs.configuration.system
-    folder = run.repository / run.settings.scenarios / "recordings"
-    recordings = read_folder(folder, [one.id for one in scenarios])
+    recordings = read_folder(run.recordings, [one.id for one in scenarios])
     return Materials(
-        arm=Arm("head", str(run.repository), run.decided.change.files.head),
+        arm=Arm(run.variant or "head", str(run.repository), run.decided.change.files.head),
         scenarios=scenarios,
         recordings={name: _held(lines, prepared.inputs.base_grades) for name, lines in recordings.items()},
         prompt_versions=prompt_versions(run.repository, system.root, system.prompt_patterns, run.environment),

@@ -1,7 +1,7 @@
 """What a run evaluates, known before anything is started."""
 
 from collections.abc import MutableMapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from ratiba_action.core.model.plan import Selection
@@ -41,6 +41,7 @@ class GateRun:
         resume: go on with a run that was killed, without paying again.
         cache: whether judges' scores of earlier runs may be used.
         trials: how often each scenario runs.
+        variant: name of the system's variant that runs in its place; empty for the system as it stands.
     """
 
     settings: Settings
@@ -54,7 +55,13 @@ class GateRun:
     resume: bool = False
     cache: bool = True
     trials: int = 1
+    variant: str = ""
     warnings: list[str] = field(default_factory=list)
+
+    @property
+    def recordings(self) -> Path:
+        """Folder of the recordings: a variant has its own, since it asks other models."""
+        return self.repository / self.settings.scenarios / "recordings" / self.variant
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +78,7 @@ def prepare(run: GateRun) -> Prepared:
     Raises:
         ConfigurationError: files are wrong, or what a person asked for does not exist.
     """
-    inputs = read_inputs(run.settings, run.repository, run.decided.change)
+    inputs = _of_variant(run.variant, read_inputs(run.settings, run.repository, run.decided.change))
     _require_root(run.repository, inputs.configuration.system.root)
     if run.choice:
         chosen = tuple(scenario for scenario in inputs.suite.scenarios if run.choice.admits(scenario))
@@ -82,6 +89,19 @@ def prepare(run: GateRun) -> Prepared:
     else:
         selection = select(run.decided.decision, inputs.suite, run.decided.change.files)
     return Prepared(inputs, selection)
+
+
+def _of_variant(name: str, inputs: EvaluationInputs) -> EvaluationInputs:
+    """What is evaluated, with the system's variant in its place."""
+    if not name:
+        return inputs
+    system = inputs.configuration.system
+    if name not in system.variants:
+        known = ", ".join(sorted(system.variants)) or "there are none"
+        raise UsageError(f"There is no variant {name!r} of the system.", f"Variants in system.variants: {known}.")
+    note = f"This run is of the variant {name}: {', '.join(system.variants[name].differences)}."
+    configuration = inputs.configuration.model_copy(update={"system": system.as_variant(name)})
+    return replace(inputs, configuration=configuration, notes=(*inputs.notes, note))
 
 
 def _require_root(repository: Path, root: str) -> None:

@@ -13,6 +13,7 @@ from ratiba_action.framework_kinds import LangChain, LangGraph, LlamaIndex
 from ratiba_action.model_limits import Name
 from ratiba_action.settings import parse_folder
 from ratiba_action.system_kinds import HttpBlock, PromptBlock, ReplayBlock
+from ratiba_action.system_variants import ARMS, VariantBlock, VariantName
 from ratiba_action.validation import StrictModel
 
 _OURS = frozenset({"PATH", "HOME", "TMPDIR", "DATABASE_URL"})
@@ -31,6 +32,8 @@ _WITHOUT_DATABASE = frozenset({"http", "prompt", "replay"})
 """Kinds that cannot be told of one."""
 _MEANINGLESS: Mapping[str, tuple[str, ...]] = MappingProxyType({"replay": ("price_per_turn_usd",)})
 """Keys that would change nothing for a kind."""
+_NO_ENVIRONMENT = frozenset({"url", "http", "prompt", "replay"})
+"""Kinds that read no variable of the gate's."""
 
 
 class SystemBlock(StrictModel):
@@ -66,6 +69,21 @@ class SystemBlock(StrictModel):
     price_per_turn_usd: Annotated[Decimal, Field(ge=0, le=1_000, allow_inf_nan=False, strict=False)] | None = Field(
         default=None, description="for a system whose models are not asked through the gate; 0: it asks none"
     )
+    variants: dict[VariantName, VariantBlock] = Field(
+        default_factory=dict, description="the same system with other models or parameters, to be run by name"
+    )
+
+    def as_variant(self, name: str) -> Self:
+        """The system with what a variant changes, and without variants.
+
+        Raises:
+            KeyError: there is no such variant.
+        """
+        variant = self.variants[name]
+        changed: dict[str, Any] = {"environment": {**self.environment, **variant.environment}, "variants": {}}
+        if variant.prompt is not None and self.prompt is not None:
+            changed["prompt"] = self.prompt.model_copy(update=variant.prompt.model_dump(exclude_none=True))
+        return self.model_copy(update=changed)
 
     @property
     def kind(self) -> str:
@@ -81,7 +99,9 @@ class SystemBlock(StrictModel):
     @property
     def prompt_patterns(self) -> tuple[str, ...]:
         """Glob patterns of every prompt file, below root."""
-        return (*self.prompts, *((self.prompt.file,) if self.prompt is not None else ()))
+        given = [self.prompt, *(variant.prompt for variant in self.variants.values())]
+        files = [block.file for block in given if block is not None and block.file is not None]
+        return (*self.prompts, *dict.fromkeys(files))
 
     @property
     def models(self) -> frozenset[tuple[str, str]]:
@@ -122,6 +142,17 @@ class SystemBlock(StrictModel):
             if not _GLOB.fullmatch(pattern) or pattern.startswith("/") or ".." in parts or not set(parts) - {"", "."}:
                 msg = f"{pattern!r} is not a glob pattern below root, such as prompts/*.md"
                 raise ValueError(msg)
+        return value
+
+    @field_validator("variants")
+    @classmethod
+    def _variants_leave_the_gate_its_own(cls, value: dict[str, VariantBlock]) -> dict[str, VariantBlock]:
+        taken = sorted(ARMS & value.keys())
+        if taken:
+            msg = f"{taken[0]!r} is no name of a variant: it names a side of a change"
+            raise ValueError(msg)
+        for variant in value.values():
+            cls._environment_is_its_own(variant.environment)
         return value
 
     @field_validator("environment")
@@ -168,7 +199,19 @@ def _contradictions(data: Mapping[str, Any]) -> list[tuple[tuple[str, ...], str]
     ]
     if kind in _WITHOUT_DATABASE and data.get("database") is True:
         problems.append((("database",), f"a system that is given as {kind!r} has no database of the gate's"))
-    return problems + _kept_nowhere(data)
+    return problems + _kept_nowhere(data) + _useless_variants(data, kind)
+
+
+def _useless_variants(data: Mapping[str, Any], kind: str) -> list[tuple[tuple[str, ...], str]]:
+    """Variants that would be the same as the system itself."""
+    variants = data.get("variants")
+    useless = [key for key, has in (("environment", kind in _NO_ENVIRONMENT), ("prompt", kind != "prompt")) if has]
+    return [
+        (("variants", str(name), key), f"it changes nothing for a system that is given as {kind!r}")
+        for name, block in (variants.items() if isinstance(variants, dict) else ())
+        for key in useless
+        if isinstance(block, dict) and block.get(key)
+    ]
 
 
 def _kept_nowhere(data: Mapping[str, Any]) -> list[tuple[tuple[str, ...], str]]:

@@ -7,7 +7,7 @@ import traceback
 from collections.abc import MutableMapping, Sequence
 from pathlib import Path
 
-from ratiba_action.commands.options import parse_option
+from ratiba_action.commands.options import add_variant, parse_option
 from ratiba_action.core.exit_code import exit_code
 from ratiba_action.core.model.change import Mode
 from ratiba_action.core.model.plan import Selection
@@ -64,6 +64,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--scenario", action="append", default=[], metavar="ID", help="run this one; may be repeated")
     parser.add_argument("--tag", action="append", default=[], metavar="TAG", help="run those with this tag")
     parser.add_argument("--failed", action="store_true", help="run those that did not pass in the last run")
+    add_variant(parser)
     parser.add_argument("--concurrency", default=DEFAULT_CONCURRENCY, metavar="N", help="conversations at once")
     parser.add_argument("--deadline", metavar="SECONDS", help="end the run in order after this time (RATIBA_DEADLINE)")
     parser.add_argument("--resume", action="store_true", help="go on with a killed run, and pay for nothing twice")
@@ -99,6 +100,7 @@ def run(arguments: argparse.Namespace, environment: MutableMapping[str, str]) ->
         concurrency=parse_option("--concurrency", arguments.concurrency, parse_count),
         seconds=parse_option("--deadline", arguments.deadline or "", lambda given: read_deadline(given, environment)),
         resume=arguments.resume,
+        variant=arguments.variant,
         cache=not arguments.no_deepeval_cache,
         warnings=[f"The variable {name} is set, and no input reads it." for name in unknown_variables(environment)],
     )

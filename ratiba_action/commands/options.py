@@ -1,5 +1,6 @@
 """Values of options that are no input of the action."""
 
+import argparse
 from collections.abc import Callable
 from typing import TypeVar
 
@@ -23,3 +24,8 @@ def parse_option(name: str, text: str, parse: Callable[[str], Value]) -> Value:
         return parse(text)
     except ValueError as error:
         raise UsageError(f"{name} is {text!r}.", f"Give {error}.") from error
+
+
+def add_variant(parser: argparse.ArgumentParser) -> None:
+    """Add the option of a command that may run a variant of the system in its place."""
+    parser.add_argument("--variant", default="", metavar="NAME", help="run this one of system.variants in its place")

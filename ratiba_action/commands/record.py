@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TextIO
 
-from ratiba_action.commands.options import parse_option
+from ratiba_action.commands.options import add_variant, parse_option
 from ratiba_action.core.masking import Redactor
 from ratiba_action.core.model.change import Mode
 from ratiba_action.core.model.verdict import Report
@@ -67,6 +67,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--scenario", action="append", default=[], metavar="ID", help="record this one; may be repeated"
     )
     parser.add_argument("--tag", action="append", default=[], metavar="TAG", help="record those with this tag")
+    add_variant(parser)
     parser.add_argument("--trials", default="1", metavar="K", help="record each conversation so often (default: 1)")
     parser.add_argument("--accept", action="store_true", help="replace existing recordings that differ")
     parser.add_argument("--concurrency", default=DEFAULT_CONCURRENCY, metavar="N", help="conversations at once")
@@ -132,14 +133,14 @@ class _Kept:
 def _keep(gate_run: GateRun, prepared: Prepared, recorder: Recorder, *, overwrite: bool) -> _Kept:
     """Record, and write what may be written. Recordings that cannot be read are told before anything is spent."""
     settings, scenarios = gate_run.settings, prepared.selection.scenarios
-    folder = gate_run.repository / settings.scenarios / "recordings"
+    folder = gate_run.recordings
     before = read_folder(folder, [one.id for one in scenarios])
     evaluated = recorder(gate_run, prepared)
     results = evaluated.report.results
     reviewed = review(
         folder, scenarios, results=results, before=before, recorded=evaluated.recorded, secrets=settings.secrets
     )
-    beside = Path(settings.report_dir).absolute() / "recordings"
+    beside = Path(settings.report_dir).absolute() / "recordings" / gate_run.variant
     held = [one.path for one in reviewed.kept if one.outcome is Outcome.CHANGED and not overwrite]
     waiting = {path: beside / path.name for path in held}
     write_all({waiting.get(one.path, one.path): one.lines for one in reviewed.kept})
@@ -172,6 +173,7 @@ def _gate_run(
         concurrency=parse_option("--concurrency", arguments.concurrency, parse_count),
         seconds=parse_option("--deadline", arguments.deadline or "", lambda given: read_deadline(given, environment)),
         resume=arguments.resume,
+        variant=arguments.variant,
         trials=parse_option("--trials", arguments.trials, parse_count),
         warnings=[f"The variable {name} is set, and no input reads it." for name in unknown_variables(environment)],
     )

@@ -119,7 +119,7 @@ def _inspect_recordings(
     problems, warnings, unused = list[FileProblem](), list[FileProblem](), list[str]()
     scenarios = {one.id: one for one in suite.scenarios} if suite is not None else {}
     owners = {name: (one,) for name, one in scenarios.items()}
-    for path in sorted((repository / settings.scenarios / "recordings").glob("*.jsonl")):
+    for path in sorted((repository / settings.scenarios / "recordings").rglob("*.jsonl")):
         name = path.relative_to(repository).as_posix()
         unused += [name] if suite is not None and path.stem not in scenarios else []
         try:

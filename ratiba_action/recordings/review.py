@@ -83,7 +83,7 @@ def review(
     """
     ended: dict[str, list[ScenarioResult]] = {}
     for one in results:
-        if one.trial.arm.name == "head":
+        if one.trial.arm.name != "base":
             ended.setdefault(one.trial.scenario.id, []).append(one)
     candidates: list[Candidate] = []
     for scenario in scenarios:

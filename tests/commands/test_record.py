@@ -298,3 +298,15 @@ def test_as_a_process_it_ends_with_3_without_a_key(shop: Shop) -> None:
 
 def _fields(recording: ModelRecording) -> dict[str, Any]:
     return {name: getattr(recording, name) for name in recording.__slots__}
+
+
+def test_a_variant_has_recordings_of_its_own(shop: Shop) -> None:
+    variants = "  variants: {mini: {environment: {MODEL: gpt-5-mini}}}\n"
+    shop.folder.joinpath(".github/ratiba.yml").write_text("system:\n  adapter: shop.adapter:Adapter\n" + variants)
+    recorder = FakeRecorder({"first": [line("Karibu")]})
+    before = shop.before("first", line("Sawa"))
+    assert shop.record(recorder, "--scenario", "first", "--variant", "mini") == 0
+    assert read_recordings(shop.path("mini/first")) == (line("Karibu"),)
+    assert shop.path("first").read_bytes() == before
+    with pytest.raises(UsageError, match="no variant 'tiny'"):
+        shop.record(recorder, "--scenario", "first", "--variant", "tiny")
