@@ -1,7 +1,8 @@
 """pytest plug-in: ``tenant_scoped_eval_environment``, a fresh tenant for each test (``seeds/000`` §2).
 
 Every pytest of an environment where the gate is installed loads this module, so it imports next to nothing; the
-database is started, and swept of what crashed sessions left, by the first test that asks for the fixture.
+database is started, and swept of what crashed sessions left, by the first test that asks for the fixture. Scenario
+files are collected as tests where the ini file or ``--ratiba`` asks for it.
 """
 
 import asyncio
@@ -117,19 +118,39 @@ class TenantsOfASession:
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add the option that names a running server."""
-    parser.getgroup("ratiba").addoption(
+    """Add the options of tenants and of scenarios."""
+    group = parser.getgroup("ratiba")
+    group.addoption(
         _OPTION,
         default=None,
         metavar="URL",
-        help=f"PostgreSQL server for tenant_scoped_eval_environment (default: ${_VARIABLE}, else an embedded one)",
+        help=f"PostgreSQL server for tenants (default: ${_VARIABLE}, else an embedded one)",
     )
+    group.addoption("--ratiba", action="store_true", help="collect scenario files as tests (default folder: scenarios)")
+    group.addoption(
+        "--ratiba-llm",
+        default="replay",
+        choices=("replay", "auto", "live"),
+        help="where answers of models come from; anything but replay may spend the budget, and needs one process",
+    )
+    group.addoption("--no-deepeval-cache", action="store_true", help="judge everything anew")
+    group.addoption("--deepeval-cache-clear", action="store_true", help="forget the judges' earlier scores first")
+    parser.addini("ratiba_scenarios", "folder of scenario files to collect, from the root folder", default="")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Collect scenarios where the ini file or ``--ratiba`` asks for it."""
+    folder = config.getini("ratiba_scenarios") or ("scenarios" if config.getoption("--ratiba") else "")
+    if folder:
+        from ratiba_action.pytest_scenarios import ScenarioTests  # noqa: PLC0415 - only who asks for it pays
+
+        config.pluginmanager.register(ScenarioTests(config, folder.strip("/")), "ratiba-scenarios")
 
 
 @pytest.fixture(scope="session")
 def ratiba_tenants(pytestconfig: pytest.Config) -> Iterator[TenantsOfASession]:
     """The session's tenants; not meant to be overridden."""
-    from ratiba_action.errors import DatabaseError  # noqa: PLC0415 - only tests that ask for it pay
+    from ratiba_action.errors import RatibaError  # noqa: PLC0415 - only tests that ask for it pay
     from ratiba_action.tenancy.provisioner import PostgresTenantProvisioner  # noqa: PLC0415 - the same
     from ratiba_action.tenancy.server import choose_server  # noqa: PLC0415 - the same
 
@@ -138,10 +159,10 @@ def ratiba_tenants(pytestconfig: pytest.Config) -> Iterator[TenantsOfASession]:
         tenants = TenantsOfASession(PostgresTenantProvisioner(choose_server(url), "pytest"))
         try:
             tenants.start()
-        except DatabaseError:
+        except RatibaError:
             tenants.close()
             raise
-    except DatabaseError as error:
+    except RatibaError as error:
         pytest.fail(str(error), pytrace=False)
     yield tenants
     for warning in tenants.close():
