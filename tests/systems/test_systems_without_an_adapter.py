@@ -1,0 +1,301 @@
+"""What is particular to each way of describing a system; what all share is in the conformance tests."""
+
+import asyncio
+import json
+import os
+from collections.abc import AsyncIterator, Awaitable, Callable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ratiba_action.core.model.conversation import Document, Reply, ToolCall
+from ratiba_action.core.model.plan import Tenant
+from ratiba_action.core.model.scenario import Customer, Scenario, Turn
+from ratiba_action.errors import WorkerError
+from ratiba_action.ports import Session
+from ratiba_action.system_block import SystemBlock
+from ratiba_action.systems.choose import Surroundings, choose_system
+from ratiba_action.testing.eventually import eventually
+from ratiba_action.testing.http_stand_in import HttpAnswer, HttpRequest, HttpStandIn, http_answer
+
+Open = Callable[..., Awaitable[Session]]
+
+
+@pytest.fixture
+async def open_session(tmp_path: Path) -> AsyncIterator[Open]:
+    """Opens a conversation with a system of the given block, whose root is the test's folder."""
+    systems = []
+
+    async def open_one(block: dict[str, Any], replies: tuple[str, ...] = (), **environment: str) -> Session:
+        surroundings = Surroundings(tmp_path, os.environ | {"HTTP_PROXY": "http://127.0.0.1:1"})
+        system = choose_system(SystemBlock.model_validate(block), surroundings)
+        systems.append(system)
+        await system.start()
+        customer = Customer("Wanjiku", "+254712345432")
+        now = datetime(2026, 4, 25, 7, tzinfo=UTC)
+        scenario = Scenario("spa", "sw", (), now, customer, vertical="spa", replies=replies)
+        return await system.open(scenario, Tenant("id", "", ""), environment)
+
+    yield open_one
+    for system in systems:
+        await system.close()
+
+
+class Server:
+    """Answers every request with the same, and keeps what was asked."""
+
+    def __init__(self, content: bytes, status: int = 200, headers: dict[str, str] | None = None) -> None:
+        self._answer = HttpAnswer(http_answer(status, content, headers or {}))
+        self.asked: list[HttpRequest] = []
+
+    async def handle(self, request: HttpRequest) -> HttpAnswer:
+        self.asked.append(request)
+        return self._answer
+
+
+async def ask(session: Session, text: str = "Habari") -> Reply:
+    return await session.send(Turn(user=text))
+
+
+async def test_a_template_is_filled_and_every_part_of_the_reply_is_found(open_session: Open) -> None:
+    answer = {
+        "a": {"text": "Karibu", "state": "ONE"},
+        "calls": [{"function": "book", "arguments": {"day": 1}, "other": 2}],
+        "docs": [{"uri": "x", "relevance": 0.5}],
+        "label": {"label": "greet"},
+    }
+    server = Server(json.dumps(answer).encode())
+    async with HttpStandIn(server.handle) as stand_in:
+        http = {
+            "url": f"{stand_in.url}/chat",
+            "headers": {"X-Client": "gate"},
+            "query": {"lang": "${language}", "said": "${message}"},
+            "body": {"said": "${message}", "all": "${messages}", "when": "at ${now}", "phone": "${customer_phone}"},
+            "reply": {
+                "text": "a.text",
+                "state": "a.state",
+                "payment": "a.payment",
+                "tool_calls": "calls[].{name: function, args: arguments}",
+                "documents": "docs[].{id: uri, score: relevance}",
+                "output": "label",
+            },
+        }
+        session = await open_session({"http": http})
+        reply = await ask(session, "Habari & ${now}")
+        await ask(session, "Asante")
+    assert reply == Reply(
+        "Karibu",
+        "ONE",
+        tool_calls=(ToolCall("book", {"day": 1}),),
+        documents=(Document("x", "", 0.5),),
+        output={"label": "greet"},
+    )
+    first, second = server.asked
+    assert first.path == "/chat?lang=sw&said=Habari+%26+%24%7Bnow%7D"
+    assert first.headers["x-client"] == "gate"
+    body = json.loads(first.content)
+    assert (body["said"], body["phone"]) == ("Habari & ${now}", "+254712345432")
+    assert body["when"] == "at 2026-04-25T07:00:00+00:00"
+    assert [one["content"] for one in json.loads(second.content)["all"]] == ["Habari & ${now}", "Karibu", "Asante"]
+
+
+@pytest.mark.parametrize("status", [301, 302, 307, 308])
+async def test_a_redirect_is_not_followed(open_session: Open, status: int) -> None:
+    elsewhere = Server(b'{"text": "stolen"}')
+    async with HttpStandIn(elsewhere.handle) as other:
+        server = Server(b"", status, {"Location": f"{other.url}/secret"})
+        async with HttpStandIn(server.handle) as stand_in:
+            told = rf"status {status} \(redirects are not followed\)"
+            with pytest.raises(WorkerError, match=told):
+                await ask(await open_session({"http": {"url": stand_in.url, "reply": {"text": "text"}}}))
+            with pytest.raises(WorkerError, match=told):
+                await open_session({"url": stand_in.url})
+    assert elsewhere.asked == []
+
+
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        (b'{"other": 1}', "`system.http.reply.text` found nothing in"),
+        (b'{"text": 3}', "`text` is a number, not a text"),
+        (b'{"text": "a", "state": ["x"]}', "`state` is a list"),
+        (b"[" * 100_000, "was not answered with JSON"),
+        (b'{"text": "a", "output": ' + b"[" * 80 + b"]" * 80 + b"}", "nested deeper than 64"),
+        (b'{"text": NaN}', "not a JSON number"),
+        (b"<html>", "was not answered with JSON: <html>"),
+        (b"", "was not answered with JSON"),
+    ],
+)
+async def test_an_answer_that_is_no_reply_is_named(open_session: Open, content: bytes, told: str) -> None:
+    async with HttpStandIn(Server(content).handle) as stand_in:
+        reply = {"text": "text", "state": "state", "output": "output"}
+        session = await open_session({"http": {"url": stand_in.url, "reply": reply}})
+        with pytest.raises(WorkerError, match="spa.*" + told):
+            await ask(session)
+
+
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        (b'data: {"d": "a"}\n\n', "without the end mark"),
+        (b'data: {"d": "a"}\n\ndata: [DONE]', "without the end mark"),
+        (b"data: <p>\n\ndata: [DONE]\n\n", "was not answered with JSON"),
+        (b"data: [DONE]\n\n", "found nothing in 0 events"),
+        (b'data: {"d": 3}\n\ndata: [DONE]\n\n', "found 3, which is not a text"),
+    ],
+)
+async def test_a_stream_that_is_not_whole_is_no_answer(open_session: Open, content: bytes, told: str) -> None:
+    async with HttpStandIn(Server(content).handle) as stand_in:
+        session = await open_session({"http": {"url": stand_in.url, "stream": {"text": "d", "end": "[DONE]"}}})
+        with pytest.raises(WorkerError, match=told):
+            await ask(session)
+
+
+async def test_the_pieces_of_a_stream_are_joined_however_its_lines_end(open_session: Open) -> None:
+    content = (
+        b'event: x\r\nid: 1\r\ndata: {"d":\r\ndata: "Kari"}\r\n\r\n: beat\n\ndata:{"s": 1}\n\n'
+        b'data: {"d": "bu"}\n\ndata: [DONE]\n\ndata: {"d": "late"}\n\n'
+    )
+    async with HttpStandIn(Server(content).handle) as stand_in:
+        session = await open_session({"http": {"url": stand_in.url, "stream": {"text": "d", "end": "[DONE]"}}})
+        assert (await ask(session)).text == "Karibu"
+
+
+async def test_what_a_program_complains_of_is_shown_when_it_ends(open_session: Open, tmp_path: Path) -> None:
+    (tmp_path / "bot.py").write_text(
+        "import sys\ninput()\nprint('no such table: bookings', file=sys.stderr)\nsys.exit(7)\n"
+    )
+    session = await open_session({"command": ["python3", "bot.py"]})
+    with pytest.raises(
+        WorkerError, match=r"ended with exit code 7 before it answered. It wrote: no such table: bookings"
+    ):
+        await ask(session)
+
+
+async def test_a_program_that_is_not_there_is_named(open_session: Open) -> None:
+    with pytest.raises(WorkerError, match=r"the command \['no-such-program'\] cannot be started"):
+        await open_session({"command": ["no-such-program"]})
+
+
+@pytest.mark.parametrize(
+    ("line", "told"), [("hello", "is no JSON"), ("[1]", "the answer is a list"), ("", "is no JSON")]
+)
+async def test_a_line_that_is_no_reply_is_named(open_session: Open, tmp_path: Path, line: str, told: str) -> None:
+    (tmp_path / "bot.sh").write_text(f"read line; echo '{line}'; read line\n")
+    session = await open_session({"command": ["sh", "bot.sh"]})
+    with pytest.raises(WorkerError, match=told):
+        await ask(session)
+
+
+async def test_a_program_in_a_shell_may_answer_with_a_text_and_ends_with_its_session(
+    open_session: Open, tmp_path: Path
+) -> None:
+    (tmp_path / "bot.sh").write_text('trap \'\' TERM; while :; do read line && echo "\\"$$\\""; done\n')
+    session = await open_session({"command": ["sh", "bot.sh"], "turn_timeout_seconds": 20})
+    process = Path("/proc") / (await ask(session)).text
+    assert process.exists()
+    await session.close()
+    assert await asyncio.to_thread(eventually, lambda: not process.exists())
+
+
+async def test_a_prompt_asks_each_provider_in_its_own_way(open_session: Open, tmp_path: Path) -> None:
+    (tmp_path / "p.md").write_text("Kuwa mkarimu.")
+    prompt = {"file": "p.md", "model": "m", "max_output_tokens": 9, "temperature": 0.5}
+    server = Server(json.dumps({"choices": [{"message": {"content": "Karibu"}}]}).encode())
+    async with HttpStandIn(server.handle) as stand_in:
+        session = await open_session(
+            {"prompt": {**prompt, "provider": "openai"}}, OPENAI_BASE_URL=f"{stand_in.url}/v1", OPENAI_API_KEY="token"
+        )
+        assert (await ask(session)).text == "Karibu"
+        await ask(session, "Asante")
+    assert [request.path for request in server.asked] == ["/v1/chat/completions"] * 2
+    assert server.asked[0].headers["authorization"] == "Bearer token"
+    assert json.loads(server.asked[1].content) == {
+        "model": "m",
+        "max_completion_tokens": 9,
+        "temperature": 0.5,
+        "messages": [
+            {"role": "system", "content": "Kuwa mkarimu."},
+            {"role": "user", "content": "Habari"},
+            {"role": "assistant", "content": "Karibu"},
+            {"role": "user", "content": "Asante"},
+        ],
+    }
+
+
+async def test_a_prompt_that_is_not_there_is_named(open_session: Open) -> None:
+    prompt = {"file": "p.md", "provider": "openai", "model": "m", "max_output_tokens": 9}
+    with pytest.raises(WorkerError, match=r"FileNotFoundError: .*'p.md'"):
+        await open_session({"prompt": prompt})
+
+
+PLAIN = """
+import asyncio
+class Full:
+    def setup(self, context): self.name = context.customer_name
+    async def run(self, message, history=()): return f"{self.name} {message} {len(history)}"
+    def deliver(self, event): return {"text": event["type"]}
+    def teardown(self): open("ended", "w").write("yes")
+def plain(words): return words.upper()
+def inside_a_loop(words): return asyncio.run(later(words))
+async def later(words): return words[::-1]
+def hungry(message, database): return message
+class Nothing: pass
+def wrong(message): return 3
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "text"), [("Full", "Wanjiku ab 0"), ("plain", "AB"), ("inside_a_loop", "ba"), ("later", "ba")]
+)
+async def test_a_function_or_a_plain_class_is_a_system(
+    open_session: Open, tmp_path: Path, name: str, text: str
+) -> None:
+    (tmp_path / "plain.py").write_text(PLAIN)
+    session = await open_session({"adapter": f"plain:{name}", "database": False})
+    assert (await ask(session, "ab")).text == text
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [("hungry", r"hungry\(\) needs 'database'"), ("Nothing", "is no adapter"), ("wrong", "the answer is a number")],
+)
+async def test_what_is_no_system_is_named(open_session: Open, tmp_path: Path, name: str, told: str) -> None:
+    (tmp_path / "plain.py").write_text(PLAIN)
+    with pytest.raises(WorkerError, match=told):
+        await ask(await open_session({"adapter": f"plain:{name}", "database": False}))
+
+
+async def test_a_plain_class_is_delivered_events(open_session: Open, tmp_path: Path) -> None:
+    (tmp_path / "plain.py").write_text(PLAIN)
+    session = await open_session({"adapter": "plain:Full", "database": False})
+    assert (await session.send(Turn(event={"type": "paid"}))).text == "paid"
+
+
+async def test_the_replies_of_a_scenario_are_given_in_order_and_no_more(open_session: Open) -> None:
+    session = await open_session({"replay": {}}, ("moja", "mbili"))
+    assert [(await ask(session)).text for _ in range(2)] == ["moja", "mbili"]
+    with pytest.raises(WorkerError, match="fewer captured replies than turns"):
+        await ask(session)
+
+
+async def test_a_scenario_without_captured_replies_is_named(open_session: Open) -> None:
+    with pytest.raises(WorkerError, match="holds no captured replies"):
+        await open_session({"replay": {}})
+
+
+async def test_a_transcript_behind_a_link_is_not_read(open_session: Open, tmp_path: Path) -> None:
+    (tmp_path / "secret.jsonl").write_text('{"text": "secret"}\n')
+    (tmp_path / "t").mkdir()
+    (tmp_path / "t" / "spa.jsonl").symlink_to(tmp_path / "secret.jsonl")
+    with pytest.raises(WorkerError, match="symbolic link"):
+        await open_session({"replay": {"transcripts": "t"}})
+
+
+async def test_a_wrong_line_of_a_transcript_is_named(open_session: Open, tmp_path: Path) -> None:
+    (tmp_path / "t").mkdir()
+    (tmp_path / "t" / "spa.jsonl").write_text('{"text": "moja"}\n{"txt": "mbili"}\n')
+    with pytest.raises(WorkerError, match=r"t/spa.jsonl:2: the answer has no 'text'"):
+        await open_session({"replay": {"transcripts": "t"}})
