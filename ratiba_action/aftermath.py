@@ -114,6 +114,9 @@ class Conclusion:
         if self.collected is None:
             return {}
         grades = self.grading.collector.recordings()
-        names, numbers = [scenario.id for scenario in self.materials.scenarios], range(self.materials.trials)
-        answers = {name: [line for each in numbers for line in self.collected.recordings(name, each)] for name in names}
-        return {name: (*answers[name], *grades.get(name, ())) for name in names}
+        recorded: dict[str, tuple[Recording, ...]] = {}
+        for scenario in self.materials.scenarios:
+            trials = [self.collected.recordings(scenario.id, number) for number in range(scenario.strategy.trials)]
+            answers = (line for lines in trials for line in lines)
+            recorded[scenario.id] = (*answers, *grades.get(scenario.id, ()))
+        return recorded

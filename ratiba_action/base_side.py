@@ -43,6 +43,11 @@ class BaseSide:
                 "Check out the merge commit with its parents: fetch-depth: 2.",
             )
 
+    @property
+    def known(self) -> bool:
+        """Whether there is a base commit that can be read."""
+        return self.change.git is not None and self.change.files.base is not None
+
     def configuration(self) -> Configuration | None:
         """Its configuration; None where it has none, or none that could be used.
 

@@ -8,6 +8,7 @@ import secrets
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,6 +18,7 @@ from ratiba_action.configuration import Configuration
 from ratiba_action.core.model.plan import Arm
 from ratiba_action.core.model.scenario import Scenario
 from ratiba_action.core.pricing import parse_model_rates
+from ratiba_action.core.stopping import stop_reason
 from ratiba_action.core.turn_checks import DetectLanguage
 from ratiba_action.language_detection import LanguageDetection
 from ratiba_action.ports import Prices, TenantProvisioner
@@ -76,6 +78,9 @@ async def open_run(workshop: Workshop, materials: Materials) -> AsyncIterator[Op
             captured=workshop.configuration.system.replay is not None,
             simulator=answering.simulator,
             detect_language=_language_detector(materials.scenarios),
+            stop=partial(stop_reason, most_failed=workshop.configuration.suite.most_failed, day=materials.day),
+            # What is recorded is one attempt, from its first answer to its last.
+            retries=workshop.llm != "record",
         )
         yield OpenRun(bench, answering.conclude)
 

@@ -8,14 +8,18 @@ from pathlib import Path
 
 from ratiba_action.core.budget import Ledger
 from ratiba_action.core.model.plan import Arm
+from ratiba_action.core.quarantine import day_of
 from ratiba_action.locked_folder import make_locked_folder, sweep_folders
 from ratiba_action.paid_run import Payment
 from ratiba_action.paying import cache_folder, journal_place, payment_of, source_of_answers
 from ratiba_action.preparing import GateRun, Prepared
 from ratiba_action.prompt_versions import prompt_versions
+from ratiba_action.recordings.enough import require_recorded_trials
 from ratiba_action.recordings.folder import read_folder
 from ratiba_action.recordings.lines import JudgeRecording, Recording
 from ratiba_action.workshop import Materials, Workshop
+
+DEFAULT_CONCURRENCY = 4
 
 _SCRATCH = "ratiba-run-"
 
@@ -36,17 +40,20 @@ def materials_of(run: GateRun, prepared: Prepared) -> Materials:
     """What the run evaluates.
 
     Raises:
-        SuiteError: recordings cannot be read.
+        SuiteError: recordings cannot be read, or hold fewer trials than a replay needs.
     """
     scenarios = prepared.selection.scenarios
     system = prepared.inputs.configuration.system
     recordings = read_folder(run.recordings, [one.id for one in scenarios])
+    if source_of(run, prepared) == "replay":
+        folder = run.recordings.relative_to(run.repository).as_posix()
+        require_recorded_trials(scenarios, recordings, folder)
     return Materials(
         arm=Arm(run.variant or "head", str(run.repository), run.decided.change.files.head),
         scenarios=scenarios,
         recordings={name: _held(lines, prepared.inputs.base_grades) for name, lines in recordings.items()},
         prompt_versions=prompt_versions(run.repository, system.root, system.prompt_patterns, run.environment),
-        trials=run.trials,
+        day=day_of(run.started_at),
     )
 
 
@@ -66,7 +73,7 @@ def payment_for(run: GateRun, source: str, prepared: Prepared, materials: Materi
         "commit": run.decided.change.files.head or "",
         "suite": prepared.inputs.suite.digest,
         "scenarios": [scenario.id for scenario in materials.scenarios],
-        "trials": materials.trials,
+        "trials": [scenario.strategy.trials for scenario in materials.scenarios],
         "prompts": list(materials.prompt_versions),
         "llm": source,
     }
@@ -101,9 +108,16 @@ def workshop_of(run: GateRun, prepared: Prepared, ledger: Ledger, scratch: Path,
         ledger=ledger,
         progress=run.progress,
         warn=run.warnings.append,
-        concurrency=run.concurrency,
-        deadline=None if run.seconds is None else time.monotonic() + run.seconds,
+        concurrency=run.concurrency or prepared.inputs.configuration.suite.concurrency or DEFAULT_CONCURRENCY,
+        deadline=_deadline(run, prepared),
         report_dir=run.settings.report_dir,
         llm=llm,
         payment=payment_for(run, llm, prepared, materials) if llm != "replay" else None,
     )
+
+
+def _deadline(run: GateRun, prepared: Prepared) -> float | None:
+    """The earlier of what the person and what the configuration allow."""
+    allowed = (run.seconds, prepared.inputs.configuration.suite.timeout_seconds)
+    seconds = min((each for each in allowed if each is not None), default=None)
+    return None if seconds is None else time.monotonic() + seconds

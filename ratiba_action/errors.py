@@ -7,6 +7,7 @@ RatibaError                       anything that a user can mend; never shown wit
 ├── InfrastructureError           something the gate stands on is missing or broke   exit 3
 │   ├── DatabaseError             the PostgreSQL server cannot be used
 │   ├── WorkerError               the system under test could not be started or spoken to
+│   │   └── WorkerTimeoutError    it gave no answer in time
 │   ├── ProviderError             a model's provider refused a call, or its answer cannot be used
 │   ├── LedgerError               money could not be written down, so that it must not be spent
 │   ├── GithubError               GitHub refused a request, or its API cannot be used
@@ -84,6 +85,10 @@ class DatabaseError(InfrastructureError):
 
 class WorkerError(InfrastructureError):
     """The system under test could not be started or spoken to."""
+
+
+class WorkerTimeoutError(WorkerError):
+    """The system under test gave no answer in time."""
 
 
 class ProviderError(InfrastructureError):

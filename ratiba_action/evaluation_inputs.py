@@ -1,7 +1,7 @@
 """Read what a run evaluates: configuration, scenarios and recordings of the head, held to what the base says."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ratiba_action.base_side import BaseSide
@@ -12,13 +12,16 @@ from ratiba_action.core.edited_code import edited_code
 from ratiba_action.core.failure_rules import validate_rule
 from ratiba_action.core.language_metrics import attach_language_metrics
 from ratiba_action.core.model.scenario import Suite
+from ratiba_action.core.strategies import with_defaults
 from ratiba_action.core.strictness import hold_to_base, with_assertions
-from ratiba_action.errors import ConfigurationError, SuiteError
+from ratiba_action.errors import ConfigurationError, FileProblem, SuiteError
 from ratiba_action.metrics.registry import metric_problems, readers_of
 from ratiba_action.plain_file import read_plain_file
 from ratiba_action.recordings.lines import JudgeRecording
 from ratiba_action.settings import Settings
+from ratiba_action.strategy_block import StrategyBlock
 from ratiba_action.suite.load import load_suite, read_scenario_files
+from ratiba_action.suite_block import unmeasured_metrics
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,13 +54,19 @@ def read_inputs(settings: Settings, repository: Path, change: Change) -> Evaluat
         base = BaseSide(settings, change, contents)
         base.require()
         notes: tuple[str, ...] = ()
-        base_configuration = base.configuration()
+        base_configuration, defaults = base.configuration(), configuration.suite.strategy
         if base_configuration is not None:
             configuration, notes = hold_configuration(configuration, base_configuration)
+            defaults = base_configuration.suite.strategy
         base_suite, broken = base.suite()
-        if base_suite.scenarios:
-            suite, more = hold_to_base(suite, with_assertions(base_suite, attach_language_metrics))
+        if base.known:
+            # How the suite is run is the base's where it has a configuration, so both sides take the same defaults.
+            suite, more = hold_to_base(
+                _with_strategies(suite, defaults), _with_strategies(_complete(base_suite), defaults)
+            )
             notes += more
+        else:
+            suite = _with_strategies(suite, defaults)
         if broken:
             notes += (f"The base could not be read in {', '.join(broken)}, so nothing was held to it there.",)
         notes += edited_code(suite, configuration.system.root, change.files.paths)
@@ -77,7 +86,11 @@ def _read_head(settings: Settings, repository: Path) -> tuple[Configuration, Sui
         suite = _load(files)
     except SuiteError as error:
         problems.append(error)
-    if configuration is None or suite is None:
+    if configuration is not None and suite is not None:
+        unknown = unmeasured_metrics(configuration.suite.metric_thresholds, suite)
+        told = [f"suite.metric_thresholds.{name}: no scenario is measured by it" for name in unknown]
+        problems += [SuiteError([FileProblem(settings.config, 0, message) for message in told])] if told else []
+    if configuration is None or suite is None or problems:
         raise SuiteError([problem for error in problems for problem in error.problems])
     return configuration, suite
 
@@ -94,4 +107,12 @@ def _content(repository: Path, name: str) -> bytes:
 
 def _load(files: Mapping[str, bytes]) -> Suite:
     """Scenarios with the metric of their language, on both sides, so that its threshold is held like any other."""
-    return with_assertions(load_suite(files, metric_problems, validate_rule, readers_of), attach_language_metrics)
+    return _complete(load_suite(files, metric_problems, validate_rule, readers_of))
+
+
+def _complete(suite: Suite) -> Suite:
+    return with_assertions(suite, attach_language_metrics)
+
+
+def _with_strategies(suite: Suite, defaults: StrategyBlock) -> Suite:
+    return replace(suite, scenarios=tuple(with_defaults(one, defaults.strategy) for one in suite.scenarios))

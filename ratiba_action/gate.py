@@ -5,7 +5,6 @@ import contextlib
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
 
 from ratiba_action.aftermath import Aftermath
 from ratiba_action.cancellation import cancelled_by_signals
@@ -17,6 +16,7 @@ from ratiba_action.core.model.conversation import Party
 from ratiba_action.core.model.measurement import NotRun, ScenarioResult, Scored
 from ratiba_action.core.model.plan import Plan
 from ratiba_action.core.model.verdict import Conclusion, Evidence, Limits, Report, Spending, Verdict
+from ratiba_action.core.quarantine import day_of
 from ratiba_action.core.turn_limits import limits_not_measured
 from ratiba_action.equipping import materials_of, scratch_folder, source_of, workshop_of
 from ratiba_action.paying import require_key
@@ -46,7 +46,7 @@ def evaluate(run: GateRun, prepared: Prepared) -> Evaluated:
         InfrastructureError: live answers are asked for, and there is no key.
     """
     require_key(run.settings)
-    started, clock = datetime.now(UTC), time.monotonic()
+    clock = time.monotonic()
     ledger = Ledger(run.settings.budget_usd)
     interruptions: list[str] = []
     ended, journal = _Ended(), None
@@ -69,7 +69,7 @@ def evaluate(run: GateRun, prepared: Prepared) -> Evaluated:
         results=ended.results,
         spending=ledger.snapshot(),
         limits=_limits(prepared),
-        started_at=started,
+        started_at=run.started_at,
         seconds=time.monotonic() - clock,
         enforce=run.settings.enforce,
         llm=_llm(run.settings.llm, ledger.snapshot()),
@@ -96,7 +96,8 @@ class _Ended:
 
 
 def _limits(prepared: Prepared) -> Limits:
-    return Limits(pass_rate=prepared.inputs.configuration.pass_rate)
+    configuration = prepared.inputs.configuration
+    return Limits(configuration.pass_rate, configuration.suite.metric_thresholds)
 
 
 def _verdict(run: GateRun, prepared: Prepared, ended: _Ended, ledger: Ledger, interruptions: Sequence[str]) -> Verdict:
@@ -104,7 +105,8 @@ def _verdict(run: GateRun, prepared: Prepared, ended: _Ended, ledger: Ledger, in
     shortfall = _shortfall(run, prepared, ended, ledger)
     mode, way_out = run.decided.decision.mode, ended.aftermath.way_out
     data_sets = score_data_sets(prepared.inputs.suite.data_sets, ended.results)
-    evidence = Evidence(mode, ended.results, _limits(prepared), interruption, shortfall, way_out, data_sets)
+    day = day_of(run.started_at)
+    evidence = Evidence(mode, ended.results, _limits(prepared), interruption, shortfall, way_out, data_sets, day=day)
     verdict = next_step(evidence)
     if isinstance(verdict, Plan):
         raise TypeError("next_step asked for another plan, which this form of the run does not carry out")

@@ -2,11 +2,13 @@
 
 from collections.abc import MutableMapping
 from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 from pathlib import Path
 
 from ratiba_action.core.model.plan import Selection
 from ratiba_action.core.model.scenario import Scenario
 from ratiba_action.core.scenario_selection import select
+from ratiba_action.core.strategies import with_least_trials
 from ratiba_action.deciding import Decided
 from ratiba_action.errors import ConfigurationError, UsageError
 from ratiba_action.evaluation_inputs import EvaluationInputs, read_inputs
@@ -36,12 +38,13 @@ class GateRun:
 
     Args:
         environment: the process's own.
-        concurrency: conversations at once.
+        concurrency: conversations at once; None for what the configuration says.
         seconds: the run's deadline, None for none.
         resume: go on with a run that was killed, without paying again.
         cache: whether judges' scores of earlier runs may be used.
-        trials: how often each scenario runs.
         variant: name of the system's variant that runs in its place; empty for the system as it stands.
+        trials: how often each scenario runs at least.
+        started_at: the clock that quarantines are compared with.
     """
 
     settings: Settings
@@ -50,12 +53,13 @@ class GateRun:
     environment: MutableMapping[str, str]
     progress: Progress
     choice: Choice = Choice()
-    concurrency: int = 4
+    concurrency: int | None = None
     seconds: float | None = None
     resume: bool = False
     cache: bool = True
     trials: int = 1
     variant: str = ""
+    started_at: datetime = field(default_factory=lambda: datetime.now(UTC))
     warnings: list[str] = field(default_factory=list)
 
     @property
@@ -88,7 +92,8 @@ def prepare(run: GateRun) -> Prepared:
         selection = Selection(run.decided.decision, chosen, left_out)
     else:
         selection = select(run.decided.decision, inputs.suite, run.decided.change.files)
-    return Prepared(inputs, selection)
+    scenarios = tuple(with_least_trials(scenario, run.trials) for scenario in selection.scenarios)
+    return Prepared(inputs, replace(selection, scenarios=scenarios))
 
 
 def _of_variant(name: str, inputs: EvaluationInputs) -> EvaluationInputs:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from ratiba_action.core.checks import check_transcript
 from ratiba_action.core.custom_code import is_address
 from ratiba_action.core.model.conversation import AnsweredCalls, Exchange, Transcript
-from ratiba_action.core.model.measurement import Case, Errored, NotRun, Phase, ScenarioResult, Score, Scored
+from ratiba_action.core.model.measurement import Case, Check, Errored, NotRun, Phase, ScenarioResult, Score, Scored
 from ratiba_action.core.model.plan import Plan, Trial
 from ratiba_action.core.model.scenario import Assertion, Turn
 from ratiba_action.core.model.values import Usd
@@ -25,6 +25,7 @@ from ratiba_action.errors import (
     RatibaError,
     RecordingError,
     WorkerError,
+    WorkerTimeoutError,
 )
 from ratiba_action.ports import (
     CodeMetric,
@@ -39,12 +40,18 @@ from ratiba_action.ports import (
     TenantProvisioner,
     TurnBooks,
 )
+from ratiba_action.retrying import with_retries
 from ratiba_action.turn_payments import FreeTurns
 
 
 def admit_all(_: Trial) -> AbstractAsyncContextManager[str]:
     """Lets every trial run: nothing that it does costs money."""
     return nullcontext("")
+
+
+def never_stop(_: Sequence[ScenarioResult]) -> str:
+    """Lets a run go on whatever has failed."""
+    return ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +67,8 @@ class Bench:
         deadline: seconds of ``time.monotonic`` after which no trial starts, and running ones end.
         admit: waits until a trial may start, and says why it must not; empty when it runs.
         turns: books what a turn costs past the gate, before it is sent and when it was answered.
+        stop: why no further trial starts, given what came of those before; empty while one may.
+        retries: whether trials that broke off are held again, as their strategies say.
         detect_language: tells the language of a reply; needed where a turn expects one.
         captured: the system gives replies that were captured earlier, so that no turn's seconds say anything.
         simulator: plays the customer; needed where a scenario has a simulated user.
@@ -81,6 +90,8 @@ class Bench:
     custom: Mapping[str, CustomCode] = field(default_factory=dict)
     simulator: CustomerSimulator | None = None
     captured: bool = False
+    stop: Callable[[Sequence[ScenarioResult]], str] = never_stop
+    retries: bool = True
 
 
 async def run_plan(plan: Plan, bench: Bench) -> tuple[ScenarioResult, ...]:
@@ -96,7 +107,8 @@ async def run_plan(plan: Plan, bench: Bench) -> tuple[ScenarioResult, ...]:
 
     async def work() -> None:
         for index, trial in waiting:
-            results[index] = await _within_deadline(trial, bench)
+            refusal = bench.stop(tuple(results.values()))
+            results[index] = NotRun(trial, refusal) if refusal else await _retried(trial, bench)
             bench.progress.advanced(results[index])
 
     workers = [asyncio.ensure_future(work()) for _ in range(min(bench.concurrency, len(plan.trials)))]
@@ -110,6 +122,11 @@ async def run_plan(plan: Plan, bench: Bench) -> tuple[ScenarioResult, ...]:
     finally:
         bench.progress.finished()
     return tuple(results.get(index) or NotRun(trial, interrupted) for index, trial in enumerate(plan.trials))
+
+
+async def _retried(trial: Trial, bench: Bench) -> ScenarioResult:
+    retries = trial.scenario.strategy.retries if bench.retries else 0
+    return await with_retries(lambda: _within_deadline(trial, bench), retries)
 
 
 async def _within_deadline(trial: Trial, bench: Bench) -> ScenarioResult:
@@ -133,23 +150,22 @@ async def run_trial(trial: Trial, bench: Bench) -> ScenarioResult:
     """Run one trial to its result; what breaks becomes ``Errored``, with all that was measured besides."""
     started = time.monotonic()
     conversation = _Conversation(trial, bench)
+    seconds = trial.scenario.strategy.timeout_seconds
+    limit, checks = asyncio.timeout(seconds), tuple[Check, ...]()
     try:
-        transcript = await conversation.hold()
-        checks = check_transcript(trial.scenario, transcript, bench.detect_language)
+        async with limit:
+            transcript = await conversation.hold()
+            checks = check_transcript(trial.scenario, transcript, bench.detect_language)
+            more, scores, errors = await _measure(Case(trial.scenario, transcript, trial.number, trial.arm.name), bench)
     except Exception as error:  # noqa: BLE001 - a defect in one trial must not lose what the others measured
-        phase, message = _told(error)
-        return Errored(trial, phase, message, conversation.so_far(), time.monotonic() - started)
-    case = Case(trial.scenario, transcript, trial.number, trial.arm.name)
-    scores, errors = await _measure(case, bench)
-    try:
-        checks += tuple(await check_custom_rules(case, bench.custom.get(case.arm)))
-    except RatibaError as error:
-        errors += (error,)
-    seconds = time.monotonic() - started
+        late = f"the trial did not end within {seconds:g} s (strategy.timeout_seconds)" if limit.expired() else ""
+        phase, message = (Phase.TIMEOUT, late) if late else _told(error)
+        return Errored(trial, phase, message, conversation.so_far(), time.monotonic() - started, checks)
+    checks += more
     if errors:
         phase, message = _told(errors[0])
-        return Errored(trial, phase, message, transcript, seconds, checks, scores)
-    return Scored(trial, transcript, checks, scores, seconds)
+        return Errored(trial, phase, message, transcript, time.monotonic() - started, checks, scores)
+    return Scored(trial, transcript, checks, scores, time.monotonic() - started)
 
 
 class _Conversation:
@@ -236,8 +252,8 @@ def _raise_first(problems: Sequence[RatibaError]) -> None:
         raise problems[0]
 
 
-async def _measure(case: Case, bench: Bench) -> tuple[tuple[Score, ...], tuple[Exception, ...]]:
-    """Every score that could be had, and what the others ran into."""
+async def _measure(case: Case, bench: Bench) -> tuple[tuple[Check, ...], tuple[Score, ...], tuple[Exception, ...]]:
+    """The checks of the repository's own rules, every score that could be had, and what the others ran into."""
     assertions = case.scenario.assertions
     outcomes = await asyncio.gather(
         *(_score(assertion, case, bench) for assertion in assertions), return_exceptions=True
@@ -246,7 +262,12 @@ async def _measure(case: Case, bench: Bench) -> tuple[tuple[Score, ...], tuple[E
         if isinstance(outcome, BaseException) and not isinstance(outcome, Exception):
             raise outcome
     scores = tuple(outcome for outcome in outcomes if isinstance(outcome, Score))
-    return scores, tuple(outcome for outcome in outcomes if isinstance(outcome, Exception))
+    errors = tuple(outcome for outcome in outcomes if isinstance(outcome, Exception))
+    try:
+        checks = tuple(await check_custom_rules(case, bench.custom.get(case.arm)))
+    except RatibaError as error:
+        return (), scores, (*errors, error)
+    return checks, scores, errors
 
 
 async def _score(assertion: Assertion, case: Case, bench: Bench) -> Score:
@@ -268,6 +289,7 @@ _PHASES: tuple[tuple[type[RatibaError], Phase], ...] = (
     (LedgerError, Phase.LEDGER),
     (ProviderError, Phase.PROVIDER),
     (JudgeError, Phase.JUDGE),
+    (WorkerTimeoutError, Phase.TIMEOUT),
     (WorkerError, Phase.SYSTEM),
     (ConfigurationError, Phase.METRIC),
 )

@@ -2,12 +2,14 @@
 
 from collections.abc import Callable, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass
+from datetime import date
 from pathlib import Path
 
 from ratiba_action.configuration import Configuration
 from ratiba_action.core.budget import Ledger
 from ratiba_action.core.model.plan import Arm, Plan, Trial
 from ratiba_action.core.model.scenario import Scenario
+from ratiba_action.core.quarantine import quarantine_in_force
 from ratiba_action.metrics.registry import is_judged
 from ratiba_action.paid_run import Payment
 from ratiba_action.ports import Progress
@@ -49,14 +51,14 @@ class Materials:
 
     Args:
         recordings: by scenario id.
-        trials: how often each scenario runs.
+        day: of the run, in UTC.
     """
 
     arm: Arm
     scenarios: Sequence[Scenario]
     recordings: Mapping[str, Sequence[Recording]]
     prompt_versions: tuple[str, ...]
-    trials: int = 1
+    day: date = date.max
 
     @property
     def judged(self) -> bool:
@@ -65,6 +67,6 @@ class Materials:
 
     @property
     def plan(self) -> Plan:
-        """Every trial of every scenario."""
-        numbers = range(self.trials)
-        return Plan(tuple(Trial(scenario, self.arm, number) for scenario in self.scenarios for number in numbers))
+        """Every trial of every scenario; those in quarantine come last, so that they take no money from the others."""
+        ordered = sorted(self.scenarios, key=lambda one: quarantine_in_force(one, self.day) is not None)
+        return Plan(tuple(Trial(one, self.arm, number) for one in ordered for number in range(one.strategy.trials)))

@@ -12,6 +12,7 @@ from ratiba_action.core.exit_code import exit_code
 from ratiba_action.core.model.change import Mode
 from ratiba_action.core.model.plan import Selection
 from ratiba_action.core.model.verdict import Report
+from ratiba_action.core.trials import Standing, outcomes_of
 from ratiba_action.deciding import DecideRequest, decide
 from ratiba_action.errors import (
     ConfigurationError,
@@ -48,8 +49,6 @@ EXAMPLE = """example:
   ratiba gate --scenario spa_booking_swahili_happy --concurrency 1
   ratiba gate --event event.json --event-name pull_request --dry-run"""
 
-DEFAULT_CONCURRENCY = "4"
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the command's options: every input that is no secret, and those of a person at a terminal."""
@@ -65,7 +64,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--tag", action="append", default=[], metavar="TAG", help="run those with this tag")
     parser.add_argument("--failed", action="store_true", help="run those that did not pass in the last run")
     add_variant(parser)
-    parser.add_argument("--concurrency", default=DEFAULT_CONCURRENCY, metavar="N", help="conversations at once")
+    parser.add_argument("--concurrency", metavar="N", help="conversations at once (default: suite.concurrency, or 4)")
+    parser.add_argument("--trials", default="1", metavar="N", help="hold each conversation at least so often")
     parser.add_argument("--deadline", metavar="SECONDS", help="end the run in order after this time (RATIBA_DEADLINE)")
     parser.add_argument("--resume", action="store_true", help="go on with a killed run, and pay for nothing twice")
     parser.add_argument("--no-deepeval-cache", action="store_true", help="judge everything anew")
@@ -97,7 +97,8 @@ def run(arguments: argparse.Namespace, environment: MutableMapping[str, str]) ->
         environment=environment,
         progress=make_progress(stream, environment, publication.redactor),
         choice=_choice(arguments, settings),
-        concurrency=parse_option("--concurrency", arguments.concurrency, parse_count),
+        concurrency=_concurrency(arguments),
+        trials=parse_option("--trials", arguments.trials, parse_count),
         seconds=parse_option("--deadline", arguments.deadline or "", lambda given: read_deadline(given, environment)),
         resume=arguments.resume,
         variant=arguments.variant,
@@ -107,6 +108,11 @@ def run(arguments: argparse.Namespace, environment: MutableMapping[str, str]) ->
     if arguments.deepeval_cache_clear:
         JudgeCache(cache_folder(environment), gate_run.warnings.append).clear()
     return _conclude(arguments, gate_run, publication, problems)
+
+
+def _concurrency(arguments: argparse.Namespace) -> int | None:
+    given = arguments.concurrency
+    return None if given is None else parse_option("--concurrency", given, parse_count)
 
 
 def _conclude(
@@ -216,7 +222,7 @@ def _not_passed(results: Path) -> list[str]:
         raise UsageError(f"The last run's {str(results)!r} cannot be read: {error}.", "Run the gate once.") from error
     if not report.results:
         raise UsageError(f"The last run in {str(results)!r} measured nothing.", "Leave out --failed.")
-    ids = sorted({one.trial.scenario.id for one in report.results if not getattr(one, "passed", False)})
+    ids = sorted({one.scenario.id for one in outcomes_of(report.results) if one.standing is not Standing.PASSED})
     if not ids:
         raise UsageError(f"Every conversation of the last run in {str(results)!r} passed.", "Leave out --failed.")
     return ids

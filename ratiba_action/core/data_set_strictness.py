@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from ratiba_action.core.model.data_set import DataSet, Gate
-from ratiba_action.core.model.scenario import Assertion, Scenario, Suite
+from ratiba_action.core.model.scenario import Assertion, Quarantine, Scenario, Suite
 
 _NAMED = 3
 
@@ -33,7 +33,14 @@ def _common(rows: Sequence[Scenario]) -> Scenario:
         assertions=tuple(least.values()),
         rules=tuple(rule for rule in rows[0].rules if rules[rule.type, repr(rule.value)] >= len(rows)),
         critical=all(row.critical for row in rows),
+        quarantine=_common_quarantine([row.quarantine for row in rows]),
     )
+
+
+def _common_quarantine(rows: Sequence[Quarantine | None]) -> Quarantine | None:
+    """The shortest, where all rows have one."""
+    granted = [quarantine for quarantine in rows if quarantine is not None]
+    return min(granted, key=lambda one: one.until) if len(granted) == len(rows) else None
 
 
 def hold_gates(

@@ -6,13 +6,14 @@ from datetime import date
 from ratiba_action.core.gitignore import PatternList
 from ratiba_action.core.language_metrics import attach_language_metrics
 from ratiba_action.core.model.scenario import Expectation, Scenario
+from ratiba_action.core.quarantine import ends_soon
 
 TRUTHS = ("answer", "key_phrases", "documents", "label", "labels", "refusal")
 """What a turn's ``expect`` says for metrics alone: no exact check reads it."""
 
 
 def quarantine_advice(scenario: Scenario, today: date) -> Iterator[tuple[int, str]]:
-    """A quarantine that is over.
+    """A quarantine that is over, or ends within a week.
 
     Args:
         scenario: with or without one.
@@ -21,6 +22,11 @@ def quarantine_advice(scenario: Scenario, today: date) -> Iterator[tuple[int, st
     if scenario.quarantine is not None and scenario.quarantine.until < today:
         until = scenario.quarantine.until.isoformat()
         yield scenario.line, f"its quarantine ended on {until}, so that it decides again; take it out or renew it"
+    elif scenario.quarantine is not None and ends_soon(scenario.quarantine, today):
+        yield (
+            scenario.line,
+            f"its quarantine ends on {scenario.quarantine.until.isoformat()}, and then it decides again",
+        )
 
 
 def measuring_advice(scenario: Scenario, read: frozenset[str]) -> Iterator[tuple[int, str]]:

@@ -6,6 +6,7 @@ from dataclasses import replace
 from ratiba_action.core.data_set_strictness import hold_gates, join_notes, names_of, row_floors
 from ratiba_action.core.held_parameters import hold_parameters
 from ratiba_action.core.model.scenario import Assertion, FailureRule, Scenario, Suite, TurnLimits
+from ratiba_action.core.strategy_strictness import hold_quarantine, hold_strategy
 
 
 def hold_to_base(head: Suite, base: Suite) -> tuple[Suite, tuple[str, ...]]:
@@ -25,6 +26,8 @@ def hold_to_base(head: Suite, base: Suite) -> tuple[Suite, tuple[str, ...]]:
     for scenario in head.scenarios:
         before = earlier.pop(scenario.id, None) or floors.get(scenario.data_set)
         held, notes = (scenario, ()) if before is None else _hold(scenario, before)
+        quarantine, refused = hold_quarantine(scenario, before)
+        held, notes = replace(held, quarantine=quarantine), (*notes, *refused)
         kept.append(held)
         said += [(scenario, note) for note in notes]
     removed = [scenario for scenario in earlier.values() if not scenario.critical]
@@ -52,22 +55,28 @@ def _hold(scenario: Scenario, before: Scenario) -> tuple[Scenario, tuple[str, ..
     if edited:
         mark = "critical, and " if before.critical else ""
         notes.append(f"{mark}this change edits its {', '.join(edited)}.")
+    strategy, refused = hold_strategy(scenario, before)
     held = replace(
         scenario,
+        strategy=strategy,
         assertions=assertions,
         rules=scenario.rules + rules,
         critical=scenario.critical or before.critical,
         limits=limits,
     )
-    return held, tuple(notes)
+    return held, (*notes, *refused)
 
 
 def _assertions(scenario: Scenario, before: Scenario) -> tuple[tuple[Assertion, ...], list[str]]:
     # The strictest of several stands for a metric, whatever their order.
     floors = {entry.metric: entry for entry in sorted(before.assertions, key=lambda entry: entry.threshold)}
+    known = frozenset(floors)
     held: list[Assertion] = []
     notes: list[str] = []
     for assertion in scenario.assertions:
+        if before.strategy.least_mean is not None and assertion.metric not in known:
+            notes.append(f"{assertion.metric} is not measured yet: it would change the mean that decides.")
+            continue
         floor = floors.pop(assertion.metric, assertion)
         if floor.threshold > assertion.threshold:
             notes.append(

@@ -3,22 +3,25 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from ratiba_action.core.model.measurement import Errored, NotRun, ScenarioResult, Score, Scored
+from ratiba_action.core.model.measurement import Errored, ScenarioResult, Score, Scored
 from ratiba_action.core.model.scenario import Scenario
+from ratiba_action.core.model.verdict import Report
+from ratiba_action.core.report_outcomes import deciding_outcomes, quarantined_outcomes
 
 
 @dataclass(frozen=True, slots=True)
 class Tally:
-    """How many conversations ended in which way."""
+    """How many scenarios ended in which way; those in quarantine are counted apart."""
 
     passed: int
     failed: int
     errored: int
     not_run: int
+    quarantined: int = 0
 
     @property
     def total(self) -> int:
-        """All conversations that were planned."""
+        """All scenarios that decide."""
         return self.passed + self.failed + self.errored + self.not_run
 
 
@@ -43,10 +46,11 @@ class MetricSummary:
     cached: int
 
 
-def tally(results: Iterable[ScenarioResult]) -> Tally:
-    """Count the results by how they ended."""
-    kinds = [_kind(result) for result in results]
-    return Tally(kinds.count("passed"), kinds.count("failed"), kinds.count("errored"), kinds.count("not run"))
+def tally(report: Report) -> Tally:
+    """Count the scenarios of a report by how they ended."""
+    kinds = [_kind(one.deciding) for one in deciding_outcomes(report)]
+    passed, failed, errored, not_run = (kinds.count(kind) for kind in ("passed", "failed", "errored", "not run"))
+    return Tally(passed, failed, errored, not_run, quarantined=len(quarantined_outcomes(report)))
 
 
 def _kind(result: ScenarioResult) -> str:
@@ -80,12 +84,3 @@ def _summary(metric: str, version: str, scores: Sequence[Score]) -> MetricSummar
 def scenario_of(result: ScenarioResult) -> Scenario:
     """The scenario that a result is about."""
     return result.trial.scenario
-
-
-def unmeasured(results: Iterable[ScenarioResult]) -> tuple[Scored | Errored | NotRun, ...]:
-    """Results that say nothing about the system: broken off, never started, or asserting nothing."""
-    return tuple(result for result in results if not isinstance(result, Scored) or not _measures(result))
-
-
-def _measures(result: Scored) -> bool:
-    return bool(result.scores) or any(check.measured for check in result.checks)

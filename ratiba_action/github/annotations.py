@@ -5,20 +5,22 @@ from collections.abc import Iterator
 from ratiba_action.core.model.change import Mode
 from ratiba_action.core.model.measurement import Errored, NotRun, Scored
 from ratiba_action.core.model.verdict import Conclusion, Report
+from ratiba_action.core.report_outcomes import deciding_outcomes
 from ratiba_action.github.workflow import Annotation
 
 
 def annotations_of(report: Report) -> tuple[Annotation, ...]:
     """One annotation for each broken check, score below its threshold and broken-off trial; else why nothing was run.
 
-    They are errors only where they may stop the merge, and warnings in an advisory run or a trial period.
+    They are errors only where they may stop the merge, and warnings in an advisory run or a trial period. Scenarios in
+    quarantine have none.
     """
     stops = report.verdict.misconfigured or (report.enforce and report.decision.mode is Mode.BLOCKING)
     level = "error" if stops else "warning"
     found = [Annotation(f"Ratiba: {report.name}", message, level=level) for message in _why_nothing_ran(report)]
-    for result in report.results:
-        scenario = result.trial.scenario
-        for line, message in _problems(result):
+    for outcome in deciding_outcomes(report):
+        scenario = outcome.scenario
+        for line, message in _problems(outcome.deciding):
             found.append(Annotation(f"Ratiba: {scenario.id}", message, scenario.path, line or scenario.line, level))
     return tuple(found)
 
@@ -39,7 +41,7 @@ def _problems(result: Scored | Errored | NotRun) -> Iterator[tuple[int, str]]:
             turn = f"Turn {check.turn}: " if check.turn else ""
             yield check.line, f"{turn}{check.what}: expected {check.expected}, got {check.got}"
     lines = {item.metric: item.line for item in result.trial.scenario.assertions}
-    for score in result.scores:
+    for score in result.deciding_scores:
         if not score.passed:
             broken = "".join(f"; {item.name}: {item.detail}" for item in score.invariants if not item.satisfied)
             message = f"{score.metric} {score.value:.2f} is below {score.threshold:.2f}{broken}"

@@ -40,7 +40,7 @@ def state_of(report: Report) -> str:
 
 def description_of(report: Report) -> str:
     """One line, at most 140 characters, of words and numbers of ours alone."""
-    verdict, counts = report.verdict, tally(report.results)
+    verdict, counts = report.verdict, tally(report)
     told = "Misconfigured" if verdict.misconfigured else verdict.conclusion.value.capitalize()
     measured = f": {counts.passed} of {counts.total} conversations pass" if counts.total else ""
     soft = verdict.conclusion in (Conclusion.FAILED, Conclusion.INCOMPLETE) and not verdict.misconfigured

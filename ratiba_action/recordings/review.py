@@ -7,6 +7,7 @@ from pathlib import Path
 
 from ratiba_action.core.model.measurement import Errored, ScenarioResult, Scored
 from ratiba_action.core.model.scenario import Scenario
+from ratiba_action.core.trials import Standing, outcomes_of
 from ratiba_action.recordings.comparison import Comparison, compare, without_noise
 from ratiba_action.recordings.folder import recording_path
 from ratiba_action.recordings.identifiers import Finding, find_forbidden
@@ -98,7 +99,7 @@ def review(
         findings = find_forbidden(new, scenario, secrets)
         outcome = _outcome(path, old, lines, findings)
         comparison = compare(old, lines)
-        passed = all(isinstance(one, Scored) and one.passed for one in trials)
+        passed = all(one.standing is Standing.PASSED for one in outcomes_of(trials))
         candidates.append(Candidate(scenario.id, path, outcome, lines, comparison, findings, passed=passed))
     return Review(tuple(candidates))
 

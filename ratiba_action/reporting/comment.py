@@ -11,6 +11,7 @@ from ratiba_action.reporting import comment_money
 from ratiba_action.reporting import comment_sections as sections
 from ratiba_action.reporting.comment_attempts import attempts_table
 from ratiba_action.reporting.comment_data_sets import data_sets
+from ratiba_action.reporting.comment_quarantine import quarantine
 from ratiba_action.reporting.markdown import inline, length
 from ratiba_action.reporting.wording import caveat, headline, leniency, summary_line
 
@@ -82,6 +83,7 @@ def _sections(report: Report) -> list[_Section]:
     failing = (sections.failing(report), sections.failing(report, most=_SHOWN), sections.failing_names(report))
     return [
         _Section("tables of failing conversations", failing),
+        _Section("quarantine", (quarantine(report), "")),
         _Section("tables of data sets", (data_sets(report), data_sets(report, tables=False))),
         _Section("metrics", (sections.metrics(report), "")),
         _Section("judges", (comment_money.judges(report), "")),

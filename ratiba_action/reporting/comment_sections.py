@@ -9,10 +9,21 @@ from ratiba_action.core.model.conversation import Exchange
 from ratiba_action.core.model.measurement import Check, NotRun, ScenarioResult, Score, Scored
 from ratiba_action.core.model.scenario import Scenario
 from ratiba_action.core.model.verdict import Report
+from ratiba_action.core.report_outcomes import deciding_outcomes, deciding_results
 from ratiba_action.core.tally import MetricSummary, scenario_of, summarise_metrics
+from ratiba_action.core.trials import ScenarioOutcome, most_failures, outcomes_of
 from ratiba_action.reporting.markdown import clean, code, defuse, fenced, folded, inline, table
 from ratiba_action.reporting.money_facts import has_paid
-from ratiba_action.reporting.wording import explanation, label, number, outcome, plural
+from ratiba_action.reporting.wording import (
+    explanation,
+    label,
+    number,
+    outcome,
+    plural,
+    scenario_ended,
+    scenario_label,
+    trials_told,
+)
 
 _NAMED = 100
 _ROWS = 50
@@ -27,18 +38,26 @@ def failing(report: Report, most: int | None = None) -> str:
         report: what to tell.
         most: how many conversations of each kind to show, None for all.
     """
-    failed = sorted(filter(is_failing, report.results), key=lambda result: not scenario_of(result).critical)
+    outcomes = deciding_outcomes(report)
+    failed = sorted(filter(is_failing, outcomes), key=lambda one: not one.scenario.critical)
     parts = ["### Failing conversations", *map(_failed, failed[:most])] if failed else []
     parts += _more(len(failed), most)
-    missing = [result for result in report.results if not isinstance(result, Scored)]
-    return "\n\n".join([*parts, *_missing(missing, most)])
+    gaps = ((one, _gap(one)) for one in outcomes)
+    return "\n\n".join([*parts, *_missing([(one, gap) for one, gap in gaps if gap is not None], most)])
 
 
-def _missing(missing: Sequence[ScenarioResult], most: int | None) -> list[str]:
+def _gap(one: ScenarioOutcome) -> ScenarioResult | None:
+    """The trial that lacks a measurement where that may matter."""
+    if not isinstance(one.deciding, Scored):
+        return one.deciding
+    return next((trial for trial in one.trials if one.open and not isinstance(trial, Scored)), None)
+
+
+def _missing(missing: Sequence[tuple[ScenarioOutcome, ScenarioResult]], most: int | None) -> list[str]:
     """What has no result, one row a cause: a prompt that changed leaves every conversation without one."""
     causes: dict[tuple[str, str], list[str]] = {}
-    for result in missing:
-        causes.setdefault((outcome(result), explanation(result)), []).append(code(label(result)))
+    for one, gap in missing:
+        causes.setdefault((outcome(gap), explanation(gap)), []).append(code(scenario_label(one)))
     rows = [
         (", ".join(names[:_NAMES]) + _others(names), what, inline(why, 500)) for (what, why), names in causes.items()
     ]
@@ -59,31 +78,42 @@ def _more(total: int, most: int | None) -> list[str]:
 
 def failing_names(report: Report) -> str:
     """The same conversations by name only."""
-    names = [f"{code(label(r))} ({outcome(r)})" for r in report.results if outcome(r) != "passed"]
+    names = [
+        f"{code(scenario_label(one))} ({outcome(one.deciding)})"
+        for one in deciding_outcomes(report)
+        if outcome(one.deciding) != "passed"
+    ]
     if not names:
         return ""
     more = f", and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
     return f"### Conversations that did not pass\n\n{', '.join(names[:_NAMED])}{more}"
 
 
-def is_failing(result: ScenarioResult) -> bool:
-    """Whether something that was measured in a conversation is below what is asked."""
+def is_failing(one: ScenarioOutcome) -> bool:
+    """Whether something that was measured in a scenario is below what is asked."""
+    result = one.deciding
     if isinstance(result, NotRun):
         return False
-    return not all(check.passed for check in result.checks) or not all(score.passed for score in result.scores)
+    return not all(check.passed for check in result.checks) or not all(score.passed for score in result.deciding_scores)
 
 
-def _failed(result: ScenarioResult) -> str:
+def _failed(one: ScenarioOutcome) -> str:
+    result, scenario = one.deciding, one.scenario
     if isinstance(result, NotRun):
         return ""
-    scenario = scenario_of(result)
-    about = [code(label(result))]
+    about = [code(scenario_label(one))]
     about += ["critical"] if scenario.critical else []
+    about += [_trials(one)] if len(one.trials) > 1 else []
     line = next((check.line for check in result.checks if not check.passed and check.line), scenario.line)
     about += [code(f"{scenario.path}") + (f" line {line}" if line else "")] if scenario.path else []
     rows = [_check_row(check, scenario) for check in result.checks if not check.passed]
-    rows += [row for score in result.scores if not score.passed for row in _score_rows(score)]
+    rows += [row for score in result.deciding_scores if not score.passed for row in _score_rows(score)]
     return f"**{about[0]}**" + "".join(f" · {part}" for part in about[1:]) + "\n\n" + _assertions(rows)
+
+
+def _trials(one: ScenarioOutcome) -> str:
+    needed = len(one.trials) - most_failures(one.scenario)
+    return f"{trials_told(one)} pass, {needed} must; this is trial {one.deciding.trial.number + 1}"
 
 
 def _assertions(rows: list[tuple[str, str, str, str]]) -> str:
@@ -110,7 +140,7 @@ def _score_rows(score: Score) -> list[tuple[str, str, str, str]]:
 
 def metrics(report: Report) -> str:
     """Each metric: number of scores, mean, share that passes, threshold, status."""
-    summaries = summarise_metrics(report.results)
+    summaries = summarise_metrics(deciding_results(report))
     if not summaries:
         return ""
     header = ("metric", "n:", "mean:", "pass:", "threshold:", "status")
@@ -161,19 +191,37 @@ def _first_reason(report: Report) -> str:
 
 
 def all_conversations(report: Report) -> str:
-    """One row for each conversation; folded."""
+    """One row for each conversation, and one for each trial where there are several; folded."""
     if not report.results:
         return ""
-    header = ("conversation", "result", "language", "checks:", "scores", "seconds:")
-    body = table(header, [_conversation_row(result) for result in report.results])
+    outcomes = outcomes_of(report.results)
+    body = _results([(scenario_label(one), scenario_ended(one), one.deciding) for one in outcomes])
     if report.left_out:
         body += "\n\nNot selected in this mode: " + ", ".join(code(name) for name in report.left_out[:_NAMED])
         body += f" and {len(report.left_out) - _NAMED} more." if len(report.left_out) > _NAMED else "."
-    return folded(f"All {plural(len(report.results), 'conversation')}", body)
+    parts = [folded(f"All {plural(len(outcomes), 'conversation')}", body), *_all_trials(outcomes)]
+    return "\n\n".join(parts)
 
 
-def _conversation_row(result: ScenarioResult) -> tuple[str, ...]:
-    about = (code(label(result)), outcome(result), inline(scenario_of(result).language))
+def _all_trials(outcomes: Sequence[ScenarioOutcome]) -> list[str]:
+    """Every trial of what was held several times, and why attempts at it broke off."""
+    trials = [trial for one in outcomes if len(one.trials) > 1 or one.retried for trial in one.trials]
+    if not trials:
+        return []
+    body = _results([(f"{scenario_of(each).id}.trial{each.trial.number + 1}", outcome(each), each) for each in trials])
+    broken = [(each, why) for each in trials if not isinstance(each, NotRun) for why in each.retried]
+    rows = [(code(scenario_of(each).id), str(each.trial.number + 1), inline(why, 300)) for each, why in broken]
+    body += "\n\n" + table(("conversation", "trial:", "held again after"), rows[:_NAMED]) if rows else ""
+    return [folded(f"{plural(len(trials), 'trial')} of conversations that were held several times", body)]
+
+
+def _results(rows: Sequence[tuple[str, str, ScenarioResult]]) -> str:
+    header = ("conversation", "result", "language", "checks:", "scores", "seconds:")
+    return table(header, [_result_row(*row) for row in rows])
+
+
+def _result_row(name: str, ended: str, result: ScenarioResult) -> tuple[str, ...]:
+    about = (code(name), ended, inline(scenario_of(result).language))
     if not isinstance(result, Scored):
         return (*about, "", inline(explanation(result), 120), "")
     measured = [check for check in result.checks if check.measured]
@@ -184,8 +232,11 @@ def _conversation_row(result: ScenarioResult) -> tuple[str, ...]:
 
 def transcripts(report: Report) -> str:
     """The words of each conversation that failed; folded."""
-    failed = [result for result in report.results if is_failing(result)]
-    return "\n\n".join(folded(f"Transcript of {code_html(label(r))}", fenced(transcript_text(r))) for r in failed)
+    failed = [one for one in deciding_outcomes(report) if is_failing(one)]
+    return "\n\n".join(
+        folded(f"Transcript of {code_html(label(one.deciding))}", fenced(transcript_text(one.deciding)))
+        for one in failed
+    )
 
 
 def code_html(name: str) -> str:

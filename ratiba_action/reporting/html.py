@@ -2,6 +2,12 @@
 
 from ratiba_action.core.model.measurement import Scored
 from ratiba_action.core.model.verdict import Report
+from ratiba_action.core.report_outcomes import (
+    deciding_outcomes,
+    deciding_results,
+    expired_outcomes,
+    quarantined_outcomes,
+)
 from ratiba_action.core.tally import summarise_metrics, tally
 from ratiba_action.reporting import data_set_words, wording
 from ratiba_action.reporting.comment_sections import transcript_text
@@ -28,6 +34,8 @@ def render_html(report: Report) -> str:
         number=wording.number,
         label=wording.label,
         outcome=wording.outcome,
+        scenario_label=wording.scenario_label,
+        trials_told=wording.trials_told,
         explanation=wording.explanation,
         plural=wording.plural,
         transcript=lambda result: transcript_text(result) if isinstance(result, Scored) else "",
@@ -35,9 +43,11 @@ def render_html(report: Report) -> str:
     return environment.get_template("report.html.j2").render(
         report=report,
         # What needs a reader stands first; a stable sort keeps the rest in order.
-        results=sorted(report.results, key=lambda result: wording.outcome(result) == "passed"),
-        counts=tally(report.results),
-        metrics=summarise_metrics(report.results),
+        outcomes=sorted(deciding_outcomes(report), key=lambda one: wording.outcome(one.deciding) == "passed"),
+        quarantined=quarantined_outcomes(report),
+        expired=expired_outcomes(report),
+        counts=tally(report),
+        metrics=summarise_metrics(deciding_results(report)),
         headline=wording.headline(report),
         caveat=wording.caveat(report),
         leniency=wording.leniency(report),

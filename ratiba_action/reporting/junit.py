@@ -5,10 +5,13 @@ from xml.etree import ElementTree as ET
 
 from ratiba_action.core.model.data_set import DataSetScores, GateResult, GateStatus
 from ratiba_action.core.model.measurement import Check, Errored, NotRun, ScenarioResult, Score, Scored
+from ratiba_action.core.model.scenario import Quarantine
 from ratiba_action.core.model.verdict import Report
+from ratiba_action.core.quarantine import day_of, quarantine_in_force
 from ratiba_action.core.tally import tally
+from ratiba_action.core.trials import ScenarioOutcome, outcomes_of
 from ratiba_action.reporting.data_set_words import about, gate_names, status, value
-from ratiba_action.reporting.wording import explanation, label, number
+from ratiba_action.reporting.wording import explanation, number, outcome, scenario_ended, scenario_label, trials_told
 
 # Everything outside the Char production of XML 1.0 makes the whole file unreadable.
 _NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -19,14 +22,14 @@ def render_junit(report: Report) -> bytes:
 
     A judged score below its threshold is a failure of its test case even where the pass rate allows it.
     """
-    counts = tally(report.results)
+    counts = tally(report)
     gates = [gate.status for one in report.data_sets for gate in one.gates]
     totals = {
         "name": _xml(report.name),
-        "tests": str(counts.total + len(gates)),
+        "tests": str(counts.total + counts.quarantined + len(gates)),
         "failures": str(counts.failed + gates.count(GateStatus.FAILED)),
         "errors": str(counts.errored),
-        "skipped": str(counts.not_run + gates.count(GateStatus.UNKNOWN)),
+        "skipped": str(counts.not_run + counts.quarantined + gates.count(GateStatus.UNKNOWN)),
         "time": f"{report.seconds:.3f}",
     }
     root = ET.Element("testsuites", totals)
@@ -34,8 +37,9 @@ def render_junit(report: Report) -> bytes:
     properties = ET.SubElement(suite, "properties")
     for name, told in _properties(report).items():
         ET.SubElement(properties, "property", {"name": name, "value": _xml(told)})
-    for result in report.results:
-        _add_case(suite, result)
+    day = day_of(report.started_at)
+    for one in outcomes_of(report.results):
+        _add_case(suite, one, quarantine_in_force(one.scenario, day))
     for scores, gate, name in gate_names(report.data_sets):
         _add_gate(suite, scores, gate, name)
     ET.indent(root)
@@ -53,24 +57,45 @@ def _properties(report: Report) -> dict[str, str]:
     }
 
 
-def _add_case(suite: ET.Element, result: ScenarioResult) -> None:
-    scenario = result.trial.scenario
-    attributes = {"name": _xml(label(result)), "classname": _xml(f"{scenario.layer}.{scenario.vertical or 'general'}")}
+def _add_case(suite: ET.Element, one: ScenarioOutcome, quarantine: Quarantine | None) -> None:
+    scenario, result = one.scenario, one.deciding
+    name = _xml(scenario_label(one))
+    attributes = {"name": name, "classname": _xml(f"{scenario.layer}.{scenario.vertical or 'general'}")}
     attributes |= {"file": _xml(scenario.path)} if scenario.path else {}
     attributes |= {"line": str(_line(result))} if _line(result) else {}
-    if isinstance(result, (Scored, Errored)):
-        attributes["time"] = f"{result.seconds:.3f}"
+    if not isinstance(result, NotRun):
+        attributes["time"] = f"{sum(getattr(trial, 'seconds', 0.0) for trial in one.trials):.3f}"
     case = ET.SubElement(suite, "testcase", attributes)
-    if isinstance(result, NotRun):
+    if quarantine is not None:
+        told = f"quarantined until {quarantine.until} by {quarantine.owner}: it would have {scenario_ended(one)}"
+        ET.SubElement(case, "skipped", {"message": _xml(told)})
+    elif isinstance(result, NotRun):
         ET.SubElement(case, "skipped", {"message": _xml(explanation(result))})
-        return
+    else:
+        _add_measured(case, result)
+    if trials_told(one):
+        ET.SubElement(case, "system-out").text = _xml(_trials(one))
+
+
+def _add_measured(case: ET.Element, result: Scored | Errored) -> None:
     for check in result.checks:
         _add_check(case, check)
-    for score in result.scores:
+    for score in result.deciding_scores:
         _add_score(case, score)
     if isinstance(result, Errored):
         error = ET.SubElement(case, "error", {"type": result.phase.value, "message": _xml(result.message)})
         error.text = _xml(result.message)
+
+
+def _trials(one: ScenarioOutcome) -> str:
+    """What each trial came to, as lines."""
+    lines = [f"{trials_told(one)}; trial {one.deciding.trial.number + 1} decides"]
+    for trial in one.trials:
+        why = explanation(trial)
+        lines.append(f"trial {trial.trial.number + 1}: {outcome(trial)}" + (f": {why}" if why else ""))
+        retried = () if isinstance(trial, NotRun) else trial.retried
+        lines += [f"trial {trial.trial.number + 1}: held again after: {each}" for each in retried]
+    return "\n".join(lines)
 
 
 def _add_gate(suite: ET.Element, scores: DataSetScores, result: GateResult, name: str) -> None:

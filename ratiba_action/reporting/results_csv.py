@@ -7,8 +7,10 @@ from collections.abc import Iterator
 from ratiba_action.core.model.data_set import GateStatus
 from ratiba_action.core.model.measurement import NotRun, ScenarioResult, Scored
 from ratiba_action.core.model.verdict import Report
+from ratiba_action.core.quarantine import day_of, quarantine_in_force
+from ratiba_action.core.trials import outcomes_of
 from ratiba_action.reporting.data_set_words import gate_names
-from ratiba_action.reporting.wording import explanation, outcome
+from ratiba_action.reporting.wording import explanation, outcome, scenario_ended
 
 HEADER = (
     "scenario",
@@ -26,6 +28,8 @@ HEADER = (
     "seconds",
     "cached",
     "votes",
+    "scenario_result",
+    "quarantined_until",
 )
 
 # A spreadsheet runs a cell that begins with one of these as a formula.
@@ -37,8 +41,12 @@ def render_csv(report: Report) -> str:
     buffer = io.StringIO(newline="")
     writer = csv.writer(buffer)
     writer.writerow(HEADER)
-    for result in report.results:
-        writer.writerows([_cell(value) for value in row] for row in _rows(result))
+    day = day_of(report.started_at)
+    for one in outcomes_of(report.results):
+        granted = quarantine_in_force(one.scenario, day)
+        about = (scenario_ended(one), "" if granted is None else granted.until.isoformat())
+        for trial in one.trials:
+            writer.writerows([_cell(value) for value in (*row, *about)] for row in _rows(trial))
     writer.writerows([_cell(value) for value in row] for row in _gate_rows(report))
     return buffer.getvalue()
 
@@ -70,7 +78,8 @@ def _gate_rows(report: Report) -> Iterator[tuple[str, ...]]:
     for scores, result, _ in gate_names(report.data_sets):
         about = (scores.id, "", "", "", "", result.status.value, "gate", "", result.gate.metric)
         got = "" if result.value is None else f"{result.value:.4f}"
-        yield (*about, f"{result.gate.at_least:.4f}", got, _truth(result.status is GateStatus.PASSED), "", "", "")
+        passed = _truth(result.status is GateStatus.PASSED)
+        yield (*about, f"{result.gate.at_least:.4f}", got, passed, "", "", "", "", "")
 
 
 def _truth(holds: bool) -> str:  # noqa: FBT001 - the value itself, not a switch

@@ -18,7 +18,7 @@ def outputs_of(report: Report) -> dict[str, Any]:
 
     ``confidence`` is None as long as no statistical comparison was made.
     """
-    counts = tally(report.results)
+    counts = tally(report)
     return {
         "mode": report.decision.mode.value,
         "reasons": encode(report.decision.reasons),

@@ -1,16 +1,19 @@
 """What a person sees: progress, the table of conversations, and the comment's text."""
 
 from collections.abc import Mapping
+from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 from ratiba_action.core.masking import Redactor
 from ratiba_action.core.model.measurement import ScenarioResult, Scored
 from ratiba_action.core.model.verdict import Report
+from ratiba_action.core.quarantine import day_of, quarantine_in_force
+from ratiba_action.core.trials import ScenarioOutcome, outcomes_of
 from ratiba_action.ports import Progress
 from ratiba_action.reporting.markdown import clean, defuse, visible
 from ratiba_action.reporting.redacted_progress import RedactedProgress
-from ratiba_action.reporting.wording import explanation, label, outcome
+from ratiba_action.reporting.wording import explanation, label, outcome, scenario_ended, scenario_label
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -153,8 +156,9 @@ def print_results(report: Report, console: "Console", *, in_workflow: bool = Fal
         console.print(_table(report))
         return
     console.out("::group::Conversations", highlight=False)
-    for result in report.results:
-        console.out(_line(result), highlight=False)
+    day = day_of(report.started_at)
+    for one in outcomes_of(report.results):
+        console.out(_scenario_line(one, day), highlight=False)
     console.out("::endgroup::", highlight=False)
 
 
@@ -185,10 +189,10 @@ def _table(report: Report) -> object:
     table = Table(box=None, pad_edge=False)
     for heading in ("conversation", "result", "language", "checks", "scores", "seconds"):
         table.add_column(heading, justify="right" if heading == "seconds" else "left")
-    for result in report.results:
-        ended = outcome(result)
-        cells = [label(result), ended, result.trial.scenario.language, *_measurements(result)]
-        styles = ["", _COLOURS.get(ended, "yellow"), "", "", "", ""]
+    day = day_of(report.started_at)
+    for one in outcomes_of(report.results):
+        cells = [scenario_label(one), _ended(one, day), one.scenario.language, *_measurements(one.deciding)]
+        styles = ["", _colour(one, day), "", "", "", ""]
         table.add_row(*(Text(_one_line(cell), style=style) for cell, style in zip(cells, styles, strict=True)))
     return table
 
@@ -200,6 +204,20 @@ def _measurements(result: ScenarioResult) -> tuple[str, str, str]:
     held = sum(check.passed for check in measured)
     scores = ", ".join(f"{score.metric} {score.value:.2f}" for score in result.scores)
     return f"{held}/{len(measured)}", scores, f"{result.seconds:.1f}"
+
+
+def _ended(one: ScenarioOutcome, day: date) -> str:
+    granted = quarantine_in_force(one.scenario, day)
+    return scenario_ended(one) + ("" if granted is None else f", quarantined until {granted.until}")
+
+
+def _colour(one: ScenarioOutcome, day: date) -> str:
+    return "yellow" if quarantine_in_force(one.scenario, day) else _COLOURS.get(outcome(one.deciding), "yellow")
+
+
+def _scenario_line(one: ScenarioOutcome, day: date) -> str:
+    parts = (scenario_label(one), _ended(one, day), explanation(one.deciding))
+    return _one_line(": ".join(part for part in parts if part))
 
 
 def _line(result: ScenarioResult) -> str:

@@ -7,6 +7,7 @@ from ratiba_action.core.model.measurement import Errored, NotRun, ScenarioResult
 from ratiba_action.core.model.values import Usd
 from ratiba_action.core.model.verdict import Conclusion, Report
 from ratiba_action.core.tally import tally
+from ratiba_action.core.trials import ScenarioOutcome
 
 _CENT = Decimal("0.01")
 _ANSWERS = {
@@ -54,6 +55,27 @@ def outcome(result: ScenarioResult) -> str:
     if isinstance(result, Scored):
         return "passed" if result.passed else "failed"
     return f"{result.phase.value} error" if isinstance(result, Errored) else "not run"
+
+
+def trials_told(outcome: ScenarioOutcome) -> str:
+    """How many trials of a scenario passed and which were held again; empty for one that was held once."""
+    several = len(outcome.trials) > 1
+    parts = [f"{outcome.passed} of {plural(len(outcome.trials), 'trial')}"] if several else []
+    count = len(outcome.retried)
+    parts += [f"{count} {'retry' if count == 1 else 'retries'}"] if count else []
+    return ", ".join(parts)
+
+
+def scenario_label(outcome: ScenarioOutcome) -> str:
+    """The scenario's id, with its arm where that is not the head."""
+    arm = outcome.deciding.trial.arm.name
+    return outcome.scenario.id if arm == "head" else f"{outcome.scenario.id}.{arm}"
+
+
+def scenario_ended(one: ScenarioOutcome) -> str:
+    """How a scenario ended, with what its trials came to."""
+    told = trials_told(one)
+    return f"{outcome(one.deciding)} ({told})" if told else outcome(one.deciding)
 
 
 def explanation(result: ScenarioResult) -> str:
@@ -104,8 +126,9 @@ def money(report: Report) -> str:
 
 def summary_line(report: Report) -> str:
     """Conversations, mode, money and where the answers came from, in one line."""
-    counts = tally(report.results)
+    counts = tally(report)
+    apart = f" · {counts.quarantined} in quarantine" if counts.quarantined else ""
     if not counts.total:
-        return f"{report.decision.mode.value} · {money(report)}"
+        return f"{report.decision.mode.value}{apart} · {money(report)}"
     passing = f"{counts.passed} of {plural(counts.total, 'conversation')} {'passes' if counts.passed == 1 else 'pass'}"
-    return f"{passing} · {report.decision.mode.value} · {money(report)} · {_ANSWERS.get(report.llm, report.llm)}"
+    return f"{passing}{apart} · {report.decision.mode.value} · {money(report)} · {_ANSWERS.get(report.llm, report.llm)}"

@@ -15,7 +15,6 @@ from ratiba_action.core.model.scenario import (
     Quarantine,
     Scenario,
     SimulatedUser,
-    Strategy,
     Turn,
     TurnLimits,
 )
@@ -53,7 +52,7 @@ def build_scenario(block: ScenarioBlock, document: Document) -> Scenario:
         replies=_replies(block),
         simulated_user=_simulated_user(block),
         limits=TurnLimits(block.limits.seconds, block.limits.usd),
-        strategy=Strategy(**block.strategy.model_dump()),
+        strategy=block.strategy.strategy,
         quarantine=None if block.quarantine is None else Quarantine(**block.quarantine.model_dump()),
         provenance=block.provenance,
     )

@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, field_validator, model_validator
 
+from ratiba_action.strategy_block import Seconds, StrategyBlock
 from ratiba_action.suite.script_schema import StepBlock
 from ratiba_action.suite.turn_schema import Text, TurnBlock
 from ratiba_action.validation import StrictModel
@@ -15,8 +16,6 @@ LANGUAGE = Field(pattern=r"^([a-z]{2,3}|mixed)$", description="ISO 639 code, or 
 IDENTIFIER = Field(pattern=r"^[a-z0-9][a-z0-9_-]*$", max_length=100, description="also names recordings and tenant")
 _DATE_AND_TIME = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9]{2}:[0-9]{2}")
 Threshold = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False, description="least value that passes, 0 to 1")]
-Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
-Seconds = Annotated[float, Field(gt=0, le=3_600, allow_inf_nan=False)]
 
 
 class RuleBlock(StrictModel):
@@ -54,23 +53,6 @@ class LimitsBlock(StrictModel):
 
     seconds: Seconds | None = None
     usd: Annotated[Decimal, Field(gt=0, le=1_000, allow_inf_nan=False, strict=False)] | None = None
-
-
-class StrategyBlock(StrictModel):
-    """How the repeats of a scenario are run and when it passes."""
-
-    least_mean: Share | None = Field(default=None, description="in the place of each score's own threshold")
-    trials: Annotated[int, Field(ge=1, le=50)] = 1
-    passes: Annotated[int, Field(ge=1, le=50)] | None = Field(default=None, description="of the trials; default: all")
-    timeout_seconds: Seconds | None = None
-    retries: Annotated[int, Field(ge=0, le=5)] = Field(default=0, description="of a trial that broke off")
-
-    @model_validator(mode="after")
-    def _enough_trials(self) -> Self:
-        if self.passes is not None and self.passes > self.trials:
-            msg = f"passes is {self.passes}, and there are {self.trials} trials"
-            raise ValueError(msg)
-        return self
 
 
 class QuarantineBlock(StrictModel):
@@ -122,6 +104,15 @@ class ScenarioBlock(StrictModel):
     def _somebody_speaks(self) -> Self:
         if not self.turns and self.simulated_user is None:
             msg = "give at least one of 'turns', or a 'simulated_user'"
+            raise ValueError(msg)
+        return self
+
+    @model_validator(mode="after")
+    def _critical_is_exact(self) -> Self:
+        loose = [f"strategy.{name}" for name in ("least_mean", "passes") if name in self.strategy.model_fields_set]
+        loose += ["quarantine"] if self.quarantine is not None else []
+        if self.critical and loose:
+            msg = f"a critical scenario is exact: leave out {', '.join(loose)}, or make it an ordinary one"
             raise ValueError(msg)
         return self
 

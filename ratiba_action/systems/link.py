@@ -10,7 +10,7 @@ from typing import Any
 
 from ratiba_action.core.model.values import JsonObject
 from ratiba_action.core.printable import printable_lines
-from ratiba_action.errors import WorkerError
+from ratiba_action.errors import WorkerError, WorkerTimeoutError
 from ratiba_action.systems.output import OutputTail, open_output
 from ratiba_action.systems.replies import decode_line, describe_error, hide
 
@@ -84,7 +84,7 @@ class Link:
                 await self._requests.drain()
                 line = await self._answers.readline()
         except TimeoutError as problem:
-            raise WorkerError(
+            raise WorkerTimeoutError(
                 f"{self._name}: {operation}() gave no answer within {seconds:g} s; its process was ended.",
                 "Find what it waits for" + (", or raise `system.turn_timeout_seconds`." if operation in TURNS else "."),
             ) from problem

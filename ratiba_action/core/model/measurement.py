@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from ratiba_action.core.mean import mean
 from ratiba_action.core.model.conversation import Transcript
 from ratiba_action.core.model.plan import Trial
 from ratiba_action.core.model.scenario import Scenario
@@ -149,28 +150,44 @@ class Phase(StrEnum):
     PROVIDER = "provider"
     JUDGE = "judge"
     METRIC = "metric"
+    TIMEOUT = "time-out"
     INTERNAL = "internal"
 
 
 @dataclass(frozen=True, slots=True)
 class Scored:
-    """A trial that ran to its end."""
+    """A trial that ran to its end.
+
+    Args:
+        retried: why each earlier attempt at it broke off.
+    """
 
     trial: Trial
     transcript: Transcript
     checks: tuple[Check, ...]
     scores: tuple[Score, ...]
     seconds: float
+    retried: tuple[str, ...] = ()
+
+    @property
+    def deciding_scores(self) -> tuple[Score, ...]:
+        """What must reach its threshold: every score, or their mean where the scenario's strategy says so."""
+        least = least_mean_of(self.trial.scenario)
+        return self.scores if least is None or not self.scores else (_mean_score(self.scores, least),)
 
     @property
     def passed(self) -> bool:
-        """Whether every check holds and every score reaches its threshold."""
-        return all(check.passed for check in self.checks) and all(score.passed for score in self.scores)
+        """Whether every check holds and every deciding score reaches its threshold."""
+        return all(check.passed for check in self.checks) and all(score.passed for score in self.deciding_scores)
 
 
 @dataclass(frozen=True, slots=True)
 class Errored:
-    """A trial that broke off; what was measured all the same is kept, and can still fail the run."""
+    """A trial that broke off; what was measured all the same is kept, and can still fail the run.
+
+    Args:
+        retried: why each earlier attempt at it broke off.
+    """
 
     trial: Trial
     phase: Phase
@@ -179,6 +196,27 @@ class Errored:
     seconds: float = 0.0
     checks: tuple[Check, ...] = ()
     scores: tuple[Score, ...] = ()
+    retried: tuple[str, ...] = ()
+
+    @property
+    def deciding_scores(self) -> tuple[Score, ...]:
+        """Scores that count by themselves; a mean that lacks some of its scores is none."""
+        return self.scores if least_mean_of(self.trial.scenario) is None else ()
+
+
+def least_mean_of(scenario: Scenario) -> float | None:
+    """What the mean of a scenario's scores must reach; None where each has its threshold, as in a critical one."""
+    return None if scenario.critical else scenario.strategy.least_mean
+
+
+def _mean_score(scores: tuple[Score, ...], least: float) -> Score:
+    names = ", ".join(score.metric for score in scores)
+    judged = any(score.judged for score in scores)
+    return Score(MEAN, "1", mean([score.value for score in scores]), least, judged=judged, reason=f"mean of {names}")
+
+
+MEAN = "mean of the scores"
+"""What the score of a strategy with ``least_mean`` is called."""
 
 
 @dataclass(frozen=True, slots=True)

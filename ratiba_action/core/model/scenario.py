@@ -175,6 +175,7 @@ class Strategy:
         passes: how many of the trials must pass; None for all.
         timeout_seconds: of one trial; None for no limit but the run's.
         retries: how often a trial that broke off (never one that failed) is held again.
+        given: names of the fields that the scenario's file gives; defaults of the suite stand in for the others.
     """
 
     least_mean: float | None = None
@@ -182,6 +183,7 @@ class Strategy:
     passes: int | None = None
     timeout_seconds: float | None = None
     retries: int = 0
+    given: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)

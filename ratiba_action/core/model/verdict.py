@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import date, datetime
 from enum import StrEnum
 
 from ratiba_action.core.model.agreement import Agreement, CrossCheckStatus
@@ -62,9 +62,11 @@ class Limits:
 
     Args:
         pass_rate: least share of judged scores that must reach their threshold, 0 to 1.
+        metric_thresholds: what the mean of a metric over all conversations must reach, by its name.
     """
 
     pass_rate: float = 0.80
+    metric_thresholds: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +85,7 @@ class Evidence:
         rules: of the comparison with the base.
         no_further: why no more can be held; empty where they can.
         confirmed: further trials were held already; there is no second round.
+        day: of the run, in UTC; a quarantine that ended before it does not hold. Without it none holds.
     """
 
     mode: Mode
@@ -99,6 +102,7 @@ class Evidence:
     rules: Rules = field(default_factory=Rules)
     no_further: str = ""
     confirmed: bool = False
+    day: date = date.max
 
 
 class Conclusion(StrEnum):

@@ -1,0 +1,15 @@
+"""The mean of each metric over a run."""
+
+from collections.abc import Iterable
+
+from ratiba_action.core.mean import mean
+from ratiba_action.core.model.measurement import ScenarioResult, Scored
+
+
+def metric_means(results: Iterable[ScenarioResult]) -> dict[str, float]:
+    """The mean of each metric, by its name, over every trial that ran to its end."""
+    values: dict[str, list[float]] = {}
+    for result in results:
+        for score in result.scores if isinstance(result, Scored) else ():
+            values.setdefault(score.metric, []).append(score.value)
+    return {name: mean(found) for name, found in values.items()}

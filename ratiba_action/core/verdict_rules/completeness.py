@@ -1,0 +1,82 @@
+"""What was not measured cannot pass."""
+
+from collections.abc import Sequence
+
+from ratiba_action.core.data_set_scores import open_gates
+from ratiba_action.core.model.measurement import Errored, NotRun, Phase, ScenarioResult
+from ratiba_action.core.model.verdict import Conclusion, Evidence, Verdict
+from ratiba_action.core.trials import ScenarioOutcome, Standing, standing
+from ratiba_action.core.verdict_rules.findings import Findings
+from ratiba_action.core.verdict_rules.phrases import conversations, first_of, names, sentence
+
+
+def judge_completeness(findings: Findings) -> Verdict | None:
+    """Incomplete when nothing was measured, something was not, or the run did not go to its end."""
+    evidence, gaps = findings.evidence, findings.open
+    if all(one.standing is Standing.UNMEASURED for one in findings.deciding):
+        return _nothing_measured(findings)
+    if not gaps and evidence.interruption:
+        reason = f"The run was interrupted: {sentence(evidence.interruption)}"
+        return Verdict(Conclusion.INCOMPLETE, reason, "Run the gate again.")
+    if not gaps and evidence.shortfall:
+        return Verdict(Conclusion.INCOMPLETE, sentence(evidence.shortfall), "Mend this, then run the gate again.")
+    if not gaps:
+        return _gates_without_answer(findings)
+    reason = f"{len(gaps)} of {conversations(findings.deciding)} could not be measured ({names(gaps)}): "
+    reason += sentence(evidence.interruption or _why_all(evidence, gaps))
+    return Verdict(Conclusion.INCOMPLETE, reason, _action(evidence, _gap_of(gaps[0])))
+
+
+def _gates_without_answer(findings: Findings) -> Verdict | None:
+    gates = open_gates(findings.data_sets)
+    if not gates:
+        return None
+    reason = f"Nothing was measured for a gate: {first_of(gates)}."
+    return Verdict(Conclusion.INCOMPLETE, reason, "Let the system give what the gate is about.")
+
+
+def _nothing_measured(findings: Findings) -> Verdict:
+    evidence = findings.evidence
+    if not evidence.results:
+        why = evidence.interruption or "no conversation was selected"
+        action = "Tag a scenario `smoke`, or let its `touches` name the files that it depends on."
+        return Verdict(Conclusion.INCOMPLETE, f"Nothing was measured: {why}.", action)
+    if not findings.deciding:
+        count = conversations(findings.quarantined)
+        reason = f"Nothing that decides was measured, so nothing can pass: {count} in quarantine, and no other."
+        return Verdict(Conclusion.INCOMPLETE, reason, "Run scenarios that are not in quarantine too.")
+    gap = _gap_of(findings.deciding[0])
+    why = evidence.interruption or f"{gap.trial.scenario.id}: {_why(gap)}"
+    reason = f"Nothing was measured, so nothing can pass: {sentence(why)}"
+    return Verdict(Conclusion.INCOMPLETE, reason, _action(evidence, gap))
+
+
+def _gap_of(outcome: ScenarioOutcome) -> ScenarioResult:
+    """The first trial that lacks a measurement."""
+    return next(trial for trial in outcome.trials if standing(trial) is Standing.UNMEASURED)
+
+
+def _action(evidence: Evidence, result: ScenarioResult) -> str:
+    if evidence.way_out:
+        return evidence.way_out
+    if evidence.interruption:
+        return "Run the gate again."
+    if isinstance(result, Errored):
+        return f"Mend the {result.phase.value} error of {result.trial.scenario.id}, then run the gate again."
+    if isinstance(result, NotRun):
+        return "Remove the cause, then run the gate again."
+    return f"Give {result.trial.scenario.id} an expectation, a rule or a metric."
+
+
+def _why(result: ScenarioResult) -> str:
+    if isinstance(result, Errored):
+        return f"{result.phase.value} error, {result.message}"
+    return result.reason if isinstance(result, NotRun) else "the scenario asserts nothing"
+
+
+def _why_all(evidence: Evidence, gaps: Sequence[ScenarioOutcome]) -> str:
+    first = [_gap_of(one) for one in gaps]
+    unheld = all(isinstance(one, NotRun) or (isinstance(one, Errored) and one.phase is Phase.BUDGET) for one in first)
+    if evidence.way_out and unheld:
+        return "the budget does not hold it" if len(gaps) == 1 else "the budget does not hold them"
+    return _why(first[0])

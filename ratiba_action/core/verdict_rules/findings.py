@@ -1,0 +1,68 @@
+"""What the rules of the verdict look at: the outcome of each scenario, put in order."""
+
+from dataclasses import dataclass
+
+from ratiba_action.core.model.data_set import DataSetScores
+from ratiba_action.core.model.measurement import ScenarioResult, Score
+from ratiba_action.core.model.verdict import Evidence
+from ratiba_action.core.quarantine import quarantine_in_force
+from ratiba_action.core.trials import ScenarioOutcome, Standing, outcomes_of
+
+
+@dataclass(frozen=True, slots=True)
+class Findings:
+    """The evidence, scenario by scenario.
+
+    Args:
+        deciding: outcomes that count, in order of id and arm.
+        quarantined: outcomes that do not.
+    """
+
+    evidence: Evidence
+    deciding: tuple[ScenarioOutcome, ...]
+    quarantined: tuple[ScenarioOutcome, ...]
+
+    @property
+    def data_sets(self) -> tuple[DataSetScores, ...]:
+        """Data sets of which some case decides."""
+        apart = {one.scenario.data_set for one in self.quarantined} - {one.scenario.data_set for one in self.deciding}
+        return tuple(one for one in self.evidence.data_sets if one.id not in apart)
+
+    @property
+    def broken(self) -> tuple[ScenarioOutcome, ...]:
+        """Those that break something exact, critical ones first."""
+        broken = [one for one in self.deciding if one.standing is Standing.BROKEN]
+        return tuple(sorted(broken, key=lambda one: not one.scenario.critical))
+
+    @property
+    def open(self) -> tuple[ScenarioOutcome, ...]:
+        """Those of which something is not known that could change the verdict."""
+        return tuple(one for one in self.deciding if one.open)
+
+    @property
+    def below(self) -> tuple[ScenarioOutcome, ...]:
+        """Those that only judged scores keep from passing."""
+        return tuple(one for one in self.deciding if one.standing is Standing.BELOW)
+
+    @property
+    def judged(self) -> tuple[Score, ...]:
+        """The judged scores that the pass rate covers: of each scenario those of its deciding trial."""
+        counted = (Standing.PASSED, Standing.BELOW)
+        return tuple(
+            score
+            for one in self.deciding
+            if one.standing in counted and not one.scenario.critical
+            for score in getattr(one.deciding, "deciding_scores", ())
+            if score.judged
+        )
+
+
+def find(evidence: Evidence) -> Findings:
+    """Tell the outcomes that decide from those that do not."""
+    outcomes = outcomes_of(sorted(evidence.results, key=_order))
+    held = [one for one in outcomes if quarantine_in_force(one.scenario, evidence.day)]
+    return Findings(evidence, tuple(one for one in outcomes if one not in held), tuple(held))
+
+
+def _order(result: ScenarioResult) -> tuple[str, str, int, str]:
+    return (result.trial.scenario.id, result.trial.arm.name, result.trial.number, repr(result))
