@@ -2,14 +2,15 @@
 
 import json
 import re
+from typing import Any
 
 _ENDS_A_LINE = re.compile(r"[\x7f-\x9f\u2028\u2029]")
 
 
-def quoted(text: str) -> str:
-    """The text as one JSON string on one line.
+def quoted(value: Any) -> str:
+    """A text, or any JSON, on one line.
 
     JSON escapes quotes, backslashes and the control characters below 32; the other characters at which some program
     begins a new line are escaped here.
     """
-    return _ENDS_A_LINE.sub(lambda found: f"\\u{ord(found[0]):04x}", json.dumps(text, ensure_ascii=False))
+    return _ENDS_A_LINE.sub(lambda found: f"\\u{ord(found[0]):04x}", json.dumps(value, ensure_ascii=False))

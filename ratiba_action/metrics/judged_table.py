@@ -44,6 +44,29 @@ RAG_METRICS: Mapping[str, MetricEntry] = {
     ),
 }
 
+OWN_METRICS: Mapping[str, MetricEntry] = {
+    "FaithfulnessByClaimMetric": MetricEntry(
+        f"{_METRICS}.faithfulness_by_claim:FaithfulnessByClaimMetric",
+        "the documents support each sentence of the reply, verified alone; a refusal is 1",
+        judge_calls_a_turn=16,
+        system_types=("rag",),
+        needs="reply.documents",
+    ),
+    "ReverseQuestionRelevancyMetric": MetricEntry(
+        f"{_METRICS}.reverse_question_relevancy:ReverseQuestionRelevancyMetric",
+        "the questions that the reply answers ask what was asked",
+        judge_calls_a_turn=2,
+        system_types=_SPEAKING,
+    ),
+    "AnswerCorrectnessMetric": MetricEntry(
+        f"{_METRICS}.answer_correctness:AnswerCorrectnessMetric",
+        "the reply says what the reference answer says, by a grade",
+        judge_calls_a_turn=1,
+        system_types=_SPEAKING,
+        needs="expect.answer",
+    ),
+}
+
 SAFETY_METRICS: Mapping[str, MetricEntry] = {
     "ToxicityMetric": MetricEntry(
         f"{_METRICS}.deepeval_safety:ToxicityMetric",
@@ -134,5 +157,6 @@ JUDGED_METRICS: Mapping[str, MetricEntry] = {
     **CHATBOT_METRICS,
     **AGENT_JUDGED_METRICS,
     **RAG_METRICS,
+    **OWN_METRICS,
     **SAFETY_METRICS,
 }

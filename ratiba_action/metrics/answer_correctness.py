@@ -1,0 +1,36 @@
+"""Does a reply say what the reference answer says? One grade a turn."""
+
+from ratiba_action.core.model.measurement import Question
+from ratiba_action.core.turn_scores import TurnValue
+from ratiba_action.judging.own_question import worded
+from ratiba_action.judging.valid_answer import grade
+from ratiba_action.metrics.own_turns import OwnTurnsMetric
+from ratiba_action.metrics.shown_turns import Part, ShownTurn
+
+__version__ = "1.0.0"
+STEPS = (
+    "Read what was asked, the assistant's reply and the reference answer, which is right.",
+    "Compare facts only: language, wording, order, length and politeness do not matter.",
+    (
+        "Take points off for each fact of the reference that the reply leaves out or states otherwise, most for one that "
+        "would mislead the customer. A further fact that does not contradict the reference costs nothing."
+    ),
+    "Give 10 when the reply says all that the reference says, 5 when half of it is there, 0 when it contradicts it.",
+)
+
+
+class AnswerCorrectnessMetric(OwnTurnsMetric):
+    """How far the reply agrees with ``expect.answer`` in facts; one question a turn."""
+
+    name = "AnswerCorrectnessMetric"
+    revision = __version__
+    parts = frozenset({Part.ASKED, Part.REPLY, Part.REFERENCE})
+    most = 1
+    remedy = "Give a turn `expect.answer`."
+
+    async def value(self, turn: ShownTurn, first: Question) -> TurnValue | None:
+        """The judge's grade of one reply."""
+        one = turn.shown
+        shown = {"asked": one.asked, "reply": one.reply, "reference": one.reference}
+        given = await grade(self._judge, worded(first, STEPS, shown))
+        return TurnValue(turn.number, given.score, given.reason)

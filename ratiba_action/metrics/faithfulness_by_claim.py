@@ -1,0 +1,72 @@
+"""Is each sentence of a reply supported by the documents of that reply? Each is verified alone.
+
+score = supported / (supported + unsupported). A reply that refuses claims nothing and scores 1. The judge says whether
+the documents entail one sentence; DeepEval's FaithfulnessMetric asks whether they contradict it, so that an invented
+claim on which they are silent passes there and fails here.
+"""
+
+import asyncio
+from dataclasses import replace
+
+from ratiba_action.core.model.measurement import Question
+from ratiba_action.core.refusal import refuses
+from ratiba_action.core.text.claims import split_claims
+from ratiba_action.core.turn_scores import TurnValue
+from ratiba_action.errors import JudgeError
+from ratiba_action.judging.own_question import ask, closed_object, worded
+from ratiba_action.metrics.own_turns import OwnTurnsMetric
+from ratiba_action.metrics.shown_turns import Part, ShownTurn
+
+__version__ = "1.0.0"
+MOST_CLAIMS = 16
+SUPPORTED, UNSUPPORTED, NO_CLAIM = "supported", "unsupported", "no claim"
+STEPS = (
+    "Read the documents and the sentence. The sentence is one of an assistant's reply.",
+    "Answer 'no claim' if the sentence states nothing that could be true or false, such as a greeting or an offer.",
+    "Answer 'supported' only if the documents alone, without other knowledge, say all that the sentence claims.",
+    "Answer 'unsupported' if they contradict a part of it or do not say it.",
+)
+SCHEMA = closed_object(
+    "entailment",
+    {"reason": {"type": "string"}, "verdict": {"type": "string", "enum": [SUPPORTED, UNSUPPORTED, NO_CLAIM]}},
+)
+
+
+class FaithfulnessByClaimMetric(OwnTurnsMetric):
+    """Share of the reply's claims that its documents support; a question a sentence."""
+
+    name = "FaithfulnessByClaimMetric"
+    revision = __version__
+    parts = frozenset({Part.REPLY, Part.DOCUMENTS})
+    most = MOST_CLAIMS
+    remedy = "Let the system report the documents of its reply with their text; docs/adapters.md shows how."
+
+    async def value(self, turn: ShownTurn, first: Question) -> TurnValue | None:
+        """The share of one reply's claims; None when it claims nothing."""
+        if refuses(turn.shown.reply):
+            return TurnValue(turn.number, 1.0, "the reply refuses")
+        claims = split_claims(turn.shown.reply)
+        if len(claims) > MOST_CLAIMS:
+            raise JudgeError(
+                f"{self.name} verifies at most {MOST_CLAIMS} sentences of a reply, and turn {turn.number} of scenario "
+                f"{first.scenario_id!r} has {len(claims)}.",
+                "Let the system reply more briefly, or split the turn.",
+            )
+        answers = await asyncio.gather(
+            *(self._verdict(claim, turn, first, number) for number, claim in enumerate(claims)), return_exceptions=True
+        )
+        for answer in answers:
+            if isinstance(answer, BaseException):
+                raise answer
+        verdicts = list(zip(claims, answers, strict=True))
+        unsupported = [claim for claim, verdict in verdicts if verdict == UNSUPPORTED]
+        supported = sum(verdict == SUPPORTED for _, verdict in verdicts)
+        if not supported and not unsupported:
+            return None
+        told = f"unsupported: {'; '.join(unsupported)}" if unsupported else ""
+        return TurnValue(turn.number, supported / (supported + len(unsupported)), told)
+
+    async def _verdict(self, claim: str, turn: ShownTurn, first: Question, number: int) -> str:
+        asked = replace(first, ordinal=first.ordinal + number, schema=SCHEMA)
+        shown = {"documents": list(turn.shown.documents), "sentence": claim}
+        return str((await ask(self._judge, worded(asked, STEPS, shown)))["verdict"])
