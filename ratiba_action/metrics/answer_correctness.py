@@ -11,10 +11,8 @@ __version__ = "1.0.0"
 STEPS = (
     "Read what was asked, the assistant's reply and the reference answer, which is right.",
     "Compare facts only: language, wording, order, length and politeness do not matter.",
-    (
-        "Take points off for each fact of the reference that the reply leaves out or states otherwise, most for one that "
-        "would mislead the customer. A further fact that does not contradict the reference costs nothing."
-    ),
+    "Take points off for each fact of the reference that the reply leaves out or states otherwise.",
+    "A further fact that does not contradict the reference costs nothing.",
     "Give 10 when the reply says all that the reference says, 5 when half of it is there, 0 when it contradicts it.",
 )
 

@@ -53,7 +53,7 @@ SINGLE: Mapping[str, tuple[Mapping[str, Any], list[Mapping[str, Any]]]] = {
         [{"task": "book", "outcome": "booked"}, {"verdict": 0.7, "reason": "Mostly."}],
     ),
 }
-KNOWN = [{"data": [{"name": "name", "value": "Wanjiku"}]}, {"data": None}]
+KNOWN: list[Mapping[str, Any]] = [{"data": [{"name": "name", "value": "Wanjiku"}]}, {"data": None}]
 SPOKEN: Mapping[str, tuple[Mapping[str, Any], list[Mapping[str, Any]]]] = {
     "ConversationCompletenessMetric": ({}, [{"intentions": ["a", "b", "c"]}, YES, NO, YES]),
     "KnowledgeRetentionMetric": ({}, [*KNOWN, NO, YES]),
@@ -84,7 +84,7 @@ async def by_deepeval(name: str, options: Mapping[str, Any], script: list[Mappin
             raise AssertionError
 
         async def a_generate(self, *_: Any, **__: Any) -> str:
-            body = dict(answers.pop(0)) if answers else {"reason": "Summed up."}
+            body: dict[str, Any] = dict(answers.pop(0)) if answers else {"reason": "Summed up."}
             if isinstance(body.get("data"), list):
                 body["data"] = {pair["name"]: pair["value"] for pair in body["data"]}
             return json.dumps(body)

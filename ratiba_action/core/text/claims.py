@@ -5,7 +5,7 @@ import re
 _SHORT = r"(?:Dr|Mr|Mrs|Ms|Prof|No|Na|Bi|Bw|Tel|KSh|Ksh|KES|approx|e\.g|i\.e|vs|etc|n\.k)"
 _END = re.compile(r"(?<=[.!?…])\s+(?=[^a-z\s])|\n+")
 _ABBREVIATED = re.compile(rf"\b{_SHORT}\.$")
-_BULLET = re.compile(r"^\s*(?:[-*•–]|\d{1,2}[.)])\s+")
+_BULLET = re.compile(r"^\s*(?:[-*•\N{EN DASH}]|\d{1,2}[.)])\s+")
 _WORD = re.compile(r"[^\W_]")
 
 
