@@ -1,0 +1,27 @@
+import pytest
+
+from ratiba_action.core.model.plan import Arm
+from ratiba_action.errors import ConfigurationError
+from ratiba_action.tenancy.without_database import NoDatabase
+
+ARM = Arm("head", "/checkout")
+
+
+async def test_each_conversation_has_a_name_of_its_own_and_nothing_behind_it() -> None:
+    tenants = NoDatabase()
+    await tenants.start()
+    async with tenants.provision("spa", ARM) as first, tenants.provision("spa", ARM, 1) as second:
+        assert first.id != second.id
+        assert (first.schema, first.dsn) == ("", "")
+        assert await tenants.read(first, {}) == {}
+        with pytest.raises(ConfigurationError, match="no database to read bookings from"):
+            await tenants.read(first, {"bookings": "SELECT 1"})
+    await tenants.close()
+    await tenants.close()
+
+
+async def test_nothing_is_migrated() -> None:
+    async def migrate(dsn: str) -> None:
+        raise AssertionError(dsn)
+
+    await NoDatabase().prepare(ARM, migrate)
