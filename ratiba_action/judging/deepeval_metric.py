@@ -125,9 +125,12 @@ def as_text(test_case: _TestCase) -> _TestCase:
 
 
 def _options(options: Mapping[str, Any]) -> dict[str, Any]:
+    from deepeval.test_case import SingleTurnParams  # noqa: PLC0415 — see load_deepeval
     from deepeval.test_case import ToolCall as DeepEvalTool  # noqa: PLC0415 — see load_deepeval
 
     given = dict(options)
+    if "evaluation_params" in given:
+        given["evaluation_params"] = [SingleTurnParams[name] for name in given["evaluation_params"]]
     if "available_tools" in given:
         given["available_tools"] = [DeepEvalTool(**tool) for tool in given["available_tools"]]
     return given

@@ -44,6 +44,18 @@ RAG_METRICS: Mapping[str, MetricEntry] = {
     ),
 }
 
+STEPS_METRICS: Mapping[str, MetricEntry] = {
+    "GEval": MetricEntry(
+        f"{_METRICS}.g_eval:GEval", "DeepEval: a grade of each turn by steps of your own", judge_calls_a_turn=1
+    ),
+    "ConversationalGEval": MetricEntry(
+        f"{_METRICS}.g_eval:ConversationalGEval",
+        "DeepEval: a grade of the conversation by steps of your own",
+        judge_calls=1,
+        system_types=_SPEAKING,
+    ),
+}
+
 OWN_METRICS: Mapping[str, MetricEntry] = {
     "FaithfulnessByClaimMetric": MetricEntry(
         f"{_METRICS}.faithfulness_by_claim:FaithfulnessByClaimMetric",
@@ -158,5 +170,6 @@ JUDGED_METRICS: Mapping[str, MetricEntry] = {
     **AGENT_JUDGED_METRICS,
     **RAG_METRICS,
     **OWN_METRICS,
+    **STEPS_METRICS,
     **SAFETY_METRICS,
 }

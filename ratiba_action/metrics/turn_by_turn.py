@@ -29,8 +29,9 @@ class TurnByTurnMetric:
     name: str
     judged = True
     ready: ClassVar[ReadyMade]
-    parts: ClassVar[frozenset[Part]]
     remedy: ClassVar[str] = "Let the system reply in words."
+
+    parts: frozenset[Part]
 
     def __init__(self, judge: Judge, parameters: StrictModel | None = None) -> None:
         self._identity = judged_identity(self.name, __version__, parameters)

@@ -22,7 +22,7 @@ from ratiba_action.strict_yaml import Document
 from ratiba_action.suite.scenario_schema import ScenarioBlock
 from ratiba_action.suite.turn_schema import ExpectBlock, TurnBlock
 
-FAITHFULNESS = "FaithfulnessMetric"
+FAITHFULNESS = "FaithfulnessByClaimMetric"
 """Measures the share of a reply's claims that are supported; what ``max_hallucination_risk`` is turned into."""
 
 

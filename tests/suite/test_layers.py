@@ -87,13 +87,9 @@ def test_production_needs_its_provenance_and_no_unmasked_person() -> None:
     assert "0722" not in problems
 
 
-def test_a_hallucination_risk_is_an_assertion_on_faithfulness_once_that_is_known() -> None:
-    rules = [{"type": "max_hallucination_risk", "value": 0.3}]
-    if metric_problems("FaithfulnessMetric", {}):
-        assert "needs the metric FaithfulnessMetric" in told(rules=rules)
-    else:
-        (assertion,) = only(rules=rules).assertions
-        assert (assertion.metric, assertion.threshold) == ("FaithfulnessMetric", 0.7)
+def test_a_hallucination_risk_is_an_assertion_on_faithfulness_by_claim() -> None:
+    (assertion,) = only(rules=[{"type": "max_hallucination_risk", "value": 0.3}]).assertions
+    assert (assertion.metric, assertion.threshold) == ("FaithfulnessByClaimMetric", 0.7)
 
 
 def test_an_ignored_path_that_cannot_be_read_is_refused_with_its_line() -> None:

@@ -1,0 +1,88 @@
+"""DeepEval's G-Eval with steps of the repository's own: of each reply, or of the whole conversation."""
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from ratiba_action.judging.deepeval_metric import ReadyMade
+from ratiba_action.judging.own_question import DATA_STEP
+from ratiba_action.metrics.judged_identity import judged_identity
+from ratiba_action.metrics.rubric import DATA_STEP as CONVERSATION_STEP
+from ratiba_action.metrics.rubric import RubricMetric
+from ratiba_action.metrics.shown_turns import Part
+from ratiba_action.metrics.turn_by_turn import TurnByTurnMetric
+from ratiba_action.ports import Judge
+from ratiba_action.validation import StrictModel
+
+__version__ = "1.0.0"
+Words = Annotated[str, Field(min_length=1, max_length=2_000)]
+Shown = Literal["asked", "reply", "documents", "reference", "tools"]
+_FIELDS = {
+    "asked": (Part.ASKED, "INPUT"),
+    "reply": (Part.REPLY, "ACTUAL_OUTPUT"),
+    "documents": (Part.DOCUMENTS, "RETRIEVAL_CONTEXT"),
+    "reference": (Part.REFERENCE, "EXPECTED_OUTPUT"),
+    "tools": (Part.TOOLS, "TOOLS_CALLED"),
+}
+
+
+class StepsParameters(StrictModel):
+    """What the judge is to look at."""
+
+    criterion: Words = Field(description="what is graded, in a word or two")
+    steps: Annotated[list[Words], Field(min_length=1, max_length=20)] = Field(
+        description="how the judge comes to a grade of 0 to 10"
+    )
+
+
+class TurnStepsParameters(StepsParameters):
+    """What the judge is to look at in each turn."""
+
+    shows: Annotated[list[Shown], Field(min_length=1)] = Field(
+        default_factory=lambda: list[Shown](["asked", "reply"]),
+        description="asked, reply, documents, reference (`expect.answer`), tools",
+    )
+
+
+class GEval(TurnByTurnMetric):
+    """The mean grade of the turns by the repository's own steps; one question a turn.
+
+    Args:
+        judge: who grades.
+        parameters: criterion, steps and what is shown.
+    """
+
+    name = "GEval"
+    ready = ReadyMade("GEval", 1, grades=True)
+    remedy = "Let the system reply with what the parameter `shows` names."
+    Parameters = TurnStepsParameters
+
+    def __init__(self, judge: Judge, parameters: TurnStepsParameters) -> None:
+        super().__init__(judge, parameters)
+        self.parts = frozenset(_FIELDS[name][0] for name in parameters.shows)
+
+    @staticmethod
+    def options(parameters: StrictModel | None) -> dict[str, object]:
+        """Criterion, steps and fields."""
+        if not isinstance(parameters, TurnStepsParameters):
+            return {}
+        return {
+            "name": parameters.criterion,
+            "evaluation_steps": [*parameters.steps, DATA_STEP],
+            "evaluation_params": [_FIELDS[name][1] for name in dict.fromkeys(parameters.shows)],
+        }
+
+
+class ConversationalGEval(RubricMetric):
+    """The grade of a conversation by the repository's own steps; one question.
+
+    Args:
+        judge: who grades.
+        parameters: criterion and steps.
+    """
+
+    Parameters = StepsParameters
+
+    def __init__(self, judge: Judge, parameters: StepsParameters) -> None:
+        identity = judged_identity("ConversationalGEval", __version__, parameters, by_deepeval=False)
+        super().__init__("ConversationalGEval", identity.version, (*parameters.steps, CONVERSATION_STEP), judge)
