@@ -42,6 +42,7 @@ def description_of(report: Report) -> str:
     """One line, at most 140 characters, of words and numbers of ours alone."""
     verdict, counts = report.verdict, tally(report)
     told = "Misconfigured" if verdict.misconfigured else verdict.conclusion.value.capitalize()
+    told += "" if report.system_ran or not counts.total else ", no system ran"
     measured = f": {counts.passed} of {counts.total} conversations pass" if counts.total else ""
     soft = verdict.conclusion in (Conclusion.FAILED, Conclusion.INCOMPLETE) and not verdict.misconfigured
     lenient = ""

@@ -144,3 +144,8 @@ def test_a_slow_server_costs_the_deadline(state: GithubState, address: str) -> N
 
 def test_the_token_is_not_shown() -> None:
     assert "ghs_planted" not in repr(CommitStatus("ghs_planted"))
+
+
+def test_a_run_that_judged_captured_replies_says_that_no_system_ran() -> None:
+    report = replace(by_hand(), system_ran=False)
+    assert description_of(report) == "Failed, no system ran: 1 of 4 conversations pass"
