@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 
 from ratiba_action.configuration import Configuration, JudgeBlock
+from ratiba_action.core.cache_key import metric_version
 from ratiba_action.core.estimate import UNKNOWN, Bound, envelope
 from ratiba_action.core.forecast import Expected
 from ratiba_action.core.model.conversation import Party, Usage
@@ -108,12 +109,22 @@ def _simulator_calls(
 
 
 def _judge_calls(judge: JudgeBlock, scenario: Scenario, materials: Materials, prices: Prices) -> list[Call]:
-    count = sum(judge_calls(assertion.metric, len(scenario.turns)) for assertion in scenario.assertions)
+    recorded = [line for line in materials.recordings.get(scenario.id, ()) if isinstance(line, JudgeRecording)]
+    turns = _most_turns(scenario)
+    count = sum(_questions(assertion.metric, turns, recorded) for assertion in scenario.assertions)
     if not count:
         return []
-    recorded = [line.usage for line in materials.recordings.get(scenario.id, ()) if isinstance(line, JudgeRecording)]
-    usages = [Usage(usage["input_tokens"], usage["output_tokens"]) for usage in recorded] or [UNKNOWN]
+    usages = [Usage(one.usage["input_tokens"], one.usage["output_tokens"]) for one in recorded] or [UNKNOWN]
     return [max((_call(judge.model, judge.provider, usage, prices) for usage in usages), key=_cost)] * count
+
+
+def _questions(metric: str, turns: int, recorded: Sequence[JudgeRecording]) -> int:
+    """Those that were asked when it was recorded, else the most that there can be; one of one is always asked."""
+    most = judge_calls(metric, turns)
+    if most <= 1:
+        return most
+    name, _, _ = metric_version(metric, "").partition(":")
+    return sum(line.metric.partition(":")[0] == name for line in recorded) or most
 
 
 def _most_turns(scenario: Scenario) -> int:

@@ -223,6 +223,22 @@ async def test_live_grades_are_collected_as_recordings_that_replay() -> None:
     assert await grade(replay, QUESTION) == replace(given, replayed=True)
 
 
+@both
+async def test_answers_of_other_shapes_are_held_to_them_collected_and_replayed(provider: str) -> None:
+    properties = {"claims": {"type": "array", "items": {"type": "string"}, "minItems": 1}}
+    schema = {"title": "Claims", "type": "object", "properties": properties, "required": ["claims"]}
+    question, collector = replace(QUESTION, schema=schema), GradeCollector()
+    calls = ScriptedPaidCalls(['{"claims": []}', '{"claims": ["a"]}'])
+    live = LiveJudge(calls, MODELS[provider], collect=collector.collect)
+    assert await live.answer(question) == Answer({"claims": ["a"]})
+    assert [sent.ordinal for sent in calls.sent] == [0, 1]
+    assert "minItems" not in json.dumps(calls.sent[0].body)
+    (line,) = collector.recordings()["spa"]
+    assert (line.score, line.reason, line.answer) == (None, None, {"claims": ["a"]})
+    replay = ReplayJudge(live.model, {line.key: line.body})
+    assert await replay.answer(question) == Answer({"claims": ["a"]}, replayed=True)
+
+
 async def test_collected_grades_are_in_one_order_and_the_first_trials_count() -> None:
     orders = []
     questions = [

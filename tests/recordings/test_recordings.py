@@ -1,6 +1,7 @@
 """Recording files: read strictly, written so that a diff can be reviewed."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -76,6 +77,11 @@ JUDGE_LINES = st.builds(
     reason=TEXT,
     usage=st.just({"input_tokens": 3, "output_tokens": 4}),
 )
+ANSWER_LINES = st.builds(
+    lambda line, answer: replace(line, score=None, reason=None, answer=answer),
+    JUDGE_LINES,
+    st.dictionaries(TEXT, JSON, max_size=3),
+)
 
 
 def lines(*objects: object) -> bytes:
@@ -88,12 +94,29 @@ def mistakes(content: bytes) -> list[str]:
     return [str(problem) for problem in caught.value.problems]
 
 
-@given(st.lists(MODEL_LINES | JUDGE_LINES, max_size=6, unique_by=lambda line: (type(line), line.key, line.ordinal)))
+@given(
+    st.lists(
+        MODEL_LINES | JUDGE_LINES | ANSWER_LINES,
+        max_size=6,
+        unique_by=lambda line: (type(line), line.key, line.ordinal),
+    )
+)
 def test_what_is_written_is_read_back(recordings: list[Recording]) -> None:
     models_first = sorted(recordings, key=lambda line: 99 if isinstance(line, JudgeRecording) else line.trial)
     rendered = render_recordings(recordings)
     assert list(parse_recordings(rendered, "spa.jsonl")) == models_first
     assert render_recordings(models_first) == rendered, "a file has one order"
+
+
+def test_a_judges_answer_is_a_grade_or_an_object_and_not_both() -> None:
+    grade = {name: value for name, value in JUDGE.items() if name not in {"score", "reason"}}
+    (answer,) = parse_recordings(lines({**grade, "answer": {"claims": ["a"]}}), "spa.jsonl")
+    (graded,) = parse_recordings(lines(JUDGE), "spa.jsonl")
+    assert isinstance(answer, JudgeRecording)
+    assert isinstance(graded, JudgeRecording)
+    assert (answer.body, graded.body) == ({"claims": ["a"]}, {"score": 0.9, "reason": "Natural."})
+    assert "score: unknown" in mistakes(lines({**JUDGE, "answer": {}}))[0]
+    assert "answer: 'a' is not an object" in mistakes(lines({**grade, "answer": "a"}))[0]
 
 
 def test_an_answer_may_stand_once_in_each_trial_and_the_first_is_not_numbered() -> None:
