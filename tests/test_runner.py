@@ -9,7 +9,7 @@ import pytest
 from ratiba_action.core.model.conversation import Reply
 from ratiba_action.core.model.measurement import Case, Errored, NotRun, Phase, Score, Scored
 from ratiba_action.core.model.plan import Arm, Plan, Tenant, Trial
-from ratiba_action.core.model.scenario import Assertion, Expectation, Scenario, Turn
+from ratiba_action.core.model.scenario import Assertion, Expectation, Scenario, Strategy, Turn
 from ratiba_action.errors import BudgetError, JudgeError, RatibaError, RecordingError, WorkerError
 from ratiba_action.metrics.registry import load_metric
 from ratiba_action.ports import Metric, SystemUnderTest, TenantProvisioner
@@ -222,6 +222,39 @@ def test_a_conversation_that_outlives_the_deadline_is_ended_and_its_tenant_dropp
     assert result.reason == "the run's deadline passed while it ran"
     assert tenants.alive == set()
     assert all(session.closed for session in system.sessions)
+
+
+def test_a_trial_that_takes_too_long_breaks_off_and_its_retry_has_a_fresh_tenant() -> None:
+    system, tenants = Patient({"a": [Reply("x")]}), InMemoryTenants()
+    slow = scenario("a", strategy=Strategy(timeout_seconds=60, retries=1))
+
+    async def outlive() -> tuple[object, ...]:
+        running = asyncio.ensure_future(run(slow, system=system, tenants=tenants))
+        await system.asked.wait()
+        system.asked.clear()
+        loop.ahead_seconds = 100
+        await system.asked.wait()
+        loop.ahead_seconds = 200
+        return await running
+
+    loop = Hurried()
+    with asyncio.Runner(loop_factory=lambda: loop) as runner:
+        (result,) = runner.run(outlive())
+    told = "the trial did not end within 60 s (strategy.timeout_seconds)"
+    assert isinstance(result, Errored)
+    assert (result.phase, result.message, result.retried) == (Phase.TIMEOUT, told, (f"time-out error: {told}",))
+    assert len(system.sessions) == 2
+    assert tenants.alive == set()
+
+
+async def test_what_a_run_stops_for_is_the_reason_of_all_that_follows() -> None:
+    system = ScriptedSystem({"a": [Reply("x")], "b": [Reply("y")]})
+    first, second = await run(
+        scenario("a"), scenario("b"), system=system, concurrency=1, stop=lambda so_far: "enough" if so_far else ""
+    )
+    assert isinstance(first, Scored)
+    assert isinstance(second, NotRun)
+    assert second.reason == "enough"
 
 
 async def test_a_cancelled_run_keeps_what_it_has_and_drops_every_tenant() -> None:

@@ -1,6 +1,7 @@
 """The comment: what it says, what it never leaves out, and what it never lets through."""
 
 from dataclasses import replace
+from datetime import date
 from decimal import Decimal
 
 import pytest
@@ -13,7 +14,8 @@ from ratiba_action.core.attempts import attempt_of, read_attempts
 from ratiba_action.core.marker import marker_of, read_marker
 from ratiba_action.core.model.agreement import Agreement, CrossCheckStatus
 from ratiba_action.core.model.change import DependencyChange, Mode, ModeDecision, Reason
-from ratiba_action.core.model.measurement import Errored, Invariant, Phase
+from ratiba_action.core.model.measurement import Errored, Invariant, Phase, ScenarioResult
+from ratiba_action.core.model.scenario import Quarantine, Strategy
 from ratiba_action.core.model.verdict import Conclusion, Report, SharedSpending, Verdict
 from ratiba_action.reporting.comment import LIMIT, render_comment
 from ratiba_action.reporting.html import render_html
@@ -72,6 +74,32 @@ def unshared() -> Report:
     return sample_live_report(shared_spending=(), cross_checking=off)
 
 
+def repeated() -> Report:
+    """Held several times: enough passed, too many failed, not enough known; one in quarantine and one out of it."""
+    granted = Quarantine("the rail's sandbox times out", "@amina", date(2026, 4, 30))
+    ended = replace(granted, until=date(2026, 4, 24))
+    results = (
+        *trials("spa_passes", "ppbrp", 4),
+        *trials("salon_fails", "pbb", 2),
+        *trials("barbershop_open", "pee", 2),
+        *trials("spa_apart", "pb", 2, quarantine=granted),
+        *trials("spa_again", "b", 1, quarantine=ended),
+    )
+    return sample_report(results=results)
+
+
+def trials(name: str, kinds: str, passes: int, **changes: object) -> list[ScenarioResult]:
+    """One trial for each letter: p(assed), b(roken), e(rrored), r(etried)."""
+    found: list[ScenarioResult] = []
+    for number, kind in enumerate(kinds):
+        checks, strategy = (sample_check(passed=kind != "b"),), Strategy(trials=len(kinds), passes=passes)
+        scored = sample_scored(name, checks=checks, strategy=strategy, **changes)
+        scored = replace(scored, trial=replace(scored.trial, number=number))
+        scored = replace(scored, retried=("provider error: overloaded",)) if kind == "r" else scored
+        found.append(Errored(scored.trial, Phase.PROVIDER, "The provider is overloaded.") if kind == "e" else scored)
+    return found
+
+
 def huge(conversations: int = 300) -> Report:
     checks = tuple(sample_check(passed=False, what="state " + "x" * 250) for _ in range(10))
     results = tuple(sample_scored(f"spa_{n:03}", checks=checks, reply="Asante 🙂 " * 500) for n in range(conversations))
@@ -79,7 +107,8 @@ def huge(conversations: int = 300) -> Report:
 
 
 @pytest.mark.parametrize(
-    "report", [passed, sample_report, sample_live_report, reduced, unshared, advisory, incomplete, skipped, huge]
+    "report",
+    [passed, sample_report, sample_live_report, reduced, unshared, advisory, incomplete, skipped, repeated, huge],
 )
 def test_the_comment_of_each_kind_of_run(report: object, snapshot: SnapshotAssertion) -> None:
     assert callable(report)
@@ -256,3 +285,13 @@ def test_no_text_changes_the_structure_of_the_comment(text: str) -> None:
     body = render_comment(report)
     assert [marker_of(report), None] == [read_marker(line) for line in body.splitlines() if "<!--" in line]
     assert read_attempts(body) == (attempt_of(report),)
+
+
+def test_a_quarantined_owner_and_reason_are_text_in_every_form_of_the_report() -> None:
+    hostile = Quarantine("<script>alert(1)</script> | [x](http://evil)", "@everyone", date(2026, 4, 30))
+    report = sample_report(results=tuple(trials("spa", "b", 1, quarantine=hostile)))
+    comment, page = render_comment(report), render_html(report)
+    assert "<script>" not in comment + page
+    assert "[x](http" not in comment
+    assert "@everyone" not in comment
+    assert "In quarantine" in page
