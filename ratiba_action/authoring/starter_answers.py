@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 KINDS: Mapping[str, str] = {
     "python": "a Python class of your own repository, which may call anything",
+    "langgraph": "a LangGraph graph, or a factory of one; LangGraph is installed where the system runs",
     "prompt": "a prompt file and a model, no code at all",
     "command": "a program in any language that reads and writes JSON lines",
     "http": "a server of your own, asked over HTTP; it must be running when the gate runs",

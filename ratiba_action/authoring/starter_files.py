@@ -25,6 +25,7 @@ _STAND_INS: Mapping[str, str] = {
     "python": "ratiba_adapter.py",
     "command": "ratiba_system.py",
     "prompt": "prompts/assistant.md",
+    "langgraph": "ratiba_graph.py",
 }
 _HERE = "ratiba_action.authoring"
 

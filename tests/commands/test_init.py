@@ -48,7 +48,7 @@ def written(folder: Path) -> dict[str, bytes]:
 
 
 @pytest.mark.parametrize(
-    ("kind", "language"), [("python", "en"), ("python", "fr"), ("prompt", "sw"), ("command", "en")]
+    ("kind", "language"), [("python", "en"), ("python", "fr"), ("prompt", "sw"), ("command", "en"), ("langgraph", "fr")]
 )
 def test_what_it_writes_passes_at_once_without_a_key(
     empty: Path, home: dict[str, str], kind: str, language: str
