@@ -1,4 +1,5 @@
 # make demo               set up, then run the gate on a bundled pull request (PR=prompt, regression or docs)
+# make demo EXAMPLE=…     set up, then run the gate on a system of examples/run.py (CHANGE=regression: after an edit)
 # make test               set up, then run every test
 # make lint               style, types and import contracts
 # make benchmark          print what the documentation claims about speed and size
@@ -28,7 +29,11 @@ EDITABLE = $(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps --no-b
 .PHONY: demo test lint benchmark recordings catalogue schemas lock clean
 
 demo: $(VENV)/.demo
+ifdef EXAMPLE
+	+@$(BIN)/python examples/run.py $(EXAMPLE) $(addprefix --change=,$(CHANGE))
+else
 	+@$(BIN)/python examples/demo.py --pull-request $(PR)
+endif
 
 test: $(VENV)/.dev
 	$(BIN)/python -m pytest -n 2 --dist loadfile $(TESTS)

@@ -23,7 +23,11 @@ from ratiba_action.testing.cases import case, exchange
 
 PROJECT = Path(__file__).parent.parent
 README = (PROJECT / "README.md").read_text(encoding="utf-8")
-PAGES = [PROJECT / "README.md", *sorted((PROJECT / "docs").rglob("*.md"))]
+PAGES = [
+    PROJECT / "README.md",
+    *sorted((PROJECT / "docs").rglob("*.md")),
+    *sorted((PROJECT / "examples").glob("*/README.md")),
+]
 
 
 def table(name: str) -> list[list[str]]:
