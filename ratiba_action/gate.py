@@ -39,15 +39,20 @@ class Evaluated:
     recorded: Mapping[str, tuple[Recording, ...]]
 
 
-def evaluate(run: GateRun, prepared: Prepared) -> Evaluated:
+def evaluate(run: GateRun, prepared: Prepared, ledger: Ledger | None = None) -> Evaluated:
     """Run what is selected and decide; whatever is measured is reported, however the run ends.
+
+    Args:
+        run: its inputs.
+        prepared: what it evaluates.
+        ledger: the books that it shares with other runs of this process; None for its own.
 
     Raises:
         InfrastructureError: live answers are asked for, and there is no key.
     """
     require_key(run.settings)
     clock = time.monotonic()
-    ledger = Ledger(run.settings.budget_usd)
+    ledger = Ledger(run.settings.budget_usd) if ledger is None else ledger
     interruptions: list[str] = []
     ended, journal = _Ended(), None
     if prepared.selection.scenarios:

@@ -39,6 +39,7 @@ from ratiba_action.settings import (
     read_settings_leniently,
     unknown_variables,
 )
+from ratiba_action.side_by_side import Side, evaluate_side_by_side, variants_of
 from ratiba_action.systems.isolation import protect_process
 from ratiba_action.unmeasured_runs import refuse_wrong_start, skipped, stopped
 
@@ -64,6 +65,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--tag", action="append", default=[], metavar="TAG", help="run those with this tag")
     parser.add_argument("--failed", action="store_true", help="run those that did not pass in the last run")
     add_variant(parser)
+    parser.add_argument("--variants", action="store_true", help="run every variant after the system, side by side")
     parser.add_argument("--concurrency", metavar="N", help="conversations at once (default: suite.concurrency, or 4)")
     parser.add_argument("--trials", default="1", metavar="N", help="hold each conversation at least so often")
     parser.add_argument("--deadline", metavar="SECONDS", help="end the run in order after this time (RATIBA_DEADLINE)")
@@ -89,6 +91,8 @@ def run(arguments: argparse.Namespace, environment: MutableMapping[str, str]) ->
     stream = sys.stderr if arguments.json else sys.stdout
     publication = full_publication(settings, environment, stream)
     publication.hide_secrets()
+    if arguments.variants and (arguments.variant or arguments.resume):
+        raise UsageError("--variants runs all of them from the start.", "Leave out --variant and --resume.")
     decided = decide(_request(arguments, environment, settings, repository), environment)
     gate_run = GateRun(
         settings=settings,
@@ -158,13 +162,26 @@ def _report(
     _refuse_to_record(gate_run.settings)
     require_key(gate_run.settings)
     prepared = prepare(gate_run)
+    sides = variants_of(gate_run, prepared) if arguments.variants else ()
     expected = forecast(gate_run, prepared)
     if arguments.dry_run:
         publication.announce(decision, prepared.selection, prepared.inputs.notes, expected)
         return None
     if expected is not None:
         foretell(expected, publication.tell, gate_run.warnings.append)
+    for side in sides:
+        _foretell(side, publication)
+    if arguments.variants:
+        return evaluate_side_by_side(gate_run, prepared, sides)
     return evaluate(gate_run, prepared).report
+
+
+def _foretell(side: Side, publication: Publication) -> None:
+    """Say what a variant is expected to cost, and refuse it where one of its models has no price."""
+    expected = forecast(side.run, side.prepared)
+    if expected is not None:
+        publication.tell(f"variant {side.run.variant}:")
+        foretell(expected, publication.tell, side.run.warnings.append)
 
 
 def _refuse_to_record(settings: Settings) -> None:

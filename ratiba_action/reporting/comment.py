@@ -12,6 +12,7 @@ from ratiba_action.reporting import comment_sections as sections
 from ratiba_action.reporting.comment_attempts import attempts_table
 from ratiba_action.reporting.comment_data_sets import data_sets
 from ratiba_action.reporting.comment_quarantine import quarantine
+from ratiba_action.reporting.comment_variants import variants
 from ratiba_action.reporting.markdown import inline, length
 from ratiba_action.reporting.wording import caveat, headline, leniency, summary_line
 
@@ -27,6 +28,7 @@ _DROP_ORDER = (
     "why this mode",
     "tables of data sets",
     "tables of failing conversations",
+    "variants",
     "metrics",
     "judges",
     "money",
@@ -85,6 +87,7 @@ def _sections(report: Report) -> list[_Section]:
         _Section("tables of failing conversations", failing),
         _Section("quarantine", (quarantine(report), "")),
         _Section("tables of data sets", (data_sets(report), data_sets(report, tables=False))),
+        _Section("variants", (variants(report), "")),
         _Section("metrics", (sections.metrics(report), "")),
         _Section("judges", (comment_money.judges(report), "")),
         _Section("money", (comment_money.money(report), "")),
@@ -96,7 +99,10 @@ def _sections(report: Report) -> list[_Section]:
 
 def _fit(report: Report, top: Sequence[str], parts: Sequence[_Section], limit: int) -> str:
     dropped: list[str] = []
-    order = [name for name in _DROP_ORDER if report.data_sets or name != "tables of data sets"]
+    absent = {
+        name for name, there in (("tables of data sets", report.data_sets), ("variants", report.variants)) if not there
+    }
+    order = [name for name in _DROP_ORDER if name not in absent]
     text = _join(report, top, parts, dropped)
     for name in order:
         if length(text) <= limit:

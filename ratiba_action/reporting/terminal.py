@@ -94,7 +94,7 @@ class LineProgress:
 
     def started(self, total: int) -> None:
         """Remember the number of trials."""
-        self._total = total
+        self._total, self._done = total, 0
         self._write(f"0/{total} conversations")
 
     def advanced(self, result: ScenarioResult) -> None:

@@ -11,6 +11,7 @@ from ratiba_action.core.model.comparison import Comparison, MeasuredRun, Rules
 from ratiba_action.core.model.data_set import DataSetScores
 from ratiba_action.core.model.measurement import ScenarioResult
 from ratiba_action.core.model.values import Usd
+from ratiba_action.core.model.variant import VariantResult
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,6 +148,7 @@ class Report:
         edited_recordings: how many of the recordings that it is judged by the change itself edits.
         notes: what the reader must know besides the verdict, such as recordings that the change itself edited.
         data_sets: what the cases of each data set came to together.
+        variants: of the system, the system as it stands first; empty when only that was run.
     """
 
     name: str
@@ -170,3 +172,4 @@ class Report:
     shared_spending: tuple[SharedSpending, ...] = ()
     shared_ledger: bool = False
     data_sets: tuple[DataSetScores, ...] = ()
+    variants: tuple[VariantResult, ...] = ()

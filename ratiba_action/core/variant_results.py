@@ -1,0 +1,24 @@
+"""The results of one variant of a system in a row of figures."""
+
+from collections.abc import Sequence
+
+from ratiba_action.core.model.values import Usd
+from ratiba_action.core.model.variant import VariantResult
+from ratiba_action.core.model.verdict import Report
+from ratiba_action.core.tally import summarise_metrics, tally
+
+
+def variant_result(name: str, differences: Sequence[str], report: Report, list_price: Usd) -> VariantResult:
+    """Counts of conversations, and the mean of each metric over the conversations that it measured.
+
+    Args:
+        name: of the variant; empty for the system as it stands.
+        differences: what differs from the system as it stands.
+        report: of its run.
+        list_price: of its model calls.
+    """
+    counts = tally(report)
+    means = {summary.metric: summary.mean for summary in summarise_metrics(report.results)}
+    return VariantResult(
+        name, tuple(differences), counts.passed, counts.failed, counts.errored, counts.not_run, means, list_price
+    )
