@@ -8,7 +8,7 @@ from ratiba_action.core.model.measurement import Check, Scored
 from ratiba_action.core.model.plan import Arm, Trial
 from ratiba_action.core.model.scenario import TurnLimits
 from ratiba_action.core.model.values import Usd
-from ratiba_action.core.tally import unmeasured
+from ratiba_action.core.trials import is_measured
 from ratiba_action.core.turn_limits import limits_not_measured
 from ratiba_action.testing.cases import case, exchange
 
@@ -51,7 +51,7 @@ def test_a_scenario_of_which_nothing_was_measured_never_counts_as_measured() -> 
         (),
         seconds=0.1,
     )
-    assert unmeasured([result]) == (result,)
+    assert not is_measured(result)
     assert limits_not_measured([result]) == ("1 limit of a turn was not measured: recordings or scripts answered.",)
     measured = replace(result, checks=(_check(TurnLimits(seconds=2.0)),))
-    assert (unmeasured([measured]), limits_not_measured([measured])) == ((), ())
+    assert (is_measured(measured), limits_not_measured([measured])) == (True, ())

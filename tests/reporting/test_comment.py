@@ -3,6 +3,7 @@
 from dataclasses import replace
 from datetime import date
 from decimal import Decimal
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -88,7 +89,7 @@ def repeated() -> Report:
     return sample_report(results=results)
 
 
-def trials(name: str, kinds: str, passes: int, **changes: object) -> list[ScenarioResult]:
+def trials(name: str, kinds: str, passes: int, **changes: Any) -> list[ScenarioResult]:
     """One trial for each letter: p(assed), b(roken), e(rrored), r(etried)."""
     found: list[ScenarioResult] = []
     for number, kind in enumerate(kinds):
