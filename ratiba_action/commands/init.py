@@ -5,6 +5,7 @@ import json
 import re
 import sys
 from collections.abc import Iterable, Mapping
+from importlib.util import find_spec
 from pathlib import Path
 
 from ratiba_action.authoring.new_files import write_new_files
@@ -102,7 +103,9 @@ def _default_branch(repository: Path) -> str:
 
 
 def _next_steps(answers: StarterAnswers, contents: Mapping[str, bytes]) -> Iterable[str]:
-    own = stand_in(answers.kind)
+    own, graded = stand_in(answers.kind), RECORDING in contents
+    if graded and find_spec("deepeval") is None:
+        yield "pip install 'ratiba-eval-gate[judges]'  # replies in this language are graded"
     if answers.kind == "http":
         yield f"Start your server, and say in {CONFIGURATION} where it answers and how."
         yield "ratiba gate                  # asks it"
@@ -112,11 +115,9 @@ def _next_steps(answers: StarterAnswers, contents: Mapping[str, bytes]) -> Itera
         yield f"Put {what} in the place of what is in {own}, and your customers' words into {SCENARIO}."
     if answers.kind == "prompt":
         yield f"Take `layer` and `script` out of {SCENARIO}, so that the model answers and not the script."
-    if RECORDING in contents:
-        yield (
-            "ratiba record --accept       # asks model and judge once and keeps their answers; needs a key. Until then "
-            f"{RECORDING} holds a grade that was written by hand"
-        )
+    if graded or answers.kind == "prompt":
+        until = f". Until then {RECORDING} holds a grade that was written by hand" if graded else ""
+        yield f"ratiba record --accept       # asks models and judge once and keeps their answers; needs a key{until}"
     yield f"ratiba validate              # every mistake in {CONFIGURATION} and the scenarios"
     if answers.action == ACTION:
         yield f"In {WORKFLOW} put the action's owner for OWNER and the commit of a release for COMMIT."
