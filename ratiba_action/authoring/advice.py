@@ -10,7 +10,7 @@ from ratiba_action.core.language_metrics import attach_language_metrics
 from ratiba_action.core.model.scenario import Scenario
 from ratiba_action.core.scenario_advice import measuring_advice, quarantine_advice, touches_advice
 from ratiba_action.errors import FileProblem
-from ratiba_action.metrics.registry import made_for, metric_names, truths_read
+from ratiba_action.metrics.registry import made_for, metric_names
 from ratiba_action.recordings.lines import JudgeRecording, Recording
 
 _NOT_LOOKED_INTO = frozenset({".git", ".venv", "node_modules", "__pycache__", "ratiba-report"})
@@ -29,10 +29,8 @@ def scenario_advice(scenarios: Iterable[Scenario], repository: Path, today: date
     paths = tuple(_files(repository)) if any(one.touches for one in listed) else ()
     told: dict[FileProblem, None] = {}
     for one in listed:
-        names = [entry.metric for entry in attach_language_metrics(one) if entry.metric in metric_names()]
-        read = frozenset(truth for name in names for truth in truths_read(name))
-        found = [*quarantine_advice(one, today), *measuring_advice(one, read), *touches_advice(one, paths)]
-        for name in (entry.metric for entry in one.assertions if entry.metric in names):
+        found = [*quarantine_advice(one, today), *measuring_advice(one), *touches_advice(one, paths)]
+        for name in (entry.metric for entry in one.assertions if entry.metric in metric_names()):
             if one.system_type not in made_for(name):
                 types = ", ".join(made_for(name))
                 found.append((one.line, f"{name} is made for {types}, and system_type is {one.system_type}"))

@@ -12,6 +12,7 @@ from ratiba_action.suite.data_set import FIXED
 from ratiba_action.suite.scenario_schema import ScenarioBlock
 
 _DRAFT = "https://json-schema.org/draft/2020-12/schema"
+_ADDRESS = r"^[A-Za-z_][\w.]*:[A-Za-z_][\w.]*$"
 _COLUMN = {"type": "string", "pattern": r"\$\{[^{}]+\}", "description": "filled from a column of the cases"}
 
 
@@ -42,7 +43,19 @@ def scenario_schema() -> dict[str, Any]:
 def _assertions(definitions: dict[str, Any]) -> dict[str, Any]:
     """One alternative for each metric, so that an editor offers its name and then its parameters."""
     threshold = definitions["AssertionBlock"]["properties"]["threshold"]
-    return {"title": "AssertionBlock", "oneOf": [_assertion(name, threshold, definitions) for name in metric_names()]}
+    own = {
+        "title": "a metric of the repository itself",
+        "type": "object",
+        "properties": {
+            "metric": {"type": "string", "pattern": _ADDRESS, "description": "module:attribute"},
+            "threshold": dict(threshold),
+            "with": {"type": "object"},
+        },
+        "required": ["metric", "threshold"],
+        "additionalProperties": False,
+    }
+    built_in = [_assertion(name, threshold, definitions) for name in metric_names()]
+    return {"title": "AssertionBlock", "oneOf": [*built_in, own]}
 
 
 def _assertion(name: str, threshold: Mapping[str, Any], definitions: dict[str, Any]) -> dict[str, Any]:

@@ -8,9 +8,6 @@ from ratiba_action.core.language_metrics import attach_language_metrics
 from ratiba_action.core.model.scenario import Expectation, Scenario
 from ratiba_action.core.quarantine import ends_soon
 
-TRUTHS = ("answer", "key_phrases", "documents", "label", "labels", "refusal")
-"""What a turn's ``expect`` says for metrics alone: no exact check reads it."""
-
 
 def quarantine_advice(scenario: Scenario, today: date) -> Iterator[tuple[int, str]]:
     """A quarantine that is over, or ends within a week.
@@ -29,24 +26,12 @@ def quarantine_advice(scenario: Scenario, today: date) -> Iterator[tuple[int, st
         )
 
 
-def measuring_advice(scenario: Scenario, read: frozenset[str]) -> Iterator[tuple[int, str]]:
-    """A scenario that measures nothing, and truths that no metric of it reads.
-
-    Args:
-        scenario: as its file says.
-        read: those of ``TRUTHS`` that its metrics read.
-    """
-    metrics = attach_language_metrics(scenario)
+def measuring_advice(scenario: Scenario) -> Iterator[tuple[int, str]]:
+    """A scenario that measures nothing."""
     exact = scenario.rules or scenario.replies or any(_is_exact(turn.expect) for turn in scenario.turns)
     limited = scenario.limits.seconds is not None or scenario.limits.usd is not None
-    if not (metrics or exact or limited):
+    if not (attach_language_metrics(scenario) or exact or limited):
         yield scenario.line, "it asserts nothing: give a turn an `expect`, or write rules or assertions"
-    for turn in scenario.turns:
-        captured = {"answer"} if scenario.layer == "replay" else set[str]()
-        unread = [name for name in TRUTHS if _says(turn.expect, name) and name not in read | captured]
-        if unread:
-            names = ", ".join(f"expect.{name}" for name in unread)
-            yield turn.line, f"no metric of the scenario reads {names}"
 
 
 def touches_advice(scenario: Scenario, paths: Sequence[str]) -> Iterator[tuple[int, str]]:
@@ -70,7 +55,3 @@ def _is_exact(expect: Expectation) -> bool:
     blank = Expectation()
     names = ("state", "payment", "tools", "events", "transitions", "output", "language")
     return any(getattr(expect, name) != getattr(blank, name) for name in names)
-
-
-def _says(expect: Expectation, name: str) -> bool:
-    return bool(getattr(expect, name) != getattr(Expectation(), name))

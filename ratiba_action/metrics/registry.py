@@ -121,15 +121,6 @@ def question_stride(name: str) -> int:
     return judge_calls(name, _MOST_TURNS if _entry(name).judge_calls_a_turn else 0)
 
 
-def truths_read(name: str) -> frozenset[str]:
-    """What of a turn's ``expect`` a metric reads, such as ``answer``.
-
-    Raises:
-        ConfigurationError: no metric has that name.
-    """
-    return frozenset(_EXPECTED.findall(_entry(name).needs))
-
-
 def made_for(name: str) -> Sequence[str]:
     """Types of system that a metric is made for.
 

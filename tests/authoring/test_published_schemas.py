@@ -51,10 +51,16 @@ def test_an_editor_accepts_every_scenario_of_the_examples(path: Path) -> None:
 
 def test_an_editor_offers_every_metric_and_refuses_another() -> None:
     definitions = json.loads(schema_file("scenario.schema.json"))["$defs"]
-    offered = [one["properties"]["metric"]["const"] for one in definitions["AssertionBlock"]["oneOf"]]
-    assert offered == list(metric_names())
+    offered = [one["properties"]["metric"].get("const") for one in definitions["AssertionBlock"]["oneOf"]]
+    assert offered == [*metric_names(), None]
     assert mistakes(assertions=[{"metric": "LabelMetric", "threshold": 1}]) == []
     assert mistakes(assertions=[{"metric": "NoMetric", "threshold": 1}])
+
+
+def test_a_metric_of_the_repository_itself_is_named_by_its_address() -> None:
+    own = {"metric": "shop.tone:Tone", "threshold": 0.5, "with": {"anything": 1}}
+    assert mistakes(assertions=[own]) == []
+    assert mistakes(assertions=[{**own, "metric": "shop.tone"}])
 
 
 def test_a_metric_has_its_own_parameters_only() -> None:
