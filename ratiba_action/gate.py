@@ -10,6 +10,7 @@ from ratiba_action.aftermath import Aftermath
 from ratiba_action.cancellation import cancelled_by_signals
 from ratiba_action.composition import open_run
 from ratiba_action.core.budget import Ledger
+from ratiba_action.core.comparison.scenario_content import content_digest
 from ratiba_action.core.data_set_scores import score_data_sets
 from ratiba_action.core.decision import next_step
 from ratiba_action.core.model.conversation import Party
@@ -18,6 +19,7 @@ from ratiba_action.core.model.plan import Plan
 from ratiba_action.core.model.verdict import Conclusion, Evidence, Limits, Report, Spending, Verdict
 from ratiba_action.core.quarantine import day_of
 from ratiba_action.core.turn_limits import limits_not_measured
+from ratiba_action.earlier_runs import measured_commit
 from ratiba_action.equipping import materials_of, scratch_folder, source_of, workshop_of
 from ratiba_action.paying import require_key
 from ratiba_action.preparing import GateRun, Prepared
@@ -53,6 +55,7 @@ def evaluate(run: GateRun, prepared: Prepared, ledger: Ledger | None = None) -> 
     require_key(run.settings)
     clock = time.monotonic()
     ledger = Ledger(run.settings.budget_usd) if ledger is None else ledger
+    commit = measured_commit(run.decided.change.git)
     interruptions: list[str] = []
     ended, journal = _Ended(), None
     if prepared.selection.scenarios:
@@ -88,6 +91,8 @@ def evaluate(run: GateRun, prepared: Prepared, ledger: Ledger | None = None) -> 
         shared_spending=ended.aftermath.shared_spending,
         shared_ledger=bool(run.settings.ledger_url),
         data_sets=score_data_sets(prepared.inputs.suite.data_sets, ended.results),
+        commit=commit,
+        scenario_digests={one.id: content_digest(one) for one in prepared.selection.scenarios},
     )
     return Evaluated(report, ended.aftermath.recorded)
 

@@ -101,6 +101,17 @@ def parse_unserved(text: str) -> str:
     return text
 
 
+def parse_baseline(text: str) -> str:
+    """Where results to compare with come from: ``auto``, ``none``, or the path of a file or folder.
+
+    Raises:
+        ValueError: it is no path.
+    """
+    if not text or not text.isprintable():
+        raise ValueError("auto, none, or the path of a results.json or of a folder of them")
+    return text
+
+
 def parse_name(text: str) -> str:
     """A gate's name: it stands in the comment's marker.
 
@@ -199,7 +210,7 @@ INPUTS: tuple[Input, ...] = (
     Input("langfuse-host", "", parse_unserved, "address of Langfuse", served=False),
     Input("langfuse-public-key", "", parse_unserved, "public key of Langfuse", secret=True, served=False),
     Input("langfuse-secret-key", "", parse_unserved, "secret key of Langfuse", secret=True, served=False),
-    Input("baseline", "", parse_unserved, "results to compare with", served=False),
+    Input("baseline", "auto", parse_baseline, "results to compare with: auto, none, or a path of earlier ones"),
     Input("shard", "", parse_unserved, "this run's share of the suite, such as 2/8", served=False),
     Input("comment", "true", parse_flag, "whether to write the pull request's comment"),
     Input("report-dir", "ratiba-report", parse_report_folder, "folder that the reports are written to"),
@@ -223,6 +234,7 @@ class Settings:
     llm: str
     anthropic_base_url: str
     openai_base_url: str
+    baseline: str
     comment: bool
     report_dir: str
     database_url: str = field(default="", repr=False)

@@ -17,6 +17,7 @@ from ratiba_action.deciding import DecideRequest, decide
 from ratiba_action.errors import (
     ConfigurationError,
     InfrastructureError,
+    PublishError,
     RatibaError,
     UsageError,
 )
@@ -28,6 +29,7 @@ from ratiba_action.judging.cache import JudgeCache
 from ratiba_action.paying import cache_folder, require_key
 from ratiba_action.preparing import Choice, GateRun, prepare
 from ratiba_action.publishing import Publication
+from ratiba_action.reporting.baseline_file import write_baseline
 from ratiba_action.reporting.forecast_words import foretell
 from ratiba_action.reporting.results_json import load_report, outputs_of
 from ratiba_action.reporting.terminal import make_progress
@@ -72,6 +74,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--resume", action="store_true", help="go on with a killed run, and pay for nothing twice")
     parser.add_argument("--no-deepeval-cache", action="store_true", help="judge everything anew")
     parser.add_argument("--deepeval-cache-clear", action="store_true", help="forget the judges' earlier scores first")
+    parser.add_argument("--baseline-out", metavar="FILE", help="write results.json there too, for --baseline")
     parser.add_argument("--dry-run", action="store_true", help="say what would run, and start nothing")
     parser.add_argument("--json", action="store_true", help="print the outputs as JSON")
 
@@ -137,9 +140,18 @@ def _conclude(
         report = publication.publish(report)
         if failure is not None:
             publication.complain(str(failure))
+        if arguments.baseline_out:
+            _leave_baseline(report, Path(arguments.baseline_out), publication)
         if arguments.json:
             sys.stdout.write(json.dumps(outputs_of(report), indent=2) + "\n")
     return exit_code(report.verdict, report.decision.mode, enforce=report.enforce)
+
+
+def _leave_baseline(report: Report, path: Path, publication: Publication) -> None:
+    try:
+        write_baseline(report, path)
+    except PublishError as error:
+        publication.warn(str(error))
 
 
 def _defect(error: Exception) -> RatibaError:

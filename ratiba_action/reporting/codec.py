@@ -87,7 +87,7 @@ def _decode_union(hints: tuple[Any, ...], value: Any, where: str) -> Any:
     for hint in hints:
         if OUTCOMES[hint] == outcome:
             return decode(hint, value, where)
-    raise CodecError(f"{where}.outcome is {outcome!r}, and must be one of {', '.join(OUTCOMES.values())}.")
+    raise CodecError(f"{where}.outcome is {outcome!r:.80}, and must be one of {', '.join(OUTCOMES.values())}.")
 
 
 def _decode_dataclass(hint: Any, value: Any, where: str) -> Any:
@@ -116,10 +116,10 @@ def _decode_plain(hint: Any, value: Any, where: str) -> Any:
             return hint.fromisoformat(value) if hint in (date, datetime) else hint(value)
         except (ValueError, InvalidOperation):
             pass
-    raise CodecError(f"{where} is {value!r}, and must be a value of type {hint.__name__}.")
+    raise CodecError(f"{where} is {value!r:.80}, and must be a value of type {hint.__name__}.")
 
 
 def _expect(kind: type, value: Any, where: str) -> Any:
     if not isinstance(value, kind):
-        raise CodecError(f"{where} is {value!r}, and must be a {'list' if kind is list else 'JSON object'}.")
+        raise CodecError(f"{where} is {value!r:.80}, and must be a {'list' if kind is list else 'JSON object'}.")
     return value

@@ -15,6 +15,7 @@ class _Arm:
     """One arm's trials of one scenario."""
 
     scenario: Scenario
+    contents: frozenset[str]
     judge_models: frozenset[str]
     answers: frozenset[str]
     first: tuple[Scored, ...]
@@ -69,12 +70,17 @@ def _arm(found: Sequence[tuple[MeasuredRun, Scored]]) -> _Arm:
             versions.setdefault(score.metric, set()).add(score.version)
     return _Arm(
         scenario=results[-1].trial.scenario,
+        contents=frozenset(_content(run, result.trial.scenario) for run, result in found),
         judge_models=frozenset(run.judge_model for run, _ in found),
         answers=frozenset(run.answers for run, _ in found),
         first=tuple(result for result in results if result.trial.number == 0),
         fresh=tuple(result for result in results if result.trial.number > 0),
         metrics={name: frozenset(seen) for name, seen in versions.items()},
     )
+
+
+def _content(run: MeasuredRun, scenario: Scenario) -> str:
+    return run.scenario_digests.get(scenario.id) or content_digest(scenario)
 
 
 def _pair(name: str, head: _Arm | None, base: _Arm | None) -> tuple[Pair | None, list[NotComparable]]:
@@ -107,7 +113,7 @@ def _obstacle(head: _Arm | None, base: _Arm | None) -> str:
         return "the base has no scores of it"
     if head is None:
         return "this change has no scores of it"
-    if content_digest(head.scenario) != content_digest(base.scenario):
+    if len(head.contents | base.contents) > 1:
         return "the scenario is another one than the base's"
     if head.answers != base.answers:
         return f"answers are {_names(head.answers)} here and were {_names(base.answers)} on the base"

@@ -17,6 +17,8 @@ class MeasuredRun:
         judge_model: of the judged scores.
         answers: ``replay``, ``mixed``, ``live``: where the model answers came from.
         results: of one arm.
+        scenario_digests: digest of each scenario's content by its id, of results that were masked since; what is
+            missing is taken from the results.
     """
 
     commit: str | None
@@ -24,6 +26,26 @@ class MeasuredRun:
     judge_model: str
     answers: str
     results: tuple[ScenarioResult, ...]
+    scenario_digests: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class BaselineFacts:
+    """What a run was compared with, for people.
+
+    Args:
+        source: the branch that was measured, or the file or folder that was named; untrusted text.
+        commit: that was measured; None where it is not known.
+        started_at: of the newest run.
+        runs: how many were pooled.
+        stale: older than the rules allow without a warning.
+    """
+
+    source: str
+    commit: str | None
+    started_at: datetime
+    runs: int
+    stale: bool
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from enum import StrEnum
 
 from ratiba_action.core.model.agreement import Agreement, CrossCheckStatus
 from ratiba_action.core.model.change import Mode, ModeDecision, Subject
-from ratiba_action.core.model.comparison import Comparison, MeasuredRun, Rules
+from ratiba_action.core.model.comparison import BaselineFacts, Comparison, MeasuredRun, Rules
 from ratiba_action.core.model.data_set import DataSetScores
 from ratiba_action.core.model.measurement import ScenarioResult
 from ratiba_action.core.model.values import Usd
@@ -149,6 +149,10 @@ class Report:
         notes: what the reader must know besides the verdict, such as recordings that the change itself edited.
         data_sets: what the cases of each data set came to together.
         variants: of the system, the system as it stands first; empty when only that was run.
+        commit: that the work tree was equal to when the run began; empty where it had changes of its own.
+        scenario_digests: digest of each scenario's content by its id; identifiers are masked in the scenarios
+            themselves.
+        baseline: what was compared with; None where there was nothing.
     """
 
     name: str
@@ -173,3 +177,6 @@ class Report:
     shared_ledger: bool = False
     data_sets: tuple[DataSetScores, ...] = ()
     variants: tuple[VariantResult, ...] = ()
+    commit: str = ""
+    scenario_digests: Mapping[str, str] = field(default_factory=dict)
+    baseline: BaselineFacts | None = None
