@@ -1,0 +1,99 @@
+"""What a comparison means for a run whose exact checks and thresholds hold."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from ratiba_action.core.comparison.evidence import BASE, HEAD, compare, results_of
+from ratiba_action.core.comparison.examination import Wanted
+from ratiba_action.core.comparison.wording import points
+from ratiba_action.core.model.comparison import Comparison, Tier
+from ratiba_action.core.model.plan import Arm, Plan, Trial
+from ratiba_action.core.model.verdict import Conclusion, Evidence, Verdict
+
+_NAMED = 3
+
+
+def weigh(evidence: Evidence, otherwise: Verdict) -> Plan | Verdict:
+    """Let the comparison with the base speak.
+
+    An alarm asks for further trials on both arms. One that cannot be confirmed leaves the run incomplete: it neither
+    blocks nor passes. A drop of the margin that cannot be ruled out is inconclusive, which does not block.
+
+    Args:
+        evidence: of a run that would pass without a base.
+        otherwise: its verdict then.
+    """
+    found = compare(evidence)
+    if found is None:
+        return otherwise
+    if isinstance(found, Wanted):
+        return _confirm(evidence, found)
+    compared = replace(otherwise, comparison=found)
+    if found.tier is Tier.REGRESSION:
+        return replace(
+            compared, conclusion=Conclusion.FAILED, reason=found.reason, action=_look_at(found), warnings=()
+        )
+    if found.tier is Tier.UNCLEAR and found.low is not None:
+        warning = f"{found.reason} {sensitivity(found)}"
+        return replace(
+            compared,
+            conclusion=Conclusion.INCONCLUSIVE,
+            reason=f"{otherwise.reason} {found.reason}",
+            action="Add scenarios, or more trials of them, to see smaller drops.",
+            warnings=(*otherwise.warnings, warning.strip()),
+        )
+    return replace(compared, reason=f"{otherwise.reason} {found.reason}")
+
+
+def show(evidence: Evidence) -> Comparison | None:
+    """The comparison of a run that something else decides, as far as it goes."""
+    found = compare(evidence)
+    return found.so_far if isinstance(found, Wanted) else found
+
+
+def sensitivity(comparison: Comparison) -> str:
+    """What a comparison of this size can see, in words; empty where it cannot be told."""
+    if comparison.detectable is None:
+        return ""
+    number = len(comparison.scenarios)
+    return f"With {number} scenarios this run can see drops of {points(comparison.detectable)} or more."
+
+
+def _confirm(evidence: Evidence, wanted: Wanted) -> Plan | Verdict:
+    obstacle = evidence.no_further
+    if evidence.confirmed and not obstacle:
+        obstacle = "further trials of it broke off"
+    if obstacle:
+        return Verdict(
+            Conclusion.INCOMPLETE,
+            f"{wanted.so_far.reason} It cannot be confirmed: {obstacle}.",
+            "Remove the cause, then run the gate again; its data is added to this run's.",
+            comparison=wanted.so_far,
+        )
+    return _plan(evidence, wanted)
+
+
+def _plan(evidence: Evidence, wanted: Wanted) -> Plan:
+    head = results_of(evidence.results, HEAD)
+    arms = {result.trial.arm.name: result.trial.arm for result in evidence.results}
+    base = arms.get(BASE, Arm(BASE, ""))
+    trials: list[Trial] = []
+    for scenario in {one.trial.scenario.id: one.trial.scenario for one in head}.values():
+        count = wanted.trials.get(scenario.id, 0)
+        held = [one.trial for one in evidence.results if one.trial.scenario.id == scenario.id]
+        for arm in (arms[HEAD], base):
+            # The base's first trial may be an earlier run's, so number 0 is never a further one.
+            start = max((trial.number for trial in held if trial.arm.name == arm.name), default=0) + 1
+            trials += [Trial(scenario, arm, number) for number in range(start, start + count)]
+    return Plan(tuple(trials))
+
+
+def _look_at(comparison: Comparison) -> str:
+    fallen = sorted(comparison.scenarios, key=lambda one: one.head - one.base)
+    names = _names([one.scenario_id for one in fallen if one.head < one.base])
+    return f"Compare both answers of {names}, then mend the change." if names else "Mend the change."
+
+
+def _names(ids: Sequence[str]) -> str:
+    shown = ", ".join(ids[:_NAMED])
+    return shown if len(ids) <= _NAMED else f"{shown} and {len(ids) - _NAMED} more"
