@@ -116,7 +116,18 @@ def _verdict(run: GateRun, prepared: Prepared, ended: _Ended, ledger: Ledger, in
     mode, way_out = run.decided.decision.mode, ended.aftermath.way_out
     data_sets = score_data_sets(prepared.inputs.suite.data_sets, ended.results)
     day = day_of(run.started_at)
-    evidence = Evidence(mode, ended.results, _limits(prepared), interruption, shortfall, way_out, data_sets, day=day)
+    evidence = Evidence(
+        mode,
+        ended.results,
+        _limits(prepared),
+        interruption,
+        shortfall,
+        way_out,
+        data_sets,
+        day=day,
+        judge_model=prepared.inputs.configuration.judge.model,
+        answers=_llm(run.settings.llm, ledger.snapshot()),
+    )
     verdict = next_step(evidence)
     if isinstance(verdict, Plan):
         raise TypeError("next_step asked for another plan, which this form of the run does not carry out")

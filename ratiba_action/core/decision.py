@@ -1,7 +1,9 @@
 """From evidence to a verdict: the rules of ``docs/verdict.md``, as one pure function."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
+from ratiba_action.core.comparison.weighing import show, weigh
 from ratiba_action.core.model.plan import Plan
 from ratiba_action.core.model.verdict import Evidence, Verdict
 from ratiba_action.core.verdict_rules.completeness import judge_completeness
@@ -14,7 +16,7 @@ from ratiba_action.core.verdict_rules.passing import passed, skipped
 Rule = Callable[[Findings], Verdict | None]
 
 RULES: Sequence[Rule] = (skipped, judge_exactness, judge_completeness, judge_pass_rate, judge_metric_means)
-"""The first that has a verdict decides; where none has, the run passes."""
+"""The first that has a verdict decides; where none has, the comparison with the base does."""
 
 
 def next_step(evidence: Evidence) -> Plan | Verdict:
@@ -26,12 +28,17 @@ def next_step(evidence: Evidence) -> Plan | Verdict:
     what is measured as broken stays broken whatever the rest would have shown. A pass rate or a mean that lacks some of
     its scores is not final, so it cannot fail a run by itself. Scenarios in quarantine count for nothing.
 
+    What nothing speaks against is compared with the base (``docs/statistics.md``).
+
     Args:
-        evidence: all results of the run, in any order.
+        evidence: all results of the run so far, in any order; those of the base's arm are only compared with.
 
     Returns:
-        The verdict. A further plan is possible in the type, and this form of the rules never asks for one.
+        The verdict, or the further trials that an alarm has to be confirmed by.
     """
     findings = find(evidence)
     verdicts = (rule(findings) for rule in RULES)
-    return next((verdict for verdict in verdicts if verdict is not None), None) or passed(findings)
+    verdict = next((verdict for verdict in verdicts if verdict is not None), None)
+    if verdict is None:
+        return weigh(evidence, passed(findings))
+    return replace(verdict, comparison=show(evidence))

@@ -4,17 +4,16 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 
+from ratiba_action.core.comparison.arms import BASE, HEAD, results_of
 from ratiba_action.core.comparison.examination import Wanted, examine
 from ratiba_action.core.comparison.flips import find_flips
 from ratiba_action.core.comparison.metric_rows import compare_metrics
 from ratiba_action.core.comparison.pairing import pair_up
 from ratiba_action.core.model.comparison import Comparison, MeasuredRun, Pair, Rules
-from ratiba_action.core.model.measurement import ScenarioResult
 from ratiba_action.core.model.verdict import Evidence
+from ratiba_action.core.quarantine import quarantine_in_force
 
 REPLAY = "replay"
-HEAD = "head"
-BASE = "base"
 _UNTIMED = datetime.min.replace(tzinfo=UTC)
 
 
@@ -22,6 +21,7 @@ def compare(evidence: Evidence) -> Comparison | Wanted | None:
     """Head against base; None where there is nothing of the base.
 
     Earlier runs of the base and a base arm that was run now are pooled, and so are earlier attempts of the head.
+    Scenarios in quarantine are left out.
     """
     base = (*evidence.baseline, *_run(evidence, BASE))
     if not base:
@@ -37,13 +37,11 @@ def compare(evidence: Evidence) -> Comparison | Wanted | None:
     return replace(found, metrics=rows, flips=flips)
 
 
-def results_of(results: Sequence[ScenarioResult], arm: str) -> tuple[ScenarioResult, ...]:
-    """The results of one arm."""
-    return tuple(result for result in results if result.trial.arm.name == arm)
-
-
 def _run(evidence: Evidence, arm: str) -> tuple[MeasuredRun, ...]:
-    results = results_of(evidence.results, arm)
+    day = evidence.day
+    results = tuple(
+        one for one in results_of(evidence.results, arm) if not quarantine_in_force(one.trial.scenario, day)
+    )
     return (MeasuredRun(None, _UNTIMED, evidence.judge_model, evidence.answers, results),) if results else ()
 
 

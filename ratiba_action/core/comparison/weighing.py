@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from ratiba_action.core.comparison.evidence import BASE, HEAD, compare, results_of
+from ratiba_action.core.comparison.arms import BASE, HEAD, results_of
+from ratiba_action.core.comparison.evidence import compare
 from ratiba_action.core.comparison.examination import Wanted
 from ratiba_action.core.comparison.wording import points
 from ratiba_action.core.model.comparison import Comparison, Tier
@@ -30,9 +31,7 @@ def weigh(evidence: Evidence, otherwise: Verdict) -> Plan | Verdict:
         return _confirm(evidence, found)
     compared = replace(otherwise, comparison=found)
     if found.tier is Tier.REGRESSION:
-        return replace(
-            compared, conclusion=Conclusion.FAILED, reason=found.reason, action=_look_at(found), warnings=()
-        )
+        return replace(compared, conclusion=Conclusion.FAILED, reason=found.reason, action=_look_at(found), warnings=())
     if found.tier is Tier.UNCLEAR and found.low is not None:
         warning = f"{found.reason} {sensitivity(found)}"
         return replace(

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from ratiba_action.core.comparison.arms import HEAD, results_of
 from ratiba_action.core.model.data_set import DataSetScores
 from ratiba_action.core.model.measurement import ScenarioResult, Score
 from ratiba_action.core.model.verdict import Evidence
@@ -58,8 +59,8 @@ class Findings:
 
 
 def find(evidence: Evidence) -> Findings:
-    """Tell the outcomes that decide from those that do not."""
-    outcomes = outcomes_of(sorted(evidence.results, key=_order))
+    """Tell the outcomes of the head that decide from those that do not."""
+    outcomes = outcomes_of(sorted(results_of(evidence.results, HEAD), key=_order))
     held = [one for one in outcomes if quarantine_in_force(one.scenario, evidence.day)]
     return Findings(evidence, tuple(one for one in outcomes if one not in held), tuple(held))
 

@@ -5,6 +5,7 @@ from fractions import Fraction
 from ratiba_action.core.model.change import Mode
 from ratiba_action.core.model.verdict import Conclusion, Verdict
 from ratiba_action.core.verdict_rules.findings import Findings
+from ratiba_action.core.verdict_rules.pass_rate import is_unclear, share_interval
 from ratiba_action.core.verdict_rules.phrases import conversations, ids_of, names
 
 
@@ -17,7 +18,9 @@ def skipped(findings: Findings) -> Verdict | None:
 
 
 def passed(findings: Findings) -> Verdict:
-    """Passed; the reason names what the pass rate allows."""
+    """Passed, or inconclusive where the pass rate is; the reason names what the pass rate allows."""
+    if is_unclear(findings):
+        return _unclear(findings)
     total, low = conversations(findings.deciding), findings.below
     apart = f"; {conversations(findings.quarantined)} in quarantine" if findings.quarantined else ""
     if not low:
@@ -31,3 +34,18 @@ def passed(findings: Findings) -> Verdict:
         f"within the allowed {allowed:.0%}: {names(low)}{apart}."
     )
     return Verdict(Conclusion.PASSED, reason, f"Read what the judge says about {ids_of(low)[0]}.")
+
+
+def _unclear(findings: Findings) -> Verdict:
+    judged, rate = findings.judged, findings.evidence.limits.pass_rate
+    interval, reached = share_interval(findings), sum(score.passed for score in judged)
+    doubt = (
+        f"{reached} of {len(judged)} judged scores reach their threshold; the true share lies between "
+        f"{interval.low:.0%} and {interval.high:.0%}, so it is not known whether it is {rate:.0%}."
+    )
+    return Verdict(
+        Conclusion.INCONCLUSIVE,
+        f"Every exact check holds. {doubt}",
+        f"Read what the judge says about {ids_of(findings.below)[0]}.",
+        warnings=(doubt,),
+    )
