@@ -12,6 +12,8 @@ from ratiba_action.core.failure_rules import validate_rule
 from ratiba_action.core.model.measurement import Errored, NotRun, ScenarioResult
 from ratiba_action.core.model.scenario import Scenario
 from ratiba_action.core.printable import printable
+from ratiba_action.core.quarantine import day_of, quarantine_in_force
+from ratiba_action.core.trials import Standing, is_measured, outcomes_of, standing
 from ratiba_action.errors import ConfigurationError, RatibaError, SuiteError
 from ratiba_action.metrics.registry import metric_problems
 from ratiba_action.plain_file import read_plain_file
@@ -142,12 +144,13 @@ class _Item(pytest.Item):
             results = self._tests.results(self._scenario.id)
         except RatibaError as error:
             raise ScenarioFailure(printable(str(error))) from None
-        needed = self._scenario.strategy.passes or len(results)
-        if sum(_passed(result) for result in results) >= needed:
+        (outcome,) = outcomes_of(results)
+        if outcome.standing is Standing.PASSED:
             return
-        told = "\n".join(line for result in results if not _passed(result) for line in describe(result))
-        held = self._scenario.quarantine
-        if held is not None and held.until >= datetime.now(UTC).date():
+        broken = [result for result in outcome.trials if standing(result) is not Standing.PASSED]
+        told = "\n".join(line for result in broken for line in describe(result))
+        held = quarantine_in_force(outcome.scenario, day_of(datetime.now(UTC)))
+        if held is not None:
             pytest.xfail(f"in quarantine until {held.until.isoformat()}: {printable(held.reason)}")
         raise ScenarioFailure(told)
 
@@ -160,10 +163,6 @@ class _Item(pytest.Item):
     def reportinfo(self) -> tuple[Path, int | None, str]:
         """Where the scenario stands."""
         return self.path, max(self._scenario.line - 1, 0), self._scenario.id
-
-
-def _passed(result: ScenarioResult) -> bool:
-    return not isinstance(result, Errored | NotRun) and result.passed
 
 
 def describe(result: ScenarioResult) -> Iterable[str]:
@@ -183,9 +182,11 @@ def describe(result: ScenarioResult) -> Iterable[str]:
             exchange = result.transcript.exchanges[check.turn - 1]
             lines += [f"    customer: {exchange.turn.user or dict(exchange.turn.event or {})}"]
             lines += [f"    system:   {exchange.reply.text}"]
+    if not is_measured(result):
+        lines.append("nothing was measured: give a turn an `expect`, or write rules or assertions")
     lines += [
         f"{score.metric}: {score.value:.2f}, at least {score.threshold:.2f} is needed: {score.reason}"
-        for score in result.scores
+        for score in result.deciding_scores
         if not score.passed
     ]
     return [printable(line) for line in lines]

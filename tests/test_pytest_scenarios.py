@@ -43,8 +43,10 @@ async def test_each_scenario_is_a_test_and_a_failure_tells_what_was_expected_and
 ) -> None:
     (repository / "scenarios/another.yaml").write_text(WRONG)
     (repository / "scenarios/held.yaml").write_text(WRONG.replace("another", "held") + HELD)
+    (repository / "scenarios/quiet.yaml").write_text(ANOTHER.replace("another", "quiet") + "turns: [{user: Bonjour}]\n")
     ended = run_pytest(repository, "--ratiba", "--ratiba-database-url", embedded_server_dsn, "scenarios")
-    assert "1 failed, 1 passed, 1 xfailed" in ended.stdout, ended.stdout
+    assert "2 failed, 1 passed, 1 xfailed" in ended.stdout, ended.stdout
+    assert "nothing was measured" in ended.stdout.partition("__ quiet __")[2]
     shown = ended.stdout.partition("__ another __")[2].partition("short test summary")[0]
     lines = [line.strip() for line in shown.splitlines()]
     assert lines[1:6] == [
