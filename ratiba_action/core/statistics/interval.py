@@ -3,8 +3,7 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-
-import numpy as np
+from statistics import fmean, stdev
 
 _DRAWS = 4_000
 
@@ -30,7 +29,7 @@ def t_interval(values: Sequence[float], confidence: float = 0.95) -> Interval:
     from scipy import stats  # noqa: PLC0415 - half a second, only when a run is compared
 
     _require_two(values)
-    mean, error = float(np.mean(values)), standard_error(values)
+    mean, error = fmean(values), standard_error(values)
     reach = float(stats.t.ppf((1 + confidence) / 2, len(values) - 1)) * error
     return Interval(mean - reach, mean + reach)
 
@@ -49,6 +48,8 @@ def bootstrap_t_interval(values: Sequence[float], confidence: float = 0.95, *, s
     Raises:
         ValueError: fewer than two values.
     """
+    import numpy as np  # noqa: PLC0415 - the runner's bare Python has none
+
     _require_two(values)
     sample = np.asarray(values, dtype=float)
     mean, error = float(sample.mean()), standard_error(values)
@@ -83,7 +84,7 @@ def wilson_interval(successes: int, trials: int, confidence: float = 0.95) -> In
 
 def standard_error(values: Sequence[float]) -> float:
     """Standard error of the mean, from the sample's own spread; at least two values."""
-    return float(np.std(values, ddof=1)) / math.sqrt(len(values))
+    return stdev(values) / math.sqrt(len(values))
 
 
 def _require_two(values: Sequence[float]) -> None:

@@ -1,10 +1,15 @@
 """The paired permutation test by sign flips: is the mean difference this low by chance alone?"""
 
-import math
-from collections.abc import Sequence
+from __future__ import annotations
 
-import numpy as np
-from numpy.typing import NDArray
+import math
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import numpy as np
+    from numpy.typing import NDArray
 
 EXACT_UP_TO = 20
 """Pairs up to which every assignment of signs is looked at: a million of them."""
@@ -31,6 +36,8 @@ def sign_flip_p(differences: Sequence[float], *, drop: bool = True, seed: int = 
     Raises:
         ValueError: a difference is not finite.
     """
+    import numpy as np  # noqa: PLC0415 - the runner's bare Python has none
+
     if not all(math.isfinite(value) for value in differences):
         raise ValueError(f"The differences {list(differences)!r} hold a number that is not finite.")
     sizes = np.abs(np.array([value for value in differences if value], dtype=float))
@@ -45,6 +52,8 @@ def sign_flip_p(differences: Sequence[float], *, drop: bool = True, seed: int = 
 
 
 def _all_sums(sizes: NDArray[np.float64]) -> NDArray[np.float64]:
+    import numpy as np  # noqa: PLC0415 - the runner's bare Python has none
+
     sums = np.zeros(1)
     for size in sizes:
         sums = np.concatenate((sums - size, sums + size))
@@ -52,6 +61,8 @@ def _all_sums(sizes: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _drawn_sums(sizes: NDArray[np.float64], seed: int) -> NDArray[np.float64]:
+    import numpy as np  # noqa: PLC0415 - the runner's bare Python has none
+
     signs = np.random.default_rng(seed).integers(0, 2, size=(_DRAWS, sizes.size), dtype=np.int8)
     drawn: NDArray[np.float64] = (2.0 * signs - 1.0) @ sizes
     return drawn
