@@ -3,6 +3,7 @@
 Each ``authored/<scenario>.yaml`` says what the models answer, turn by turn, and what a judge says of the whole.
 The example system is driven through every scenario, its real requests get those answers in order, and what
 went over the wire becomes the scenario's recording with ``source: authored``. Nothing here is a live answer.
+A folder of ``authored/`` is for the example of its name; a scenario that scripts its model needs no answers.
 """
 
 import asyncio
@@ -16,23 +17,23 @@ from pathlib import Path
 from typing import Any
 
 import yaml
+from authored_judge import AuthoredJudge
 from demo import BUNDLED, CONTENTS, PROJECT, build_pull_request, copy
 
 from ratiba_action.composition import open_system, open_tenants
 from ratiba_action.configuration import read_configuration
 from ratiba_action.core.budget import Ledger
-from ratiba_action.core.cache_key import metric_version
-from ratiba_action.core.canonical import transcript_digest
 from ratiba_action.core.failure_rules import validate_rule
 from ratiba_action.core.language_metrics import attach_language_metrics
 from ratiba_action.core.masking import Redactor
-from ratiba_action.core.model.measurement import Scored
+from ratiba_action.core.model.conversation import ToolCall
+from ratiba_action.core.model.measurement import Case, Scored
 from ratiba_action.core.model.plan import Arm, Plan, Trial
 from ratiba_action.core.model.scenario import Assertion, Scenario
 from ratiba_action.gateway.script import Step
 from ratiba_action.gateway.scripted_answers import ScriptedAnswers
 from ratiba_action.gateway.server import Gateway
-from ratiba_action.judging.replay_judge import judge_recording_key
+from ratiba_action.judging.deepeval_bridge import prepare_deepeval
 from ratiba_action.metrics.registry import is_judged, load_metric, metric_problems
 from ratiba_action.ports import Metric
 from ratiba_action.recordings.lines import JudgeRecording, Recording
@@ -43,9 +44,8 @@ from ratiba_action.suite.load import load_suite, read_scenario_files
 from ratiba_action.workshop import Workshop
 
 AUTHORED = PROJECT / "examples" / "authored"
-CONSUMER = PROJECT / "examples" / "consumer"
+EXAMPLES = PROJECT / "examples"
 NOTHING_UNDERSTOOD = dict.fromkeys(("intent", "service", "start", "rail", "phone", "reason"))
-JUDGE_USAGE = {"input_tokens": 1_200, "output_tokens": 90}
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,10 +57,11 @@ class Recorded:
 
 
 def main() -> int:
-    """Record the scenarios as they are, then each bundled pull request, then the consumer's repository."""
+    """Record the scenarios as they are, then each bundled pull request, then the other examples."""
     with tempfile.TemporaryDirectory(prefix="ratiba-record-") as folder:
         scratch = Path(folder)
         scratch.chmod(0o711)  # the users of database and worker pass through
+        prepare_deepeval(os.environ, scratch / "deepeval")
         base = scratch / "base"
         for name in CONTENTS:
             copy(PROJECT / name, base / name)
@@ -70,10 +71,18 @@ def main() -> int:
         known = {recorded.scenario.id: render_recordings(recorded.lines) for recorded in usual}
         for bundle in sorted(path.parent for path in BUNDLED.glob("*/pull_request.yaml")):
             record_pull_request(bundle, known, scratch)
-        copy(CONSUMER, scratch / "consumer")
-        for recorded in asyncio.run(record(scratch / "consumer", "", scratch, AUTHORED / "consumer")):
-            write_recordings(CONSUMER / "scenarios" / "recordings" / f"{recorded.scenario.id}.jsonl", recorded.lines)
+        for example in sorted(path for path in AUTHORED.iterdir() if path.is_dir()):
+            record_example(example, scratch)
     return 0
+
+
+def record_example(folder: Path, scratch: Path) -> None:
+    """Write the recordings of the example whose answers lie in this folder."""
+    target = EXAMPLES / folder.name / "scenarios" / "recordings"
+    copy(EXAMPLES / folder.name, scratch / folder.name)
+    for recorded in asyncio.run(record(scratch / folder.name, "", scratch, folder)):
+        target.mkdir(exist_ok=True)
+        write_recordings(target / f"{recorded.scenario.id}.jsonl", recorded.lines)
 
 
 def record_pull_request(bundle: Path, known: Mapping[str, bytes], scratch: Path) -> None:
@@ -93,9 +102,8 @@ def record_pull_request(bundle: Path, known: Mapping[str, bytes], scratch: Path)
 async def record(repository: Path, pull_request: str, scratch: Path, folder: Path = AUTHORED) -> list[Recorded]:
     """Drive every scenario of a checkout with its authored answers, which lie in this folder."""
     suite = load_suite(read_scenario_files(repository, "scenarios"), metric_problems, validate_rule)
-    authored = {
-        scenario.id: read_authored(folder / f"{scenario.id}.yaml", pull_request) for scenario in suite.scenarios
-    }
+    asking = [scenario for scenario in suite.scenarios if scenario.script is None]
+    authored = {scenario.id: read_authored(folder / f"{scenario.id}.yaml", pull_request) for scenario in asking}
     answers = ScriptedAnswers({name: steps(described) for name, described in authored.items()})
     configuration_file = ".github/ratiba.yml"
     workshop = Workshop(
@@ -117,12 +125,12 @@ async def record(repository: Path, pull_request: str, scratch: Path, folder: Pat
         async with open_tenants(workshop) as tenants:
             await tenants.prepare(arm, system.migrate)
             bench = Bench({"head": system}, tenants, gateway, _metric, {}, {}, workshop.progress)
-            trials = tuple(Trial(replace(scenario, assertions=()), arm) for scenario in suite.scenarios)
+            trials = tuple(Trial(replace(scenario, assertions=()), arm) for scenario in asking)
             results = await run_plan(Plan(trials), bench)
     finally:
         await system.close()
         await gateway.close()
-    scenarios = {scenario.id: scenario for scenario in suite.scenarios}
+    scenarios = {scenario.id: scenario for scenario in asking}
     recorded: list[Recorded] = []
     for result in results:
         name = result.trial.scenario.id
@@ -130,7 +138,8 @@ async def record(repository: Path, pull_request: str, scratch: Path, folder: Pat
             sys.exit(f"{name} could not be recorded: {result}")
         if answers.unused(name):
             sys.exit(f"{name}: {answers.unused(name)} authored answers were not asked for")
-        judged = grades(scenarios[name], authored[name], transcript_digest(result.transcript), workshop)
+        case = Case(scenarios[name], result.transcript)
+        judged = await grades(case, authored[name]["grades"], workshop.configuration.judge.model)
         recorded.append(Recorded(scenarios[name], [*answers.recordings(name), *judged]))
     return recorded
 
@@ -158,52 +167,28 @@ def steps(described: Mapping[str, Any]) -> list[Step]:
             answered.append(Step("openai", data={**NOTHING_UNDERSTOOD, **turn["understand"]}))
         if turn.get("reply") is not None:
             answered.append(Step("anthropic", text=turn["reply"]))
+        if turn.get("calls") is not None:
+            calls = tuple(ToolCall(call["name"], call["args"]) for call in turn["calls"])
+            answered.append(Step("anthropic", tools=calls))
         if turn.get("openai") is not None:
             answered.append(Step("openai", data=turn["openai"]))
     return answered
 
 
-def grades(
-    scenario: Scenario, described: Mapping[str, Any], transcript: str, workshop: Workshop
-) -> list[JudgeRecording]:
-    """The judge's answers of a scenario, one for each judged metric."""
-    model = workshop.configuration.judge.model
+async def grades(case: Case, described: Mapping[str, Any], model: str) -> list[JudgeRecording]:
+    """The judge's answers to what each judged metric of a scenario asks: a grade, or a list of answers."""
     lines: list[JudgeRecording] = []
-    for assertion in attach_language_metrics(scenario):
-        if not is_judged(assertion.metric):
-            continue
-        asked = load_metric(assertion.metric, _NoJudge(model), assertion.parameters)
-        metric = metric_version(asked.name, asked.version.partition("+")[0])
-        grade = described["grades"][assertion.metric]
-        lines.append(
-            JudgeRecording(
-                key=judge_recording_key(metric, model, transcript, 0),
-                ordinal=0,
-                source="authored",
-                metric=metric,
-                model=model,
-                transcript=transcript,
-                score=grade["score"],
-                reason=grade["reason"],
-                usage=JUDGE_USAGE,
-            )
-        )
+    for assertion in attach_language_metrics(case.scenario):
+        if is_judged(assertion.metric):
+            answers = described.get(assertion.metric, [])
+            judge = AuthoredJudge(case.scenario.id, model, answers if isinstance(answers, list) else [answers])
+            await load_metric(assertion.metric, judge, assertion.parameters).measure(case, assertion.threshold)
+            lines += judge.recordings()
     return lines
 
 
 def _metric(assertion: Assertion) -> Metric:
     return load_metric(assertion.metric)
-
-
-@dataclass(frozen=True, slots=True)
-class _NoJudge:
-    """Lets a metric tell its name and version; never asked."""
-
-    model: str
-
-    async def answer(self, question: Any) -> Any:
-        """Refuse."""
-        raise AssertionError(question)
 
 
 if __name__ == "__main__":

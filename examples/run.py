@@ -14,7 +14,7 @@ from pathlib import Path
 from demo import PROJECT, commit, copy, git
 
 EXAMPLES = PROJECT / "examples"
-NAMES = ("intent_router", "search_engine")
+NAMES = ("intent_router", "rag_answerer", "search_engine", "tool_agent")
 
 
 def main() -> int:

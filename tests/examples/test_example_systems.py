@@ -87,6 +87,29 @@ def test_a_search_engine_that_searches_titles_only_fails_each_gate(tmp_path: Pat
     assert gates(tmp_path) == {("queries", metric): "failed" for metric in ("ndcg@5", "map@5", "mrr", "recall@5")}
 
 
+def test_an_agent_that_forgets_whose_parcel_it_is_fails_the_conversation_with_a_scripted_model(tmp_path: Path) -> None:
+    run("tool_agent", "--change", "regression", "--report-dir", str(tmp_path))
+    ended = {one["trial"]["scenario"]["id"]: one["outcome"] for one in results(tmp_path)["report"]["results"]}
+    assert ended["parcel_of_somebody_else"] == "errored"
+    assert "breaks an exact check: fsm" in (tmp_path / "comment.md").read_text(encoding="utf-8").replace("\\", "")
+
+
+def test_every_question_that_tries_the_answerer_is_measured_by_its_own_metric(tmp_path: Path) -> None:
+    run("rag_answerer", "--report-dir", str(tmp_path))
+    measured = {
+        one["trial"]["scenario"]["id"]: {score["metric"]: score["value"] for score in one["scores"]}
+        for one in results(tmp_path)["report"]["results"]
+    }
+    expected = {
+        "vague_query": "KeyPhraseMetric",
+        "rival_term_injection": "TerminologyMetric",
+        "multi_document_synthesis": "AnswerCorrectnessMetric",
+        "hallucination_bait": "RefusalMetric",
+    }
+    assert {name: metric for name, metric in expected.items() if metric not in measured[name]} == {}
+    assert all("FaithfulnessByClaimMetric" in scores for scores in measured.values())
+
+
 def test_a_change_that_an_example_does_not_have_is_refused_with_those_that_it_has() -> None:
     done = run("search_engine", "--change", "nothing")
     assert done.returncode == 2
