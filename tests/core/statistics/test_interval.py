@@ -7,7 +7,7 @@ from statsmodels.stats.proportion import proportion_confint
 
 from ratiba_action.core.statistics.interval import bootstrap_t_interval, t_interval, wilson_interval
 
-SAMPLES = st.lists(st.floats(0, 1, allow_nan=False), min_size=2, max_size=60)
+SAMPLES = st.lists(st.integers(0, 1_000).map(lambda number: number / 1_000), min_size=2, max_size=60)
 
 
 @given(SAMPLES)
