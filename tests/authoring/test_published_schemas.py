@@ -13,8 +13,9 @@ from ratiba_action.metrics.registry import metric_names
 PROJECT = Path(__file__).parents[2]
 SCENARIOS = [
     path
-    for folder in ("scenarios", "examples/consumer/scenarios")
+    for folder in ("scenarios", *(f"examples/{name}/scenarios" for name in ("consumer", "rag_answerer", "tool_agent")))
     for path in sorted((PROJECT / folder).rglob("*.yaml"))
+    if not path.name.endswith(".terms.yaml")
     if not {"recordings", "calibration"} & set(path.parts)
 ]
 SMALLEST: dict[str, Any] = {

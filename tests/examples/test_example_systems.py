@@ -1,11 +1,13 @@
 """The example systems as a newcomer runs them: by the commands of their pages, without a key, Docker or a database."""
 
+import functools
 import json
 import os
 import re
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -22,11 +24,12 @@ def documented(*pages: Path) -> set[tuple[str, str]]:
     return {found for page in pages for found in COMMAND.findall(page.read_text(encoding="utf-8"))}
 
 
-def run(*words: str) -> subprocess.CompletedProcess[str]:
-    """The command behind `make demo EXAMPLE=…`, in an environment without any key."""
+def python(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    """Run Python in a folder, in an environment without any key."""
     environment = {name: os.environ[name] for name in ("PATH", "HOME", "LANG") if name in os.environ}
     return subprocess.run(
-        [sys.executable, str(EXAMPLES / "run.py"), *words],
+        [sys.executable, *words],
+        cwd=folder,
         env=environment,
         capture_output=True,
         text=True,
@@ -35,26 +38,66 @@ def run(*words: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-def results(report: Path) -> Mapping[str, Any]:
-    """What `results.json` holds."""
-    content: Mapping[str, Any] = json.loads((report / "results.json").read_text(encoding="utf-8"))
-    return content
+def run(*words: str) -> subprocess.CompletedProcess[str]:
+    """The command behind `make demo EXAMPLE=…`."""
+    return python(PROJECT, "examples/run.py", *words)
 
 
-def gates(report: Path) -> dict[tuple[str, str], str]:
-    """How each gate of each data set ended."""
-    return {
-        (one["id"], gate["gate"]["metric"]): gate["status"]
-        for one in results(report)["report"]["data_sets"]
-        for gate in one["gates"]
-    }
+@dataclass(frozen=True)
+class Ended:
+    """How a run of an example ended."""
+
+    code: int
+    printed: str
+    report: Path
+
+    @property
+    def results(self) -> Mapping[str, Any]:
+        """What `results.json` holds."""
+        content: Mapping[str, Any] = json.loads((self.report / "results.json").read_text(encoding="utf-8"))
+        return content
+
+    @property
+    def conversations(self) -> dict[str, Mapping[str, Any]]:
+        """The result of each conversation by the scenario's id."""
+        return {one["trial"]["scenario"]["id"]: one for one in self.results["report"]["results"]}
+
+    @property
+    def gates(self) -> dict[tuple[str, str], str]:
+        """How each gate of each data set ended."""
+        return {
+            (one["id"], gate["gate"]["metric"]): gate["status"]
+            for one in self.results["report"]["data_sets"]
+            for gate in one["gates"]
+        }
+
+
+RunExample = Callable[..., Ended]
+
+
+@pytest.fixture(scope="module")
+def run_example(tmp_path_factory: pytest.TempPathFactory) -> RunExample:
+    """Runs an example, each change of it once for all tests."""
+
+    @functools.cache
+    def run_once(name: str, change: str = "") -> Ended:
+        report = tmp_path_factory.mktemp(name)
+        done = run(name, "--report-dir", str(report), *(["--change", change] if change else []))
+        return Ended(done.returncode, done.stdout + done.stderr, report)
+
+    return run_once
+
+
+def failed_checks(result: Mapping[str, Any]) -> list[tuple[str, int]]:
+    """Kind and turn of each check that does not hold."""
+    return [(check["kind"], check["turn"]) for check in result["checks"] if not check["passed"]]
 
 
 def test_every_example_has_a_command_in_its_own_page_and_a_row_in_the_readme() -> None:
-    assert NAMES
+    assert len(NAMES) == 4
     for name in NAMES:
         assert (name, "") in documented(EXAMPLES / name / "README.md")
-        assert f"`{name}`" in (PROJECT / "README.md").read_text(encoding="utf-8")
+        assert f"| `{name}` |" in (PROJECT / "README.md").read_text(encoding="utf-8")
     assert documented(PROJECT / "README.md") <= {(name, "") for name in NAMES}
 
 
@@ -64,50 +107,61 @@ def test_the_command_of_the_pages_is_the_one_that_the_tests_run() -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_the_example_passes(name: str, tmp_path: Path) -> None:
-    done = run(name, "--report-dir", str(tmp_path))
-    assert done.returncode == 0, done.stdout + done.stderr
-    outputs = results(tmp_path)["outputs"]
+def test_the_example_passes_without_a_key(run_example: RunExample, name: str) -> None:
+    ended = run_example(name)
+    assert ended.code == 0, ended.printed
+    outputs = ended.results["outputs"]
     assert (outputs["conclusion"], outputs["failed"], outputs["spent_usd"]) == ("passed", 0, "0")
     assert outputs["passed"] > 0
-    assert set(gates(tmp_path).values()) <= {"passed"}
+    assert set(ended.gates.values()) <= {"passed"}
 
 
 @pytest.mark.parametrize(
     ("name", "change"), sorted(found for found in documented(*EXAMPLES.glob("*/README.md")) if found[1])
 )
-def test_the_bundled_edit_of_an_example_fails(name: str, change: str, tmp_path: Path) -> None:
-    done = run(name, "--change", change, "--report-dir", str(tmp_path))
-    assert done.returncode == 1, done.stdout + done.stderr
-    assert results(tmp_path)["outputs"]["conclusion"] == "failed"
+def test_the_bundled_edit_of_an_example_fails(run_example: RunExample, name: str, change: str) -> None:
+    ended = run_example(name, change)
+    assert ended.code == 1, ended.printed
+    assert ended.results["outputs"]["conclusion"] == "failed"
 
 
-def test_a_search_engine_that_searches_titles_only_fails_each_gate(tmp_path: Path) -> None:
-    run("search_engine", "--change", "regression", "--report-dir", str(tmp_path))
-    assert gates(tmp_path) == {("queries", metric): "failed" for metric in ("ndcg@5", "map@5", "mrr", "recall@5")}
+def test_a_search_engine_that_searches_titles_only_fails_each_gate(run_example: RunExample) -> None:
+    gates = run_example("search_engine", "regression").gates
+    assert gates == {("queries", metric): "failed" for metric in ("ndcg@5", "map@5", "mrr", "recall@5")}
 
 
-def test_an_agent_that_forgets_whose_parcel_it_is_fails_the_conversation_with_a_scripted_model(tmp_path: Path) -> None:
-    run("tool_agent", "--change", "regression", "--report-dir", str(tmp_path))
-    ended = {one["trial"]["scenario"]["id"]: one["outcome"] for one in results(tmp_path)["report"]["results"]}
-    assert ended["parcel_of_somebody_else"] == "errored"
-    assert "breaks an exact check: fsm" in (tmp_path / "comment.md").read_text(encoding="utf-8").replace("\\", "")
-
-
-def test_every_question_that_tries_the_answerer_is_measured_by_its_own_metric(tmp_path: Path) -> None:
-    run("rag_answerer", "--report-dir", str(tmp_path))
-    measured = {
-        one["trial"]["scenario"]["id"]: {score["metric"]: score["value"] for score in one["scores"]}
-        for one in results(tmp_path)["report"]["results"]
+def test_the_router_is_held_to_gates_on_classes_skills_and_answers(run_example: RunExample) -> None:
+    told = {
+        (one["id"], gate["gate"]["metric"]): gate["gate"]["at_least"]
+        for one in run_example("intent_router").results["report"]["data_sets"]
+        for gate in one["gates"]
     }
-    expected = {
-        "vague_query": "KeyPhraseMetric",
-        "rival_term_injection": "TerminologyMetric",
-        "multi_document_synthesis": "AnswerCorrectnessMetric",
-        "hallucination_bait": "RefusalMetric",
+    assert told == {
+        ("intents", "macro_f1"): 0.80,
+        ("intents", "min_class_f1"): 0.60,
+        ("intents", "KeyPhraseMetric"): 0.70,
+        ("skills", "skill_recall"): 0.90,
     }
-    assert {name: metric for name, metric in expected.items() if metric not in measured[name]} == {}
-    assert all("FaithfulnessByClaimMetric" in scores for scores in measured.values())
+
+
+def test_an_agent_that_forgets_whose_parcel_it_is_fails_where_the_model_is_scripted(run_example: RunExample) -> None:
+    conversations = run_example("tool_agent", "regression").conversations
+    assert failed_checks(conversations["fsm_found_then_moved"]) == [("state", 2), ("transitions", 2)]
+    assert conversations["parcel_of_somebody_else"]["phase"] == "recording"
+
+
+@pytest.mark.parametrize(
+    ("scenario", "metric"),
+    [
+        ("vague_query", "KeyPhraseMetric"),
+        ("rival_term_injection", "TerminologyMetric"),
+        ("multi_document_synthesis", "AnswerCorrectnessMetric"),
+        ("hallucination_bait", "RefusalMetric"),
+    ],
+)
+def test_each_hard_question_has_a_metric_of_its_own(run_example: RunExample, scenario: str, metric: str) -> None:
+    measured = {score["metric"] for score in run_example("rag_answerer").conversations[scenario]["scores"]}
+    assert {metric, "FaithfulnessByClaimMetric"} <= measured
 
 
 def test_a_change_that_an_example_does_not_have_is_refused_with_those_that_it_has() -> None:
@@ -117,10 +171,18 @@ def test_a_change_that_an_example_does_not_have_is_refused_with_those_that_it_ha
 
 
 @pytest.mark.parametrize("name", NAMES)
+def test_validate_finds_no_mistake_and_has_no_advice(name: str) -> None:
+    done = python(EXAMPLES / name, "-m", "ratiba_action", "validate")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "no mistake found" in done.stdout
+
+
+@pytest.mark.parametrize("name", ["rag_answerer", "tool_agent"])
 def test_every_recorded_answer_of_an_example_says_that_it_was_written_by_hand(name: str) -> None:
     lines = [
         json.loads(line)
         for path in (EXAMPLES / name).glob("scenarios/recordings/*.jsonl")
         for line in path.read_text(encoding="utf-8").splitlines()
     ]
-    assert {line["source"] for line in lines} <= {"authored"}
+    assert {line["source"] for line in lines} == {"authored"}
+    assert {line["kind"] for line in lines} == {"model", "judge"}
