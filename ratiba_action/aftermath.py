@@ -8,15 +8,13 @@ from typing import TYPE_CHECKING, Protocol
 
 from ratiba_action.core.agreement import judges_agreement
 from ratiba_action.core.exhaustion import way_out
-from ratiba_action.core.forecast import Expected, Forecast, without_paid
+from ratiba_action.core.forecast import Forecast, without_paid
 from ratiba_action.core.model.measurement import Errored, Phase, ScenarioResult
-from ratiba_action.core.model.plan import Trial
 from ratiba_action.core.model.verdict import CrossChecking, SharedSpending
 from ratiba_action.errors import LedgerError
-from ratiba_action.estimating import expected_trials
+from ratiba_action.estimating import ArmCosts
 from ratiba_action.grading import Grading
 from ratiba_action.paid_run import PaidRun
-from ratiba_action.ports import Prices
 from ratiba_action.recordings.lines import Recording
 from ratiba_action.workshop import Materials, Workshop
 
@@ -56,7 +54,7 @@ class Conclusion:
 
     workshop: Workshop
     materials: Materials
-    prices: Prices
+    costs: ArmCosts
     paid: PaidRun | None
     grading: Grading
     collected: "RecordingAnswers | None"
@@ -93,11 +91,9 @@ class Conclusion:
         broken = [one.trial for one in results if isinstance(one, Errored) and one.phase is Phase.BUDGET]
         if not refused and not broken:
             return ""
-        rest = (*self._expected(refused), *without_paid(self._expected(broken), self.workshop.ledger.calls))
+        expected = self.costs.expected
+        rest = (*expected(refused), *without_paid(expected(broken), self.workshop.ledger.calls))
         return way_out(Forecast(await paid.admissions.limits(), rest))
-
-    def _expected(self, trials: Sequence[Trial]) -> tuple[Expected, ...]:
-        return expected_trials(self.workshop.configuration, self.materials, self.prices, trials)
 
     def _off(self) -> str:
         """Why nothing was cross-checked."""

@@ -1,29 +1,29 @@
 """Where a run's answers come from: recordings, models, or models where no recording fits; and who judges them."""
 
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from functools import partial
 
 from ratiba_action.aftermath import Conclude, Conclusion
+from ratiba_action.answer_sources import Sources
+from ratiba_action.configuration import Configuration
+from ratiba_action.core.exhaustion import way_out
+from ratiba_action.core.forecast import Forecast
 from ratiba_action.core.judge_independence import require_independent_judges
 from ratiba_action.core.model.plan import Trial
 from ratiba_action.core.model.scenario import Assertion
 from ratiba_action.core.model.values import Usd
-from ratiba_action.errors import ConfigurationError
-from ratiba_action.estimating import estimator, expected_models
+from ratiba_action.errors import ConfigurationError, LedgerError
+from ratiba_action.estimating import ArmCosts, expected_models
 from ratiba_action.grading import Grading
 from ratiba_action.model_limits import ModelsBlock
 from ratiba_action.paid_run import PaidRun, open_paid_run
 from ratiba_action.ports import AnswerSource, CustomerSimulator, Metric, ModelGateway, Prices, TurnBooks
-from ratiba_action.recordings.folder import model_recordings
 from ratiba_action.runner import admit_all
 from ratiba_action.simulated_customer import SimulatedCustomer
 from ratiba_action.turn_payments import FreeTurns, TurnPayments
 from ratiba_action.workshop import Materials, Workshop
-
-if TYPE_CHECKING:
-    from ratiba_action.gateway.recording_answers import RecordingAnswers
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +33,8 @@ class Answering:
     Args:
         metric: a fresh metric by its name.
         admit: see ``Bench.admit``.
+        afford: says why the caps do not hold some further trials; empty where they do, which are then waited for.
+        add_base: lets the base's conversations be answered and graded from now on.
         turns: see ``Bench.turns``.
         simulator: plays the customers that scenarios leave to a model.
     """
@@ -43,6 +45,8 @@ class Answering:
     turns: TurnBooks
     simulator: CustomerSimulator
     conclude: Conclude
+    afford: Callable[[Sequence[Trial]], Awaitable[str]]
+    add_base: Callable[[Configuration, Materials], None]
 
 
 @asynccontextmanager
@@ -64,8 +68,13 @@ async def open_answering(workshop: Workshop, materials: Materials, prices: Price
     if workshop.payment is not None:
         _require_room(workshop.payment.models, sorted(model for model, _ in named | ({second} if second else set())))
     async with AsyncExitStack() as stack:
-        paid = await _open_paid(stack, workshop, materials, prices)
-        answers, collected = _answers(workshop, materials, prices, paid)
+        costs = ArmCosts(prices)
+        if workshop.payment is not None:
+            costs.add(workshop.configuration, materials)
+        paid = await _open_paid(stack, workshop, materials, prices, costs)
+        sources = Sources(workshop, prices, paid)
+        sources.add(materials)
+        answers = sources.answers
         forbidden = [judge.model, *([second[0]] if second else [])]
         gateway = await stack.enter_async_context(_open_gateway(workshop, materials, prices, answers, forbidden))
         grading = Grading(workshop, materials, prices, paid, second)
@@ -76,11 +85,20 @@ async def open_answering(workshop: Workshop, materials: Materials, prices: Price
             ):
                 workshop.warn(note)
         admit = paid.admissions.admit if paid is not None else admit_all
-        conclude = Conclusion(workshop, materials, prices, paid, grading, collected)
+        conclude = Conclusion(workshop, materials, costs, paid, grading, sources.recording)
         declared = workshop.configuration.system.price_per_turn_usd
         turns = FreeTurns(declared) if paid is None else TurnPayments(paid.purse, prices, declared, forbidden)
         player = SimulatedCustomer(answers, workshop.configuration.simulator)
-        yield Answering(gateway, grading.metric, admit, turns, player, conclude)
+
+        def add_base(configuration: Configuration, base: Materials) -> None:
+            prices.require(expected_models(configuration, base))
+            if paid is not None:
+                costs.add(configuration, base)
+            sources.add(base)
+            grading.add_arm(base)
+
+        afford = partial(_afford, paid, costs, sources)
+        yield Answering(gateway, grading.metric, admit, turns, player, conclude, afford, add_base)
 
 
 def _require_room(limits: ModelsBlock, judges: Sequence[str]) -> None:
@@ -107,15 +125,33 @@ def _second_judge(workshop: Workshop) -> tuple[str, str] | None:
     return described.model, described.provider
 
 
-async def _open_paid(stack: AsyncExitStack, workshop: Workshop, materials: Materials, prices: Prices) -> PaidRun | None:
+async def _afford(paid: PaidRun | None, costs: ArmCosts, sources: Sources, trials: Sequence[Trial]) -> str:
+    """Why the caps do not hold further trials, all of them together; those that they hold are expected from now on."""
+    if paid is None:
+        return ""
+    begun = paid.admissions.was_admitted
+    fresh = [trial for trial in trials if not begun(trial) and sources.ask_models(trial)]
+    try:
+        rest = Forecast(await paid.admissions.limits(), costs.expected(fresh))
+    except LedgerError as error:
+        return str(error)
+    if rest.left_out:
+        return way_out(rest)
+    paid.admissions.expect(trials)
+    return ""
+
+
+async def _open_paid(
+    stack: AsyncExitStack, workshop: Workshop, materials: Materials, prices: Prices, costs: ArmCosts
+) -> PaidRun | None:
     if workshop.payment is None:
         return None
-    expected, ledger = estimator(workshop.configuration, materials, prices), workshop.ledger
+    ledger = workshop.ledger
 
     def estimate(trial: Trial) -> Usd:
         # As long as every recording fits, an automatic run costs nothing.
         free = workshop.llm == "auto" and not ledger.snapshot().live_calls
-        return Usd(0) if free else expected(trial)
+        return Usd(0) if free else costs.most(trial)
 
     opened = open_paid_run(
         workshop.payment,
@@ -128,26 +164,6 @@ async def _open_paid(stack: AsyncExitStack, workshop: Workshop, materials: Mater
         concurrency=workshop.concurrency,
     )
     return await stack.enter_async_context(opened)
-
-
-def _answers(
-    workshop: Workshop, materials: Materials, prices: Prices, paid: PaidRun | None
-) -> tuple[AnswerSource, "RecordingAnswers | None"]:
-    from ratiba_action.gateway.fallback_answers import FallbackAnswers  # noqa: PLC0415 - not needed to decide
-    from ratiba_action.gateway.live_answers import LiveAnswers  # noqa: PLC0415 - the same
-    from ratiba_action.gateway.recording_answers import RecordingAnswers  # noqa: PLC0415 - the same
-    from ratiba_action.gateway.replay_answers import ReplayAnswers  # noqa: PLC0415 - the same
-
-    replay = ReplayAnswers(model_recordings(materials.recordings), workshop.ledger, prices)
-    if paid is None:
-        return replay, None
-    live = LiveAnswers(paid.calls)
-    if workshop.llm == "auto":
-        return FallbackAnswers(replay, live), None
-    if workshop.llm == "record":
-        recording = RecordingAnswers(live)
-        return recording, recording
-    return live, None
 
 
 @asynccontextmanager

@@ -98,6 +98,17 @@ class BaseSide:
         folder = PurePosixPath(self.settings.scenarios) / "recordings"
         return tuple(path for path in self.change.files.paths if PurePosixPath(path).is_relative_to(folder))
 
+    def recordings(self, scenario_id: str) -> tuple[Recording, ...]:
+        """The recordings of a scenario; none where it has no file.
+
+        Raises:
+            SuiteError: the file has mistakes.
+            InfrastructureError: it cannot be read from this clone.
+        """
+        name = f"{self.settings.scenarios}/recordings/{scenario_id}.jsonl"
+        content = self._read(name)
+        return tuple(parse_recordings(content, name)) if content is not None else ()
+
     def _lines(self, name: str) -> Sequence[Recording]:
         content = self._read(name)
         try:

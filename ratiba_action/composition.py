@@ -7,15 +7,16 @@ import asyncio
 import secrets
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ratiba_action.aftermath import Conclude
-from ratiba_action.answering import open_answering
+from ratiba_action.answering import Answering, open_answering
+from ratiba_action.arms import Arms
 from ratiba_action.configuration import Configuration
-from ratiba_action.core.model.plan import Arm
+from ratiba_action.core.model.plan import BASE, Arm
 from ratiba_action.core.model.scenario import Scenario
 from ratiba_action.core.pricing import parse_model_rates
 from ratiba_action.core.stopping import stop_reason
@@ -23,7 +24,7 @@ from ratiba_action.core.turn_checks import DetectLanguage
 from ratiba_action.language_detection import LanguageDetection
 from ratiba_action.ports import Prices, TenantProvisioner
 from ratiba_action.runner import Bench
-from ratiba_action.workshop import Materials, Workshop
+from ratiba_action.workshop import BaseOffer, Materials, Workshop
 
 if TYPE_CHECKING:
     from ratiba_action.systems.replay_system import ReplaySystem
@@ -34,13 +35,15 @@ if TYPE_CHECKING:
 class OpenRun:
     """A run whose parts are started."""
 
-    bench: Bench
+    arms: Arms
     conclude: Conclude
 
 
 @asynccontextmanager
-async def open_run(workshop: Workshop, materials: Materials) -> AsyncIterator[OpenRun]:
-    """Start everything that a run needs, and end it on every way out.
+async def open_run(
+    workshop: Workshop, materials: Materials, base: BaseOffer | str = "there is no base to compare with"
+) -> AsyncIterator[OpenRun]:
+    """Start everything that a run needs, and end it on every way out; the base when a plan asks for it.
 
     The database, the worker and DeepEval start beside each other: each takes about a second.
 
@@ -67,7 +70,7 @@ async def open_run(workshop: Workshop, materials: Materials) -> AsyncIterator[Op
             tenants=tenants,
             gateway=answering.gateway,
             metric=answering.metric,
-            rows=workshop.configuration.rows,
+            rows={materials.arm.name: workshop.configuration.rows},
             prompt_versions={materials.arm.name: materials.prompt_versions},
             progress=workshop.progress,
             concurrency=workshop.concurrency,
@@ -75,14 +78,44 @@ async def open_run(workshop: Workshop, materials: Materials) -> AsyncIterator[Op
             admit=answering.admit,
             turns=answering.turns,
             custom={materials.arm.name: system},
-            captured=workshop.configuration.system.replay is not None,
+            captured=_captured(workshop, materials.arm),
             simulator=answering.simulator,
             detect_language=_language_detector(materials.scenarios),
             stop=partial(stop_reason, most_failed=workshop.configuration.suite.most_failed, day=materials.day),
             # What is recorded is one attempt, from its first answer to its last.
             retries=workshop.llm != "record",
         )
-        yield OpenRun(bench, answering.conclude)
+        start = None if isinstance(base, str) else partial(_start_base, stack, workshop, answering, base)
+        no_base = base if isinstance(base, str) else ""
+        arms = Arms(bench, materials.arm, start_base=start, no_base=no_base, afford=answering.afford)
+        yield OpenRun(arms, answering.conclude)
+
+
+async def _start_base(
+    stack: AsyncExitStack, workshop: Workshop, answering: Answering, offer: BaseOffer, bench: Bench
+) -> tuple[Arm, Bench]:
+    """Fetch and start the base; whatever is started ends with the run, however far it came."""
+    materials = await asyncio.to_thread(offer.fetch)
+    arm, theirs = materials.arm, replace(workshop, configuration=offer.configuration)
+    answering.add_base(offer.configuration, materials)
+    system = open_system(theirs, arm)
+    stack.push_async_callback(system.close)
+    await system.start()
+    await bench.tenants.prepare(arm, system.migrate)
+    for warning in getattr(system, "warnings", ()):
+        workshop.warn(f"On the base: {warning}")
+    return arm, replace(
+        bench,
+        systems={**bench.systems, arm.name: system},
+        rows={**bench.rows, arm.name: offer.configuration.rows},
+        prompt_versions={**bench.prompt_versions, arm.name: materials.prompt_versions},
+        custom={**bench.custom, arm.name: system},
+        captured=(*bench.captured, *_captured(theirs, arm)),
+    )
+
+
+def _captured(workshop: Workshop, arm: Arm) -> tuple[str, ...]:
+    return (arm.name,) if workshop.configuration.system.replay is not None else ()
 
 
 def _language_detector(scenarios: Sequence[Scenario]) -> DetectLanguage | None:
@@ -148,7 +181,8 @@ def open_system(workshop: Workshop, arm: Arm) -> "WorkerSystem | ReplaySystem":
         Path(arm.root),
         inherited=workshop.environment,
         scratch=workshop.scratch,
-        tracked_only=arm.commit is not None,
+        # The base's files are those of its commit: what was written to them is a repository no more.
+        tracked_only=arm.commit is not None and arm.name != BASE,
         private=(*private_places(workshop.environment, workshop.report_dir), *_money_places(workshop)),
     )
     return choose_system(workshop.configuration.system, around)

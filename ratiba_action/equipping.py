@@ -6,18 +6,19 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
+from ratiba_action.base_arm import fetch_base
 from ratiba_action.core.budget import Ledger
-from ratiba_action.core.model.plan import Arm
+from ratiba_action.core.model.plan import BASE, HEAD, Arm
 from ratiba_action.core.quarantine import day_of
 from ratiba_action.locked_folder import make_locked_folder, sweep_folders
 from ratiba_action.paid_run import Payment
 from ratiba_action.paying import cache_folder, journal_place, payment_of, source_of_answers
 from ratiba_action.preparing import GateRun, Prepared
-from ratiba_action.prompt_versions import prompt_versions
+from ratiba_action.prompt_versions import Exported, prompt_versions
 from ratiba_action.recordings.enough import require_recorded_trials
 from ratiba_action.recordings.folder import read_folder
 from ratiba_action.recordings.lines import JudgeRecording, Recording
-from ratiba_action.workshop import Materials, Workshop
+from ratiba_action.workshop import BaseOffer, Materials, Workshop
 
 DEFAULT_CONCURRENCY = 4
 
@@ -49,12 +50,41 @@ def materials_of(run: GateRun, prepared: Prepared) -> Materials:
         folder = run.recordings.relative_to(run.repository).as_posix()
         require_recorded_trials(scenarios, recordings, folder)
     return Materials(
-        arm=Arm(run.variant or "head", str(run.repository), run.decided.change.files.head),
+        arm=Arm(run.variant or HEAD, str(run.repository), run.decided.change.files.head),
         scenarios=scenarios,
         recordings={name: _held(lines, prepared.inputs.base_grades) for name, lines in recordings.items()},
         prompt_versions=prompt_versions(run.repository, system.root, system.prompt_patterns, run.environment),
         day=day_of(run.started_at),
     )
+
+
+def base_of(run: GateRun, prepared: Prepared, scratch: Path) -> BaseOffer | str:
+    """The base of the change, to be fetched when it is needed; or why there is none to hold conversations with."""
+    inputs, scenarios = prepared.inputs.base, prepared.selection.scenarios
+    if run.variant:
+        return "a variant of the system is not compared with the base"
+    if isinstance(inputs, str):
+        return inputs
+    same = tuple(one for one in scenarios if one.id in inputs.scenarios)
+    if not same:
+        return "no conversation that was selected is one of the base's"
+    recordings = {one.id: inputs.recordings.get(one.id, ()) for one in same}
+
+    def fetch() -> Materials:
+        folder = fetch_base(run.decided.change, inputs.commit, scratch)
+        system = inputs.configuration.system
+        exported = Exported(folder, inputs.commit)
+        return Materials(
+            arm=Arm(BASE, str(folder), inputs.commit),
+            scenarios=same,
+            recordings=recordings,
+            prompt_versions=prompt_versions(
+                run.repository, system.root, system.prompt_patterns, run.environment, exported
+            ),
+            day=day_of(run.started_at),
+        )
+
+    return BaseOffer(inputs.configuration, same, recordings, fetch)
 
 
 def _held(lines: Sequence[Recording], base: Mapping[str, JudgeRecording]) -> tuple[Recording, ...]:
@@ -75,6 +105,7 @@ def payment_for(run: GateRun, source: str, prepared: Prepared, materials: Materi
         "scenarios": [scenario.id for scenario in materials.scenarios],
         "trials": [scenario.strategy.trials for scenario in materials.scenarios],
         "prompts": list(materials.prompt_versions),
+        "base": run.decided.change.files.base or "",
         "llm": source,
     }
     place = journal_place(

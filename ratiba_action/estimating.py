@@ -11,6 +11,7 @@ from ratiba_action.core.model.conversation import Party, Usage
 from ratiba_action.core.model.plan import Trial
 from ratiba_action.core.model.scenario import Scenario
 from ratiba_action.core.model.values import Usd
+from ratiba_action.core.payer import payer
 from ratiba_action.errors import RecordingError
 from ratiba_action.gateway.endpoints import ENDPOINTS
 from ratiba_action.metrics.registry import judge_calls
@@ -42,14 +43,19 @@ def estimator(configuration: Configuration, materials: Materials, prices: Prices
 def expected_costs(
     configuration: Configuration, materials: Materials, prices: Prices
 ) -> dict[str, Mapping[Party, Usd]]:
-    """What each scenario, by its id, is expected to cost of each party, all but the cross-check."""
-    return {
-        scenario.id: {
+    """What each scenario, by its id, is expected to cost of each who is booked, all but the cross-check."""
+    costs: dict[str, Mapping[Party, Usd]] = {}
+    for scenario, system, judge in _calls(configuration, materials, prices):
+        amounts = {
             Party.SYSTEM: _turns(configuration, scenario) + sum(map(_cost, system)),
             Party.JUDGE: sum(map(_cost, judge), Usd(0)),
         }
-        for scenario, system, judge in _calls(configuration, materials, prices)
-    }
+        booked: dict[Party, Usd] = {}
+        for party, usd in amounts.items():
+            on = payer(party, materials.arm.name)
+            booked[on] = booked.get(on, Usd(0)) + usd
+        costs[scenario.id] = booked
+    return costs
 
 
 def expected_trials(
@@ -59,6 +65,38 @@ def expected_trials(
     most = estimator(configuration, materials, prices)
     costs = expected_costs(configuration, materials, prices)
     return tuple(Expected(trial.scenario.id, costs[trial.scenario.id], most(trial)) for trial in trials)
+
+
+class ArmCosts:
+    """What trials of several arms are expected to cost, each by its own recordings and models.
+
+    Args:
+        prices: of every model.
+    """
+
+    def __init__(self, prices: Prices) -> None:
+        self._prices = prices
+        self._arms: dict[str, tuple[Callable[[Trial], Usd], Mapping[str, Mapping[Party, Usd]]]] = {}
+
+    def add(self, configuration: Configuration, materials: Materials) -> None:
+        """Know an arm's costs.
+
+        Raises:
+            ConfigurationError: a model has no price.
+        """
+        most = estimator(configuration, materials, self._prices)
+        self._arms[materials.arm.name] = most, expected_costs(configuration, materials, self._prices)
+
+    def most(self, trial: Trial) -> Usd:
+        """The most that a trial is expected to cost."""
+        return self._arms[trial.arm.name][0](trial)
+
+    def expected(self, trials: Sequence[Trial]) -> tuple[Expected, ...]:
+        """What each of some trials is expected to cost."""
+        return tuple(
+            Expected(trial.scenario.id, self._arms[trial.arm.name][1][trial.scenario.id], self.most(trial))
+            for trial in trials
+        )
 
 
 def _calls(

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from ratiba_action.base_arm import BaseInputs, read_base_inputs
 from ratiba_action.base_side import BaseSide
 from ratiba_action.changes.contents import Contents
 from ratiba_action.changes.read import Change
@@ -33,6 +34,7 @@ class EvaluationInputs:
         base_grades: judge answers of the base, by key; they hold where the change says otherwise.
         edited_recordings: how many recordings the change itself edits.
         notes: what the change tried to relax.
+        base: what the base's conversations would be held with, or why they cannot be.
     """
 
     configuration: Configuration
@@ -40,6 +42,7 @@ class EvaluationInputs:
     base_grades: Mapping[str, JudgeRecording]
     edited_recordings: int
     notes: tuple[str, ...]
+    base: BaseInputs | str = "the base was not read"
 
 
 def read_inputs(settings: Settings, repository: Path, change: Change) -> EvaluationInputs:
@@ -59,18 +62,18 @@ def read_inputs(settings: Settings, repository: Path, change: Change) -> Evaluat
             configuration, notes = hold_configuration(configuration, base_configuration)
             defaults = base_configuration.suite.strategy
         base_suite, broken = base.suite()
+        # How the suite is run is the base's where it has a configuration, so both sides take the same defaults.
+        base_suite = _with_strategies(_complete(base_suite), defaults)
         if base.known:
-            # How the suite is run is the base's where it has a configuration, so both sides take the same defaults.
-            suite, more = hold_to_base(
-                _with_strategies(suite, defaults), _with_strategies(_complete(base_suite), defaults)
-            )
+            suite, more = hold_to_base(_with_strategies(suite, defaults), base_suite)
             notes += more
         else:
             suite = _with_strategies(suite, defaults)
         if broken:
             notes += (f"The base could not be read in {', '.join(broken)}, so nothing was held to it there.",)
         notes += edited_code(suite, configuration.system.root, change.files.paths)
-        return EvaluationInputs(configuration, suite, base.grades(), len(base.edited_recordings()), notes)
+        other = read_base_inputs(base, configuration, base_configuration, suite, base_suite)
+        return EvaluationInputs(configuration, suite, base.grades(), len(base.edited_recordings()), notes, other)
 
 
 def _read_head(settings: Settings, repository: Path) -> tuple[Configuration, Suite]:

@@ -32,15 +32,16 @@ class Grading:
         paid: PaidRun | None,
         second: tuple[str, str] | None,
     ) -> None:
-        from ratiba_action.judging.cross_check import CrossCheck  # noqa: PLC0415 - not needed to decide
+        from ratiba_action.judging.arm_judge import ArmJudge  # noqa: PLC0415 - not needed to decide
+        from ratiba_action.judging.cross_check import CrossCheck  # noqa: PLC0415 - the same
         from ratiba_action.judging.grade_collector import GradeCollector  # noqa: PLC0415 - the same
 
         described = workshop.configuration.judge
-        self._workshop, self._materials, self._prices, self._paid = workshop, materials, prices, paid
+        self._workshop, self._prices, self._paid = workshop, prices, paid
         self._rule = VotingRule(described.band, described.votes)
         self._turn = asyncio.Lock()
         self.collector: GradeCollector = GradeCollector()
-        self._judge = self._primary()
+        self._judge = ArmJudge(materials.arm.name, self._primary(materials))
         self._second = self._cross_checker(second)
         share = described.cross_check.share if described.cross_check is not None and second is not None else 0.0
         self.cross_check: CrossCheck = CrossCheck(share)
@@ -49,6 +50,10 @@ class Grading:
     def second_model(self) -> str:
         """Model of the second judge; empty where there is none."""
         return self._second.model if self._second is not None else ""
+
+    def add_arm(self, materials: Materials) -> None:
+        """Let the conversations of another arm be graded, from its own recordings where they fit."""
+        self._judge.add(materials.arm.name, self._primary(materials))
 
     def metric(self, assertion: Assertion) -> Metric:
         """A fresh metric: paced, cross-checked, cached, voted on, as far as it is judged and the run pays."""
@@ -91,10 +96,10 @@ class Grading:
         cache = JudgeCache(self._workshop.cache, self._workshop.warn, began)
         return CachedMetric(metric, cache, model, rule, on_hit=self._workshop.ledger.count_cache_hit, fresh=fresh)
 
-    def _primary(self) -> Judge:
+    def _primary(self, materials: Materials) -> Judge:
         from ratiba_action.judging.fallback_judge import FallbackJudge  # noqa: PLC0415 - not needed to decide
 
-        recorded = _replay_judge(self._workshop, self._materials, self._prices)
+        recorded = _replay_judge(self._workshop, materials, self._prices)
         if self._paid is None:
             return recorded
         described = self._workshop.configuration.judge

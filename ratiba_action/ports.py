@@ -219,8 +219,8 @@ class ModelAccess(Protocol):
 class ModelGateway(Protocol):
     """The only way from the system under test to a model."""
 
-    def open_scenario(self, scenario_id: str, trial: int) -> ModelAccess:
-        """Give one scenario a token of its own."""
+    def open_scenario(self, scenario_id: str, trial: int, arm: str) -> ModelAccess:
+        """Give one trial of a scenario on one arm a token of its own."""
         ...
 
 
@@ -330,15 +330,15 @@ class Prices(Protocol):
 class TurnBooks(Protocol):
     """Books what turns cost whose models are asked past the gate."""
 
-    async def before(self, scenario_id: str) -> None:
-        """A turn is about to be sent.
+    async def before(self, scenario_id: str, arm: str) -> None:
+        """A turn is about to be sent on one arm.
 
         Raises:
             BudgetError: what it may cost might pass a cap; it must not be sent.
         """
         ...
 
-    async def after(self, scenario_id: str, told: Sequence[ToldUsage]) -> Usd | None:
+    async def after(self, scenario_id: str, told: Sequence[ToldUsage], arm: str) -> Usd | None:
         """A turn was answered, and the reply tells what it used.
 
         Returns:

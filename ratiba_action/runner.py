@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 
@@ -61,7 +61,7 @@ class Bench:
     Args:
         systems: the system under test of each arm, by the arm's name.
         metric: a fresh metric for an assertion; called once for each case.
-        rows: SQL by name, read from a tenant after its conversation.
+        rows: SQL by name of each arm, by the arm's name, read from a tenant after its conversation.
         prompt_versions: of each arm, by the arm's name, sorted.
         concurrency: trials at once.
         deadline: seconds of ``time.monotonic`` after which no trial starts, and running ones end.
@@ -70,7 +70,7 @@ class Bench:
         stop: why no further trial starts, given what came of those before; empty while one may.
         retries: whether trials that broke off are held again, as their strategies say.
         detect_language: tells the language of a reply; needed where a turn expects one.
-        captured: the system gives replies that were captured earlier, so that no turn's seconds say anything.
+        captured: arms whose system gives replies that were captured earlier, so that no turn's seconds say anything.
         simulator: plays the customer; needed where a scenario has a simulated user.
         custom: runs the rules and metrics that lie in the repository, by the arm's name.
     """
@@ -79,7 +79,7 @@ class Bench:
     tenants: TenantProvisioner
     gateway: ModelGateway
     metric: Callable[[Assertion], Metric]
-    rows: Mapping[str, str]
+    rows: Mapping[str, Mapping[str, str]]
     prompt_versions: Mapping[str, tuple[str, ...]]
     progress: Progress
     concurrency: int = 4
@@ -89,7 +89,7 @@ class Bench:
     detect_language: DetectLanguage | None = None
     custom: Mapping[str, CustomCode] = field(default_factory=dict)
     simulator: CustomerSimulator | None = None
-    captured: bool = False
+    captured: Collection[str] = ()
     stop: Callable[[Sequence[ScenarioResult]], str] = never_stop
     retries: bool = True
 
@@ -181,7 +181,7 @@ class _Conversation:
         """Provision, speak every turn, read the rows; the tenant is gone afterwards."""
         scenario, arm = self._trial.scenario, self._trial.arm
         async with self._bench.tenants.provision(scenario.id, arm, self._trial.number) as tenant:
-            access = self._bench.gateway.open_scenario(scenario.id, self._trial.number)
+            access = self._bench.gateway.open_scenario(scenario.id, self._trial.number, arm.name)
             try:
                 session = await self._bench.systems[arm.name].open(scenario, tenant, access.environment)
                 try:
@@ -191,7 +191,7 @@ class _Conversation:
             finally:
                 access.close()
             _raise_first(access.problems)
-            rows = await self._bench.tenants.read(tenant, self._bench.rows)
+            rows = await self._bench.tenants.read(tenant, self._bench.rows.get(arm.name, {}))
         return Transcript(
             scenario_id=scenario.id,
             exchanges=tuple(self._exchanges),
@@ -217,7 +217,8 @@ class _Conversation:
         return await simulator.next_message(self._trial, user, self._exchanges, ordinal)
 
     async def _take(self, turn: Turn, session: Session, access: ModelAccess) -> None:
-        await self._bench.turns.before(self._trial.scenario.id)
+        scenario_id, arm = self._trial.scenario.id, self._trial.arm.name
+        await self._bench.turns.before(scenario_id, arm)
         before, started = access.calls, time.monotonic()
         try:
             reply = await session.send(turn)
@@ -227,9 +228,9 @@ class _Conversation:
         _raise_first(access.problems)
         seconds, calls = time.monotonic() - started, access.calls
         self._told.update(call.model for call in session.told_usage)
-        replayed = self._bench.captured or calls.replayed > before.replayed
+        replayed = arm in self._bench.captured or calls.replayed > before.replayed
         self._exchanges.append(Exchange(turn, reply, seconds, None, replayed))
-        past = await self._bench.turns.after(self._trial.scenario.id, session.told_usage)
+        past = await self._bench.turns.after(scenario_id, session.told_usage, arm)
         self._exchanges[-1] = replace(self._exchanges[-1], usd=_list_price(before, calls, past))
 
     def so_far(self) -> Transcript | None:

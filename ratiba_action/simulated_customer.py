@@ -108,6 +108,7 @@ class SimulatedCustomer:
             system=digest(INSTRUCTIONS)[:_SYSTEM_DIGITS],
             asked=said[-1].reply.text[:_ASKED_LIMIT] if said else "",
             body=structured_request(asked, INSTRUCTIONS, _form(user, said), SCHEMA),
+            arm=trial.arm.name,
         )
 
 

@@ -5,9 +5,11 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 
 from ratiba_action.core.model.conversation import Party, ToldUsage, Usage
+from ratiba_action.core.model.plan import HEAD
 from ratiba_action.core.model.values import Usd
 from ratiba_action.core.model_names import base_model
 from ratiba_action.core.money import show_usd
+from ratiba_action.core.payer import payer
 from ratiba_action.errors import BudgetError, ConfigurationError
 from ratiba_action.ports import Prices, Purse
 
@@ -36,21 +38,22 @@ class TurnPayments:
     forbidden_models: Collection[str] = ()
     _dearest: Usd = field(default=_NOTHING, init=False)
 
-    async def before(self, scenario_id: str) -> None:
+    async def before(self, scenario_id: str, arm: str = HEAD) -> None:
         """Book the declared price of a turn; without one, see that the dearest turn so far would still fit.
 
         Raises:
             BudgetError: it might pass a cap; the turn must not be sent.
             LedgerError: it cannot be written down.
         """
+        party = payer(Party.SYSTEM, arm)
         if self.declared:
-            reservation = await self.purse.reserve(Party.SYSTEM, scenario_id, DECLARED, self.declared)
+            reservation = await self.purse.reserve(party, scenario_id, DECLARED, self.declared)
             await self.purse.settle(reservation, Usage(), self.declared)
         elif self._dearest:
-            told = await self.purse.reserve(Party.SYSTEM, scenario_id, "models past the gate", self._dearest)
+            told = await self.purse.reserve(party, scenario_id, "models past the gate", self._dearest)
             await self.purse.release(told)
 
-    async def after(self, scenario_id: str, told: Sequence[ToldUsage]) -> Usd | None:
+    async def after(self, scenario_id: str, told: Sequence[ToldUsage], arm: str = HEAD) -> Usd | None:
         """Book what a turn was told to have used, as far as it is more than what was declared.
 
         Returns:
@@ -61,6 +64,7 @@ class TurnPayments:
             ConfigurationError: a judge's own model was asked.
             LedgerError: it cannot be written down.
         """
+        party = payer(Party.SYSTEM, arm)
         paid, total, unknown, refused = self.declared or _NOTHING, _NOTHING, [], ""
         for call in told:
             try:
@@ -69,7 +73,7 @@ class TurnPayments:
                 unknown.append(call.model)
                 continue
             total += cost
-            said = await self._book(scenario_id, call, max(cost - paid, _NOTHING))
+            said = await self._book(party, scenario_id, call, max(cost - paid, _NOTHING))
             refused = refused or said
             paid = max(paid - cost, _NOTHING)
         self._dearest = max(self._dearest, total)
@@ -82,14 +86,14 @@ class TurnPayments:
             raise BudgetError(refused, "Declare system.price_per_turn_usd, so that such a turn is not sent.")
         return max(total, self.declared or _NOTHING)
 
-    async def _book(self, scenario_id: str, call: ToldUsage, cost: Usd) -> str:
+    async def _book(self, party: Party, scenario_id: str, call: ToldUsage, cost: Usd) -> str:
         """Book money that is spent already; returns what to say where it was not there."""
         if not cost:
             return ""
         try:
-            reservation = await self.purse.reserve(Party.SYSTEM, scenario_id, call.model, cost)
+            reservation = await self.purse.reserve(party, scenario_id, call.model, cost)
         except BudgetError:
-            reservation = await self.purse.reserve(Party.SYSTEM, scenario_id, call.model, _NOTHING)
+            reservation = await self.purse.reserve(party, scenario_id, call.model, _NOTHING)
             await self.purse.settle(reservation, call.usage, cost)
             return f"The system tells that it spent {show_usd(cost)} on {call.model!r}, which the budget did not hold."
         await self.purse.settle(reservation, call.usage, cost)
@@ -116,9 +120,14 @@ class FreeTurns:
 
     declared: Usd | None = None
 
-    async def before(self, scenario_id: str) -> None:
+    async def before(self, scenario_id: str, arm: str = HEAD) -> None:
         """Let every turn be sent."""
 
-    async def after(self, scenario_id: str, told: Sequence[ToldUsage]) -> Usd | None:  # noqa: ARG002 - the port names it
+    async def after(
+        self,
+        scenario_id: str,  # noqa: ARG002 - the port names it
+        told: Sequence[ToldUsage],
+        arm: str = HEAD,  # noqa: ARG002 - the same
+    ) -> Usd | None:
         """Book nothing; what was told is not priced in such a run."""
         return None if told else self.declared or _NOTHING

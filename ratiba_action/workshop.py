@@ -70,3 +70,21 @@ class Materials:
         """Every trial of every scenario; those in quarantine come last, so that they take no money from the others."""
         ordered = sorted(self.scenarios, key=lambda one: quarantine_in_force(one, self.day) is not None)
         return Plan(tuple(Trial(one, self.arm, number) for one in ordered for number in range(one.strategy.trials)))
+
+
+@dataclass(frozen=True, slots=True)
+class BaseOffer:
+    """The other side of a comparison, of which nothing is written and nothing started yet.
+
+    Args:
+        configuration: see ``BaseInputs``.
+        scenarios: those of the run that are the same on the base.
+        recordings: the base's, by scenario id.
+        fetch: writes the base's files to the run's own folder, and says what is evaluated there. Called once, in a
+            thread; raises RatibaError when they cannot be had.
+    """
+
+    configuration: Configuration
+    scenarios: Sequence[Scenario]
+    recordings: Mapping[str, Sequence[Recording]]
+    fetch: Callable[[], Materials]

@@ -4,7 +4,9 @@ from dataclasses import dataclass, field
 
 from ratiba_action.core.canonical import digest
 from ratiba_action.core.model.conversation import Party, Usage
+from ratiba_action.core.model.plan import HEAD
 from ratiba_action.core.model.values import JsonObject
+from ratiba_action.core.payer import payer
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,6 +20,7 @@ class ModelRequest:
         system: first 12 hexadecimal digits of the SHA-256 of the system prompt.
         asked: the last message of the user, at most 200 characters.
         body: the request as it came over the wire.
+        arm: name of the arm whose conversation it belongs to.
     """
 
     scenario_id: str
@@ -32,6 +35,12 @@ class ModelRequest:
     system: str
     asked: str
     body: JsonObject = field(repr=False)
+    arm: str = HEAD
+
+    @property
+    def payer(self) -> Party:
+        """Who the call is booked on."""
+        return payer(self.party, self.arm)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,12 +61,14 @@ class PaidRequest:
     """One call that a provider is paid for.
 
     Args:
+        party: who it is booked on.
         provider: ``anthropic`` or ``openai``.
         endpoint: path of the call without its version: ``messages``, ``chat/completions``, ``responses``,
             ``embeddings``.
         key: digest of the canonical request; what makes two calls the same question.
         ordinal: how often the same key was asked before by this party within the scenario's trial.
         body: the request as it is to be sent; the output limit is added where it has none.
+        arm: name of the arm whose conversation it belongs to.
     """
 
     party: Party
@@ -69,11 +80,13 @@ class PaidRequest:
     key: str
     ordinal: int
     body: JsonObject = field(repr=False)
+    arm: str = HEAD
 
     @property
     def kept_key(self) -> str:
         """Names this call among those of its run; ``KeptAnswer.key``."""
-        return digest([self.scenario_id, self.trial, self.party, self.provider, self.endpoint, self.key, self.ordinal])
+        place = [self.arm, self.scenario_id, self.trial, self.party]
+        return digest([*place, self.provider, self.endpoint, self.key, self.ordinal])
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from datetime import date
 
 from ratiba_action.core.model.measurement import ScenarioResult
+from ratiba_action.core.model.plan import BASE
 from ratiba_action.core.quarantine import quarantine_in_force
 from ratiba_action.core.trials import Standing, outcomes_of
 
@@ -11,7 +12,8 @@ from ratiba_action.core.trials import Standing, outcomes_of
 def stop_reason(results: Iterable[ScenarioResult], most_failed: int | None, day: date) -> str:
     """Why no further conversation is begun; empty while one may be.
 
-    A scenario counts once it breaks something exact whatever its other trials may show, and is not in quarantine.
+    A scenario counts once it breaks something exact whatever its other trials may show, and is not in quarantine. What
+    the base breaks is not the change's.
 
     Args:
         results: so far.
@@ -20,7 +22,8 @@ def stop_reason(results: Iterable[ScenarioResult], most_failed: int | None, day:
     """
     if most_failed is None:
         return ""
-    outcomes = [one for one in outcomes_of(results) if not quarantine_in_force(one.scenario, day)]
+    own = [result for result in results if result.trial.arm.name != BASE]
+    outcomes = [one for one in outcomes_of(own) if not quarantine_in_force(one.scenario, day)]
     failed = sorted(one.scenario.id for one in outcomes if one.standing is Standing.BROKEN)
     if len(failed) < most_failed:
         return ""

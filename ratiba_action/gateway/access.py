@@ -8,6 +8,7 @@ from types import TracebackType
 from typing import Self
 
 from ratiba_action.core.model.conversation import AnsweredCalls, Party
+from ratiba_action.core.model.plan import HEAD
 from ratiba_action.core.model.values import Usd
 from ratiba_action.errors import RatibaError, RecordingError
 
@@ -19,13 +20,17 @@ class ScenarioAccess:
 
     Args:
         url: base address of the gateway, without a path.
+        arm: name of the arm that holds the conversation.
         scripted: how many calls the scenario's script answers; None where it has none.
     """
 
-    def __init__(self, url: str, scenario_id: str, trial: int, party: Party, scripted: int | None = None) -> None:
+    def __init__(
+        self, url: str, scenario_id: str, trial: int, party: Party, arm: str = HEAD, scripted: int | None = None
+    ) -> None:
         self.scenario_id = scenario_id
         self.trial = trial
         self.party = party
+        self.arm = arm
         self._url = url
         self._token = secrets.token_urlsafe(_TOKEN_BYTES)
         self._closed = False

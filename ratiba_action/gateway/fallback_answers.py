@@ -11,11 +11,14 @@ class FallbackAnswers:
     Args:
         recorded: raises ``RecordingError`` when no recording fits.
         live: asked then.
+        like: the other arm's answers: a scenario that left its recordings there is live here too, so that answers of
+            the same kind are compared.
     """
 
-    def __init__(self, recorded: AnswerSource, live: AnswerSource) -> None:
+    def __init__(self, recorded: AnswerSource, live: AnswerSource, like: "FallbackAnswers | None" = None) -> None:
         self._recorded = recorded
         self._live = live
+        self._like = like
         self._went_live: set[tuple[str, int]] = set()
 
     @property
@@ -30,6 +33,8 @@ class FallbackAnswers:
         asked for again.
         """
         trial = (request.scenario_id, request.trial)
+        if self._like is not None and any(name == request.scenario_id for name, _ in self._like.went_live):
+            self._went_live.add(trial)
         if trial not in self._went_live:
             try:
                 return await self._recorded.answer(request)

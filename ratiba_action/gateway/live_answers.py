@@ -18,7 +18,7 @@ class LiveAnswers:
         """The provider's answer; see ``PaidCalls.call`` for what may go wrong."""
         paid = await self._calls.call(
             PaidRequest(
-                party=request.party,
+                party=request.payer,
                 scenario_id=request.scenario_id,
                 trial=request.trial,
                 provider=request.provider,
@@ -27,6 +27,7 @@ class LiveAnswers:
                 key=request.key,
                 ordinal=request.ordinal,
                 body=request.body,
+                arm=request.arm,
             )
         )
         return ModelAnswer(paid.body, paid.usage, replayed=False)

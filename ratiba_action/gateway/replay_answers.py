@@ -48,7 +48,7 @@ class ReplayAnswers:
             )
         usage = endpoint_named(request.provider, request.endpoint).usage(line.response)
         list_price = self._prices.price(line.model, line.provider, usage)
-        self._ledger.record_replayed(request.party, request.scenario_id, line.model, usage, list_price)
+        self._ledger.record_replayed(request.payer, request.scenario_id, line.model, usage, list_price)
         return ModelAnswer(line.response, usage, replayed=True)
 
     def _difference(self, request: ModelRequest) -> str:

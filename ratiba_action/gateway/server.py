@@ -10,6 +10,7 @@ from typing import Any, NoReturn
 from aiohttp import ClientPayloadError, web
 
 from ratiba_action.core.model.conversation import Party
+from ratiba_action.core.model.plan import HEAD
 from ratiba_action.core.model.values import JsonObject, Usd
 from ratiba_action.core.model_names import base_model
 from ratiba_action.core.model_request import ModelAnswer, ModelRequest
@@ -116,8 +117,10 @@ class Gateway:
         if runner is not None:
             await runner.cleanup()
 
-    def open_scenario(self, scenario_id: str, trial: int = 0, party: Party = Party.SYSTEM) -> ScenarioAccess:
-        """Let one trial of one scenario in, by a token of its own.
+    def open_scenario(
+        self, scenario_id: str, trial: int = 0, arm: str = HEAD, party: Party = Party.SYSTEM
+    ) -> ScenarioAccess:
+        """Let one trial of one scenario on one arm in, by a token of its own.
 
         Raises:
             InfrastructureError: the gateway is not started.
@@ -125,7 +128,7 @@ class Gateway:
         if self._runner is None:
             raise InfrastructureError(f"Scenario {scenario_id!r} was opened before the gateway.", "Start the gateway.")
         self._accesses = [access for access in self._accesses if not access.closed]
-        access = ScenarioAccess(self._url, scenario_id, trial, party, self._scripts.get(scenario_id))
+        access = ScenarioAccess(self._url, scenario_id, trial, party, arm, self._scripts.get(scenario_id))
         self._accesses.append(access)
         return access
 
@@ -223,6 +226,7 @@ def _understand(endpoint: Endpoint, body: JsonObject, access: ScenarioAccess) ->
         system=prompt_digest(endpoint.system_prompt(body)),
         asked=endpoint.last_user_text(body)[:_ASKED_LIMIT],
         body=body,
+        arm=access.arm,
     )
 
 

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from ratiba_action.core.budget import Ledger
 from ratiba_action.core.model.conversation import Party, Usage
 from ratiba_action.core.model.measurement import Answer, Question
+from ratiba_action.core.payer import payer
 from ratiba_action.judging.replay_judge import judge_recording_key
 from ratiba_action.ports import Judge, Prices
 
@@ -46,5 +47,6 @@ class BookedReplayJudge:
         key = judge_recording_key(question.metric, self.model, question.transcript, question.ordinal)
         usage = self._usages.get(key, Usage())
         price = self._prices.price(self.model, self._provider, usage)
-        self._ledger.record_replayed(Party.JUDGE, question.scenario_id, self.model, usage, price)
+        party = payer(Party.JUDGE, question.arm)
+        self._ledger.record_replayed(party, question.scenario_id, self.model, usage, price)
         return answer

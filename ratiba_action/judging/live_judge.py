@@ -81,6 +81,7 @@ class LiveJudge:
             instructions=INSTRUCTIONS if question.schema is None else FORM_INSTRUCTIONS,
             form=question.prompt,
             schema=SCHEMA if question.schema is None else question.schema,
+            arm=question.arm,
         )
         answer, usage = await self._asking.ask(asked, lambda text: parse_answer(text, question))
         if self._collect is not None:

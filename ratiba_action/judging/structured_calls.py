@@ -6,8 +6,10 @@ from typing import TypeVar
 
 from ratiba_action.core.canonical import digest
 from ratiba_action.core.model.conversation import Party, Usage
+from ratiba_action.core.model.plan import HEAD
 from ratiba_action.core.model.values import JsonObject
 from ratiba_action.core.model_request import PaidRequest
+from ratiba_action.core.payer import payer
 from ratiba_action.errors import BudgetError, JudgeError
 from ratiba_action.judging.judge_model import JudgeModel
 from ratiba_action.judging.structured_answer import answer_text
@@ -27,6 +29,7 @@ class StructuredQuestion:
         instructions: the system prompt, ours.
         form: the user message with the quoted conversation.
         schema: JSON Schema of the answer, with a ``title``.
+        arm: name of the arm that held the conversation.
     """
 
     scenario_id: str
@@ -35,6 +38,7 @@ class StructuredQuestion:
     instructions: str
     form: str
     schema: JsonObject
+    arm: str = HEAD
 
 
 class StructuredCalls:
@@ -43,7 +47,7 @@ class StructuredCalls:
     Args:
         calls: where money is reserved and the provider is reached.
         model: who is asked.
-        party: who pays.
+        party: who asks; of the base arm the baseline pays.
     """
 
     def __init__(self, calls: PaidCalls, model: JudgeModel, party: Party) -> None:
@@ -83,7 +87,7 @@ class StructuredCalls:
     def _request(self, question: StructuredQuestion) -> PaidRequest:
         body = structured_request(self.model, question.instructions, question.form, question.schema)
         return PaidRequest(
-            party=self._party,
+            party=payer(self._party, question.arm),
             scenario_id=question.scenario_id,
             trial=question.trial,
             provider=self.model.provider,
@@ -92,4 +96,5 @@ class StructuredCalls:
             key=digest({"identity": list(question.identity), "body": body}),
             ordinal=0,
             body=body,
+            arm=question.arm,
         )

@@ -52,17 +52,31 @@ class Admissions:
         self._shared = shared
         self._turn = asyncio.Lock()
         self._ended = asyncio.Event()
-        self._waiting = {trial_name(trial): estimate(trial) for trial in trials}
+        self._waiting: dict[str, Usd] = {}
         self._estimate = estimate
         self._running: dict[str, _Admitted] = {}
         self._promised: dict[str, _Admitted] = {}
         self._refused: set[str] = set()
         self._no_cross_check = ""
-        before = journal.books.admitted if journal is not None else frozenset()
+        self.expect(trials)
+
+    def expect(self, trials: Sequence[Trial]) -> None:
+        """Further trials will ask to start; until then what is spare is not spent on cross-checks.
+
+        Args:
+            trials: of a plan that follows.
+        """
+        before = self._journal.books.admitted if self._journal is not None else frozenset()
         for trial in trials:
-            if trial_name(trial) in before:
-                del self._waiting[trial_name(trial)]
-                self._promised[trial_name(trial)] = self._admitted(trial, spent_before=_NOTHING)
+            name = trial_name(trial)
+            if name in before:
+                self._promised[name] = self._admitted(trial, spent_before=_NOTHING)
+            else:
+                self._waiting[name] = self._estimate(trial)
+
+    def was_admitted(self, trial: Trial) -> bool:
+        """Whether an earlier process of this run let a trial start."""
+        return self._journal is not None and trial_name(trial) in self._journal.books.admitted
 
     def was_refused(self, trial: Trial) -> bool:
         """Whether a trial was not let start because a cap would not hold it."""

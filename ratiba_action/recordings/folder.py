@@ -41,6 +41,15 @@ def model_recordings(recordings: Mapping[str, Sequence[Recording]]) -> dict[str,
     }
 
 
+def recorded_trials(recordings: Mapping[str, Sequence[Recording]]) -> dict[str, int]:
+    """How many trials of each scenario are recorded without a gap; 1 for one whose system asks no model."""
+    counts: dict[str, int] = {}
+    for scenario_id, lines in model_recordings(recordings).items():
+        numbers = {line.trial for line in lines}
+        counts[scenario_id] = next(number for number in range(len(numbers) + 1) if number not in numbers) or 1
+    return counts
+
+
 def recorded_models(recordings: Mapping[str, Sequence[Recording]]) -> frozenset[tuple[str, str]]:
     """Each (model, provider) that answered the system under test: all of them need a price."""
     lines = (line for lines in model_recordings(recordings).values() for line in lines)

@@ -32,7 +32,7 @@ class InMemoryGateway:
         self._problems = dict(problems or {})
         self.accesses: list[InMemoryAccess] = []
 
-    def open_scenario(self, scenario_id: str, _trial: int) -> InMemoryAccess:
+    def open_scenario(self, scenario_id: str, _trial: int, _arm: str) -> InMemoryAccess:
         """An access with the scenario's problems."""
         access = InMemoryAccess(self._problems.get(scenario_id, ()), ["some-model"])
         self.accesses.append(access)

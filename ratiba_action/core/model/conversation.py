@@ -123,7 +123,7 @@ class KeptAnswer:
     """A paid answer, kept so that an interrupted run can go on without paying for it again.
 
     Args:
-        key: digest of (scenario, trial, party, provider, endpoint, request key, ordinal); one call of one run.
+        key: digest of (arm, scenario, trial, party, provider, endpoint, request key, ordinal); one call of one run.
         body: the provider's whole answer.
     """
 

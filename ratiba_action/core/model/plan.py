@@ -5,6 +5,10 @@ from dataclasses import dataclass, field
 from ratiba_action.core.model.change import ModeDecision
 from ratiba_action.core.model.scenario import Scenario
 
+HEAD = "head"
+BASE = "base"
+"""Names of the two sides of a change."""
+
 
 @dataclass(frozen=True, slots=True)
 class Arm:
