@@ -19,8 +19,8 @@ class Ran:
     """What came of a plan.
 
     Args:
-        results: in the plan's order; of the trials that could be asked for.
-        refusal: why others could not; empty where all of them could.
+        results: in the plan's order.
+        refusal: why none of its trials was begun; empty where they were.
     """
 
     results: tuple[ScenarioResult, ...]
@@ -53,11 +53,9 @@ class Arms:
         return self._bench
 
     async def run(self, plan: Plan) -> Ran:
-        """Run the first plan; where the base cannot be started, the rest of it."""
+        """Run a plan as far as the money goes; nothing of it where an arm cannot be started."""
         refusal = await self._ready(plan)
-        if refusal:
-            plan = Plan(tuple(trial for trial in plan.trials if trial.arm.name != BASE))
-        return Ran(await run_plan(self._placed(plan), self._bench), refusal)
+        return Ran((), refusal) if refusal else Ran(await run_plan(self._placed(plan), self._bench))
 
     async def run_further(self, plan: Plan) -> Ran:
         """Run the whole of a further plan, or nothing: half of a confirmation confirms nothing.

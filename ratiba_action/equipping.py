@@ -8,15 +8,16 @@ from pathlib import Path
 
 from ratiba_action.base_arm import fetch_base
 from ratiba_action.core.budget import Ledger
-from ratiba_action.core.model.plan import BASE, HEAD, Arm
+from ratiba_action.core.model.plan import BASE, HEAD, Arm, Plan
 from ratiba_action.core.quarantine import day_of
+from ratiba_action.core.trial_plan import with_recorded
 from ratiba_action.locked_folder import make_locked_folder, sweep_folders
 from ratiba_action.paid_run import Payment
 from ratiba_action.paying import cache_folder, journal_place, payment_of, source_of_answers
 from ratiba_action.preparing import GateRun, Prepared
 from ratiba_action.prompt_versions import Exported, prompt_versions
 from ratiba_action.recordings.enough import require_recorded_trials
-from ratiba_action.recordings.folder import read_folder
+from ratiba_action.recordings.folder import read_folder, recorded_trials
 from ratiba_action.recordings.lines import JudgeRecording, Recording
 from ratiba_action.workshop import BaseOffer, Materials, Workshop
 
@@ -65,6 +66,8 @@ def base_of(run: GateRun, prepared: Prepared, scratch: Path) -> BaseOffer | str:
         return "a variant of the system is not compared with the base"
     if isinstance(inputs, str):
         return inputs
+    if not run.decided.change.files.paths:
+        return "nothing differs from the base"
     same = tuple(one for one in scenarios if one.id in inputs.scenarios)
     if not same:
         return "no conversation that was selected is one of the base's"
@@ -85,6 +88,21 @@ def base_of(run: GateRun, prepared: Prepared, scratch: Path) -> BaseOffer | str:
         )
 
     return BaseOffer(inputs.configuration, same, recordings, fetch)
+
+
+def first_plan(run: GateRun, prepared: Prepared, materials: Materials, base: BaseOffer | str) -> Plan:
+    """What is held in any case: in a replay every recorded trial, on both sides of the change."""
+    if source_of(run, prepared) != "replay":
+        return materials.plan
+    beside = recorded_trials(base.recordings) if isinstance(base, BaseOffer) and run.base_now else {}
+    return with_recorded(materials.plan, recorded_trials(materials.recordings), beside)
+
+
+def no_further_trials(run: GateRun, prepared: Prepared, base: BaseOffer | str) -> str:
+    """Why an alarm cannot be confirmed by further trials on both sides; empty where it can."""
+    if isinstance(base, str):
+        return base
+    return "the recordings hold no further trials" if source_of(run, prepared) == "replay" else ""
 
 
 def _held(lines: Sequence[Recording], base: Mapping[str, JudgeRecording]) -> tuple[Recording, ...]:

@@ -4,7 +4,7 @@ import asyncio
 import contextlib
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from ratiba_action.aftermath import Aftermath
 from ratiba_action.cancellation import cancelled_by_signals
@@ -14,19 +14,27 @@ from ratiba_action.core.comparison.scenario_content import content_digest
 from ratiba_action.core.data_set_scores import score_data_sets
 from ratiba_action.core.decision import next_step
 from ratiba_action.core.model.conversation import Party
-from ratiba_action.core.model.measurement import NotRun, ScenarioResult, Scored
+from ratiba_action.core.model.measurement import Scored
 from ratiba_action.core.model.plan import Plan
 from ratiba_action.core.model.verdict import Conclusion, Evidence, Limits, Report, Spending, Verdict
 from ratiba_action.core.quarantine import day_of
 from ratiba_action.core.turn_limits import limits_not_measured
 from ratiba_action.earlier_runs import measured_commit
-from ratiba_action.equipping import materials_of, scratch_folder, source_of, workshop_of
+from ratiba_action.equipping import (
+    base_of,
+    first_plan,
+    materials_of,
+    no_further_trials,
+    scratch_folder,
+    source_of,
+    workshop_of,
+)
 from ratiba_action.paying import require_key
+from ratiba_action.plan_loop import Held, PlanLoop
 from ratiba_action.preparing import GateRun, Prepared
 from ratiba_action.recordings.lines import Recording
-from ratiba_action.runner import run_plan
 from ratiba_action.settings import LIVE
-from ratiba_action.workshop import Materials, Workshop
+from ratiba_action.workshop import BaseOffer, Materials, Workshop
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,10 +70,20 @@ def evaluate(run: GateRun, prepared: Prepared, ledger: Ledger | None = None) -> 
         with scratch_folder() as scratch:
             materials = materials_of(run, prepared)
             workshop = workshop_of(run, prepared, ledger, scratch, materials)
-            ended = asyncio.run(_run(workshop, materials, interruptions))
+            base = base_of(run, prepared, scratch)
+            loop = PlanLoop(
+                first_plan(run, prepared, materials, base),
+                lambda held: next_step(_evidence(run, prepared, _Ended(held), ledger, interruptions)),
+                no_further_trials(run, prepared, base),
+                interruptions,
+            )
+            aftermath = asyncio.run(_run(workshop, materials, base, loop, interruptions))
+            ended = _Ended(loop.held, aftermath)
+            if ended.held.no_base:
+                run.warnings.append(f"The base's conversations were not held: {ended.held.no_base}")
             run.warnings.extend(_authored(materials, ledger.snapshot()))
             journal = workshop.payment.journal if workshop.payment is not None else None
-    verdict = _verdict(run, prepared, ended, ledger, interruptions)
+    verdict = _verdict(_evidence(run, prepared, ended, ledger, interruptions))
     if journal is not None and verdict.conclusion is not Conclusion.INCOMPLETE:
         # A run that has its verdict is not resumed, and its journal holds what models and customers said.
         journal.path.unlink(missing_ok=True)
@@ -74,7 +92,7 @@ def evaluate(run: GateRun, prepared: Prepared, ledger: Ledger | None = None) -> 
         subject=run.decided.change.subject,
         decision=run.decided.decision,
         verdict=verdict,
-        results=ended.results,
+        results=ended.held.own,
         spending=ledger.snapshot(),
         limits=_limits(prepared),
         started_at=run.started_at,
@@ -85,12 +103,12 @@ def evaluate(run: GateRun, prepared: Prepared, ledger: Ledger | None = None) -> 
         suite_digest=prepared.inputs.suite.digest,
         edited_recordings=prepared.inputs.edited_recordings,
         system_ran=prepared.inputs.configuration.system.replay is None,
-        notes=(*prepared.inputs.notes, *_notes(run, prepared), *limits_not_measured(ended.results), *ledger.breaches),
+        notes=(*prepared.inputs.notes, *_notes(run, prepared), *limits_not_measured(ended.held.own), *ledger.breaches),
         left_out=prepared.selection.left_out,
         cross_checking=ended.aftermath.cross_checking,
         shared_spending=ended.aftermath.shared_spending,
         shared_ledger=bool(run.settings.ledger_url),
-        data_sets=score_data_sets(prepared.inputs.suite.data_sets, ended.results),
+        data_sets=score_data_sets(prepared.inputs.suite.data_sets, ended.held.own),
         commit=commit,
         scenario_digests={one.id: content_digest(one) for one in prepared.selection.scenarios},
     )
@@ -101,7 +119,7 @@ def evaluate(run: GateRun, prepared: Prepared, ledger: Ledger | None = None) -> 
 class _Ended:
     """What the conversations came to."""
 
-    results: tuple[ScenarioResult, ...] = ()
+    held: Held = field(default_factory=Held)
     aftermath: Aftermath = field(default_factory=Aftermath)
 
 
@@ -110,27 +128,33 @@ def _limits(prepared: Prepared) -> Limits:
     return Limits(configuration.pass_rate, configuration.suite.metric_thresholds)
 
 
-def _verdict(run: GateRun, prepared: Prepared, ended: _Ended, ledger: Ledger, interruptions: Sequence[str]) -> Verdict:
+def _evidence(
+    run: GateRun, prepared: Prepared, ended: _Ended, ledger: Ledger, interruptions: Sequence[str]
+) -> Evidence:
     interruption = interruptions[0] if interruptions else None
     shortfall = _shortfall(run, prepared, ended, ledger)
     mode, way_out = run.decided.decision.mode, ended.aftermath.way_out
-    data_sets = score_data_sets(prepared.inputs.suite.data_sets, ended.results)
-    day = day_of(run.started_at)
-    evidence = Evidence(
+    data_sets = score_data_sets(prepared.inputs.suite.data_sets, ended.held.own)
+    return Evidence(
         mode,
-        ended.results,
+        ended.held.results,
         _limits(prepared),
         interruption,
         shortfall,
         way_out,
         data_sets,
-        day=day,
         judge_model=prepared.inputs.configuration.judge.model,
         answers=_llm(run.settings.llm, ledger.snapshot()),
+        no_further=ended.held.no_further,
+        confirmed=ended.held.confirmed,
+        day=day_of(run.started_at),
     )
+
+
+def _verdict(evidence: Evidence) -> Verdict:
     verdict = next_step(evidence)
     if isinstance(verdict, Plan):
-        raise TypeError("next_step asked for another plan, which this form of the run does not carry out")
+        raise TypeError("next_step asks for trials that were held or refused already")
     return verdict
 
 
@@ -138,7 +162,7 @@ def _shortfall(run: GateRun, prepared: Prepared, ended: _Ended, ledger: Ledger) 
     """What was asked for and not done: a cost that is known, or answers that are live."""
     declared = prepared.inputs.configuration.system.costs_are_declared
     source = source_of(run, prepared)
-    asking = [result for result in ended.results if isinstance(result, Scored) and result.trial.scenario.script is None]
+    asking = [one for one in ended.held.own if isinstance(one, Scored) and one.trial.scenario.script is None]
     if source == "replay" or declared or not asking:
         return ""
     if not any(call.party is Party.SYSTEM for call in ledger.calls):
@@ -170,16 +194,16 @@ def _authored(materials: Materials, spending: Spending) -> tuple[str, ...]:
     return (f"{authored} of {len(sources)} {what} were written by hand; no model said them.",)
 
 
-async def _run(workshop: Workshop, materials: Materials, interruptions: list[str]) -> _Ended:
+async def _run(
+    workshop: Workshop, materials: Materials, base: BaseOffer | str, loop: PlanLoop, interruptions: list[str]
+) -> Aftermath:
     """Hold the conversations; a further signal ends what is waited for and loses nothing that is known."""
-    never = "the run was cancelled before it began"
-    ended = _Ended(tuple(NotRun(trial, never) for trial in materials.plan.trials))
+    aftermath = Aftermath()
     with cancelled_by_signals(interruptions.append), contextlib.suppress(asyncio.CancelledError):
-        async with open_run(workshop, materials) as opened:
-            ended = _Ended(await run_plan(materials.plan, opened.bench))
-            aftermath = await opened.conclude(ended.results, cancelled=bool(interruptions))
-            ended = replace(ended, aftermath=aftermath)
-    return ended
+        async with open_run(workshop, materials, base) as opened:
+            await loop.hold(opened.arms)
+            aftermath = await opened.conclude(loop.held.results, cancelled=bool(interruptions))
+    return aftermath
 
 
 def _notes(run: GateRun, prepared: Prepared) -> tuple[str, ...]:

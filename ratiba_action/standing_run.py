@@ -86,7 +86,7 @@ class StandingRun:
         trials = tuple(trial for trial in self._materials.plan.trials if trial.scenario.id == scenario_id)
         if not trials or self._opened is None:
             raise LookupError(scenario_id)
-        results: tuple[ScenarioResult, ...] = self._wait(run_plan(Plan(trials), self._opened.bench))
+        results: tuple[ScenarioResult, ...] = self._wait(run_plan(Plan(trials), self._opened.arms.bench))
         self._results += results
         return tuple(self._redactor.result(result) for result in results)
 

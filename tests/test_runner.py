@@ -307,6 +307,6 @@ async def test_a_models_code_is_not_run_where_nothing_keeps_it_apart() -> None:
 async def test_the_seconds_of_captured_replies_say_nothing() -> None:
     for captured in (True, False):
         system = ScriptedSystem({"a": [Reply("hello")]})
-        (result,) = await run(scenario("a"), system=system, captured=captured)
+        (result,) = await run(scenario("a"), system=system, captured=("head",) if captured else ())
         assert isinstance(result, Scored)
         assert result.transcript.exchanges[0].replayed is captured

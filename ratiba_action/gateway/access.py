@@ -25,7 +25,7 @@ class ScenarioAccess:
     """
 
     def __init__(
-        self, url: str, scenario_id: str, trial: int, party: Party, arm: str = HEAD, scripted: int | None = None
+        self, url: str, scenario_id: str, trial: int, party: Party, *, arm: str = HEAD, scripted: int | None = None
     ) -> None:
         self.scenario_id = scenario_id
         self.trial = trial

@@ -128,7 +128,7 @@ class Gateway:
         if self._runner is None:
             raise InfrastructureError(f"Scenario {scenario_id!r} was opened before the gateway.", "Start the gateway.")
         self._accesses = [access for access in self._accesses if not access.closed]
-        access = ScenarioAccess(self._url, scenario_id, trial, party, arm, self._scripts.get(scenario_id))
+        access = ScenarioAccess(self._url, scenario_id, trial, party, arm=arm, scripted=self._scripts.get(scenario_id))
         self._accesses.append(access)
         return access
 

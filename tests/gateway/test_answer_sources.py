@@ -68,7 +68,7 @@ async def test_calls_in_flight_at_once_keep_their_scenario_trial_and_ordinal_apa
 async def test_a_source_is_told_who_asks_what(start_gateway: Start) -> None:
     answers = WaitsForAll(callers=1)
     gateway = await start_gateway(answers)
-    with gateway.open_scenario("spa", 3, Party.SIMULATOR) as access:
+    with gateway.open_scenario("spa", 3, party=Party.SIMULATOR) as access:
         await SdkTalk(access.environment).message("Habari")
         await SdkTalk(access.environment).message("Kesho")
     second = answers.asked[1]
