@@ -11,6 +11,7 @@ from ratiba_action.core.budget import Ledger
 from ratiba_action.core.model.plan import BASE, HEAD, Arm, Plan
 from ratiba_action.core.quarantine import day_of
 from ratiba_action.core.trial_plan import with_recorded
+from ratiba_action.earlier_runs import AUTO, NONE, NOT_COMPARED
 from ratiba_action.locked_folder import make_locked_folder, sweep_folders
 from ratiba_action.paid_run import Payment
 from ratiba_action.paying import cache_folder, journal_place, payment_of, source_of_answers
@@ -62,12 +63,8 @@ def materials_of(run: GateRun, prepared: Prepared) -> Materials:
 def base_of(run: GateRun, prepared: Prepared, scratch: Path) -> BaseOffer | str:
     """The base of the change, to be fetched when it is needed; or why there is none to hold conversations with."""
     inputs, scenarios = prepared.inputs.base, prepared.selection.scenarios
-    if run.variant:
-        return "a variant of the system is not compared with the base"
-    if isinstance(inputs, str):
-        return inputs
-    if not run.decided.change.files.paths:
-        return "nothing differs from the base"
+    if isinstance(inputs, str) or (refusal := _not_compared(run)):
+        return inputs if isinstance(inputs, str) else refusal
     same = tuple(one for one in scenarios if one.id in inputs.scenarios)
     if not same:
         return "no conversation that was selected is one of the base's"
@@ -90,11 +87,22 @@ def base_of(run: GateRun, prepared: Prepared, scratch: Path) -> BaseOffer | str:
     return BaseOffer(inputs.configuration, same, recordings, fetch)
 
 
+def _not_compared(run: GateRun) -> str:
+    """Why this run is not compared with its base at all; empty where it is."""
+    if run.settings.baseline == NONE:
+        return "the baseline is switched off"
+    if run.variant:
+        return "a variant of the system is not compared with the base"
+    if run.decided.change.subject.event in NOT_COMPARED:
+        return "the base branch's own runs are the baseline of others"
+    return "" if run.decided.change.files.paths else "nothing differs from the base"
+
+
 def first_plan(run: GateRun, prepared: Prepared, materials: Materials, base: BaseOffer | str) -> Plan:
     """What is held in any case: in a replay every recorded trial, on both sides of the change."""
     if source_of(run, prepared) != "replay":
         return materials.plan
-    beside = recorded_trials(base.recordings) if isinstance(base, BaseOffer) and run.base_now else {}
+    beside = recorded_trials(base.recordings) if isinstance(base, BaseOffer) and run.settings.baseline == AUTO else {}
     return with_recorded(materials.plan, recorded_trials(materials.recordings), beside)
 
 

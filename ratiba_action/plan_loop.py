@@ -5,6 +5,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 
 from ratiba_action.arms import Arms, Ran
+from ratiba_action.core.comparison.arms import results_of_change
 from ratiba_action.core.model.measurement import NotRun, ScenarioResult
 from ratiba_action.core.model.plan import BASE, Plan
 from ratiba_action.core.model.verdict import Verdict
@@ -31,7 +32,7 @@ class Held:
     @property
     def own(self) -> tuple[ScenarioResult, ...]:
         """The results of the change itself."""
-        return tuple(result for result in self.results if result.trial.arm.name != BASE)
+        return results_of_change(self.results)
 
 
 class PlanLoop:

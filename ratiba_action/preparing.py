@@ -45,7 +45,6 @@ class GateRun:
         variant: name of the system's variant that runs in its place; empty for the system as it stands.
         trials: how often each scenario runs at least.
         started_at: the clock that quarantines are compared with.
-        base_now: hold the base's conversations beside the change's where that costs nothing.
     """
 
     settings: Settings
@@ -61,7 +60,6 @@ class GateRun:
     trials: int = 1
     variant: str = ""
     started_at: datetime = field(default_factory=lambda: datetime.now(UTC))
-    base_now: bool = True
     warnings: list[str] = field(default_factory=list)
 
     @property

@@ -3,8 +3,8 @@
 from collections.abc import Iterable
 from datetime import date
 
+from ratiba_action.core.comparison.arms import results_of_change
 from ratiba_action.core.model.measurement import ScenarioResult
-from ratiba_action.core.model.plan import BASE
 from ratiba_action.core.quarantine import quarantine_in_force
 from ratiba_action.core.trials import Standing, outcomes_of
 
@@ -22,8 +22,7 @@ def stop_reason(results: Iterable[ScenarioResult], most_failed: int | None, day:
     """
     if most_failed is None:
         return ""
-    own = [result for result in results if result.trial.arm.name != BASE]
-    outcomes = [one for one in outcomes_of(own) if not quarantine_in_force(one.scenario, day)]
+    outcomes = [one for one in outcomes_of(results_of_change(results)) if not quarantine_in_force(one.scenario, day)]
     failed = sorted(one.scenario.id for one in outcomes if one.standing is Standing.BROKEN)
     if len(failed) < most_failed:
         return ""

@@ -4,12 +4,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 
-from ratiba_action.core.comparison.arms import BASE, HEAD, results_of
+from ratiba_action.core.comparison.arms import results_of
 from ratiba_action.core.comparison.examination import Wanted, examine
 from ratiba_action.core.comparison.flips import find_flips
 from ratiba_action.core.comparison.metric_rows import compare_metrics
 from ratiba_action.core.comparison.pairing import pair_up
 from ratiba_action.core.model.comparison import Comparison, MeasuredRun, Pair, Rules
+from ratiba_action.core.model.plan import BASE, HEAD
 from ratiba_action.core.model.verdict import Evidence
 from ratiba_action.core.quarantine import quarantine_in_force
 

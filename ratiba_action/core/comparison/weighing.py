@@ -3,12 +3,12 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from ratiba_action.core.comparison.arms import BASE, HEAD, results_of
+from ratiba_action.core.comparison.arms import results_of
 from ratiba_action.core.comparison.evidence import compare
 from ratiba_action.core.comparison.examination import Wanted
 from ratiba_action.core.comparison.wording import points
 from ratiba_action.core.model.comparison import Comparison, Tier
-from ratiba_action.core.model.plan import Arm, Plan, Trial
+from ratiba_action.core.model.plan import BASE, HEAD, Arm, Plan, Trial
 from ratiba_action.core.model.verdict import Conclusion, Evidence, Verdict
 
 _NAMED = 3

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from ratiba_action.core.comparison.arms import HEAD, results_of
+from ratiba_action.core.comparison.arms import results_of_change
 from ratiba_action.core.model.data_set import DataSetScores
 from ratiba_action.core.model.measurement import ScenarioResult, Score
 from ratiba_action.core.model.verdict import Evidence
@@ -60,7 +60,7 @@ class Findings:
 
 def find(evidence: Evidence) -> Findings:
     """Tell the outcomes of the head that decide from those that do not."""
-    counted = filter(_counts, results_of(evidence.results, HEAD))
+    counted = filter(_counts, results_of_change(evidence.results))
     outcomes = outcomes_of(sorted(counted, key=_order))
     held = [one for one in outcomes if quarantine_in_force(one.scenario, evidence.day)]
     return Findings(evidence, tuple(one for one in outcomes if one not in held), tuple(held))
