@@ -5,18 +5,23 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
+from ratiba_action.baseline.artifacts import Wanted, find_artifacts
+from ratiba_action.baseline.attempts import Attempt, attempts_in_folder, attempts_on_github
 from ratiba_action.baseline.files import read_named_baseline
 from ratiba_action.baseline.found import FoundBaseline, no_baseline
 from ratiba_action.changes.git import Git
 from ratiba_action.core.model.comparison import BaselineFacts, MeasuredRun, Rules
-from ratiba_action.errors import InfrastructureError
-from ratiba_action.preparing import GateRun
+from ratiba_action.errors import GithubError, InfrastructureError
+from ratiba_action.github_api import GithubApi
+from ratiba_action.preparing import GateRun, Prepared
 
 AUTO = "auto"
 NONE = "none"
 FIRST_RUN = "There is nothing to compare with yet; this run becomes the baseline when it is merged."
 NOT_COMPARED = frozenset({"push", "schedule"})
 """Events of the base branch itself: what they measure is the baseline of others."""
+
+_SECONDS = 20.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,17 +41,21 @@ class EarlierRuns:
     notes: tuple[str, ...] = ()
 
 
-def find_earlier_runs(run: GateRun, now: datetime, rules: Rules) -> EarlierRuns:
+def find_earlier_runs(run: GateRun, prepared: Prepared, now: datetime, rules: Rules) -> EarlierRuns:
     """Find them; whatever goes wrong is a note, and never changes a verdict.
 
     Args:
         run: what is evaluated.
+        prepared: its scenarios and judge.
         now: when it began.
         rules: of the comparison.
     """
-    found = _baseline(run)
+    api, notes = _api(run)
+    found = _baseline(run, api)
     facts = found.facts(now, rules)
-    return EarlierRuns(found.runs, (), facts, (*found.notes, *_warning_of_age(facts, now, rules)))
+    earlier, troubles = _earlier(run, prepared, api)
+    notes = (*notes, *found.notes, *troubles, *_warning_of_age(facts, now, rules))
+    return EarlierRuns(found.runs, earlier, facts, notes)
 
 
 def measured_commit(git: Git | None) -> str:
@@ -58,17 +67,67 @@ def measured_commit(git: Git | None) -> str:
         return ""
 
 
-def _baseline(run: GateRun) -> FoundBaseline:
+def _api(run: GateRun) -> tuple[GithubApi | None, tuple[str, ...]]:
+    """GitHub, where there is something to ask it about: a workflow's run with a token. One deadline for all of it."""
+    subject, environment = run.decided.change.subject, run.environment
+    token, address = run.settings.github_token, environment.get("GITHUB_API_URL") or ""
+    asked = _is_searched(run) or subject.run_attempt > 1
+    if not (asked and token and address and subject.repository and subject.run_id):
+        return None, ()
+    try:
+        return GithubApi(subject.repository, token, address, environment, _SECONDS), ()
+    except GithubError as error:
+        return None, (no_baseline(error.problem),)
+
+
+def _is_searched(run: GateRun) -> bool:
+    subject = run.decided.change.subject
+    return run.settings.baseline == AUTO and bool(subject.base_branch) and subject.event not in NOT_COMPARED
+
+
+def _earlier(
+    run: GateRun, prepared: Prepared, api: GithubApi | None
+) -> tuple[tuple[MeasuredRun, ...], tuple[str, ...]]:
+    subject, inputs = run.decided.change.subject, prepared.inputs
+    attempt = Attempt(
+        gate=run.settings.name,
+        commit=measured_commit(run.decided.change.git),
+        suite_digest=inputs.suite.digest,
+        judge_model=inputs.configuration.judge.model,
+        run_id=subject.run_id,
+        run_attempt=subject.run_attempt,
+    )
+    if not subject.run_id:
+        return attempts_in_folder(Path(run.settings.report_dir).absolute(), attempt), ()
+    if api is None:
+        return (), ()
+    try:
+        return attempts_on_github(api, attempt), ()
+    except GithubError as error:
+        return (), (f"Earlier attempts of this run could not be added: {error.problem}",)
+
+
+def _baseline(run: GateRun, api: GithubApi | None) -> FoundBaseline:
     asked = run.settings.baseline
     if asked == NONE:
         return FoundBaseline()
     if asked == AUTO:
-        return FoundBaseline()
+        return _search(run, api)
     if _is_doubtful(run, Path(asked)):
         why = f"what the change edits is not known, and {asked!r} is a file of the repository."
         return FoundBaseline(notes=(no_baseline(why),))
     change = run.decided.change
     return read_named_baseline(asked, run.repository, change.files, change.subject.repository)
+
+
+def _search(run: GateRun, api: GithubApi | None) -> FoundBaseline:
+    subject, base = run.decided.change.subject, run.decided.change.files.base
+    if api is None or not _is_searched(run):
+        return FoundBaseline()
+    found = find_artifacts(
+        api, Wanted(subject.repository, run.settings.name, subject.base_branch, base or subject.base)
+    )
+    return found if found.runs or found.notes else FoundBaseline(notes=(FIRST_RUN,))
 
 
 def _is_doubtful(run: GateRun, path: Path) -> bool:

@@ -88,7 +88,9 @@ def _unreachable(url: str, reason: object) -> GithubError:
     remedy = "Check GITHUB_API_URL, the proxy and the network."
     if "CERTIFICATE_VERIFY_FAILED" in told:
         remedy = "Name the certificates of your own authority by SSL_CERT_FILE."
-    return GithubError(f"{url.partition('/repos/')[0]!r} could not be reached ({told}).", remedy)
+    # The query of a file's address may hold a signature.
+    shown = url.partition("?")[0].partition("/repos/")[0]
+    return GithubError(f"{shown!r} could not be reached ({told}).", remedy)
 
 
 def _opener(request: "urllib.request.Request", environment: Mapping[str, str]) -> "urllib.request.OpenerDirector":

@@ -12,6 +12,7 @@ from ratiba_action.errors import InfrastructureError
 
 _SHA = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 _LARGEST = 50_000_000
+_LONGEST_BRANCH = 255
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +22,7 @@ class PullRequest:
     Args:
         changed_files: number of its files, None when it is not said.
         fork: its head is in another repository, or in one that is gone.
+        branch: that it is to be merged into; empty when it is not said.
     """
 
     number: int
@@ -30,6 +32,7 @@ class PullRequest:
     title: str = ""
     author: str = ""
     fork: bool = False
+    branch: str = ""
 
 
 def load_event(path: Path) -> Mapping[str, Any]:
@@ -97,7 +100,14 @@ def read_pull_request(value: Any) -> PullRequest:
         str(payload.get("title") or ""),
         str(mapping(payload.get("user")).get("login") or ""),
         fork=names[0] is None or names[0] != names[1],
+        branch=_branch(base.get("ref")),
     )
+
+
+def _branch(value: Any) -> str:
+    """A branch's name, which stands in requests and in the comment; empty for anything else."""
+    name = value.removeprefix("refs/heads/") if isinstance(value, str) else ""
+    return name if name.isprintable() and len(name) <= _LONGEST_BRANCH else ""
 
 
 def _number(text: str) -> int:
@@ -116,6 +126,7 @@ def subject_of(event: Mapping[str, Any], pull_request: PullRequest | None, envir
         base=pull_request.base if pull_request else "",
         title=pull_request.title if pull_request else "",
         author=pull_request.author if pull_request else "",
+        base_branch=pull_request.branch if pull_request else _branch(mapping(event.get("merge_group")).get("base_ref")),
         run_id=run_id,
         run_attempt=_number(environment.get("GITHUB_RUN_ATTEMPT", "")) or 1,
         run_url=f"{server}/{repository}/actions/runs/{run_id}" if server and repository and run_id else "",

@@ -143,13 +143,70 @@ def _create_status(request: _Request) -> Answer:
 
 
 def _list_artifacts(request: _Request) -> Answer:
-    names = request.state.artifacts.get(int(request.route["run_id"]))
-    if names is None:
+    run, wanted = int(request.route["run_id"]), request.query.get("name")
+    names = request.state.artifacts.get(run)
+    kept = [one for one in request.state.kept if one.run.number == run and wanted in {None, one.name}]
+    if names is None and not kept:
         return _refuse(404, _NOT_FOUND)
-    rows = [request.objects.artifact(name, number) for number, name in enumerate(names, start=1)]
+    rows = [request.objects.artifact(name, number) for number, name in enumerate(names or (), start=1)]
+    return request.page([*rows, *map(request.objects.kept_artifact, kept)], inside="artifacts")
+
+
+def _list_all_artifacts(request: _Request) -> Answer:
+    wanted = request.query.get("name")
+    kept = sorted(request.state.kept, key=lambda one: one.created_at, reverse=True)
+    rows = [request.objects.kept_artifact(one) for one in kept if wanted in {None, one.name}]
     return request.page(rows, inside="artifacts")
 
 
+def _list_runs(request: _Request) -> Answer:
+    query, found = request.query, []
+    for run in {one.run.number: one.run for one in request.state.kept}.values():
+        status = "completed" if run.conclusion else "in_progress"
+        told = {"branch": run.branch, "event": run.event, "head_sha": run.commit}
+        matches = all(query.get(name) in {None, value} for name, value in told.items())
+        if matches and query.get("status") in {None, run.conclusion, status}:
+            found.append(request.objects.run(run))
+    return request.page(found, inside="workflow_runs")
+
+
+def _download(request: _Request) -> Answer:
+    number = int(request.route["artifact_id"])
+    found = next((one for one in request.state.kept if one.number == number), None)
+    if found is None:
+        return _refuse(404, _NOT_FOUND)
+    if found.expired:
+        return _refuse(410, "Artifact has expired")
+    # Another host, as GitHub's storage is.
+    elsewhere = urlsplit(request.api)._replace(netloc=f"localhost:{urlsplit(request.api).port}")
+    return Answer(
+        302, None, {"Location": f"{elsewhere.scheme}://{elsewhere.netloc}{_STORAGE}{number}?sig={_SIGNATURE}"}
+    )
+
+
+def _compare(request: _Request) -> Answer:
+    older, _, newer = request.route["basehead"].partition("...")
+    status = "ahead" if (older, newer) in request.state.ancestors else "diverged"
+    status = "identical" if older == newer else status
+    return Answer(200, request.objects.comparison(older, newer, status))
+
+
+def kept_file(state: GithubState, request: Received) -> Answer | None:
+    """A file that the API redirects to; None for a request to the API itself.
+
+    What keeps files is no part of the API, and a token that reaches it has leaked.
+    """
+    path = urlsplit(request.path)
+    if not path.path.startswith(_STORAGE):
+        return None
+    if "authorization" in request.headers:
+        state.violations.append(f"{path.path}: a token was sent to the storage")
+    found = [one for one in state.kept if f"{_STORAGE}{one.number}" == path.path]
+    return Answer(200, found[0].content) if found and path.query == f"sig={_SIGNATURE}" else Answer(403, b"")
+
+
+_STORAGE = "/storage/"
+_SIGNATURE = "planted-signature"
 _REPOSITORY = r"/repos/(?P<owner>[^/]+)/(?P<repo>[^/]+)"
 _OPERATIONS: tuple[tuple[str, str, str, Callable[[_Request], Answer]], ...] = (
     ("GET", r"/pulls", "pulls.list", _list_pulls),
@@ -160,6 +217,15 @@ _OPERATIONS: tuple[tuple[str, str, str, Callable[[_Request], Answer]], ...] = (
     ("PATCH", r"/issues/comments/(?P<comment_id>\d+)", "issues.update_comment", _update_comment),
     ("POST", r"/statuses/(?P<sha>[^/]+)", "repos.create_commit_status", _create_status),
     ("GET", r"/actions/runs/(?P<run_id>\d+)/artifacts", "actions.list_workflow_run_artifacts", _list_artifacts),
+    ("GET", r"/actions/artifacts", "actions.list_artifacts_for_repo", _list_all_artifacts),
+    ("GET", r"/actions/runs", "actions.list_workflow_runs_for_repo", _list_runs),
+    (
+        "GET",
+        r"/actions/artifacts/(?P<artifact_id>\d+)/(?P<archive_format>zip)",
+        "actions.download_artifact",
+        _download,
+    ),
+    ("GET", r"/compare/(?P<basehead>[^/]+)", "repos.compare_commits", _compare),
 )
 
 

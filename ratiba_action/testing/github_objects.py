@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 from zlib import crc32
 
-from ratiba_action.testing.github_state import Pull
+from ratiba_action.testing.github_state import Artifact, Pull, Run
 
 _WHEN = "2026-04-25T07:00:00Z"
 _USER_URLS = (
@@ -209,6 +209,90 @@ class GithubObjects:
             "created_at": _WHEN,
             "expires_at": _WHEN,
             "updated_at": _WHEN,
+        }
+
+    def kept_artifact(self, kept: Artifact) -> dict[str, Any]:
+        """An artifact that is known with its run."""
+        run = kept.run
+        return {
+            **self.artifact(kept.name, kept.number),
+            "size_in_bytes": len(kept.content),
+            "expired": kept.expired,
+            "created_at": kept.created_at,
+            "workflow_run": {
+                "id": run.number,
+                "repository_id": crc32(self.repository.encode()),
+                "head_repository_id": crc32((run.head_repository or self.repository).encode()),
+                "head_branch": run.branch,
+                "head_sha": run.commit,
+            },
+        }
+
+    def run(self, run: Run) -> dict[str, Any]:
+        """A run of a workflow."""
+        where = f"{self._here}/actions/runs/{run.number}"
+        parts = ("jobs", "logs", "check_suite", "artifacts", "cancel", "rerun", "workflow")
+        return {
+            **_identity("WFR", run.number),
+            "name": "eval-on-prompt-change",
+            "head_branch": run.branch,
+            "head_sha": run.commit,
+            "path": ".github/workflows/eval-on-prompt-change.yml",
+            "run_number": run.number,
+            "run_attempt": 1,
+            "event": run.event,
+            "status": "completed" if run.conclusion else "in_progress",
+            "conclusion": run.conclusion,
+            "workflow_id": 1,
+            "url": where,
+            "html_url": f"{self._page}/actions/runs/{run.number}",
+            **{f"{part}_url": f"{where}/{part}" for part in parts},
+            "pull_requests": [],
+            **dict.fromkeys(("created_at", "updated_at"), _WHEN),
+            "head_commit": None,
+            "repository": self.repository_of(self.repository),
+            "head_repository": self.repository_of(run.head_repository or self.repository),
+            "display_title": "Warmer greeting",
+        }
+
+    def comparison(self, older: str, newer: str, status: str) -> dict[str, Any]:
+        """How two commits stand to each other."""
+        page = f"{self._page}/compare/{older}...{newer}"
+        return {
+            "url": f"{self._here}/compare/{older}...{newer}",
+            "html_url": page,
+            "permalink_url": page,
+            "diff_url": f"{page}.diff",
+            "patch_url": f"{page}.patch",
+            "base_commit": self._commit(older),
+            "merge_base_commit": self._commit(older),
+            "status": status,
+            "ahead_by": int(status == "ahead"),
+            "behind_by": 0,
+            "total_commits": 0,
+            "commits": [],
+            "files": [],
+        }
+
+    def _commit(self, commit: str) -> dict[str, Any]:
+        where = f"{self._here}/commits/{commit}"
+        return {
+            "url": where,
+            "sha": commit,
+            "node_id": f"C_{commit}",
+            "html_url": f"{self._page}/commit/{commit}",
+            "comments_url": f"{where}/comments",
+            "commit": {
+                "url": f"{self._here}/git/commits/{commit}",
+                "author": None,
+                "committer": None,
+                "message": "Warmer greeting",
+                "comment_count": 0,
+                "tree": {"sha": commit, "url": f"{self._here}/git/trees/{commit}"},
+            },
+            "author": None,
+            "committer": None,
+            "parents": [],
         }
 
     def _side(self, repository: str, branch: str, commit: str) -> dict[str, Any]:

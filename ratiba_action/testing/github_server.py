@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
-from ratiba_action.testing.github_answers import Answer, answer
+from ratiba_action.testing.github_answers import Answer, answer, kept_file
 from ratiba_action.testing.github_description import GithubDescription
 from ratiba_action.testing.github_state import GithubState, Pull, Received
 
@@ -61,13 +61,17 @@ def _handler(state: GithubState, description: GithubDescription, prefix: str) ->
             request = Received(method, self.path.removeprefix(prefix), headers, _decoded(content))
             state.received.append(request)
             state.gate.wait()
-            self._send(answer(state, description, f"http://{self.headers['Host']}{prefix}", request))
+            kept = kept_file(state, request)
+            given = kept or answer(state, description, f"http://{self.headers['Host']}{prefix}", request)
+            self._send(given)
 
         def _send(self, given: Answer) -> None:
-            text = json.dumps(given.content).encode()
+            raw = isinstance(given.content, bytes)
+            text = given.content if raw else json.dumps(given.content).encode()
+            kind = "application/zip" if raw else "application/json"
             try:
                 self.send_response(given.status)
-                for name, value in (*given.headers.items(), ("Content-Type", "application/json")):
+                for name, value in (*given.headers.items(), ("Content-Type", kind)):
                     self.send_header(name, value)
                 self.send_header("Content-Length", str(len(text)))
                 self.end_headers()

@@ -32,6 +32,39 @@ class Pull:
 
 
 @dataclass(frozen=True, slots=True)
+class Run:
+    """A run of a workflow.
+
+    Args:
+        head_repository: where the commit comes from; None for the repository itself.
+        conclusion: None while it goes on.
+    """
+
+    number: int
+    commit: str
+    event: str = "push"
+    branch: str = "main"
+    conclusion: str | None = "success"
+    head_repository: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Artifact:
+    """An artifact with its content.
+
+    Args:
+        content: the zip archive.
+    """
+
+    number: int
+    name: str
+    run: Run
+    content: bytes = b""
+    created_at: str = "2026-04-25T07:00:00Z"
+    expired: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Received:
     """A request as it arrived; the path includes the query, header names are in small letters."""
 
@@ -49,7 +82,9 @@ class GithubState:
         login: whom the token belongs to.
         heads: commit that each pull request points at, for tests that need no more of it.
         pulls: pull requests by their number; ``heads`` wins where both know one.
-        artifacts: names of each workflow run's artifacts.
+        artifacts: names of each workflow run's artifacts, for tests that need no more of them.
+        kept: artifacts with their content; their runs are known through them.
+        ancestors: pairs of an older and a newer commit that descends from it.
         writable: False for the token of a fork's run, which only reads.
         answers: by path and query, what is answered in place of GitHub's own, whatever the description says.
         failure: status and message to answer every request with, None to serve it.
@@ -63,6 +98,8 @@ class GithubState:
     heads: dict[int, str] = field(default_factory=dict)
     pulls: dict[int, Pull] = field(default_factory=dict)
     artifacts: dict[int, tuple[str, ...]] = field(default_factory=dict)
+    kept: list[Artifact] = field(default_factory=list)
+    ancestors: set[tuple[str, str]] = field(default_factory=set)
     comments: list[dict[str, Any]] = field(default_factory=list)
     statuses: list[dict[str, Any]] = field(default_factory=list)
     received: list[Received] = field(default_factory=list)

@@ -110,6 +110,7 @@ class Subject:
         run_id: id of the workflow run, 0 on a laptop.
         run_attempt: attempt of that run, from 1.
         event: name of the event that started the run, empty outside a workflow.
+        base_branch: that the change is to be merged into; empty where there is none.
     """
 
     repository: str = ""
@@ -122,3 +123,4 @@ class Subject:
     run_attempt: int = 1
     run_url: str = ""
     event: str = ""
+    base_branch: str = ""

@@ -1,0 +1,89 @@
+"""Earlier attempts of the same run: a red run that is run again adds its data instead of replacing it."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from ratiba_action.baseline.archive import results_in
+from ratiba_action.baseline.artifacts import listed_in
+from ratiba_action.baseline.results import load_baseline, measured_run
+from ratiba_action.core.model.comparison import MeasuredRun
+from ratiba_action.core.model.verdict import Report
+from ratiba_action.errors import RatibaError
+from ratiba_action.github_api import GithubApi
+from ratiba_action.plain_file import read_plain_file
+
+_MOST_ATTEMPTS = 10
+_MOST_BYTES = 20_000_000
+_ASKED_ANEW = frozenset({"live", "mixed"})
+"""Replayed answers are the same ones in every attempt: counted twice they would pass for more data."""
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """What an earlier attempt must share with this one.
+
+    Args:
+        commit: that the work tree is equal to; empty where it has changes of its own, which nothing else shares.
+        suite_digest: of the scenarios.
+        run_id: of the workflow run; 0 on a laptop.
+        run_attempt: of this one, from 1.
+    """
+
+    gate: str
+    commit: str
+    suite_digest: str
+    judge_model: str
+    run_id: int = 0
+    run_attempt: int = 1
+
+    def is_added_to(self, report: Report) -> bool:
+        """Whether a report measured the same and asked for its answers anew."""
+        subject = report.subject
+        ours = (self.gate, self.commit, self.suite_digest, self.judge_model, self.run_id)
+        theirs = (report.name, report.commit, report.suite_digest, report.judge_model, subject.run_id)
+        earlier = not self.run_id or subject.run_attempt < self.run_attempt
+        return bool(self.commit) and ours == theirs and earlier and report.llm in _ASKED_ANEW
+
+
+def attempts_in_folder(folder: Path, attempt: Attempt) -> tuple[MeasuredRun, ...]:
+    """The run before this one in the report directory; none where it measured anything else."""
+    try:
+        content = read_plain_file(folder, "results.json", _MOST_BYTES)
+    except OSError:
+        return ()
+    return _added([content], attempt)
+
+
+def attempts_on_github(api: GithubApi, attempt: Attempt) -> tuple[MeasuredRun, ...]:
+    """What earlier attempts of a workflow run have left, by the name that the workflow gives their reports.
+
+    Raises:
+        GithubError: GitHub could not be asked.
+    """
+    if attempt.run_attempt <= 1 or not attempt.run_id:
+        return ()
+    query = {"name": f"{attempt.gate}-report", "per_page": "100"}
+    rows = listed_in(api.get(f"actions/runs/{attempt.run_id}/artifacts", query), "artifacts")
+    numbers = [row["id"] for row in rows if isinstance(row.get("id"), int) and row.get("expired") is False]
+    contents = []
+    for number in numbers[:_MOST_ATTEMPTS]:
+        archive = api.download(f"actions/artifacts/{number}/zip")
+        try:
+            contents.append(results_in(archive))
+        except RatibaError:
+            continue  # an attempt that died left something else
+    return _added(contents, attempt)
+
+
+def _added(contents: Iterable[bytes], attempt: Attempt) -> tuple[MeasuredRun, ...]:
+    """Each attempt once; what cannot be read adds nothing, and was told when it was written."""
+    runs: dict[int, MeasuredRun] = {}
+    for content in contents:
+        try:
+            report = load_baseline(content)
+            if attempt.is_added_to(report):
+                runs.setdefault(report.subject.run_attempt, measured_run(report))
+        except RatibaError:
+            continue
+    return tuple(runs[number] for number in sorted(runs))
