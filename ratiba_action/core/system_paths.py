@@ -1,4 +1,4 @@
-"""Which files the configuration calls prompts and adapter, read without a YAML library.
+"""Which files the configuration calls prompts, captured replies and adapter, read without a YAML library.
 
 Most prompts are Markdown, which the default rules take for documentation: a prompt outside a folder called
 ``prompts`` must block all the same.
@@ -7,13 +7,15 @@ Most prompts are Markdown, which the default rules take for documentation: a pro
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import takewhile
 
 from ratiba_action.core.model.change import Mode, Rule
 
 _TOP_LEVEL = re.compile(r"[A-Za-z_]+\s*:(?:\s.*)?|-\s.*|---")
 _KEY = re.compile(r"([A-Za-z_]+)\s*:(?:\s+(.*))?")
+_VARIANT = re.compile(r"((?:[\w.-]+|'[\w.-]+'|\"[\w.-]+\"))\s*:(?:\s+(.*))?")
 _PLAIN = re.compile(r"(['\"]?)([\w./*?:-]+)\1")
+_QUOTED = re.compile(r"(['\"])(.*?)\1")
+_FRAMEWORKS = {"langgraph": "graph", "langchain": "runnable", "llamaindex": "engine"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,11 +24,20 @@ class _Line:
     text: str
 
 
-def read_system_paths(text: str) -> tuple[Rule, ...]:
-    """Floors for the files of the ``system`` block: its prompts block, its adapter is at least advisory.
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    """One key of a block: the text behind it, and the lines below it."""
 
-    Only the plain forms are understood: ``root``, ``adapter``, ``prompts`` and ``prompt`` below ``system:`` or in its
-    braces on one line, the prompts as ``[a, b]`` on one line or as ``- name`` lines.
+    key: str
+    value: str
+    below: list[_Line]
+
+
+def read_system_paths(text: str) -> tuple[Rule, ...]:
+    """Floors for the files of the ``system`` block: prompts and captured replies block, code is at least advisory.
+
+    Only the plain forms are understood: entries in lines below ``system:`` or in its braces on one line, lists as
+    ``[a, b]`` on one line or as ``- name`` lines.
 
     Raises:
         ValueError: there is a ``system`` block in another form, so that its prompts are not known.
@@ -38,51 +49,69 @@ def read_system_paths(text: str) -> tuple[Rule, ...]:
     if lines and lines[0].indent:
         raise ValueError("its first line is indented")
     block = _system_block(lines)
-    values = {key: _values(key, value, items) for key, value, items in _entries(block) if key in _NAMES}
-    root = "/".join(part for part in (values.get("root") or ["."])[0].split("/") if part not in {"", "."})
+    root = "/".join(part for part in (_words(block, "root") or ["."])[0].split("/") if part not in {"", "."})
     below = f"/{root}/" if root else "/"
-    prompts = [*values.get("prompts", []), *_prompt_file(block)]
-    rules = [Rule(Mode.BLOCKING, below + _normal(pattern)) for pattern in prompts]
-    for adapter in values.get("adapter", []):
-        module = adapter.partition(":")[0].replace(".", "/")
+    blocking = [*_words(block, "prompts"), *_prompt_files(block)]
+    blocking += [f"{folder}/" for folder in _words(_inner(block, "replay"), "transcripts")]
+    rules = [Rule(Mode.BLOCKING, below + _normal(pattern)) for pattern in blocking]
+    for address in (*_words(block, "adapter"), *_framework_addresses(block)):
+        module = address.partition(":")[0].replace(".", "/")
         rules += [Rule(Mode.ADVISORY, f"{below}{module}{ending}") for ending in (".py", "/")]
     return tuple(rules)
 
 
-_NAMES = ("root", "adapter", "prompts")
-
-
-def _prompt_file(block: list[_Line]) -> list[str]:
-    """The file of the entry ``prompt``, whose own entries stand in braces behind it or in lines below it.
+def _prompt_files(block: dict[str, _Entry]) -> list[str]:
+    """The file of the entry ``prompt``, and those that variants put in its place.
 
     Raises:
-        ValueError: the entry names no file in the plain form.
+        ValueError: ``prompt`` names no file in the plain form, or a variant is in another form.
     """
-    indent = block[0].indent if block else 0
-    files: list[list[str]] = []
-    for index, line in enumerate(block):
-        match = _KEY.fullmatch(line.text)
-        if line.indent != indent or match is None or match[1] != "prompt":
-            continue
-        below = list(takewhile(lambda other: other.indent > indent, block[index + 1 :]))
-        inner = [_Line(indent, entry) for entry in _braces(match[2])] if match[2] else below
-        files += [_values(key, value, items) for key, value, items in _entries(inner) if key == "file"] or [[]]
-    if len(files) > 1 or files == [[]]:
+    files = _words(_inner(block, "prompt"), "file")
+    if "prompt" in block and len(files) != 1:
         raise ValueError("the entry 'prompt' of the block 'system' names no file in the plain form")
-    return files[0] if files else []
+    for variant in _inner(block, "variants", _VARIANT).values():
+        files += _words(_inner(_block_of(variant), "prompt"), "file")
+    return files
+
+
+def _framework_addresses(block: dict[str, _Entry]) -> list[str]:
+    """The code that a framework's entry names, as its text or in its own entries."""
+    addresses = []
+    for name, key in _FRAMEWORKS.items():
+        if name in block and _PLAIN.fullmatch(block[name].value):
+            addresses += _words(block, name)
+        else:
+            inner = _inner(block, name)
+            addresses += [*_words(inner, key), *_words(inner, "migrate")]
+    return addresses
 
 
 def _normal(pattern: str) -> str:
-    return "/".join(part for part in pattern.split("/") if part not in {"", "."})
+    parts = [part for part in pattern.split("/") if part not in {"", "."}]
+    return "/".join(parts) + ("/" if pattern.endswith("/") else "")
 
 
-def _values(key: str, value: str, items: list[str]) -> list[str]:
-    """The plain words of an entry.
+def _inner(block: dict[str, _Entry], name: str, pattern: re.Pattern[str] = _KEY) -> dict[str, _Entry]:
+    """The entries of an entry; none where it is not there."""
+    return _block_of(block[name], pattern) if name in block else {}
+
+
+def _block_of(entry: _Entry, pattern: re.Pattern[str] = _KEY) -> dict[str, _Entry]:
+    """What stands in braces behind an entry, or in lines below it."""
+    lines = [_Line(0, part) for part in _braces(entry.value)] if entry.value else entry.below
+    return _entries(lines, pattern)
+
+
+def _words(block: dict[str, _Entry], key: str) -> list[str]:
+    """The plain words of an entry; none where it is not there.
 
     Raises:
         ValueError: it is empty, or holds anything but plain words.
     """
-    words = items
+    if key not in block:
+        return []
+    value = block[key].value
+    words = [line.text[1:].strip() for line in block[key].below if line.text.startswith("-")]
     if value.startswith("["):
         if not value.endswith("]"):
             raise ValueError(f"the list {value!r} is not on one line")
@@ -101,44 +130,64 @@ def _bare(line: str) -> str:
     return re.sub(r"(^|\s)#.*", "", line).strip()
 
 
-def _system_block(lines: list[_Line]) -> list[_Line]:
+def _system_block(lines: list[_Line]) -> dict[str, _Entry]:
     starts = [index for index, line in enumerate(lines) if not line.indent and re.match(r"system\b", line.text)]
     if not starts:
-        return []
+        return {}
     if len(starts) > 1:
         raise ValueError("the block 'system' stands there more than once")
     opening = lines[starts[0]].text.partition(":")[2].strip()
-    if opening:
-        return [_Line(2, entry) for entry in _braces(opening)]
-    block = []
-    for line in lines[starts[0] + 1 :]:
-        if not line.indent:
-            break
-        block.append(line)
-    return block
+    after = lines[starts[0] + 1 :]
+    end = next((index for index, line in enumerate(after) if not line.indent), len(after))
+    return _block_of(_Entry("system", opening, after[:end]))
 
 
 def _braces(text: str) -> list[str]:
-    """The entries of ``{a: b, c: [d, e]}``."""
-    if not (text.startswith("{") and text.endswith("}")) or text.count("{") > 1:
-        raise ValueError("the block 'system' is not written as a plain block")
-    return [entry.strip() for entry in re.split(r",(?![^\[]*\])", text[1:-1]) if entry.strip()]
+    """The entries of ``{a: b, c: [d, e], f: {g: h}}``.
+
+    Raises:
+        ValueError: it is no such text, or a quoted word could be taken for a part of it.
+    """
+    unclear = any(set(quoted[2]) & set("{}[],") for quoted in _QUOTED.finditer(text))
+    if unclear or not (text.startswith("{") and text.endswith("}")):
+        raise ValueError(f"the text {text!r} of the block 'system' is not written as a plain block")
+    entries, depth = [""], 0
+    for mark in text[1:-1]:
+        depth += (mark in "{[") - (mark in "}]")
+        if depth < 0:
+            raise ValueError(f"the braces of {text!r} do not match")
+        if mark == "," and not depth:
+            entries.append("")
+        else:
+            entries[-1] += mark
+    if depth:
+        raise ValueError(f"the braces of {text!r} do not match")
+    return [entry.strip() for entry in entries if entry.strip()]
 
 
-def _entries(block: list[_Line]) -> Iterator[tuple[str, str, list[str]]]:
-    """Key, text behind it, and the ``- item`` lines below it, of each entry of the block."""
-    indent = block[0].indent if block else 0
-    index = 0
-    while index < len(block):
-        line = block[index]
-        index += 1
-        if line.indent != indent:
-            continue  # deeper lines of an entry that is not asked about
-        match = _KEY.fullmatch(line.text)
+def _entries(lines: list[_Line], pattern: re.Pattern[str]) -> dict[str, _Entry]:
+    """Each entry of a block by its key.
+
+    Raises:
+        ValueError: a line is no entry, or a key stands there twice.
+    """
+    found: dict[str, _Entry] = {}
+    for line, below in _with_lines_below(lines):
+        match = pattern.fullmatch(line.text)
         if match is None:
             raise ValueError(f"the line {line.text!r} of the block 'system' is no entry")
-        items = []
-        while index < len(block) and block[index].text.startswith("-"):
-            items.append(block[index].text[1:].strip())
+        if match[1] in found:
+            raise ValueError(f"the entry {match[1]!r} of the block 'system' stands there more than once")
+        found[match[1]] = _Entry(match[1], (match[2] or "").strip(), below)
+    return found
+
+
+def _with_lines_below(lines: list[_Line]) -> Iterator[tuple[_Line, list[_Line]]]:
+    """Each line of the least indent with the deeper lines, and the items of a list, that follow it."""
+    index = 0
+    while index < len(lines):
+        line, start = lines[index], index + 1
+        index = start
+        while index < len(lines) and (lines[index].indent > lines[0].indent or lines[index].text.startswith("-")):
             index += 1
-        yield match[1], (match[2] or "").strip(), items
+        yield line, lines[start:index]

@@ -207,6 +207,34 @@ def test_a_protected_file_is_called_what_it_is(
     ]
 
 
+@pytest.mark.parametrize(
+    "named",
+    [
+        ("{prompt: {file: assistant.md, model: m}}", "assistant.md"),
+        ("{root: app, prompts: [notes/*.md]}", "app/notes/tone.md"),
+        ("{prompt: {file: a.md}, variants: {mini: {prompt: {file: docs/short.md}}}}", "docs/short.md"),
+        ("{replay: {transcripts: docs/kept}}", "docs/kept/a.jsonl"),
+    ],
+)
+def test_what_the_configuration_calls_a_prompt_or_a_captured_reply_is_never_documentation(
+    named: tuple[str, str],
+    repository: GitRepository,
+    environment: Environment,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    system, path = named
+    base = repository.commit({".github/ratiba.yml": f"system: {system}\n", path: "before", "docs/guide.md": "before"})
+
+    guide = pull_request(repository, base, {"docs/guide.md": "after"}, tmp_path)
+    assert decide(repository, environment, capsys, guide)["mode"] == "skip"
+
+    repository.git("checkout", "--quiet", base)
+    repository.git("branch", "--quiet", "-D", "feature")
+    edited = pull_request(repository, base, {path: "after"}, tmp_path)
+    assert decide(repository, environment, capsys, edited)["mode"] == "blocking"
+
+
 @pytest.mark.usefixtures("base")
 def test_the_mode_option_only_makes_it_stricter(
     repository: GitRepository, environment: Environment, capsys: pytest.CaptureFixture[str]
