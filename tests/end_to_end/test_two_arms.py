@@ -1,0 +1,158 @@
+"""The base of a change holds conversations too: with its own files, answers and money, and nothing of it stays."""
+
+import tempfile
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+
+from ratiba_action.arms import Arms
+from ratiba_action.composition import open_run
+from ratiba_action.core.budget import Ledger
+from ratiba_action.core.model.change import Mode
+from ratiba_action.core.model.conversation import Party
+from ratiba_action.core.model.measurement import ScenarioResult, Scored
+from ratiba_action.core.model.plan import BASE, HEAD, Arm, Plan, Trial
+from ratiba_action.deciding import DecideRequest, decide
+from ratiba_action.equipping import base_of, materials_of, workshop_of
+from ratiba_action.preparing import GateRun, prepare
+from ratiba_action.settings import read_settings
+from ratiba_action.testing.live_repository import LiveRepository, report_of
+from ratiba_action.testing.progress import RecordedProgress
+
+NAMES = ("asks", "greets")
+
+
+def replies(results: tuple[ScenarioResult, ...], arm: str) -> list[str]:
+    chosen = [one for one in results if one.trial.arm.name == arm]
+    assert all(isinstance(one, Scored) for one in chosen), chosen
+    return [each.reply.text for one in chosen if isinstance(one, Scored) for each in one.transcript.exchanges]
+
+
+class Run:
+    """A run of a pull request in this process, whose plans a test gives."""
+
+    def __init__(self, live: LiveRepository, variables: dict[str, str], scratch: Path, budget: str = "20") -> None:
+        environment = {**live.small.environment, **variables, "RATIBA_EVAL_BUDGET_USD": budget}
+        self.settings = read_settings(environment, {})
+        event = DecideRequest(
+            live.small.folder, "pull_request", Path(variables["GITHUB_EVENT_PATH"]), floor=Mode.BLOCKING
+        )
+        decided = decide(event, environment)
+        self.run = GateRun(self.settings, decided, live.small.folder, environment, RecordedProgress())
+        self.prepared = prepare(self.run)
+        self.ledger = Ledger(self.settings.budget_usd)
+        self.scratch = scratch
+
+    @asynccontextmanager
+    async def opened(self) -> AsyncIterator[Arms]:
+        materials = materials_of(self.run, self.prepared)
+        workshop = workshop_of(self.run, self.prepared, self.ledger, self.scratch, materials)
+        async with open_run(workshop, materials, base_of(self.run, self.prepared, self.scratch)) as opened:
+            yield opened.arms
+
+    def plan(self, *arms: str, number: int = 0) -> Plan:
+        """A trial of every scenario on some arms, as a verdict asks for it: it knows no folder of the base."""
+        scenarios = self.prepared.selection.scenarios
+        return Plan(tuple(Trial(one, Arm(arm, ""), number) for one in scenarios for arm in arms))
+
+
+@pytest.fixture
+def scratch() -> Iterator[Path]:
+    with tempfile.TemporaryDirectory() as name:
+        Path(name).chmod(0o711)
+        yield Path(name)
+
+
+async def pull_request(live: LiveRepository) -> dict[str, str]:
+    """Two conversations, and a change whose system says so in every reply."""
+    for name in NAMES:
+        live.scenario(name, f"Hello from {name}")
+    adapter = live.small.folder / "adapter.py"
+    said = '"text": text'
+    adapter.write_text(adapter.read_text().replace(said, '"text": text + " (base)"'))
+    base = live.git.commit({})
+    adapter.write_text(adapter.read_text().replace("(base)", "(head)"))
+    return live.pull_request(base, live.git.commit({}))
+
+
+async def test_each_arm_runs_its_own_code_and_the_base_is_booked_as_such(live: LiveRepository, scratch: Path) -> None:
+    run = Run(live, await pull_request(live), scratch)
+    status = live.git.git("status", "--porcelain")
+    async with run.opened() as arms:
+        first = await arms.run(run.plan(HEAD))
+        assert set(arms.bench.systems) == {HEAD}, "nothing of the base is started before a plan names it"
+        assert not (scratch / "base").exists()
+        assert Party.BASELINE not in {call.party for call in run.ledger.calls}
+        more = await arms.run_further(run.plan(HEAD, BASE, number=1))
+        assert not list(live.git.folder.glob("**/base")), "the work tree is left alone"
+    assert more.refusal == ""
+    assert replies(first.results, HEAD) == ["You are welcome. (head)"] * 2
+    assert replies(more.results, HEAD) == ["You are welcome. (head)"] * 2
+    assert replies(more.results, BASE) == ["You are welcome. (base)"] * 2
+    assert live.git.git("status", "--porcelain") == status
+    spending = run.ledger.snapshot()
+    system, judge = spending.by_party["system"], spending.by_party["judge"]
+    assert spending.by_party["baseline"] * 2 == system + judge, "two trials of the head, one of the base"
+    assert spending.spent == live.models.bill.total
+
+
+async def test_confirming_trials_that_the_cap_does_not_hold_are_not_begun(live: LiveRepository, scratch: Path) -> None:
+    variables = await pull_request(live)
+    whole = Run(live, variables, scratch)
+    async with whole.opened() as arms:
+        await arms.run(whole.plan(HEAD))
+    tight = Run(live, variables, scratch, budget=str((whole.ledger.spent * 2).quantize(Decimal("0.01"))))
+    async with tight.opened() as arms:
+        await arms.run(tight.plan(HEAD))
+        asked = len(live.models.received)
+        refused = await arms.run_further(tight.plan(HEAD, BASE, number=1))
+        assert len(live.models.received) == asked
+    assert refused.results == ()
+    assert "RATIBA_EVAL_BUDGET_USD" in refused.refusal
+    assert tight.ledger.spent <= tight.settings.budget_usd
+
+
+async def test_a_base_whose_system_does_not_start_is_a_reason_and_no_defect(
+    live: LiveRepository, scratch: Path
+) -> None:
+    for name in NAMES:
+        live.scenario(name, f"Hello from {name}")
+    base = live.git.commit({"adapter.py": "raise RuntimeError('broken on the base')"})
+    live.small.write("adapter.py", ADAPTER_OF_HEAD)
+    run = Run(live, live.pull_request(base, live.git.commit({})), scratch)
+    async with run.opened() as arms:
+        first = await arms.run(run.plan(HEAD))
+        refused = await arms.run_further(run.plan(HEAD, BASE, number=1))
+    assert replies(first.results, HEAD) == ["fine"] * 2
+    assert refused.results == ()
+    assert "the base could not be started" in refused.refusal
+
+
+ADAPTER_OF_HEAD = """
+class Adapter:
+    def migrate(self, database_url):
+        pass
+
+    def open(self, context):
+        return self
+
+    def send(self, message):
+        return {"text": "fine", "state": "SAID"}
+"""
+
+
+async def test_a_replay_compares_every_recorded_trial_with_the_base(live: LiveRepository) -> None:
+    for name in NAMES:
+        live.scenario(name, f"Hello from {name}")
+    await live.record("--trials", "2")
+    base = live.git.commit({})
+    head = live.git.commit({"prompts/unused.md": "Nobody reads this."})
+    ended = await live.gate(**live.pull_request(base, head), RATIBA_LLM="replay")
+    assert ended.code == 0, ended.printed
+    held = [(one.trial.scenario.id, one.trial.number) for one in report_of(ended).results]
+    assert sorted(held) == [(name, number) for name in NAMES for number in (0, 1)]
+    assert "asks.base" in ended.printed
+    assert not (live.small.folder / "base").exists()
