@@ -59,6 +59,13 @@ class Run:
         return Plan(tuple(Trial(one, Arm(arm, ""), number) for one in scenarios for arm in arms))
 
 
+@pytest.fixture(autouse=True)
+def quiet_library(monkeypatch: pytest.MonkeyPatch) -> None:
+    """DeepEval is loaded in this process, where no command has told it to send nothing."""
+    for name in ("DEEPEVAL_TELEMETRY_OPT_OUT", "DEEPEVAL_DISABLE_DOTENV"):
+        monkeypatch.setenv(name, "1")
+
+
 @pytest.fixture
 def scratch() -> Iterator[Path]:
     with tempfile.TemporaryDirectory() as name:
