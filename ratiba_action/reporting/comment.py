@@ -7,9 +7,11 @@ from dataclasses import dataclass
 from ratiba_action.core.attempts import Attempt, attempt_of, attempts_line, history
 from ratiba_action.core.marker import marker_of
 from ratiba_action.core.model.verdict import Conclusion, Report
+from ratiba_action.core.regression import is_regression
 from ratiba_action.reporting import comment_money
 from ratiba_action.reporting import comment_sections as sections
 from ratiba_action.reporting.comment_attempts import attempts_table
+from ratiba_action.reporting.comment_comparison import compared_conversations, comparison, flips
 from ratiba_action.reporting.comment_data_sets import data_sets
 from ratiba_action.reporting.comment_quarantine import quarantine
 from ratiba_action.reporting.comment_variants import variants
@@ -23,6 +25,8 @@ _NOTES = 20
 _SHOWN = 10
 _DROP_ORDER = (
     "transcripts",
+    "answers of flips",
+    "compared conversations",
     "all conversations",
     "earlier runs",
     "why this mode",
@@ -32,6 +36,7 @@ _DROP_ORDER = (
     "metrics",
     "judges",
     "money",
+    "comparison",
     "tables of failing conversations",
 )
 _RUN_URL = re.compile(r"https?://[A-Za-z0-9._:-]+/[A-Za-z0-9._/-]*", re.ASCII)
@@ -49,9 +54,9 @@ def render_comment(report: Report, limit: int = LIMIT, earlier: tuple[Attempt, .
     """The Markdown of the comment.
 
     The marker, the hidden line of attempts, the verdict, the notes, the reason, what to do and the money line always
-    stay. Beyond the limit the transcripts go first, then the list of all conversations, earlier runs, why the mode was
-    chosen, the tables of data sets, all but ten tables of failing conversations, the metrics, the judges, the money
-    table, and last those ten, so that names are left.
+    stay. Beyond the limit the transcripts go first, then the answers of flips, the lists of compared and of all
+    conversations, earlier runs, why the mode was chosen, the tables of data sets, all but ten tables of failing
+    conversations, the metrics, the judges, the money table, the comparison, and last those ten, so that names are left.
 
     Args:
         report: what to tell.
@@ -83,8 +88,15 @@ def _top(report: Report, attempts: tuple[Attempt, ...]) -> list[str]:
 
 def _sections(report: Report) -> list[_Section]:
     failing = (sections.failing(report), sections.failing(report, most=_SHOWN), sections.failing_names(report))
+    compared = [
+        _Section("comparison", (comparison(report), "")),
+        _Section("answers of flips", (flips(report), "")),
+        _Section("compared conversations", (compared_conversations(report), "")),
+    ]
+    failed = [_Section("tables of failing conversations", failing)]
     return [
-        _Section("tables of failing conversations", failing),
+        # What the run fails by comes first.
+        *([*compared, *failed] if is_regression(report) else [*failed, *compared]),
         _Section("quarantine", (quarantine(report), "")),
         _Section("tables of data sets", (data_sets(report), data_sets(report, tables=False))),
         _Section("variants", (variants(report), "")),
@@ -99,9 +111,8 @@ def _sections(report: Report) -> list[_Section]:
 
 def _fit(report: Report, top: Sequence[str], parts: Sequence[_Section], limit: int) -> str:
     dropped: list[str] = []
-    absent = {
-        name for name, there in (("tables of data sets", report.data_sets), ("variants", report.variants)) if not there
-    }
+    optional = ("tables of data sets", "variants", "comparison", "answers of flips", "compared conversations")
+    absent = {part.name for part in parts if part.name in optional and not part.forms[0]}
     order = [name for name in _DROP_ORDER if name not in absent]
     text = _join(report, top, parts, dropped)
     for name in order:

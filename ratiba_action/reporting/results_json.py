@@ -4,7 +4,8 @@ import json
 from typing import Any
 
 from ratiba_action.core.exit_code import exit_code
-from ratiba_action.core.model.verdict import Conclusion, Report
+from ratiba_action.core.model.verdict import Report
+from ratiba_action.core.regression import confidence, regression_detected
 from ratiba_action.core.tally import tally
 from ratiba_action.errors import ConfigurationError
 from ratiba_action.reporting.codec import CodecError, decode, encode
@@ -14,10 +15,7 @@ SCHEMA = 1
 
 
 def outputs_of(report: Report) -> dict[str, Any]:
-    """The values that a workflow reads, by their names in ``results.json``.
-
-    ``confidence`` is None as long as no statistical comparison was made.
-    """
+    """The values that a workflow reads, by their names in ``results.json``."""
     counts = tally(report)
     return {
         "mode": report.decision.mode.value,
@@ -28,8 +26,8 @@ def outputs_of(report: Report) -> dict[str, Any]:
         "errored": counts.errored,
         "not_run": counts.not_run,
         "duration_seconds": round(report.seconds, 3),
-        "regression_detected": report.verdict.conclusion is Conclusion.FAILED,
-        "confidence": None,
+        "regression_detected": regression_detected(report),
+        "confidence": confidence(report),
         "spent_usd": encode(report.spending.spent),
         "budget_usd": encode(report.spending.cap),
         "exit_code": exit_code(report.verdict, report.decision.mode, enforce=report.enforce),

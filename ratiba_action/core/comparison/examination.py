@@ -155,6 +155,7 @@ class _Examination:
             high=interval.high,
             screen_p=self._screen_p,
             confirm_p=confirm_p,
+            mean_fell=mean_fell,
             margin=margin,
             detectable=detectable,
         )

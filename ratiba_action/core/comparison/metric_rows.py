@@ -3,10 +3,11 @@
 from collections.abc import Sequence
 from statistics import fmean
 
-from ratiba_action.core.model.comparison import MetricComparison, Pair
+from ratiba_action.core.model.comparison import Comparison, MetricComparison, Pair, Tier
 from ratiba_action.core.statistics.interval import t_interval
 
 _CONFIDENCE = 0.90
+_ROUNDING = 1e-9
 
 
 def compare_metrics(pairs: Sequence[Pair], *, exact: bool) -> tuple[MetricComparison, ...]:
@@ -31,3 +32,24 @@ def _row(name: str, means: Sequence[tuple[float, float]], exact: bool) -> Metric
         low=None if interval is None else interval.low,
         high=None if interval is None else interval.high,
     )
+
+
+def metric_tier(row: MetricComparison, whole: Comparison) -> Tier:
+    """Where one metric stands, by the rules of the whole; shown, and nothing is decided by it.
+
+    A metric is a regression only where the whole is one and the metric fell with it.
+
+    Args:
+        row: of the metric.
+        whole: the comparison that it is part of.
+    """
+    change = row.head - row.base
+    fell = change < -_ROUNDING if row.high is None else row.high < 0
+    rose = change > _ROUNDING if row.low is None else row.low > 0
+    if fell and whole.tier is Tier.REGRESSION:
+        return Tier.REGRESSION
+    if whole.exact:
+        return Tier.IMPROVED if rose else Tier.WITHIN_NOISE
+    if row.low is None or fell or (whole.margin is not None and row.low <= -whole.margin):
+        return Tier.UNCLEAR
+    return Tier.IMPROVED if rose else Tier.WITHIN_NOISE

@@ -184,6 +184,7 @@ class Comparison:
         high: upper end.
         screen_p: of the first look; None where none was taken.
         confirm_p: over all data; None before further trials.
+        mean_fell: the drop of the mean is confirmed; a regression without it rests on single scenarios.
         margin: drop that had to be ruled out.
         detectable: smallest drop that so many scenarios show with 80 % power; None where it cannot be told.
         reason: why the tier is what it is, in one sentence.
@@ -201,6 +202,7 @@ class Comparison:
     high: float | None = None
     screen_p: float | None = None
     confirm_p: float | None = None
+    mean_fell: bool = False
     margin: float | None = None
     detectable: float | None = None
     metrics: tuple[MetricComparison, ...] = ()

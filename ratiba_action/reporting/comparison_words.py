@@ -1,0 +1,222 @@
+"""How a comparison with the base is put into words, the same in every form of the report."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from statistics import fmean
+
+from ratiba_action.core.comparison.metric_rows import metric_tier
+from ratiba_action.core.model.comparison import (
+    BaselineFacts,
+    Comparison,
+    Flip,
+    MetricComparison,
+    ScenarioComparison,
+    Tier,
+)
+from ratiba_action.core.model.verdict import Report
+from ratiba_action.core.report_outcomes import deciding_results
+from ratiba_action.core.tally import summarise_metrics
+from ratiba_action.reporting.wording import number, plural
+
+COMPOSITE = "all conversations"
+"""What the row of the composite is called."""
+
+_UNKNOWN = "unknown"
+_COMMIT = 12
+_HOURS_A_DAY = 24
+_ROUNDING = 1e-9
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One line of a comparison; texts are not escaped.
+
+    Args:
+        threshold: empty where there is none.
+        difference: head minus base, in shares of 1.
+    """
+
+    name: str
+    base: str
+    head: str
+    change: str
+    threshold: str
+    status: str
+    tier: Tier
+    difference: float
+    low: float | None
+    high: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Obstacle:
+    """One reason why something cannot be compared.
+
+    Args:
+        metrics: that it is about; empty where it is about whole scenarios.
+    """
+
+    reason: str
+    metrics: tuple[str, ...]
+    scenarios: tuple[str, ...]
+
+
+def signed_points(difference: float) -> str:
+    """A difference of scores from 0 to 1 in points of a hundred, with its sign and one digit."""
+    if not math.isfinite(difference):
+        return _UNKNOWN
+    size = round(difference * 100, 1)
+    return f"{size:+.1f}".replace("-", "\u2212") if size else "0.0"
+
+
+def mean_told(mean: float) -> str:
+    """A mean score with two digits: the difference beside it has more."""
+    return f"{mean:.2f}"
+
+
+def change_told(difference: float, low: float | None, high: float | None) -> str:
+    """A difference in points with its interval where it has one."""
+    told = signed_points(difference)
+    return told if low is None or high is None else f"{told} ({signed_points(low)} to {signed_points(high)})"
+
+
+def metric_rows(comparison: Comparison, thresholds: Mapping[str, str]) -> tuple[Row, ...]:
+    """The composite's row, then one for each metric.
+
+    Args:
+        comparison: of head and base.
+        thresholds: in words, by metric.
+    """
+    rows = [_metric_row(one, comparison, thresholds.get(one.metric, "")) for one in comparison.metrics]
+    return (*([_composite_row(comparison)] if comparison.scenarios else []), *rows)
+
+
+def thresholds_of(report: Report) -> dict[str, str]:
+    """What scores of each metric, and its mean where a limit names it, must reach."""
+    told = {one.metric: ", ".join(map(number, one.thresholds)) for one in summarise_metrics(deciding_results(report))}
+    means = {name: f"mean {number(least)}" for name, least in report.limits.metric_thresholds.items()}
+    return {name: ", ".join(filter(None, (told.get(name), means.get(name)))) for name in told | means}
+
+
+def moved(comparison: Comparison) -> tuple[ScenarioComparison, ...]:
+    """Scenarios that did not stay where they were, the largest drop first."""
+    return tuple(one for one in by_change(comparison) if one.tier is not Tier.WITHIN_NOISE)
+
+
+def by_change(comparison: Comparison) -> tuple[ScenarioComparison, ...]:
+    """All compared scenarios, the largest drop first."""
+    return tuple(sorted(comparison.scenarios, key=lambda one: one.head - one.base))
+
+
+def scenario_status(one: ScenarioComparison, comparison: Comparison) -> str:
+    """Where a scenario stands against its base."""
+    told = tier_told(one.tier, one.head - one.base, exact=comparison.exact)
+    told += ": further trials show the drop again" if one.dropped_again and not comparison.exact else ""
+    told += ": may be chance, two such drops or a critical one count" if _single(one, comparison) else ""
+    return told + (" (critical)" if one.critical else "")
+
+
+def tier_told(tier: Tier, difference: float, *, exact: bool) -> str:
+    """A tier in words; where nothing varies by chance there is no noise either."""
+    if not exact or tier is not Tier.WITHIN_NOISE:
+        return tier.value
+    if abs(difference) <= _ROUNDING:
+        return "unchanged"
+    return "a little higher" if difference > 0 else "a little lower"
+
+
+def flip_told(flip: Flip) -> str:
+    """Which way a scenario flipped."""
+    return "failed on the base, passes now" if flip.passes else "passed on the base, fails now"
+
+
+def obstacles(comparison: Comparison) -> tuple[Obstacle, ...]:
+    """What cannot be compared, one entry a reason, that of most scenarios first."""
+    found: dict[str, tuple[dict[str, None], dict[str, None]]] = {}
+    for one in comparison.not_comparable:
+        metrics, scenarios = found.setdefault(one.reason, ({}, {}))
+        metrics |= {one.metric: None} if one.metric else {}
+        scenarios[one.scenario_id] = None
+    entries = (Obstacle(reason, tuple(sorted(names)), tuple(ids)) for reason, (names, ids) in found.items())
+    return tuple(sorted(entries, key=lambda one: -len(one.scenarios)))
+
+
+def not_comparable_told(comparison: Comparison) -> str:
+    """How much cannot be compared; empty where everything can."""
+    whole = {one.scenario_id for one in comparison.not_comparable if not one.metric}
+    scores = [one for one in comparison.not_comparable if one.metric]
+    parts = [plural(len(whole), "conversation")] if whole else []
+    parts += [plural(len(scores), "score")] if scores else []
+    return " and ".join(parts)
+
+
+def baseline_told(facts: BaselineFacts | None, now: datetime) -> str:
+    """Where the base's scores come from: source, commit and age; the source is untrusted text.
+
+    Args:
+        facts: None where the base's conversations were held in this run.
+        now: when the run that compares began.
+    """
+    if facts is None:
+        return "its conversations, held in this run"
+    parts = [facts.source or "earlier results"]
+    parts += [f"at {facts.commit[:_COMMIT]}"] if facts.commit else []
+    told = [" ".join(parts), *([age] if (age := _age(facts, now)) else [])]
+    told += [f"{facts.runs} runs pooled"] if facts.runs > 1 else []
+    return ", ".join(told)
+
+
+def _age(facts: BaselineFacts, now: datetime) -> str:
+    if (facts.started_at.tzinfo is None) is not (now.tzinfo is None):
+        return ""
+    hours = int((now - facts.started_at).total_seconds() // 3600)
+    if hours < 0:
+        return ""
+    days = hours // _HOURS_A_DAY
+    age = f"{plural(days, 'day')} old" if days else f"{plural(hours, 'hour')} old"
+    return (age if hours else "less than an hour old") + (" (stale)" if facts.stale else "")
+
+
+def _composite_row(comparison: Comparison) -> Row:
+    difference = comparison.difference if comparison.difference is not None else math.nan
+    return Row(
+        COMPOSITE,
+        mean_told(fmean(one.base for one in comparison.scenarios)),
+        mean_told(fmean(one.head for one in comparison.scenarios)),
+        change_told(difference, comparison.low, comparison.high),
+        _margin_told(comparison),
+        tier_told(comparison.tier, difference, exact=comparison.exact),
+        comparison.tier,
+        difference,
+        comparison.low,
+        comparison.high,
+    )
+
+
+def _margin_told(comparison: Comparison) -> str:
+    if comparison.margin is None:
+        return ""
+    return f"{'' if comparison.exact else 'lower end '}above {signed_points(-comparison.margin)}"
+
+
+def _metric_row(one: MetricComparison, comparison: Comparison, threshold: str) -> Row:
+    difference, tier = one.head - one.base, metric_tier(one, comparison)
+    return Row(
+        one.metric,
+        mean_told(one.base),
+        mean_told(one.head),
+        change_told(difference, one.low, one.high),
+        threshold,
+        tier_told(tier, difference, exact=comparison.exact),
+        tier,
+        difference,
+        one.low,
+        one.high,
+    )
+
+
+def _single(one: ScenarioComparison, comparison: Comparison) -> bool:
+    """Whether a scenario fell far in a comparison that blocks nothing."""
+    return one.tier is Tier.UNCLEAR and comparison.tier is not Tier.REGRESSION and len(comparison.scenarios) > 1
