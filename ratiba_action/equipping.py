@@ -98,11 +98,22 @@ def _not_compared(run: GateRun) -> str:
     return "" if run.decided.change.files.paths else "nothing differs from the base"
 
 
-def first_plan(run: GateRun, prepared: Prepared, materials: Materials, base: BaseOffer | str) -> Plan:
-    """What is held in any case: in a replay every recorded trial, on both sides of the change."""
+def first_plan(
+    run: GateRun, prepared: Prepared, materials: Materials, base: BaseOffer | str, *, measured: bool
+) -> Plan:
+    """What is held in any case: in a replay every recorded trial, on both sides of the change.
+
+    Args:
+        run: its inputs.
+        prepared: what it evaluates.
+        materials: of the head.
+        base: the base of the change, or why there is none.
+        measured: the base was measured by earlier runs, so that it need not be held now.
+    """
     if source_of(run, prepared) != "replay":
         return materials.plan
-    beside = recorded_trials(base.recordings) if isinstance(base, BaseOffer) and run.settings.baseline == AUTO else {}
+    held_too = isinstance(base, BaseOffer) and run.settings.baseline == AUTO and not measured
+    beside = recorded_trials(base.recordings) if held_too and isinstance(base, BaseOffer) else {}
     return with_recorded(materials.plan, recorded_trials(materials.recordings), beside)
 
 

@@ -3,8 +3,8 @@
 import asyncio
 import contextlib
 import time
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 
 from ratiba_action.aftermath import Aftermath
 from ratiba_action.cancellation import cancelled_by_signals
@@ -13,13 +13,14 @@ from ratiba_action.core.budget import Ledger
 from ratiba_action.core.comparison.scenario_content import content_digest
 from ratiba_action.core.data_set_scores import score_data_sets
 from ratiba_action.core.decision import next_step
+from ratiba_action.core.model.comparison import Rules
 from ratiba_action.core.model.conversation import Party
 from ratiba_action.core.model.measurement import Scored
 from ratiba_action.core.model.plan import Plan
 from ratiba_action.core.model.verdict import Conclusion, Evidence, Limits, Report, Spending, Verdict
 from ratiba_action.core.quarantine import day_of
 from ratiba_action.core.turn_limits import limits_not_measured
-from ratiba_action.earlier_runs import measured_commit
+from ratiba_action.earlier_runs import FIRST_RUN, EarlierRuns, find_earlier_runs, measured_commit
 from ratiba_action.equipping import (
     base_of,
     first_plan,
@@ -64,55 +65,83 @@ def evaluate(run: GateRun, prepared: Prepared, ledger: Ledger | None = None) -> 
     clock = time.monotonic()
     ledger = Ledger(run.settings.budget_usd) if ledger is None else ledger
     commit = measured_commit(run.decided.change.git)
-    interruptions: list[str] = []
+    known = _Known(run, prepared, ledger, find_earlier_runs(run, prepared, run.started_at, Rules()), [])
     ended, journal = _Ended(), None
     if prepared.selection.scenarios:
         with scratch_folder() as scratch:
             materials = materials_of(run, prepared)
             workshop = workshop_of(run, prepared, ledger, scratch, materials)
-            base = base_of(run, prepared, scratch)
-            loop = PlanLoop(
-                first_plan(run, prepared, materials, base),
-                lambda held: next_step(_evidence(run, prepared, _Ended(held), ledger, interruptions)),
-                no_further_trials(run, prepared, base),
-                interruptions,
-            )
-            aftermath = asyncio.run(_run(workshop, materials, base, loop, interruptions))
-            ended = _Ended(loop.held, aftermath)
-            if ended.held.no_base:
-                run.warnings.append(f"The base's conversations were not held: {ended.held.no_base}")
+            ended = _hold(known, materials, workshop, base_of(run, prepared, scratch))
             run.warnings.extend(_authored(materials, ledger.snapshot()))
             journal = workshop.payment.journal if workshop.payment is not None else None
-    verdict = _verdict(_evidence(run, prepared, ended, ledger, interruptions))
+    verdict = _verdict(_evidence(known, ended))
     if journal is not None and verdict.conclusion is not Conclusion.INCOMPLETE:
         # A run that has its verdict is not resumed, and its journal holds what models and customers said.
         journal.path.unlink(missing_ok=True)
-    report = Report(
+    report = _report(known, ended, verdict)
+    return Evaluated(replace(report, seconds=time.monotonic() - clock, commit=commit), ended.aftermath.recorded)
+
+
+def _hold(known: "_Known", materials: Materials, workshop: Workshop, base: BaseOffer | str) -> "_Ended":
+    """Hold the conversations of every plan that the evidence asks for."""
+    run, prepared = known.run, known.prepared
+    loop = PlanLoop(
+        first_plan(run, prepared, materials, base, measured=bool(known.earlier.baseline)),
+        lambda held: next_step(_evidence(known, _Ended(held))),
+        no_further_trials(run, prepared, base),
+        known.interruptions,
+    )
+    aftermath = asyncio.run(_run(workshop, materials, base, loop, known.interruptions))
+    if loop.held.no_base:
+        run.warnings.append(f"The base's conversations were not held: {loop.held.no_base}")
+    return _Ended(loop.held, aftermath)
+
+
+def _report(known: "_Known", ended: "_Ended", verdict: Verdict) -> Report:
+    """Everything that is published, but for the time that it took."""
+    run, prepared, spending = known.run, known.prepared, known.ledger.snapshot()
+    return Report(
         name=run.settings.name,
         subject=run.decided.change.subject,
         decision=run.decided.decision,
         verdict=verdict,
         results=ended.held.own,
-        spending=ledger.snapshot(),
+        spending=spending,
         limits=_limits(prepared),
         started_at=run.started_at,
-        seconds=time.monotonic() - clock,
+        seconds=0.0,
         enforce=run.settings.enforce,
-        llm=_llm(run.settings.llm, ledger.snapshot()),
+        llm=_llm(run.settings.llm, spending),
         judge_model=prepared.inputs.configuration.judge.model,
         suite_digest=prepared.inputs.suite.digest,
         edited_recordings=prepared.inputs.edited_recordings,
         system_ran=prepared.inputs.configuration.system.replay is None,
-        notes=(*prepared.inputs.notes, *_notes(run, prepared), *limits_not_measured(ended.held.own), *ledger.breaches),
+        notes=(
+            *prepared.inputs.notes,
+            *_notes(run, prepared),
+            *_notes_of_baseline(known, verdict),
+            *limits_not_measured(ended.held.own),
+            *known.ledger.breaches,
+        ),
         left_out=prepared.selection.left_out,
         cross_checking=ended.aftermath.cross_checking,
         shared_spending=ended.aftermath.shared_spending,
         shared_ledger=bool(run.settings.ledger_url),
         data_sets=score_data_sets(prepared.inputs.suite.data_sets, ended.held.own),
-        commit=commit,
+        baseline=known.earlier.facts,
         scenario_digests={one.id: content_digest(one) for one in prepared.selection.scenarios},
     )
-    return Evaluated(report, ended.aftermath.recorded)
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """What the verdict may look at besides the conversations."""
+
+    run: GateRun
+    prepared: Prepared
+    ledger: Ledger
+    earlier: EarlierRuns
+    interruptions: list[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,10 +157,10 @@ def _limits(prepared: Prepared) -> Limits:
     return Limits(configuration.pass_rate, configuration.suite.metric_thresholds)
 
 
-def _evidence(
-    run: GateRun, prepared: Prepared, ended: _Ended, ledger: Ledger, interruptions: Sequence[str]
-) -> Evidence:
-    interruption = interruptions[0] if interruptions else None
+def _evidence(known: _Known, ended: _Ended) -> Evidence:
+    run, prepared, ledger = known.run, known.prepared, known.ledger
+    answers = _llm(run.settings.llm, ledger.snapshot())
+    interruption = known.interruptions[0] if known.interruptions else None
     shortfall = _shortfall(run, prepared, ended, ledger)
     mode, way_out = run.decided.decision.mode, ended.aftermath.way_out
     data_sets = score_data_sets(prepared.inputs.suite.data_sets, ended.held.own)
@@ -144,11 +173,18 @@ def _evidence(
         way_out,
         data_sets,
         judge_model=prepared.inputs.configuration.judge.model,
-        answers=_llm(run.settings.llm, ledger.snapshot()),
+        answers=answers,
+        baseline=known.earlier.baseline,
+        earlier=tuple(one for one in known.earlier.earlier if one.answers == answers),
         no_further=ended.held.no_further,
         confirmed=ended.held.confirmed,
         day=day_of(run.started_at),
     )
+
+
+def _notes_of_baseline(known: _Known, verdict: Verdict) -> tuple[str, ...]:
+    """Where the baseline comes from; a first run is none where the base was held beside the change."""
+    return tuple(note for note in known.earlier.notes if note != FIRST_RUN or verdict.comparison is None)
 
 
 def _verdict(evidence: Evidence) -> Verdict:
