@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import Field, field_validator, model_validator
 
 from ratiba_action.errors import SuiteError
+from ratiba_action.metrics_block import MetricsBlock, hold_metrics
 from ratiba_action.model_limits import ModelsBlock, Name, hold_models
 from ratiba_action.strict_yaml import read_yaml
 from ratiba_action.suite_block import SuiteBlock, hold_suite
@@ -71,6 +72,7 @@ class Configuration(StrictModel):
     models: ModelsBlock = Field(default_factory=ModelsBlock)
     pass_rate: Share = 0.80
     suite: SuiteBlock = Field(default_factory=SuiteBlock)
+    metrics: MetricsBlock = Field(default_factory=MetricsBlock)
     dependencies: list[Name] | None = Field(default=None, description="packages whose bumps count; default: all")
     prices: dict[Name, PriceBlock] = Field(default_factory=dict)
 
@@ -133,8 +135,8 @@ def hold_configuration(head: Configuration, base: Configuration) -> tuple[Config
     """The head's configuration with what a change may not decide taken from the base.
 
     The system, its rows and nothing else may change with it: judge, simulator, prices (the one per turn too) and
-    dependencies are the base's, as is how the suite is run; of the pass rates, the thresholds of metrics over the suite
-    and the limits of model calls the stricter hold.
+    dependencies are the base's, as is how the suite is run; of the pass rates, the limits of model calls, and the
+    thresholds of metrics over the suite and of a system type the stricter hold.
 
     Returns:
         The configuration to run with, and one note for each thing that the change asked for and did not get.
@@ -154,6 +156,8 @@ def hold_configuration(head: Configuration, base: Configuration) -> tuple[Config
     if refused:
         notes.append(f"Model calls keep to the base's limits where this change loosens them: {', '.join(refused)}.")
     suite, unchanged = hold_suite(head.suite, base.suite)
+    metrics, dropped = hold_metrics(head.metrics, base.metrics)
+    unchanged = (*unchanged, *dropped)
     if unchanged:
         notes.append(f"What this change asks for holds once it is merged: {', '.join(unchanged)}.")
     changed = sorted(name for name, query in base.rows.items() if head.rows.get(name) != query)
@@ -166,6 +170,7 @@ def hold_configuration(head: Configuration, base: Configuration) -> tuple[Config
             "simulator": base.simulator,
             "models": models,
             "suite": suite,
+            "metrics": metrics,
             "prices": base.prices,
             "dependencies": base.dependencies,
             "pass_rate": max(head.pass_rate, base.pass_rate),

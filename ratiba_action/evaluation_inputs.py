@@ -11,12 +11,12 @@ from ratiba_action.changes.read import Change
 from ratiba_action.configuration import Configuration, hold_configuration, read_configuration
 from ratiba_action.core.edited_code import edited_code
 from ratiba_action.core.failure_rules import validate_rule
-from ratiba_action.core.language_metrics import attach_language_metrics
 from ratiba_action.core.model.scenario import Suite
 from ratiba_action.core.strategies import with_defaults
 from ratiba_action.core.strictness import hold_to_base, with_assertions
 from ratiba_action.errors import ConfigurationError, FileProblem, SuiteError
 from ratiba_action.metrics.registry import metric_problems, readers_of
+from ratiba_action.metrics_block import MetricsBlock, attach_metrics
 from ratiba_action.plain_file import read_plain_file
 from ratiba_action.recordings.lines import JudgeRecording
 from ratiba_action.settings import Settings
@@ -30,7 +30,7 @@ class EvaluationInputs:
     """What a run evaluates.
 
     Args:
-        suite: every scenario of the repository, with its language's metric attached.
+        suite: every scenario of the repository, with the metrics of its language and its system type.
         base_grades: judge answers of the base, by key; they hold where the change says otherwise.
         edited_recordings: how many recordings the change itself edits.
         notes: what the change tried to relax.
@@ -57,13 +57,15 @@ def read_inputs(settings: Settings, repository: Path, change: Change) -> Evaluat
         base = BaseSide(settings, change, contents)
         base.require()
         notes: tuple[str, ...] = ()
+        base_metrics = configuration.metrics
         base_configuration, defaults = base.configuration(), configuration.suite.strategy
         if base_configuration is not None:
             configuration, notes = hold_configuration(configuration, base_configuration)
-            defaults = base_configuration.suite.strategy
+            defaults, base_metrics = base_configuration.suite.strategy, base_configuration.metrics
+        suite = _complete(suite, configuration.metrics)
         base_suite, broken = base.suite()
         # How the suite is run is the base's where it has a configuration, so both sides take the same defaults.
-        base_suite = _with_strategies(_complete(base_suite), defaults)
+        base_suite = _with_strategies(_complete(base_suite, base_metrics), defaults)
         if base.known:
             suite, more = hold_to_base(_with_strategies(suite, defaults), base_suite)
             notes += more
@@ -86,11 +88,13 @@ def _read_head(settings: Settings, repository: Path) -> tuple[Configuration, Sui
         problems.append(error)
     try:
         files = read_scenario_files(repository, settings.scenarios)
-        suite = _load(files)
+        # What a truth is for cannot be told where the configuration's own metrics are not known.
+        readers, added = (readers_of, configuration.metrics.names) if configuration is not None else (None, {})
+        suite = load_suite(files, metric_problems, validate_rule, readers, added)
     except SuiteError as error:
         problems.append(error)
     if configuration is not None and suite is not None:
-        unknown = unmeasured_metrics(configuration.suite.metric_thresholds, suite)
+        unknown = unmeasured_metrics(configuration.suite.metric_thresholds, _complete(suite, configuration.metrics))
         told = [f"suite.metric_thresholds.{name}: no scenario is measured by it" for name in unknown]
         problems += [SuiteError([FileProblem(settings.config, 0, message) for message in told])] if told else []
     if configuration is None or suite is None or problems:
@@ -108,13 +112,9 @@ def _content(repository: Path, name: str) -> bytes:
         ) from error
 
 
-def _load(files: Mapping[str, bytes]) -> Suite:
-    """Scenarios with the metric of their language, on both sides, so that its threshold is held like any other."""
-    return _complete(load_suite(files, metric_problems, validate_rule, readers_of))
-
-
-def _complete(suite: Suite) -> Suite:
-    return with_assertions(suite, attach_language_metrics)
+def _complete(suite: Suite, metrics: MetricsBlock) -> Suite:
+    """Scenarios with the metrics that they do not list, on both sides, so that thresholds are held like any other."""
+    return with_assertions(suite, lambda scenario: attach_metrics(scenario, metrics))
 
 
 def _with_strategies(suite: Suite, defaults: StrategyBlock) -> Suite:

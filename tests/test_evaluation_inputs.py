@@ -65,6 +65,44 @@ def test_a_lowered_threshold_of_the_metric_that_the_language_attaches_is_held_to
     assert thresholds["SwahiliFluencyMetric"] == 0.80
 
 
+SEARCH = SCENARIO.replace("language: sw", "language: fr\nsystem_type: search").replace(
+    "turns: [{user: habari}]", "turns: [{user: mkate, expect: {documents: [loaf]}}]"
+)
+RANKED = CONFIGURATION + "metrics: {fluency: true, search: [{metric: MrrMetric, threshold: 0.9}]}\n"
+
+
+def test_metrics_of_a_system_type_are_held_to_the_base_in_new_scenarios_too(tmp_path: Path) -> None:
+    base = {".github/ratiba.yml": RANKED, "scenarios/talks.yaml": SEARCH}
+    relaxed = RANKED.replace("true", "false").replace("MrrMetric, threshold: 0.9", "MapMetric, threshold: 0.1")
+    new = SEARCH.replace("id: talks", "id: new")
+    found = inputs(tmp_path, base, {".github/ratiba.yml": relaxed, "scenarios/new.yaml": new})
+    for scenario in found.suite.scenarios:
+        thresholds = {entry.metric: entry.threshold for entry in scenario.assertions}
+        assert thresholds == {"BookingSlotConsistencyMetric": 1.0, "MrrMetric": 0.9, "MapMetric": 0.1}
+    assert found.notes == (
+        "What this change asks for holds once it is merged: metrics.fluency, metrics.search.MrrMetric.",
+    )
+
+
+def test_a_truth_that_only_a_metric_of_the_configuration_reads_is_read(tmp_path: Path) -> None:
+    with pytest.raises(SuiteError, match="no metric of the scenario reads documents"):
+        inputs(tmp_path, {".github/ratiba.yml": CONFIGURATION, "scenarios/talks.yaml": SEARCH}, {})
+
+
+def test_without_fluency_at_the_base_a_language_brings_no_metric(tmp_path: Path) -> None:
+    found = inputs(tmp_path, {**BASE, ".github/ratiba.yml": CONFIGURATION + "metrics: {fluency: false}\n"}, {})
+    (scenario,) = found.suite.scenarios
+    assert [entry.metric for entry in scenario.assertions] == ["BookingSlotConsistencyMetric"]
+    assert found.notes == ()
+
+
+def test_fluency_that_the_base_measures_cannot_be_left_out_by_a_change(tmp_path: Path) -> None:
+    found = inputs(tmp_path, BASE, {".github/ratiba.yml": CONFIGURATION + "metrics: {fluency: false}\n"})
+    (scenario,) = found.suite.scenarios
+    assert "SwahiliFluencyMetric" in {entry.metric for entry in scenario.assertions}
+    assert found.notes == ("What this change asks for holds once it is merged: metrics.fluency.",)
+
+
 def test_a_first_configuration_holds_where_the_base_has_none(tmp_path: Path) -> None:
     found = inputs(tmp_path, {"README.md": "x"}, BASE)
     assert found.configuration.pass_rate == 0.9

@@ -1,13 +1,13 @@
 """What a repository's scenarios and recordings hold that is allowed and probably not meant: the warnings."""
 
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import date
 from pathlib import Path
 
 from ratiba_action.core.cache_key import metric_version
-from ratiba_action.core.language_metrics import attach_language_metrics
-from ratiba_action.core.model.scenario import Scenario
+from ratiba_action.core.model.scenario import Assertion, Scenario
 from ratiba_action.core.scenario_advice import measuring_advice, quarantine_advice, touches_advice
 from ratiba_action.errors import FileProblem
 from ratiba_action.metrics.registry import made_for, metric_names
@@ -17,11 +17,18 @@ _NOT_LOOKED_INTO = frozenset({".git", ".venv", "node_modules", "__pycache__", "r
 _MOST_FILES = 200_000
 
 
-def scenario_advice(scenarios: Iterable[Scenario], repository: Path, today: date) -> tuple[FileProblem, ...]:
+Attach = Callable[[Scenario], tuple[Assertion, ...]]
+"""All that a scenario is measured by, with what it does not list itself."""
+
+
+def scenario_advice(
+    scenarios: Iterable[Scenario], attach: Attach, repository: Path, today: date
+) -> tuple[FileProblem, ...]:
     """Warnings about scenarios, each once however many cases its file has.
 
     Args:
         scenarios: of a suite without mistakes.
+        attach: what each is measured by.
         repository: the checkout.
         today: decides which quarantines are over.
     """
@@ -29,7 +36,8 @@ def scenario_advice(scenarios: Iterable[Scenario], repository: Path, today: date
     paths = tuple(_files(repository)) if any(one.touches for one in listed) else ()
     told: dict[FileProblem, None] = {}
     for one in listed:
-        found = [*quarantine_advice(one, today), *measuring_advice(one), *touches_advice(one, paths)]
+        found = [*quarantine_advice(one, today), *touches_advice(one, paths)]
+        found += measuring_advice(replace(one, assertions=attach(one)))
         for name in (entry.metric for entry in one.assertions if entry.metric in metric_names()):
             if one.system_type not in made_for(name):
                 types = ", ".join(made_for(name))
@@ -39,7 +47,7 @@ def scenario_advice(scenarios: Iterable[Scenario], repository: Path, today: date
 
 
 def recording_advice(
-    path: str, lines: Sequence[Recording], scenarios: Mapping[str, Sequence[Scenario]]
+    path: str, lines: Sequence[Recording], scenarios: Mapping[str, Sequence[Scenario]], attach: Attach
 ) -> Iterator[FileProblem]:
     """Warnings about one recording.
 
@@ -47,12 +55,13 @@ def recording_advice(
         path: of the file; its stem is the id of its scenario.
         lines: in order.
         scenarios: by id, with those of a data set under the data set's own.
+        attach: what each is measured by.
     """
     owners = scenarios.get(Path(path).stem, ())
     if not owners:
         yield FileProblem(path, 0, "no scenario has this id")
         return
-    asked = {metric_version(entry.metric, "") for one in owners for entry in attach_language_metrics(one)}
+    asked = {metric_version(entry.metric, "") for one in owners for entry in attach(one)}
     for number, line in enumerate(lines, start=1):
         if not isinstance(line, JudgeRecording):
             if all(one.script is not None for one in owners):

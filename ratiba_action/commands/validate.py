@@ -8,14 +8,15 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from pathlib import Path
 
-from ratiba_action.authoring.advice import recording_advice, scenario_advice
+from ratiba_action.authoring.advice import Attach, recording_advice, scenario_advice
 from ratiba_action.authoring.schema_files import schema_file
-from ratiba_action.configuration import read_configuration
+from ratiba_action.configuration import Configuration, read_configuration
 from ratiba_action.core.failure_rules import validate_rule
-from ratiba_action.core.model.scenario import Suite
+from ratiba_action.core.model.scenario import Assertion, Scenario, Suite
 from ratiba_action.core.printable import printable
 from ratiba_action.errors import FileProblem, SuiteError
 from ratiba_action.metrics.registry import metric_problems, readers_of
+from ratiba_action.metrics_block import MetricsBlock, attach_metrics, metrics_without_truth
 from ratiba_action.plain_file import read_plain_file
 from ratiba_action.recordings.identifiers import Finding, find_forbidden
 from ratiba_action.recordings.reader import read_recordings
@@ -86,23 +87,38 @@ def inspect(repository: Path, settings: Settings, today: date) -> Inspected:
         settings: say where the files are, and what is secret.
         today: decides which quarantines are over.
     """
-    problems: list[FileProblem] = []
-    try:
-        read_configuration(settings.config, read_plain_file(repository, settings.config))
-    except SuiteError as error:
-        problems.extend(error.problems)
-    except OSError as error:
-        problems.append(FileProblem(settings.config, 0, f"cannot be read: {error.strerror}"))
+    configuration, problems = _inspect_configuration(repository, settings)
+    metrics = configuration.metrics if configuration is not None else MetricsBlock()
     suite = None
     try:
         suite = load_suite(
-            read_scenario_files(repository, settings.scenarios), metric_problems, validate_rule, readers_of
+            read_scenario_files(repository, settings.scenarios),
+            metric_problems,
+            validate_rule,
+            readers_of if configuration is not None else None,
+            metrics.names,
         )
     except SuiteError as error:
         problems.extend(error.problems)
-    warnings = [] if suite is None else [*scenario_advice(suite.scenarios, repository, today)]
-    wrong, more, unused = _inspect_recordings(repository, settings, suite)
+
+    def attach(scenario: Scenario) -> tuple[Assertion, ...]:
+        return attach_metrics(scenario, metrics)
+
+    warnings: list[FileProblem] = []
+    if suite is not None:
+        warnings += scenario_advice(suite.scenarios, attach, repository, today)
+        warnings += (FileProblem(settings.config, 0, text) for text in metrics_without_truth(metrics, suite))
+    wrong, more, unused = _inspect_recordings(repository, settings, suite, attach)
     return Inspected(suite, _in_order([*problems, *wrong]), _in_order([*warnings, *more]), unused)
+
+
+def _inspect_configuration(repository: Path, settings: Settings) -> tuple[Configuration | None, list[FileProblem]]:
+    try:
+        return read_configuration(settings.config, read_plain_file(repository, settings.config)), []
+    except SuiteError as error:
+        return None, list(error.problems)
+    except OSError as error:
+        return None, [FileProblem(settings.config, 0, f"cannot be read: {error.strerror}")]
 
 
 def _in_order(problems: Iterable[FileProblem]) -> tuple[FileProblem, ...]:
@@ -110,7 +126,7 @@ def _in_order(problems: Iterable[FileProblem]) -> tuple[FileProblem, ...]:
 
 
 def _inspect_recordings(
-    repository: Path, settings: Settings, suite: Suite | None
+    repository: Path, settings: Settings, suite: Suite | None, attach: Attach
 ) -> tuple[list[FileProblem], list[FileProblem], tuple[str, ...]]:
     """What is wrong with the recordings, what is probably not meant, and those that no scenario uses.
 
@@ -129,7 +145,7 @@ def _inspect_recordings(
             continue
         if suite is not None:
             problems += _forbidden(name, find_forbidden(lines, scenarios.get(path.stem), settings.secrets))
-            warnings += recording_advice(name, lines, owners)
+            warnings += recording_advice(name, lines, owners, attach)
     return problems, warnings, tuple(unused)
 
 

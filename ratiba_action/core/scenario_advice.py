@@ -4,7 +4,6 @@ from collections.abc import Iterator, Sequence
 from datetime import date
 
 from ratiba_action.core.gitignore import PatternList
-from ratiba_action.core.language_metrics import attach_language_metrics
 from ratiba_action.core.model.scenario import Expectation, Scenario
 from ratiba_action.core.quarantine import ends_soon
 
@@ -27,10 +26,10 @@ def quarantine_advice(scenario: Scenario, today: date) -> Iterator[tuple[int, st
 
 
 def measuring_advice(scenario: Scenario) -> Iterator[tuple[int, str]]:
-    """A scenario that measures nothing."""
+    """A scenario that measures nothing, with the metrics that it does not list itself."""
     exact = scenario.rules or scenario.replies or any(_is_exact(turn.expect) for turn in scenario.turns)
     limited = scenario.limits.seconds is not None or scenario.limits.usd is not None
-    if not (attach_language_metrics(scenario) or exact or limited):
+    if not (scenario.assertions or exact or limited):
         yield scenario.line, "it asserts nothing: give a turn an `expect`, or write rules or assertions"
 
 

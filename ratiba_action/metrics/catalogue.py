@@ -1,4 +1,4 @@
-"""The table of all metrics in ``docs/metrics.md``, written from the registry: ``make catalogue``."""
+"""The tables of metrics in ``docs/metrics.md``, written from the code: ``make catalogue``."""
 
 import sys
 from importlib import import_module
@@ -9,9 +9,12 @@ from pydantic_core import PydanticUndefined, to_json
 
 from ratiba_action.metrics.entry import SYSTEM_TYPES, MetricEntry
 from ratiba_action.metrics.registry import METRICS, metric_names
+from ratiba_action.metrics.standard import standard_table
 
 BEGIN = "<!-- catalogue: written by `make catalogue` -->"
 END = "<!-- end of the catalogue -->"
+STANDARD_BEGIN = "<!-- standard metrics: written by `make catalogue` -->"
+STANDARD_END = "<!-- end of the standard metrics -->"
 _HEAD = "| Metric | Measures | Judge calls | Systems | Needs | Parameters |\n|---|---|---|---|---|---|\n"
 
 
@@ -21,16 +24,21 @@ def catalogue_table() -> str:
 
 
 def with_catalogue(page: str) -> str:
-    """A page with the table between its two markers.
+    """A page with both tables, each between its two markers.
 
     Raises:
         ValueError: a marker is missing.
     """
-    before, _, rest = page.partition(BEGIN)
-    _, end, after = rest.partition(END)
-    if not end:
-        raise ValueError(f"the page lacks the markers {BEGIN!r} and {END!r}")
-    return f"{before}{BEGIN}\n{catalogue_table()}{END}{after}"
+    written = _between(page, BEGIN, END, catalogue_table())
+    return _between(written, STANDARD_BEGIN, STANDARD_END, standard_table())
+
+
+def _between(page: str, begin: str, end: str, table: str) -> str:
+    before, _, rest = page.partition(begin)
+    _, found, after = rest.partition(end)
+    if not found:
+        raise ValueError(f"the page lacks the markers {begin!r} and {end!r}")
+    return f"{before}{begin}\n{table}{end}{after}"
 
 
 def _row(name: str, entry: MetricEntry) -> str:

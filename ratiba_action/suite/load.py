@@ -74,6 +74,7 @@ def load_suite(
     metric_problems: MetricCheck,
     rule_problem: RuleCheck,
     readers: TruthReaders | None = None,
+    added: Mapping[str, Sequence[str]] | None = None,
 ) -> Suite:
     """Read and check scenarios.
 
@@ -82,11 +83,12 @@ def load_suite(
         metric_problems: checks an assertion's metric and parameters.
         rule_problem: checks a failure rule's type and value.
         readers: of each truth that a turn expects; None to let truths be that nobody reads.
+        added: metrics by type of system that scenarios are measured by without listing them.
 
     Raises:
         SuiteError: any file is wrong, or there is no scenario at all; holds every problem.
     """
-    checks = Checks(metric_problems, rule_problem, readers)
+    checks = Checks(metric_problems, rule_problem, readers, added or {})
     scenarios, data_sets = list[Scenario](), list[DataSet]()
     problems: list[FileProblem] = []
     read: set[str] = set()

@@ -1,7 +1,7 @@
 """What reading one scenario file needs, and what it gives."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 from ratiba_action.core.model.data_set import DataSet
 from ratiba_action.core.model.scenario import Scenario
@@ -18,6 +18,7 @@ class Checks:
     metric_problems: MetricCheck
     rule_problem: RuleCheck
     readers: TruthReaders | None = None
+    added: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
     def problems(self, document: Document) -> tuple[FileProblem, ...]:
         """Metrics and rules that do not exist or cannot work, and what does not belong to the layer."""
@@ -26,7 +27,7 @@ class Checks:
 
     def unread(self, document: Document) -> tuple[FileProblem, ...]:
         """Truths that nobody reads."""
-        return () if self.readers is None else tuple(unread_truths(document, self.readers))
+        return () if self.readers is None else tuple(unread_truths(document, self.readers, self.added))
 
 
 @dataclass(frozen=True, slots=True)

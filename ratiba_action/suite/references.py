@@ -57,15 +57,19 @@ def reference_problems(
             seen.add(FAITHFULNESS)
 
 
-def unread_truths(document: Document, readers: TruthReaders) -> Iterable[FileProblem]:
+def unread_truths(
+    document: Document, readers: TruthReaders, added: Mapping[str, Sequence[str]]
+) -> Iterable[FileProblem]:
     """Truths that no metric of the scenario reads: they would be written in vain.
 
     Args:
         document: a scenario file, whatever its shape.
         readers: of each truth.
+        added: metrics by type of system that a scenario is measured by without listing them.
     """
     data = document.data if isinstance(document.data, dict) else {}
     metrics = {entry.get("metric") for entry in _entries(data.get("assertions"))}
+    metrics |= set(added.get(str(data.get("system_type", "chatbot")), ()))
     for index, turn in enumerate(_entries(data.get("turns"))):
         said = turn.get("expect")
         expected: dict[str, Any] = said if isinstance(said, dict) else {}

@@ -46,6 +46,18 @@ def test_a_good_repository_has_no_mistake(tmp_path: Path, capsys: pytest.Capture
     assert capsys.readouterr().out == "1 scenario, 1 turn: no mistake found.\n"
 
 
+def test_a_metric_of_a_system_type_that_scenarios_have_no_truth_for_is_told(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write(tmp_path, configuration=CONFIGURATION + "metrics: {chatbot: [{metric: RougeLMetric, threshold: 0.5}]}\n")
+    write(tmp_path, scenario=SCENARIO)
+    assert validate(tmp_path) == 0
+    assert capsys.readouterr().out.splitlines()[0] == (
+        "warning: .github/ratiba.yml: metrics.chatbot: RougeLMetric is not added to 1 of 1 scenarios,"
+        " which do not say what it compares with, such as talks"
+    )
+
+
 def test_mistakes_of_configuration_scenarios_and_recordings_are_told_together(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
