@@ -13,6 +13,7 @@ DESCRIPTION = """Show the report of the last run, or publish one for a run that 
 EXAMPLE = """example:
   ratiba report
   ratiba report --results ratiba-report/results.json --json
+  ratiba report --diff main/results.json
   ratiba report --unfinished      # a workflow's last step, which always runs
   ratiba report --workflow-run    # the second workflow of forks"""
 
@@ -22,6 +23,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--results", metavar="FILE", help="the run's results.json (default: in the report directory)")
     parser.add_argument("--json", action="store_true", help="print the outputs as JSON")
     task = parser.add_mutually_exclusive_group()
+    task.add_argument(
+        "--diff", metavar="BASE", help="show the results beside those of a base: a results.json, or its folder"
+    )
     task.add_argument(
         "--unfinished", action="store_true", help="publish an incomplete report unless this run has left its results"
     )
@@ -40,6 +44,8 @@ def run(arguments: argparse.Namespace, environment: Mapping[str, str]) -> int:
         return _unfinished(arguments, environment)
     if arguments.workflow_run:
         return _workflow_run(arguments, environment)
+    if arguments.diff:
+        return _diff(arguments, environment)
     return _show(arguments, environment)
 
 
@@ -58,6 +64,25 @@ def _show(arguments: argparse.Namespace, environment: Mapping[str, str]) -> int:
         sys.stdout.write(json.dumps(outputs_of(report), indent=2) + "\n")
     else:
         full_publication(settings, environment, sys.stdout).show(report)
+    return 0
+
+
+def _diff(arguments: argparse.Namespace, environment: Mapping[str, str]) -> int:
+    from ratiba_action.baseline.difference import compared_with  # noqa: PLC0415 - for this task only
+    from ratiba_action.reporting.codec import encode  # noqa: PLC0415 - the same
+    from ratiba_action.reporting.comment_comparison import render_comparison  # noqa: PLC0415 - the same
+    from ratiba_action.reporting.terminal import make_console, print_comment  # noqa: PLC0415 - the same
+
+    report = compared_with(_results(arguments, read_settings(environment, {})), arguments.diff)
+    if arguments.json:
+        told = {"baseline": encode(report.baseline), "comparison": encode(report.verdict.comparison)}
+        sys.stdout.write(json.dumps(told, indent=2, allow_nan=False) + "\n")
+        return 0
+    console, body = make_console(sys.stdout, environment), render_comparison(report)
+    if console.is_terminal:
+        print_comment(body, console)
+    else:
+        console.out(body, end="", highlight=False)
     return 0
 
 

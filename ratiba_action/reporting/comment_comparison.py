@@ -20,6 +20,11 @@ _INTERVAL = "Δ in points (90 % interval):"
 _POINTS = "Δ in points:"
 
 
+def render_comparison(report: Report) -> str:
+    """Everything about the comparison, without the rest of the comment."""
+    return "\n\n".join(filter(None, (comparison(report), flips(report), compared_conversations(report)))) + "\n"
+
+
 def comparison(report: Report) -> str:
     """What changed against the base: the tier, each metric, and the conversations that moved; empty without a base."""
     found = report.verdict.comparison

@@ -112,9 +112,17 @@ class _Examination:
         if not wanted:
             return self._conclude()
         scenarios = tuple(_scenario(pair, self._rules, again=False) for pair in self._pairs)
-        difference = fmean(_mean_change(pair) for pair in self._pairs)
+        changes = [_mean_change(pair) for pair in self._pairs]
+        interval = t_interval(changes, _CONFIDENCE)
         so_far = Comparison(
-            Tier.UNCLEAR, scenarios, self._left, self._because(), difference=difference, screen_p=self._screen_p
+            Tier.UNCLEAR,
+            scenarios,
+            self._left,
+            self._because(),
+            difference=fmean(changes),
+            low=interval.low,
+            high=interval.high,
+            screen_p=self._screen_p,
         )
         return Wanted(wanted, so_far)
 

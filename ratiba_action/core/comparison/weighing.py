@@ -12,6 +12,8 @@ from ratiba_action.core.model.plan import BASE, HEAD, Arm, Plan, Trial
 from ratiba_action.core.model.verdict import Conclusion, Evidence, Verdict
 
 _NAMED = 3
+_LEAST_TOLD = 0.0005
+"""Scores that do not scatter at all would be said to show drops of 0 points."""
 
 
 def weigh(evidence: Evidence, otherwise: Verdict) -> Plan | Verdict:
@@ -52,7 +54,7 @@ def show(evidence: Evidence) -> Comparison | None:
 
 def sensitivity(comparison: Comparison) -> str:
     """What a comparison of this size can see, in words; empty where it cannot be told."""
-    if comparison.detectable is None:
+    if comparison.detectable is None or comparison.detectable < _LEAST_TOLD:
         return ""
     number = len(comparison.scenarios)
     return f"With {number} scenarios this run can see drops of {points(comparison.detectable)} or more."

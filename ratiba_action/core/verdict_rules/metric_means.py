@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from ratiba_action.core.comparison.evidence import REPLAY
+from ratiba_action.core.comparison.runs import REPLAY
 from ratiba_action.core.mean import mean
 from ratiba_action.core.metric_means import metric_values
 from ratiba_action.core.model.verdict import Conclusion, Verdict

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from fractions import Fraction
 
-from ratiba_action.core.comparison.evidence import REPLAY
+from ratiba_action.core.comparison.runs import REPLAY
 from ratiba_action.core.model.measurement import Score
 from ratiba_action.core.model.verdict import Conclusion, Verdict
 from ratiba_action.core.statistics.interval import Interval, wilson_interval

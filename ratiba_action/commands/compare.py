@@ -1,0 +1,50 @@
+"""``ratiba compare``: two to six runs side by side."""
+
+import argparse
+import json
+import sys
+from collections.abc import Mapping, Sequence
+
+from ratiba_action.errors import UsageError
+
+DESCRIPTION = """Show two to six runs side by side, such as those of several models: each metric and conversation, and
+the difference of each pair with its interval, where the pair can be compared. Nothing is decided by it."""
+EXAMPLE = """example:
+  ratiba compare main/results.json ratiba-report
+  ratiba compare --json a.json b.json c.json"""
+
+_FEWEST, _MOST = 2, 6
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the command's options."""
+    parser.add_argument("results", nargs="+", metavar="RESULTS", help="a results.json, or a report directory")
+    parser.add_argument("--json", action="store_true", help="print the runs and their comparisons as JSON")
+
+
+def run(arguments: argparse.Namespace, environment: Mapping[str, str]) -> int:
+    """Print the runs; 0 whatever they show.
+
+    Raises:
+        UsageError: too few or too many are named.
+        ConfigurationError: some cannot be read; tells every problem.
+    """
+    from ratiba_action.baseline.named_runs import read_named_runs  # noqa: PLC0415 - for this command only
+    from ratiba_action.core.comparison.runs import compare_each  # noqa: PLC0415 - the same
+    from ratiba_action.reporting.runs_side_by_side import (  # noqa: PLC0415 - the same
+        NamedRun,
+        render_runs,
+        runs_json,
+    )
+    from ratiba_action.reporting.terminal import make_console, print_comment  # noqa: PLC0415 - the same
+
+    paths: Sequence[str] = arguments.results
+    if not _FEWEST <= len(paths) <= _MOST:
+        raise UsageError(f"{len(paths)} results are named.", f"Name {_FEWEST} to {_MOST} of them.")
+    runs = [NamedRun(path, found) for path, found in zip(paths, read_named_runs(paths), strict=True)]
+    pairs = compare_each([one.run for one in runs])
+    if arguments.json:
+        sys.stdout.write(json.dumps(runs_json(runs, pairs), indent=2, allow_nan=False) + "\n")
+    else:
+        print_comment(render_runs(runs, pairs), make_console(sys.stdout, environment))
+    return 0

@@ -1,0 +1,64 @@
+"""The comparison of runs that were measured."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+
+from ratiba_action.core.comparison.examination import Wanted, examine
+from ratiba_action.core.comparison.flips import find_flips
+from ratiba_action.core.comparison.metric_rows import compare_metrics
+from ratiba_action.core.comparison.pairing import pair_up
+from ratiba_action.core.model.comparison import Comparison, MeasuredRun, Pair, Rules
+
+REPLAY = "replay"
+
+
+@dataclass(frozen=True, slots=True)
+class RunPair:
+    """Two of several runs.
+
+    Args:
+        base: index of the run that is compared with.
+        head: index of the run that is compared.
+    """
+
+    base: int
+    head: int
+    comparison: Comparison
+
+
+def compare_runs(head: Sequence[MeasuredRun], base: Sequence[MeasuredRun], rules: Rules) -> Comparison | Wanted:
+    """Head against base, with each metric by itself and what flipped.
+
+    Args:
+        head: runs of the change, whose data is added.
+        base: runs of the base, which are pooled.
+        rules: frozen when the run that asks began.
+    """
+    pairs, left = pair_up(head, base)
+    replayed = all(run.answers == REPLAY for run in head)
+    exact = replayed and not any(pair.fresh_base or pair.fresh_head for pair in pairs)
+    found = examine(pairs, left, _enough(rules, pairs) if replayed else rules, exact=exact)
+    rows = compare_metrics(pairs, exact=exact)
+    flips = find_flips(head, base, [pair.scenario_id for pair in pairs])
+    if isinstance(found, Wanted):
+        return replace(found, so_far=replace(found.so_far, metrics=rows, flips=flips))
+    return replace(found, metrics=rows, flips=flips)
+
+
+def compare_as_measured(head: MeasuredRun, base: MeasuredRun, rules: Rules | None = None) -> Comparison:
+    """Two runs as far as their data goes: what further trials would have to confirm stays unclear."""
+    found = compare_runs((head,), (base,), rules or Rules())
+    return found.so_far if isinstance(found, Wanted) else found
+
+
+def compare_each(runs: Sequence[MeasuredRun]) -> tuple[RunPair, ...]:
+    """Every run against each one before it."""
+    pairs = combinations(range(len(runs)), 2)
+    return tuple(RunPair(base, head, compare_as_measured(runs[head], runs[base])) for base, head in pairs)
+
+
+def _enough(rules: Rules, pairs: Sequence[Pair]) -> Rules:
+    """Recordings hold as many trials as they hold: enough to confirm the mean is enough for single scenarios too."""
+    enough = all(min(len(pair.fresh_base), len(pair.fresh_head)) >= rules.confirming_trials for pair in pairs)
+    return replace(rules, suspect_trials=rules.confirming_trials) if enough else rules

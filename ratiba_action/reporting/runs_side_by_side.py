@@ -1,0 +1,184 @@
+"""Several runs side by side, as Markdown and as JSON."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from statistics import fmean
+from typing import Any
+
+from ratiba_action.core.comparison.runs import RunPair
+from ratiba_action.core.comparison.weighing import sensitivity
+from ratiba_action.core.model.comparison import MeasuredRun
+from ratiba_action.core.model.measurement import ScenarioResult, Scored
+from ratiba_action.core.tally import MetricSummary, summarise_metrics
+from ratiba_action.core.trials import ScenarioOutcome, Standing, outcomes_of
+from ratiba_action.reporting import comparison_words as words
+from ratiba_action.reporting.codec import encode
+from ratiba_action.reporting.markdown import code, inline, table
+from ratiba_action.reporting.wording import outcome, plural
+
+LETTERS = "ABCDEF"
+"""What the runs are called, in their order; no more than these are shown side by side."""
+
+_MINUS = "\u2212"
+_COMMIT = 12
+_NAMES = 5
+
+
+@dataclass(frozen=True, slots=True)
+class NamedRun:
+    """A run and where it was read.
+
+    Args:
+        path: as it was given.
+        run: untrusted.
+    """
+
+    path: str
+    run: MeasuredRun
+
+
+def render_runs(runs: Sequence[NamedRun], pairs: Sequence[RunPair]) -> str:
+    """The runs, their metrics, the differences of each pair, and every conversation.
+
+    Args:
+        runs: two to six.
+        pairs: each run against each one before it.
+    """
+    parts = [
+        f"## {len(runs)} runs side by side",
+        _runs(runs),
+        f"### Metrics\n\n{_metrics(runs)}",
+        f"### Differences\n\n{_differences(pairs)}",
+        _told(pairs),
+    ]
+    obstacles = _obstacles(pairs)
+    parts += [f"### Not comparable\n\n{obstacles}"] if obstacles else []
+    parts.append(f"### Conversations\n\n{_conversations(runs, pairs)}")
+    parts.append("Scores are means of all that a run has; a difference is of those that both runs share.")
+    return "\n\n".join(parts) + "\n"
+
+
+def runs_json(runs: Sequence[NamedRun], pairs: Sequence[RunPair]) -> dict[str, Any]:
+    """The same as plain values; the comparisons are those of ``results.json``."""
+    return {
+        "runs": [
+            {
+                "name": letter,
+                "path": one.path,
+                "commit": one.run.commit,
+                "started_at": encode(one.run.started_at),
+                "judge_model": one.run.judge_model,
+                "answers": one.run.answers,
+                "metrics": [encode(summary) for summary in summarise_metrics(one.run.results)],
+            }
+            for letter, one in zip(LETTERS, runs, strict=False)
+        ],
+        "comparisons": [
+            {"base": LETTERS[pair.base], "head": LETTERS[pair.head], "comparison": encode(pair.comparison)}
+            for pair in pairs
+        ],
+    }
+
+
+def _runs(runs: Sequence[NamedRun]) -> str:
+    rows = [
+        (
+            letter,
+            code(one.path),
+            code(one.run.commit[:_COMMIT]) if one.run.commit else "",
+            one.run.started_at.isoformat(sep=" ", timespec="minutes"),
+            inline(one.run.judge_model) or "none",
+            inline(one.run.answers),
+            _passing(one.run.results),
+        )
+        for letter, one in zip(LETTERS, runs, strict=False)
+    ]
+    return table(("run", "results", "commit", "started", "judge", "answers", "conversations"), rows)
+
+
+def _passing(results: Sequence[ScenarioResult]) -> str:
+    outcomes = outcomes_of(results)
+    passed = sum(one.standing is Standing.PASSED for one in outcomes)
+    return f"{passed} of {plural(len(outcomes), 'conversation')} pass"
+
+
+def _metrics(runs: Sequence[NamedRun]) -> str:
+    found = [{(one.metric, one.version): one for one in summarise_metrics(run.run.results)} for run in runs]
+    names = sorted({name for summaries in found for name in summaries})
+    rows = [(inline(" ".join(name)), *(_mean(summaries.get(name)) for summaries in found)) for name in names]
+    return table(("metric", *(f"{letter}:" for letter in LETTERS[: len(runs)])), rows)
+
+
+def _mean(summary: MetricSummary | None) -> str:
+    return "" if summary is None else f"{words.mean_told(summary.mean)} (n = {summary.count})"
+
+
+def _differences(pairs: Sequence[RunPair]) -> str:
+    rows = [row for pair in pairs for row in _pair_rows(pair)]
+    return table(("runs", "metric", "Δ in points (90 % interval):", "status"), rows)
+
+
+def _pair_rows(pair: RunPair) -> Iterator[tuple[str, ...]]:
+    for row in words.metric_rows(pair.comparison, {}):
+        yield _named(pair), inline(row.name), row.change, row.status
+    whole = {one.metric for one in pair.comparison.metrics}
+    for obstacle in words.obstacles(pair.comparison):
+        # A metric that some conversations share has its row above.
+        missing = [name for name in obstacle.metrics if name not in whole]
+        if missing or not pair.comparison.scenarios:
+            about = ", ".join(map(inline, missing)) or words.COMPOSITE
+            yield _named(pair), about, "", f"not comparable: {inline(obstacle.reason)}"
+
+
+def _told(pairs: Sequence[RunPair]) -> str:
+    lines = []
+    for pair in pairs:
+        told = " ".join(filter(None, (inline(pair.comparison.reason), sensitivity(pair.comparison))))
+        lines.append(f"- {LETTERS[pair.head]} against {LETTERS[pair.base]}: {told}")
+    return "\n".join(lines)
+
+
+def _obstacles(pairs: Sequence[RunPair]) -> str:
+    rows = []
+    for pair in pairs:
+        for one in words.obstacles(pair.comparison):
+            names = ", ".join(map(code, one.scenarios[:_NAMES]))
+            hidden = len(one.scenarios) - _NAMES
+            metrics = ", ".join(map(inline, one.metrics)) or "all"
+            more = f" and {hidden} more" if hidden > 0 else ""
+            rows.append((_named(pair), inline(one.reason), metrics, str(len(one.scenarios)), names + more))
+    return table(("runs", "why not", "metric", "n:", "conversations"), rows) if rows else ""
+
+
+def _named(pair: RunPair) -> str:
+    return f"{LETTERS[pair.head]} {_MINUS} {LETTERS[pair.base]}"
+
+
+def _conversations(runs: Sequence[NamedRun], pairs: Sequence[RunPair]) -> str:
+    found = [{one.scenario.id: one for one in outcomes_of(run.run.results)} for run in runs]
+    against = [pair for pair in pairs if pair.base == 0]
+    changes = [_changes(pair) for pair in against]
+    columns = (*LETTERS[: len(runs)], *map(_named, against))
+    rows = [
+        (
+            code(name),
+            *(_score(outcomes.get(name)) for outcomes in found),
+            *(told.get(name, "not comparable") for told in changes),
+        )
+        for name in sorted({name for outcomes in found for name in outcomes})
+    ]
+    return table(("conversation", *(f"{name}:" for name in columns)), rows)
+
+
+def _changes(pair: RunPair) -> Mapping[str, str]:
+    left = {one.scenario_id: f"not comparable: {inline(one.reason)}" for one in pair.comparison.not_comparable}
+    return left | {one.scenario_id: words.signed_points(one.head - one.base) for one in pair.comparison.scenarios}
+
+
+def _score(one: ScenarioOutcome | None) -> str:
+    if one is None:
+        return "not held"
+    values = [score.value for trial in one.trials if isinstance(trial, Scored) for score in trial.scores]
+    ended = outcome(one.deciding)
+    told = [words.mean_told(fmean(values))] if values else []
+    return ", ".join([*told, *([ended] if ended != "passed" or not told else [])])

@@ -1,0 +1,134 @@
+"""``ratiba compare`` and ``ratiba report --diff``: earlier results side by side, whoever wrote them."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from syrupy.assertion import SnapshotAssertion
+
+from ratiba_action.core.model.measurement import NotRun
+from ratiba_action.main import run
+from ratiba_action.reporting.results_json import render_results
+from ratiba_action.testing.sample_report import (
+    sample_check,
+    sample_report,
+    sample_score,
+    sample_scored,
+    sample_trial,
+)
+
+SCATTER = (0.03, -0.02, 0.0, 0.05, -0.04, 0.01, -0.03, 0.02, 0.04, -0.05, 0.0, 0.01)
+
+
+def write(folder: Path, name: str, shift: float = 0.0, **changes: Any) -> str:
+    """The results of twelve live conversations whose scores lie around 0.9 less the shift."""
+    results = tuple(
+        sample_scored(f"spa_{n:02}", scores=(sample_score(0.9 - shift + SCATTER[(n * 5 + len(name)) % 12]),))
+        for n in range(12)
+    )
+    report = sample_report(**({"results": results, "llm": "live", "judge_model": "claude-opus-5-5"} | changes))
+    (folder / name).write_text(render_results(report))
+    return name
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_two_runs_side_by_side(folder: Path, capsys: pytest.CaptureFixture[str], snapshot: SnapshotAssertion) -> None:
+    assert run(["compare", write(folder, "main.json"), write(folder, "change.json", 0.1)], {}) == 0
+    assert capsys.readouterr().out == snapshot
+
+
+def test_another_judge_is_not_comparable_and_has_no_difference(
+    folder: Path, capsys: pytest.CaptureFixture[str], snapshot: SnapshotAssertion
+) -> None:
+    names = write(folder, "a.json"), write(folder, "b.json"), write(folder, "c.json", judge_model="gpt-5.6")
+    assert run(["compare", *names], {}) == 0
+    shown = capsys.readouterr().out
+    assert shown == snapshot
+    assert "not comparable: its judge is gpt-5.6 here and was claude-opus-5-5 on the base" in shown
+
+
+def test_as_json_every_pair_has_its_comparison(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    names = [write(folder, f"{letter}.json") for letter in "abcdef"]
+    assert run(["compare", "--json", *names], {}) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert [one["path"] for one in told["runs"]] == names
+    pairs = [(one["base"], one["head"]) for one in told["comparisons"]]
+    assert (len(pairs), pairs[0], pairs[-1]) == (15, ("A", "B"), ("E", "F"))
+    assert {one["comparison"]["tier"] for one in told["comparisons"]} == {"within noise"}
+
+
+def test_a_report_directory_may_be_named(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "report").mkdir()
+    write(folder / "report", "results.json")
+    assert run(["compare", "report", write(folder, "b.json")], {}) == 0
+    assert "| A | `report` |" in capsys.readouterr().out
+
+
+def test_what_one_run_did_not_hold_has_no_score_there(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    stopped = (
+        *(sample_scored(f"spa_{n:02}", scores=(sample_score(),)) for n in range(11)),
+        NotRun(sample_trial("spa_11"), "No money."),
+    )
+    assert run(["compare", write(folder, "a.json"), write(folder, "b.json", results=stopped)], {}) == 0
+    (row,) = [line for line in capsys.readouterr().out.splitlines() if line.startswith("| `spa_11` |")]
+    assert row.endswith("| not run | not comparable: this change has no scores of it |")
+
+
+@pytest.mark.parametrize("count", [1, 7])
+def test_too_few_and_too_many_are_refused(folder: Path, capsys: pytest.CaptureFixture[str], count: int) -> None:
+    assert run(["compare", *[write(folder, "a.json")] * count], {}) == 2
+    assert f"{count} results are named. Name 2 to 6" in capsys.readouterr().err
+
+
+def test_all_problems_of_all_files_are_told_at_once(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "empty.json").write_text("")
+    (folder / "deep.json").write_text("[" * 100_000)
+    names = ["missing.json", "empty.json", "deep.json", write(folder, "unmeasured.json", results=())]
+    assert run(["compare", *names], {}) == 2
+    told = capsys.readouterr()
+    assert told.out == ""
+    for name in names:
+        assert repr(name) in told.err
+
+
+def test_no_text_of_a_file_becomes_markdown_or_a_command(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    hostile = "::error::x <script> | ![i](//e.example)\n\n# x"
+    results = (sample_scored(hostile, scores=(sample_score(metric=hostile, version=hostile),)),)
+    written: dict[str, Any] = {"results": results, "judge_model": hostile, "commit": hostile}
+    names = write(folder, "a.json", **written), write(folder, "b.json", **written)
+    assert run(["compare", *names], {}) == 0
+    assert run(["report", "--results", names[0], "--diff", names[1]], {}) == 0
+    shown = capsys.readouterr().out
+    for raw in ("::error", "<script>", "![i]", "\n# x"):
+        assert raw not in shown
+
+
+def test_the_last_run_is_shown_beside_a_base(
+    folder: Path, capsys: pytest.CaptureFixture[str], snapshot: SnapshotAssertion
+) -> None:
+    (folder / "ratiba-report").mkdir()
+    broken = tuple(
+        sample_scored(f"spa_{n:02}", (sample_check(passed=n > 0),), (sample_score(),), reply="Ndio.") for n in range(12)
+    )
+    write(folder / "ratiba-report", "results.json", results=broken)
+    assert run(["report", "--diff", write(folder, "base.json")], {}) == 0
+    assert capsys.readouterr().out == snapshot
+
+
+def test_the_difference_as_json_is_that_of_the_results(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    names = write(folder, "head.json", 0.1), write(folder, "base.json")
+    assert run(["report", "--results", names[0], "--diff", names[1], "--json"], {}) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["baseline"]["source"] == "base.json"
+    assert told["comparison"]["difference"] == pytest.approx(-0.1, abs=0.01)
+
+
+def test_a_base_that_cannot_be_read_is_misuse(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["report", "--results", write(folder, "head.json"), "--diff", "missing.json"], {}) == 2
+    assert "'missing.json'" in capsys.readouterr().err
