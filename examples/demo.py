@@ -1,7 +1,8 @@
 """Run the gate on a bundled pull request, as GitHub would: a repository, a merge commit, an event.
 
-The repository holds this project's example system, its scenarios and recordings. Each folder of
-``pull_requests/`` is one change to it; its model answers are written by hand (``source: authored``).
+The repository holds this project's example system, its scenarios and recordings, or the example that the pull request
+names as its ``system``. Each folder of ``pull_requests/`` is one change to it; its model answers are written by hand
+(``source: authored``).
 """
 
 import argparse
@@ -16,7 +17,8 @@ from pathlib import Path
 import yaml
 
 PROJECT = Path(__file__).resolve().parent.parent
-BUNDLED = PROJECT / "examples" / "pull_requests"
+EXAMPLES = PROJECT / "examples"
+BUNDLED = EXAMPLES / "pull_requests"
 CONTENTS = (".github/ratiba.yml", "scenarios", "examples/booking_assistant", "docs/scenarios.md")
 MOST_LINES = 14
 MADE_BY = {
@@ -69,8 +71,7 @@ def build_pull_request(bundle: Path, repository: Path) -> Path:
         The file with the pull_request event.
     """
     described = yaml.safe_load((bundle / "pull_request.yaml").read_text(encoding="utf-8"))
-    for name in CONTENTS:
-        copy(PROJECT / name, repository / name)
+    copy_system(described.get("system", ""), repository)
     git(repository, "init", "--quiet", "--initial-branch=main")
     base = commit(repository, "The assistant as it is")
     git(repository, "switch", "--quiet", "--create", "change")
@@ -84,6 +85,15 @@ def build_pull_request(bundle: Path, repository: Path) -> Path:
     described["changed_files"] = len(git(repository, "diff", "--no-renames", "--name-only", base, head).splitlines())
     event.write_text(json.dumps(pull_request_event(described, base, head)), encoding="utf-8")
     return event
+
+
+def copy_system(example: str, repository: Path) -> None:
+    """Copy an example's folder, or where none is named, what this project's own suite consists of."""
+    if example:
+        copy(EXAMPLES / example, repository)
+        return
+    for name in CONTENTS:
+        copy(PROJECT / name, repository / name)
 
 
 def copy(source: Path, target: Path) -> None:

@@ -4,6 +4,7 @@ Each ``authored/<scenario>.yaml`` says what the models answer, turn by turn, and
 The example system is driven through every scenario, its real requests get those answers in order, and what
 went over the wire becomes the scenario's recording with ``source: authored``. Nothing here is a live answer.
 A folder of ``authored/`` is for the example of its name; a scenario that scripts its model needs no answers.
+Where answers are written for several ``trials``, the scenario is driven once for each.
 """
 
 import asyncio
@@ -18,7 +19,7 @@ from typing import Any
 
 import yaml
 from authored_judge import AuthoredJudge
-from demo import BUNDLED, CONTENTS, PROJECT, build_pull_request, copy
+from demo import BUNDLED, EXAMPLES, PROJECT, build_pull_request, copy_system
 
 from ratiba_action.composition import open_system, open_tenants
 from ratiba_action.configuration import read_configuration
@@ -36,15 +37,14 @@ from ratiba_action.gateway.server import Gateway
 from ratiba_action.judging.deepeval_bridge import prepare_deepeval
 from ratiba_action.metrics.registry import is_judged, load_metric, metric_problems
 from ratiba_action.ports import Metric
-from ratiba_action.recordings.lines import JudgeRecording, Recording
+from ratiba_action.recordings.lines import JudgeRecording, ModelRecording, Recording
 from ratiba_action.recordings.writer import render_recordings, write_recordings
 from ratiba_action.reporting.terminal import make_progress
 from ratiba_action.runner import Bench, run_plan
 from ratiba_action.suite.load import load_suite, read_scenario_files
 from ratiba_action.workshop import Workshop
 
-AUTHORED = PROJECT / "examples" / "authored"
-EXAMPLES = PROJECT / "examples"
+AUTHORED = EXAMPLES / "authored"
 NOTHING_UNDERSTOOD = dict.fromkeys(("intent", "service", "start", "rail", "phone", "reason"))
 
 
@@ -57,53 +57,64 @@ class Recorded:
 
 
 def main() -> int:
-    """Record the scenarios as they are, then each bundled pull request, then the other examples."""
+    """Record each system as it is, then each bundled pull request."""
     with tempfile.TemporaryDirectory(prefix="ratiba-record-") as folder:
         scratch = Path(folder)
         scratch.chmod(0o711)  # the users of database and worker pass through
         prepare_deepeval(os.environ, scratch / "deepeval")
-        base = scratch / "base"
-        for name in CONTENTS:
-            copy(PROJECT / name, base / name)
-        usual = asyncio.run(record(base, "", scratch))
-        for recorded in usual:
-            write_recordings(PROJECT / "scenarios" / "recordings" / f"{recorded.scenario.id}.jsonl", recorded.lines)
-        known = {recorded.scenario.id: render_recordings(recorded.lines) for recorded in usual}
+        examples = sorted(path.name for path in AUTHORED.iterdir() if path.is_dir())
+        known = {example: record_system(example, scratch) for example in ("", *examples)}
         for bundle in sorted(path.parent for path in BUNDLED.glob("*/pull_request.yaml")):
             record_pull_request(bundle, known, scratch)
-        for example in sorted(path for path in AUTHORED.iterdir() if path.is_dir()):
-            record_example(example, scratch)
     return 0
 
 
-def record_example(folder: Path, scratch: Path) -> None:
-    """Write the recordings of the example whose answers lie in this folder."""
-    target = EXAMPLES / folder.name / "scenarios" / "recordings"
-    copy(EXAMPLES / folder.name, scratch / folder.name)
-    for recorded in asyncio.run(record(scratch / folder.name, "", scratch, folder)):
+def record_system(example: str, scratch: Path) -> dict[str, bytes]:
+    """Write the recordings of an example, or of this project's own suite, and return them by scenario."""
+    repository = scratch / (example or "base")
+    copy_system(example, repository)
+    target = (EXAMPLES / example if example else PROJECT) / "scenarios" / "recordings"
+    found = asyncio.run(record(repository, "", scratch, AUTHORED / example))
+    for recorded in found:
         target.mkdir(exist_ok=True)
         write_recordings(target / f"{recorded.scenario.id}.jsonl", recorded.lines)
+    return {recorded.scenario.id: render_recordings(recorded.lines) for recorded in found}
 
 
-def record_pull_request(bundle: Path, known: Mapping[str, bytes], scratch: Path) -> None:
+def record_pull_request(bundle: Path, known: Mapping[str, Mapping[str, bytes]], scratch: Path) -> None:
     """Keep the recordings that a bundled pull request changes."""
     target = bundle / "recordings"
     for path in target.glob("*.jsonl"):
         path.unlink()
-    repository = scratch / bundle.name
+    repository = scratch / f"pull-request-{bundle.name}"
     build_pull_request(bundle, repository)
-    if not any(repository.joinpath("examples").rglob("prompts/*.md")):
-        return
-    for recorded in asyncio.run(record(repository, bundle.name, scratch)):
-        if render_recordings(recorded.lines) != known.get(recorded.scenario.id):
+    example = yaml.safe_load((bundle / "pull_request.yaml").read_text(encoding="utf-8")).get("system", "")
+    for recorded in asyncio.run(record(repository, bundle.name, scratch, AUTHORED / example)):
+        if render_recordings(recorded.lines) != known[example].get(recorded.scenario.id):
+            target.mkdir(exist_ok=True)
             write_recordings(target / f"{recorded.scenario.id}.jsonl", recorded.lines)
 
 
-async def record(repository: Path, pull_request: str, scratch: Path, folder: Path = AUTHORED) -> list[Recorded]:
-    """Drive every scenario of a checkout with its authored answers, which lie in this folder."""
+async def record(repository: Path, pull_request: str, scratch: Path, folder: Path) -> list[Recorded]:
+    """Drive every scenario of a checkout with its authored answers, which lie in this folder, trial by trial."""
     suite = load_suite(read_scenario_files(repository, "scenarios"), metric_problems, validate_rule)
     asking = [scenario for scenario in suite.scenarios if scenario.script is None]
     authored = {scenario.id: read_authored(folder / f"{scenario.id}.yaml", pull_request) for scenario in asking}
+    models: dict[str, list[Recording]] = {scenario.id: [] for scenario in asking}
+    judges: dict[str, list[Recording]] = {scenario.id: [] for scenario in asking}
+    for number in range(max(len(trials) for trials in authored.values())):
+        held = [scenario for scenario in asking if number < len(authored[scenario.id])]
+        described = {scenario.id: authored[scenario.id][number] for scenario in held}
+        for name, (answered, judged) in (await drive(repository, held, described, number, scratch)).items():
+            models[name] += answered
+            judges[name] += judged
+    return [Recorded(scenario, [*models[scenario.id], *judges[scenario.id]]) for scenario in asking]
+
+
+async def drive(
+    repository: Path, asking: Sequence[Scenario], authored: Mapping[str, Any], number: int, scratch: Path
+) -> dict[str, tuple[list[ModelRecording], list[JudgeRecording]]]:
+    """Hold one trial of each scenario; the answers of models and judges by scenario."""
     answers = ScriptedAnswers({name: steps(described) for name, described in authored.items()})
     configuration_file = ".github/ratiba.yml"
     workshop = Workshop(
@@ -125,13 +136,13 @@ async def record(repository: Path, pull_request: str, scratch: Path, folder: Pat
         async with open_tenants(workshop) as tenants:
             await tenants.prepare(arm, system.migrate)
             bench = Bench({"head": system}, tenants, gateway, _metric, {}, {}, workshop.progress)
-            trials = tuple(Trial(replace(scenario, assertions=()), arm) for scenario in asking)
+            trials = tuple(Trial(replace(scenario, assertions=()), arm, number) for scenario in asking)
             results = await run_plan(Plan(trials), bench)
     finally:
         await system.close()
         await gateway.close()
     scenarios = {scenario.id: scenario for scenario in asking}
-    recorded: list[Recorded] = []
+    recorded: dict[str, tuple[list[ModelRecording], list[JudgeRecording]]] = {}
     for result in results:
         name = result.trial.scenario.id
         if not isinstance(result, Scored):
@@ -140,7 +151,7 @@ async def record(repository: Path, pull_request: str, scratch: Path, folder: Pat
             sys.exit(f"{name}: {answers.unused(name)} authored answers were not asked for")
         case = Case(scenarios[name], result.transcript)
         judged = await grades(case, authored[name]["grades"], workshop.configuration.judge.model)
-        recorded.append(Recorded(scenarios[name], [*answers.recordings(name), *judged]))
+        recorded[name] = ([replace(line, trial=number) for line in answers.recordings(name)], judged)
     return recorded
 
 
@@ -149,14 +160,17 @@ def warn(text: str) -> None:
     sys.stderr.write(f"warning: {text}\n")
 
 
-def read_authored(path: Path, pull_request: str) -> dict[str, Any]:
-    """Answers and grades of one scenario, with those that a bundled pull request replaces."""
+def read_authored(path: Path, pull_request: str) -> list[dict[str, Any]]:
+    """Answers and grades of one scenario, trial by trial, with those that a bundled pull request replaces."""
     described: dict[str, Any] = yaml.safe_load(path.read_text(encoding="utf-8"))
     changed = dict(described.get("pull_requests", {}).get(pull_request, {}))
+    if "trials" in described:
+        trials: list[dict[str, Any]] = {**described, **changed}["trials"]
+        return trials
     described["grades"] = {**described.get("grades", {}), **changed.pop("grades", {})}
     for number, turn in changed.items():
         described["turns"][number - 1] = turn
-    return described
+    return [described]
 
 
 def steps(described: Mapping[str, Any]) -> list[Step]:

@@ -31,6 +31,11 @@ def outputs(report: Path) -> Mapping[str, Any]:
     return content
 
 
+def comparison(report: Path) -> Mapping[str, Any]:
+    content: Mapping[str, Any] = json.loads((report / "results.json").read_text())["report"]["verdict"]["comparison"]
+    return content
+
+
 def test_a_tone_edit_passes_and_its_comment_says_what_was_measured(tmp_path: Path) -> None:
     done = demo("prompt", tmp_path / "report")
     assert done.returncode == 0, done.stdout + done.stderr
@@ -65,6 +70,22 @@ def test_a_lost_rule_for_swahili_hours_breaks_exactly_two_conversations(tmp_path
     asked = "Habari, naomba kuhifadhi massage kesho saa nane mchana"
     row = f"| 1 | tool calls of the turn after “{asked}” | {expected} | {got} |"
     assert row in comment.replace("\\_", "_")
+
+
+def test_scores_that_fell_in_the_first_trials_and_not_in_the_further_ones_are_within_noise(tmp_path: Path) -> None:
+    done = demo("noise", tmp_path / "report")
+    assert done.returncode == 0, done.stdout + done.stderr
+    measured = outputs(tmp_path / "report")
+    assert (measured["conclusion"], measured["regression_detected"], measured["spent_usd"]) == ("passed", False, "0")
+    found = comparison(tmp_path / "report")
+    assert (found["tier"], found["exact"], len(found["scenarios"])) == ("within noise", False, 12)
+    assert found["screen_p"] <= 0.10, "the first trials alone raise an alarm"
+    assert found["confirm_p"] > 0.025
+    assert -found["margin"] < found["low"] < found["difference"] < 0 < found["high"]
+    comment = (tmp_path / "report/comment.md").read_text()
+    assert "No drop beyond chance, and a drop of 10 points is ruled out." in comment
+    assert "**Within noise.**" in comment
+    assert "| all conversations | 0.90 | 0.89 | −0.6 (−2.1 to +1.0) | lower end above −10.0 | within noise |" in comment
 
 
 def test_a_change_of_documentation_is_skipped_and_loads_neither_database_nor_web_server_nor_judge(

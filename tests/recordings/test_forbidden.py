@@ -167,6 +167,8 @@ def test_no_finding_repeats_what_it_found(number: str, where: str) -> None:
         ("", "examples/pull_requests/prompt/recordings"),
         ("", "examples/pull_requests/regression/recordings"),
         ("examples/consumer", "scenarios/recordings"),
+        ("examples/guest_house", "scenarios/recordings"),
+        ("examples/guest_house", "../pull_requests/noise/recordings"),
         ("examples/rag_answerer", "scenarios/recordings"),
         ("examples/tool_agent", "scenarios/recordings"),
     ],
