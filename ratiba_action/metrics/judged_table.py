@@ -77,6 +77,13 @@ OWN_METRICS: Mapping[str, MetricEntry] = {
         system_types=_SPEAKING,
         needs="expect.answer",
     ),
+    "PairwisePreferenceMetric": MetricEntry(
+        f"{_METRICS}.pairwise_preference:PairwisePreferenceMetric",
+        "the reply is better than the reference answer, asked in both orders; a tie is 0.5",
+        judge_calls_a_turn=2,
+        system_types=_SPEAKING,
+        needs="expect.answer",
+    ),
 }
 
 SAFETY_METRICS: Mapping[str, MetricEntry] = {

@@ -80,6 +80,37 @@ async def test_another_verdict_is_an_error(answer: Any) -> None:
         )
 
 
+@pytest.mark.parametrize(
+    ("reply_first", "reply_last", "value"),
+    [("A", "B", 1.0), ("B", "A", 0.0), ("A", "A", 0.5), ("B", "B", 0.5), ("tie", "tie", 0.5), ("A", "tie", 0.5)],
+)
+async def test_a_reply_is_preferred_only_if_both_orders_agree(reply_first: str, reply_last: str, value: float) -> None:
+    judge = ScriptedJudge([{"reason": "So.", "better": one} for one in (reply_first, reply_last)])
+    one = answered("Saa tatu.", answer="Saa nne.")
+    score = await load_judged_metric("PairwisePreferenceMetric", judge).measure(one, 0.5)
+    assert score.value == value
+    first, last = (question.prompt for question in judge.asked)
+    assert first.index("tatu") < first.index("nne")
+    assert last.index("nne") < last.index("tatu")
+    assert [question.ordinal for question in judge.asked] == [0, 1]
+
+
+async def test_a_reply_that_says_what_its_reference_says_is_a_tie_and_nobody_is_asked() -> None:
+    judge = verdicts()
+    one = answered("Saa tatu.", answer="Saa tatu.")
+    assert (await load_judged_metric("PairwisePreferenceMetric", judge).measure(one, 0.5)).value == 0.5
+    assert judge.asked == []
+
+
+@pytest.mark.parametrize("wrong", [{"reason": "So.", "better": "both"}, {"better": "A"}, {"reason": "", "better": "A"}])
+async def test_another_preference_is_an_error_and_no_tie(wrong: dict[str, str]) -> None:
+    judge = ScriptedJudge([{"reason": "So.", "better": "A"}, wrong])
+    with pytest.raises(JudgeError):
+        await load_judged_metric("PairwisePreferenceMetric", judge).measure(
+            answered("Saa tatu.", answer="Saa nne."), 0.5
+        )
+
+
 async def test_reverse_questions_are_worth_what_they_ask_of_what_was_asked() -> None:
     judge = ScriptedJudge([{"questions": ["a?", "b?", "c?"]}, {"asks": ["all", "part", "nothing"]}])
     score = await load_judged_metric("ReverseQuestionRelevancyMetric", judge).measure(answered("Saa tatu."), 0.8)
