@@ -1,5 +1,10 @@
 """``report.html``: the whole report as one file that needs nothing from outside."""
 
+from itertools import zip_longest
+from typing import Any
+
+from ratiba_action.core.comparison.weighing import sensitivity
+from ratiba_action.core.model.comparison import Flip
 from ratiba_action.core.model.measurement import Scored
 from ratiba_action.core.model.verdict import Report
 from ratiba_action.core.report_outcomes import (
@@ -9,8 +14,9 @@ from ratiba_action.core.report_outcomes import (
     quarantined_outcomes,
 )
 from ratiba_action.core.tally import summarise_metrics, tally
-from ratiba_action.reporting import data_set_words, wording
+from ratiba_action.reporting import comparison_words, data_set_words, wording
 from ratiba_action.reporting.comment_sections import transcript_text
+from ratiba_action.reporting.difference_chart import chart_of
 from ratiba_action.reporting.judge_facts import judge_facts
 from ratiba_action.reporting.markdown import clean
 from ratiba_action.reporting.money_facts import Part, money_facts, month_note, parts
@@ -54,6 +60,7 @@ def render_html(report: Report) -> str:
         summary=wording.summary_line(report),
         judges=judge_facts(report),
         money=money_facts(report),
+        compared=_compared(report),
         month=month_note(report),
         paid=_paid(report),
         data_sets=[
@@ -67,6 +74,38 @@ def render_html(report: Report) -> str:
             for one in report.data_sets
         ],
     )
+
+
+def _compared(report: Report) -> dict[str, Any] | None:
+    """What is told of the comparison with the base; None without one."""
+    found = report.verdict.comparison
+    if found is None:
+        return None
+    rows = comparison_words.metric_rows(found, comparison_words.thresholds_of(report))
+    return {
+        "tier": comparison_words.tier_told(found.tier, found.difference or 0.0, exact=found.exact),
+        "found": found,
+        "baseline": comparison_words.baseline_told(report.baseline, report.started_at),
+        "seen": sensitivity(found),
+        "rows": rows,
+        "chart": chart_of(rows, found.margin),
+        "scenarios": [
+            (
+                one,
+                comparison_words.signed_points(one.head - one.base),
+                comparison_words.scenario_status(one, found),
+            )
+            for one in comparison_words.by_change(found)
+        ],
+        "flips": [(one, comparison_words.flip_told(one), _turns(one)) for one in found.flips],
+        "not_comparable": comparison_words.not_comparable_told(found),
+        "obstacles": comparison_words.obstacles(found),
+    }
+
+
+def _turns(flip: Flip) -> list[tuple[str, str]]:
+    """Both answers of each turn."""
+    return list(zip_longest(flip.base_replies, flip.head_replies, fillvalue="(no answer)"))
 
 
 def _paid(report: Report) -> list[tuple[str, tuple[Part, ...]]]:

@@ -3,6 +3,7 @@
 import re
 from xml.etree import ElementTree as ET
 
+from ratiba_action.core.model.comparison import Comparison, Tier
 from ratiba_action.core.model.data_set import DataSetScores, GateResult, GateStatus
 from ratiba_action.core.model.measurement import Check, Errored, NotRun, ScenarioResult, Score, Scored
 from ratiba_action.core.model.scenario import Quarantine
@@ -10,6 +11,7 @@ from ratiba_action.core.model.verdict import Report
 from ratiba_action.core.quarantine import day_of, quarantine_in_force
 from ratiba_action.core.tally import tally
 from ratiba_action.core.trials import ScenarioOutcome, outcomes_of
+from ratiba_action.reporting.comparison_words import baseline_told, flip_told, metric_rows
 from ratiba_action.reporting.data_set_words import about, gate_names, status, value
 from ratiba_action.reporting.wording import explanation, number, outcome, scenario_ended, scenario_label, trials_told
 
@@ -17,19 +19,24 @@ from ratiba_action.reporting.wording import explanation, number, outcome, scenar
 _NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
+_OPEN = (Tier.UNCLEAR, Tier.NOT_COMPARABLE)
+"""Tiers of a comparison that establishes nothing."""
+
+
 def render_junit(report: Report) -> bytes:
     """The XML document, in UTF-8.
 
     A judged score below its threshold is a failure of its test case even where the pass rate allows it.
     """
-    counts = tally(report)
+    counts, compared = tally(report), report.verdict.comparison
+    tier = None if compared is None else compared.tier
     gates = [gate.status for one in report.data_sets for gate in one.gates]
     totals = {
         "name": _xml(report.name),
-        "tests": str(counts.total + counts.quarantined + len(gates)),
-        "failures": str(counts.failed + gates.count(GateStatus.FAILED)),
+        "tests": str(counts.total + counts.quarantined + len(gates) + (tier is not None)),
+        "failures": str(counts.failed + gates.count(GateStatus.FAILED) + (tier is Tier.REGRESSION)),
         "errors": str(counts.errored),
-        "skipped": str(counts.not_run + counts.quarantined + gates.count(GateStatus.UNKNOWN)),
+        "skipped": str(counts.not_run + counts.quarantined + gates.count(GateStatus.UNKNOWN) + (tier in _OPEN)),
         "time": f"{report.seconds:.3f}",
     }
     root = ET.Element("testsuites", totals)
@@ -40,6 +47,8 @@ def render_junit(report: Report) -> bytes:
     day = day_of(report.started_at)
     for one in outcomes_of(report.results):
         _add_case(suite, one, quarantine_in_force(one.scenario, day))
+    if compared is not None:
+        _add_comparison(suite, report, compared)
     for scores, gate, name in gate_names(report.data_sets):
         _add_gate(suite, scores, gate, name)
     ET.indent(root)
@@ -107,6 +116,20 @@ def _add_gate(suite: ET.Element, scores: DataSetScores, result: GateResult, name
         message = f"{name} {value(result)} is below {number(result.gate.at_least)}"
         failure = ET.SubElement(case, "failure", {"type": _xml(result.gate.metric), "message": _xml(message)})
         failure.text = _xml(f"{status(scores, result)}; {about(scores)}")
+
+
+def _add_comparison(suite: ET.Element, report: Report, compared: Comparison) -> None:
+    case = ET.SubElement(suite, "testcase", {"name": "compared with the base", "classname": "comparison"})
+    message = {"message": _xml(f"{compared.tier.value}: {compared.reason}")}
+    if compared.tier is Tier.REGRESSION:
+        ET.SubElement(case, "failure", {"type": "comparison", **message})
+    elif compared.tier in _OPEN:
+        ET.SubElement(case, "skipped", message)
+    rows = metric_rows(compared, {})
+    lines = [f"base: {baseline_told(report.baseline, report.started_at)}"]
+    lines += [f"{row.name}: {row.base} to {row.head}, {row.change} points, {row.status}" for row in rows]
+    lines += [f"{one.scenario_id}: {flip_told(one)}" for one in compared.flips]
+    ET.SubElement(case, "system-out").text = _xml("\n".join(lines))
 
 
 def _line(result: ScenarioResult) -> int:

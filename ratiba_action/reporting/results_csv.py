@@ -1,9 +1,11 @@
-"""``results.csv``: one row for each check, score and gate, for spreadsheets."""
+"""``results.csv``: one row for each check, score, gate and comparison, for spreadsheets."""
 
 import csv
 import io
 from collections.abc import Iterator
 
+from ratiba_action.core.comparison.metric_rows import metric_tier
+from ratiba_action.core.model.comparison import Tier
 from ratiba_action.core.model.data_set import GateStatus
 from ratiba_action.core.model.measurement import NotRun, ScenarioResult, Scored
 from ratiba_action.core.model.verdict import Report
@@ -47,7 +49,7 @@ def render_csv(report: Report) -> str:
         about = (scenario_ended(one), "" if granted is None else granted.until.isoformat())
         for trial in one.trials:
             writer.writerows([_cell(value) for value in (*row, *about)] for row in _rows(trial))
-    writer.writerows([_cell(value) for value in row] for row in _gate_rows(report))
+    writer.writerows([_cell(value) for value in row] for row in (*_gate_rows(report), *_comparison_rows(report)))
     return buffer.getvalue()
 
 
@@ -80,6 +82,24 @@ def _gate_rows(report: Report) -> Iterator[tuple[str, ...]]:
         got = "" if result.value is None else f"{result.value:.4f}"
         passed = _truth(result.status is GateStatus.PASSED)
         yield (*about, f"{result.gate.at_least:.4f}", got, passed, "", "", "", "", "")
+
+
+def _comparison_rows(report: Report) -> Iterator[tuple[str, ...]]:
+    """The base's mean as what is expected, and this run's as what it got."""
+    compared = report.verdict.comparison
+    if compared is None:
+        return
+    for one in compared.scenarios:
+        about = (one.scenario_id, "head", "", "", _truth(one.critical), one.tier.value, "comparison", "")
+        yield (*about, "composite", f"{one.base:.4f}", f"{one.head:.4f}", *_held(one.tier))
+    for row in compared.metrics:
+        tier = metric_tier(row, compared)
+        about = ("", "head", "", "", "", tier.value, "comparison", "")
+        yield (*about, row.metric, f"{row.base:.4f}", f"{row.head:.4f}", *_held(tier))
+
+
+def _held(tier: Tier) -> tuple[str, ...]:
+    return (_truth(tier is not Tier.REGRESSION), "", "", "", "", "")
 
 
 def _truth(holds: bool) -> str:  # noqa: FBT001 - the value itself, not a switch
