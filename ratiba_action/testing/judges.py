@@ -1,6 +1,6 @@
 """Judges, and the paid calls behind them, with answers that a test writes down."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from ratiba_action.core.model.conversation import Usage
@@ -9,7 +9,6 @@ from ratiba_action.core.model.values import JsonObject
 from ratiba_action.core.model_request import PaidAnswer, PaidRequest
 from ratiba_action.errors import JudgeError
 from ratiba_action.judging.answer import parse_answer
-from ratiba_action.judging.pairwise import Comparison, Preference, Side
 
 
 class ScriptedJudge:
@@ -126,32 +125,3 @@ def whole_answer(provider: str, text: str) -> JsonObject:
         return {"type": "message", "content": [{"type": "text", "text": text}], "stop_reason": "end_turn"}
     message = {"role": "assistant", "content": text, "refusal": None}
     return {"object": "chat.completion", "choices": [{"index": 0, "message": message, "finish_reason": "stop"}]}
-
-
-class FirstPlaceJudge:
-    """Implements ``PairwiseJudge``: prefers whatever is shown first, as real judges are inclined to."""
-
-    async def prefer(self, comparison: Comparison) -> Preference:
-        """The one that is shown first."""
-        return Preference(Side.FIRST, f"{comparison.criterion}: the first one reads better.")
-
-
-class KeenJudge:
-    """Implements ``PairwiseJudge``: prefers the conversation that a rule values more, wherever it is shown.
-
-    Args:
-        value: of all that the assistant said.
-    """
-
-    def __init__(self, value: Callable[[str], float]) -> None:
-        self._value = value
-
-    async def prefer(self, comparison: Comparison) -> Preference:
-        """The one of greater value; a tie when both are worth the same."""
-        first, second = (
-            self._value(" ".join(exchange.reply.text for exchange in one.exchanges))
-            for one in (comparison.first, comparison.second)
-        )
-        if first == second:
-            return Preference(Side.TIE, "Neither is better.")
-        return Preference(Side.FIRST if first > second else Side.SECOND, "It is worth more.")

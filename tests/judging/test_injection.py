@@ -19,9 +19,6 @@ from ratiba_action.core.quoted import quoted
 from ratiba_action.errors import JudgeError
 from ratiba_action.judging.judge_model import JudgeModel
 from ratiba_action.judging.live_judge import INSTRUCTIONS, LiveJudge
-from ratiba_action.judging.live_pairwise import INSTRUCTIONS as PAIRWISE_INSTRUCTIONS
-from ratiba_action.judging.live_pairwise import LivePairwiseJudge
-from ratiba_action.judging.pairwise import Comparison
 from ratiba_action.metrics.registry import load_judged_metric, load_metric
 from ratiba_action.testing.cases import case, exchange
 from ratiba_action.testing.judges import ScriptedPaidCalls, least_answer, whole_answer
@@ -159,30 +156,19 @@ async def test_the_judges_instructions_are_ours_alone() -> None:
     assert sent.party == Party.JUDGE
 
 
-def pairwise_form(request: PaidRequest) -> Any:
-    return json.loads(user_text(request.body))
-
-
 @pytest.mark.parametrize("model", MODELS, ids=lambda model: model.provider)
-@pytest.mark.parametrize("name", HOSTILE)
-async def test_a_compared_conversation_changes_nothing_but_what_is_quoted(name: str, model: JudgeModel) -> None:
-    requests = []
-    for text in ("Karibu", HOSTILE[name]):
-        calls = ScriptedPaidCalls(['{"reason": "x", "better": "B"}'])
-        hostile, other = spoken(("Habari", text)).transcript, spoken(("Habari", "Sawa")).transcript
-        steps = ("Compare the Swahili.",)
-        await LivePairwiseJudge(calls, model).prefer(Comparison("spa", "fluency:1.0.0", steps, hostile, other))
-        requests.extend(calls.sent)
-    plain, attacked = requests
-    assert structure(attacked) == structure(plain)
-    system = attacked.body.get("system") or attacked.body["messages"][0]["content"]
-    assert system == PAIRWISE_INSTRUCTIONS
-    form = pairwise_form(attacked)
-    assert form == {**pairwise_form(plain), "A": _shown(("customer", "Habari"), ("assistant", HOSTILE[name]))}
-
-
-def _shown(*turns: tuple[str, str]) -> Sequence[Mapping[str, str]]:
-    return [{"role": role, "text": text} for role, text in turns]
+@pytest.mark.parametrize("name", [name for name in HOSTILE if name != "a lone surrogate"])
+async def test_a_reply_that_is_compared_changes_nothing_but_what_is_quoted(name: str, model: JudgeModel) -> None:
+    requests: list[Sequence[PaidRequest]] = []
+    for text in (PLAIN, HOSTILE[name]):
+        calls = ScriptedPaidCalls(['{"reason": "x", "better": "A"}', '{"reason": "x", "better": "B"}'])
+        compared = case(Exchange(Turn("Habari", None, Expectation(answer="Sawa")), Reply(text)))
+        score = await load_judged_metric("PairwisePreferenceMetric", LiveJudge(calls, model)).measure(compared, 0.5)
+        assert score.value == 1.0
+        requests.append(calls.sent)
+    for plain, attacked in zip(*requests, strict=True):
+        assert structure(attacked) == structure(plain)
+        assert with_the_plain_text(user_text(attacked.body), HOSTILE[name]) == user_text(plain.body)
 
 
 class ObligingCalls:
