@@ -32,8 +32,8 @@ class ScenarioOutcome:
     """What the trials of a scenario on one arm came to.
 
     Args:
-        trials: in order of their number, one for each that was planned.
-        deciding: the trial that the scenario stands and falls with.
+        trials: in order of their number, one for each that was planned, and further ones of a comparison.
+        deciding: the trial that the scenario stands and falls with; see ``decides``.
     """
 
     trials: tuple[ScenarioResult, ...]
@@ -87,6 +87,16 @@ def standing(result: ScenarioResult) -> Standing:
     return Standing.PASSED if result.passed else Standing.BELOW
 
 
+def decides(result: ScenarioResult) -> bool:
+    """Whether a trial says anything besides the comparison with the base.
+
+    A further trial only confirms: the worst of more trials would be held to the threshold otherwise. What is exact
+    stays exact, so one that breaks something counts.
+    """
+    further = result.trial.number >= result.trial.scenario.strategy.trials
+    return not further or standing(result) is Standing.BROKEN
+
+
 def is_measured(result: Scored) -> bool:
     """Whether a trial that ran to its end says anything about the system."""
     return bool(result.scores) or any(check.measured for check in result.checks)
@@ -108,8 +118,9 @@ def _is_broken(result: Scored | Errored) -> bool:
 def _outcome(given: Sequence[ScenarioResult]) -> ScenarioOutcome:
     first = given[0].trial
     trials = sorted((*given, *_missing(first, given)), key=lambda result: result.trial.number)
-    place = max(len(trials) - most_failures(first.scenario), 1)
-    return ScenarioOutcome(tuple(trials), sorted(trials, key=_from_best_to_worst)[place - 1])
+    counted = [trial for trial in trials if decides(trial)]
+    place = max(len(counted) - most_failures(first.scenario), 1)
+    return ScenarioOutcome(tuple(trials), sorted(counted, key=_from_best_to_worst)[place - 1])
 
 
 def _missing(first: Trial, given: Sequence[ScenarioResult]) -> Iterable[NotRun]:

@@ -11,7 +11,7 @@ from ratiba_action.core.model.scenario import Scenario
 from ratiba_action.core.model.verdict import Report
 from ratiba_action.core.report_outcomes import deciding_outcomes, deciding_results
 from ratiba_action.core.tally import MetricSummary, scenario_of, summarise_metrics
-from ratiba_action.core.trials import ScenarioOutcome, most_failures, outcomes_of
+from ratiba_action.core.trials import ScenarioOutcome, decides, most_failures, outcomes_of
 from ratiba_action.reporting.markdown import clean, code, defuse, fenced, folded, inline, table
 from ratiba_action.reporting.money_facts import has_paid
 from ratiba_action.reporting.wording import (
@@ -112,7 +112,7 @@ def _failed(one: ScenarioOutcome) -> str:
 
 
 def _trials(one: ScenarioOutcome) -> str:
-    needed = len(one.trials) - most_failures(one.scenario)
+    needed = sum(map(decides, one.trials)) - most_failures(one.scenario)
     return f"{trials_told(one)} pass, {needed} must; this is trial {one.deciding.trial.number + 1}"
 
 

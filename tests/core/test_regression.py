@@ -1,11 +1,14 @@
 """What a workflow is told of a comparison: whether something got worse, and with what confidence."""
 
+from dataclasses import replace
+
 import pytest
 
 from ratiba_action.core.model.comparison import Comparison, Tier
 from ratiba_action.core.model.data_set import Gate, GateResult, GateStatus
 from ratiba_action.core.model.verdict import Conclusion, Report, Verdict
 from ratiba_action.core.regression import confidence, regression_detected
+from ratiba_action.core.tally import tally
 from ratiba_action.testing.sample_comparison import (
     sample_compared_report,
     sample_comparison,
@@ -77,3 +80,12 @@ def test_a_pass_rate_below_its_limit_is_none_by_itself() -> None:
 @pytest.mark.parametrize("conclusion", [one for one in Conclusion if one is not Conclusion.FAILED])
 def test_only_a_failed_run_has_found_one(conclusion: Conclusion) -> None:
     assert not regression_detected(compared(sample_comparison(), conclusion))
+
+
+def test_a_further_trial_below_its_threshold_fails_no_conversation_of_the_report() -> None:
+    first = sample_scored(scores=(sample_score(0.9),))
+    further = replace(first, trial=replace(first.trial, number=1), scores=(sample_score(0.1),))
+    report = sample_report(results=(first, further))
+    assert (tally(report).passed, tally(report).failed) == (1, 0)
+    broken = replace(further, checks=(sample_check(passed=False),))
+    assert tally(sample_report(results=(first, broken))).failed == 1

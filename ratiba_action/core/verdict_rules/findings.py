@@ -7,7 +7,7 @@ from ratiba_action.core.model.data_set import DataSetScores
 from ratiba_action.core.model.measurement import ScenarioResult, Score
 from ratiba_action.core.model.verdict import Evidence
 from ratiba_action.core.quarantine import quarantine_in_force
-from ratiba_action.core.trials import ScenarioOutcome, Standing, outcomes_of, standing
+from ratiba_action.core.trials import ScenarioOutcome, Standing, decides, outcomes_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,20 +60,10 @@ class Findings:
 
 def find(evidence: Evidence) -> Findings:
     """Tell the outcomes of the head that decide from those that do not."""
-    counted = filter(_counts, results_of_change(evidence.results))
+    counted = filter(decides, results_of_change(evidence.results))
     outcomes = outcomes_of(sorted(counted, key=_order))
     held = [one for one in outcomes if quarantine_in_force(one.scenario, evidence.day)]
     return Findings(evidence, tuple(one for one in outcomes if one not in held), tuple(held))
-
-
-def _counts(result: ScenarioResult) -> bool:
-    """Whether a trial says anything besides the comparison with the base.
-
-    A further trial only confirms: the worst of more trials would be held to the threshold otherwise. What is exact
-    stays exact, so one that breaks something counts.
-    """
-    further = result.trial.number >= result.trial.scenario.strategy.trials
-    return not further or standing(result) is Standing.BROKEN
 
 
 def _order(result: ScenarioResult) -> tuple[str, str, int, str]:
