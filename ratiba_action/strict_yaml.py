@@ -21,6 +21,20 @@ Path = tuple[str | int, ...]
 
 _STANDARD = "tag:yaml.org,2002:"
 _SCALARS = frozenset({"str", "timestamp", "int", "float", "bool"})
+_PLAIN_WORDS = (
+    (
+        "mapping values are not allowed",
+        "a colon and a space begin a value here; put a text that holds them in quotes",
+    ),
+    (
+        "cannot start any token",
+        "a tab or a reserved character begins a value; indent with spaces, quote texts",
+    ),
+    ("did not find expected '-' indicator", "this line is indented differently from the items of its list"),
+    ("did not find expected key", "this line is indented differently from the keys beside it"),
+)
+"""What the commonest mistakes of syntax mean, by what the parser says of them."""
+
 _INTEGER = re.compile(r"[-+]?(0|[1-9][0-9]{0,18})")
 _FLOAT = re.compile(r"[-+]?[0-9]{1,19}\.[0-9]{0,19}([eE][-+]?[0-9]{1,2})?")
 
@@ -165,5 +179,9 @@ def _error_line(error: yaml.YAMLError) -> int:
 
 
 def _error_text(error: yaml.YAMLError) -> str:
+    problem = str(getattr(error, "problem", None) or "")
+    plain = next((words for found, words in _PLAIN_WORDS if found in problem), None)
+    if plain is not None:
+        return plain
     parts = (getattr(error, "context", None), getattr(error, "problem", None))
     return ", ".join(str(part) for part in parts if part) or type(error).__name__

@@ -51,6 +51,8 @@ class ReplayJudge:
             raise RecordingError(
                 f"No recorded answer of {self._model!r} to {question.metric} for scenario {question.scenario_id!r}: "
                 "it was never judged, or the conversation changed since.",
-                "Record it again; docs/recordings.md says how.",
+                "With a judge's key in RATIBA_ANTHROPIC_API_KEY or RATIBA_OPENAI_API_KEY, `ratiba record` asks for it; "
+                "without one, leave the metric out: `metrics: {fluency: false}` in .github/ratiba.yml does so for the "
+                "fluency that `language` adds.",
             )
         return validated(Answer(body, replayed=True), question)

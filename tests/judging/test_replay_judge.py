@@ -34,7 +34,8 @@ async def test_another_metric_version_transcript_or_ordinal_has_no_recording(oth
     message = str(caught.value)
     assert other.metric in message
     assert "it was never judged, or the conversation changed since" in message
-    assert "docs/recordings.md says how" in message
+    assert "`ratiba record` asks for it" in message
+    assert "metrics: {fluency: false}" in message
 
 
 async def test_another_model_has_no_recording() -> None:
