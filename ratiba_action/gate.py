@@ -30,11 +30,11 @@ from ratiba_action.equipping import (
     source_of,
     workshop_of,
 )
+from ratiba_action.input_values import LIVE
 from ratiba_action.paying import require_key
 from ratiba_action.plan_loop import Held, PlanLoop
 from ratiba_action.preparing import GateRun, Prepared
 from ratiba_action.recordings.lines import Recording
-from ratiba_action.settings import LIVE
 from ratiba_action.workshop import BaseOffer, Materials, Workshop
 
 

@@ -9,9 +9,10 @@ from ratiba_action.configuration import Configuration
 from ratiba_action.core.canonical import digest
 from ratiba_action.core.model.change import Subject
 from ratiba_action.errors import InfrastructureError
+from ratiba_action.input_values import LIVE
 from ratiba_action.model_limits import ModelsBlock
 from ratiba_action.paid_run import JournalPlace, Payment
-from ratiba_action.settings import LIVE, Settings
+from ratiba_action.settings import Settings
 
 _SHOWN = 16
 

@@ -10,8 +10,8 @@ from pydantic import Field, ModelWrapValidatorHandler, ValidationError, field_va
 from pydantic_core import ErrorDetails, InitErrorDetails, PydanticCustomError
 
 from ratiba_action.framework_kinds import LangChain, LangGraph, LlamaIndex
+from ratiba_action.input_values import parse_folder
 from ratiba_action.model_limits import Name
-from ratiba_action.settings import parse_folder
 from ratiba_action.system_kinds import HttpBlock, PromptBlock, ReplayBlock
 from ratiba_action.system_variants import ARMS, VariantBlock, VariantName
 from ratiba_action.validation import StrictModel

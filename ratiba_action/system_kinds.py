@@ -7,9 +7,9 @@ from pydantic import Field, field_validator, model_validator
 
 from ratiba_action.core.body_template import VALUES, places, template_problems
 from ratiba_action.core.credentials import find_credentials
+from ratiba_action.input_values import parse_folder
 from ratiba_action.json_expression import Expression
 from ratiba_action.model_limits import Name, TokenCount
-from ratiba_action.settings import parse_folder
 from ratiba_action.validation import StrictModel
 
 _HEADER = re.compile(r"[A-Za-z0-9-]{1,100}")

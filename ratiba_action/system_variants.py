@@ -5,8 +5,8 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, field_validator, model_validator
 
 from ratiba_action.core.credentials import find_credentials
+from ratiba_action.input_values import parse_folder
 from ratiba_action.model_limits import Name, TokenCount
-from ratiba_action.settings import parse_folder
 from ratiba_action.validation import StrictModel
 
 ARMS = frozenset({"head", "base"})

@@ -120,7 +120,7 @@ def read_request(arguments: argparse.Namespace, environment: Mapping[str, str]) 
 def _floor(value: str) -> Mode | None:
     if value == "auto":
         return None
-    from ratiba_action.settings import parse_mode_floor  # noqa: PLC0415 - milliseconds, and most runs have no floor
+    from ratiba_action.input_values import parse_mode_floor  # noqa: PLC0415 - milliseconds, and most runs have no floor
 
     try:
         return parse_mode_floor(value)

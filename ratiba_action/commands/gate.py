@@ -24,6 +24,7 @@ from ratiba_action.errors import (
 from ratiba_action.forecasting import forecast
 from ratiba_action.full_publication import full_publication
 from ratiba_action.gate import evaluate
+from ratiba_action.input_values import parse_count
 from ratiba_action.interruption import uninterrupted
 from ratiba_action.judging.cache import JudgeCache
 from ratiba_action.paying import cache_folder, require_key
@@ -37,7 +38,6 @@ from ratiba_action.run_deadline import read_deadline
 from ratiba_action.settings import (
     INPUTS,
     Settings,
-    parse_count,
     read_settings_leniently,
     unknown_variables,
 )

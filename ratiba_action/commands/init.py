@@ -15,7 +15,7 @@ from ratiba_action.authoring.starter_files import CONFIGURATION, RECORDING, SCEN
 from ratiba_action.commands.options import parse_option
 from ratiba_action.core.printable import printable_lines
 from ratiba_action.errors import UsageError
-from ratiba_action.settings import parse_name
+from ratiba_action.input_values import parse_name
 
 DESCRIPTION = """Write what a repository needs: the workflow, the configuration, an adapter with a stand-in for your
 system, and a first scenario. It passes at once, without a key. No file that is there is ever changed."""

@@ -20,6 +20,7 @@ from ratiba_action.errors import UsageError
 from ratiba_action.forecasting import forecast
 from ratiba_action.gate import Evaluated, evaluate
 from ratiba_action.github.workflow import WorkflowLog
+from ratiba_action.input_values import parse_count
 from ratiba_action.paying import require_key
 from ratiba_action.ports import Progress
 from ratiba_action.preparing import Choice, GateRun, Prepared, prepare
@@ -31,7 +32,7 @@ from ratiba_action.reporting.forecast_words import foretell
 from ratiba_action.reporting.terminal import make_progress
 from ratiba_action.reporting.wording import money, plural
 from ratiba_action.run_deadline import read_deadline
-from ratiba_action.settings import INPUTS, Input, Settings, parse_count, read_settings, unknown_variables
+from ratiba_action.settings import INPUTS, Input, Settings, read_settings, unknown_variables
 from ratiba_action.systems.isolation import protect_process
 from ratiba_action.unmeasured_runs import refuse_wrong_start
 
