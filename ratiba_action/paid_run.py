@@ -135,15 +135,6 @@ async def open_paid_run(
         LedgerError: the journal or the shared ledger cannot be used.
         ConfigurationError: a key or an address is wrong.
     """
-    from ratiba_action.providers.bounds import OutputLimits  # noqa: PLC0415 - not needed to decide
-    from ratiba_action.providers.client import ProviderClient, Timeouts  # noqa: PLC0415 - loads aiohttp
-    from ratiba_action.providers.metered import MeteredCalls  # noqa: PLC0415 - the same
-    from ratiba_action.providers.retries import RetryPolicy  # noqa: PLC0415 - the same
-    from ratiba_action.providers.route import ProviderRoute  # noqa: PLC0415 - the same
-
-    routes = tuple(
-        ProviderRoute(provider, key, payment.base_urls.get(provider, "")) for provider, key in payment.keys.items()
-    )
     async with AsyncExitStack() as stack:
         journal = _open_journal(payment.journal)
         if journal is not None:
@@ -152,24 +143,46 @@ async def open_paid_run(
         shared = await _open_shared(payment, ledger)
         if shared is not None:
             stack.push_async_callback(shared.close)
-        models = payment.models
-        timeouts = Timeouts(models.connect_timeout_seconds, models.timeout_seconds)
-        client = await stack.enter_async_context(ProviderClient(routes, environment, timeouts))
         purse = RunPurse(ledger, journal, shared, warn=warn)
-        own = {name: OutputLimits(*models.output_of(name)) for name in models.overrides}
-        calls = MeteredCalls(
-            client,
-            purse,
-            prices,
-            limits=OutputLimits(*models.output_of(), of=own),
-            retries=RetryPolicy(attempts=models.retries + 1, longest_wait=models.longest_wait_seconds),
-            concurrency=max(concurrency, _LEAST_CALLS),
+        calls = await _open_calls(
+            stack, payment, purse, prices=prices, environment=environment, concurrency=max(concurrency, _LEAST_CALLS)
         )
         admissions = Admissions(trials, estimate, ledger, journal, shared)
         if journal is None:
             yield PaidRun(calls, purse, admissions, shared)
         else:
             yield PaidRun(calls, purse, admissions, shared, journal.books.answers, journal.books.began)
+
+
+async def _open_calls(
+    stack: AsyncExitStack,
+    payment: Payment,
+    purse: RunPurse,
+    *,
+    prices: Prices,
+    environment: Mapping[str, str],
+    concurrency: int,
+) -> PaidCalls:
+    from ratiba_action.providers.bounds import OutputLimits  # noqa: PLC0415 - not needed to decide
+    from ratiba_action.providers.client import ProviderClient, Timeouts  # noqa: PLC0415 - loads aiohttp
+    from ratiba_action.providers.metered import MeteredCalls  # noqa: PLC0415 - the same
+    from ratiba_action.providers.retries import RetryPolicy  # noqa: PLC0415 - the same
+    from ratiba_action.providers.route import ProviderRoute  # noqa: PLC0415 - the same
+
+    models = payment.models
+    routes = tuple(
+        ProviderRoute(provider, key, payment.base_urls.get(provider, "")) for provider, key in payment.keys.items()
+    )
+    timeouts = Timeouts(models.connect_timeout_seconds, models.timeout_seconds)
+    own = {name: OutputLimits(*models.output_of(name)) for name in models.overrides}
+    return MeteredCalls(
+        await stack.enter_async_context(ProviderClient(routes, environment, timeouts)),
+        purse,
+        prices,
+        limits=OutputLimits(*models.output_of(), of=own),
+        retries=RetryPolicy(attempts=models.retries + 1, longest_wait=models.longest_wait_seconds),
+        concurrency=concurrency,
+    )
 
 
 def _open_journal(place: JournalPlace | None) -> Journal | None:
