@@ -15,6 +15,7 @@ from ratiba_action.core.data_set_scores import score_data_sets
 from ratiba_action.core.decision import next_step
 from ratiba_action.core.model.comparison import Rules
 from ratiba_action.core.model.conversation import Party
+from ratiba_action.core.model.data_set import DataSetScores
 from ratiba_action.core.model.measurement import Scored
 from ratiba_action.core.model.plan import Plan
 from ratiba_action.core.model.verdict import Conclusion, Evidence, Limits, Report, Spending, Verdict
@@ -127,7 +128,7 @@ def _report(known: "_Known", ended: "_Ended", verdict: Verdict) -> Report:
         cross_checking=ended.aftermath.cross_checking,
         shared_spending=ended.aftermath.shared_spending,
         shared_ledger=bool(run.settings.ledger_url),
-        data_sets=score_data_sets(prepared.inputs.suite.data_sets, ended.held.own),
+        data_sets=_data_sets(known, ended),
         baseline=known.earlier.facts,
         scenario_digests={one.id: content_digest(one) for one in prepared.selection.scenarios},
     )
@@ -152,6 +153,10 @@ class _Ended:
     aftermath: Aftermath = field(default_factory=Aftermath)
 
 
+def _data_sets(known: _Known, ended: _Ended) -> tuple[DataSetScores, ...]:
+    return score_data_sets(known.prepared.inputs.suite.data_sets, ended.held.own, day_of(known.run.started_at))
+
+
 def _limits(prepared: Prepared) -> Limits:
     configuration = prepared.inputs.configuration
     return Limits(configuration.pass_rate, configuration.suite.metric_thresholds)
@@ -163,7 +168,6 @@ def _evidence(known: _Known, ended: _Ended) -> Evidence:
     interruption = known.interruptions[0] if known.interruptions else None
     shortfall = _shortfall(run, prepared, ended, ledger)
     mode, way_out = run.decided.decision.mode, ended.aftermath.way_out
-    data_sets = score_data_sets(prepared.inputs.suite.data_sets, ended.held.own)
     return Evidence(
         mode,
         ended.held.results,
@@ -171,7 +175,7 @@ def _evidence(known: _Known, ended: _Ended) -> Evidence:
         interruption,
         shortfall,
         way_out,
-        data_sets,
+        _data_sets(known, ended),
         judge_model=prepared.inputs.configuration.judge.model,
         answers=answers,
         baseline=known.earlier.baseline,

@@ -1,6 +1,7 @@
 """What the cases of a data set came to together, and whether that passes its gates."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import date
 
 from ratiba_action.core.aggregates import (
     CALIBRATION,
@@ -16,7 +17,9 @@ from ratiba_action.core.model.conversation import Exchange
 from ratiba_action.core.model.data_set import ClassScores, DataSet, DataSetScores, Gate, GateResult, GateStatus
 from ratiba_action.core.model.measurement import ScenarioResult, Scored
 from ratiba_action.core.model.scenario import Expectation, Scenario
+from ratiba_action.core.quarantine import quarantine_in_force
 from ratiba_action.core.ranking import ideal_ranking
+from ratiba_action.core.trials import ScenarioOutcome, decides, outcomes_of
 
 CONFIDENCE = "mean confidence"
 _UNREADABLE = "\0"  # an output that gives no labels is wrong also where none is expected
@@ -27,21 +30,25 @@ _OF_LABELS = ("accuracy", "micro_f1", "macro_f1", "skill_recall")
 _OF_DOCUMENTS = ("ndcg@10", "map@10", "mrr")
 
 
-def score_data_sets(data_sets: Iterable[DataSet], results: Iterable[ScenarioResult]) -> tuple[DataSetScores, ...]:
+def score_data_sets(
+    data_sets: Iterable[DataSet], results: Iterable[ScenarioResult], day: date
+) -> tuple[DataSetScores, ...]:
     """The scores of every data set that the run planned a case of.
 
-    A gate is failed as soon as no answer to the cases that were not measured could pass it, and passed only when every
-    case was measured.
+    A case counts once, however often it was held: by the trial that it stands and falls with. One in quarantine does
+    not count. A gate is failed as soon as no answer to the cases that were not measured could pass it, and passed only
+    when every case that counts was measured.
 
     Args:
         data_sets: of the suite.
-        results: of the run, in any order.
+        results: of the run on one arm, in any order.
+        day: of the run, in UTC; decides which quarantines are in force.
     """
-    by_set: dict[str, list[ScenarioResult]] = {}
-    for result in results:
-        if result.trial.scenario.data_set:
-            by_set.setdefault(result.trial.scenario.data_set, []).append(result)
-    return tuple(_scores(one, by_set[one.id]) for one in data_sets if one.id in by_set)
+    by_set: dict[str, list[ScenarioOutcome]] = {}
+    for outcome in outcomes_of(results):
+        if outcome.scenario.data_set:
+            by_set.setdefault(outcome.scenario.data_set, []).append(outcome)
+    return tuple(_scores(one, by_set[one.id], day) for one in data_sets if one.id in by_set)
 
 
 def failed_gates(scores: Iterable[DataSetScores]) -> tuple[str, ...]:
@@ -57,7 +64,7 @@ def open_gates(scores: Iterable[DataSetScores]) -> tuple[str, ...]:
         f"{one.id}: {result.gate.metric}"
         for one in scores
         for result in one.gates
-        if result.status is GateStatus.UNKNOWN and one.selected == one.cases
+        if result.status is GateStatus.UNKNOWN and one.selected and one.selected + one.quarantined == one.cases
     )
 
 
@@ -68,12 +75,13 @@ def _told(result: GateResult) -> str:
     return f"{name} {round(result.value, 4):g} is below {asked}"
 
 
-def _scores(data_set: DataSet, results: Sequence[ScenarioResult]) -> DataSetScores:
-    measured = [_sample(result) for result in results if isinstance(result, Scored)]
-    missing = [_best(result.trial.scenario) for result in results if not isinstance(result, Scored)]
-    scenarios = {result.trial.scenario.id: result.trial.scenario for result in results}
-    whole = len(scenarios) == data_set.cases
-    names = dict.fromkeys([*_usual(scenarios.values()), *(gate.metric for gate in data_set.gates)])
+def _scores(data_set: DataSet, outcomes: Sequence[ScenarioOutcome], day: date) -> DataSetScores:
+    counted = [one for one in outcomes if quarantine_in_force(one.scenario, day) is None]
+    answered = [(one.scenario, _answer(one)) for one in counted]
+    measured = [_sample(answer) for _, answer in answered if answer is not None]
+    missing = [_best(scenario) for scenario, answer in answered if answer is None]
+    whole = len(outcomes) == data_set.cases
+    names = dict.fromkeys([*_usual(one.scenario for one in outcomes), *(gate.metric for gate in data_set.gates)])
     values = {name: value for name in names if (value := aggregate(name)(measured)) is not None}
     sure = confidence(measured)
     return DataSetScores(
@@ -81,8 +89,8 @@ def _scores(data_set: DataSet, results: Sequence[ScenarioResult]) -> DataSetScor
         path=data_set.path,
         digest=data_set.digest,
         cases=data_set.cases,
-        selected=len(scenarios),
-        results=len(results),
+        selected=len(counted),
+        quarantined=len(outcomes) - len(counted),
         measured=len(measured),
         values=values if sure is None else values | {CONFIDENCE: sure},
         gates=tuple(_gate(gate, measured, missing, whole=whole) for gate in data_set.gates),
@@ -114,6 +122,12 @@ def _usual(scenarios: Iterable[Scenario]) -> tuple[str, ...]:
     names: tuple[str, ...] = _OF_ONE_LABEL if any(one.label is not None for one in expected) else ()
     names += _OF_LABELS if any(one.labels is not None for one in expected) else ()
     return names + (_OF_DOCUMENTS if any(one.documents for one in expected) else ())
+
+
+def _answer(outcome: ScenarioOutcome) -> Scored | None:
+    """The trial that a case counts by; None while a trial is missing that could be it."""
+    whole = all(isinstance(trial, Scored) for trial in outcome.trials if decides(trial))
+    return outcome.deciding if whole and isinstance(outcome.deciding, Scored) else None
 
 
 def _sample(result: Scored) -> Sample:

@@ -12,21 +12,22 @@ _VERSION_DIGITS = 12
 
 def about(scores: DataSetScores) -> str:
     """Size and version of a data set."""
-    measured = "all measured"
-    if scores.measured < scores.results or scores.selected < scores.cases:
-        measured = f"{scores.measured} measured"
-    return f"{plural(scores.cases, 'case')}, {measured}, version {scores.digest[:_VERSION_DIGITS]}"
+    apart = f", {scores.quarantined} in quarantine" if scores.quarantined else ""
+    measured = "all measured" if scores.measured == scores.cases else f"{scores.measured} measured"
+    return f"{plural(scores.cases, 'case')}, {measured}{apart}, version {scores.digest[:_VERSION_DIGITS]}"
 
 
 def status(scores: DataSetScores, result: GateResult) -> str:
     """Whether a gate is passed, and why it may not be known."""
     if result.status is not GateStatus.UNKNOWN:
-        missed = result.status is GateStatus.FAILED and scores.measured < scores.results
+        missed = result.status is GateStatus.FAILED and scores.measured < scores.selected
         return f"failed, at most {number(result.at_most)} was possible" if missed else result.status.value
-    if scores.selected < scores.cases:
+    if scores.quarantined and not scores.selected:
+        return "not decided, in quarantine"
+    if scores.selected + scores.quarantined < scores.cases:
         return f"not decided, {scores.selected} of {plural(scores.cases, 'case')} selected"
-    if scores.measured < scores.results:
-        return f"unknown, {scores.results - scores.measured} not measured"
+    if scores.measured < scores.selected:
+        return f"unknown, {scores.selected - scores.measured} not measured"
     return "unknown, no answer has what it is made of"
 
 

@@ -175,7 +175,6 @@ def sample_data_set(**changes: Any) -> DataSetScores:
         digest="5fa0" * 16,
         cases=3,
         selected=3,
-        results=3,
         measured=2,
         values={"accuracy": 0.5, "macro_f1": 0.6667},
         gates=(

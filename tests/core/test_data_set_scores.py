@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from datetime import date, timedelta
 from typing import Any
 
 import pytest
@@ -14,9 +15,10 @@ from ratiba_action.core.model.conversation import Document, Exchange, Reply, Tra
 from ratiba_action.core.model.data_set import DataSet, DataSetScores, Gate, GateStatus
 from ratiba_action.core.model.measurement import Errored, NotRun, Phase, ScenarioResult, Score, Scored
 from ratiba_action.core.model.plan import Trial
-from ratiba_action.core.model.scenario import Expectation, Turn
+from ratiba_action.core.model.scenario import Expectation, Quarantine, Strategy, Turn
 from ratiba_action.testing.sample_report import sample_trial
 
+DAY = date(2026, 4, 25)
 LABELS = st.sampled_from(["ANSWER", "BOOKING", "REDIRECT"])
 
 
@@ -49,7 +51,7 @@ def scores(*results: ScenarioResult, cases: int = 0, **gates: float) -> DataSetS
 def scored(results: Sequence[ScenarioResult], gates: Mapping[str, float], cases: int = 0) -> DataSetScores:
     asked = tuple(Gate(name.replace("_at_", "@"), least) for name, least in gates.items())
     rows = cases or len({result.trial.scenario.id for result in results})
-    (one,) = score_data_sets([DataSet("intents", "scenarios/intents.jsonl", "5f" * 32, rows, asked)], results)
+    (one,) = score_data_sets([DataSet("intents", "scenarios/intents.jsonl", "5f" * 32, rows, asked)], results, DAY)
     return one
 
 
@@ -87,7 +89,7 @@ def test_a_gate_is_unknown_while_a_case_is_not_measured() -> None:
     one = scores(labelled(0, "ANSWER", "ANSWER"), missing(1, "BOOKING"), accuracy=0.5)
     assert status(one) is GateStatus.UNKNOWN
     assert open_gates([one]) == ("intents: accuracy",)
-    assert (one.measured, one.results) == (1, 2)
+    assert (one.measured, one.selected) == (1, 2)
 
 
 def test_a_gate_fails_when_no_answer_to_the_rest_could_pass_it() -> None:
@@ -127,7 +129,7 @@ def test_a_part_of_the_cases_decides_nothing() -> None:
 
 
 def test_a_data_set_of_which_nothing_was_selected_is_not_told() -> None:
-    assert score_data_sets([DataSet("intents", "a.jsonl", "", 3)], [NotRun(sample_trial("spa"), "no")]) == ()
+    assert score_data_sets([DataSet("intents", "a.jsonl", "", 3)], [NotRun(sample_trial("spa"), "no")], DAY) == ()
 
 
 def test_skill_recall_is_the_share_of_all_expected_labels() -> None:
@@ -184,10 +186,67 @@ def test_answer_accuracy_is_the_share_of_cases_that_hold() -> None:
     assert scores(*results, answer_accuracy=0.7).gates[0].value == pytest.approx(2 / 3)
 
 
-def test_every_trial_of_a_case_counts() -> None:
-    first = labelled(0, "ANSWER", "ANSWER")
+def trials(passes: int | None, *outputs: str | None) -> list[ScenarioResult]:
+    """Trials of one case that expects ANSWER; None stands for one that was not run."""
+    strategy = Strategy(trials=len(outputs), passes=passes)
+    return [repeated(number, strategy, output) for number, output in enumerate(outputs)]
+
+
+def repeated(number: int, strategy: Strategy, output: str | None) -> ScenarioResult:
+    whole = labelled(0, "ANSWER", output or "ANSWER")
+    scenario = replace(whole.trial.scenario, strategy=strategy)
+    found = (Score("LabelMetric", "1.0.0", float(output == "ANSWER"), 0.0, judged=False),)
+    answer = replace(whole, trial=replace(whole.trial, scenario=scenario, number=number), scores=found)
+    return answer if output is not None else NotRun(answer.trial, "The budget was used up.")
+
+
+@pytest.mark.parametrize(
+    ("passes", "outputs", "accuracy"),
+    [
+        (None, ("ANSWER", "ANSWER", "ANSWER"), 1.0),
+        (None, ("ANSWER", "BOOKING", "ANSWER"), 0.5),
+        (2, ("ANSWER", "BOOKING", "ANSWER"), 1.0),
+        (2, ("BOOKING", "BOOKING", "ANSWER"), 0.5),
+    ],
+)
+def test_a_case_counts_once_by_the_trial_that_it_stands_and_falls_with(
+    passes: int | None, outputs: tuple[str, ...], accuracy: float
+) -> None:
+    one = scores(*trials(passes, *outputs), labelled(1, "ANSWER", "ANSWER"), accuracy=0.6)
+    assert (one.values["accuracy"], one.measured, one.selected) == (accuracy, 2, 2)
+    assert one.classes[0].support == 2
+    assert status(one) is (GateStatus.PASSED if accuracy == 1 else GateStatus.FAILED)
+
+
+def test_a_case_that_lacks_a_trial_is_not_measured() -> None:
+    one = scores(*trials(None, "ANSWER", None), labelled(1, "ANSWER", "ANSWER"), accuracy=0.9)
+    assert (one.measured, one.selected) == (1, 2)
+    assert status(one) is GateStatus.UNKNOWN
+
+
+def test_a_further_trial_of_a_comparison_moves_no_gate() -> None:
     wrong = labelled(0, "ANSWER", "BOOKING")
-    second = replace(wrong, trial=replace(wrong.trial, number=1))
-    one = scores(first, second, accuracy=0.6)
-    assert (one.values["accuracy"], one.cases, one.results) == (0.5, 1, 2)
-    assert status(one) is GateStatus.FAILED
+    further = replace(wrong, trial=replace(wrong.trial, number=1))
+    one = scores(labelled(0, "ANSWER", "ANSWER"), further, accuracy=1.0)
+    assert (one.values["accuracy"], one.measured) == (1.0, 1)
+    assert status(one) is GateStatus.PASSED
+
+
+def quarantined(result: Scored, until: date) -> Scored:
+    apart = replace(result.trial.scenario, quarantine=Quarantine("the label is disputed", "amina", until))
+    return replace(result, trial=replace(result.trial, scenario=apart))
+
+
+@pytest.mark.parametrize(("until", "accuracy"), [(DAY, 1.0), (DAY - timedelta(days=1), 0.5)])
+def test_a_case_in_quarantine_counts_for_no_gate_until_the_quarantine_ends(until: date, accuracy: float) -> None:
+    one = scores(labelled(0, "ANSWER", "ANSWER"), quarantined(labelled(1, "BOOKING", "ANSWER"), until), accuracy=0.9)
+    assert one.values["accuracy"] == accuracy
+    assert (one.selected, one.quarantined) == ((1, 1) if accuracy == 1 else (2, 0))
+    assert status(one) is (GateStatus.PASSED if accuracy == 1 else GateStatus.FAILED)
+
+
+def test_a_data_set_in_quarantine_decides_nothing() -> None:
+    one = scores(quarantined(labelled(0, "BOOKING", "ANSWER"), DAY), accuracy=0.9)
+    assert status(one) is GateStatus.UNKNOWN
+    assert (one.values, one.classes) == ({}, ())
+    assert (failed_gates([one]), open_gates([one])) == ((), ())

@@ -41,8 +41,16 @@ def test_the_classes_and_the_cases_that_were_answered_wrongly_are_folded() -> No
 
 
 def test_a_part_of_the_cases_is_said_not_to_decide() -> None:
-    part = sample_data_set(selected=1, cases=40, results=1, measured=1)
+    part = sample_data_set(selected=1, cases=40, measured=1)
     assert "not decided, 1 of 40 cases selected" in data_sets(sample_data_set_report(data_sets=(part,)))
+
+
+def test_cases_in_quarantine_are_told_apart() -> None:
+    part = sample_data_set(selected=2, quarantined=1, measured=2)
+    assert "3 cases, 2 measured, 1 in quarantine, version" in data_sets(sample_data_set_report(data_sets=(part,)))
+    whole = sample_data_set(selected=0, quarantined=3, measured=0)
+    assert "| unknown" not in data_sets(sample_data_set_report(data_sets=(whole,)))
+    assert "| not decided, in quarantine |" in data_sets(sample_data_set_report(data_sets=(whole,)))
 
 
 def test_a_report_without_a_data_set_says_nothing_of_them() -> None:

@@ -84,9 +84,9 @@ class DataSetScores:
 
     Args:
         cases: number of rows.
-        selected: rows that this run was asked for.
-        results: conversations that it planned for them, several a row where there are trials.
-        measured: those that ran to their end.
+        selected: rows that this run was asked for and that count.
+        measured: those of them all of whose trials ran to their end.
+        quarantined: rows that this run was asked for and that do not count.
         values: aggregates over the measured ones, by name.
         classes: of a classifier, in order of label.
     """
@@ -96,8 +96,8 @@ class DataSetScores:
     digest: str
     cases: int
     selected: int
-    results: int
     measured: int
     values: Mapping[str, float] = field(default_factory=dict)
     gates: tuple[GateResult, ...] = ()
     classes: tuple[ClassScores, ...] = ()
+    quarantined: int = 0
