@@ -10,6 +10,7 @@ from typing import Any, Protocol, runtime_checkable
 
 from ratiba_action.core.budget import Reservation
 from ratiba_action.core.model.conversation import AnsweredCalls, Exchange, KeptAnswer, Party, Reply, ToldUsage, Usage
+from ratiba_action.core.model.event import Event
 from ratiba_action.core.model.measurement import Answer, Case, Question, ScenarioResult, Score
 from ratiba_action.core.model.plan import Arm, Tenant, Trial
 from ratiba_action.core.model.scenario import Scenario, SimulatedUser, Turn
@@ -364,6 +365,19 @@ class Progress(Protocol):
 
     def finished(self) -> None:
         """No more will come."""
+        ...
+
+
+class EventLog(Protocol):
+    """Where everything that happens in a run is written down as it happens."""
+
+    @property
+    def run(self) -> str:
+        """Id of the run; a resumed one keeps it."""
+        ...
+
+    def emit(self, event: Event) -> None:
+        """Write an event down at once, masked. Never raises and never waits for a network: what fails is a warning."""
         ...
 
 

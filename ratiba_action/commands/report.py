@@ -69,7 +69,7 @@ def _show(arguments: argparse.Namespace, environment: Mapping[str, str]) -> int:
 
 def _diff(arguments: argparse.Namespace, environment: Mapping[str, str]) -> int:
     from ratiba_action.baseline.difference import compared_with  # noqa: PLC0415 - for this task only
-    from ratiba_action.reporting.codec import encode  # noqa: PLC0415 - the same
+    from ratiba_action.core.codec import encode  # noqa: PLC0415 - the same
     from ratiba_action.reporting.comment_comparison import render_comparison  # noqa: PLC0415 - the same
     from ratiba_action.reporting.terminal import make_console, print_comment  # noqa: PLC0415 - the same
 

@@ -3,12 +3,12 @@
 import json
 from typing import Any
 
+from ratiba_action.core.codec import CodecError, decode, encode
 from ratiba_action.core.exit_code import exit_code
 from ratiba_action.core.model.verdict import Report
 from ratiba_action.core.regression import confidence, regression_detected
 from ratiba_action.core.tally import tally
 from ratiba_action.errors import ConfigurationError
-from ratiba_action.reporting.codec import CodecError, decode, encode
 
 SCHEMA = 1
 """Version of the file's format; it grows when a field changes its meaning or goes away."""

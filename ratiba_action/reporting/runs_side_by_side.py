@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from statistics import fmean
 from typing import Any
 
+from ratiba_action.core.codec import encode
 from ratiba_action.core.comparison.runs import RunPair
 from ratiba_action.core.comparison.weighing import sensitivity
 from ratiba_action.core.model.comparison import MeasuredRun
@@ -12,7 +13,6 @@ from ratiba_action.core.model.measurement import ScenarioResult, Scored
 from ratiba_action.core.tally import MetricSummary, summarise_metrics
 from ratiba_action.core.trials import ScenarioOutcome, Standing, outcomes_of
 from ratiba_action.reporting import comparison_words as words
-from ratiba_action.reporting.codec import encode
 from ratiba_action.reporting.markdown import code, inline, table
 from ratiba_action.reporting.wording import outcome, plural
 

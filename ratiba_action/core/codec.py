@@ -1,4 +1,4 @@
-"""Turns the nouns of ``core/model.py`` into JSON and back, by their type hints."""
+"""Turns the nouns of ``core/model`` into JSON and back, by their type hints."""
 
 import math
 import re
@@ -55,7 +55,7 @@ def decode(hint: Any, value: Any, where: str = "$") -> Any:
     """The inverse of ``encode`` for a type hint.
 
     Args:
-        hint: a type of ``core/model.py`` or one of its fields' hints.
+        hint: a type of ``core/model`` or one of its fields' hints.
         value: decoded JSON.
         where: path of the value, for messages.
 
