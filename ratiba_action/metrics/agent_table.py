@@ -34,6 +34,11 @@ AGENT_METRICS: Mapping[str, MetricEntry] = {
         "the code in replies can be parsed",
         system_types=("chatbot", "agent", "rag"),
     ),
+    "CodeLintMetric": MetricEntry(
+        "ratiba_action.metrics.code_lint:CodeLintMetric",
+        "pyflakes finds nothing in the Python of replies; share of its lines without a finding",
+        system_types=("chatbot", "agent", "rag"),
+    ),
     "CodeTestsMetric": MetricEntry(
         "ratiba_action.metrics.code_tests:CodeTestsMetric",
         "the code of the last reply with any passes the scenario's tests",

@@ -1,8 +1,6 @@
 """Can the code in the replies be parsed? It is read, never run."""
 
-import ast
 import json
-import warnings
 from collections.abc import Callable, Mapping
 from typing import Literal
 
@@ -11,11 +9,11 @@ from pydantic import Field
 from ratiba_action.core.clipping import clip
 from ratiba_action.core.model.measurement import Case, Score
 from ratiba_action.core.text.code_blocks import code_blocks
+from ratiba_action.metrics.python_source import MOST_CHARACTERS, TOO_DEEP, parse_python
 from ratiba_action.validation import StrictModel
 
 __version__ = "1.0.0"
 
-_MOST_CHARACTERS = 100_000
 _MOST_LEVELS = 200
 _TOLD = 3
 
@@ -55,23 +53,15 @@ class CodeSyntaxMetric:
 
 def _problem(block: str, language: str) -> str:
     """What is wrong with a block, empty when nothing is."""
-    if len(block) > _MOST_CHARACTERS:
-        return f"{len(block):,} characters; at most {_MOST_CHARACTERS:,} are parsed"
+    if len(block) > MOST_CHARACTERS:
+        return f"{len(block):,} characters; at most {MOST_CHARACTERS:,} are parsed"
     try:
         _PARSERS[language](block)
-    except (SyntaxError, ValueError) as error:
+    except ValueError as error:
         return str(error) or type(error).__name__
     except (RecursionError, MemoryError):
-        return "nested too deep to be parsed"
+        return TOO_DEEP
     return ""
-
-
-def _python(block: str) -> None:
-    with warnings.catch_warnings():
-        # What the code's own escapes are worth is not what is asked.
-        warnings.simplefilter("ignore", SyntaxWarning)
-        warnings.simplefilter("ignore", DeprecationWarning)
-        ast.parse(block)
 
 
 def _yaml(block: str) -> None:
@@ -89,4 +79,4 @@ def _yaml(block: str) -> None:
         raise ValueError(str(error)) from error
 
 
-_PARSERS: Mapping[str, Callable[[str], object]] = {"python": _python, "json": json.loads, "yaml": _yaml}
+_PARSERS: Mapping[str, Callable[[str], object]] = {"python": parse_python, "json": json.loads, "yaml": _yaml}
