@@ -121,7 +121,7 @@ def _langgraph(block: SystemBlock) -> InWorker:
 
 
 def _langchain(block: SystemBlock) -> InWorker:
-    return _framework("langchain", block.langchain, "langchain_core.messages", "langchain_core.runnables")
+    return _framework("langchain", block.langchain, "langchain_core.runnables.base", "langchain_core.tracers.langchain")
 
 
 def _llamaindex(block: SystemBlock) -> InWorker:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from ratiba_action.testing.http_stand_in import HttpAnswer, HttpRequest, HttpStandIn, http_answer
+from ratiba_action.testing.kinds_of_framework import FRAMEWORK_SYSTEMS
 
 FAULTS = ("fail", "hang", "long", "garbage", "end")
 """It raises, never answers, answers without end, answers what is no reply, ends."""
@@ -74,13 +75,13 @@ class DescribedSystem:
     Args:
         block: its ``system`` block.
         environment: what a conversation of it is given.
-        takes_events: whether it can be told of one.
+        event_refusal: what it says of an event; None: it takes them.
         faults: how it can misbehave.
     """
 
     block: Mapping[str, Any]
     environment: Mapping[str, str] = field(default_factory=dict)
-    takes_events: bool = True
+    event_refusal: str | None = None
     faults: tuple[str, ...] = FAULTS
 
 
@@ -94,9 +95,9 @@ async def describe_system(kind: str, folder: Path) -> AsyncIterator[DescribedSys
     """
     (folder / "brain.py").write_text(_BRAIN)
     if kind in _FILES:
-        name, source, block, takes_events = _FILES[kind]
+        name, source, block, refusal = _FILES[kind]
         (folder / name).write_text(source)
-        yield DescribedSystem(block, takes_events=takes_events)
+        yield DescribedSystem(block, event_refusal=refusal)
     elif kind == "replay":
         _write_transcripts(folder / "transcripts")
         yield DescribedSystem({"replay": {"transcripts": "transcripts"}}, faults=("fail", "garbage", "end"))
@@ -105,10 +106,12 @@ async def describe_system(kind: str, folder: Path) -> AsyncIterator[DescribedSys
             yield _elsewhere(kind, server.url)
 
 
-_FILES: Mapping[str, tuple[str, str, Mapping[str, Any], bool]] = {
-    "class": ("assistant.py", _CLASS, {"adapter": "assistant:Adapter", "database": False}, True),
-    "function": ("assistant.py", _FUNCTION, {"adapter": "assistant:answer", "database": False}, False),
-    "command": ("bot.py", _COMMAND, {"command": ["python3", "bot.py"]}, True),
+_MESSAGES_ONLY = "messages only, not the event 'payment'"
+_FILES: Mapping[str, tuple[str, str, Mapping[str, Any], str | None]] = {
+    "class": ("assistant.py", _CLASS, {"adapter": "assistant:Adapter", "database": False}, None),
+    "function": ("assistant.py", _FUNCTION, {"adapter": "assistant:answer", "database": False}, _MESSAGES_ONLY),
+    "command": ("bot.py", _COMMAND, {"command": ["python3", "bot.py"]}, None),
+    **{name: ("assistant.py", one.source, one.block, one.event_refusal) for name, one in FRAMEWORK_SYSTEMS.items()},
 }
 
 
@@ -118,7 +121,7 @@ def _elsewhere(kind: str, url: str) -> DescribedSystem:
     if kind == "prompt":
         prompt = {"file": "brain.py", "provider": "anthropic", "model": "some-model", "max_output_tokens": 100}
         environment = {"ANTHROPIC_BASE_URL": url, "ANTHROPIC_API_KEY": "token-of-the-gateway"}
-        return DescribedSystem({"prompt": prompt}, environment, takes_events=False)
+        return DescribedSystem({"prompt": prompt}, environment, event_refusal=_MESSAGES_ONLY)
     block: dict[str, Any] = {"url": url, "body": {"said": "${message}", "before": "${history}", "event": "${event}"}}
     if kind == "stream":
         block["stream"] = {"text": "piece", "end": "[DONE]"}

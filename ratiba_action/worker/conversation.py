@@ -64,6 +64,8 @@ class Conversation:
         if operation == "close":
             close = getattr(self._conversation, "close", None)
             return None if close is None else self._run(close)
+        if operation == "deliver" and not callable(getattr(self._conversation, "deliver", None)):
+            raise _takes_messages_only(self._conversation, request["argument"])
         return self._run(self._method(self._conversation, operation), request["argument"])
 
     def _method(self, owner: Any, name: str) -> Callable[..., Any]:
@@ -77,6 +79,13 @@ class Conversation:
     def _run(self, method: Callable[..., Any], *arguments: Any) -> Any:
         result = method(*arguments)
         return self._loop.run_until_complete(_awaited(result)) if inspect.isawaitable(result) else result
+
+
+def _takes_messages_only(conversation: Any, event: dict[str, Any]) -> AdapterError:
+    kind = type(conversation).__name__
+    return AdapterError(
+        f"the system takes messages only, not the event {event.get('type')!r}: {kind} has no method deliver()"
+    )
 
 
 async def _awaited(result: Any) -> Any:
