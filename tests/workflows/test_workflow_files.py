@@ -70,6 +70,7 @@ def test_the_files_are_there() -> None:
         ".github/workflows/ci.yml",
         ".github/workflows/eval-on-prompt-change.yml",
         ".github/workflows/release.yml",
+        "examples/workflows/eval-every-night.yml",
         "examples/workflows/eval-three-jobs.yml",
         "examples/workflows/eval-with-postgres.yml",
         "examples/workflows/publish-fork-report.yml",
