@@ -16,11 +16,12 @@ from ratiba_action.core.strategies import with_defaults
 from ratiba_action.core.strictness import hold_to_base, with_assertions
 from ratiba_action.errors import ConfigurationError, FileProblem, SuiteError
 from ratiba_action.metrics.registry import metric_problems, readers_of
-from ratiba_action.metrics_block import MetricsBlock, attach_metrics
+from ratiba_action.metrics_block import attach_metrics
 from ratiba_action.plain_file import read_plain_file
 from ratiba_action.recordings.lines import JudgeRecording
 from ratiba_action.settings import Settings
 from ratiba_action.strategy_block import StrategyBlock
+from ratiba_action.suite.configured_gates import with_configured_gates
 from ratiba_action.suite.load import load_suite, read_scenario_files
 from ratiba_action.suite_block import unmeasured_metrics
 
@@ -57,15 +58,15 @@ def read_inputs(settings: Settings, repository: Path, change: Change) -> Evaluat
         base = BaseSide(settings, change, contents)
         base.require()
         notes: tuple[str, ...] = ()
-        base_metrics = configuration.metrics
-        base_configuration, defaults = base.configuration(), configuration.suite.strategy
+        base_configuration, own = base.configuration(), configuration
         if base_configuration is not None:
             configuration, notes = hold_configuration(configuration, base_configuration)
-            defaults, base_metrics = base_configuration.suite.strategy, base_configuration.metrics
-        suite = _complete(suite, configuration.metrics)
+            own = base_configuration
+        defaults = own.suite.strategy
+        suite = _complete(suite, configuration)
         base_suite, broken = base.suite()
         # How the suite is run is the base's where it has a configuration, so both sides take the same defaults.
-        base_suite = _with_strategies(_complete(base_suite, base_metrics), defaults)
+        base_suite = _with_strategies(_complete(base_suite, own), defaults)
         if base.known:
             suite, more = hold_to_base(_with_strategies(suite, defaults), base_suite)
             notes += more
@@ -94,7 +95,7 @@ def _read_head(settings: Settings, repository: Path) -> tuple[Configuration, Sui
     except SuiteError as error:
         problems.append(error)
     if configuration is not None and suite is not None:
-        unknown = unmeasured_metrics(configuration.suite.metric_thresholds, _complete(suite, configuration.metrics))
+        unknown = unmeasured_metrics(configuration.suite.metric_thresholds, _complete(suite, configuration))
         told = [f"suite.metric_thresholds.{name}: no scenario is measured by it" for name in unknown]
         problems += [SuiteError([FileProblem(settings.config, 0, message) for message in told])] if told else []
     if configuration is None or suite is None or problems:
@@ -112,9 +113,10 @@ def _content(repository: Path, name: str) -> bytes:
         ) from error
 
 
-def _complete(suite: Suite, metrics: MetricsBlock) -> Suite:
-    """Scenarios with the metrics that they do not list, on both sides, so that thresholds are held like any other."""
-    return with_assertions(suite, lambda scenario: attach_metrics(scenario, metrics))
+def _complete(suite: Suite, configuration: Configuration) -> Suite:
+    """The suite with the metrics and gates that it does not list, on both sides, so that they are held too."""
+    measured = with_assertions(suite, lambda scenario: attach_metrics(scenario, configuration.metrics))
+    return with_configured_gates(measured, configuration.suite.gates)
 
 
 def _with_strategies(suite: Suite, defaults: StrategyBlock) -> Suite:

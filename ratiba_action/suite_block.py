@@ -1,22 +1,38 @@
 """The ``suite`` block of the configuration: how all scenarios are run, and what they are held to together."""
 
-from collections.abc import Iterable
-from typing import Annotated
+from collections.abc import Iterable, Mapping
+from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field, field_validator
 
 from ratiba_action.core.model.scenario import Suite
+from ratiba_action.core.standard_gates import STANDARD_GATES, unknown_gates
 from ratiba_action.model_limits import Name
 from ratiba_action.strategy_block import Share, StrategyBlock
 from ratiba_action.validation import StrictModel
 
 MOST_CONCURRENCY = 64
+_WORD = "standard"
 
 
 class StopBlock(StrictModel):
     """When no further conversation is begun."""
 
     after: Annotated[int, Field(ge=1, le=10_000, description="failed scenarios")]
+
+
+def _or_standard(given: Any) -> Any:
+    """The word ``standard`` stands for the gates of the table."""
+    if given == _WORD:
+        return dict(STANDARD_GATES)
+    if not isinstance(given, dict):
+        msg = f"{given!r:.80} is not allowed; give {_WORD!r}, or gates with what they must reach"
+        raise ValueError(msg)  # noqa: TRY004 - Pydantic tells only a ValueError by its place
+    return given
+
+
+_GatesInput = dict[Name, Share] | Literal["standard"]
+Gates = Annotated[dict[Name, Share], BeforeValidator(_or_standard, json_schema_input_type=_GatesInput)]
 
 
 class SuiteBlock(StrictModel):
@@ -36,6 +52,16 @@ class SuiteBlock(StrictModel):
         default_factory=dict, description="what the mean of a metric over all conversations must reach"
     )
 
+    gates: Gates = Field(default_factory=dict, description="what every data set that has such a score must reach")
+
+    @field_validator("gates")
+    @classmethod
+    def _gates_are_known(cls, value: dict[str, float]) -> dict[str, float]:
+        wrong = unknown_gates(value)
+        if wrong:
+            raise ValueError(wrong)
+        return value
+
     @property
     def most_failed(self) -> int | None:
         """After how many failed scenarios the run stops; None for never."""
@@ -45,24 +71,27 @@ class SuiteBlock(StrictModel):
 
 
 def hold_suite(head: SuiteBlock, base: SuiteBlock) -> tuple[SuiteBlock, tuple[str, ...]]:
-    """The base's block with the greater of both thresholds.
+    """The base's block with the greater of both thresholds and gates.
 
     Returns:
         The block to run with, and the keys in which the change asked for what it did not get.
     """
-    thresholds = {
-        name: max(block.metric_thresholds.get(name, 0.0) for block in (head, base))
-        for name in sorted({*head.metric_thresholds, *base.metric_thresholds})
-    }
-    held = base.model_copy(update={"metric_thresholds": thresholds})
+    thresholds = _greater(head.metric_thresholds, base.metric_thresholds)
+    gates = _greater(head.gates, base.gates)
+    held = base.model_copy(update={"metric_thresholds": thresholds, "gates": gates})
     plain = ("concurrency", "stop_on_failure", "timeout_seconds", "strategy")
     refused = [f"suite.{name}" for name in plain if getattr(head, name) != getattr(base, name)]
-    refused += [f"suite.metric_thresholds.{name}" for name in held.metric_thresholds if _lowers(name, head, held)]
+    refused += [f"suite.metric_thresholds.{name}" for name in _lowered(head.metric_thresholds, thresholds)]
+    refused += [f"suite.gates.{name}" for name in _lowered(head.gates, gates)]
     return held, tuple(refused)
 
 
-def _lowers(name: str, head: SuiteBlock, held: SuiteBlock) -> bool:
-    return head.metric_thresholds.get(name) != held.metric_thresholds[name]
+def _greater(head: Mapping[str, float], base: Mapping[str, float]) -> dict[str, float]:
+    return {name: max(one.get(name, 0.0) for one in (head, base)) for name in sorted({*head, *base})}
+
+
+def _lowered(asked: Mapping[str, float], held: Mapping[str, float]) -> list[str]:
+    return [name for name, least in held.items() if asked.get(name) != least]
 
 
 def unmeasured_metrics(names: Iterable[str], suite: Suite) -> tuple[str, ...]:

@@ -1,8 +1,10 @@
 """The configuration's ``suite`` block: what a change cannot decide, and what a replay needs."""
 
+import re
 from typing import Any
 
 import pytest
+from pydantic import ValidationError
 
 from ratiba_action.core.model.scenario import Strategy
 from ratiba_action.errors import SuiteError
@@ -30,6 +32,28 @@ def test_of_thresholds_the_greater_holds_and_the_rest_is_the_bases() -> None:
         "suite.metric_thresholds.B",
     )
     assert hold_suite(base, base) == (base, ())
+
+
+def test_of_gates_the_greater_holds_and_none_is_dropped() -> None:
+    base, head = block(gates="standard"), block(gates={"macro_f1": 0.5, "min_class_f1": 0.7, "mrr": 0.4})
+    held, refused = hold_suite(head, base)
+    expected = {"macro_f1": 0.8, "min_class_f1": 0.7, "skill_recall": 0.9, "answer_accuracy": 0.7, "mrr": 0.4}
+    assert held.gates == expected
+    assert refused == ("suite.gates.answer_accuracy", "suite.gates.macro_f1", "suite.gates.skill_recall")
+
+
+@pytest.mark.parametrize(
+    ("gates", "message"),
+    [
+        ("strict", "'strict' is not allowed; give 'standard', or gates with what they must reach"),
+        ({"macro_f2": 0.5}, "there is no gate 'macro_f2'; known: accuracy, macro_f1"),
+        ({"LabelMetric": 0.5}, "there is no gate 'LabelMetric'"),
+        ({"macro_f1": 1.5}, "less than or equal to 1"),
+    ],
+)
+def test_a_gate_that_cannot_work_is_refused(gates: Any, message: str) -> None:
+    with pytest.raises(ValidationError, match=re.escape(message)):
+        block(gates=gates)
 
 
 @pytest.mark.parametrize(("given", "most"), [(False, None), (True, 1), ({"after": 3}, 3)])

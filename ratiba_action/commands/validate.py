@@ -22,6 +22,7 @@ from ratiba_action.recordings.identifiers import Finding, find_forbidden
 from ratiba_action.recordings.reader import read_recordings
 from ratiba_action.reporting.wording import plural
 from ratiba_action.settings import INPUTS, Settings, read_settings
+from ratiba_action.suite.configured_gates import gates_below
 from ratiba_action.suite.load import load_suite, read_scenario_files
 
 DESCRIPTION = """Check the configuration, the scenarios and their recordings, and say every mistake with its line.
@@ -108,6 +109,8 @@ def inspect(repository: Path, settings: Settings, today: date) -> Inspected:
     if suite is not None:
         warnings += scenario_advice(suite.scenarios, attach, repository, today)
         warnings += (FileProblem(settings.config, 0, text) for text in metrics_without_truth(metrics, suite))
+        gates = configuration.suite.gates if configuration is not None else {}
+        warnings += (FileProblem(settings.config, 0, text) for text in gates_below(suite.data_sets, gates))
     wrong, more, unused = _inspect_recordings(repository, settings, suite, attach)
     return Inspected(suite, _in_order([*problems, *wrong]), _in_order([*warnings, *more]), unused)
 

@@ -156,6 +156,7 @@ def _calibration(labelled: Sequence[Labelled]) -> float | None:
 
 
 ANSWER_ACCURACY = "answer_accuracy"
+SKILL_RECALL = "skill_recall"
 CALIBRATION = "calibration"
 _BY_LABELS: Mapping[str, Callable[[Sequence[Labelled]], float | None]] = MappingProxyType(
     {
@@ -166,7 +167,7 @@ _BY_LABELS: Mapping[str, Callable[[Sequence[Labelled]], float | None]] = Mapping
         "min_class_f1": partial(_over_classes, lambda classes: min(one.f1 for one in classes)),
         "min_class_precision": partial(_over_classes, lambda classes: min(one.precision for one in classes)),
         "min_class_recall": partial(_over_classes, lambda classes: min(one.recall for one in classes)),
-        "skill_recall": partial(_over_pairs, classification.micro_recall),
+        SKILL_RECALL: partial(_over_pairs, classification.micro_recall),
         CALIBRATION: _calibration,
     }
 )

@@ -63,6 +63,19 @@ def test_a_gate_that_fails_fails_the_run_and_a_change_cannot_lower_it(small: Sma
     assert "min_class_f1" in (ended.report / "report.html").read_text()
 
 
+def test_gates_of_the_configuration_hold_for_a_data_set_and_a_change_cannot_lower_them(small: SmallRepository) -> None:
+    small.write("scenarios/intents.yaml", INTENTS.partition("gates:")[0])
+    small.write("scenarios/intents.jsonl", rows(*ANSWERS))
+    config = (small.folder / ".github/ratiba.yml").read_text()
+    small.write(".github/ratiba.yml", config + "suite: {gates: {accuracy: 0.9}}\n")
+    small.commit()
+    small.write(".github/ratiba.yml", config + "suite: {gates: {accuracy: 0.1}}\n")
+    ended = small.gate()
+    assert ended.code == 1, ended.printed
+    assert "| `accuracy` | 0.75 | 0.90 | failed |" in ended.comment
+    assert "What this change asks for holds once it is merged: suite.gates.accuracy." in ended.comment
+
+
 def test_a_change_to_the_rows_alone_is_blocking(small: SmallRepository) -> None:
     repository = committed(small)
     repository.write("scenarios/intents.jsonl", rows(*ANSWERS, ("BOOKING", "BOOKING")))
