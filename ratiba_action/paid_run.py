@@ -139,7 +139,9 @@ async def open_paid_run(
         journal = _open_journal(payment.journal)
         if journal is not None:
             stack.callback(journal.close)
-            ledger.carry_on(journal.books.calls, journal.books.last_number)
+            # Only a resumed journal holds anything; a variant goes on with the ledger of the run before it.
+            if journal.books.last_number:
+                ledger.carry_on(journal.books.calls, journal.books.last_number)
         shared = await _open_shared(payment, ledger)
         if shared is not None:
             stack.push_async_callback(shared.close)

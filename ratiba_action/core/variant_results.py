@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from ratiba_action.core.model.values import Usd
 from ratiba_action.core.model.variant import VariantResult
-from ratiba_action.core.model.verdict import Report
+from ratiba_action.core.model.verdict import Conclusion, Report
 from ratiba_action.core.tally import summarise_metrics, tally
 
 
@@ -19,6 +19,16 @@ def variant_result(name: str, differences: Sequence[str], report: Report, list_p
     """
     counts = tally(report)
     means = {summary.metric: summary.mean for summary in summarise_metrics(report.results)}
+    verdict = report.verdict
     return VariantResult(
-        name, tuple(differences), counts.passed, counts.failed, counts.errored, counts.not_run, means, list_price
+        name=name,
+        differences=tuple(differences),
+        passed=counts.passed,
+        failed=counts.failed,
+        errored=counts.errored,
+        not_run=counts.not_run,
+        means=means,
+        list_price=list_price,
+        conclusion=verdict.conclusion.value,
+        reason="" if verdict.conclusion is Conclusion.PASSED else verdict.reason,
     )

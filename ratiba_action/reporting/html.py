@@ -14,7 +14,7 @@ from ratiba_action.core.report_outcomes import (
     quarantined_outcomes,
 )
 from ratiba_action.core.tally import summarise_metrics, tally
-from ratiba_action.reporting import comparison_words, data_set_words, wording
+from ratiba_action.reporting import comparison_words, data_set_words, variant_words, wording
 from ratiba_action.reporting.comment_sections import transcript_text
 from ratiba_action.reporting.difference_chart import chart_of
 from ratiba_action.reporting.judge_facts import judge_facts
@@ -63,6 +63,19 @@ def render_html(report: Report) -> str:
         compared=_compared(report),
         month=month_note(report),
         paid=_paid(report),
+        variants=[
+            {
+                "figures": one,
+                "name": variant_words.name_of(one),
+                "differences": variant_words.differences_of(one),
+                "ended": variant_words.ended(one),
+                "why": variant_words.why(one) if one.name else "",
+                "passed": variant_words.passed_of(one),
+            }
+            for one in report.variants
+        ],
+        variant_metrics=variant_words.metrics_of(report.variants),
+        verdict_is_of=variant_words.VERDICT_IS_OF,
         data_sets=[
             {
                 "scores": one,

@@ -13,6 +13,7 @@ from ratiba_action.core.tally import tally
 from ratiba_action.core.trials import ScenarioOutcome, outcomes_of
 from ratiba_action.reporting.comparison_words import baseline_told, flip_told, metric_rows
 from ratiba_action.reporting.data_set_words import about, gate_names, status, value
+from ratiba_action.reporting.junit_variants import variant_cases
 from ratiba_action.reporting.wording import explanation, number, outcome, scenario_ended, scenario_label, trials_told
 
 # Everything outside the Char production of XML 1.0 makes the whole file unreadable.
@@ -31,12 +32,14 @@ def render_junit(report: Report) -> bytes:
     counts, compared = tally(report), report.verdict.comparison
     tier = None if compared is None else compared.tier
     gates = [gate.status for one in report.data_sets for gate in one.gates]
+    variants = variant_cases(report.variants)
+    apart = sum(bool(skipped) for _, skipped, _ in variants)
     totals = {
         "name": _xml(report.name),
-        "tests": str(counts.total + counts.quarantined + len(gates) + (tier is not None)),
+        "tests": str(counts.total + counts.quarantined + len(gates) + (tier is not None) + len(variants)),
         "failures": str(counts.failed + gates.count(GateStatus.FAILED) + (tier is Tier.REGRESSION)),
         "errors": str(counts.errored),
-        "skipped": str(counts.not_run + counts.quarantined + gates.count(GateStatus.UNKNOWN) + (tier in _OPEN)),
+        "skipped": str(counts.not_run + counts.quarantined + gates.count(GateStatus.UNKNOWN) + (tier in _OPEN) + apart),
         "time": f"{report.seconds:.3f}",
     }
     root = ET.Element("testsuites", totals)
@@ -51,6 +54,8 @@ def render_junit(report: Report) -> bytes:
         _add_comparison(suite, report, compared)
     for scores, gate, name in gate_names(report.data_sets):
         _add_gate(suite, scores, gate, name)
+    for name, skipped, figures in variants:
+        _add_variant(suite, name, skipped, figures)
     ET.indent(root)
     document: bytes = ET.tostring(root, encoding="utf-8", xml_declaration=True)
     return document + b"\n"
@@ -116,6 +121,13 @@ def _add_gate(suite: ET.Element, scores: DataSetScores, result: GateResult, name
         message = f"{name} {value(result)} is below {number(result.gate.at_least)}"
         failure = ET.SubElement(case, "failure", {"type": _xml(result.gate.metric), "message": _xml(message)})
         failure.text = _xml(f"{status(scores, result)}; {about(scores)}")
+
+
+def _add_variant(suite: ET.Element, name: str, skipped: str, figures: str) -> None:
+    case = ET.SubElement(suite, "testcase", {"name": _xml(name), "classname": "variant"})
+    if skipped:
+        ET.SubElement(case, "skipped", {"message": _xml(skipped)})
+    ET.SubElement(case, "system-out").text = _xml(figures)
 
 
 def _add_comparison(suite: ET.Element, report: Report, compared: Comparison) -> None:

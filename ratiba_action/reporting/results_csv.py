@@ -1,4 +1,4 @@
-"""``results.csv``: one row for each check, score, gate and comparison, for spreadsheets."""
+"""``results.csv``: one row for each check, score, gate, comparison and variant, for spreadsheets."""
 
 import csv
 import io
@@ -8,10 +8,11 @@ from ratiba_action.core.comparison.metric_rows import metric_tier
 from ratiba_action.core.model.comparison import Tier
 from ratiba_action.core.model.data_set import GateStatus
 from ratiba_action.core.model.measurement import NotRun, ScenarioResult, Scored
-from ratiba_action.core.model.verdict import Report
+from ratiba_action.core.model.verdict import Conclusion, Report
 from ratiba_action.core.quarantine import day_of, quarantine_in_force
 from ratiba_action.core.trials import outcomes_of
 from ratiba_action.reporting.data_set_words import gate_names
+from ratiba_action.reporting.variant_words import ended, name_of, why
 from ratiba_action.reporting.wording import explanation, outcome, scenario_ended
 
 HEADER = (
@@ -49,7 +50,8 @@ def render_csv(report: Report) -> str:
         about = (scenario_ended(one), "" if granted is None else granted.until.isoformat())
         for trial in one.trials:
             writer.writerows([_cell(value) for value in (*row, *about)] for row in _rows(trial))
-    writer.writerows([_cell(value) for value in row] for row in (*_gate_rows(report), *_comparison_rows(report)))
+    others = (*_gate_rows(report), *_comparison_rows(report), *_variant_rows(report))
+    writer.writerows([_cell(value) for value in row] for row in others)
     return buffer.getvalue()
 
 
@@ -96,6 +98,18 @@ def _comparison_rows(report: Report) -> Iterator[tuple[str, ...]]:
         tier = metric_tier(row, compared)
         about = ("", "head", "", "", "", tier.value, "comparison", "")
         yield (*about, row.metric, f"{row.base:.4f}", f"{row.head:.4f}", *_held(tier))
+
+
+def _variant_rows(report: Report) -> Iterator[tuple[str, ...]]:
+    """Conversations that passed of all, or why there are none, and the mean of each metric."""
+    for one in report.variants:
+        about = ("", name_of(one), "", "", "", ended(one), "variant", "")
+        passed = _truth(one.conclusion == Conclusion.PASSED.value)
+        total = one.passed + one.failed + one.errored + one.not_run
+        told = ("", why(one)) if one.problem else (str(total), str(one.passed))
+        yield (*about, "conversations", *told, passed, "", "", "", "", "")
+        for metric, mean in sorted(one.means.items()):
+            yield (*about, metric, "", f"{mean:.4f}", "", "", "", "", "", "")
 
 
 def _held(tier: Tier) -> tuple[str, ...]:

@@ -1,5 +1,7 @@
 """Variants of a system: the same conversations with another model, by name or side by side."""
 
+from decimal import Decimal
+
 from ratiba_action.testing.small_repository import SmallRepository
 
 CONFIGURATION = """\
@@ -8,6 +10,7 @@ system:
   database: false
   environment: {MODEL: large}
   variants:
+    gone: {environment: {MODEL: gone}}
     small: {environment: {MODEL: small}}
 """
 SYSTEM = """\
@@ -15,6 +18,8 @@ import os
 
 
 def answer(message):
+    if os.environ["MODEL"] == "gone":
+        raise LookupError("there is no such model")
     return {"text": message, "state": os.environ["MODEL"]}
 """
 
@@ -40,16 +45,37 @@ def test_the_gate_runs_the_system_as_it_stands_unless_a_variant_is_named(small: 
 def test_a_variant_that_is_not_there_is_refused_with_those_that_are(small: SmallRepository) -> None:
     ended = prepared(small).gate("--mode", "blocking", "--variant", "tiny")
     assert ended.code == 2
-    assert "There is no variant 'tiny' of the system. Variants in system.variants: small." in ended.printed
+    assert "There is no variant 'tiny' of the system. Variants in system.variants: gone, small." in ended.printed
 
 
 def test_variants_stand_side_by_side_and_only_the_system_as_it_stands_decides(small: SmallRepository) -> None:
     repository = prepared(small)
     ended = repository.gate("--mode", "blocking", "--variants")
     assert ended.code == 0, ended.printed
-    assert "| as it stands | nothing | 1 of 1 | 0 |" in ended.comment
-    assert "| `small` | MODEL=small | 0 of 1 | 0 |" in ended.comment
+    assert "| as it stands | nothing | passed | 1 of 1 | 0 |" in ended.comment
+    assert "| `small` | MODEL=small | failed | 0 of 1 | 0 |" in ended.comment
+    assert "| `gone` | MODEL=gone | incomplete | 0 of 1 | 1 |" in ended.comment
+    assert "LookupError: there is no such model" in ended.comment
     rows = ended.results["report"]["variants"]
-    assert [(row["name"], row["passed"], row["failed"]) for row in rows] == [("", 1, 0), ("small", 0, 1)]
+    counts = [(row["name"], row["passed"], row["failed"], row["errored"]) for row in rows]
+    assert counts == [("", 1, 0, 0), ("gone", 0, 0, 1), ("small", 0, 1, 0)]
+    assert 'name="small" classname="variant"' in (ended.report / "junit.xml").read_text()
     refused = repository.gate("--mode", "blocking", "--variants", "--variant", "small")
     assert refused.code == 2
+
+
+def test_a_variant_that_runs_out_of_money_changes_no_verdict_and_the_next_is_not_run(small: SmallRepository) -> None:
+    repository = prepared(small)
+    repository.write(".github/ratiba.yml", CONFIGURATION + "  price_per_turn_usd: 0.02\n")
+    repository.scenario("short", "asante", expect="large")
+    repository.commit()
+    live = ("--mode", "blocking", "--variants", "--llm", "live", "--budget-usd", "0.07")
+    ended = repository.gate(*live, RATIBA_ANTHROPIC_API_KEY="no-key")
+    assert ended.code == 0, ended.printed
+    rows = ended.results["report"]["variants"]
+    assert [(row["name"], row["passed"], row["errored"], row["not_run"]) for row in rows[:2]] == [
+        ("", 2, 0, 0),
+        ("gone", 0, 1, 1),
+    ]
+    assert rows[2]["problem"] == "the run was ended, or its time or money was"
+    assert Decimal(ended.results["report"]["spending"]["spent"]) <= Decimal("0.07")

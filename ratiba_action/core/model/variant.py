@@ -16,6 +16,8 @@ class VariantResult:
         means: of each metric that measured something, by its name.
         list_price: of its model calls, replayed ones too.
         problem: why it was not run; empty when it was.
+        conclusion: what its run would have been on its own; empty when it was not run.
+        reason: of that conclusion; empty when it passed.
     """
 
     name: str
@@ -27,3 +29,5 @@ class VariantResult:
     means: Mapping[str, float] = field(default_factory=dict)
     list_price: Usd = field(default_factory=lambda: Usd(0))
     problem: str = ""
+    conclusion: str = ""
+    reason: str = ""
