@@ -9,7 +9,7 @@ RatibaError                       anything that a user can mend; never shown wit
 │   ├── WorkerError               the system under test could not be started or spoken to
 │   │   └── WorkerTimeoutError    it gave no answer in time
 │   ├── ProviderError             a model's provider refused a call, or its answer cannot be used
-│   ├── LedgerError               money could not be written down, so that it must not be spent
+│   ├── LedgerError               money, which must not be spent then, or history could not be written
 │   ├── GithubError               GitHub refused a request, or its API cannot be used
 │   └── RecordingError            a recorded answer is missing or unreadable
 ├── BudgetError                   a call was refused because it might pass the cap   exit 3

@@ -25,6 +25,19 @@ async def embedded_server_dsn() -> AsyncIterator[str]:
         yield server.dsn
 
 
+@pytest_asyncio.fixture
+async def database(embedded_server_dsn: str) -> AsyncIterator[str]:
+    """Connection string of an empty database, for tests of what many runs share."""
+    from psycopg.conninfo import make_conninfo  # noqa: PLC0415 - as above
+
+    from ratiba_action.testing.sql import run_sql  # noqa: PLC0415 - as above
+
+    name = f"shared_{uuid.uuid4().hex[:12]}"
+    await run_sql(embedded_server_dsn, f"CREATE DATABASE {name}")
+    yield make_conninfo(embedded_server_dsn, dbname=name)
+    await run_sql(embedded_server_dsn, f"DROP DATABASE {name} WITH (FORCE)")
+
+
 @pytest.fixture(scope="session")
 def image() -> Iterator[str]:
     """Tag of the gate's image, built by the project's Dockerfile."""

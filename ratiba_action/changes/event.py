@@ -110,6 +110,14 @@ def _branch(value: Any) -> str:
     return name if name.isprintable() and len(name) <= _LONGEST_BRANCH else ""
 
 
+def _own_branch(event: Mapping[str, Any]) -> str:
+    """The branch that a push or a manual run is about, or the one that schedules run on; empty for a tag."""
+    if "schedule" in event:
+        return _branch(mapping(event.get("repository")).get("default_branch"))
+    ref = event.get("ref")
+    return _branch(ref) if isinstance(ref, str) and ref.startswith("refs/heads/") else ""
+
+
 def _number(text: str) -> int:
     return int(text) if text.isascii() and text.isdigit() and len(text) < 12 else 0  # noqa: PLR2004 - no id is longer
 
@@ -127,6 +135,7 @@ def subject_of(event: Mapping[str, Any], pull_request: PullRequest | None, envir
         title=pull_request.title if pull_request else "",
         author=pull_request.author if pull_request else "",
         base_branch=pull_request.branch if pull_request else _branch(mapping(event.get("merge_group")).get("base_ref")),
+        branch="" if pull_request else _own_branch(event),
         run_id=run_id,
         run_attempt=_number(environment.get("GITHUB_RUN_ATTEMPT", "")) or 1,
         run_url=f"{server}/{repository}/actions/runs/{run_id}" if server and repository and run_id else "",

@@ -11,12 +11,13 @@ from ratiba_action.commands.options import add_variant, parse_option
 from ratiba_action.core.exit_code import exit_code
 from ratiba_action.core.model.change import Mode
 from ratiba_action.core.model.plan import Selection
-from ratiba_action.core.model.verdict import Report
+from ratiba_action.core.model.verdict import Conclusion, Report
 from ratiba_action.core.trials import Standing, outcomes_of
 from ratiba_action.deciding import DecideRequest, decide
 from ratiba_action.errors import (
     ConfigurationError,
     InfrastructureError,
+    LedgerError,
     PublishError,
     RatibaError,
     UsageError,
@@ -24,6 +25,7 @@ from ratiba_action.errors import (
 from ratiba_action.forecasting import forecast
 from ratiba_action.full_publication import full_publication
 from ratiba_action.gate import evaluate
+from ratiba_action.history.keeping import keep_run, with_trends
 from ratiba_action.input_values import parse_count
 from ratiba_action.interruption import uninterrupted
 from ratiba_action.judging.cache import JudgeCache
@@ -137,11 +139,12 @@ def _conclude(
     if report is None:
         return 0
     with uninterrupted():
-        report = publication.publish(report)
+        report = publication.publish(_with_trends(report, publication))
         if failure is not None:
             publication.complain(str(failure))
         if arguments.baseline_out:
             _leave_baseline(report, Path(arguments.baseline_out), publication)
+        _keep(report, publication)
         if arguments.json:
             sys.stdout.write(json.dumps(outputs_of(report), indent=2) + "\n")
     return exit_code(report.verdict, report.decision.mode, enforce=report.enforce)
@@ -151,6 +154,27 @@ def _leave_baseline(report: Report, path: Path, publication: Publication) -> Non
     try:
         write_baseline(report, path)
     except PublishError as error:
+        publication.warn(str(error))
+
+
+def _with_trends(report: Report, publication: Publication) -> Report:
+    """The report with the trends of its base branch, where there is a history and it can be read."""
+    url = publication.settings.ledger_url
+    try:
+        return with_trends(report, url) if url else report
+    except LedgerError as error:
+        publication.warn(str(error))
+        return report
+
+
+def _keep(report: Report, publication: Publication) -> None:
+    """Add the run to the history; a failure never changes the verdict."""
+    url = publication.settings.ledger_url
+    if not url or report.verdict.conclusion is Conclusion.SKIPPED:
+        return
+    try:
+        keep_run(report, url)
+    except LedgerError as error:
         publication.warn(str(error))
 
 

@@ -14,6 +14,8 @@ EXAMPLE = """example:
   ratiba report
   ratiba report --results ratiba-report/results.json --json
   ratiba report --diff main/results.json
+  ratiba report --trends --branch main
+  ratiba report --to-history      # write the last run to the metrics history
   ratiba report --unfinished      # a workflow's last step, which always runs
   ratiba report --workflow-run    # the second workflow of forks"""
 
@@ -33,9 +35,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--workflow-run", action="store_true", help="post the results of the run that the event 'workflow_run' is about"
     )
 
+    task.add_argument("--trends", action="store_true", help="show each metric over the last runs of a branch")
+    task.add_argument(
+        "--to-history", action="store_true", help="write the run to the metrics history of ledger-url, once only"
+    )
+    parser.add_argument("--branch", metavar="NAME", help="of --trends (default: the base branch of the last run)")
+    parser.add_argument("--last", metavar="N", default="20", help="of --trends: at most so many runs (default: 20)")
+
 
 def run(arguments: argparse.Namespace, environment: Mapping[str, str]) -> int:
-    """Do one of the three.
+    """Do one of the tasks.
 
     Raises:
         UsageError: the command does not fit where it is run.
@@ -46,6 +55,16 @@ def run(arguments: argparse.Namespace, environment: Mapping[str, str]) -> int:
         return _workflow_run(arguments, environment)
     if arguments.diff:
         return _diff(arguments, environment)
+    if arguments.trends:
+        from ratiba_action.commands.trends import show_trends  # noqa: PLC0415 - for this task only
+
+        settings = read_settings(environment, {})
+        return show_trends(arguments, settings, environment, _results(arguments, settings))
+    if arguments.to_history:
+        from ratiba_action.commands.trends import write_to_history  # noqa: PLC0415 - the same
+
+        settings = read_settings(environment, {})
+        return write_to_history(settings, _results(arguments, settings))
     return _show(arguments, environment)
 
 

@@ -48,12 +48,13 @@ class MetricSummary:
 
 def tally(report: Report) -> Tally:
     """Count the scenarios of a report by how they ended."""
-    kinds = [_kind(one.deciding) for one in deciding_outcomes(report)]
+    kinds = [status_of(one.deciding) for one in deciding_outcomes(report)]
     passed, failed, errored, not_run = (kinds.count(kind) for kind in ("passed", "failed", "errored", "not run"))
     return Tally(passed, failed, errored, not_run, quarantined=len(quarantined_outcomes(report)))
 
 
-def _kind(result: ScenarioResult) -> str:
+def status_of(result: ScenarioResult) -> str:
+    """``passed``, ``failed``, ``errored`` or ``not run``."""
     if isinstance(result, Scored):
         return "passed" if result.passed else "failed"
     return "errored" if isinstance(result, Errored) else "not run"

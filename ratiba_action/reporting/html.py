@@ -20,6 +20,7 @@ from ratiba_action.reporting.difference_chart import chart_of
 from ratiba_action.reporting.judge_facts import judge_facts
 from ratiba_action.reporting.markdown import clean
 from ratiba_action.reporting.money_facts import Part, money_facts, month_note, parts
+from ratiba_action.reporting.trend_chart import trend_chart
 
 
 def render_html(report: Report) -> str:
@@ -76,6 +77,7 @@ def render_html(report: Report) -> str:
         ],
         variant_metrics=variant_words.metrics_of(report.variants),
         verdict_is_of=variant_words.VERDICT_IS_OF,
+        trends=[(one, trend_chart(one)) for one in report.trends if one.points],
         data_sets=[
             {
                 "scores": one,

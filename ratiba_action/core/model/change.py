@@ -111,6 +111,7 @@ class Subject:
         run_attempt: attempt of that run, from 1.
         event: name of the event that started the run, empty outside a workflow.
         base_branch: that the change is to be merged into; empty where there is none.
+        branch: that was evaluated itself; empty for a change that is to be merged, and on a laptop.
     """
 
     repository: str = ""
@@ -124,3 +125,4 @@ class Subject:
     run_url: str = ""
     event: str = ""
     base_branch: str = ""
+    branch: str = ""

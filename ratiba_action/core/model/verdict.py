@@ -9,6 +9,7 @@ from ratiba_action.core.model.agreement import Agreement, CrossCheckStatus
 from ratiba_action.core.model.change import Mode, ModeDecision, Subject
 from ratiba_action.core.model.comparison import BaselineFacts, Comparison, MeasuredRun, Rules
 from ratiba_action.core.model.data_set import DataSetScores
+from ratiba_action.core.model.history import Trend
 from ratiba_action.core.model.measurement import ScenarioResult
 from ratiba_action.core.model.values import Usd
 from ratiba_action.core.model.variant import VariantResult
@@ -153,6 +154,7 @@ class Report:
         scenario_digests: digest of each scenario's content by its id; identifiers are masked in the scenarios
             themselves.
         baseline: what was compared with; None where there was nothing.
+        trends: of the base branch up to this run, from the metrics history; empty where there is none.
     """
 
     name: str
@@ -180,3 +182,4 @@ class Report:
     commit: str = ""
     scenario_digests: Mapping[str, str] = field(default_factory=dict)
     baseline: BaselineFacts | None = None
+    trends: tuple[Trend, ...] = ()

@@ -1,0 +1,127 @@
+"""The metrics history in the ledger's database."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Iterable, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from decimal import Decimal
+from typing import Any
+
+from ratiba_action.core.model.history import RunRecord, TrendPoint
+from ratiba_action.errors import LedgerError
+from ratiba_action.history.schema import REVISIONS, migrate, revision_of
+from ratiba_action.history.statements import TRENDS, WRITE
+from ratiba_action.ledger.connection import LedgerConnection
+
+SECONDS = 20.0
+LAST = 20
+"""Runs that a trend shows."""
+
+
+@dataclass(frozen=True, slots=True)
+class Series:
+    """Which runs a trend is of.
+
+    Args:
+        gate: its name.
+        branch: whose own runs are meant.
+        last: at most so many.
+        before: only runs that began before it; None for all.
+    """
+
+    repository: str
+    gate: str
+    branch: str
+    last: int = LAST
+    before: datetime | None = None
+
+
+class MetricsHistory:
+    """Runs, their results and their scores; rows are added and never changed.
+
+    Args:
+        url: connection string of the ledger's database.
+        seconds: after which a write or a read is given up.
+    """
+
+    def __init__(self, url: str, seconds: float = SECONDS) -> None:
+        self._url = url
+        self._seconds = seconds
+
+    async def write(self, record: RunRecord) -> bool:
+        """Add a run with all that belongs to it, or nothing; makes the tables where there are none.
+
+        Returns:
+            False where the run is there already.
+
+        Raises:
+            LedgerError: the run could not be written.
+        """
+        values = _values(record)
+        async with self._connected() as connection:
+            if await revision_of(connection) != REVISIONS[-1]:
+                await asyncio.to_thread(migrate, self._url)
+            # It may run twice: what is there already is not added again.
+            ((new,),) = await connection.fetch_surely(WRITE, values)
+        return bool(new)
+
+    async def points(self, series: Series) -> tuple[TrendPoint, ...]:
+        """The mean of each metric in each run of a series, the oldest first; none where there are no tables.
+
+        Raises:
+            LedgerError: they cannot be read.
+        """
+        async with self._connected() as connection:
+            rows = await connection.fetch_surely(TRENDS, asdict(series)) if await revision_of(connection) else []
+        return tuple(TrendPoint(row[0].astimezone(UTC), *row[1:]) for row in rows)
+
+    @asynccontextmanager
+    async def _connected(self) -> AsyncIterator[LedgerConnection]:
+        connection = LedgerConnection(self._url)
+        try:
+            async with asyncio.timeout(self._seconds):
+                yield connection
+        except TimeoutError:
+            raise LedgerError(
+                f"The ledger's database did not answer within {self._seconds:g} s.",
+                "Check RATIBA_LEDGER_URL and its server.",
+            ) from None
+        finally:
+            await connection.close()
+
+
+def _values(record: RunRecord) -> Mapping[str, str]:
+    """The statement's values: each is one JSON document, so that no text of a run is part of a statement.
+
+    Raises:
+        LedgerError: a number of the run is none.
+    """
+    run = {name: value for name, value in asdict(record).items() if name not in {"results", "scores"}}
+    return {
+        "run": _json(run),
+        "results": _json(map(asdict, record.results)),
+        "scores": _json(map(asdict, record.scores)),
+    }
+
+
+def _json(value: Mapping[str, Any] | Iterable[Mapping[str, Any]]) -> str:
+    rows: Any = _storable(value) if isinstance(value, Mapping) else [_storable(row) for row in value]
+    try:
+        return json.dumps(rows, allow_nan=False)
+    except ValueError:
+        raise LedgerError("A score or a time of the run is no number.", "Run the gate again.") from None
+
+
+def _storable(row: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: _plain(value) for name, value in row.items()}
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, str):
+        # PostgreSQL stores neither: a NUL ends a text, and half a surrogate pair is no character.
+        return value.replace("\0", "\ufffd").encode("utf-8", "replace").decode()
+    if isinstance(value, Decimal):
+        return format(value, "f")
+    return value.isoformat() if isinstance(value, datetime) else value

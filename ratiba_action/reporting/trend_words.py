@@ -1,0 +1,70 @@
+"""Trends of metrics in words, for a terminal."""
+
+import math
+from collections.abc import Iterator, Sequence
+
+from ratiba_action.core.model.history import Trend, TrendPoint
+from ratiba_action.reporting.markdown import inline, table
+from ratiba_action.reporting.wording import number, plural
+
+_BLOCKS = "▁▂▃▄▅▆▇█"
+_GAP = " ╎ "
+_LEAST_SPAN = 0.1
+
+
+def render_trends(trends: Sequence[Trend], branch: str, last: int) -> str:
+    """A row for each metric, and below why a line is broken.
+
+    Args:
+        trends: untrusted texts, as the history has them.
+        branch: whose runs they are of.
+        last: how many runs were asked for.
+    """
+    title = f"## Trends of {inline(branch)}"
+    if not trends:
+        return f"{title}\n\nThe metrics history has no whole, blocking run of this branch.\n"
+    header = ("metric", "judge", "runs:", "oldest:", "latest:", "threshold:", f"the last {plural(last, 'run')}")
+    rows = [_row(one) for one in trends]
+    breaks = [f"- {told}" for one in trends for told in breaks_told(one)]
+    told = ["Where a line is broken, its parts cannot be compared:\n\n" + "\n".join(breaks)] if breaks else []
+    return "\n\n".join([title, table(header, rows), *told]) + "\n"
+
+
+def breaks_told(trend: Trend) -> Iterator[str]:
+    """Why each part of a trend stands alone; Markdown."""
+    for segment in trend.segments:
+        if segment.why:
+            day = segment.points[0].started_at.date().isoformat()
+            yield f"{inline(trend.metric)}, from {day}: {inline(segment.why)}"
+
+
+def _row(trend: Trend) -> tuple[str, ...]:
+    points, latest = trend.points, trend.points[-1]
+    oldest = trend.segments[-1].points[0]
+    judge = inline(latest.judge_model) or "exact"
+    shown = _sparkline(trend)
+    return (
+        inline(f"{trend.metric} {latest.version}"),
+        judge,
+        str(len(points)),
+        number(oldest.mean),
+        f"{number(latest.mean)} (n = {latest.count})",
+        number(latest.threshold),
+        shown,
+    )
+
+
+def _sparkline(trend: Trend) -> str:
+    """A block for each run; parts that cannot be compared stand apart."""
+    values = [point.mean for point in trend.points if math.isfinite(point.mean)]
+    low, high = min(values, default=0.0), max(values, default=1.0)
+    span = max(high - low, _LEAST_SPAN)
+    middle = (low + high) / 2
+
+    def block(point: TrendPoint) -> str:
+        if not math.isfinite(point.mean):
+            return "?"
+        share = (point.mean - middle) / span + 0.5
+        return _BLOCKS[min(max(int(share * len(_BLOCKS)), 0), len(_BLOCKS) - 1)]
+
+    return _GAP.join("".join(block(point) for point in segment.points) for segment in trend.segments)
