@@ -1,7 +1,7 @@
 """What a repository's scenarios and recordings hold that is allowed and probably not meant: the warnings."""
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import date
 from pathlib import Path
@@ -10,7 +10,7 @@ from ratiba_action.core.cache_key import metric_version
 from ratiba_action.core.model.scenario import Assertion, Scenario
 from ratiba_action.core.scenario_advice import measuring_advice, quarantine_advice, touches_advice
 from ratiba_action.errors import FileProblem
-from ratiba_action.metrics.registry import made_for, metric_names
+from ratiba_action.metrics.registry import is_judged, made_for, metric_names
 from ratiba_action.recordings.lines import JudgeRecording, Recording
 
 _NOT_LOOKED_INTO = frozenset({".git", ".venv", "node_modules", "__pycache__", "ratiba-report"})
@@ -66,8 +66,46 @@ def recording_advice(
         if not isinstance(line, JudgeRecording):
             if all(one.script is not None for one in owners):
                 yield FileProblem(path, number, "it is never used: the scenario's script answers")
-        elif metric_version(line.metric.partition(":")[0], "") not in asked:
+        elif _identity(line) not in asked:
             yield FileProblem(path, number, f"it is never used: the scenario does not ask for {line.metric!r:.80}")
+
+
+def graded_metrics(lines: Iterable[Recording]) -> Iterator[str]:
+    """Identities of the metrics that a recording has grades of, without their versions."""
+    return (_identity(line) for line in lines if isinstance(line, JudgeRecording))
+
+
+def _identity(line: JudgeRecording) -> str:
+    return metric_version(line.metric.partition(":")[0], "")
+
+
+def grade_advice(
+    scenarios: Iterable[Scenario], graded: Mapping[str, Collection[str]], attach: Attach
+) -> Iterator[FileProblem]:
+    """Warnings about judged metrics of which no grade is recorded: a run without a key cannot measure them.
+
+    Args:
+        scenarios: of a suite without mistakes, but for those whose recordings cannot be read.
+        graded: identities of the metrics that each scenario has grades of, by its id.
+        attach: what each is measured by.
+    """
+    lacking: dict[tuple[str, str, str], list[Scenario]] = {}
+    for one in scenarios:
+        for entry in attach(one):
+            identity = metric_version(entry.metric, "")
+            if _is_graded(entry.metric, one) and identity not in graded.get(one.id, ()):
+                lacking.setdefault((one.path, one.data_set, entry.metric), []).append(one)
+    for (path, data_set, metric), found in lacking.items():
+        whom = f"{len(found)} of the cases of {data_set}" if data_set else found[0].id
+        record = f"ratiba record --scenario {data_set or found[0].id} --accept"
+        told = f"no grade of {metric} is recorded for {whom}, so that a run without a key is incomplete: '{record}'"
+        yield FileProblem(path, found[0].line, told)
+
+
+def _is_graded(metric: str, scenario: Scenario) -> bool:
+    """Whether a judge is asked; a reply that refuses claims nothing, so nobody is asked about its claims."""
+    refuses = all(turn.expect.refusal for turn in scenario.turns)
+    return is_judged(metric) and not (refuses and metric == "FaithfulnessByClaimMetric")
 
 
 def _files(repository: Path) -> Iterator[str]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from pathlib import Path
 
-from ratiba_action.authoring.advice import Attach, recording_advice, scenario_advice
+from ratiba_action.authoring.advice import Attach, grade_advice, graded_metrics, recording_advice, scenario_advice
 from ratiba_action.authoring.schema_files import schema_file
 from ratiba_action.configuration import Configuration, read_configuration
 from ratiba_action.core.failure_rules import validate_rule
@@ -136,6 +136,8 @@ def _inspect_recordings(
     Without a suite it is not known what a recording may hold, so it is only read.
     """
     problems, warnings, unused = list[FileProblem](), list[FileProblem](), list[str]()
+    graded: dict[str, set[str]] = {}
+    unreadable: set[str] = set()
     scenarios = {one.id: one for one in suite.scenarios} if suite is not None else {}
     owners = {name: (one,) for name, one in scenarios.items()}
     for path in sorted((repository / settings.scenarios / "recordings").rglob("*.jsonl")):
@@ -145,10 +147,13 @@ def _inspect_recordings(
             lines = read_recordings(path)
         except SuiteError as error:
             problems.extend(FileProblem(name, problem.line, problem.message) for problem in error.problems)
+            unreadable.add(path.stem)
             continue
+        graded.setdefault(path.stem, set()).update(graded_metrics(lines))
         if suite is not None:
             problems += _forbidden(name, find_forbidden(lines, scenarios.get(path.stem), settings.secrets))
             warnings += recording_advice(name, lines, owners, attach)
+    warnings += grade_advice((one for name, one in scenarios.items() if name not in unreadable), graded, attach)
     return problems, warnings, tuple(unused)
 
 

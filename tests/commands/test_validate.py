@@ -200,6 +200,36 @@ def test_a_grade_that_no_metric_of_the_scenario_asks_for_is_a_warning(
     assert "warning: scenarios/recordings/talks.jsonl:1: it is never used: the scenario does not ask for" in told
 
 
+GRADED = SCENARIO.replace("language: fr", "language: en")
+
+
+def test_a_judged_metric_without_a_recorded_grade_is_a_warning(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write(tmp_path, configuration=CONFIGURATION, scenario=GRADED, talks=recorded("Karibu"))
+    assert validate(tmp_path) == 0
+    assert capsys.readouterr().out.startswith(
+        "warning: scenarios/talks.yaml:1: no grade of EnglishFluencyMetric is recorded for talks, so that a run without"
+        " a key is incomplete: 'ratiba record --scenario talks --accept'\n"
+    )
+
+
+def test_cases_without_a_recorded_grade_are_one_warning(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write(tmp_path, configuration=CONFIGURATION, scenario=GRADED.replace("hello", '"${said}"') + "cases: talks.jsonl\n")
+    (tmp_path / "scenarios/talks.jsonl").write_text('{"id": "a", "said": "hello"}\n{"id": "b", "said": "habari"}\n')
+    assert validate(tmp_path) == 0
+    told = capsys.readouterr().out
+    assert told.count("warning") == 1
+    assert "is recorded for 2 of the cases of talks" in told
+
+
+def test_a_judged_metric_with_a_grade_is_no_warning(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    grade = JudgeRecording("0" * 64, 0, "live", "english_fluency:1.0.0", "judge", "1" * 64, 0.9, "good", USAGE)
+    write(tmp_path, configuration=CONFIGURATION, scenario=GRADED, talks=render_recordings([grade]).decode())
+    assert validate(tmp_path) == 0
+    assert "warning" not in capsys.readouterr().out
+
+
 def test_the_answers_of_a_model_beside_a_script_are_a_warning(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
