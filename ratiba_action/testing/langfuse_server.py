@@ -93,4 +93,4 @@ def _given(state: LangfuseState, request: Received) -> Answer | None:
         except (ValueError, KeyError, TypeError) as error:
             state.violations.append(f"{request.method} {request.path}: {type(error).__name__}: {error}")
             given = refused(400, str(error))
-    return None if state.mode is Mode.ANSWER_LOST else given
+    return None if state.mode is Mode.ANSWER_LOST and request.method == "POST" else given

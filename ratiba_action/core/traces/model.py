@@ -1,0 +1,105 @@
+"""Nouns of what is sent to a tracing server: traces with their spans and scores."""
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+
+AttributeValue = str | tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """One step of a conversation.
+
+    Args:
+        trace_id: 32 hexadecimal digits.
+        span_id: 16 hexadecimal digits.
+        parent_id: of the span that it is a part of; empty for the root.
+        start: aware.
+        end: aware, never before the start.
+    """
+
+    trace_id: str
+    span_id: str
+    parent_id: str
+    name: str
+    start: datetime
+    end: datetime
+    attributes: Mapping[str, AttributeValue] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class TraceScore:
+    """What was measured of a trace.
+
+    Args:
+        score_id: the same whenever it is sent, so that a server overwrites it.
+        value: a number, or 0 and 1 for ``BOOLEAN``.
+        kind: ``NUMERIC`` or ``BOOLEAN``.
+        at: aware; a server that overwrites by id and day needs it to be the same each time.
+    """
+
+    score_id: str
+    trace_id: str
+    name: str
+    value: float
+    kind: str
+    at: datetime
+    comment: str = ""
+    metadata: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Trace:
+    """One conversation.
+
+    Args:
+        spans: the root first.
+        scenario: that was held; ``label`` tells it from its repeats, arms and variants.
+        arm: ``head`` or ``base``.
+        passed: None where it was not scored to its end.
+    """
+
+    trace_id: str
+    spans: tuple[Span, ...]
+    scores: tuple[TraceScore, ...]
+    scenario: str
+    label: str
+    arm: str
+    variant: str = ""
+    passed: bool | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TracedRun:
+    """All conversations of one run.
+
+    Args:
+        dataset: name of the suite's dataset.
+    """
+
+    run: str
+    traces: tuple[Trace, ...]
+    dataset: str = ""
+
+    @property
+    def spans(self) -> int:
+        """How many there are."""
+        return sum(len(trace.spans) for trace in self.traces)
+
+    @property
+    def scores(self) -> int:
+        """How many there are."""
+        return sum(len(trace.scores) for trace in self.traces)
+
+
+def span_id(trace_id: str, key: str) -> str:
+    """The id of a span: 16 hexadecimal digits, the same whoever computes them, and never only zeros."""
+    made = hashlib.sha256(f"{trace_id}\n{key}".encode()).hexdigest()[:16]
+    return made if int(made, 16) else "1".rjust(16, "0")
+
+
+def score_id(trace_id: str, key: str) -> str:
+    """The id of a score: 32 hexadecimal digits, the same whoever computes them."""
+    return hashlib.sha256(f"score\n{trace_id}\n{key}".encode()).hexdigest()[:32]

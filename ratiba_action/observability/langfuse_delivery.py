@@ -1,0 +1,161 @@
+"""Sends runs to Langfuse: what is there already is left out, and the caller waits no longer than it wants to."""
+
+import re
+import threading
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from ratiba_action.core.model.delivery import TraceDelivery, TraceLink
+from ratiba_action.core.traces.attributes import shortened
+from ratiba_action.core.traces.experiments import as_experiment
+from ratiba_action.core.traces.model import Span, Trace, TracedRun, TraceScore
+from ratiba_action.observability.langfuse_access import LangfuseAccess
+from ratiba_action.observability.langfuse_asking import Deadline, LangfuseError
+from ratiba_action.observability.langfuse_server import LangfuseServer, connected
+
+_SPANS = 200
+"""Most spans of a request, unless one conversation has more."""
+
+_SCORES = 100
+_PROJECT = re.compile(r"[A-Za-z0-9_-]{1,100}", re.ASCII)
+
+
+def deliver(access: LangfuseAccess, runs: Sequence[TracedRun]) -> TraceDelivery:
+    """Send runs, and say what came of it; never raises for what a server does.
+
+    Spans are asked for first, by their run, and only those that are not there are sent: a server keeps a span as often
+    as it is sent. Scores are overwritten by their id. It all happens on a thread of its own, so that a look-up of a
+    name or an answer that trickles cannot hold the caller; a thread that is late ends with the process.
+
+    Args:
+        access: with the seconds that all of it may take.
+        runs: of one log.
+    """
+    delivery = _Delivery(access, runs)
+    thread = threading.Thread(target=delivery.send, name="langfuse", daemon=True)
+    thread.start()
+    thread.join(access.seconds)
+    return delivery.close()
+
+
+@dataclass(slots=True)
+class _Delivery:
+    """What is known of a delivery while it goes on; nothing more is counted after it was closed."""
+
+    access: LangfuseAccess
+    runs: Sequence[TracedRun]
+    project: str = ""
+    spans_there: set[tuple[str, str]] = field(default_factory=set)
+    spans_refused: int = 0
+    scores_there: int = 0
+    problems: list[str] = field(default_factory=list)
+    done: bool = False
+    closed: bool = False
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def send(self) -> None:
+        """Send everything; every failure becomes a problem."""
+        deadline = Deadline.after(self.access.seconds)
+        try:
+            with connected(self.access, deadline) as server:
+                self._send_to(server)
+            self.done = True
+        except LangfuseError as error:
+            self._note(str(error))
+        except Exception as error:  # noqa: BLE001 - whatever the SDK raises must not end the run
+            self._note(f"{type(error).__name__}: {error}")
+
+    def close(self) -> TraceDelivery:
+        """What was taken until now."""
+        with self.lock:
+            self.closed = True
+            spans, scores = sum(run.spans for run in self.runs), sum(run.scores for run in self.runs)
+            there = max(len(self.spans_there) - self.spans_refused, 0)
+            problems = list(dict.fromkeys(self.problems))
+            if not self.done and not problems:
+                problems = [f"it did not answer within {self.access.seconds:g} seconds"]
+            return TraceDelivery(
+                host=self.access.host,
+                traces=sum(len(run.traces) for run in self.runs),
+                spans=spans,
+                spans_there=there,
+                scores=scores,
+                scores_there=self.scores_there,
+                problem="; ".join(problems),
+                links=tuple(self._links()),
+            )
+
+    def _send_to(self, server: LangfuseServer) -> None:
+        self.project = server.project()
+        for run in self.runs:
+            there = server.spans_of(shortened(run.run))
+            with self.lock:
+                self.spans_there |= {key for key in _keys(run) if key in there}
+            dataset = server.dataset(run.dataset) if run.dataset else ""
+            prepared = as_experiment(run, self.project, dataset)
+            for spans in _batches(prepared.traces, there):
+                self._send_spans(server, spans)
+            scores = [score for trace in prepared.traces for score in trace.scores]
+            for start in range(0, len(scores), _SCORES):
+                self._send_scores(server, scores[start : start + _SCORES])
+
+    def _send_spans(self, server: LangfuseServer, spans: Sequence[Span]) -> None:
+        try:
+            refused, why = server.send_spans(spans)
+        except LangfuseError as error:
+            self._unless_final(error)
+            return
+        with self.lock:
+            if not self.closed:
+                self.spans_there |= {(span.trace_id, span.span_id) for span in spans}
+                self.spans_refused += refused
+        if refused:
+            self._note(f"it refused {refused} spans" + (f": {why}" if why else ""))
+
+    def _send_scores(self, server: LangfuseServer, scores: Sequence[TraceScore]) -> None:
+        try:
+            refused, why = server.send_scores(scores)
+        except LangfuseError as error:
+            self._unless_final(error)
+            return
+        with self.lock:
+            if not self.closed:
+                self.scores_there += len(scores) - refused
+        if refused:
+            self._note(f"it refused {refused} scores" + (f": {why}" if why else ""))
+
+    def _unless_final(self, error: LangfuseError) -> None:
+        if error.final:
+            raise error
+        self._note(str(error))
+
+    def _note(self, problem: str) -> None:
+        with self.lock:
+            if not self.closed:
+                self.problems.append(problem)
+
+    def _links(self) -> Iterator[TraceLink]:
+        if not _PROJECT.fullmatch(self.project):
+            return
+        for run in self.runs:
+            for trace in run.traces:
+                if (trace.trace_id, trace.spans[0].span_id) in self.spans_there:
+                    url = f"{self.access.host}/project/{self.project}/traces/{trace.trace_id}"
+                    yield TraceLink(trace.label, url, trace.passed)
+
+
+def _keys(run: TracedRun) -> Iterator[tuple[str, str]]:
+    return ((span.trace_id, span.span_id) for trace in run.traces for span in trace.spans)
+
+
+def _batches(traces: Sequence[Trace], there: frozenset[tuple[str, str]]) -> Iterator[Sequence[Span]]:
+    """What is not there yet; the spans of one conversation stay together."""
+    batch: list[Span] = []
+    for trace in traces:
+        missing = [span for span in trace.spans if (span.trace_id, span.span_id) not in there]
+        if batch and len(batch) + len(missing) > _SPANS:
+            yield batch
+            batch = []
+        batch = [*batch, *missing]
+    if batch:
+        yield batch

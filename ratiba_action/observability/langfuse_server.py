@@ -1,0 +1,181 @@
+"""One project on a Langfuse server, within one deadline for everything that is asked of it."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
+
+from ratiba_action.core.traces.conversations import ENVIRONMENT
+from ratiba_action.core.traces.model import Span, TraceScore
+from ratiba_action.observability.langfuse_access import LangfuseAccess
+from ratiba_action.observability.langfuse_asking import Deadline, LangfuseError, ask
+from ratiba_action.observability.langfuse_spans import encoded_spans, refused_spans, span_headers
+
+if TYPE_CHECKING:
+    import httpx
+    from langfuse.api import CreateScoreRequest, LangfuseAPI
+    from langfuse.api.core.request_options import RequestOptions
+
+_PAGE = 1000
+_OK = 300
+_REASONS = 3
+
+
+@contextmanager
+def connected(access: LangfuseAccess, deadline: Deadline) -> "Iterator[LangfuseServer]":
+    """A server to ask, until the block ends.
+
+    Raises:
+        LangfuseError: the package is not installed.
+    """
+    try:
+        import httpx  # noqa: PLC0415 - most runs send nothing
+        from langfuse.api import LangfuseAPI  # noqa: PLC0415 - the same
+    except ImportError as error:
+        raise LangfuseError(f"the package {error.name} is not installed: install ratiba-eval-gate[langfuse]") from None
+    # No redirect is followed: it might lead the keys elsewhere.
+    with httpx.Client(timeout=deadline.timeout(), follow_redirects=False) as http:
+        api = LangfuseAPI(
+            base_url=access.host, username=access.public_key, password=access.secret_key, httpx_client=http
+        )
+        yield LangfuseServer(access, api, http, deadline)
+
+
+@dataclass(frozen=True, slots=True)
+class LangfuseServer:
+    """Asks and sends, through the SDK's own client of the REST API.
+
+    Args:
+        api: made with ``http``.
+        http: sends the spans.
+        deadline: for everything together.
+    """
+
+    access: LangfuseAccess
+    api: "LangfuseAPI"
+    http: "httpx.Client"
+    deadline: Deadline
+
+    @property
+    def options(self) -> "RequestOptions":
+        """Of one request: no more time than is left, and no repeats but our own.
+
+        Raises:
+            LangfuseError: no time is left.
+        """
+        # The type asks for whole seconds; the client hands the number on as it is.
+        return {"timeout_in_seconds": self.deadline.timeout(), "max_retries": 0}  # type: ignore[typeddict-item]
+
+    def project(self) -> str:
+        """Id of the project that the keys open.
+
+        Raises:
+            LangfuseError: there is none, or no answer.
+        """
+        projects = ask(lambda: self.api.projects.get(request_options=self.options), self.deadline)
+        if not projects.data:
+            raise LangfuseError("the keys open no project")
+        return str(projects.data[0].id)
+
+    def dataset(self, name: str) -> str:
+        """Id of a dataset; empty when there is none of that name.
+
+        Raises:
+            LangfuseError: no answer.
+        """
+        return ask(lambda: self._dataset(name), self.deadline)
+
+    def _dataset(self, name: str) -> str:
+        from langfuse.api import NotFoundError  # noqa: PLC0415 - heavy
+
+        try:
+            return str(self.api.datasets.get(quote(name, safe=""), request_options=self.options).id)
+        except NotFoundError:
+            return ""
+
+    def spans_of(self, run: str) -> frozenset[tuple[str, str]]:
+        """Trace and span id of everything that is there of a run.
+
+        Raises:
+            LangfuseError: no answer.
+        """
+        found: set[tuple[str, str]] = set()
+        cursor: str | None = None
+        while True:
+            page = self._page(run, cursor)
+            found |= {(str(one.trace_id), str(one.id)) for one in page.data}
+            cursor = page.meta.cursor
+            if not cursor:
+                return frozenset(found)
+
+    def _page(self, run: str, cursor: str | None) -> Any:
+        return ask(
+            lambda: self.api.observations.get_many(
+                session_id=run, fields="core", limit=_PAGE, cursor=cursor, request_options=self.options
+            ),
+            self.deadline,
+        )
+
+    def send_spans(self, spans: Sequence[Span]) -> tuple[int, str]:
+        """Send spans, once: one that was taken without an answer would be there twice.
+
+        Returns:
+            How many it refused, and why.
+
+        Raises:
+            LangfuseError: it took none, or did not say.
+        """
+        body = encoded_spans(spans, self.access.public_key)
+        answer = ask(lambda: self._post(body), self.deadline, once=True)
+        return refused_spans(answer.headers.get("content-type", ""), answer.content)
+
+    def _post(self, body: bytes) -> "httpx.Response":
+        from langfuse.api.core import ApiError  # noqa: PLC0415 - heavy
+
+        answer = self.http.post(
+            f"{self.access.host}/api/public/otel/v1/traces",
+            content=body,
+            headers=span_headers(self.access.public_key),
+            auth=(self.access.public_key, self.access.secret_key),
+            timeout=self.deadline.timeout(),
+        )
+        if answer.status_code >= _OK:
+            raise ApiError(status_code=answer.status_code, headers=dict(answer.headers), body=answer.text)
+        return answer
+
+    def send_scores(self, scores: Sequence[TraceScore]) -> tuple[int, str]:
+        """Send scores; one that is there already is overwritten.
+
+        Returns:
+            How many it refused, and why.
+
+        Raises:
+            LangfuseError: it took none, or did not say.
+        """
+        from langfuse.api.scores.types.create_score_batch_results import (  # noqa: PLC0415 - heavy
+            CreateScoreBatchResults,
+        )
+
+        made = [_request(score) for score in scores]
+        answer = ask(lambda: self.api.scores.create(request=made, request_options=self.options), self.deadline)
+        if isinstance(answer, CreateScoreBatchResults):
+            reasons = dict.fromkeys(error.message for error in answer.errors)
+            return answer.rejected, "; ".join(list(reasons)[:_REASONS])
+        return 0, ""
+
+
+def _request(score: TraceScore) -> "CreateScoreRequest":
+    from langfuse.api import CreateScoreRequest, ScoreDataType  # noqa: PLC0415 - heavy
+
+    return CreateScoreRequest(
+        id=score.score_id,
+        trace_id=score.trace_id,
+        name=score.name,
+        value=score.value,
+        data_type=ScoreDataType(score.kind),
+        comment=score.comment or None,
+        metadata=dict(score.metadata) or None,
+        environment=ENVIRONMENT,
+        timestamp=score.at,
+    )

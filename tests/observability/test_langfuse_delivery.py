@@ -1,0 +1,140 @@
+"""Runs are sent to Langfuse: whole, within their deadline whatever the server does, and never twice."""
+
+import socket
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import UTC, datetime
+
+import pytest
+
+pytest.importorskip("langfuse", reason="needs the extra 'langfuse'")
+
+from ratiba_action.core.traces.conversations import traced_runs
+from ratiba_action.observability.langfuse_access import LangfuseAccess
+from ratiba_action.observability.langfuse_delivery import deliver
+from ratiba_action.testing.langfuse_clients import langfuse_api
+from ratiba_action.testing.langfuse_server import LangfuseState, Mode, langfuse_server
+from ratiba_action.testing.logged_runs import SCORES_EACH, SPANS_EACH, logged_run
+
+CONVERSATIONS = 3
+RUNS = traced_runs(logged_run(CONVERSATIONS))
+SPANS, SCORES = CONVERSATIONS * SPANS_EACH, CONVERSATIONS * SCORES_EACH
+LONG_AGO = datetime(2020, 1, 1, tzinfo=UTC)
+
+
+@pytest.fixture
+def state() -> LangfuseState:
+    return LangfuseState()
+
+
+@pytest.fixture
+def host(state: LangfuseState) -> Iterator[str]:
+    with langfuse_server(state) as url:
+        yield url
+
+
+def access(host: str, seconds: float = 10.0) -> LangfuseAccess:
+    known = LangfuseState()
+    return LangfuseAccess(host, known.public_key, known.secret_key, seconds)
+
+
+def holds_one_copy_of_each(state: LangfuseState) -> bool:
+    copies = [*state.span_copies.values(), *state.score_copies.values()]
+    return (len(state.span_copies), len(state.score_copies)) == (SPANS, SCORES) and set(copies) == {1}
+
+
+def test_a_healthy_server_has_everything_and_the_conversations_are_linked(host: str, state: LangfuseState) -> None:
+    delivery = deliver(access(host), RUNS)
+    assert delivery.complete
+    assert (delivery.traces, delivery.spans_there, delivery.scores_there) == (CONVERSATIONS, SPANS, SCORES)
+    assert holds_one_copy_of_each(state)
+    trace = RUNS[0].traces[0]
+    assert delivery.links[0].url == f"{host}/project/project-of-the-gate/traces/{trace.trace_id}"
+    assert delivery.links[0].label == "spa_booking_0"
+
+
+def test_what_is_sent_again_is_there_once(host: str, state: LangfuseState) -> None:
+    first = deliver(access(host), RUNS)
+    assert deliver(access(host), RUNS) == first
+    assert holds_one_copy_of_each(state)
+
+
+@pytest.mark.parametrize("mode", [Mode.FAILING, Mode.REJECTING, Mode.BUSY, Mode.BLACK_HOLE, Mode.ANSWER_LOST])
+def test_a_server_that_is_not_well_is_left_in_time_and_has_one_copy_of_each_later(
+    mode: Mode, host: str, state: LangfuseState
+) -> None:
+    seconds = 1.0
+    state.mode = mode
+    started = time.monotonic()
+    delivery = deliver(access(host, seconds), RUNS)
+    # The margin is for a machine that is busy; without the deadline a black hole holds the sender for ever.
+    assert time.monotonic() - started < seconds + 20
+    assert not delivery.complete
+    assert delivery.problem
+    assert delivery.spans_there < SPANS
+    state.mode = Mode.HEALTHY
+    assert deliver(access(host), RUNS).complete
+    assert holds_one_copy_of_each(state)
+
+
+def test_a_dead_server_is_said_to_be_out_of_reach() -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        delivery = deliver(access(f"http://127.0.0.1:{taken.getsockname()[1]}", 2.0), RUNS)
+    assert delivery.problem == "it cannot be reached"
+    assert (delivery.spans_there, delivery.scores_there, delivery.links) == (0, 0, ())
+
+
+def test_spans_whose_answer_was_lost_are_not_sent_again(host: str, state: LangfuseState) -> None:
+    state.mode = Mode.ANSWER_LOST
+    delivery = deliver(access(host), RUNS)
+    assert delivery.problem == "it broke off without an answer"
+    assert len(state.spans) == SPANS
+    state.mode = Mode.HEALTHY
+    assert deliver(access(host), RUNS).complete
+    assert holds_one_copy_of_each(state)
+
+
+def test_only_the_spans_that_are_missing_are_sent(host: str, state: LangfuseState) -> None:
+    deliver(access(host), RUNS)
+    taken = list(state.spans)
+    state.spans = taken[::3]
+    assert deliver(access(host), RUNS).complete
+    assert holds_one_copy_of_each(state)
+    assert {(span.trace_id, span.span_id) for span in taken} == set(state.span_copies)
+
+
+def test_a_server_that_cannot_say_what_it_has_is_sent_nothing(host: str, state: LangfuseState) -> None:
+    wrong = replace(access(host), secret_key="another")
+    delivery = deliver(wrong, RUNS)
+    assert delivery.problem == "it refuses the keys (status 401)"
+    assert all("otel" not in request.path for request in state.received)
+
+
+def test_the_keys_are_in_no_address_and_no_answer_tells_them(host: str, state: LangfuseState) -> None:
+    delivery = deliver(access(host), RUNS)
+    assert state.secret_key not in repr((delivery, access(host), [request.path for request in state.received]))
+
+
+def test_the_run_is_an_experiment_on_the_dataset_of_its_suite(host: str, state: LangfuseState) -> None:
+    with langfuse_api(state, host) as api:
+        dataset = api.datasets.create(name="ratiba/assistant/ratiba")
+        deliver(access(host), RUNS)
+        (run,) = api.experiments.list(from_start_time=LONG_AGO).data
+        items = api.experiments.list_items(from_start_time=LONG_AGO, experiment_id=run.id).data
+    assert (run.dataset_id, run.name, run.item_count) == (dataset.id, f"{RUNS[0].run} head", CONVERSATIONS)
+    assert {item.trace_id for item in items} == {trace.trace_id for trace in RUNS[0].traces}
+
+
+def test_many_conversations_are_sent_in_several_requests(state: LangfuseState, host: str) -> None:
+    many = traced_runs(logged_run(70))
+    assert deliver(access(host), many).complete
+    assert sum("otel" in request.path for request in state.received) == 3
+    assert sum(request.path.endswith("/scores") for request in state.received) == 2
+    assert set(state.span_copies.values()) == {1}
+
+
+def test_a_run_without_conversations_asks_and_sends_nothing_else(state: LangfuseState, host: str) -> None:
+    assert deliver(access(host), traced_runs(logged_run(0))).complete
+    assert {request.method for request in state.received} == {"GET"}
