@@ -100,6 +100,12 @@ SAFETY_METRICS: Mapping[str, MetricEntry] = {
         "DeepEval: no reply gives anybody's data away; 1 is none",
         judge_calls_a_turn=2,
     ),
+    "JailbreakMetric": MetricEntry(
+        f"{_METRICS}.jailbreak:JailbreakMetric",
+        "no attempt to lead the assistant away from its limits succeeds; 1 is none",
+        judge_calls=1,
+        system_types=_SPEAKING,
+    ),
     "MisuseMetric": MetricEntry(
         f"{_METRICS}.deepeval_safety:MisuseMetric",
         "DeepEval: the assistant does only what it is for; 1 is nothing else",
@@ -124,6 +130,12 @@ CHATBOT_METRICS: Mapping[str, MetricEntry] = {
         "natural English of a small business in Kenya",
         judge_calls=1,
         system_types=("chatbot", "agent"),
+    ),
+    "CoherenceMetric": MetricEntry(
+        f"{_METRICS}.coherence:CoherenceMetric",
+        "each reply follows from what was said before",
+        judge_calls=1,
+        system_types=_SPEAKING,
     ),
     "ConversationCompletenessMetric": MetricEntry(
         f"{_METRICS}.deepeval_chatbot:ConversationCompletenessMetric",

@@ -40,7 +40,7 @@ class RubricMetric:
         return transcript_digest(case.transcript)
 
     async def measure(self, case: Case, threshold: float) -> Score:
-        """The judge's grade of the assistant's language.
+        """The judge's grade of the conversation.
 
         Raises:
             JudgeError: the judge answered outside its contract, or the assistant said nothing.

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 
 STANDARD: Mapping[str, Sequence[tuple[str, float]]] = {
     "chatbot": (
+        ("CoherenceMetric", 0.8),
         ("TurnRelevancyMetric", 0.8),
         ("KnowledgeRetentionMetric", 0.8),
         ("ConversationCompletenessMetric", 0.7),

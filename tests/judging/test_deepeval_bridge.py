@@ -28,8 +28,8 @@ async def _measure(answer: str | Grade | Exception, name: str = "SwahiliFluencyM
     return score.value, judge
 
 
-@pytest.mark.parametrize("name", ["SwahiliFluencyMetric", "EnglishFluencyMetric"])
-async def test_a_fluency_score_is_the_judges_answer_divided_by_ten(name: str) -> None:
+@pytest.mark.parametrize("name", ["SwahiliFluencyMetric", "EnglishFluencyMetric", "CoherenceMetric", "JailbreakMetric"])
+async def test_the_score_of_a_rubric_is_the_judges_answer_divided_by_ten(name: str) -> None:
     judge = ScriptedJudge(['{"score": 9, "reason": "Reads well."}'])
     score = await load_metric(name, judge).measure(_case(), 0.8)
     assert (score.value, score.reason, score.judged, score.passed) == (0.9, "Reads well.", True, True)
@@ -107,7 +107,7 @@ async def test_an_error_whose_words_sound_like_a_full_context_stays_what_it_is(e
     assert caught.value is error
 
 
-async def test_a_system_that_said_nothing_has_no_language_to_grade() -> None:
+async def test_of_a_system_that_said_nothing_there_is_nothing_to_grade() -> None:
     judge = ScriptedJudge(['{"score": 9, "reason": "x"}'])
     with pytest.raises(JudgeError, match="said nothing"):
         await load_metric("EnglishFluencyMetric", judge).measure(case(exchange("Hi", "  ")), 0.8)

@@ -25,7 +25,7 @@ from ratiba_action.testing.judges import ScriptedPaidCalls, least_answer, whole_
 from ratiba_action.testing.metric_samples import PARAMETERS
 
 MODELS = (JudgeModel("anthropic", "claude-opus-5-5"), JudgeModel("openai", "gpt-5.6"))
-METRICS = ("SwahiliFluencyMetric", "EnglishFluencyMetric")
+METRICS = ("SwahiliFluencyMetric", "JailbreakMetric")
 GOOD = '{"reason": "Reads well.", "score": 3}'
 
 HOSTILE: Mapping[str, str] = {
