@@ -21,6 +21,7 @@ import yaml
 from authored_judge import AuthoredJudge
 from demo import BUNDLED, EXAMPLES, PROJECT, build_pull_request, copy_system
 
+from ratiba_action.bench import Bench
 from ratiba_action.composition import open_system, open_tenants
 from ratiba_action.configuration import read_configuration
 from ratiba_action.core.budget import Ledger
@@ -40,7 +41,7 @@ from ratiba_action.ports import Metric
 from ratiba_action.recordings.lines import JudgeRecording, ModelRecording, Recording
 from ratiba_action.recordings.writer import render_recordings, write_recordings
 from ratiba_action.reporting.terminal import make_progress
-from ratiba_action.runner import Bench, run_plan
+from ratiba_action.runner import run_plan
 from ratiba_action.suite.load import load_suite, read_scenario_files
 from ratiba_action.workshop import Workshop
 

@@ -7,6 +7,7 @@ from functools import partial
 
 from ratiba_action.aftermath import Conclude, Conclusion
 from ratiba_action.answer_sources import Sources
+from ratiba_action.bench import admit_all
 from ratiba_action.configuration import Configuration
 from ratiba_action.core.exhaustion import way_out
 from ratiba_action.core.forecast import Forecast
@@ -20,7 +21,6 @@ from ratiba_action.grading import Grading
 from ratiba_action.model_limits import ModelsBlock
 from ratiba_action.paid_run import PaidRun, open_paid_run
 from ratiba_action.ports import AnswerSource, CustomerSimulator, Metric, ModelGateway, Prices, TurnBooks
-from ratiba_action.runner import admit_all
 from ratiba_action.simulated_customer import SimulatedCustomer
 from ratiba_action.turn_payments import FreeTurns, TurnPayments
 from ratiba_action.workshop import Materials, Workshop

@@ -3,10 +3,11 @@
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 
+from ratiba_action.bench import Bench
 from ratiba_action.core.model.measurement import ScenarioResult
 from ratiba_action.core.model.plan import BASE, Arm, Plan, Trial
 from ratiba_action.errors import RatibaError
-from ratiba_action.runner import Bench, run_plan
+from ratiba_action.runner import run_plan
 
 StartBase = Callable[[Bench], Awaitable[tuple[Arm, Bench]]]
 """Starts the base; the bench that it is given, with the base's part added."""

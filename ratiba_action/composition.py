@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from ratiba_action.aftermath import Conclude
 from ratiba_action.answering import Answering, open_answering
 from ratiba_action.arms import Arms
+from ratiba_action.bench import Bench
 from ratiba_action.configuration import Configuration
 from ratiba_action.core.model.plan import BASE, Arm
 from ratiba_action.core.model.scenario import Scenario
@@ -23,7 +24,6 @@ from ratiba_action.core.stopping import stop_reason
 from ratiba_action.core.turn_checks import DetectLanguage
 from ratiba_action.language_detection import LanguageDetection
 from ratiba_action.ports import Prices, TenantProvisioner
-from ratiba_action.runner import Bench
 from ratiba_action.workshop import BaseOffer, Materials, Workshop
 
 if TYPE_CHECKING:
@@ -84,6 +84,7 @@ async def open_run(
             stop=partial(stop_reason, most_failed=workshop.configuration.suite.most_failed, day=materials.day),
             # What is recorded is one attempt, from its first answer to its last.
             retries=workshop.llm != "record",
+            events=workshop.events,
         )
         start = None if isinstance(base, str) else partial(_start_base, stack, workshop, answering, base)
         no_base = base if isinstance(base, str) else ""
@@ -183,7 +184,11 @@ def open_system(workshop: Workshop, arm: Arm) -> "WorkerSystem | ReplaySystem":
         scratch=workshop.scratch,
         # The base's files are those of its commit: what was written to them is a repository no more.
         tracked_only=arm.commit is not None and arm.name != BASE,
-        private=(*private_places(workshop.environment, workshop.report_dir), *_money_places(workshop)),
+        private=(
+            *private_places(workshop.environment, workshop.report_dir),
+            *_money_places(workshop),
+            *_event_places(workshop, arm.root),
+        ),
     )
     return choose_system(workshop.configuration.system, around)
 
@@ -203,3 +208,9 @@ def _money_places(workshop: Workshop) -> tuple[str, ...]:
     journal = workshop.payment.journal if workshop.payment is not None else None
     folders = [journal.path.parent if journal is not None else None, workshop.cache]
     return tuple(str(folder.resolve()) for folder in folders if folder is not None)
+
+
+def _event_places(workshop: Workshop, repository: str) -> tuple[str, ...]:
+    """Folder of the events of all runs: the system is told of in it, and adds nothing to it itself."""
+    directory = workshop.configuration.events.directory
+    return () if directory is None else (str((Path(repository) / directory).resolve()),)

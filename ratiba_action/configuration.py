@@ -4,11 +4,12 @@ import re
 from decimal import Decimal
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import AfterValidator, Field, field_validator, model_validator
 
 from ratiba_action.errors import SuiteError
 from ratiba_action.metrics_block import MetricsBlock, hold_metrics
 from ratiba_action.model_limits import ModelsBlock, Name, hold_models
+from ratiba_action.report_folder import parse_report_folder
 from ratiba_action.strict_yaml import read_yaml
 from ratiba_action.suite_block import SuiteBlock, hold_suite
 from ratiba_action.system_block import SystemBlock
@@ -62,6 +63,14 @@ class PriceBlock(StrictModel):
     cache_write_per_million: PricePerMillion | None = None
 
 
+class EventsBlock(StrictModel):
+    """Where ``events.jsonl`` is written."""
+
+    directory: Annotated[str, AfterValidator(parse_report_folder)] | None = Field(
+        default=None, description="a folder that keeps the events of all runs; default: the report directory"
+    )
+
+
 class Configuration(StrictModel):
     """All that a repository tells the gate about itself."""
 
@@ -75,6 +84,7 @@ class Configuration(StrictModel):
     metrics: MetricsBlock = Field(default_factory=MetricsBlock)
     dependencies: list[Name] | None = Field(default=None, description="packages whose bumps count; default: all")
     prices: dict[Name, PriceBlock] = Field(default_factory=dict)
+    events: EventsBlock = Field(default_factory=EventsBlock)
 
     @model_validator(mode="after")
     def _rows_need_a_database(self) -> Self:
@@ -134,16 +144,16 @@ def json_schema() -> dict[str, Any]:
 def hold_configuration(head: Configuration, base: Configuration) -> tuple[Configuration, tuple[str, ...]]:
     """The head's configuration with what a change may not decide taken from the base.
 
-    The system, its rows and nothing else may change with it: judge, simulator, prices (the one per turn too) and
-    dependencies are the base's, as is how the suite is run; of the pass rates, the limits of model calls, and the
-    thresholds of metrics over the suite and of a system type the stricter hold.
+    The system, its rows and nothing else may change with it: judge, simulator, prices (the one per turn too),
+    dependencies and the folder of events are the base's, as is how the suite is run; of the pass rates, the limits of
+    model calls, and the thresholds of metrics over the suite and of a system type the stricter hold.
 
     Returns:
         The configuration to run with, and one note for each thing that the change asked for and did not get.
     """
     notes = [
         f"The {name} in the configuration is the base's; what this change asks for holds once it is merged."
-        for name in ("judge", "simulator", "prices", "dependencies")
+        for name in ("judge", "simulator", "prices", "dependencies", "events")
         if getattr(head, name) != getattr(base, name)
     ]
     if head.system.price_per_turn_usd != base.system.price_per_turn_usd:
@@ -173,6 +183,7 @@ def hold_configuration(head: Configuration, base: Configuration) -> tuple[Config
             "metrics": metrics,
             "prices": base.prices,
             "dependencies": base.dependencies,
+            "events": base.events,
             "pass_rate": max(head.pass_rate, base.pass_rate),
         }
     )

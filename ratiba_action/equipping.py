@@ -181,6 +181,7 @@ def workshop_of(run: GateRun, prepared: Prepared, ledger: Ledger, scratch: Path,
         report_dir=run.settings.report_dir,
         llm=llm,
         payment=payment_for(run, llm, prepared, materials) if llm != "replay" else None,
+        events=run.events,
     )
 
 

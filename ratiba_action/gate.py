@@ -31,6 +31,7 @@ from ratiba_action.equipping import (
     source_of,
     workshop_of,
 )
+from ratiba_action.event_logging import run_started
 from ratiba_action.input_values import LIVE
 from ratiba_action.paying import require_key
 from ratiba_action.plan_loop import Held, PlanLoop
@@ -71,6 +72,7 @@ def evaluate(run: GateRun, prepared: Prepared, ledger: Ledger | None = None) -> 
     if prepared.selection.scenarios:
         with scratch_folder() as scratch:
             materials = materials_of(run, prepared)
+            run.events.emit(run_started(run, prepared, materials.prompt_versions, source_of(run, prepared)))
             workshop = workshop_of(run, prepared, ledger, scratch, materials)
             ended = _hold(known, materials, workshop, base_of(run, prepared, scratch))
             run.warnings.extend(_authored(materials, ledger.snapshot()))

@@ -12,7 +12,8 @@ from ratiba_action.core.strategies import with_least_trials
 from ratiba_action.deciding import Decided
 from ratiba_action.errors import ConfigurationError, UsageError
 from ratiba_action.evaluation_inputs import EvaluationInputs, read_inputs
-from ratiba_action.ports import Progress
+from ratiba_action.no_events import NoEvents
+from ratiba_action.ports import EventLog, Progress
 from ratiba_action.settings import Settings
 
 
@@ -45,6 +46,7 @@ class GateRun:
         variant: name of the system's variant that runs in its place; empty for the system as it stands.
         trials: how often each scenario runs at least.
         started_at: the clock that quarantines are compared with.
+        events: where what happens is written down.
     """
 
     settings: Settings
@@ -61,6 +63,7 @@ class GateRun:
     variant: str = ""
     started_at: datetime = field(default_factory=lambda: datetime.now(UTC))
     warnings: list[str] = field(default_factory=list)
+    events: EventLog = field(default_factory=NoEvents)
 
     @property
     def recordings(self) -> Path:

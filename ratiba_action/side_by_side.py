@@ -58,7 +58,7 @@ def evaluate_side_by_side(run: GateRun, prepared: Prepared, sides: Sequence[Side
         if ended or (left is not None and left <= 0):
             rows.append(VariantResult(side.run.variant, side.differences, problem=OUT_OF_IT))
             continue
-        row = _row(replace(side, run=replace(side.run, seconds=left)), ledger)
+        row = _row(replace(side, run=replace(side.run, seconds=left, events=run.events)), ledger)
         ended = row.not_run > 0
         rows.append(row)
     return replace(report, variants=tuple(rows), spending=ledger.snapshot(), seconds=time.monotonic() - began)

@@ -1,7 +1,7 @@
 """What a run works with, and what it works on."""
 
 from collections.abc import Callable, Mapping, MutableMapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import date
 from pathlib import Path
 
@@ -11,8 +11,9 @@ from ratiba_action.core.model.plan import Arm, Plan, Trial
 from ratiba_action.core.model.scenario import Scenario
 from ratiba_action.core.quarantine import quarantine_in_force
 from ratiba_action.metrics.registry import is_judged
+from ratiba_action.no_events import NoEvents
 from ratiba_action.paid_run import Payment
-from ratiba_action.ports import Progress
+from ratiba_action.ports import EventLog, Progress
 from ratiba_action.recordings.lines import Recording
 
 
@@ -28,6 +29,7 @@ class Workshop:
         report_dir: as the settings name it; the system under test must not write there.
         llm: where answers come from: ``replay``, ``auto`` (a model where no recording fits), ``live`` or ``record``.
         payment: who is paid for live answers; None where none may be given.
+        events: where what happens is written down.
     """
 
     environment: MutableMapping[str, str]
@@ -43,6 +45,7 @@ class Workshop:
     report_dir: str = "ratiba-report"
     llm: str = "replay"
     payment: Payment | None = None
+    events: EventLog = field(default_factory=NoEvents)
 
 
 @dataclass(frozen=True, slots=True)

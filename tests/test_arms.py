@@ -4,6 +4,7 @@ from dataclasses import replace
 import pytest
 
 from ratiba_action.arms import Arms, Ran
+from ratiba_action.bench import Bench
 from ratiba_action.core.model.conversation import Reply
 from ratiba_action.core.model.measurement import NotRun, Scored
 from ratiba_action.core.model.plan import BASE, HEAD, Arm, Plan, Trial
@@ -11,7 +12,6 @@ from ratiba_action.core.model.verdict import Conclusion, Verdict
 from ratiba_action.errors import WorkerError
 from ratiba_action.plan_loop import Held, PlanLoop
 from ratiba_action.ports import Metric
-from ratiba_action.runner import Bench
 from ratiba_action.testing.gateways import InMemoryGateway
 from ratiba_action.testing.progress import RecordedProgress
 from ratiba_action.testing.sample_report import sample_scenario

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from ratiba_action.bench import Bench
 from ratiba_action.core.model.conversation import Reply
 from ratiba_action.core.model.measurement import Case, Errored, NotRun, Phase, Score, Scored
 from ratiba_action.core.model.plan import Arm, Plan, Tenant, Trial
@@ -13,7 +14,7 @@ from ratiba_action.core.model.scenario import Assertion, Expectation, Scenario, 
 from ratiba_action.errors import BudgetError, JudgeError, RatibaError, RecordingError, WorkerError
 from ratiba_action.metrics.registry import load_metric
 from ratiba_action.ports import Metric, SystemUnderTest, TenantProvisioner
-from ratiba_action.runner import Bench, run_plan
+from ratiba_action.runner import run_plan
 from ratiba_action.testing.gateways import InMemoryGateway
 from ratiba_action.testing.progress import RecordedProgress
 from ratiba_action.testing.sample_report import sample_scenario

@@ -7,6 +7,7 @@ from decimal import Decimal
 
 import pytest
 
+from ratiba_action.bench import Bench
 from ratiba_action.configuration import SimulatorBlock
 from ratiba_action.core.budget import Ledger
 from ratiba_action.core.model.conversation import Party, Reply
@@ -19,7 +20,7 @@ from ratiba_action.gateway.recording_answers import RecordingAnswers
 from ratiba_action.gateway.replay_answers import ReplayAnswers
 from ratiba_action.ports import CustomerSimulator, Metric
 from ratiba_action.prices import PriceList
-from ratiba_action.runner import Bench, run_plan
+from ratiba_action.runner import run_plan
 from ratiba_action.simulated_customer import SimulatedCustomer
 from ratiba_action.testing.cases import exchange
 from ratiba_action.testing.gateways import InMemoryGateway

@@ -5,6 +5,7 @@ import json
 import sys
 import traceback
 from collections.abc import MutableMapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from ratiba_action.commands.options import add_variant, parse_option
@@ -22,6 +23,7 @@ from ratiba_action.errors import (
     RatibaError,
     UsageError,
 )
+from ratiba_action.event_logging import open_event_log, run_ended
 from ratiba_action.forecasting import forecast
 from ratiba_action.full_publication import full_publication
 from ratiba_action.gate import evaluate
@@ -207,9 +209,14 @@ def _report(
         foretell(expected, publication.tell, gate_run.warnings.append)
     for side in sides:
         _foretell(side, publication)
-    if arguments.variants:
-        return evaluate_side_by_side(gate_run, prepared, sides)
-    return evaluate(gate_run, prepared).report
+    with open_event_log(gate_run, prepared, publication.redactor) as events:
+        logged = replace(gate_run, events=events)
+        if arguments.variants:
+            report = evaluate_side_by_side(logged, prepared, sides)
+        else:
+            report = evaluate(logged, prepared).report
+        events.emit(run_ended(report))
+    return report
 
 
 def _foretell(side: Side, publication: Publication) -> None:

@@ -22,6 +22,14 @@ def digest(value: Any) -> str:
     return hashlib.sha256(canonical_json(value).encode("ascii")).hexdigest()
 
 
+def arguments_digest(arguments: Any) -> str:
+    """SHA-256 of a tool call's arguments: of their canonical JSON, or of what Python shows where they have none."""
+    try:
+        return digest(arguments)
+    except (TypeError, ValueError, RecursionError):
+        return hashlib.sha256(repr(arguments).encode("utf-8", "replace")).hexdigest()
+
+
 def transcript_digest(transcript: Transcript) -> str:
     """SHA-256 of what was said: each message or event with the text of its reply.
 

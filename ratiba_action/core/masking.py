@@ -1,6 +1,7 @@
 """Removes secrets, and what identifies a person, from everything that leaves the process."""
 
 import json
+import re
 from base64 import b64encode
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, fields, is_dataclass, replace
@@ -14,7 +15,9 @@ from ratiba_action.core.model.verdict import Report
 from ratiba_action.core.numbers_of_persons import mask_number
 
 MASK = "***"
+NAME = "<name>"
 _SHORTEST = 4
+_SHORTEST_NAME = 3
 _NAMES = frozenset({"arm", "data_set", "id", "scenario_id", "metric", "version", "models", "prompt_versions"})
 """Fields that name what was run: a commit may well be all digits."""
 
@@ -43,14 +46,26 @@ class Redactor:
 
     Args:
         secrets: values to hide; a text may hold them anywhere.
+        names: of people; each word of them becomes ``<name>`` in ``text``.
     """
 
-    def __init__(self, secrets: Iterable[str] = ()) -> None:
-        self._spellings = _spellings(secrets)
+    def __init__(self, secrets: Iterable[str] = (), names: Iterable[str] = ()) -> None:
+        self._secrets = tuple(secrets)
+        self._spellings = _spellings(self._secrets)
+        self._names = _any_word_of(names)
+
+    def knowing(self, names: Iterable[str]) -> "Redactor":
+        """The same for texts about these people."""
+        return Redactor(self._secrets, names)
 
     def text(self, text: str) -> str:
         """The text without any secret or identifier."""
-        return mask_identifiers(self._hide(text))
+        masked = mask_identifiers(self._hide(text))
+        return masked if self._names is None else self._names.sub(NAME, masked)
+
+    def secretless(self, text: str) -> str:
+        """The text without any secret; what identifies a person stays."""
+        return self._hide(text)
 
     def result(self, result: ScenarioResult) -> ScenarioResult:
         """The result with every text and number in it masked."""
@@ -104,6 +119,15 @@ class _Mask:
 
 
 _SPOKEN = _Mask(mask_identifiers, mask_number, _NAMES)
+
+
+def _any_word_of(names: Iterable[str]) -> re.Pattern[str] | None:
+    """Finds each word of the names, in capitals or not; None where there is none."""
+    words = {word for name in names for word in re.findall(r"[^\W\d_]+", name) if len(word) >= _SHORTEST_NAME}
+    if not words:
+        return None
+    longest_first = sorted(words, key=lambda word: (-len(word), word))
+    return re.compile(rf"(?<![^\W\d_])(?:{'|'.join(map(re.escape, longest_first))})(?![^\W\d_])", re.IGNORECASE)
 
 
 def _spellings(secrets: Iterable[str]) -> tuple[str, ...]:

@@ -4,6 +4,9 @@ import contextlib
 import shutil
 from pathlib import Path
 
+_MEANWHILE = frozenset({"events.jsonl", ".gitignore"})
+"""What the gate itself writes there while the run goes on."""
+
 
 def entries_of(directory: Path) -> frozenset[str] | None:
     """Names in the report directory before any code of the change runs; none when it is not there.
@@ -39,7 +42,7 @@ def remove_planted(directory: Path, known: frozenset[str] | None, ours: frozense
         return
     for entry in directory.iterdir():
         in_the_way = entry.name in ours and entry.is_dir() and not entry.is_symlink()
-        if in_the_way or entry.name not in known:
+        if in_the_way or entry.name not in known | _MEANWHILE:
             _remove(entry)
     if not known:
         with contextlib.suppress(OSError):  # a mount point stays, empty

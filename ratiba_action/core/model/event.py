@@ -1,4 +1,4 @@
-"""What happened in a run, one thing at a time: the lines of ``events.jsonl``.
+"""What happened in a run, one thing at a time; each is a line of ``events.jsonl``.
 
 The log stamps each event with the run, a number and the time, and writes it down at once. Whoever wants to see a run
 elsewhere reads the file; nothing else takes part in the run.
@@ -8,6 +8,7 @@ import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from decimal import Decimal
 from enum import StrEnum
 from types import MappingProxyType
 
@@ -56,7 +57,7 @@ class ConversationStarted:
     Args:
         conversation_id: see ``conversation_id``.
         tenant_id: UUID of the registered tenant.
-        attempt: from 1; a trial that broke off may be held again.
+        attempt: from 1; a trial that broke off may be held again, and begins again then.
     """
 
     conversation_id: str
@@ -72,13 +73,12 @@ class ConversationStarted:
 
 @dataclass(frozen=True, slots=True)
 class TurnEnded:
-    """A turn was answered.
+    """A turn was answered; its model calls stand before it.
 
     Args:
         user: the customer's message; None where ``event`` was delivered instead, of that type.
         seconds: from the turn to its whole reply.
-        usage: tokens of its model calls, as far as they are told.
-        list_price_usd: of them; None where it is not known.
+        list_price_usd: of its model calls; None where it is not known.
         replayed: a recording or a script answered one of them, so that ``seconds`` says nothing about a live turn.
     """
 
@@ -86,7 +86,6 @@ class TurnEnded:
     seconds: float
     user: str | None = None
     event: str | None = None
-    usage: Usage = field(default_factory=Usage)
     list_price_usd: Usd | None = None
     replayed: bool = False
 
@@ -112,14 +111,14 @@ class PaymentChanged:
     """A payment came to another state.
 
     Args:
-        rail: such as ``mpesa``; empty where it is not told.
-        amount: as the system tells it, with its currency where it has one.
+        rail: such as ``mpesa``; empty where it is not told, as ``currency`` and ``receipt``.
         receipt: kept as it is: double charges are found by it.
     """
 
     state: str
     rail: str = ""
-    amount: str = ""
+    amount: Decimal | None = None
+    currency: str = ""
     receipt: str = ""
 
 
@@ -156,7 +155,7 @@ class JudgeCalled:
     Args:
         metric: that asked.
         version: of the metric.
-        party: ``judge``, ``cross-check`` or ``baseline``.
+        party: ``judge`` or ``cross-check``.
         cost_usd: see ``ModelCalled``; as ``list_price_usd``.
         cached: the whole score came from the judge cache; nobody was asked.
     """
@@ -251,10 +250,11 @@ class ConversationEnded:
     """A trial has its result.
 
     Args:
-        outcome: ``scored``, ``errored``, ``not_run``, or ``retried`` where it broke off and is held again.
+        outcome: ``scored``, ``errored`` or ``not_run``.
         passed: of a scored one.
         phase: where it broke off.
         reason: why it broke off, or was not run.
+        retried: why each earlier attempt broke off.
     """
 
     outcome: str
@@ -262,15 +262,20 @@ class ConversationEnded:
     phase: str = ""
     reason: str = ""
     seconds: float = 0.0
+    retried: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class RunEnded:
-    """A run has its conclusion; one that was killed has no such line."""
+    """A run has its conclusion; one that was killed has no such line.
+
+    Args:
+        spent_usd: None where an error ended the run before anything was concluded.
+    """
 
     conclusion: str
     reason: str
-    spent_usd: Usd
+    spent_usd: Usd | None
     budget_usd: Usd
 
 
