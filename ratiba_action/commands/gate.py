@@ -146,9 +146,11 @@ def _conclude(
             publication.complain(str(failure))
         if arguments.baseline_out:
             _leave_baseline(report, Path(arguments.baseline_out), publication)
-        _keep(report, publication)
         if arguments.json:
             sys.stdout.write(json.dumps(outputs_of(report), indent=2) + "\n")
+            sys.stdout.flush()
+        # Last: a run that is cancelled may be killed while the server is slow.
+        _keep(report, publication)
     return exit_code(report.verdict, report.decision.mode, enforce=report.enforce)
 
 

@@ -177,6 +177,26 @@ def test_a_push_is_the_difference_of_its_commits(
     assert (set(changed.paths), changed.doubt) == (FEATURE, None)
 
 
+@pytest.mark.parametrize(
+    ("name", "event", "branch"),
+    [
+        ("push", {"ref": "refs/heads/main", "before": NO_COMMIT, "after": NO_COMMIT}, "main"),
+        ("push", {"ref": "refs/tags/v1"}, ""),
+        ("push", {"ref": "refs/heads/a\n::error::b"}, ""),
+        ("push", {"ref": ["refs/heads/main"]}, ""),
+        ("workflow_dispatch", {"ref": "refs/heads/trial/one", "inputs": None}, "trial/one"),
+        ("schedule", {"schedule": "0 3 * * *", "repository": {"default_branch": "main"}}, "main"),
+        ("schedule", {"schedule": "0 3 * * *", "repository": "x"}, ""),
+        ("merge_group", {"merge_group": {"base_ref": "refs/heads/main"}}, ""),
+    ],
+)
+@pytest.mark.usefixtures("base")
+def test_a_run_of_a_branch_itself_names_it(
+    repository: GitRepository, environment: Environment, name: str, event: dict[str, Any], branch: str
+) -> None:
+    assert read_change(name, event, repository.folder, environment).subject.branch == branch
+
+
 @pytest.mark.parametrize("before", ["0" * 40, NO_COMMIT])
 def test_a_push_without_a_reachable_base_counts_as_everything(
     repository: GitRepository, environment: Environment, head: str, before: str

@@ -7,6 +7,7 @@ from pathlib import Path
 from ratiba_action.core.model.measurement import NotRun, Scored
 from ratiba_action.testing.live_repository import LiveRepository, outcomes, report_of
 from ratiba_action.testing.small_repository import Ended
+from ratiba_action.testing.sql import fetch
 
 CAP = "0.60"
 
@@ -37,6 +38,8 @@ async def test_runs_at_once_and_one_after_them_never_pass_the_months_cap_togethe
     assert all("month" in one.reason for one in left_out)
     everything = "".join(ended.printed + ended.comment for ended in (*together, after))
     assert ledger_url not in everything
+    kept = await fetch(ledger_url, "SELECT sum(spent_usd), count(*) FROM ratiba_history.run")
+    assert [(Fraction(spent), runs) for spent, runs in kept] == [(live.models.bill.total, 3)]
 
 
 async def test_runs_at_once_and_one_after_them_never_pass_their_pull_requests_budget_together(
@@ -73,6 +76,8 @@ async def test_a_ledger_that_cannot_be_reached_lets_nothing_be_spent(live: LiveR
     assert "ledger" in ended.comment
     assert "planted-ledger-password" not in ended.printed + ended.comment
     assert "Traceback" not in ended.printed
+    assert "warning: The run could not be written to the metrics history" in ended.printed
+    assert "ratiba report --to-history" in ended.printed
 
 
 async def test_a_run_without_a_ledger_says_that_the_month_is_not_tracked(live: LiveRepository) -> None:

@@ -1,0 +1,121 @@
+"""``ratiba report --trends`` and ``--to-history``: what earlier runs came to, whoever wrote their texts."""
+
+import asyncio
+import json
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from syrupy.assertion import SnapshotAssertion
+
+from ratiba_action.core.model.change import Subject
+from ratiba_action.core.model.verdict import Conclusion, Report, Verdict
+from ratiba_action.history.keeping import keep_run
+from ratiba_action.main import run
+from ratiba_action.reporting.results_json import render_results
+from ratiba_action.testing.sample_report import sample_report, sample_score, sample_scored
+from ratiba_action.testing.sql import fetch
+
+START = datetime(2026, 11, 1, 8, tzinfo=UTC)
+MAIN = Subject(repository="ratiba/assistant", head="c" * 40, run_id=1, event="push", branch="main")
+
+
+def run_of_main(day: int, value: float, **changes: Any) -> Report:
+    scores = sample_score(value), sample_score(1.0, judged=False)
+    report = sample_report(
+        subject=replace(MAIN, run_id=day + 1),
+        verdict=Verdict(Conclusion.PASSED, "All hold."),
+        results=(sample_scored("spa", scores=scores),),
+        started_at=START + timedelta(days=day),
+    )
+    return replace(report, **changes)
+
+
+@pytest.fixture
+def variables(database: str, tmp_path: Path) -> dict[str, str]:
+    """The environment of a machine with a ledger."""
+    return {"RATIBA_LEDGER_URL": database, "RATIBA_REPORT_DIR": str(tmp_path / "report")}
+
+
+def leave(variables: dict[str, str], report: Report) -> None:
+    """Put a report into the report directory."""
+    path = Path(variables["RATIBA_REPORT_DIR"]) / "results.json"
+    path.parent.mkdir()
+    path.write_text(render_results(report))
+
+
+def test_each_metric_has_a_row_and_a_broken_line_its_reason(
+    variables: dict[str, str], capsys: pytest.CaptureFixture[str], snapshot: SnapshotAssertion
+) -> None:
+    for day, value in enumerate((0.81, 0.84, 0.9, 0.86)):
+        judge = "claude-opus-5-5" if day < 3 else "claude-sonnet-5"
+        keep_run(run_of_main(day, value, judge_model=judge), variables["RATIBA_LEDGER_URL"])
+    leave(variables, run_of_main(4, 0.9))
+    assert run(["report", "--trends"], variables) == 0
+    assert capsys.readouterr().out == snapshot
+    assert run(["report", "--trends", "--last", "2", "--json"], variables) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert (told["repository"], told["gate"], told["branch"]) == ("ratiba/assistant", "ratiba", "main")
+    means = {one["metric"]: [point["mean"] for part in one["segments"] for point in part["points"]]
+             for one in told["trends"]}  # fmt: skip
+    assert means == {"BookingSlotConsistencyMetric": [1.0, 1.0], "SwahiliFluencyMetric": [0.9, 0.86]}
+
+
+def test_a_branch_without_runs_is_told(variables: dict[str, str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["report", "--trends", "--branch", "main"], variables) == 0
+    assert "no whole, blocking run of this branch" in capsys.readouterr().out
+
+
+def test_results_are_written_once_however_often_they_are_sent(
+    variables: dict[str, str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    leave(variables, run_of_main(0, 0.9))
+    assert [run(["report", "--to-history"], variables) for _ in range(2)] == [0, 0]
+    assert capsys.readouterr().out.splitlines() == ["The run was written.", "The run is in the history already."]
+    counted = asyncio.run(fetch(variables["RATIBA_LEDGER_URL"], "SELECT count(*) FROM ratiba_history.run"))
+    assert counted == [(1,)]
+
+
+def test_no_text_of_the_history_becomes_markdown_or_a_command_and_no_secret_reaches_it(
+    variables: dict[str, str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    hostile = "::error::x <script> | ![i](//e.example)\n\n# x\0"
+    variables["RATIBA_OPENAI_API_KEY"] = "sk-planted-openai-key"
+    told = f"{hostile} sk-planted-openai-key"
+    results = (sample_scored("spa", scores=(sample_score(metric=told, version=told),)),)
+    leave(variables, run_of_main(0, 0.9, results=results, judge_model=told))
+    assert run(["report", "--to-history"], variables) == 0
+    assert run(["report", "--trends"], variables) == 0
+    shown = capsys.readouterr().out
+    assert "script" in shown
+    for raw in ("::error", "<script>", "![i]", "\n# x", "sk-planted"):
+        assert raw not in shown
+    stored = asyncio.run(fetch(variables["RATIBA_LEDGER_URL"], "SELECT metric, judge_model FROM ratiba_history.metric"))
+    assert "sk-planted" not in str(stored)
+    assert len(stored) == 1
+
+
+@pytest.mark.parametrize("task", ["--trends", "--to-history"])
+def test_without_a_ledger_there_is_no_history(capsys: pytest.CaptureFixture[str], task: str) -> None:
+    assert run(["report", task], {}) == 2
+    assert "ledger-url is empty" in capsys.readouterr().err
+
+
+def test_whose_trends_are_meant_must_be_known(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    away = {"RATIBA_LEDGER_URL": "postgresql://u:p@127.0.0.1:1/x", "RATIBA_REPORT_DIR": str(tmp_path)}
+    assert run(["report", "--trends"], away) == 2
+    assert "Give --branch main" in capsys.readouterr().err
+    assert run(["report", "--trends", "--branch", "main", "--last", "many"], away) == 2
+    assert "'many'" in capsys.readouterr().err
+
+
+def test_a_server_that_is_away_ends_the_command_with_3_and_tells_no_password(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    away = {"RATIBA_LEDGER_URL": "postgresql://u:hunter2hunter2@127.0.0.1:1/x", "RATIBA_REPORT_DIR": str(tmp_path)}
+    assert run(["report", "--trends", "--branch", "main"], away) == 3
+    told = capsys.readouterr().err
+    assert "cannot be used" in told
+    assert "hunter2" not in told
