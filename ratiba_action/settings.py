@@ -97,7 +97,7 @@ INPUTS: tuple[Input, ...] = (
         "ledger-url",
         "",
         str,
-        "PostgreSQL that keeps the money and the history of many runs; empty: one run only",
+        "PostgreSQL that keeps money and history of many runs; empty: one run only",
         secret=True,
     ),
     Input("llm", "auto", parse_llm, "where model answers come from: auto, replay, live, record"),

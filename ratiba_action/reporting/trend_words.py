@@ -23,15 +23,8 @@ def render_trends(trends: Sequence[Trend], branch: str, last: int) -> str:
     title = f"## Trends of {inline(branch)}"
     if not trends:
         return f"{title}\n\nThe metrics history has no whole, blocking run of this branch.\n"
-    header = (
-        "metric",
-        "judge",
-        "runs:",
-        "first comparable:",
-        "latest:",
-        "threshold:",
-        f"the last {plural(last, 'run')}",
-    )
+    columns = ("metric", "judge", "runs:", "first comparable:", "latest:", "threshold:")
+    header = (*columns, f"the last {plural(last, 'run')}")
     rows = [_row(one) for one in trends]
     breaks = [f"- {told}" for one in trends for told in breaks_told(one)]
     told = ["Where a line is broken, its parts cannot be compared:\n\n" + "\n".join(breaks)] if breaks else []
