@@ -13,6 +13,7 @@ from ratiba_action.core.budget import Ledger
 from ratiba_action.core.comparison.scenario_content import content_digest
 from ratiba_action.core.data_set_scores import score_data_sets
 from ratiba_action.core.decision import next_step
+from ratiba_action.core.grammar import part_of
 from ratiba_action.core.model.comparison import Rules
 from ratiba_action.core.model.conversation import Party
 from ratiba_action.core.model.data_set import DataSetScores
@@ -63,7 +64,7 @@ def evaluate(run: GateRun, prepared: Prepared, ledger: Ledger | None = None) -> 
     Raises:
         InfrastructureError: live answers are asked for, and there is no key.
     """
-    require_key(run.settings)
+    require_key(run.settings, run.environment)
     clock = time.monotonic()
     ledger = Ledger(run.settings.budget_usd) if ledger is None else ledger
     commit = measured_commit(run.decided.change.git)
@@ -232,8 +233,9 @@ def _authored(materials: Materials, spending: Spending) -> tuple[str, ...]:
     if not authored or not spending.replayed_calls:
         return ()
     # Which of the recordings answered is known only where all answers are theirs.
-    what = "recordings" if spending.live_calls else "replayed answers"
-    return (f"{authored} of {len(sources)} {what} were written by hand; no model said them.",)
+    what = "recording" if spending.live_calls else "replayed answer"
+    told = part_of(authored, len(sources), what, "was written", "were written")
+    return (f"{told} by hand; no model said {'it' if authored == 1 else 'them'}.",)
 
 
 async def _run(
@@ -252,5 +254,5 @@ def _notes(run: GateRun, prepared: Prepared) -> tuple[str, ...]:
     notes = list(run.warnings)
     if run.choice:
         count, total = len(prepared.selection.scenarios), len(prepared.inputs.suite.scenarios)
-        notes.append(f"Only {count} of {total} conversations were asked for.")
+        notes.append(f"Only {part_of(count, total, 'conversation', 'was', 'were')} asked for.")
     return tuple(notes)

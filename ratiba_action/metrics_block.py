@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import BeforeValidator, Field, field_validator, model_validator
 
+from ratiba_action.core.grammar import part_of
 from ratiba_action.core.language_metrics import attach_language_metrics
 from ratiba_action.core.model.scenario import Assertion, Expectation, Scenario, Suite
 from ratiba_action.metrics.entry import SYSTEM_TYPES
@@ -109,9 +110,10 @@ def metrics_without_truth(block: MetricsBlock, suite: Suite) -> Iterator[str]:
         for one in block.of(system_type):
             lacking = [each for each in scenarios if not _lists(each, one.metric) and not _has_truth(one, each)]
             if lacking:
+                told = part_of(len(lacking), len(scenarios), "scenario", "does", "do")
                 yield (
-                    f"metrics.{system_type}: {one.metric} is not added to {len(lacking)} of {len(scenarios)} scenarios,"
-                    f" which do not say what it compares with, such as {lacking[0].id}"
+                    f"metrics.{system_type}: {told} not say what {one.metric} compares with, so that it is not added:"
+                    f" {lacking[0].id}{' and others' if len(lacking) > 1 else ''}"
                 )
 
 

@@ -15,10 +15,21 @@ from ratiba_action.paid_run import JournalPlace, Payment
 from ratiba_action.settings import Settings
 
 _SHOWN = 16
+_IN_A_WORKFLOW = (
+    "Give anthropic-api-key or openai-api-key from the repository's secrets. A fork's run and Dependabot's get "
+    "none: have a maintainer start the workflow by hand with the pull request's number, or use llm: replay."
+)
+_ON_A_LAPTOP = (
+    "Put the key of a provider into the environment variable RATIBA_ANTHROPIC_API_KEY or RATIBA_OPENAI_API_KEY."
+)
 
 
-def require_key(settings: Settings) -> None:
+def require_key(settings: Settings, environment: Mapping[str, str]) -> None:
     """Refuse to ask models without a key: what was asked for live is never replayed in its place.
+
+    Args:
+        settings: of the run.
+        environment: says whether a key comes from a repository's secrets or from a person's own variables.
 
     Raises:
         InfrastructureError: live answers are asked for, and there is no key.
@@ -26,8 +37,7 @@ def require_key(settings: Settings) -> None:
     if settings.llm in LIVE and not settings.keys:
         raise InfrastructureError(
             f"llm is {settings.llm!r}, and there is no key to call a model with, so nothing was measured.",
-            "Give anthropic-api-key or openai-api-key from the repository's secrets. A fork's run and Dependabot's get "
-            "none: have a maintainer start the workflow by hand with the pull request's number, or use llm: replay.",
+            _IN_A_WORKFLOW if environment.get("GITHUB_ACTIONS") == "true" else _ON_A_LAPTOP,
         )
 
 

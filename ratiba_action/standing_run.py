@@ -67,7 +67,7 @@ class StandingRun:
         Raises:
             RatibaError: files are wrong, or something could not be started.
         """
-        require_key(self._run.settings)
+        require_key(self._run.settings, self._run.environment)
         if self._clear_cache:
             JudgeCache(cache_folder(self._run.environment), self._run.warnings.append).clear()
         prepared = prepare(self._run)

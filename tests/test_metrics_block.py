@@ -61,8 +61,7 @@ def test_a_metric_whose_truth_no_turn_says_is_not_added_and_that_is_told() -> No
     said = list(metrics_without_truth(metrics, Suite((silent, told), "0")))
     assert len(said) == len(STANDARD["search"])
     assert said[0] == (
-        "metrics.search: NdcgMetric is not added to 1 of 2 scenarios, which do not say what it compares with,"
-        " such as silent"
+        "metrics.search: 1 of 2 scenarios does not say what NdcgMetric compares with, so that it is not added: silent"
     )
 
 

@@ -36,6 +36,7 @@ from ratiba_action.preparing import Choice, GateRun, prepare
 from ratiba_action.publishing import Publication
 from ratiba_action.reporting.baseline_file import write_baseline
 from ratiba_action.reporting.forecast_words import foretell
+from ratiba_action.reporting.mode_words import mode_line
 from ratiba_action.reporting.results_json import load_report, outputs_of
 from ratiba_action.reporting.terminal import make_progress
 from ratiba_action.run_deadline import read_deadline
@@ -200,7 +201,10 @@ def _report(
             return None
         return skipped(gate_run)
     _refuse_to_record(gate_run.settings)
-    require_key(gate_run.settings)
+    require_key(gate_run.settings, gate_run.environment)
+    if not (arguments.dry_run or publication.in_workflow):
+        # A dry run and the step that decides say it at length.
+        publication.tell(mode_line(decision, enforce=gate_run.settings.enforce))
     prepared = prepare(gate_run)
     sides = variants_of(gate_run, prepared) if arguments.variants else ()
     expected = forecast(gate_run, prepared)

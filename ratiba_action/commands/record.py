@@ -97,7 +97,7 @@ def record(arguments: argparse.Namespace, environment: MutableMapping[str, str],
     """
     options: dict[str, str | None] = {entry.name: getattr(arguments, entry.attribute) for entry in _inputs()}
     settings = read_settings(environment, {**options, "llm": "record"})
-    require_key(settings)
+    require_key(settings, environment)
     stream = sys.stderr if arguments.json else sys.stdout
     if environment.get("GITHUB_ACTIONS") == "true":
         for secret in settings.secrets:

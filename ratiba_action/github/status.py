@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from ratiba_action.core.exit_code import exit_code
+from ratiba_action.core.grammar import part_of
 from ratiba_action.core.model.change import Mode, Subject
 from ratiba_action.core.model.verdict import Conclusion, Report
 from ratiba_action.core.printable import printable
@@ -43,7 +44,8 @@ def description_of(report: Report) -> str:
     verdict, counts = report.verdict, tally(report)
     told = "Misconfigured" if verdict.misconfigured else verdict.conclusion.value.capitalize()
     told += "" if report.system_ran or not counts.total else ", no system ran"
-    measured = f": {counts.passed} of {counts.total} conversations pass" if counts.total else ""
+    passing = part_of(counts.passed, counts.total, "conversation", "passes", "pass")
+    measured = f": {passing}" if counts.total else ""
     soft = verdict.conclusion in (Conclusion.FAILED, Conclusion.INCOMPLETE) and not verdict.misconfigured
     lenient = ""
     if soft and report.decision.mode is not Mode.BLOCKING:

@@ -85,7 +85,7 @@ class ProviderClient:
         if provider not in self._routes:
             raise ConfigurationError(
                 f"A model of {provider!r} was asked for, and there is no key for it.",
-                f"Give the input {provider}-api-key, or run with llm: replay.",
+                f"Give the input {provider}-api-key (RATIBA_{provider.upper()}_API_KEY), or run with llm: replay.",
             )
 
     async def post(self, provider: str, endpoint: str, body: JsonObject) -> Outcome:

@@ -8,13 +8,14 @@ from typing import Any
 from ratiba_action.core.codec import encode
 from ratiba_action.core.comparison.runs import RunPair
 from ratiba_action.core.comparison.weighing import sensitivity
+from ratiba_action.core.grammar import part_of
 from ratiba_action.core.model.comparison import MeasuredRun
 from ratiba_action.core.model.measurement import ScenarioResult, Scored
 from ratiba_action.core.tally import MetricSummary, summarise_metrics
 from ratiba_action.core.trials import ScenarioOutcome, Standing, outcomes_of
 from ratiba_action.reporting import comparison_words as words
 from ratiba_action.reporting.markdown import code, inline, table
-from ratiba_action.reporting.wording import outcome, plural
+from ratiba_action.reporting.wording import outcome
 
 LETTERS = "ABCDEF"
 """What the runs are called, in their order; no more than these are shown side by side."""
@@ -99,7 +100,7 @@ def _runs(runs: Sequence[NamedRun]) -> str:
 def _passing(results: Sequence[ScenarioResult]) -> str:
     outcomes = outcomes_of(results)
     passed = sum(one.standing is Standing.PASSED for one in outcomes)
-    return f"{passed} of {plural(len(outcomes), 'conversation')} pass"
+    return part_of(passed, len(outcomes), "conversation", "passes", "pass")
 
 
 def _metrics(runs: Sequence[NamedRun]) -> str:

@@ -13,7 +13,7 @@ from ratiba_action.core.trials import ScenarioOutcome, outcomes_of
 from ratiba_action.ports import Progress
 from ratiba_action.reporting.markdown import clean, defuse, visible
 from ratiba_action.reporting.redacted_progress import RedactedProgress
-from ratiba_action.reporting.wording import explanation, label, outcome, scenario_ended, scenario_label
+from ratiba_action.reporting.wording import explanation, label, outcome, plural, scenario_ended, scenario_label
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -95,7 +95,7 @@ class LineProgress:
     def started(self, total: int) -> None:
         """Remember the number of trials."""
         self._total, self._done = total, 0
-        self._write(f"0/{total} conversations")
+        self._write(f"0/{plural(total, 'conversation')}")
 
     def advanced(self, result: ScenarioResult) -> None:
         """Print one line."""

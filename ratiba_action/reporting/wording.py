@@ -2,6 +2,7 @@
 
 from decimal import Decimal
 
+from ratiba_action.core.grammar import part_of
 from ratiba_action.core.model.change import Mode
 from ratiba_action.core.model.measurement import Errored, NotRun, ScenarioResult, Scored
 from ratiba_action.core.model.values import Usd
@@ -116,8 +117,10 @@ def leniency(report: Report) -> str:
 
 
 def money(report: Report) -> str:
-    """Spent and cap, and what is replayed at list prices, in one phrase."""
+    """Spent and cap, and what is replayed at list prices, in one phrase; says so where no model was asked."""
     spending = report.spending
+    if not _asked_a_model(report):
+        return "no model was asked"
     spent = f"USD {dollars(spending.spent)} of {dollars(spending.cap)}"
     if spending.live_calls and not spending.replayed_calls:
         return spent
@@ -130,5 +133,11 @@ def summary_line(report: Report) -> str:
     apart = f" · {counts.quarantined} in quarantine" if counts.quarantined else ""
     if not counts.total:
         return f"{report.decision.mode.value}{apart} · {money(report)}"
-    passing = f"{counts.passed} of {plural(counts.total, 'conversation')} {'passes' if counts.passed == 1 else 'pass'}"
-    return f"{passing}{apart} · {report.decision.mode.value} · {money(report)} · {_ANSWERS.get(report.llm, report.llm)}"
+    passing = part_of(counts.passed, counts.total, "conversation", "passes", "pass")
+    parts = (f"{passing}{apart}", report.decision.mode.value, money(report))
+    return " · ".join((*parts, _ANSWERS.get(report.llm, report.llm)) if _asked_a_model(report) else parts)
+
+
+def _asked_a_model(report: Report) -> bool:
+    spending = report.spending
+    return bool(spending.live_calls or spending.replayed_calls or spending.cache_hits or spending.spent)

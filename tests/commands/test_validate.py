@@ -53,8 +53,8 @@ def test_a_metric_of_a_system_type_that_scenarios_have_no_truth_for_is_told(
     write(tmp_path, scenario=SCENARIO)
     assert validate(tmp_path) == 0
     assert capsys.readouterr().out.splitlines()[0] == (
-        "warning: .github/ratiba.yml: metrics.chatbot: RougeLMetric is not added to 1 of 1 scenarios,"
-        " which do not say what it compares with, such as talks"
+        "warning: .github/ratiba.yml: metrics.chatbot: 1 of 1 scenario does not say what RougeLMetric compares with,"
+        " so that it is not added: talks"
     )
 
 

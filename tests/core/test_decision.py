@@ -115,7 +115,7 @@ def test_a_long_message_of_the_system_does_not_flood_the_reason() -> None:
 
 
 def test_the_words_agree_with_the_number() -> None:
-    assert decide(sample_scored("a")).reason == "The 1 conversation holds."
+    assert decide(sample_scored("a")).reason == "The conversation holds."
     assert decide(sample_scored("a"), BROKEN, BROKEN).reason.startswith("1 of 2 conversations breaks")
 
 

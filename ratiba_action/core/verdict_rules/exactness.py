@@ -1,6 +1,7 @@
 """What is exact must hold: one scenario or gate of a data set that breaks it fails the run."""
 
 from ratiba_action.core.data_set_scores import failed_gates
+from ratiba_action.core.grammar import part_of
 from ratiba_action.core.model.verdict import Conclusion, Verdict
 from ratiba_action.core.verdict_rules.findings import Findings
 from ratiba_action.core.verdict_rules.phrases import conversations, count, first_of, names
@@ -13,8 +14,8 @@ def judge_exactness(findings: Findings) -> Verdict | None:
         return None
     parts = []
     if broken:
-        verb = "breaks" if len(broken) == 1 else "break"
-        parts.append(f"{len(broken)} of {conversations(findings.deciding)} {verb} an exact check: {names(broken)}")
+        told = part_of(len(broken), len(findings.deciding), "conversation", "breaks", "break")
+        parts.append(f"{told} an exact check: {names(broken)}")
     if gates:
         parts.append(f"{count(len(gates), 'gate')} {'fails' if len(gates) == 1 else 'fail'}: {first_of(gates, '; ')}")
     if findings.open:

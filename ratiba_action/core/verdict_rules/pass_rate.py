@@ -4,11 +4,12 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from ratiba_action.core.comparison.runs import REPLAY
+from ratiba_action.core.grammar import part_of
 from ratiba_action.core.model.measurement import Score
 from ratiba_action.core.model.verdict import Conclusion, Verdict
 from ratiba_action.core.statistics.interval import Interval, wilson_interval
 from ratiba_action.core.verdict_rules.findings import Findings
-from ratiba_action.core.verdict_rules.phrases import count, names
+from ratiba_action.core.verdict_rules.phrases import names
 
 
 def judge_pass_rate(findings: Findings) -> Verdict | None:
@@ -21,10 +22,8 @@ def judge_pass_rate(findings: Findings) -> Verdict | None:
     if _reaches(judged, rate) or is_unclear(findings):
         return None
     passed = sum(score.passed for score in judged)
-    reason = (
-        f"{passed} of {count(len(judged), 'judged score')} "
-        f"{'reaches its' if passed == 1 else 'reach their'} threshold, and {rate:.0%} must: {names(findings.below)}."
-    )
+    told = part_of(passed, len(judged), "judged score", "reaches its", "reach their")
+    reason = f"{told} threshold, and {rate:.0%} must: {names(findings.below)}."
     first = findings.below[0].scenario.id
     return Verdict(Conclusion.FAILED, reason, f"Read what the judge says about {first}, then mend the prompt.")
 

@@ -2,6 +2,7 @@
 
 from fractions import Fraction
 
+from ratiba_action.core.grammar import part_of
 from ratiba_action.core.model.change import Mode
 from ratiba_action.core.model.verdict import Conclusion, Verdict
 from ratiba_action.core.verdict_rules.findings import Findings
@@ -21,16 +22,16 @@ def passed(findings: Findings) -> Verdict:
     """Passed, or inconclusive where the pass rate is; the reason names what the pass rate allows."""
     if is_unclear(findings):
         return _unclear(findings)
-    total, low = conversations(findings.deciding), findings.below
+    low = findings.below
     apart = f"; {conversations(findings.quarantined)} in quarantine" if findings.quarantined else ""
     if not low:
         single = len(findings.deciding) == 1
-        held = f"{'The' if single else 'All'} {total} {'holds' if single else 'hold'}"
+        held = "The conversation holds" if single else f"All {conversations(findings.deciding)} hold"
         return Verdict(Conclusion.PASSED, f"{held}{apart}.")
     allowed = float(1 - Fraction(str(findings.evidence.limits.pass_rate)))
     reason = (
-        f"Every exact check holds; {len(low)} of {total} "
-        f"{'has' if len(low) == 1 else 'have'} a judged score below its threshold, "
+        f"Every exact check holds; {part_of(len(low), len(findings.deciding), 'conversation', 'has', 'have')} "
+        "a judged score below its threshold, "
         f"within the allowed {allowed:.0%}: {names(low)}{apart}."
     )
     return Verdict(Conclusion.PASSED, reason, f"Read what the judge says about {ids_of(low)[0]}.")
@@ -39,8 +40,9 @@ def passed(findings: Findings) -> Verdict:
 def _unclear(findings: Findings) -> Verdict:
     judged, rate = findings.judged, findings.evidence.limits.pass_rate
     interval, reached = share_interval(findings), sum(score.passed for score in judged)
+    told = part_of(reached, len(judged), "judged score", "reaches its", "reach their")
     doubt = (
-        f"{reached} of {len(judged)} judged scores reach their threshold; the true share lies between "
+        f"{told} threshold; the true share lies between "
         f"{interval.low:.0%} and {interval.high:.0%}, so it is not known whether it is {rate:.0%}."
     )
     return Verdict(

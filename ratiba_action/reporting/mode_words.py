@@ -1,0 +1,26 @@
+"""Why a run has its mode, and whether its failures stop anything, in one line."""
+
+from ratiba_action.core.model.change import Mode, ModeDecision
+from ratiba_action.reporting.wording import plural
+
+
+def mode_line(decision: ModeDecision, *, enforce: bool) -> str:
+    """The mode, the file and the rule that decided it, and what a failure then does.
+
+    Args:
+        decision: with at least one reason, the strictest first.
+        enforce: false in a trial period.
+    """
+    first, *others = decision.reasons
+    because = f"{first.path}: {first.why}" if first.path else first.why
+    same = len({one.path for one in others if one.mode is decision.mode and one.path} - {first.path})
+    more = f", and {plural(same, 'more file')}" if same else ""
+    return f"Mode: {decision.mode} ({because}{more}). {_effect(decision.mode, enforce=enforce)}"
+
+
+def _effect(mode: Mode, *, enforce: bool) -> str:
+    if mode is Mode.SKIP:
+        return "Nothing is run."
+    if mode is Mode.ADVISORY:
+        return "Failures do not block: the exit code stays 0. --mode blocking makes them count."
+    return "Failures block." if enforce else "Failures do not block: enforce is false."

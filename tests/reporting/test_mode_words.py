@@ -1,0 +1,41 @@
+"""One line that says why a run has its mode and what a failure does."""
+
+import pytest
+
+from ratiba_action.core.model.change import Mode, ModeDecision, Reason
+from ratiba_action.reporting.mode_words import mode_line
+
+PROMPT = Reason("prompts/a.md", "prompts/**", Mode.BLOCKING, "matches the rule 'blocking prompts/**'")
+CODE = Reason("shop.py", "**/*.py", Mode.ADVISORY, "matches the rule 'advisory **/*.py'")
+ASKED = Reason("", "mode", Mode.BLOCKING, "the mode input asks for at least blocking")
+TRIAL = "Failures do not block: enforce is false."
+SOFT = "Failures do not block: the exit code stays 0. --mode blocking makes them count."
+
+
+@pytest.mark.parametrize(
+    ("mode", "reasons", "enforce", "line"),
+    [
+        (
+            Mode.BLOCKING,
+            (PROMPT, CODE),
+            True,
+            "Mode: blocking (prompts/a.md: matches the rule 'blocking prompts/**'). Failures block.",
+        ),
+        (
+            Mode.BLOCKING,
+            (ASKED, PROMPT, CODE),
+            False,
+            "Mode: blocking (the mode input asks for at least blocking, and 1 more file). " + TRIAL,
+        ),
+        (
+            Mode.ADVISORY,
+            (CODE, CODE),
+            True,
+            "Mode: advisory (shop.py: matches the rule 'advisory **/*.py'). " + SOFT,
+        ),
+    ],
+)
+def test_the_line_names_mode_file_and_rule_and_says_what_a_failure_does(
+    mode: Mode, reasons: tuple[Reason, ...], enforce: object, line: str
+) -> None:
+    assert mode_line(ModeDecision(mode, reasons), enforce=bool(enforce)) == line
