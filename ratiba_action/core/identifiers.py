@@ -1,74 +1,38 @@
-"""Finds in a text what identifies a person: phone numbers, e-mail addresses, tax numbers and long numbers.
+"""Finds in a text what identifies a person: phone numbers, e-mail addresses, documents and long numbers.
 
 A text is first cleared of the numbers that identify nobody: dates, times, amounts, references. What is left is read
 in any spelling, and told in one, so that a number that a scenario declares is known again however it is written.
+The rules of each kind have modules of their own in ``core/redaction``.
 """
 
+import json
 import re
-import unicodedata
-from collections.abc import Iterable, Iterator
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from ratiba_action.core.booking.phones import normalise_phone
+from ratiba_action.core.redaction.documents import LONG_NUMBER, PASSPORT, TAX_NUMBER
+from ratiba_action.core.redaction.email_addresses import email_patterns, one_address
+from ratiba_action.core.redaction.kept_figures import AMOUNTS, MOMENTS, REFERENCES
+from ratiba_action.core.redaction.name_table import NameTable
+from ratiba_action.core.redaction.phone_numbers import KENYA, PHONES, is_local_mobile, other_phones, read_phone
+from ratiba_action.core.redaction.plain_text import PlainText, plain_text
+from ratiba_action.core.redaction.spoken_numbers import may_be_spoken, spoken_digits, spoken_numbers
 
 _GAP = "|"
 """Stands where something was cleared, so that its neighbours do not run together."""
-_SEPARATOR = r"[\s\-.()]{0,3}"
 _SHOWN_DIGITS = 3
-_KENYA = "254"
-
-_EMAIL = re.compile(r"[\w.%+'-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,8}")
-_TAX_NUMBER = re.compile(r"(?<!\w)[AaPp]\d{9}[A-Za-z](?!\w)")
-_PHONES = (
-    # Letters may touch a number on its left, and on its right unless digits follow: that is a code.
-    re.compile(
-        rf"(?<![\d_])(?<!\d[.,])(?:(?:\+|00)?{_SEPARATOR}254{_SEPARATOR}0?|0){_SEPARATOR}[17]"
-        rf"(?:{_SEPARATOR}\d){{8}}(?!_|[A-Za-z]*\d)"
-    ),
-    re.compile(rf"(?<!\w)(?:\+|00){_SEPARATOR}[1-9](?:{_SEPARATOR}\d){{6,14}}(?!\d)"),
-    re.compile(r"(?<!\w)(?<!\d[.,])0\d{1,3}[\s\-.)]{0,2}\d{3,4}[\s\-.]{0,2}\d{3,4}(?!\w)"),
+_EMAIL, _PHONE, _TAX, _PASSPORT, _LONG = (
+    "an e-mail address",
+    "a phone number",
+    "a tax number",
+    "a passport number",
+    "a long number",
 )
-_LONG_NUMBER = re.compile(
-    r"(?:(?<!\w)|(?<=\bid)|(?<=\bno)|(?<=\btel)|(?<=\bacc)|(?<=\bnamba)|(?<=\bnambari))(?<!\d\.)"
-    r"(?:\d{6,}|\d{1,3}(?:[ .\-]\d{3}){2,}|\d{4}(?:[ \-]\d{4}){3})(?!\w|\.\d{1,4}(?!\d))",
-    re.IGNORECASE,
-)
-
-_YEAR, _MONTH, _DAY = r"(?:19|20)\d\d", r"(?:0?[1-9]|1[0-2])", r"(?:0?[1-9]|[12]\d|3[01])"
-_AMOUNT = r"(?:\d{1,3}(?:[, ]\d{3}){1,3}|\d{1,9})(?:\.\d{1,2})?(?!\d)"
-_CURRENCY = r"(?:KES|KSH?S?|SHS?|USD|US\$|EUR|GBP|TZS|TSH|UGX|USH|shilingi|shillings?|bob|dola|dollars?|[$€£])"
-_QUANTITY = r"(?:amount|price|cost|total|fee|deposit|balance|kiasi|bei|jumla|kes|usd|second|token|time|epoch|_at)"
-_HARMLESS = tuple(
-    re.compile(pattern, re.IGNORECASE)
-    for pattern in (
-        r"(?<!\w)[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}(?!\w)",
-        rf"(?<![\d+]){_YEAR}-{_MONTH}-{_DAY}(?:[T ]\d\d(?::?\d\d){{0,2}}(?:\.\d{{1,9}})?(?:[+-]\d\d:?\d\d)?)?(?!\d)",
-        rf"(?<![\d+]){_DAY}([./-]){_MONTH}\1{_YEAR}(?!\d)",
-        r"(?<![\d+])20[2-4]\d(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])(?:T\d{4,6})?(?!\d)",
-        r"(?<!\d)\d{1,2}:\d\d(?::\d\d)?(?!\d)",
-    )
-)
-# A till or paybill number identifies a business, which prints it on its wall.
-_AMOUNTS = tuple(
-    re.compile(pattern, re.IGNORECASE)
-    for pattern in (
-        rf"(?<![a-z]){_CURRENCY}\.?\s{{0,2}}{_AMOUNT}(?:\s?-\s?{_AMOUNT})?",
-        rf"(?<!\w){_AMOUNT}\s?(?:/[=-]|{_CURRENCY}(?![a-z])|%)",
-        r"(?<![\d.])\d{1,3}(?:,\d{3})+(?:\.\d{1,9})?(?!\d)",
-        r"(?<!\w)(?:pay\s?bill|till)(?:\s(?:no\.?|number|namba(?:ri)?))?\s?:?\s?\d{5,7}(?!\d)",
-        rf"[a-z_]{{0,30}}{_QUANTITY}[a-z_]{{0,30}}\"?\s?[:=]\s?\"?\d{{1,13}}(?:\.\d{{1,9}})?(?!\d)",
-    )
-)
-_REFERENCES = (
-    re.compile(r"(?<!\w)(?!ID|NO|NIN|TEL|ACC|PIN)[A-Z]{2,8}[-/#]\d+"),
-    re.compile(
-        r"(?<!\w)(?:order|oda|booking|reference|ref|receipt|risiti|invoice|ticket|tiketi)[a-z_]{0,10}\"?"
-        r"\s?(?:no\.?|number|id|namba(?:ri)?)?\s?[#:]?\s?\"?\d{1,12}(?!\d)",
-        re.IGNORECASE,
-    ),
-)
-_MAY_HOLD_ONE = re.compile(r"[\d@]")
-_ESCAPED = re.compile(r"\\u([0-9a-fA-F]{4})")
+_NAME = "<name>"
+_NUMBER_OR_ADDRESS = re.compile(r"[\d@\uff20\ufe6b]")
+_JSON_STRING = re.compile(r'"(?:[^"\\]|\\.)*"')
+_Span = tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,18 +43,29 @@ class Identifier:
         kind: in words.
         value: in its one spelling: the digits of a number, Kenyan ones with 254; an address in lower case.
         last: nothing follows it in its text.
+        country: code of a phone number's country, as far as it is known.
     """
 
     kind: str
     value: str
     last: bool = False
+    country: str = ""
 
     @property
     def shown(self) -> str:
-        """Enough to find it again: a number's last three digits, an address's first character."""
+        """Enough to find it again: an address's first character, a phone's country, a number's last three digits."""
         if "@" in self.value:
             return f"{self.value[0]}***@***"
-        return f"***{self.value[-_SHOWN_DIGITS:]}"
+        return f"{self._plus}***{self.value[-_SHOWN_DIGITS:]}"
+
+    @property
+    def masked(self) -> str:
+        """What stands in its place; a document keeps none of its digits, so that they join no others."""
+        return self.shown if self.kind in {_EMAIL, _PHONE} else "***"
+
+    @property
+    def _plus(self) -> str:
+        return f"+{self.country}" if self.kind == _PHONE else ""
 
 
 def find_identifiers(text: str) -> tuple[Identifier, ...]:
@@ -99,21 +74,42 @@ def find_identifiers(text: str) -> tuple[Identifier, ...]:
     Args:
         text: what was said; JSON in it may be cut off, so that it is read as it is.
     """
-    return tuple(_find(text))
+    if not _may_hold_any(text):
+        return ()
+    return tuple(identifier for identifier, _ in _find(plain_text(text).read))
 
 
-def mask_identifiers(text: str) -> str:
-    """The text with what is ``shown`` of each identifier in its place.
+def mask_identifiers(text: str, names: NameTable | None = None) -> str:
+    """The text with each identifier ``masked`` and each listed name as ``<name>``; the rest stays as it is written.
 
-    A text that holds one is given without the look-alikes that hide numbers; any other is given as it is.
+    Masking again changes nothing. JSON stays JSON: a bare number becomes a string.
+
+    Args:
+        text: may hold JSON, also inside a string.
+        names: of the people whom the text may name.
     """
-    if text.isascii() and not _MAY_HOLD_ONE.search(text):
+    identified = _may_hold_any(text)
+    if not identified and not names:
         return text
-    plain, masked, end = _plain(text), [], 0
-    for kind, match in sorted(_matches(plain), key=lambda found: found[1].start()):
-        masked += [plain[end : match.start()], Identifier(kind, _one_spelling(match[0])).shown]
-        end = match.end()
-    return "".join([*masked, plain[end:]]) if masked else text
+    plain = plain_text(text)
+    found = [(span, one.masked) for one, span in _find(plain.read)] if identified else []
+    if names:
+        # A name inside an e-mail address would hide that it is one, so that addresses go first.
+        rest = _cleared(plain.read, [span for span, _ in found])
+        found += [(span, _NAME) for span in names.find(rest)]
+    return _replaced(plain, sorted(found)) if found else text
+
+
+def read_bare(digits: str, *, phone: bool = False) -> Identifier:
+    """What a number that stands alone is.
+
+    Args:
+        digits: of the number.
+        phone: it is known to be a phone number; else only a Kenyan mobile number is taken for one.
+    """
+    if is_local_mobile(digits.removeprefix(KENYA)):
+        return Identifier(_PHONE, KENYA + digits.removeprefix(KENYA), country=KENYA)
+    return Identifier(_PHONE if phone else _LONG, digits)
 
 
 def is_declared(identifier: Identifier, declared: Iterable[Identifier], *, cut: bool = False) -> bool:
@@ -130,59 +126,92 @@ def is_declared(identifier: Identifier, declared: Iterable[Identifier], *, cut: 
     return cut and identifier.last and any(spelling.startswith(identifier.value) for spelling in known)
 
 
-def _find(text: str) -> Iterator[Identifier]:
-    plain = _plain(text)
-    end = len(plain.rstrip())
-    for kind, match in _matches(plain):
-        yield Identifier(kind, _one_spelling(match[0]), last=match.end() == end)
+def _may_hold_any(text: str) -> bool:
+    return _NUMBER_OR_ADDRESS.search(text) is not None or may_be_spoken(text) or bool(email_patterns(text))
 
 
-def _matches(plain: str) -> Iterator[tuple[str, re.Match[str]]]:
+def _find(read: str) -> Iterator[tuple[Identifier, _Span]]:
+    end = len(read.rstrip())
+    for kind, (start, stop) in _places(read):
+        yield _identifier(kind, read[start:stop], last=stop == end), (start, stop)
+
+
+def _places(rest: str) -> Iterator[tuple[str, _Span]]:
     """Kind and place of each identifier; none overlaps another, since what was read is cleared in its place."""
-    rest = plain
     for kind, patterns in (
-        ("an e-mail address", (_EMAIL,)),
-        ("", _HARMLESS),
-        ("a phone number", _PHONES),
-        ("a tax number", (_TAX_NUMBER,)),
-        ("", (*_AMOUNTS, *_REFERENCES)),
-        ("a long number", (_LONG_NUMBER,)),
+        (_EMAIL, email_patterns(rest)),
+        ("", MOMENTS),
+        (_PHONE, PHONES),
+        (_TAX, (TAX_NUMBER,)),
+        (_PASSPORT, (PASSPORT,)),
+        ("", (*AMOUNTS, *REFERENCES)),
     ):
         for pattern in patterns:
+            spans = [match.span() for match in pattern.finditer(rest)]
             if kind:
-                yield from ((kind, match) for match in pattern.finditer(rest))
-            rest = pattern.sub(lambda match: _GAP * len(match[0]), rest)
+                yield from ((kind, span) for span in spans)
+            rest = _cleared(rest, spans)
+    spoken = [(_PHONE if one.phone else _LONG, (one.start, one.end)) for one in spoken_numbers(rest)]
+    yield from spoken
+    rest = _cleared(rest, [span for _, span in spoken])
+    others = list(other_phones(rest))
+    yield from ((_PHONE, span) for span in others)
+    rest = _cleared(rest, others)
+    yield from ((_LONG, match.span()) for match in LONG_NUMBER.finditer(rest))
 
 
-def _plain(text: str) -> str:
-    """The same text without the look-alikes that hide a number: other digits, dashes, spaces, escapes."""
-    text = _ESCAPED.sub(lambda match: chr(int(match[1], 16)), text)
-    text = re.sub(r"\\[nrt]", " ", text)
-    return "".join(_plain_character(one) for one in unicodedata.normalize("NFKC", text))
+def _cleared(text: str, spans: Sequence[_Span]) -> str:
+    if not spans:
+        return text
+    kept, end = [], 0
+    for start, stop in sorted(spans):
+        kept += [text[end:start], _GAP * (stop - start)]
+        end = stop
+    return "".join([*kept, text[end:]])
 
 
-def _plain_character(one: str) -> str:
-    if one.isascii():
-        return one
-    if one.isdecimal():
-        return str(unicodedata.decimal(one))
-    category = unicodedata.category(one)
-    return {"Cf": "", "Pd": "-"}.get(category, one)
+def _replaced(plain: PlainText, found: Sequence[tuple[_Span, str]]) -> str:
+    written, parts, end = plain.written, list[str](), 0
+    strings = _json_strings(written)
+    for (first, last), mask in found:
+        start, stop = plain.place(first, last)
+        bare = strings is not None and not _inside(strings, start)
+        parts += [written[end : max(start, end)], f'"{mask}"' if bare else mask]
+        end = max(stop, end)
+    return "".join([*parts, written[end:]])
 
 
-def _one_spelling(written: str) -> str:
-    if "@" in written:
-        return written.casefold()
-    if written[0].isalpha():
-        return written.upper()
-    digits = re.sub(r"\D", "", written).removeprefix("00")
-    if digits.startswith(f"{_KENYA}0"):
-        digits = _KENYA + digits[len(_KENYA) + 1 :]
-    return (normalise_phone(digits) or digits).removeprefix("+")
+def _json_strings(text: str) -> Sequence[_Span] | None:
+    """Where the strings of a text stand if the text is JSON; None where it is not."""
+    if text.lstrip()[:1] not in ("{", "["):
+        return None
+    try:
+        json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    return [match.span() for match in _JSON_STRING.finditer(text)]
+
+
+def _inside(spans: Sequence[_Span], place: int) -> bool:
+    index = bisect_right(spans, (place, place)) - 1
+    return index >= 0 and spans[index][0] < place < spans[index][1]
+
+
+def _identifier(kind: str, written: str, *, last: bool) -> Identifier:
+    if kind == _EMAIL:
+        return Identifier(kind, one_address(written), last)
+    if kind in {_TAX, _PASSPORT}:
+        return Identifier(kind, written.upper(), last)
+    digits = spoken_digits(written)
+    if kind == _PHONE:
+        country, value = read_phone(digits)
+        return Identifier(kind, value, last, country)
+    bare = read_bare(re.sub(r"\D", "", digits))
+    return Identifier(bare.kind, bare.value, last, bare.country)
 
 
 def _spellings(value: str) -> tuple[str, ...]:
-    if not value.startswith(_KENYA) or not value.isdigit():
+    if not value.startswith(KENYA) or not value.isdigit():
         return (value,)
-    local = value[len(_KENYA) :]
+    local = value[len(KENYA) :]
     return (value, local, f"0{local}")

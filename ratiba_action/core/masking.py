@@ -1,11 +1,11 @@
 """Removes secrets, and what identifies a person, from everything that leaves the process."""
 
 import json
-import re
 from base64 import b64encode
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, fields, is_dataclass, replace
 from enum import Enum
+from functools import partial
 from typing import Any
 from urllib.parse import quote, quote_plus
 
@@ -13,11 +13,11 @@ from ratiba_action.core.identifiers import mask_identifiers
 from ratiba_action.core.model.measurement import ScenarioResult
 from ratiba_action.core.model.verdict import Report
 from ratiba_action.core.numbers_of_persons import mask_number
+from ratiba_action.core.redaction.name_table import NameTable
 
 MASK = "***"
-NAME = "<name>"
 _SHORTEST = 4
-_SHORTEST_NAME = 3
+_DEEPEST = 100
 _NAMES = frozenset({"arm", "data_set", "id", "scenario_id", "metric", "version", "models", "prompt_versions"})
 """Fields that name what was run: a commit may well be all digits."""
 
@@ -46,13 +46,14 @@ class Redactor:
 
     Args:
         secrets: values to hide; a text may hold them anywhere.
-        names: of people; each word of them becomes ``<name>`` in ``text``.
+        names: the identity table: full names of people whom a text may name.
     """
 
     def __init__(self, secrets: Iterable[str] = (), names: Iterable[str] = ()) -> None:
         self._secrets = tuple(secrets)
         self._spellings = _spellings(self._secrets)
-        self._names = _any_word_of(names)
+        self._names = NameTable(names)
+        self._spoken = _Mask(partial(mask_identifiers, names=self._names), mask_number, _NAMES)
 
     def knowing(self, names: Iterable[str]) -> "Redactor":
         """The same for texts about these people."""
@@ -60,23 +61,31 @@ class Redactor:
 
     def text(self, text: str) -> str:
         """The text without any secret or identifier."""
-        masked = mask_identifiers(self._hide(text))
-        return masked if self._names is None else self._names.sub(NAME, masked)
+        return mask_identifiers(self._hide(text), self._names)
 
     def secretless(self, text: str) -> str:
         """The text without any secret; what identifies a person stays."""
         return self._hide(text)
 
+    def value(self, value: Any, name: str = "") -> Any:
+        """A JSON value, keys and all, without any secret or identifier.
+
+        Args:
+            value: of JSON, however deep.
+            name: of the field that holds it: it tells an amount from a person's number.
+        """
+        return _Mask(self.text, mask_number).apply(value, name)
+
     def result(self, result: ScenarioResult) -> ScenarioResult:
         """The result with every text and number in it masked."""
-        masked: ScenarioResult = _SPOKEN.apply(_Mask(self._hide).apply(result))
+        masked: ScenarioResult = self._spoken.apply(_Mask(self._hide).apply(result))
         return masked
 
     def report(self, report: Report) -> Report:
         """The report without secrets anywhere, and without identifiers in all that was said and measured."""
         hidden: Report = _Mask(self._hide).apply(report)
         spoken = {"results": hidden.results, "verdict": hidden.verdict, "notes": hidden.notes}
-        return replace(hidden, **{name: _SPOKEN.apply(value) for name, value in spoken.items()})
+        return replace(hidden, **{name: self._spoken.apply(value) for name, value in spoken.items()})
 
     def _hide(self, text: str) -> str:
         for spelling in self._spellings:
@@ -102,32 +111,43 @@ class _Mask:
     number: Callable[[str, float], float | str] = _unchanged
     skipped: frozenset[str] = frozenset()
 
-    def apply(self, value: Any, name: str | None = None) -> Any:
-        """The value, masked; ``name`` is that of its JSON field, None outside JSON."""
-        if isinstance(value, str) and not isinstance(value, Enum):
-            return self.text(value)
-        if isinstance(value, int | float) and name is not None:
-            return self.number(name, value)
+    def apply(self, value: Any, name: str | None = None, depth: int = 0) -> Any:
+        """The value, masked; ``name`` is that of its JSON field, None outside JSON. What lies too deep is its text."""
+        if isinstance(value, str | int | float):
+            return self._scalar(value, name)
+        if depth > _DEEPEST:
+            return self.text(_text_of(value))
         if is_dataclass(value) and not isinstance(value, type):
             names = [item.name for item in fields(value) if item.name not in self.skipped]
-            return replace(value, **{each: self.apply(getattr(value, each)) for each in names})
+            return replace(value, **{each: self.apply(getattr(value, each), None, depth + 1) for each in names})
         if isinstance(value, Mapping):
-            return {self.apply(key): self.apply(item, str(key)) for key, item in value.items()}
+            return self._mapping(value, depth + 1)
         if isinstance(value, (list, tuple, frozenset)):
-            return type(value)(self.apply(item, name) for item in value)
+            return type(value)(self.apply(item, name, depth + 1) for item in value)
         return value
 
+    def _scalar(self, value: float | str, name: str | None) -> float | str:
+        if isinstance(value, str):
+            return value if isinstance(value, Enum) else self.text(value)
+        return value if name is None else self.number(name, value)
 
-_SPOKEN = _Mask(mask_identifiers, mask_number, _NAMES)
+    def _mapping(self, value: Mapping[Any, Any], depth: int) -> dict[Any, Any]:
+        masked: dict[Any, Any] = {}
+        for key, item in value.items():
+            shown = plain = self.apply(key)
+            number = 2
+            while shown in masked:
+                # Two numbers may look alike once they are masked; neither's value may be lost.
+                shown, number = f"{plain} ({number})", number + 1
+            masked[shown] = self.apply(item, str(key), depth)
+        return masked
 
 
-def _any_word_of(names: Iterable[str]) -> re.Pattern[str] | None:
-    """Finds each word of the names, in capitals or not; None where there is none."""
-    words = {word for name in names for word in re.findall(r"[^\W\d_]+", name) if len(word) >= _SHORTEST_NAME}
-    if not words:
-        return None
-    longest_first = sorted(words, key=lambda word: (-len(word), word))
-    return re.compile(rf"(?<![^\W\d_])(?:{'|'.join(map(re.escape, longest_first))})(?![^\W\d_])", re.IGNORECASE)
+def _text_of(value: Any) -> str:
+    try:
+        return json.dumps(value, default=repr)
+    except (RecursionError, ValueError, TypeError):
+        return MASK
 
 
 def _spellings(secrets: Iterable[str]) -> tuple[str, ...]:

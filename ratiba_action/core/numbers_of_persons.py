@@ -5,7 +5,7 @@ A number has no spelling that would tell it from an amount or an id, so its name
 
 import re
 
-from ratiba_action.core.identifiers import Identifier
+from ratiba_action.core.identifiers import read_bare
 
 _WITH_COUNTRY = re.compile(r"254[17]\d{8}")
 _LOCAL = re.compile(r"[17]\d{8}")
@@ -52,4 +52,4 @@ def mask_number(name: str, number: float) -> float | str:
         found = _WITH_COUNTRY.fullmatch(digits) is not None
     else:
         found = (_WITH_COUNTRY.fullmatch(digits) or _LOCAL.fullmatch(digits)) is not None
-    return Identifier("a number", digits).shown if found else number
+    return read_bare(digits.lstrip("-"), phone=_DOCUMENTS.isdisjoint(words)).masked if found else number

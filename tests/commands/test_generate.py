@@ -68,10 +68,10 @@ def test_a_session_becomes_a_scenario_that_is_masked_and_marked_as_a_proposal(tm
     proposed = scenario(tmp_path, SESSION)
     assert (proposed["layer"], proposed["tags"]) == ("replay", ["proposed", "hours"])
     (turn,) = proposed["turns"]
-    assert turn["user"] == "Habari, <name> hapa, piga ***678"
+    assert turn["user"] == "Habari, <name> hapa, piga +254***678"
     assert turn["reply"] == "Karibu <name>! Barua pepe ni w***@***?"
     assert turn["expect"]["tools"] == [
-        {"name": "find", "args": {"phone": "***678", "amount_kes": 3500, "customer": "***678"}}
+        {"name": "find", "args": {"phone": "+254***678", "amount_kes": 3500, "customer": "+254***678"}}
     ]
     assert proposed["provenance"] == {"captured_at": "2026-05-04T08:15:00+03:00", "provider": "anthropic"}
     load_suite(read_scenario_files(tmp_path, "scenarios"), metric_problems, validate_rule)

@@ -87,8 +87,8 @@ def test_a_recording_that_holds_a_person_or_a_secret_is_a_mistake_and_is_not_rep
     told = capsys.readouterr().out
     problems = [line.rpartition("recordings/")[2] for line in told.splitlines() if "warning" not in line]
     assert problems == [
-        "gone.jsonl:1: response.content[0].text: a phone number (***001) must not be recorded",
-        "talks.jsonl:1: response.content[0].text: a phone number (***777) must not be recorded",
+        "gone.jsonl:1: response.content[0].text: a phone number (+254***001) must not be recorded",
+        "talks.jsonl:1: response.content[0].text: a phone number (+254***777) must not be recorded",
         "talks.jsonl:1: response.content[0].text: an e-mail address (a***@***) must not be recorded",
         "talks.jsonl:2: response.content[0].text: a secret of this run (***) must not be recorded",
     ]

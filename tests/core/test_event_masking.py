@@ -64,7 +64,7 @@ def test_what_was_paid_stays_as_it_is() -> None:
 
 def test_a_phone_number_is_no_receipt() -> None:
     masked = MASK.event(Event(PaymentChanged("PAID", receipt="0712345432"), SAMPLE_PLACE)).data
-    assert masked == PaymentChanged("PAID", receipt="***432")
+    assert masked == PaymentChanged("PAID", receipt="+254***432")
 
 
 def test_ids_and_checksums_stay_though_they_hold_ten_digits_in_a_row() -> None:

@@ -119,7 +119,7 @@ async def test_amounts_sizes_ids_and_times_stay_beside_the_numbers_that_are_mask
     ended, _ = await run(planted, tmp_path, tells="Hello")
     (result,) = ended.results["report"]["results"]
     (row,) = result["transcript"]["rows"]["people"]
-    assert row == {**HARMLESS, "phone": "***678", "caller": "***678", "mail": "a***@***"}
+    assert row == {**HARMLESS, "phone": "+254***678", "caller": "+254***678", "mail": "a***@***"}
 
 
 async def test_what_a_system_raises_and_prints_is_masked_while_the_run_goes_on_too(
@@ -128,8 +128,8 @@ async def test_what_a_system_raises_and_prints_is_masked_while_the_run_goes_on_t
     said = f"{', '.join(PHONES)}, 254722345678, {MAIL}, {KEY}"
     ended, texts = await run(planted, tmp_path, raises=f"raise {said}", dies=f"die {said}")
     assert ended.code == 3, ended.printed
-    assert "RuntimeError: raise ***678" in texts["log"], "it is told, without the number"
-    assert "It printed: die ***678" in texts["log"]
+    assert "RuntimeError: raise +254***678" in texts["log"], "it is told, without the number"
+    assert "It printed: die +254***678" in texts["log"]
     assert "::error " in texts["log"]
     assert holding(texts) == []
 

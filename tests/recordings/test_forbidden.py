@@ -63,8 +63,8 @@ def test_what_the_scenario_declares_is_allowed_in_any_spelling() -> None:
 
 def test_a_stranger_is_found_with_line_and_field_and_shown_masked() -> None:
     assert told(text("Karibu"), text(f"Nimetuma kwa {STRANGER}"), judge(f"It names {STRANGER}.")) == [
-        "line 2, response.content[0].text: a phone number (***777)",
-        "line 3, reason: a phone number (***777)",
+        "line 2, response.content[0].text: a phone number (+254***777)",
+        "line 3, reason: a phone number (+254***777)",
     ]
 
 
@@ -100,12 +100,12 @@ def test_every_place_where_a_model_can_say_something_is_looked_at(
 def test_the_arguments_of_a_tool_are_looked_at_whatever_their_names(value: object) -> None:
     call = {"type": "tool_use", "id": "toolu_0799888777", "name": "request_payment", "input": {"id": value}}
     found = find_forbidden([anthropic(call)], SCENARIO)
-    assert [(one.field, one.shown) for one in found] == [("response.content[0].input", "***777")]
+    assert [(one.field, one.shown) for one in found] == [("response.content[0].input", "+254***777")]
 
 
 def test_an_escape_does_not_hide_a_number() -> None:
     hidden = '{"phone":"\\u0030\\u0037\\u0039\\u0039888777"}'
-    assert told(text(hidden)) == ["line 1, response.content[0].text: a phone number (***777)"]
+    assert told(text(hidden)) == ["line 1, response.content[0].text: a phone number (+254***777)"]
 
 
 def test_ids_times_and_counts_of_the_wire_are_not_looked_at() -> None:
@@ -157,7 +157,7 @@ def test_no_finding_repeats_what_it_found(number: str, where: str) -> None:
     }
     for finding in find_forbidden([lines[where]], SCENARIO):
         assert number not in str(finding)
-        assert finding.shown == f"***{number[-3:]}"
+        assert finding.shown == f"+254***{number[-3:]}"
 
 
 @pytest.mark.parametrize(

@@ -145,7 +145,7 @@ def test_identifiers_in_the_answers_of_flips_are_masked() -> None:
     body = render_comment(report)
     assert "712 345" not in body
     assert "s3cret" not in body
-    assert "***678" in body
+    assert "+254***678" in body
 
 
 def hostile(text: str) -> Report:

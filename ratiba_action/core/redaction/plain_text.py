@@ -1,0 +1,77 @@
+"""A text without the look-alikes that hide a number or a name, and where each of its characters stood."""
+
+import re
+import unicodedata
+from collections.abc import Sequence
+from dataclasses import dataclass
+from urllib.parse import unquote_to_bytes
+
+_SPECIAL = re.compile(r"\\u[0-9a-fA-F]{4}|\\[nrt]|(?:%[0-9a-fA-F]{2})+|[^\x00-\x7f]")
+_ASCII_OF_LETTERS = {"ø": "o", "Ø": "O", "ł": "l", "Ł": "L", "đ": "d", "Đ": "D", "\u0131": "i"}
+
+
+@dataclass(frozen=True, slots=True)
+class PlainText:
+    """A text as it is read, beside the one that was written.
+
+    Args:
+        written: the text as it is.
+        read: the same with one form for each digit, letter, dash, space and escape, and nothing invisible.
+        starts: of each character of ``read``, where in ``written`` what stands for it begins.
+        ends: of each character of ``read``, where in ``written`` what stands for it ends.
+    """
+
+    written: str
+    read: str
+    starts: Sequence[int]
+    ends: Sequence[int]
+
+    def place(self, start: int, end: int) -> tuple[int, int]:
+        """Where in ``written`` a part of ``read`` that is not empty stands."""
+        return self.starts[start], self.ends[end - 1]
+
+
+def plain_text(text: str) -> PlainText:
+    """Read a text: compatibility forms, other scripts' digits, JSON's and URLs' escapes, format characters."""
+    read: list[str] = []
+    starts: list[int] = []
+    ends: list[int] = []
+    done = 0
+
+    def copy(start: int, end: int) -> None:
+        read.append(text[start:end])
+        starts.extend(range(start, end))
+        ends.extend(range(start + 1, end + 1))
+
+    for special in _SPECIAL.finditer(text):
+        copy(done, special.start())
+        for plain in map(_plain_character, _meant(special[0])):
+            read.append(plain)
+            starts.extend([special.start()] * len(plain))
+            ends.extend([special.end()] * len(plain))
+        done = special.end()
+    copy(done, len(text))
+    return PlainText(text, "".join(read), starts, ends)
+
+
+def _meant(special: str) -> str:
+    if special[0] == "%":
+        try:
+            return unquote_to_bytes(special).decode()
+        except UnicodeDecodeError:
+            return special
+    if special[0] != "\\":
+        return special
+    return chr(int(special.removeprefix("\\u"), base=16)) if special[1] == "u" else " "
+
+
+def _plain_character(one: str) -> str:
+    if one.isascii():
+        return one
+    return "".join(_ASCII_OF_LETTERS.get(part) or _folded(part) for part in unicodedata.normalize("NFKC", one))
+
+
+def _folded(one: str) -> str:
+    if one.isdecimal():
+        return str(unicodedata.decimal(one))
+    return {"Cf": "", "Pd": "-"}.get(unicodedata.category(one), one)

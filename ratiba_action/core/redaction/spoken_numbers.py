@@ -1,0 +1,170 @@
+"""Numbers said digit by digit: in words of Swahili and English, or in groups with words between them."""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+_OF_DIGITS = (
+    ("sifuri", "zero", "oh", "nought"),
+    ("moja", "one"),
+    ("mbili", "two"),
+    ("tatu", "three"),
+    ("nne", "four"),
+    ("tano", "five"),
+    ("sita", "six"),
+    ("saba", "seven"),
+    ("nane", "eight"),
+    ("tisa", "nine"),
+)
+_OF_TENS = (
+    ("kumi",),
+    ("ishirini", "twenty"),
+    ("thelathini", "thirty"),
+    ("arobaini", "forty"),
+    ("hamsini", "fifty"),
+    ("sitini", "sixty"),
+    ("sabini", "seventy"),
+    ("themanini", "eighty"),
+    ("tisini", "ninety"),
+)
+_FROM_TEN = (
+    *("ten", "eleven", "twelve", "thirteen", "fourteen"),
+    *("fifteen", "sixteen", "seventeen", "eighteen", "nineteen"),
+)
+_DIGITS = {word: str(digit) for digit, words in enumerate(_OF_DIGITS) for word in words}
+_TENS = {word: str(digit) for digit, words in enumerate(_OF_TENS, start=1) for word in words}
+_TEENS = {word: str(number) for number, word in enumerate(_FROM_TEN, start=10)}
+_REPEATED = {"double": 2, "triple": 3}
+_WORD = "|".join(sorted(_DIGITS, key=len, reverse=True))
+_UNIT = re.compile(
+    rf"(?P<times>{'|'.join(_REPEATED)})\s{{1,3}}(?P<repeated>{_WORD})(?!\w)"
+    rf"|(?P<tens>{'|'.join(_TENS)})(?!\w)(?:(?:\s{{1,3}}na\s{{1,3}}|[\s-])(?P<ones>{_WORD})(?!\w))?"
+    rf"|(?P<teens>{'|'.join(_TEENS)})(?!\w)|(?P<word>{_WORD})(?!\w)|(?P<digits>\d{{1,13}})(?![\w])",
+    re.IGNORECASE,
+)
+_BETWEEN = re.compile(
+    r"[\s,;:.\-/_()]{1,6}(?:(?:halafu|alafu|kisha|then|malizia(?:\sna)?|followed\sby|na|and)[\s,]{1,3})?",
+    re.IGNORECASE,
+)
+_BEGINNING = re.compile(rf"(?<!\w)(?:{'|'.join((*_REPEATED, *_TENS, *_TEENS))}|{_WORD}|0|\+?254)", re.IGNORECASE)
+_IN_A_ROW = re.compile(rf"\b(?:{_WORD})(?:[\s,.\-]{{1,3}}(?:na\s)?(?:{_WORD})\b){{2}}", re.IGNORECASE)
+_PHONE = re.compile(r"(?:254|0)[17]\d{8}")
+_PHONE_IN_WORDS = re.compile(r"(?:254|0)?[17]\d{8}")
+_LONGEST_PHONE = 12
+_FEWEST_DIGITS = 7
+_FEWEST_WORDS = 6
+
+
+@dataclass(frozen=True, slots=True)
+class SpokenNumber:
+    """A number and where it was said.
+
+    Args:
+        digits: as they were said.
+        phone: it is a Kenyan mobile number.
+    """
+
+    start: int
+    end: int
+    digits: str
+    phone: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Unit:
+    start: int
+    end: int
+    digits: str
+    in_words: bool
+
+
+def may_be_spoken(text: str) -> bool:
+    """Whether three words of digits stand in a row, which a text without any digit needs."""
+    return _IN_A_ROW.search(text) is not None
+
+
+def spoken_digits(written: str) -> str:
+    """What was said in words, in digits; a number without words as it is."""
+    units = _run(written, 0)
+    return "".join(unit.digits for unit in units) if len(units) > 1 and _has_letters(written) else written
+
+
+def _has_letters(written: str) -> bool:
+    return sum(one.isalpha() for one in written) > 1
+
+
+def spoken_numbers(text: str) -> Iterator[SpokenNumber]:
+    """Each phone number of a text that is said piece by piece, and each other number of seven digits in words.
+
+    Amounts are not said so: ``elfu mbili mia tano`` names its thousands and hundreds.
+
+    Args:
+        text: read plainly, with amounts and dates cleared.
+    """
+    end = 0
+    for beginning in _BEGINNING.finditer(text):
+        if beginning.start() < end:
+            continue
+        units = _run(text, beginning.start() + (beginning[0][0] == "+"))
+        if units:
+            end = units[-1].end
+            yield from _numbers(units)
+
+
+def _run(text: str, place: int) -> Sequence[_Unit]:
+    units: list[_Unit] = []
+    while (match := _UNIT.match(text, place)) is not None:
+        units.append(_Unit(match.start(), match.end(), _digits(match), in_words=match["digits"] is None))
+        between = _BETWEEN.match(text, match.end())
+        if between is None:
+            break
+        place = between.end()
+    return units
+
+
+def _digits(match: re.Match[str]) -> str:
+    said = {name: value.casefold() for name, value in match.groupdict().items() if value is not None}
+    if "times" in said:
+        return _DIGITS[said["repeated"]] * _REPEATED[said["times"]]
+    if "tens" in said:
+        return _TENS[said["tens"]] + _DIGITS.get(said.get("ones", ""), "0")
+    if "teens" in said:
+        return _TEENS[said["teens"]]
+    return said["digits"] if "digits" in said else _DIGITS[said["word"]]
+
+
+def _numbers(units: Sequence[_Unit]) -> Iterator[SpokenNumber]:
+    index, rest = 0, 0
+    while index < len(units):
+        count = _phone_at(units, index)
+        if count:
+            yield from _long_number(units[rest:index])
+            phone = units[index : index + count]
+            yield SpokenNumber(phone[0].start, phone[-1].end, "".join(unit.digits for unit in phone), phone=True)
+            rest = index + count
+        index += count or 1
+    yield from _long_number(units[rest:])
+
+
+def _phone_at(units: Sequence[_Unit], index: int) -> int:
+    """How many units from here on are a phone number; 0 for none."""
+    digits, words = "", True
+    for count, unit in enumerate(units[index : index + _LONGEST_PHONE], start=1):
+        digits, words = digits + unit.digits, words and unit.in_words
+        if (_PHONE_IN_WORDS if words else _PHONE).fullmatch(digits):
+            return count
+        if len(digits) > _LONGEST_PHONE:
+            break
+    return 0
+
+
+def _long_number(units: Sequence[_Unit]) -> Iterator[SpokenNumber]:
+    spoken: list[_Unit] = []
+    for unit in (*units, _Unit(0, 0, "", in_words=False)):
+        if unit.in_words:
+            spoken.append(unit)
+            continue
+        digits = "".join(one.digits for one in spoken)
+        if len(spoken) >= _FEWEST_WORDS and len(digits) >= _FEWEST_DIGITS:
+            yield SpokenNumber(spoken[0].start, spoken[-1].end, digits, phone=False)
+        spoken = []
