@@ -93,7 +93,7 @@ def attach_metrics(scenario: Scenario, block: MetricsBlock) -> tuple[Assertion, 
 
     What the scenario lists itself stays. A metric whose truth no turn says is not added.
     """
-    listed = {assertion.metric for assertion in scenario.assertions}
+    listed = {assertion.label for assertion in scenario.assertions}
     added = tuple(
         Assertion(one.metric, one.threshold, scenario.line, one.parameters)
         for one in block.of(scenario.system_type)
@@ -138,7 +138,7 @@ def hold_metrics(head: MetricsBlock, base: MetricsBlock) -> tuple[MetricsBlock, 
 
 
 def _lists(scenario: Scenario, metric: str) -> bool:
-    return any(assertion.metric == metric for assertion in scenario.assertions)
+    return any(assertion.label == metric for assertion in scenario.assertions)
 
 
 def _has_truth(one: MeasuredBy, scenario: Scenario) -> bool:

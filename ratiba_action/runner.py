@@ -2,6 +2,7 @@
 
 import asyncio
 import time
+from dataclasses import replace
 from itertools import count
 
 from ratiba_action.bench import Bench
@@ -25,7 +26,7 @@ from ratiba_action.errors import (
     WorkerError,
     WorkerTimeoutError,
 )
-from ratiba_action.ports import CodeMetric
+from ratiba_action.ports import CodeMetric, Metric
 from ratiba_action.retrying import with_retries
 
 
@@ -132,15 +133,19 @@ async def _measure(case: Case, bench: Bench) -> tuple[tuple[Check, ...], tuple[S
 
 
 async def _score(assertion: Assertion, case: Case, bench: Bench) -> Score:
+    """The score of an assertion, under its label: of one metric there may be several."""
+    score = await _metric(assertion, case, bench).measure(case, assertion.threshold)
+    return replace(score, metric=assertion.label)
+
+
+def _metric(assertion: Assertion, case: Case, bench: Bench) -> Metric:
     code = bench.custom.get(case.arm)
     if not is_address(assertion.metric):
         metric = bench.metric(assertion)
-        if isinstance(metric, CodeMetric) and code is not None:
-            metric = metric.with_code(code)
-        return await metric.measure(case, assertion.threshold)
+        return metric.with_code(code) if isinstance(metric, CodeMetric) and code is not None else metric
     if code is None:
         raise ConfigurationError(f"The system cannot run the metric {assertion.metric!r}.", "Remove it.")
-    return await CustomMetric(assertion, code).measure(case, assertion.threshold)
+    return CustomMetric(assertion, code)
 
 
 _PHASES: tuple[tuple[type[RatibaError], Phase], ...] = (

@@ -96,5 +96,5 @@ def _lowered(asked: Mapping[str, float], held: Mapping[str, float]) -> list[str]
 
 def unmeasured_metrics(names: Iterable[str], suite: Suite) -> tuple[str, ...]:
     """Those metrics that no scenario is measured by, so that a threshold of them would never be looked at."""
-    measured = {assertion.metric for scenario in suite.scenarios for assertion in scenario.assertions}
+    measured = {assertion.label for scenario in suite.scenarios for assertion in scenario.assertions}
     return tuple(sorted(set(names) - measured))

@@ -43,24 +43,29 @@ def scenario_schema() -> dict[str, Any]:
 def _assertions(definitions: dict[str, Any]) -> dict[str, Any]:
     """One alternative for each metric, so that an editor offers its name and then its parameters."""
     threshold = definitions["AssertionBlock"]["properties"]["threshold"]
+    named, *_ = definitions["AssertionBlock"]["properties"]["name"]["anyOf"]
     own = {
         "title": "a metric of the repository itself",
         "type": "object",
         "properties": {
             "metric": {"type": "string", "pattern": _ADDRESS, "description": "module:attribute"},
+            "name": dict(named),
             "threshold": dict(threshold),
             "with": {"type": "object"},
         },
         "required": ["metric", "threshold"],
         "additionalProperties": False,
     }
-    built_in = [_assertion(name, threshold, definitions) for name in metric_names()]
+    built_in = [_assertion(name, threshold, named, definitions) for name in metric_names()]
     return {"title": "AssertionBlock", "oneOf": [*built_in, own]}
 
 
-def _assertion(name: str, threshold: Mapping[str, Any], definitions: dict[str, Any]) -> dict[str, Any]:
+def _assertion(
+    name: str, threshold: Mapping[str, Any], named: Mapping[str, Any], definitions: dict[str, Any]
+) -> dict[str, Any]:
     properties: dict[str, Any] = {
         "metric": {"const": name, "description": METRICS[name].measures},
+        "name": dict(named),
         "threshold": dict(threshold),
     }
     required = ["metric", "threshold"]

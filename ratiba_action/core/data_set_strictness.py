@@ -21,11 +21,11 @@ def row_floors(base: Suite) -> Mapping[str, Scenario]:
 
 def _common(rows: Sequence[Scenario]) -> Scenario:
     """A row with the least thresholds, and only the metrics, rules and marks that all rows have."""
-    count = Counter(entry.metric for row in rows for entry in row.assertions)
+    count = Counter(entry.label for row in rows for entry in row.assertions)
     least: dict[str, Assertion] = {}
-    for entry in (entry for row in rows for entry in row.assertions if count[entry.metric] == len(rows)):
-        earlier = least.setdefault(entry.metric, entry)
-        least[entry.metric] = min(earlier, entry, key=lambda one: one.threshold)
+    for entry in (entry for row in rows for entry in row.assertions if count[entry.label] == len(rows)):
+        earlier = least.setdefault(entry.label, entry)
+        least[entry.label] = min(earlier, entry, key=lambda one: one.threshold)
     rules = Counter((rule.type, repr(rule.value)) for row in rows for rule in row.rules)
     return replace(
         rows[0],

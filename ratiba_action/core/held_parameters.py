@@ -19,12 +19,12 @@ def hold_parameters(assertion: Assertion, base: Assertion) -> tuple[JsonObject, 
     truth = {key: value for key, value in assertion.parameters.items() if _both_mappings(value, base.parameters, key)}
     held = {**base.parameters, **truth}
     notes = [
-        f"this change edits the {key} of {assertion.metric}."
+        f"this change edits the {key} of {assertion.label}."
         for key, value in truth.items()
         if value != base.parameters[key]
     ]
     if held != assertion.parameters:
-        notes.append(f"{assertion.metric} is told what the base tells it; this change edits its parameters.")
+        notes.append(f"{assertion.label} is told what the base tells it; this change edits its parameters.")
     return held, tuple(notes)
 
 

@@ -17,6 +17,6 @@ def attach_language_metrics(scenario: Scenario) -> tuple[Assertion, ...]:
     metric = {"sw": "SwahiliFluencyMetric", "mixed": "SwahiliFluencyMetric", "en": "EnglishFluencyMetric"}.get(
         scenario.language
     )
-    if metric is None or any(assertion.metric == metric for assertion in scenario.assertions):
+    if metric is None or any(assertion.label == metric for assertion in scenario.assertions):
         return scenario.assertions
     return (Assertion(metric, FLUENCY_THRESHOLD, scenario.line), *scenario.assertions)

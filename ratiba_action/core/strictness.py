@@ -69,18 +69,18 @@ def _hold(scenario: Scenario, before: Scenario) -> tuple[Scenario, tuple[str, ..
 
 def _assertions(scenario: Scenario, before: Scenario) -> tuple[tuple[Assertion, ...], list[str]]:
     # The strictest of several stands for a metric, whatever their order.
-    floors = {entry.metric: entry for entry in sorted(before.assertions, key=lambda entry: entry.threshold)}
+    floors = {entry.label: entry for entry in sorted(before.assertions, key=lambda entry: entry.threshold)}
     known = frozenset(floors)
     held: list[Assertion] = []
     notes: list[str] = []
     for assertion in scenario.assertions:
-        if before.strategy.least_mean is not None and assertion.metric not in known:
-            notes.append(f"{assertion.metric} is not measured yet: it would change the mean that decides.")
+        if before.strategy.least_mean is not None and assertion.label not in known:
+            notes.append(f"{assertion.label} is not measured yet: it would change the mean that decides.")
             continue
-        floor = floors.pop(assertion.metric, assertion)
+        floor = floors.pop(assertion.label, assertion)
         if floor.threshold > assertion.threshold:
             notes.append(
-                f"the threshold of {assertion.metric} stays {floor.threshold:.2f}; "
+                f"the threshold of {assertion.label} stays {floor.threshold:.2f}; "
                 f"this change asks for {assertion.threshold:.2f}."
             )
         parameters, said = hold_parameters(assertion, floor)

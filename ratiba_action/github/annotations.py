@@ -40,7 +40,7 @@ def _problems(result: Scored | Errored | NotRun) -> Iterator[tuple[int, str]]:
         if not check.passed:
             turn = f"Turn {check.turn}: " if check.turn else ""
             yield check.line, f"{turn}{check.what}: expected {check.expected}, got {check.got}"
-    lines = {item.metric: item.line for item in result.trial.scenario.assertions}
+    lines = {item.label: item.line for item in result.trial.scenario.assertions}
     for score in result.deciding_scores:
         if not score.passed:
             broken = "".join(f"; {item.name}: {item.detail}" for item in score.invariants if not item.satisfied)

@@ -66,7 +66,9 @@ def _replies(block: ScenarioBlock) -> tuple[str, ...]:
 
 def _assertions(block: ScenarioBlock, document: Document) -> tuple[Assertion, ...]:
     return tuple(
-        Assertion(entry.metric, entry.threshold, document.line(("assertions", index)), entry.parameters)
+        Assertion(
+            entry.metric, entry.threshold, document.line(("assertions", index)), entry.parameters, entry.name or ""
+        )
         for index, entry in enumerate(block.assertions)
     )
 

@@ -43,7 +43,7 @@ def _problem(name: str, scenario: Scenario) -> str:
         return f"the gate {name!r} needs expect.label or expect.labels"
     if truth == DOCUMENTS and not any(grade > 0 for one in expected for grade in (one.documents or {}).values()):
         return f"the gate {name!r} needs a relevant document in expect.documents"
-    listed = [assertion.metric for assertion in scenario.assertions]
+    listed = [assertion.label for assertion in scenario.assertions]
     if not truth and name != ANSWER_ACCURACY and name not in listed:
         known = ", ".join([*AGGREGATES, *(one for one in listed if one not in AGGREGATES)])
         return f"there is no gate {name!r:.80}; known: {known}"
@@ -55,7 +55,7 @@ def with_gate_metrics(scenario: Scenario, gates: Sequence[Gate]) -> Scenario:
 
     A metric that the file lists stays as it is. The threshold of the others is 0: the gate decides, not the case.
     """
-    assertions = {assertion.metric: assertion for assertion in scenario.assertions}
+    assertions = {assertion.label: assertion for assertion in scenario.assertions}
     for gate in gates:
         for metric, parameters in _metrics(gate.metric, scenario):
             assertions.setdefault(metric, Assertion(metric, 0.0, scenario.line, parameters))

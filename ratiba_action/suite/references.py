@@ -5,6 +5,7 @@ from collections.abc import Set as AbstractSet
 from typing import Any
 
 from ratiba_action.core.failure_rules import RISK
+from ratiba_action.core.model.scenario import assertion_label
 from ratiba_action.core.model.values import JsonObject
 from ratiba_action.errors import FileProblem
 from ratiba_action.strict_yaml import Document
@@ -38,11 +39,13 @@ def reference_problems(
     seen: set[str] = set()
     truths = _truths(data)
     for index, entry in enumerate(_entries(data.get("assertions"))):
-        name = entry.get("metric")
-        if isinstance(name, str) and name in seen:
+        name, own = entry.get("metric"), entry.get("name")
+        label = assertion_label(str(name), own if isinstance(own, str) else "")
+        if isinstance(name, str) and label in seen:
             line = document.line(("assertions", index, "metric"))
-            yield FileProblem(document.name, line, f"the metric {shorten(name)} stands twice; give one threshold")
-        seen |= {name} if isinstance(name, str) else set()
+            twice = f"the metric {shorten(label)} stands twice; give one threshold, or tell them apart by `name`"
+            yield FileProblem(document.name, line, twice)
+        seen |= {label} if isinstance(name, str) else set()
         parameters = entry.get("with", {})
         if isinstance(name, str) and isinstance(parameters, dict):
             line = document.line(("assertions", index, "metric"))

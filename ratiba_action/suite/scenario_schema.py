@@ -18,6 +18,16 @@ _DATE_AND_TIME = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9]{2}:[0-9]{2}")
 Threshold = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False, description="least value that passes, 0 to 1")]
 
 
+AssertionName = Annotated[
+    str,
+    Field(
+        pattern=r"^[a-z0-9][a-z0-9_-]*$",
+        max_length=60,
+        description="tells several assertions of one metric apart",
+    ),
+]
+
+
 class RuleBlock(StrictModel):
     """An exact rule over the whole conversation."""
 
@@ -29,6 +39,7 @@ class AssertionBlock(StrictModel):
     """A metric with its threshold."""
 
     metric: Text
+    name: AssertionName | None = None
     threshold: Threshold
     parameters: dict[str, Any] = Field(default_factory=dict, alias="with", description="what the metric is told")
 

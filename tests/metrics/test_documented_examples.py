@@ -22,7 +22,7 @@ from ratiba_action.worker.code_tests import run_test
 PROJECT = Path(__file__).resolve().parents[2]
 PAGE = (PROJECT / "docs" / "metrics.md").read_text(encoding="utf-8")
 EXAMPLES = PROJECT / "examples" / "metrics"
-STATED = re.findall(r"^\| `examples/metrics/(\w+)\.yaml` \| (\w+) \| ([\d.]+) \|", PAGE, re.MULTILINE)
+STATED = re.findall(r"^\| `examples/metrics/(\w+)\.yaml` \| ([\w -]+) \| ([\d.]+) \|", PAGE, re.MULTILINE)
 
 CALLS = (
     ToolCall("search", {"to": "Kisumu"}),
@@ -61,11 +61,11 @@ def held(scenario: Scenario) -> Case:
     return Case(scenario, Transcript(scenario.id, tuple(exchanges)))
 
 
-@pytest.mark.parametrize(("name", "metric", "value"), STATED)
-async def test_a_stated_score_is_what_the_example_gives(name: str, metric: str, value: str) -> None:
+@pytest.mark.parametrize(("name", "label", "value"), STATED)
+async def test_a_stated_score_is_what_the_example_gives(name: str, label: str, value: str) -> None:
     scenario = scenario_of(name)
-    (assertion,) = [one for one in scenario.assertions if one.metric == metric]
-    measured = load_metric(metric, None, assertion.parameters)
+    (assertion,) = [one for one in scenario.assertions if one.label == label]
+    measured = load_metric(assertion.metric, None, assertion.parameters)
     if isinstance(measured, CodeMetric):
         measured = measured.with_code(LocalCode())
     score = await measured.measure(held(scenario), assertion.threshold)
@@ -75,8 +75,8 @@ async def test_a_stated_score_is_what_the_example_gives(name: str, metric: str, 
 
 def test_every_assertion_of_every_example_has_its_score_stated() -> None:
     names = {path.stem for path in EXAMPLES.glob("*.yaml") if not path.name.endswith(".terms.yaml")}
-    asserted = {(name, one.metric) for name in names for one in scenario_of(name).assertions}
-    assert {(name, metric) for name, metric, _ in STATED} == asserted
+    asserted = {(name, one.label) for name in names for one in scenario_of(name).assertions}
+    assert {(name, label) for name, label, _ in STATED} == asserted
 
 
 def test_the_catalogue_of_the_page_is_the_registrys() -> None:

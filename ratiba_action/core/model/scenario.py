@@ -113,6 +113,11 @@ class FailureRule:
     line: int = 0
 
 
+def assertion_label(metric: str, name: str) -> str:
+    """``GEval prices`` for the metric GEval that is named prices; two metrics never share a label."""
+    return f"{metric} {name}" if name else metric
+
+
 @dataclass(frozen=True, slots=True)
 class Assertion:
     """A metric that a scenario is measured by.
@@ -120,12 +125,19 @@ class Assertion:
     Args:
         threshold: least value that passes, 0 to 1.
         parameters: what the metric is told besides; checked by the metric when the suite is loaded.
+        name: tells it from other assertions of the same metric; empty for the one that needs none.
     """
 
     metric: str
     threshold: float
     line: int = 0
     parameters: JsonObject = field(default_factory=dict)
+    name: str = ""
+
+    @property
+    def label(self) -> str:
+        """What its scores, thresholds and comparisons go by: the metric, and the name where it has one."""
+        return assertion_label(self.metric, self.name)
 
 
 @dataclass(frozen=True, slots=True)
