@@ -103,8 +103,10 @@ async def _start_base(
     stack.push_async_callback(system.close)
     await system.start()
     await bench.tenants.prepare(arm, system.migrate)
+    said = {warning for one in bench.systems.values() for warning in getattr(one, "warnings", ())}
     for warning in getattr(system, "warnings", ()):
-        workshop.warn(f"On the base: {warning}")
+        if warning not in said:
+            workshop.warn(f"On the base: {warning}")
     return arm, replace(
         bench,
         systems={**bench.systems, arm.name: system},

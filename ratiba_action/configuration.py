@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, Field, field_validator, model_validator
 
+from ratiba_action.comparison_block import ComparisonBlock, hold_comparison
 from ratiba_action.errors import SuiteError
 from ratiba_action.metrics_block import MetricsBlock, hold_metrics
 from ratiba_action.model_limits import ModelsBlock, Name, hold_models
@@ -82,6 +83,7 @@ class Configuration(StrictModel):
     pass_rate: Share = 0.80
     suite: SuiteBlock = Field(default_factory=SuiteBlock)
     metrics: MetricsBlock = Field(default_factory=MetricsBlock)
+    comparison: ComparisonBlock = Field(default_factory=ComparisonBlock)
     dependencies: list[Name] | None = Field(default=None, description="packages whose bumps count; default: all")
     prices: dict[Name, PriceBlock] = Field(default_factory=dict)
     events: EventsBlock = Field(default_factory=EventsBlock)
@@ -146,7 +148,8 @@ def hold_configuration(head: Configuration, base: Configuration) -> tuple[Config
 
     The system, its rows and nothing else may change with it: judge, simulator, prices (the one per turn too),
     dependencies and the folder of events are the base's, as is how the suite is run; of the pass rates, the limits of
-    model calls, and the thresholds of metrics over the suite and of a system type the stricter hold.
+    model calls, the thresholds of metrics over the suite and of a system type, and the comparison's levels and margins
+    the stricter hold.
 
     Returns:
         The configuration to run with, and one note for each thing that the change asked for and did not get.
@@ -167,7 +170,8 @@ def hold_configuration(head: Configuration, base: Configuration) -> tuple[Config
         notes.append(f"Model calls keep to the base's limits where this change loosens them: {', '.join(refused)}.")
     suite, unchanged = hold_suite(head.suite, base.suite)
     metrics, dropped = hold_metrics(head.metrics, base.metrics)
-    unchanged = (*unchanged, *dropped)
+    comparison, loosened = hold_comparison(head.comparison, base.comparison)
+    unchanged = (*unchanged, *dropped, *loosened)
     if unchanged:
         notes.append(f"What this change asks for holds once it is merged: {', '.join(unchanged)}.")
     changed = sorted(name for name, query in base.rows.items() if head.rows.get(name) != query)
@@ -181,6 +185,7 @@ def hold_configuration(head: Configuration, base: Configuration) -> tuple[Config
             "models": models,
             "suite": suite,
             "metrics": metrics,
+            "comparison": comparison,
             "prices": base.prices,
             "dependencies": base.dependencies,
             "events": base.events,

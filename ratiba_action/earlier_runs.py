@@ -6,7 +6,7 @@ from datetime import datetime
 from pathlib import Path
 
 from ratiba_action.baseline.artifacts import Wanted, find_artifacts
-from ratiba_action.baseline.attempts import Attempt, attempts_in_folder, attempts_on_github
+from ratiba_action.baseline.attempts import Attempt, attempts_in_folder, attempts_on_github, keep_attempt
 from ratiba_action.baseline.files import read_named_baseline
 from ratiba_action.baseline.found import FoundBaseline, no_baseline
 from ratiba_action.changes.git import Git
@@ -51,7 +51,7 @@ def find_earlier_runs(run: GateRun, prepared: Prepared, now: datetime, rules: Ru
         rules: of the comparison.
     """
     api, notes = _api(run)
-    found = _baseline(run, api)
+    found = _baseline(run, api, rules)
     facts = found.facts(now, rules)
     earlier, troubles = _earlier(run, prepared, api)
     notes = (*notes, *found.notes, *troubles, *_warning_of_age(facts, now, rules))
@@ -65,6 +65,18 @@ def measured_commit(git: Git | None) -> str:
         return commit if git is not None and commit and not git.changed(commit) else ""
     except InfrastructureError:
         return ""
+
+
+def not_added(earlier: Sequence[MeasuredRun], answers: str) -> tuple[str, ...]:
+    """What is said of earlier attempts whose answers came from elsewhere than this run's.
+
+    Args:
+        earlier: attempts of the same commit.
+        answers: ``replay``, ``mixed`` or ``live``: where this run's came from.
+    """
+    others = sorted({one.answers for one in earlier} - {answers})
+    told = "The answers of an earlier attempt were {}, and are {} now, so its data is not added."
+    return tuple(told.format(other, answers) for other in others)
 
 
 def _api(run: GateRun) -> tuple[GithubApi | None, tuple[str, ...]]:
@@ -98,7 +110,9 @@ def _earlier(
         run_attempt=subject.run_attempt,
     )
     if not subject.run_id:
-        return attempts_in_folder(Path(run.settings.report_dir).absolute(), attempt), ()
+        folder = Path(run.settings.report_dir).absolute()
+        keep_attempt(folder, attempt)
+        return attempts_in_folder(folder, attempt), ()
     if api is None:
         return (), ()
     try:
@@ -107,26 +121,27 @@ def _earlier(
         return (), (f"Earlier attempts of this run could not be added: {error.problem}",)
 
 
-def _baseline(run: GateRun, api: GithubApi | None) -> FoundBaseline:
+def _baseline(run: GateRun, api: GithubApi | None, rules: Rules) -> FoundBaseline:
     asked = run.settings.baseline
     if asked == NONE:
         return FoundBaseline()
     if asked == AUTO:
-        return _search(run, api)
+        return _search(run, api, rules)
     if _is_doubtful(run, Path(asked)):
         why = f"what the change edits is not known, and {asked!r} is a file of the repository."
         return FoundBaseline(notes=(no_baseline(why),))
     change = run.decided.change
-    return read_named_baseline(asked, run.repository, change.files, change.subject.repository)
+    repository = change.subject.repository
+    return read_named_baseline(asked, run.repository, change.files, repository, pooled=rules.pooled_runs)
 
 
-def _search(run: GateRun, api: GithubApi | None) -> FoundBaseline:
+def _search(run: GateRun, api: GithubApi | None, rules: Rules) -> FoundBaseline:
     subject, base = run.decided.change.subject, run.decided.change.files.base
     if api is None or not _is_searched(run):
         return FoundBaseline()
-    found = find_artifacts(
-        api, Wanted(subject.repository, run.settings.name, subject.base_branch, base or subject.base)
-    )
+    commit, name = base or subject.base, run.settings.name
+    wanted = Wanted(subject.repository, name, subject.base_branch, commit, rules.pooled_runs)
+    found = find_artifacts(api, wanted)
     return found if found.runs or found.notes else FoundBaseline(notes=(FIRST_RUN,))
 
 

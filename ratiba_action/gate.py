@@ -14,7 +14,6 @@ from ratiba_action.core.comparison.scenario_content import content_digest
 from ratiba_action.core.data_set_scores import score_data_sets
 from ratiba_action.core.decision import next_step
 from ratiba_action.core.grammar import part_of
-from ratiba_action.core.model.comparison import Rules
 from ratiba_action.core.model.conversation import Party
 from ratiba_action.core.model.data_set import DataSetScores
 from ratiba_action.core.model.measurement import Scored
@@ -22,7 +21,7 @@ from ratiba_action.core.model.plan import Plan
 from ratiba_action.core.model.verdict import Conclusion, Evidence, Limits, Report, Spending, Verdict
 from ratiba_action.core.quarantine import day_of
 from ratiba_action.core.turn_limits import limits_not_measured
-from ratiba_action.earlier_runs import FIRST_RUN, EarlierRuns, find_earlier_runs, measured_commit
+from ratiba_action.earlier_runs import FIRST_RUN, EarlierRuns, find_earlier_runs, measured_commit, not_added
 from ratiba_action.equipping import (
     base_of,
     first_plan,
@@ -68,7 +67,8 @@ def evaluate(run: GateRun, prepared: Prepared, ledger: Ledger | None = None) -> 
     clock = time.monotonic()
     ledger = Ledger(run.settings.budget_usd) if ledger is None else ledger
     commit = measured_commit(run.decided.change.git)
-    known = _Known(run, prepared, ledger, find_earlier_runs(run, prepared, run.started_at, Rules()), [])
+    rules = prepared.inputs.configuration.comparison.rules
+    known = _Known(run, prepared, ledger, find_earlier_runs(run, prepared, run.started_at, rules), [])
     ended, journal = _Ended(), None
     if prepared.selection.scenarios:
         with scratch_folder() as scratch:
@@ -134,6 +134,7 @@ def _report(known: "_Known", ended: "_Ended", verdict: Verdict) -> Report:
         data_sets=_data_sets(known, ended),
         baseline=known.earlier.facts,
         scenario_digests={one.id: content_digest(one) for one in prepared.selection.scenarios},
+        rules=prepared.inputs.configuration.comparison.rules,
     )
 
 
@@ -167,7 +168,7 @@ def _limits(prepared: Prepared) -> Limits:
 
 def _evidence(known: _Known, ended: _Ended) -> Evidence:
     run, prepared, ledger = known.run, known.prepared, known.ledger
-    answers = _llm(run.settings.llm, ledger.snapshot())
+    answers = _answers(known)
     interruption = known.interruptions[0] if known.interruptions else None
     shortfall = _shortfall(run, prepared, ended, ledger)
     mode, way_out = run.decided.decision.mode, ended.aftermath.way_out
@@ -183,15 +184,22 @@ def _evidence(known: _Known, ended: _Ended) -> Evidence:
         answers=answers,
         baseline=known.earlier.baseline,
         earlier=tuple(one for one in known.earlier.earlier if one.answers == answers),
+        rules=prepared.inputs.configuration.comparison.rules,
         no_further=ended.held.no_further,
         confirmed=ended.held.confirmed,
         day=day_of(run.started_at),
+        left_out=prepared.selection.left_out,
     )
 
 
 def _notes_of_baseline(known: _Known, verdict: Verdict) -> tuple[str, ...]:
     """Where the baseline comes from; a first run is none where the base was held beside the change."""
-    return tuple(note for note in known.earlier.notes if note != FIRST_RUN or verdict.comparison is None)
+    notes = tuple(note for note in known.earlier.notes if note != FIRST_RUN or verdict.comparison is None)
+    return (*notes, *not_added(known.earlier.earlier, _answers(known)))
+
+
+def _answers(known: _Known) -> str:
+    return _llm(known.run.settings.llm, known.ledger.snapshot())
 
 
 def _verdict(evidence: Evidence) -> Verdict:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ratiba_action.baseline.archive import results_in
-from ratiba_action.baseline.found import POOLED, FoundBaseline, newest_first, no_baseline
+from ratiba_action.baseline.found import FoundBaseline, newest_first, no_baseline
 from ratiba_action.baseline.results import load_baseline, measured_run
 from ratiba_action.core.model.comparison import MeasuredRun
 from ratiba_action.core.model.verdict import Report
@@ -32,12 +32,14 @@ class Wanted:
         gate: name of the gate.
         branch: the base branch.
         commit: that the change starts from.
+        pooled: how many runs at most.
     """
 
     repository: str
     gate: str
     branch: str
     commit: str
+    pooled: int
 
     @property
     def artifact(self) -> str:
@@ -82,9 +84,9 @@ def _search(api: GithubApi, wanted: Wanted, notes: list[str]) -> tuple[MeasuredR
             continue
         trusted = _trusted_runs(api, wanted, commit)
         chosen = [one for one in newest if one.commit == commit and one.run in trusted]
-        runs = [run for one in chosen[:POOLED] for run in _read(api, wanted, one, notes)]
+        runs = [run for one in chosen[: wanted.pooled] for run in _read(api, wanted, one, notes)]
         if runs:
-            return newest_first(runs)
+            return newest_first(runs, wanted.pooled)
     return ()
 
 

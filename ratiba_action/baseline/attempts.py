@@ -1,5 +1,6 @@
 """Earlier attempts of the same run: a red run that is run again adds its data instead of replacing it."""
 
+import os
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +16,8 @@ from ratiba_action.plain_file import read_plain_file
 
 _MOST_ATTEMPTS = 10
 _MOST_BYTES = 20_000_000
+_RESULTS = "results.json"
+_KEPT = "attempts"
 _ASKED_ANEW = frozenset({"live", "mixed"})
 """Replayed answers are the same ones in every attempt: counted twice they would pass for more data."""
 
@@ -47,12 +50,48 @@ class Attempt:
 
 
 def attempts_in_folder(folder: Path, attempt: Attempt) -> tuple[MeasuredRun, ...]:
-    """The run before this one in the report directory; none where it measured anything else."""
+    """The runs before this one in the report directory, the last and those that were kept, that measured the same."""
+    contents = [_read(folder, _RESULTS)]
+    if _is_plain(folder / _KEPT):
+        names = sorted((path.name for path in (folder / _KEPT).glob("*.json")), reverse=True)
+        contents += [_read(folder / _KEPT, name) for name in names[:_MOST_ATTEMPTS]]
+    return _added(contents, attempt)
+
+
+def keep_attempt(folder: Path, attempt: Attempt) -> None:
+    """Put the last run's results aside before they are written over; it is forgotten where it measured anything else.
+
+    Args:
+        folder: the report directory.
+        attempt: that begins.
+    """
+    content, kept = _read(folder, _RESULTS), folder / _KEPT
+    runs = _added([content], attempt)
+    if kept.is_symlink():
+        return  # nothing is written past a link
     try:
-        content = read_plain_file(folder, "results.json", _MOST_BYTES)
+        if not runs:
+            for path in kept.glob("*.json"):
+                path.unlink()
+            return
+        kept.mkdir(exist_ok=True)
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
+        with os.fdopen(os.open(kept / f"{runs[0].started_at:%Y%m%dT%H%M%S%f}.json", flags, 0o644), "wb") as file:
+            file.write(content)
     except OSError:
-        return ()
-    return _added([content], attempt)
+        return  # it was kept before, or is lost: a run with less data says less, and never something else
+
+
+def _read(folder: Path, name: str) -> bytes:
+    """A file's bytes; none of what is missing or no plain file."""
+    try:
+        return read_plain_file(folder, name, _MOST_BYTES)
+    except OSError:
+        return b""
+
+
+def _is_plain(folder: Path) -> bool:
+    return folder.is_dir() and not folder.is_symlink()
 
 
 def attempts_on_github(api: GithubApi, attempt: Attempt) -> tuple[MeasuredRun, ...]:
@@ -77,13 +116,15 @@ def attempts_on_github(api: GithubApi, attempt: Attempt) -> tuple[MeasuredRun, .
 
 
 def _added(contents: Iterable[bytes], attempt: Attempt) -> tuple[MeasuredRun, ...]:
-    """Each attempt once; what cannot be read adds nothing, and was told when it was written."""
-    runs: dict[int, MeasuredRun] = {}
+    """Each attempt once, in order; what cannot be read adds nothing, and was told when it was written."""
+    runs: dict[str, MeasuredRun] = {}
     for content in contents:
         try:
             report = load_baseline(content)
             if attempt.is_added_to(report):
-                runs.setdefault(report.subject.run_attempt, measured_run(report))
+                # On a laptop every attempt is the first, and only its time tells it apart.
+                name = report.subject.run_attempt if attempt.run_id else report.started_at.isoformat()
+                runs.setdefault(str(name), measured_run(report))
         except RatibaError:
             continue
-    return tuple(runs[number] for number in sorted(runs))
+    return tuple(sorted(runs.values(), key=lambda run: run.started_at))

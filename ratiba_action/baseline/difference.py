@@ -11,17 +11,17 @@ from ratiba_action.core.model.verdict import Report
 from ratiba_action.reporting.results_file import read_results
 
 
-def compared_with(results: Path, base: str) -> Report:
+def compared_with(results: Path, base: str, rules: Rules) -> Report:
     """The report of a run, compared with a base; its verdict is as it was.
 
     Args:
         results: the run's ``results.json``.
         base: another one, or the folder that holds it.
+        rules: of the comparison.
 
     Raises:
         ConfigurationError: one of both cannot be read, or holds nothing that was measured; tells every problem.
     """
-    rules = Rules()
     ours, theirs = read_named_runs((str(results), base))
     report = read_results(results)
     verdict = replace(report.verdict, comparison=compare_as_measured(ours, theirs, rules))

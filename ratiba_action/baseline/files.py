@@ -11,7 +11,9 @@ from ratiba_action.errors import RatibaError
 _MOST_FILES = 50
 
 
-def read_named_baseline(named: str, root: Path, changed: ChangedFiles, repository: str = "") -> FoundBaseline:
+def read_named_baseline(
+    named: str, root: Path, changed: ChangedFiles, repository: str = "", *, pooled: int
+) -> FoundBaseline:
     """The runs that a path leads to; whatever is wrong with it is a note.
 
     Args:
@@ -19,6 +21,7 @@ def read_named_baseline(named: str, root: Path, changed: ChangedFiles, repositor
         root: the checkout. What the change itself edits in it is not believed.
         changed: what the change edits.
         repository: ``owner/name`` that the results must be about; empty where that is not known.
+        pooled: how many runs at most.
     """
     path = Path(named)
     edited = _edited(path, root, changed)
@@ -36,7 +39,7 @@ def read_named_baseline(named: str, root: Path, changed: ChangedFiles, repositor
             notes.append(no_baseline(f"{str(file)!r}: {error.problem}"))
     if not files:
         notes.append(no_baseline(f"there is no .json file in {named!r}."))
-    return FoundBaseline(newest_first(runs), named, tuple(notes))
+    return FoundBaseline(newest_first(runs, pooled), named, tuple(notes))
 
 
 def _files(path: Path) -> list[Path]:

@@ -5,9 +5,6 @@ from datetime import datetime, timedelta
 
 from ratiba_action.core.model.comparison import BaselineFacts, MeasuredRun, Rules
 
-POOLED = 3
-"""Runs of the base that are pooled at most."""
-
 
 @dataclass(frozen=True, slots=True)
 class FoundBaseline:
@@ -37,9 +34,9 @@ class FoundBaseline:
         return BaselineFacts(self.source, newest.commit, newest.started_at, len(self.runs), stale)
 
 
-def newest_first(runs: list[MeasuredRun]) -> tuple[MeasuredRun, ...]:
-    """The runs to pool, the newest first."""
-    return tuple(sorted(runs, key=lambda run: run.started_at, reverse=True)[:POOLED])
+def newest_first(runs: list[MeasuredRun], pooled: int) -> tuple[MeasuredRun, ...]:
+    """The runs to pool, at most so many, the newest first."""
+    return tuple(sorted(runs, key=lambda run: run.started_at, reverse=True)[:pooled])
 
 
 def no_baseline(why: str) -> str:

@@ -22,19 +22,10 @@ def read_named_runs(named: Sequence[str]) -> tuple[MeasuredRun, ...]:
     runs, problems = [], []
     for name in named:
         try:
-            runs.append(_read(Path(name)))
+            path = Path(name)
+            runs.append(read_baseline(path / RESULTS if path.is_dir() else path))
         except RatibaError as error:
             problems.append(f"{name!r}: {error.problem}")
     if problems:
         raise ConfigurationError("\n".join(problems), "Name results that a run of the gate has written.")
     return tuple(runs)
-
-
-def _read(path: Path) -> MeasuredRun:
-    try:
-        return read_baseline(path / RESULTS if path.is_dir() else path)
-    except RatibaError:
-        raise
-    except Exception as error:
-        # Whatever somebody wrote into it, a file ends no command with a traceback.
-        raise ConfigurationError(f"It could not be read: {type(error).__name__}.") from error

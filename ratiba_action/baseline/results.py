@@ -1,8 +1,9 @@
 """Earlier results as one run of the base: read as what they are, a file that somebody else may have written."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import TypeVar
 
 from ratiba_action.core.comparison.scenario_content import content_digest
 from ratiba_action.core.model.comparison import MeasuredRun
@@ -15,6 +16,8 @@ from ratiba_action.reporting.results_json import load_report
 HEAD = "head"
 RECORDED_BY = frozenset({"replay", "mixed", "live"})
 """Where answers come from that can be compared; a run that records does not decide."""
+
+Read = TypeVar("Read")
 
 _QUOTED = 120
 
@@ -29,7 +32,7 @@ def read_baseline(path: Path, repository: str = "") -> MeasuredRun:
     Raises:
         ConfigurationError: it cannot be read, or not be compared with; tells every problem.
     """
-    return measured_run(read_results(path), repository)
+    return measured_run(_guarded(lambda: read_results(path)), repository)
 
 
 def load_baseline(content: bytes) -> Report:
@@ -38,8 +41,12 @@ def load_baseline(content: bytes) -> Report:
     Raises:
         ConfigurationError: it holds none.
     """
+    return _guarded(lambda: load_report(content))
+
+
+def _guarded(read: Callable[[], Read]) -> Read:
     try:
-        return load_report(content)
+        return read()
     except RatibaError:
         raise
     except Exception as error:
@@ -57,6 +64,10 @@ def measured_run(report: Report, repository: str = "") -> MeasuredRun:
     Raises:
         ConfigurationError: it cannot be compared with; tells every problem.
     """
+    return _guarded(lambda: _measured_run(report, repository))
+
+
+def _measured_run(report: Report, repository: str) -> MeasuredRun:
     results = tuple(one for one in report.results if one.trial.arm.name == HEAD)
     problems = [*_problems_of_the_run(report, repository), *_problems_of_scores(report)]
     if not any(isinstance(one, Scored) for one in results):

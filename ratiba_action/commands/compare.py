@@ -5,10 +5,12 @@ import json
 import sys
 from collections.abc import Mapping, Sequence
 
+from ratiba_action.commands.options import add_rules, read_rules
 from ratiba_action.errors import UsageError
 
 DESCRIPTION = """Show two to six runs side by side, such as those of several models: each metric and conversation, and
-the difference of each pair with its interval, where the pair can be compared. Nothing is decided by it."""
+the difference of each pair with its interval, where the pair can be compared. The rules are those of the block
+`comparison` of the configuration. Nothing is decided by it."""
 EXAMPLE = """example:
   ratiba compare main/results.json ratiba-report
   ratiba compare --json a.json b.json c.json"""
@@ -19,6 +21,7 @@ _FEWEST, _MOST = 2, 6
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the command's options."""
     parser.add_argument("results", nargs="+", metavar="RESULTS", help="a results.json, or a report directory")
+    add_rules(parser)
     parser.add_argument("--json", action="store_true", help="print the runs and their comparisons as JSON")
 
 
@@ -27,7 +30,7 @@ def run(arguments: argparse.Namespace, environment: Mapping[str, str]) -> int:
 
     Raises:
         UsageError: too few or too many are named.
-        ConfigurationError: some cannot be read; tells every problem.
+        ConfigurationError: some, or the configuration, cannot be read; tells every problem.
     """
     from ratiba_action.baseline.named_runs import read_named_runs  # noqa: PLC0415 - for this command only
     from ratiba_action.core.comparison.runs import compare_each  # noqa: PLC0415 - the same
@@ -42,7 +45,7 @@ def run(arguments: argparse.Namespace, environment: Mapping[str, str]) -> int:
     if not _FEWEST <= len(paths) <= _MOST:
         raise UsageError(f"{len(paths)} results are named.", f"Name {_FEWEST} to {_MOST} of them.")
     runs = [NamedRun(path, found) for path, found in zip(paths, read_named_runs(paths), strict=True)]
-    pairs = compare_each([one.run for one in runs])
+    pairs = compare_each([one.run for one in runs], read_rules(arguments, environment))
     if arguments.json:
         sys.stdout.write(json.dumps(runs_json(runs, pairs), indent=2, allow_nan=False) + "\n")
     else:

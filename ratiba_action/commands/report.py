@@ -6,6 +6,7 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
+from ratiba_action.commands.options import add_rules, read_rules
 from ratiba_action.errors import InfrastructureError, RatibaError, UsageError
 from ratiba_action.settings import Settings, read_settings, read_settings_leniently
 
@@ -24,6 +25,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the command's options."""
     parser.add_argument("--results", metavar="FILE", help="the run's results.json (default: in the report directory)")
     parser.add_argument("--json", action="store_true", help="print the outputs as JSON")
+    add_rules(parser)
     task = parser.add_mutually_exclusive_group()
     task.add_argument(
         "--diff", metavar="BASE", help="show the results beside those of a base: a results.json, or its folder"
@@ -92,7 +94,8 @@ def _diff(arguments: argparse.Namespace, environment: Mapping[str, str]) -> int:
     from ratiba_action.reporting.comment_comparison import render_comparison  # noqa: PLC0415 - the same
     from ratiba_action.reporting.terminal import make_console, print_comment  # noqa: PLC0415 - the same
 
-    report = compared_with(_results(arguments, read_settings(environment, {})), arguments.diff)
+    rules = read_rules(arguments, environment)
+    report = compared_with(_results(arguments, read_settings(environment, {})), arguments.diff, rules)
     if arguments.json:
         told = {"baseline": encode(report.baseline), "comparison": encode(report.verdict.comparison)}
         sys.stdout.write(json.dumps(told, indent=2, allow_nan=False) + "\n")

@@ -28,7 +28,7 @@ from ratiba_action.testing.sample_report import sample_report, sample_score, sam
 REPOSITORY = "ratiba/assistant"
 BASE, OLDER, OLDEST, ELSEWHERE = "b" * 40, "c" * 40, "d" * 40, "e" * 40
 MORNING = datetime(2026, 4, 25, 7, tzinfo=UTC)
-WANTED = Wanted(REPOSITORY, "ratiba", "main", BASE)
+WANTED = Wanted(REPOSITORY, "ratiba", "main", BASE, 3)
 TOKEN = "ghs_planted"
 PUSH = Subject(repository=REPOSITORY, head=BASE, event="push", run_id=1)
 

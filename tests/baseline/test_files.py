@@ -25,7 +25,7 @@ def results(path: Path, **changes: Any) -> Path:
 
 def test_a_file_is_one_run_and_its_facts_say_where_it_comes_from_and_how_old_it_is(tmp_path: Path) -> None:
     path = results(tmp_path / "main.json")
-    found = read_named_baseline(str(path), tmp_path / "checkout", NOTHING, "ratiba/assistant")
+    found = read_named_baseline(str(path), tmp_path / "checkout", NOTHING, "ratiba/assistant", pooled=3)
     assert (len(found.runs), found.notes) == (1, ())
     facts = found.facts(MORNING + timedelta(days=7), Rules())
     assert facts is not None
@@ -38,14 +38,14 @@ def test_a_file_is_one_run_and_its_facts_say_where_it_comes_from_and_how_old_it_
 def test_of_a_folder_the_three_newest_runs_are_pooled(tmp_path: Path) -> None:
     for day in range(5):
         results(tmp_path / f"{day}/results.json", started_at=MORNING + timedelta(days=day))
-    found = read_named_baseline(str(tmp_path), tmp_path / "checkout", NOTHING)
+    found = read_named_baseline(str(tmp_path), tmp_path / "checkout", NOTHING, pooled=3)
     assert [run.started_at.day for run in found.runs] == [29, 28, 27]
 
 
 def test_an_unreadable_file_of_a_folder_is_a_note_and_the_others_are_used(tmp_path: Path) -> None:
     results(tmp_path / "good.json")
     (tmp_path / "torn.json").write_text('{"schema": 1, "rep', encoding="utf-8")
-    found = read_named_baseline(str(tmp_path), tmp_path / "checkout", NOTHING)
+    found = read_named_baseline(str(tmp_path), tmp_path / "checkout", NOTHING, pooled=3)
     assert len(found.runs) == 1
     (note,) = found.notes
     assert "torn.json" in note
@@ -58,7 +58,7 @@ def test_what_cannot_be_read_is_a_note_and_no_comparison(tmp_path: Path, name: s
     (tmp_path / "link.json").symlink_to(results(tmp_path / "elsewhere/main.json"))
     with (tmp_path / "huge.json").open("wb") as file:
         file.truncate(20_000_001)
-    found = read_named_baseline(str(tmp_path / name), tmp_path / "checkout", NOTHING)
+    found = read_named_baseline(str(tmp_path / name), tmp_path / "checkout", NOTHING, pooled=3)
     assert found.runs == ()
     assert len(found.notes) == 1
     assert found.notes[0].startswith("No baseline: ")
@@ -70,7 +70,7 @@ def test_a_change_does_not_choose_what_it_is_compared_with(tmp_path: Path, named
     results(tmp_path / "baselines/main.json")
     (tmp_path / "linked").symlink_to("baselines")
     changed = ChangedFiles(("prompts/greeting.md", "baselines/main.json"))
-    found = read_named_baseline(str(tmp_path / named), tmp_path, changed)
+    found = read_named_baseline(str(tmp_path / named), tmp_path, changed, pooled=3)
     assert found.runs == ()
     (note,) = found.notes
     assert note.startswith("No baseline: the change itself edits '")
@@ -78,6 +78,6 @@ def test_a_change_does_not_choose_what_it_is_compared_with(tmp_path: Path, named
 
 def test_results_of_another_repository_are_not_compared_with(tmp_path: Path) -> None:
     path = results(tmp_path / "main.json")
-    found = read_named_baseline(str(path), tmp_path / "checkout", NOTHING, "someone/else")
+    found = read_named_baseline(str(path), tmp_path / "checkout", NOTHING, "someone/else", pooled=3)
     assert found.runs == ()
     assert "of the repository 'ratiba/assistant', not of 'someone/else'" in found.notes[0]

@@ -132,3 +132,36 @@ def test_the_difference_as_json_is_that_of_the_results(folder: Path, capsys: pyt
 def test_a_base_that_cannot_be_read_is_misuse(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["report", "--results", write(folder, "head.json"), "--diff", "missing.json"], {}) == 2
     assert "'missing.json'" in capsys.readouterr().err
+
+
+CONFIGURATION = "system:\n  command: [my-bot]\ncomparison:\n"
+
+
+def tier_of(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
+    assert run(["compare", "--json", *arguments], {}) == 0
+    tier: str = json.loads(capsys.readouterr().out)["comparisons"][0]["comparison"]["tier"]
+    return tier
+
+
+def test_the_rules_are_those_of_the_configuration(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    names = write(folder, "a.json"), write(folder, "b.json")
+    (folder / "own.yml").write_text(CONFIGURATION + "  fewest_scenarios: 13\n")
+    assert tier_of(capsys, *names) == "within noise"
+    assert tier_of(capsys, *names, "--config", "own.yml") == "unclear"
+    (folder / ".github").mkdir()
+    (folder / "own.yml").rename(folder / ".github" / "ratiba.yml")
+    assert tier_of(capsys, *names) == "unclear"
+    assert run(["report", "--results", names[0], "--diff", names[1], "--json"], {}) == 0
+    assert json.loads(capsys.readouterr().out)["comparison"]["tier"] == "unclear"
+
+
+@pytest.mark.parametrize("command", [["compare", "a.json", "b.json"], ["report", "--diff", "a.json"]])
+def test_a_configuration_that_is_wrong_or_missing_is_misuse(
+    folder: Path, capsys: pytest.CaptureFixture[str], command: list[str]
+) -> None:
+    write(folder, "a.json"), write(folder, "b.json")
+    (folder / "own.yml").write_text(CONFIGURATION + "  least_margin: 7\n")
+    assert run([*command, "--config", "own.yml"], {}) == 2
+    assert "own.yml:4: comparison.least_margin" in capsys.readouterr().err
+    assert run([*command, "--config", "missing.yml"], {}) == 2
+    assert "'missing.yml' cannot be read" in capsys.readouterr().err

@@ -1,5 +1,7 @@
 """The comparison that a run's evidence allows."""
 
+from collections.abc import Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 
 from ratiba_action.core.comparison.arms import results_of
@@ -17,12 +19,16 @@ def compare(evidence: Evidence) -> Comparison | Wanted | None:
     """Head against base; None where there is nothing of the base.
 
     Earlier runs of the base and a base arm that was run now are pooled, and so are earlier attempts of the head.
-    Scenarios in quarantine are left out.
+    Scenarios in quarantine are left out, and so are those that this run was not to hold.
     """
-    base = (*evidence.baseline, *_run(evidence, BASE))
+    base = (*(_selected(run, evidence.left_out) for run in evidence.baseline), *_run(evidence, BASE))
     if not base:
         return None
     return compare_runs((*evidence.earlier, *_run(evidence, HEAD)), base, evidence.rules)
+
+
+def _selected(run: MeasuredRun, left_out: Sequence[str]) -> MeasuredRun:
+    return replace(run, results=tuple(one for one in run.results if one.trial.scenario.id not in left_out))
 
 
 def _run(evidence: Evidence, arm: str) -> tuple[MeasuredRun, ...]:
@@ -30,4 +36,7 @@ def _run(evidence: Evidence, arm: str) -> tuple[MeasuredRun, ...]:
     results = tuple(
         one for one in results_of(evidence.results, arm) if not quarantine_in_force(one.trial.scenario, day)
     )
-    return (MeasuredRun(None, _UNTIMED, evidence.judge_model, evidence.answers, results),) if results else ()
+    if not results:
+        return ()
+    known = evidence.scenario_digests
+    return (MeasuredRun(None, _UNTIMED, evidence.judge_model, evidence.answers, results, known),)

@@ -7,7 +7,7 @@ this code.
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from statistics import fmean, variance
+from statistics import fmean, median, variance
 
 from ratiba_action.core.comparison.wording import points
 from ratiba_action.core.model.comparison import Comparison, NotComparable, Pair, Rules, ScenarioComparison, Tier
@@ -105,7 +105,7 @@ class _Examination:
         self._suspects = [
             pair for pair, change in zip(pairs, first, strict=True) if change <= -rules.scenario_drop + _ROUNDING
         ]
-        self._alarm = self._screen_p <= rules.screen_level
+        self._alarm = self._screen_p <= _screen_level(pairs, rules)
 
     def result(self) -> Comparison | Wanted:
         wanted = self._wanted()
@@ -148,7 +148,7 @@ class _Examination:
         again = [pair for pair in self._suspects if self._fell_again(pair)]
         changes = [_mean_change(pair) for pair in self._pairs]
         difference, interval = fmean(changes), t_interval(changes, _CONFIDENCE)
-        detectable = minimum_detectable_effect(_spread(changes), len(changes))
+        detectable = minimum_detectable_effect(_spread(changes), len(changes), power=self._rules.detectable_power)
         margin = max(self._rules.least_margin, detectable)
         confirm_p = sign_flip_p(changes) if self._alarm else None
         mean_fell = confirm_p is not None and confirm_p <= self._rules.confirm_level
@@ -193,6 +193,12 @@ class _Examination:
         if tier is Tier.IMPROVED:
             return f"The mean score rose by {points(difference)}, more than chance explains."
         return f"No drop beyond chance, and a drop of {points(margin)} is ruled out."
+
+
+def _screen_level(pairs: Sequence[Pair], rules: Rules) -> float:
+    """The level of the first look, which decides what is looked at again; the second look alone bounds false blocks."""
+    single = median(len(pair.base) for pair in pairs) <= 1
+    return rules.single_run_screen_level if single else rules.screen_level
 
 
 def _counts(dropped: Sequence[Pair]) -> bool:

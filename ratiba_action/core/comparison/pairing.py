@@ -64,13 +64,15 @@ def _measured(results: Iterable[ScenarioResult]) -> Iterable[Scored]:
 
 def _arm(found: Sequence[tuple[MeasuredRun, Scored]]) -> _Arm:
     results = [result for _, result in found]
+    # Trials share their scenario: the same object is digested once.
+    scenarios = {(id(run), id(one.trial.scenario)): (run, one.trial.scenario) for run, one in found}
     versions: dict[str, set[str]] = {}
     for result in results:
         for score in result.scores:
             versions.setdefault(score.metric, set()).add(score.version)
     return _Arm(
         scenario=results[-1].trial.scenario,
-        contents=frozenset(_content(run, result.trial.scenario) for run, result in found),
+        contents=frozenset(_content(run, scenario) for run, scenario in scenarios.values()),
         judge_models=frozenset(run.judge_model for run, _ in found),
         answers=frozenset(run.answers for run, _ in found),
         first=tuple(result for result in results if result.trial.number == 0),

@@ -46,16 +46,16 @@ def compare_runs(head: Sequence[MeasuredRun], base: Sequence[MeasuredRun], rules
     return replace(found, metrics=rows, flips=flips)
 
 
-def compare_as_measured(head: MeasuredRun, base: MeasuredRun, rules: Rules | None = None) -> Comparison:
+def compare_as_measured(head: MeasuredRun, base: MeasuredRun, rules: Rules) -> Comparison:
     """Two runs as far as their data goes: what further trials would have to confirm stays unclear."""
-    found = compare_runs((head,), (base,), rules or Rules())
+    found = compare_runs((head,), (base,), rules)
     return found.so_far if isinstance(found, Wanted) else found
 
 
-def compare_each(runs: Sequence[MeasuredRun]) -> tuple[RunPair, ...]:
+def compare_each(runs: Sequence[MeasuredRun], rules: Rules) -> tuple[RunPair, ...]:
     """Every run against each one before it."""
     pairs = combinations(range(len(runs)), 2)
-    return tuple(RunPair(base, head, compare_as_measured(runs[head], runs[base])) for base, head in pairs)
+    return tuple(RunPair(base, head, compare_as_measured(runs[head], runs[base], rules)) for base, head in pairs)
 
 
 def _enough(rules: Rules, pairs: Sequence[Pair]) -> Rules:

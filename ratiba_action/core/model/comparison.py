@@ -54,6 +54,7 @@ class Rules:
 
     Args:
         screen_level: p-value of the first look that asks for confirmation.
+        single_run_screen_level: the same where a single run of the base is compared with, which scatters more.
         confirm_level: p-value over all data that makes a drop a regression.
         least_margin: drop of the mean that must be ruled out, in points of the score; more where fewer scenarios
             can see less.
@@ -61,17 +62,22 @@ class Rules:
         confirming_trials: of every scenario on both arms after an alarm.
         suspect_trials: of a scenario that dropped, on both arms.
         fewest_scenarios: below this only exact checks and thresholds decide.
+        pooled_runs: runs of the base that are pooled at most.
         stale_days: age of a baseline that is warned about.
+        detectable_power: with which the smallest drop that a run can see is told.
     """
 
     screen_level: float = 0.10
+    single_run_screen_level: float = 0.20
     confirm_level: float = 0.025
     least_margin: float = 0.10
     scenario_drop: float = 0.25
     confirming_trials: int = 2
     suspect_trials: int = 3
     fewest_scenarios: int = 10
+    pooled_runs: int = 3
     stale_days: int = 7
+    detectable_power: float = 0.80
 
 
 @dataclass(frozen=True, slots=True)

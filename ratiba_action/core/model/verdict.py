@@ -88,6 +88,8 @@ class Evidence:
         no_further: why no more can be held; empty where they can.
         confirmed: further trials were held already; there is no second round.
         day: of the run, in UTC; a quarantine that ended before it does not hold. Without it none holds.
+        scenario_digests: of the contents of scenarios by their ids; worked out where they are missing.
+        left_out: ids of scenarios that this run was not to hold.
     """
 
     mode: Mode
@@ -105,6 +107,8 @@ class Evidence:
     no_further: str = ""
     confirmed: bool = False
     day: date = date.max
+    scenario_digests: Mapping[str, str] = field(default_factory=dict)
+    left_out: tuple[str, ...] = ()
 
 
 class Conclusion(StrEnum):
@@ -154,6 +158,7 @@ class Report:
         scenario_digests: digest of each scenario's content by its id; identifiers are masked in the scenarios
             themselves.
         baseline: what was compared with; None where there was nothing.
+        rules: of that comparison; frozen when the run started.
         trends: of the base branch up to this run, from the metrics history; empty where there is none.
     """
 
@@ -182,4 +187,5 @@ class Report:
     commit: str = ""
     scenario_digests: Mapping[str, str] = field(default_factory=dict)
     baseline: BaselineFacts | None = None
+    rules: Rules = field(default_factory=Rules)
     trends: tuple[Trend, ...] = ()

@@ -64,5 +64,5 @@ def _drawn_sums(sizes: NDArray[np.float64], seed: int) -> NDArray[np.float64]:
     import numpy as np  # noqa: PLC0415 - the runner's bare Python has none
 
     signs = np.random.default_rng(seed).integers(0, 2, size=(_DRAWS, sizes.size), dtype=np.int8)
-    drawn: NDArray[np.float64] = (2.0 * signs - 1.0) @ sizes
+    drawn: NDArray[np.float64] = 2.0 * (signs.astype(float) @ sizes) - sizes.sum()
     return drawn

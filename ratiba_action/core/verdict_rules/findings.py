@@ -1,5 +1,7 @@
 """What the rules of the verdict look at: the outcome of each scenario, put in order."""
 
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ratiba_action.core.comparison.arms import results_of_change
@@ -61,10 +63,16 @@ class Findings:
 def find(evidence: Evidence) -> Findings:
     """Tell the outcomes of the head that decide from those that do not."""
     counted = filter(decides, results_of_change(evidence.results))
-    outcomes = outcomes_of(sorted(counted, key=_order))
+    outcomes = outcomes_of(_in_order(tuple(counted)))
     held = [one for one in outcomes if quarantine_in_force(one.scenario, evidence.day)]
     return Findings(evidence, tuple(one for one in outcomes if one not in held), tuple(held))
 
 
-def _order(result: ScenarioResult) -> tuple[str, str, int, str]:
-    return (result.trial.scenario.id, result.trial.arm.name, result.trial.number, repr(result))
+def _in_order(results: Sequence[ScenarioResult]) -> list[ScenarioResult]:
+    places = Counter(map(_place, results))
+    # To spell out a transcript is slow; it only tells results of one and the same trial apart.
+    return sorted(results, key=lambda one: (*_place(one), repr(one) if places[_place(one)] > 1 else ""))
+
+
+def _place(result: ScenarioResult) -> tuple[str, str, int]:
+    return result.trial.scenario.id, result.trial.arm.name, result.trial.number

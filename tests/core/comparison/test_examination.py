@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from ratiba_action.core.comparison.examination import Wanted, examine
 from ratiba_action.core.model.comparison import Comparison, NotComparable, Pair, Rules, Tier
+from ratiba_action.core.statistics.sign_flip import sign_flip_p
 
 RULES = Rules()
 WAVES = (0.0, 0.02, -0.02, 0.01, -0.01)
@@ -98,12 +99,45 @@ def test_a_drop_within_the_scatter_of_its_own_trials_is_none() -> None:
 
 
 def test_too_much_scatter_to_rule_the_margin_out_is_unclear() -> None:
-    pairs = [pair(number, 0.11 if number % 2 else -0.22) for number in range(10)]
+    pairs = [pair(number, 0.11 if number % 2 else -0.22, base=(0.8, 0.8)) for number in range(10)]
     found = concluded(pairs)
     assert found.tier is Tier.UNCLEAR
     assert "cannot be ruled out" in found.reason
     assert found.detectable is not None
     assert found.margin == max(0.10, found.detectable)
+
+
+def test_a_single_run_of_the_base_scatters_more_so_less_of_a_drop_is_looked_at_again() -> None:
+    changes = [-0.12 if number % 3 else 0.14 for number in range(20)]
+    assert 0.10 < sign_flip_p([change + WAVES[number % 5] for number, change in enumerate(changes)]) < 0.20
+    assert set(wanted([pair(number, change) for number, change in enumerate(changes)]).trials.values()) == {2}
+    concluded([pair(number, change, base=(0.8, 0.8)) for number, change in enumerate(changes)])
+
+
+def test_levels_and_margins_are_those_of_the_rules() -> None:
+    pairs = [again(pair(number, -0.05), (0.75, 0.76), (0.80, 0.81)) for number in range(20)]
+    small = [pair(number) for number in range(7)]
+
+    def tier(pairs: Sequence[Pair], **changes: Any) -> Tier | None:
+        found = examine(pairs, (), replace(RULES, **changes), exact=False)
+        return found.tier if isinstance(found, Comparison) else None
+
+    assert tier(pairs, confirm_level=0.0000001) is Tier.WITHIN_NOISE
+    assert tier(pairs, screen_level=0.0000001, single_run_screen_level=0.0000001) is Tier.WITHIN_NOISE
+    assert tier(pairs, confirming_trials=3) is None
+    assert tier(small, fewest_scenarios=7) is Tier.WITHIN_NOISE
+    assert tier([*small, pair(10, -0.1), *map(pair, range(11, 20))], scenario_drop=0.1) is None
+    exact = examine([pair(0, -0.06)], (), replace(RULES, least_margin=0.05), exact=True)
+    assert isinstance(exact, Comparison)
+    assert exact.tier is Tier.REGRESSION
+
+
+def test_the_smallest_drop_that_is_told_grows_with_the_power_that_is_asked_for() -> None:
+    pairs = [pair(number) for number in range(20)]
+    told = [examine(pairs, (), replace(RULES, detectable_power=power), exact=False) for power in (0.5, 0.8, 0.99)]
+    drops = [one.detectable for one in told if isinstance(one, Comparison) and one.detectable is not None]
+    assert len(drops) == 3
+    assert drops == sorted(set(drops))
 
 
 def test_a_rise_beyond_chance_is_an_improvement() -> None:
