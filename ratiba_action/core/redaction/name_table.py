@@ -15,7 +15,7 @@ _APOSTROPHES = "'\u2018\u2019\u201b\u02bb\u02bc\u02b9\u2032\u0060\u00b4"
 _MARKS = "\u0300-\u036f"
 _WORD = re.compile(rf"[^\W\d_](?:[^\W\d_{_APOSTROPHES}]|[{_MARKS}]|[{_APOSTROPHES}](?=[^\W\d_]))*")
 _HUMP = re.compile(rf"[^\W\d_](?:(?![A-Z])[^\W\d_]|[{_MARKS}{_APOSTROPHES}])*")
-_JOINS = re.compile(r"[\s._,\-]{1,3}(?:[^\W\d_]\.?[\s._,\-]{1,3})?")
+_JOINS = re.compile(r"[\s._\-]{1,3}(?:[^\W\d_]\.?[\s._\-]{1,3})?")
 _FEWEST_LETTERS = 2
 _SURE_STEM = 5
 """Letters of a name from which on its inflected form is taken for it in lower case as well."""
