@@ -44,6 +44,7 @@ def render_html(report: Report) -> str:
         scenario_label=wording.scenario_label,
         trials_told=wording.trials_told,
         explanation=wording.explanation,
+        frames=wording.frames,
         plural=wording.plural,
         transcript=lambda result: transcript_text(result) if isinstance(result, Scored) else "",
     )

@@ -97,7 +97,7 @@ def _add_measured(case: ET.Element, result: Scored | Errored) -> None:
     for score in result.deciding_scores:
         _add_score(case, score)
     if isinstance(result, Errored):
-        error = ET.SubElement(case, "error", {"type": result.phase.value, "message": _xml(result.message)})
+        error = ET.SubElement(case, "error", {"type": result.phase.value, "message": _xml(explanation(result))})
         error.text = _xml(result.message)
 
 

@@ -13,13 +13,15 @@ from ratiba_action.core.trials import ScenarioOutcome, outcomes_of
 from ratiba_action.ports import Progress
 from ratiba_action.reporting.markdown import clean, defuse, visible
 from ratiba_action.reporting.redacted_progress import RedactedProgress
-from ratiba_action.reporting.wording import explanation, label, outcome, plural, scenario_ended, scenario_label
+from ratiba_action.reporting.wording import explanation, frames, label, outcome, plural, scenario_ended, scenario_label
 
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.progress import Progress as RichProgress
     from rich.progress import TaskID
 
+_TRACEBACKS = 3
+_FRAME_LINES = 30
 _COLOURS = {"passed": "green", "failed": "red", "not run": "yellow"}
 
 
@@ -154,12 +156,25 @@ def print_results(report: Report, console: "Console", *, in_workflow: bool = Fal
     """The table of conversations, or the same as lines folded in the log of a workflow."""
     if not in_workflow:
         console.print(_table(report))
+        _print_frames(report, console)
         return
     console.out("::group::Conversations", highlight=False)
     day = day_of(report.started_at)
     for one in outcomes_of(report.results):
         console.out(_scenario_line(one, day), highlight=False)
+    _print_frames(report, console)
     console.out("::endgroup::", highlight=False)
+
+
+def _print_frames(report: Report, console: "Console") -> None:
+    """Where the system raised errors, of the first few conversations."""
+    raised = [one.deciding for one in outcomes_of(report.results) if frames(one.deciding)]
+    for result in raised[:_TRACEBACKS]:
+        console.out(f"{_one_line(label(result))}: {_one_line(explanation(result))}", highlight=False)
+        for line in frames(result).splitlines()[-_FRAME_LINES:]:
+            console.out(f"  {defuse(clean(line))}", highlight=False)
+    if len(raised) > _TRACEBACKS:
+        console.out(f"{plural(len(raised) - _TRACEBACKS, 'more traceback')} in report.html", highlight=False)
 
 
 def print_comment(body: str, console: "Console") -> None:

@@ -2,6 +2,7 @@
 
 from decimal import Decimal
 
+from ratiba_action.core.crash_message import summary_of, traceback_of
 from ratiba_action.core.grammar import part_of
 from ratiba_action.core.model.change import Mode
 from ratiba_action.core.model.measurement import Errored, NotRun, ScenarioResult, Scored
@@ -80,10 +81,15 @@ def scenario_ended(one: ScenarioOutcome) -> str:
 
 
 def explanation(result: ScenarioResult) -> str:
-    """Why a conversation could not be measured; empty for one that was."""
+    """Why a conversation could not be measured, without a traceback; empty for one that was."""
     if isinstance(result, Errored):
-        return result.message
+        return summary_of(result.message, result.trial.scenario.id)
     return result.reason if isinstance(result, NotRun) else ""
+
+
+def frames(result: ScenarioResult) -> str:
+    """Where the system raised an error, in several lines; empty where it raised none."""
+    return traceback_of(result.message) if isinstance(result, Errored) else ""
 
 
 def headline(report: Report) -> str:

@@ -5,6 +5,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from ratiba_action.core.crash_message import TRACEBACK
 from ratiba_action.core.model.conversation import Document, Event, Reply, ToolCall
 from ratiba_action.core.model.values import JsonObject
 from ratiba_action.core.printable import printable, printable_lines
@@ -155,7 +156,9 @@ def describe_error(error: Any, secrets: Sequence[str]) -> str:
     kind, message, tail = (str(fields.get(name, "")) for name in ("type", "message", "traceback"))
     # Hidden before it is cut, so that no part of a secret is left at the edge.
     parts = [f"{hide(kind, secrets)[:200]}: {hide(message, secrets)[:MAX_MESSAGE]}"]
-    parts += [hide(tail, secrets)[-MAX_MESSAGE:].strip()]
+    tail = hide(tail, secrets).strip()
+    cut = len(tail) > MAX_MESSAGE or (tail and not tail.startswith(TRACEBACK))
+    parts += [f"{TRACEBACK}\n  …\n{tail[-MAX_MESSAGE:]}" if cut else tail]
     return printable_lines("\n".join(filter(None, parts)))
 
 

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from ratiba_action.core.model.agreement import CrossCheckStatus
 from ratiba_action.core.model.change import Mode, ModeDecision, Reason
+from ratiba_action.core.model.measurement import Errored, Phase
 from ratiba_action.core.model.verdict import SharedSpending, Verdict
 from ratiba_action.reporting.html import render_html
 from ratiba_action.testing.sample_report import (
@@ -21,6 +22,7 @@ from ratiba_action.testing.sample_report import (
     sample_report,
     sample_score,
     sample_scored,
+    sample_trial,
 )
 
 
@@ -125,3 +127,14 @@ def test_hostile_text_adds_no_tag_and_no_attribute(text: str) -> None:
 @settings(max_examples=25, suppress_health_check=[HealthCheck.too_slow])
 def test_no_text_changes_the_structure(text: str) -> None:
     assert tags(_with(f"x{text}")) == PLAIN
+
+
+RAISED = "scenario 'talks': send() of the adapter raised LookupError: no <b>slot</b>"
+FRAMES = 'Traceback (most recent call last):\n  File "shop.py", line 5, in answer\n    raise LookupError("no slot")'
+
+
+def test_a_crash_of_the_system_is_told_in_one_line_and_its_traceback_is_folded() -> None:
+    crashed = Errored(sample_trial("talks"), Phase.SYSTEM, f"{RAISED}\n{FRAMES}")
+    html = render_html(sample_report(results=(crashed,)))
+    assert "<p>send() of the adapter raised LookupError: no &lt;b&gt;slot&lt;/b&gt;</p>" in html
+    assert "<summary>Where it was raised</summary><pre>Traceback (most recent call last):\n  File" in html

@@ -5,6 +5,7 @@ import io
 import pytest
 
 from ratiba_action.core.masking import Redactor
+from ratiba_action.core.model.measurement import Errored, Phase
 from ratiba_action.ports import Progress
 from ratiba_action.reporting.comment import render_comment
 from ratiba_action.reporting.terminal import (
@@ -13,7 +14,7 @@ from ratiba_action.reporting.terminal import (
     print_comment,
     print_results,
 )
-from ratiba_action.testing.sample_report import sample_report, sample_results, sample_scored
+from ratiba_action.testing.sample_report import sample_report, sample_results, sample_scored, sample_trial
 
 
 class Terminal(io.StringIO):
@@ -102,3 +103,19 @@ def test_the_comment_is_printed_without_marker_and_folded_parts() -> None:
         assert "COLLECTING" in printed
         assert "Transcript of" not in printed
         assert "ratiba-eval-gate name" not in printed
+
+
+@pytest.mark.parametrize("in_workflow", [True, False])
+def test_a_crash_of_the_system_shows_its_frames_in_lines_that_are_no_commands(in_workflow: object) -> None:
+    frames = "\n".join(["Traceback (most recent call last):", *(f"  frame {n}" for n in range(60)), "::error::x"])
+    crashed = [Errored(sample_trial(f"talks_{n}"), Phase.SYSTEM, f"raised LookupError: no\n{frames}") for n in range(5)]
+    stream = io.StringIO()
+    print_results(
+        sample_report(results=tuple(crashed)), make_console(stream, {"CI": "true"}), in_workflow=bool(in_workflow)
+    )
+    lines = stream.getvalue().splitlines()
+    assert "talks_0: raised LookupError: no" in lines
+    assert lines.count("    frame 59") == 3
+    assert "    frame 0" not in lines
+    assert "2 more tracebacks in report.html" in lines
+    assert not [line for line in lines if line.strip() == "::error::x"]

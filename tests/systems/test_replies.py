@@ -92,3 +92,8 @@ def test_a_secret_that_was_split_by_an_invisible_character_is_not_put_together_a
 
 def test_the_longer_of_two_nested_secrets_is_hidden_whole() -> None:
     assert hide("key-long-form key", ["key", "key-long-form", ""]) == "[hidden] [hidden]"
+
+
+def test_a_traceback_that_was_cut_still_begins_as_one() -> None:
+    shown = describe_error({"type": "LookupError", "message": "no slot", "traceback": "line 5, in answer"}, [])
+    assert shown == "LookupError: no slot\nTraceback (most recent call last):\n  \u2026\nline 5, in answer"

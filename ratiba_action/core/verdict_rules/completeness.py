@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from ratiba_action.core.crash_message import summary_of
 from ratiba_action.core.data_set_scores import open_gates
 from ratiba_action.core.model.measurement import Errored, NotRun, Phase, ScenarioResult
 from ratiba_action.core.model.verdict import Conclusion, Evidence, Verdict
@@ -70,7 +71,7 @@ def _action(evidence: Evidence, result: ScenarioResult) -> str:
 
 def _why(result: ScenarioResult) -> str:
     if isinstance(result, Errored):
-        return f"{result.phase.value} error, {result.message}"
+        return f"{result.phase.value} error, {summary_of(result.message, result.trial.scenario.id)}"
     return result.reason if isinstance(result, NotRun) else "the scenario asserts nothing"
 
 
