@@ -66,7 +66,7 @@ def run(arguments: argparse.Namespace, environment: Mapping[str, str]) -> int:
         from ratiba_action.commands.trends import write_to_history  # noqa: PLC0415 - the same
 
         settings = read_settings(environment, {})
-        return write_to_history(settings, _results(arguments, settings))
+        return write_to_history(settings, _results(arguments, settings), named=bool(arguments.results))
     return _show(arguments, environment)
 
 

@@ -11,7 +11,7 @@ from ratiba_action.core.codec import encode
 from ratiba_action.core.masking import Redactor
 from ratiba_action.core.model.verdict import Report
 from ratiba_action.errors import UsageError
-from ratiba_action.history.keeping import keep_run, read_trends
+from ratiba_action.history.keeping import keep_run, prepare_history, read_trends
 from ratiba_action.history.store import Series
 from ratiba_action.input_values import parse_count
 from ratiba_action.reporting.results_file import read_results
@@ -47,8 +47,15 @@ def show_trends(
     return 0
 
 
-def write_to_history(settings: Settings, results: Path) -> int:
+def write_to_history(settings: Settings, results: Path, *, named: bool) -> int:
     """Write a finished run to the history; one that is there already is left as it is.
+
+    Where there is no run, as on the machine of whoever owns the database, only the tables are made.
+
+    Args:
+        settings: with the ledger's URL.
+        results: the run's.
+        named: they were asked for by their name, so that they must be there.
 
     Raises:
         UsageError: there is no ledger.
@@ -56,6 +63,10 @@ def write_to_history(settings: Settings, results: Path) -> int:
         LedgerError: they could not be written.
     """
     url = _ledger(settings)
+    if not named and not results.exists():
+        prepare_history(url)
+        sys.stdout.write(f"The tables are there. There is no run in {str(results)!r} to write.\n")
+        return 0
     new = keep_run(Redactor(settings.secrets).report(read_results(results)), url)
     sys.stdout.write("The run was written.\n" if new else "The run is in the history already.\n")
     return 0

@@ -37,6 +37,15 @@ def keep_run(report: Report, url: str, seconds: float = SECONDS) -> bool:
         ) from None
 
 
+def prepare_history(url: str) -> None:
+    """Make the tables, or bring them up to date.
+
+    Raises:
+        LedgerError: they could not be made.
+    """
+    asyncio.run(MetricsHistory(url).prepare())
+
+
 def read_trends(url: str, series: Series, seconds: float = SECONDS) -> tuple[Trend, ...]:
     """How each metric went over the runs of a series.
 

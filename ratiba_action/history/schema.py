@@ -20,18 +20,33 @@ GUIDE = (
 
 _CONNECT_SECONDS = 10
 _STATEMENT_SECONDS = 15
-_FOUND = "SELECT to_regclass('ratiba_history.alembic_version') IS NOT NULL"
+_RIGHTS = """
+SELECT relnamespace, has_schema_privilege(relnamespace, 'USAGE')
+    AND bool_and(has_table_privilege(oid, 'SELECT'))
+    AND bool_and(relname = 'alembic_version' OR has_table_privilege(oid, %(needed)s))
+FROM pg_class WHERE relnamespace = to_regnamespace('ratiba_history') AND relkind = 'r' GROUP BY relnamespace
+"""
 _REVISION = "SELECT version_num FROM ratiba_history.alembic_version"
 
 
-async def revision_of(connection: LedgerConnection) -> str:
+async def revision_of(connection: LedgerConnection, needed: str) -> str:
     """The revision of the tables; empty where there are none.
 
+    Args:
+        connection: to the ledger's database.
+        needed: the right to the tables that is needed, ``SELECT`` or ``INSERT``.
+
     Raises:
-        LedgerError: the server cannot be used, or a newer version of the gate made the tables.
+        LedgerError: the server cannot be used, the role lacks the right, or a newer version of the gate made the
+            tables.
     """
-    ((found,),) = await connection.fetch_surely(_FOUND)
-    rows = await connection.fetch_surely(_REVISION) if found else []
+    tables = await connection.fetch_surely(_RIGHTS, {"needed": needed})
+    if any(not allowed for _, allowed in tables):
+        raise LedgerError(
+            f"The role of ledger-url lacks the right to {needed} in the tables of the metrics history.",
+            "Let their owner run the GRANT statements of docs/history.md for it.",
+        )
+    rows = await connection.fetch_surely(_REVISION) if tables else []
     revision = str(rows[0][0]) if rows else ""
     if revision and revision not in REVISIONS:
         raise LedgerError(

@@ -61,11 +61,19 @@ class MetricsHistory:
         """
         values = _values(record)
         async with self._connected() as connection:
-            if await revision_of(connection) != REVISIONS[-1]:
-                await asyncio.to_thread(migrate, self._url)
+            await self._prepare(connection)
             # It may run twice: what is there already is not added again.
             ((new,),) = await connection.fetch_surely(WRITE, values)
         return bool(new)
+
+    async def prepare(self) -> None:
+        """Make the tables, or bring them up to date.
+
+        Raises:
+            LedgerError: they could not be made.
+        """
+        async with self._connected() as connection:
+            await self._prepare(connection)
 
     async def points(self, series: Series) -> tuple[TrendPoint, ...]:
         """The mean of each metric in each run of a series, the oldest first; none where there are no tables.
@@ -74,8 +82,13 @@ class MetricsHistory:
             LedgerError: they cannot be read.
         """
         async with self._connected() as connection:
-            rows = await connection.fetch_surely(TRENDS, asdict(series)) if await revision_of(connection) else []
+            made = await revision_of(connection, "SELECT")
+            rows = await connection.fetch_surely(TRENDS, asdict(series)) if made else []
         return tuple(TrendPoint(row[0].astimezone(UTC), *row[1:]) for row in rows)
+
+    async def _prepare(self, connection: LedgerConnection) -> None:
+        if await revision_of(connection, "INSERT") != REVISIONS[-1]:
+            await asyncio.to_thread(migrate, self._url)
 
     @asynccontextmanager
     async def _connected(self) -> AsyncIterator[LedgerConnection]:

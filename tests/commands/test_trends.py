@@ -78,6 +78,15 @@ def test_results_are_written_once_however_often_they_are_sent(
     assert counted == [(1,)]
 
 
+def test_without_a_run_only_the_tables_are_made(variables: dict[str, str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert [run(["report", "--to-history"], variables) for _ in range(2)] == [0, 0]
+    assert "The tables are there. There is no run in" in capsys.readouterr().out
+    counted = asyncio.run(fetch(variables["RATIBA_LEDGER_URL"], "SELECT count(*) FROM ratiba_history.run"))
+    assert counted == [(0,)]
+    assert run(["report", "--to-history", "--results", "missing.json"], variables) == 2
+    assert "'missing.json'" in capsys.readouterr().err
+
+
 def test_no_text_of_the_history_becomes_markdown_or_a_command_and_no_secret_reaches_it(
     variables: dict[str, str], capsys: pytest.CaptureFixture[str]
 ) -> None:

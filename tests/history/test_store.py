@@ -184,9 +184,29 @@ async def test_a_role_that_may_not_make_tables_is_told_what_to_run_and_then_has_
         with pytest.raises(LedgerError, match=r"permission denied.*ratiba report --to-history") as caught:
             await MetricsHistory(url).write(record())
         assert caught.value.problem.startswith("The tables of the metrics history are missing or old")
+        await MetricsHistory(database).prepare()
+        with pytest.raises(LedgerError, match=r"lacks the right to INSERT.*GRANT statements of docs/history\.md"):
+            await MetricsHistory(url).write(record())
         await MetricsHistory(database).write(record())
         await run_sql(database, GRANTS.replace("TO ratiba;", f"TO {role};"))
         assert await MetricsHistory(url).write(record(day=1))
+    finally:
+        await run_sql(database, f"DROP OWNED BY {role}; DROP ROLE {role}")
+
+
+async def test_a_role_that_may_only_read_sees_trends_and_writes_nothing(database: str) -> None:
+    role = f"reader_{uuid.uuid4().hex[:12]}"
+    await MetricsHistory(database).write(record())
+    await run_sql(
+        database,
+        f"CREATE ROLE {role}; GRANT USAGE ON SCHEMA ratiba_history TO {role};"
+        f"GRANT SELECT ON ALL TABLES IN SCHEMA ratiba_history TO {role}",
+    )
+    reader = MetricsHistory(make_conninfo(database, options=f"-c role={role}"))
+    try:
+        assert len(await reader.points(SERIES)) == 2
+        with pytest.raises(LedgerError, match="lacks the right to INSERT"):
+            await reader.write(record(day=1))
     finally:
         await run_sql(database, f"DROP OWNED BY {role}; DROP ROLE {role}")
 
