@@ -152,7 +152,7 @@ class _Examination:
         margin = max(self._rules.least_margin, detectable)
         confirm_p = sign_flip_p(changes) if self._alarm else None
         mean_fell = confirm_p is not None and confirm_p <= self._rules.confirm_level
-        tier = self._tier(interval.low, interval.high, margin, fell=mean_fell or _counts(again))
+        tier = self._tier(interval.low, margin, fell=mean_fell or _counts(again))
         return Comparison(
             tier,
             tuple(_scenario(pair, self._rules, again=pair in again) for pair in self._pairs),
@@ -175,12 +175,12 @@ class _Examination:
         return change <= -max(self._rules.scenario_drop, _ERRORS * scatter) + _ROUNDING
 
     @staticmethod
-    def _tier(low: float, high: float, margin: float, *, fell: bool) -> Tier:
+    def _tier(low: float, margin: float, *, fell: bool) -> Tier:
         if fell:
             return Tier.REGRESSION
         if low <= -margin:
             return Tier.UNCLEAR
-        return Tier.IMPROVED if low > 0 and high > 0 else Tier.WITHIN_NOISE
+        return Tier.IMPROVED if low > _ROUNDING else Tier.WITHIN_NOISE
 
     @staticmethod
     def _reason(tier: Tier, again: Sequence[Pair], difference: float, margin: float, *, mean_fell: bool) -> str:
