@@ -74,7 +74,7 @@ async def test_a_stated_score_is_what_the_example_gives(name: str, label: str, v
 
 
 def test_every_assertion_of_every_example_has_its_score_stated() -> None:
-    names = {path.stem for path in EXAMPLES.glob("*.yaml") if not path.name.endswith(".terms.yaml")}
+    names = {path.stem for path in EXAMPLES.glob("*.yaml") if path.stem not in {"house.terms", "exact_checks"}}
     asserted = {(name, one.label) for name in names for one in scenario_of(name).assertions}
     assert {(name, label) for name, label, _ in STATED} == asserted
 
