@@ -80,15 +80,6 @@ def test_the_demo_of_the_makefile_is_the_one_that_the_tests_run() -> None:
     assert "examples/demo.py --pull-request $(PR)" in (PROJECT / "Makefile").read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("line", [line for line in shell_lines() if line.startswith("ratiba ")])
-def test_a_ratiba_command_of_the_documentation_is_understood(line: str) -> None:
-    command, *options = shlex.split(line)[1:]
-    described = subprocess.run(
-        [sys.executable, "-m", "ratiba_action", command, "--help"], capture_output=True, text=True, check=True
-    ).stdout
-    assert [option for option in options if option.startswith("--") and option not in described] == []
-
-
 @pytest.mark.parametrize("command", sorted(COMMANDS))
 def test_every_command_explains_itself_with_an_example(command: str) -> None:
     done = subprocess.run(

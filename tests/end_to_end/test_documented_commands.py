@@ -1,0 +1,113 @@
+"""The shell lines of README and guides, run as they stand: in a repository that ``ratiba init`` made, and with models.
+
+A line that is added to a page is run without a change here.
+"""
+
+import asyncio
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from ratiba_action.testing.git_repository import GitRepository
+from ratiba_action.testing.live_repository import CONFIGURATION, LiveRepository
+
+PROJECT = Path(__file__).parents[2]
+PAGES = [PROJECT / "README.md", *sorted((PROJECT / "docs").glob("*.md"))]
+ASKS_MODELS = re.compile(r"ratiba record|--llm live|--resume|--variant")
+FIRST = ("ratiba init", "ratiba gate", "ratiba report", "ratiba compare", "ratiba validate", "ratiba decide")
+WITH_A_KILLED_RUN = "ratiba gate --resume"
+"""Runs in ``test_live_resume.py``, which leaves one behind."""
+NOTHING_TO_DO = {"ratiba gate --failed": (2, "Every conversation of the last run")}
+"""What is told in a repository where everything passes: exit code and words."""
+OTHERWISE = {"ratiba init": "ratiba init --yes"}
+"""Without a terminal it asks nothing."""
+
+
+def lines_of(pages: list[Path]) -> list[str]:
+    """Every ``ratiba`` line of a shell block, once, in the order in which they can be run."""
+    blocks = [block for page in pages for block in re.findall(r"```sh\n(.*?)```", page.read_text("utf-8"), re.DOTALL)]
+    lines = {line.partition("  #")[0].strip() for block in blocks for line in block.splitlines()}
+    known = sorted(line for line in lines if line.startswith("ratiba "))
+    return sorted(known, key=lambda line: next((rank for rank, one in enumerate(FIRST) if line.startswith(one)), 9))
+
+
+LINES = lines_of(PAGES)
+
+
+def words_of(line: str) -> list[str]:
+    said = OTHERWISE.get(line, line).replace("spa_booking_swahili_happy", "first_conversation")
+    return [sys.executable, "-m", "ratiba_action", *shlex.split(said)[1:]]
+
+
+def run(line: str, folder: Path, environment: Mapping[str, str]) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        words_of(line),
+        cwd=folder,
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=False,
+        timeout=120,
+    )
+
+
+@pytest.fixture(scope="module")
+def offline(tmp_path_factory: pytest.TempPathFactory) -> dict[str, subprocess.CompletedProcess[str]]:
+    """What each line that asks no model came to, one after the other in one new repository."""
+    folder = tmp_path_factory.mktemp("repository")
+    home = tmp_path_factory.mktemp("home")
+    environment = {"PATH": os.environ["PATH"], "HOME": str(home), "NO_COLOR": "1"}
+    GitRepository(folder, environment["PATH"])
+    page = (PROJECT / "docs" / "first-scenario.md").read_text("utf-8")
+    (session,) = re.findall(r"```json\n(.*?)```", page, re.DOTALL)
+    (folder / "session.json").write_text(session.replace('"asks_for_hours"', '"asks_for_room"'))
+    (folder / "messages.json").write_text(
+        '[{"role": "user", "content": "Hours?"}, {"role": "assistant", "content": "9"}]'
+    )
+    ended = {}
+    for line in [line for line in LINES if not ASKS_MODELS.search(line)]:
+        ended[line] = run(line, folder, environment)
+        if line == "ratiba gate":
+            (folder / "main").mkdir()
+            shutil.copy(folder / "ratiba-report" / "results.json", folder / "main")
+    return ended
+
+
+@pytest.mark.parametrize("line", [line for line in LINES if not ASKS_MODELS.search(line)])
+def test_a_line_of_the_guides_runs_in_a_new_repository(
+    offline: Mapping[str, subprocess.CompletedProcess[str]], line: str
+) -> None:
+    ended = offline[line]
+    code, words = NOTHING_TO_DO.get(line, (0, ""))
+    assert (ended.returncode, "Traceback" in ended.stdout) == (code, False), ended.stdout
+    assert ended.stdout
+    assert words in ended.stdout
+
+
+async def test_the_lines_that_ask_models_run_too(live: LiveRepository) -> None:
+    variants = "  variants: {mini: {environment: {TONE: brief}}}\njudge:"
+    live.small.write(".github/ratiba.yml", CONFIGURATION.replace("judge:", variants))
+    live.scenario("first_conversation", "Hello")
+    path = live.small.folder / "scenarios" / "first_conversation.yaml"
+    path.write_text(path.read_text() + "tags: [smoke]\n")
+    live.small.commit()
+    environment = {name: value for name, value in live.small.environment.items() if name != "RATIBA_LLM"}
+    lines = [line for line in LINES if ASKS_MODELS.search(line) and line != WITH_A_KILLED_RUN]
+    assert len(lines) > 6
+    for line in sorted(lines, key=lambda line: ("--accept" not in line, "record" not in line, line)):
+        before = len(live.models.received)
+        ended = await asyncio.to_thread(run, line, live.small.folder, environment)
+        kept = "Not replaced without --accept" not in ended.stdout
+        assert ended.returncode == (0 if kept else 1), f"{line}\n{ended.stdout}"
+        assert kept or "--accept" not in line
+        if line.startswith("ratiba record --tag") or "--llm live" in line:
+            assert len(live.models.received) > before, line
