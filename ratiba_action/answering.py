@@ -88,7 +88,7 @@ async def open_answering(workshop: Workshop, materials: Materials, prices: Price
         conclude = Conclusion(workshop, materials, costs, paid, grading, sources.recording)
         declared = workshop.configuration.system.price_per_turn_usd
         turns = FreeTurns(declared) if paid is None else TurnPayments(paid.purse, prices, declared, forbidden)
-        player = SimulatedCustomer(answers, workshop.configuration.simulator)
+        player = SimulatedCustomer(_logged(answers, workshop, prices), workshop.configuration.simulator)
 
         def add_base(configuration: Configuration, base: Materials) -> None:
             prices.require(expected_models(configuration, base))
@@ -162,8 +162,15 @@ async def _open_paid(
         environment=workshop.environment,
         warn=workshop.warn,
         concurrency=workshop.concurrency,
+        events=workshop.events,
     )
     return await stack.enter_async_context(opened)
+
+
+def _logged(answers: AnswerSource, workshop: Workshop, prices: Prices) -> AnswerSource:
+    from ratiba_action.observability.logged_answers import LoggedAnswers  # noqa: PLC0415 - not needed to decide
+
+    return LoggedAnswers(answers, prices, workshop.events)
 
 
 @asynccontextmanager
@@ -178,7 +185,7 @@ async def _open_gateway(
     host = listening_host(workshop.configuration.system.url, network)
     scripts = scripts_of(materials.scenarios)
     gateway = Gateway(
-        ScenarioScripts(scripts, answers),
+        _logged(ScenarioScripts(scripts, answers), workshop, prices),
         forbidden_models=forbidden,
         prices=prices,
         scripts={scenario_id: len(steps) for scenario_id, steps in scripts.items()},

@@ -4,8 +4,12 @@ import asyncio
 from collections.abc import Callable
 from functools import partial
 
+from ratiba_action.core.conversation_events import place_of
 from ratiba_action.core.model.conversation import Party, Usage
+from ratiba_action.core.model.event import Event, JudgeCalled
+from ratiba_action.core.model.measurement import Case
 from ratiba_action.core.model.scenario import Assertion
+from ratiba_action.core.model.values import Usd
 from ratiba_action.core.voting import VotingRule
 from ratiba_action.metrics.registry import is_judged, load_judged_metric, load_metric, question_stride
 from ratiba_action.paid_run import PaidRun
@@ -94,24 +98,37 @@ class Grading:
             return metric
         began = self._paid.began if self._paid is not None else None
         cache = JudgeCache(self._workshop.cache, self._workshop.warn, began)
-        return CachedMetric(metric, cache, model, rule, on_hit=self._workshop.ledger.count_cache_hit, fresh=fresh)
+        on_hit = partial(self._note_hit, metric.name, metric.version, model)
+        return CachedMetric(metric, cache, model, rule, on_hit=on_hit, fresh=fresh)
+
+    def _note_hit(self, metric: str, version: str, model: str, case: Case) -> None:
+        self._workshop.ledger.count_cache_hit()
+        place = place_of(case.arm, case.scenario.id, case.trial)
+        self._workshop.events.emit(Event(JudgeCalled(metric, version, model, cost_usd=Usd(0), cached=True), place))
 
     def _primary(self, materials: Materials) -> Judge:
         from ratiba_action.judging.fallback_judge import FallbackJudge  # noqa: PLC0415 - not needed to decide
 
-        recorded = _replay_judge(self._workshop, materials, self._prices)
-        if self._paid is None:
-            return recorded
         described = self._workshop.configuration.judge
-        live = self._live(self._paid.calls, described.provider, described.model, Party.JUDGE)
-        return FallbackJudge(recorded, live) if self._workshop.llm == "auto" else live
+        recorded: Judge = _replay_judge(self._workshop, materials, self._prices)
+        if self._paid is None:
+            return self._logged(recorded, described.provider, Party.JUDGE)
+        live: Judge = self._live(self._paid.calls, described.provider, described.model, Party.JUDGE)
+        judge = FallbackJudge(recorded, live) if self._workshop.llm == "auto" else live
+        return self._logged(judge, described.provider, Party.JUDGE)
+
+    def _logged(self, judge: Judge, provider: str, party: Party) -> Judge:
+        from ratiba_action.observability.logged_judge import LoggedJudge  # noqa: PLC0415 - not needed to decide
+
+        return LoggedJudge(judge, provider, party, self._prices, self._workshop.events)
 
     def _cross_checker(self, second: tuple[str, str] | None) -> Judge | None:
         if self._paid is None or second is None:
             return None
         model, provider = second
         upper = self._prices.upper_bound(model, provider, _CROSS_CHECK_INPUT, _CROSS_CHECK_OUTPUT)
-        return self._live(self._paid.spare_calls(upper), provider, model, Party.CROSS_CHECK)
+        checker = self._live(self._paid.spare_calls(upper), provider, model, Party.CROSS_CHECK)
+        return self._logged(checker, provider, Party.CROSS_CHECK)
 
     def _live(self, calls: PaidCalls, provider: str, model: str, party: Party) -> Judge:
         from ratiba_action.judging.judge_model import JudgeModel  # noqa: PLC0415 - not needed to decide

@@ -19,7 +19,8 @@ from ratiba_action.ledger.purse import RunPurse
 from ratiba_action.ledger.settled_calls import SettledCalls
 from ratiba_action.ledger.spare_calls import SpareCalls
 from ratiba_action.model_limits import ModelsBlock
-from ratiba_action.ports import PaidCalls, Prices, Purse
+from ratiba_action.observability.logged_purse import LoggedPurse
+from ratiba_action.ports import EventLog, PaidCalls, Prices, Purse
 
 _LEAST_CALLS = 8
 """At once: a conversation may have several judges."""
@@ -118,6 +119,7 @@ async def open_paid_run(
     environment: Mapping[str, str],
     warn: Callable[[str], None],
     concurrency: int,
+    events: EventLog,
 ) -> AsyncIterator[PaidRun]:
     """Open everything that stands between a caller and a provider, and close it on every way out.
 
@@ -130,6 +132,7 @@ async def open_paid_run(
         environment: variables that name a proxy and certificates.
         warn: told what could not be written down after a call.
         concurrency: conversations at once; each asks one model at a time, or its judges.
+        events: where the movements of money are written down.
 
     Raises:
         LedgerError: the journal or the shared ledger cannot be used.
@@ -145,7 +148,7 @@ async def open_paid_run(
         shared = await _open_shared(payment, ledger)
         if shared is not None:
             stack.push_async_callback(shared.close)
-        purse = RunPurse(ledger, journal, shared, warn=warn)
+        purse = LoggedPurse(RunPurse(ledger, journal, shared, warn=warn), ledger, events)
         calls = await _open_calls(
             stack, payment, purse, prices=prices, environment=environment, concurrency=max(concurrency, _LEAST_CALLS)
         )
@@ -159,7 +162,7 @@ async def open_paid_run(
 async def _open_calls(
     stack: AsyncExitStack,
     payment: Payment,
-    purse: RunPurse,
+    purse: Purse,
     *,
     prices: Prices,
     environment: Mapping[str, str],

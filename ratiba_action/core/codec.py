@@ -10,6 +10,7 @@ from decimal import Decimal, InvalidOperation
 from enum import Enum
 from typing import Any, Union, get_args, get_origin, get_type_hints
 
+from ratiba_action.core.evaluation_failures import evaluation_failures
 from ratiba_action.core.model.measurement import Errored, NotRun, Scored
 
 OUTCOMES: Mapping[type, str] = types.MappingProxyType({Scored: "scored", Errored: "errored", NotRun: "not_run"})
@@ -28,8 +29,7 @@ class CodecError(ValueError):
 def encode(value: Any) -> Any:
     """Plain JSON values: amounts as decimal strings, times as ISO 8601, sets sorted, no NaN (null instead)."""
     if is_dataclass(value) and not isinstance(value, type):
-        tag = {"outcome": OUTCOMES[type(value)]} if type(value) in OUTCOMES else {}
-        return tag | {item.name: encode(getattr(value, item.name)) for item in fields(value)}
+        return _tag(value) | {item.name: encode(getattr(value, item.name)) for item in fields(value)}
     if isinstance(value, Mapping):
         return {str(key): encode(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
@@ -37,6 +37,13 @@ def encode(value: Any) -> Any:
     if isinstance(value, (set, frozenset)):
         return sorted(encode(item) for item in value)
     return _encode_atom(value)
+
+
+def _tag(value: Any) -> dict[str, Any]:
+    """What tells the outcomes of a trial apart, and flags those in which something that was evaluated failed."""
+    if not isinstance(value, Scored | Errored | NotRun):
+        return {}
+    return {"outcome": OUTCOMES[type(value)], "eval_fail": any(True for _ in evaluation_failures(value))}
 
 
 def _encode_atom(value: Any) -> Any:

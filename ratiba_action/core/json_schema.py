@@ -60,7 +60,7 @@ def _reference(hint: Any, definitions: dict[str, Any]) -> dict[str, str]:
         # The name is taken before its fields are visited, so that a type may hold itself.
         definitions[name] = {}
         hints = get_type_hints(hint)
-        tag = {"outcome": {"const": OUTCOMES[hint]}} if hint in OUTCOMES else {}
+        tag = {"outcome": {"const": OUTCOMES[hint]}, "eval_fail": dict(_PLAIN[bool])} if hint in OUTCOMES else {}
         required = [i.name for i in fields(hint) if i.default is MISSING and i.default_factory is MISSING]
         definitions[name] = {
             "type": "object",

@@ -1,6 +1,7 @@
 """A replayed judge whose answers are counted: they cost nothing, and the report says what they cost live."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from ratiba_action.core.budget import Ledger
 from ratiba_action.core.model.conversation import Party, Usage
@@ -49,4 +50,4 @@ class BookedReplayJudge:
         price = self._prices.price(self.model, self._provider, usage)
         party = payer(Party.JUDGE, question.arm)
         self._ledger.record_replayed(party, question.scenario_id, self.model, usage, price)
-        return answer
+        return replace(answer, usage=usage)

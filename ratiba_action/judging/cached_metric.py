@@ -21,7 +21,7 @@ class CachedMetric:
         cache: where scores are kept.
         judge_model: identifier of the judge's model, a part of the key.
         rule: which scores are voted on; a kept score that needs votes at today's threshold and has none is not used.
-        on_hit: told each time that a kept score is used.
+        on_hit: told each case of which a kept score is used.
         fresh: whether the score that was just measured came from a model; a recorded one is not kept.
     """
 
@@ -32,7 +32,7 @@ class CachedMetric:
         judge_model: str,
         rule: VotingRule = _SINGLE,
         *,
-        on_hit: Callable[[], None] = lambda: None,
+        on_hit: Callable[[Case], None] = lambda _: None,
         fresh: Callable[[], bool] = lambda: True,
     ) -> None:
         self.name = metric.name
@@ -62,7 +62,7 @@ class CachedMetric:
         shown = self.evidence(case)
         kept = self._cache.get(key, shown)
         if kept is not None and self._counts(kept, threshold):
-            self._on_hit()
+            self._on_hit(case)
             return self._score(kept, threshold)
         score = await self._metric.measure(case, threshold)
         if self._fresh():

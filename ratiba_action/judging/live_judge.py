@@ -1,6 +1,7 @@
 """A judge that asks a model, through the budget."""
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from ratiba_action.core.model.conversation import Party, Usage
 from ratiba_action.core.model.measurement import Answer, Question
@@ -86,4 +87,4 @@ class LiveJudge:
         answer, usage = await self._asking.ask(asked, lambda text: parse_answer(text, question))
         if self._collect is not None:
             self._collect(question, self.model, answer, usage)
-        return answer
+        return replace(answer, usage=usage)

@@ -2,6 +2,7 @@
 
 import asyncio
 import signal
+from collections import Counter
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -9,8 +10,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from ratiba_action.core.model.conversation import Party, Usage
+from ratiba_action.core.model.event import RunEnded
 from ratiba_action.core.model.values import Usd
 from ratiba_action.ledger.books import read_books
+from ratiba_action.observability.event_reader import read_events
 from ratiba_action.testing.eventually import eventually_async
 from ratiba_action.testing.live_repository import CONFIGURATION, LiveRepository, judged, report_of
 from ratiba_action.testing.small_repository import Ended
@@ -58,6 +61,19 @@ async def uninterrupted(live: LiveRepository, machine: LiveRepository) -> Ended:
     return ended
 
 
+def assert_told_once(resumed: Ended) -> None:
+    """The events are those of one run, which goes on where it was killed and says nothing again but that it begins."""
+    found = read_events(resumed.report / "events.jsonl")
+    assert found.unreadable == ()
+    assert len({one.run for one in found.events}) == 1
+    assert [one.sequence for one in found.events] == list(range(1, len(found.events) + 1))
+    told = Counter((one.event.type, one.event.place) for one in found.events)
+    for name in ("run_started", "conversation_started", "turn", "model_call", "conversation_ended", "run_ended"):
+        counts = {count for (kind, _), count in told.items() if kind == name}
+        assert counts == ({2} if name == "model_call" else {1}), name
+    assert isinstance(found.events[-1].event.data, RunEnded)
+
+
 @pytest.mark.parametrize(("hold_from", "concurrency"), [(1, "1"), (4, "1"), (9, "3")])
 async def test_a_killed_run_goes_on_to_the_same_grades_and_agreement_and_pays_for_no_settled_call_again(
     live: LiveRepository, tmp_path: Path, hold_from: int, concurrency: str
@@ -77,6 +93,7 @@ async def test_a_killed_run_goes_on_to_the_same_grades_and_agreement_and_pays_fo
     assert sorted(live.bodies(before).values()) == [1] * (CALLS - in_flight) + [2] * in_flight
     assert Fraction(resumed.outputs["spent_usd"]) >= live.models.bill.total, "what was in flight counts in full"
     assert live.journals == []
+    assert_told_once(resumed)
 
 
 async def test_a_run_that_is_killed_at_any_moment_twice_still_comes_to_the_same_grades_votes_and_agreement(

@@ -98,7 +98,7 @@ async def test_each_use_of_a_kept_score_is_told(tmp_path: Path) -> None:
     hits: list[str] = []
     metric = CountingMetric()
     for _ in range(3):
-        cached = CachedMetric(metric, _cache(tmp_path)[0], "judge-1", on_hit=lambda: hits.append("hit"))
+        cached = CachedMetric(metric, _cache(tmp_path)[0], "judge-1", on_hit=lambda _: hits.append("hit"))
         await cached.measure(_case(), 0.8)
     assert (len(hits), metric.asked) == (2, 1)
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from ratiba_action.core.mean import mean
-from ratiba_action.core.model.conversation import Transcript
+from ratiba_action.core.model.conversation import Transcript, Usage
 from ratiba_action.core.model.plan import Trial
 from ratiba_action.core.model.scenario import Scenario
 from ratiba_action.core.model.values import JsonObject
@@ -57,10 +57,12 @@ class Answer:
     Args:
         body: fits the question's schema; of a grade ``{"score": 0 to 1, "reason": "…"}``. Its texts are untrusted.
         replayed: it came from a recording.
+        usage: tokens of it, as far as they are known.
     """
 
     body: JsonObject
     replayed: bool = False
+    usage: Usage = field(default_factory=Usage, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

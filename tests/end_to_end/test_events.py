@@ -1,0 +1,77 @@
+"""What a run leaves in events.jsonl: everything that happened, in order, masked, wherever it may be written."""
+
+import json
+from collections import Counter
+from pathlib import Path
+
+import jsonschema
+
+import ratiba_action.observability
+from ratiba_action.core.model.event import EvaluationFailed, Event, PaymentChanged, RunEnded, RunStarted
+from ratiba_action.observability.event_reader import read_events
+from ratiba_action.testing.small_repository import CONFIGURATION, SmallRepository
+
+SCHEMA = Path(ratiba_action.observability.__path__[0]) / "events.schema.json"
+TOKEN = "ghp_PLANTED0123456789"
+PAID = {
+    "text": f"Asante Amina, 0712 345 432. {TOKEN}",
+    "state": "PAID",
+    "payment": "PAID",
+    "tool_calls": [{"name": "request_payment", "args": {"rail": "mpesa", "amount_kes": 3500, "phone": "0712345432"}}],
+    "events": [{"type": "handoff", "data": {"reason": "0712345432 asks for a person"}}],
+}
+
+
+def test_a_run_tells_everything_that_happened_flags_what_failed_and_keeps_nothing_that_it_must_not(
+    small: SmallRepository,
+) -> None:
+    small.write("in_the_way", "a file")
+    small.write(".github/ratiba.yml", CONFIGURATION.format(timeout=20) + "events: {directory: in_the_way/events}\n")
+    small.scenario("passes", "say hello", "say bye")
+    small.scenario("fails", f"reply {json.dumps(PAID)}")
+    small.scenario("breaks", "say hello", "raise oh no")
+    ended = small.gate(RATIBA_GITHUB_TOKEN=TOKEN)
+    assert ended.code == 1, ended.printed
+    assert_masked_and_described((ended.report / "events.jsonl").read_text())
+    found = read_events(ended.report / "events.jsonl").events
+    assert [one.sequence for one in found] == list(range(1, len(found) + 1))
+    assert sorted(found, key=lambda one: one.at) == list(found)
+    assert_complete([one.event for one in found])
+    flags = {one["trial"]["scenario"]["id"]: one["eval_fail"] for one in ended.results["report"]["results"]}
+    assert flags == {"passes": False, "fails": True, "breaks": True}
+    assert "They are written to the report directory instead" in " ".join(ended.results["report"]["notes"])
+    assert (ended.report / ".gitignore").read_text() == "*\n"
+
+
+def assert_masked_and_described(text: str) -> None:
+    for secret in (TOKEN, "Amina", "0712345432", "0712 345 432"):
+        assert secret not in text
+    validator = jsonschema.Draft202012Validator(json.loads(SCHEMA.read_text(encoding="utf-8")))
+    for line in text.splitlines():
+        validator.validate(json.loads(line))
+
+
+def assert_complete(events: list[Event]) -> None:
+    assert isinstance(events[0].data, RunStarted)
+    assert isinstance(events[-1].data, RunEnded)
+    assert events[-1].data.conclusion == "failed"
+    told = Counter((event.place.scenario, event.type) for event in events)
+    for name in ("passes", "fails", "breaks"):
+        assert told[name, "conversation_started"] == told[name, "conversation_ended"] == 1
+    assert [told[name, "turn"] for name in ("passes", "fails", "breaks")] == [2, 1, 1]
+    assert [told["fails", name] for name in ("tool_call", "payment", "hand_off", "state_transition")] == [1, 1, 1, 1]
+    (payment,) = [event.data for event in events if isinstance(event.data, PaymentChanged)]
+    assert (payment.state, payment.rail, str(payment.amount)) == ("PAID", "mpesa", "3500")
+    failed = {(one.place.scenario, one.data.kind) for one in events if isinstance(one.data, EvaluationFailed)}
+    assert failed == {("fails", "check"), ("breaks", "error")}
+
+
+def test_a_folder_of_its_own_keeps_the_events_of_all_runs(small: SmallRepository, tmp_path: Path) -> None:
+    small.write(".github/ratiba.yml", CONFIGURATION.format(timeout=20) + f"events: {{directory: {tmp_path}/log}}\n")
+    small.scenario("passes", "say hello")
+    codes = [small.gate().code, small.gate().code]
+    runs = Counter(one.run for one in read_events(tmp_path / "log" / "events.jsonl").events)
+    assert codes == [0, 0]
+    assert len(runs) == 2
+    assert len(set(runs.values())) == 1
+    assert not (small.report / "events.jsonl").exists()

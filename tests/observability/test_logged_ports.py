@@ -1,0 +1,93 @@
+"""What stands between the run and its models, judges and money writes down what passes, and changes nothing."""
+
+from decimal import Decimal
+
+import pytest
+
+from ratiba_action.core.budget import Ledger
+from ratiba_action.core.model.conversation import Party, Usage
+from ratiba_action.core.model.event import BudgetAction, BudgetMoved, Event, JudgeCalled, ModelCalled, Place
+from ratiba_action.core.model.measurement import Answer, Question
+from ratiba_action.core.model.values import Usd
+from ratiba_action.core.model_request import ModelAnswer, ModelRequest
+from ratiba_action.core.pricing import parse_model_rates
+from ratiba_action.errors import BudgetError
+from ratiba_action.ledger.purse import RunPurse
+from ratiba_action.observability.logged_answers import LoggedAnswers
+from ratiba_action.observability.logged_judge import LoggedJudge
+from ratiba_action.observability.logged_purse import LoggedPurse
+from ratiba_action.prices import PriceList
+from ratiba_action.testing.event_logs import RecordedEvents
+
+PRICES = PriceList(parse_model_rates({"a-model": {"input_per_million": Usd(1), "output_per_million": Usd(2)}}))
+USAGE = Usage(1_000_000, 500_000)
+
+
+class Answers:
+    def __init__(self, *, replayed: bool) -> None:
+        self._answer = ModelAnswer({}, USAGE, replayed)
+
+    async def answer(self, _request: ModelRequest) -> ModelAnswer:
+        return self._answer
+
+
+class Grader:
+    model = "a-model"
+
+    async def answer(self, _question: Question) -> Answer:
+        return Answer({"score": 1, "reason": ""}, usage=USAGE)
+
+
+def request(model: str, arm: str = "head") -> ModelRequest:
+    return ModelRequest("spa", 1, Party.SYSTEM, 0, "anthropic", "messages", model, "key", 0, "system", "asked", {}, arm)
+
+
+@pytest.mark.parametrize(
+    ("model", "replayed", "cost", "price"),
+    [
+        ("a-model", False, Usd(2), Usd(2)),
+        ("a-model", True, Usd(0), Usd(2)),
+        ("a-script", True, Usd(0), None),
+        ("a-script", False, None, None),
+    ],
+)
+async def test_a_model_answer_is_told_with_what_it_cost(
+    model: str, *, replayed: bool, cost: Usd | None, price: Usd | None
+) -> None:
+    events = RecordedEvents()
+    answer = await LoggedAnswers(Answers(replayed=replayed), PRICES, events).answer(request(model, "base"))
+    assert answer.usage == USAGE
+    called = ModelCalled("system", model, USAGE, cost, price, replayed)
+    assert events.events == [Event(called, Place("base", "spa", 1))]
+
+
+async def test_a_judges_answer_is_told_with_its_metric_and_a_variant_is_named() -> None:
+    events = RecordedEvents()
+    judge = LoggedJudge(Grader(), "anthropic", Party.CROSS_CHECK, PRICES, events)
+    await judge.answer(Question("spa", "Fluency:2", "digest", 0, "prompt", trial=1, arm="small"))
+    called = JudgeCalled("Fluency", "2", "a-model", "cross-check", USAGE, Usd(2), Usd(2))
+    assert events.events == [Event(called, Place("head", "spa", 1, variant="small"))]
+
+
+async def test_every_movement_of_money_is_told_and_adds_up() -> None:
+    events, ledger = RecordedEvents(), Ledger(Usd(1))
+    purse = LoggedPurse(RunPurse(ledger, warn=lambda _: None), ledger, events)
+    ask = (Party.SYSTEM, "spa", "a-model")
+    await purse.settle(await purse.reserve(*ask, Decimal("0.5")), USAGE, Decimal("0.25"))
+    await purse.keep(await purse.reserve(*ask, Decimal("0.25")))
+    await purse.release(await purse.reserve(*ask, Decimal("0.5")))
+    with pytest.raises(BudgetError):
+        await purse.reserve(*ask, Decimal(2))
+    moved = [event.data for event in events.events]
+    assert all(isinstance(one, BudgetMoved) for one in moved)
+    told = [(one.action, one.amount_usd, one.spent_usd, one.reserved_usd) for one in moved]  # type: ignore[union-attr]
+    assert told == [
+        (BudgetAction.RESERVED, Decimal("0.5"), 0, Decimal("0.5")),
+        (BudgetAction.SETTLED, Decimal("0.25"), Decimal("0.25"), 0),
+        (BudgetAction.RESERVED, Decimal("0.25"), Decimal("0.25"), Decimal("0.25")),
+        (BudgetAction.KEPT, Decimal("0.25"), Decimal("0.5"), 0),
+        (BudgetAction.RESERVED, Decimal("0.5"), Decimal("0.5"), Decimal("0.5")),
+        (BudgetAction.RELEASED, Decimal("0.5"), Decimal("0.5"), 0),
+        (BudgetAction.REFUSED, Decimal(2), Decimal("0.5"), 0),
+    ]
+    assert {event.place for event in events.events} == {Place(scenario="spa")}
