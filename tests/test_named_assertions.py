@@ -8,11 +8,13 @@ from pathlib import Path
 import pytest
 
 from ratiba_action.bench import Bench
+from ratiba_action.core.aggregates import Sample, aggregate
 from ratiba_action.core.comparison.pairing import pair_up
 from ratiba_action.core.failure_rules import validate_rule
 from ratiba_action.core.metric_means import metric_means
 from ratiba_action.core.model.comparison import MeasuredRun
 from ratiba_action.core.model.conversation import Reply
+from ratiba_action.core.model.data_set import Gate
 from ratiba_action.core.model.measurement import Scored
 from ratiba_action.core.model.plan import Arm, Plan, Trial
 from ratiba_action.core.model.scenario import Assertion, Scenario, Suite
@@ -23,6 +25,7 @@ from ratiba_action.metrics.registry import load_metric, metric_problems
 from ratiba_action.metrics_block import MetricsBlock, attach_metrics
 from ratiba_action.reporting.comment import render_comment
 from ratiba_action.runner import run_plan
+from ratiba_action.suite.gates import gate_problems
 from ratiba_action.suite.load import load_suite
 from ratiba_action.suite_block import unmeasured_metrics
 from ratiba_action.testing.gateways import InMemoryGateway
@@ -102,6 +105,16 @@ async def test_each_has_its_score_its_mean_and_its_place_in_the_comment() -> Non
 
 def test_a_threshold_of_the_suite_is_set_by_the_label() -> None:
     assert unmeasured_metrics([PYTHON, JSON, "CodeSyntaxMetric"], loaded()) == ("CodeSyntaxMetric",)
+
+
+async def test_a_gate_of_a_data_set_is_set_by_the_label() -> None:
+    (scenario,) = loaded().scenarios
+    assert list(gate_problems([Gate(JSON, 0.5), Gate(PYTHON, 0.5)], scenario)) == []
+    ((_, wrong),) = gate_problems([Gate("CodeSyntaxMetric", 0.5)], scenario)
+    assert "there is no gate 'CodeSyntaxMetric'; known: " in wrong
+    assert JSON in wrong
+    samples = [Sample(scores={score.metric: score.value for score in (await held(scenario)).scores})]
+    assert [aggregate(name)(samples) for name in (PYTHON, JSON)] == [1.0, 0.0]
 
 
 def test_the_base_holds_each_by_itself() -> None:
