@@ -26,6 +26,7 @@ _STAND_INS: Mapping[str, str] = {
     "command": "ratiba_system.py",
     "prompt": "prompts/assistant.md",
     "langgraph": "ratiba_graph.py",
+    "http": "ratiba_server.py",
 }
 _HERE = "ratiba_action.authoring"
 
@@ -42,8 +43,8 @@ def starter_files(answers: StarterAnswers) -> Mapping[str, bytes]:
     configuration = _render("ratiba.yml.j2", schema=schema, kind=answers.kind, prompts=answers.prompts, url=answers.url)
     read_configuration(CONFIGURATION, configuration)
     (read,) = load_suite({SCENARIO: scenario}, metric_problems, validate_rule, readers_of).scenarios
-    grades = first_grades(read, words) if words.grade and answers.kind != "http" else ()
-    written = stand_in(answers.kind)
+    written = stand_in(answers)
+    grades = first_grades(read, words) if words.grade and written else ()
     return {
         WORKFLOW: workflow(answers),
         CONFIGURATION: configuration,
@@ -54,9 +55,10 @@ def starter_files(answers: StarterAnswers) -> Mapping[str, bytes]:
     }
 
 
-def stand_in(kind: str) -> str:
-    """The file in whose place the user's own comes; empty where there is none."""
-    return _STAND_INS.get(kind, "")
+def stand_in(answers: StarterAnswers) -> str:
+    """The file in whose place the user's own comes; empty for a server that is there already."""
+    there = answers.kind == "http" and answers.url != StarterAnswers().url
+    return "" if there else _STAND_INS.get(answers.kind, "")
 
 
 def _scenario(answers: StarterAnswers, words: FirstWords) -> bytes:

@@ -103,10 +103,12 @@ def _default_branch(repository: Path) -> str:
 
 
 def _next_steps(answers: StarterAnswers, contents: Mapping[str, bytes]) -> Iterable[str]:
-    own, graded = stand_in(answers.kind), RECORDING in contents
+    own, graded = stand_in(answers), RECORDING in contents
     if graded and find_spec("deepeval") is None:
         yield "pip install 'ratiba-eval-gate[judges]'  # replies in this language are graded"
-    if answers.kind == "http":
+    if own and answers.kind == "http":
+        yield f"python3 {own} &     # start the stand-in for your server: the gate starts none"
+    if not own:
         yield f"Start your server, and say in {CONFIGURATION} where it answers and how."
         yield "ratiba gate                  # asks it"
     else:
@@ -121,4 +123,6 @@ def _next_steps(answers: StarterAnswers, contents: Mapping[str, bytes]) -> Itera
     yield f"ratiba validate              # every mistake in {CONFIGURATION} and the scenarios"
     if answers.action == ACTION:
         yield f"In {WORKFLOW} put the action's owner for OWNER and the commit of a release for COMMIT."
+    if answers.kind == "http":
+        yield f"In {WORKFLOW} start your server in a step of its own, before the step Evaluate."
     yield "Commit the files, open a pull request, and make the check `eval` required."

@@ -12,7 +12,8 @@ def mode_line(decision: ModeDecision, *, enforce: bool) -> str:
         enforce: false in a trial period.
     """
     first, *others = decision.reasons
-    because = f"{first.path}: {first.why}" if first.path else first.why
+    why = first.why.rstrip(".")
+    because = f"{first.path}: {why}" if first.path else why
     same = len({one.path for one in others if one.mode is decision.mode and one.path} - {first.path})
     more = f", and {plural(same, 'more file')}" if same else ""
     return f"Mode: {decision.mode} ({because}{more}). {_effect(decision.mode, enforce=enforce)}"

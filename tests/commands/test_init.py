@@ -77,6 +77,24 @@ def test_no_file_that_is_there_is_changed_and_nothing_is_written_beside_it(empty
     assert written(empty) == {"ratiba_adapter.py": b"mine = True\n"}
 
 
+def test_the_server_that_it_writes_passes_once_it_is_started(empty: Path, home: dict[str, str]) -> None:
+    done = ratiba(empty, home, "init", "--yes", "--kind", "http", "--language", "fr")
+    assert "1. python3 ratiba_server.py &" in done.stdout
+    words = [sys.executable, "ratiba_server.py", "0"]
+    with subprocess.Popen(words, cwd=empty, env=home, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as server:
+        try:
+            assert server.stdout is not None
+            address = server.stdout.readline().decode().strip()
+            configuration = empty / ".github/ratiba.yml"
+            text = configuration.read_text(encoding="utf-8")
+            configuration.write_text(text.replace("http://127.0.0.1:8000/chat", address), encoding="utf-8")
+            gate = ratiba(empty, home, "gate", "--json")
+        finally:
+            server.terminate()
+    assert gate.returncode == 0, gate.stderr
+    assert json.loads(gate.stdout)["conclusion"] == "passed"
+
+
 def test_a_server_of_ones_own_is_asked_where_it_answers(empty: Path, home: dict[str, str]) -> None:
     done = ratiba(empty, home, "init", "--yes", "--kind", "http", "--language", "fr", "--url", "http://127.0.0.1:1/say")
     assert done.stdout.rpartition("Next:")[2].strip().startswith("1. Start your server")
