@@ -6,6 +6,9 @@ from decimal import Decimal
 from ratiba_action.core.model.change import Mode
 from ratiba_action.core.model.values import Usd
 
+_SERVER = re.compile(
+    r"https?://(?:[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)*)(?::[0-9]{1,5})?(?:/[A-Za-z0-9._~-]+)*/?", re.ASCII
+)
 _AMOUNT = re.compile(r"[0-9]{1,9}(\.[0-9]{1,9})?")
 LIVE = ("live", "record")
 """Values of ``llm`` that call models."""
@@ -78,6 +81,17 @@ def parse_unserved(text: str) -> str:
     if text:
         raise ValueError("nothing, since this version cannot do that")
     return text
+
+
+def parse_langfuse_host(text: str) -> str:
+    """The address of a Langfuse server, without a slash at its end; empty for none.
+
+    Raises:
+        ValueError: it is no plain address of a server: keys are sent to it, and it stands in links.
+    """
+    if text and not _SERVER.fullmatch(text):
+        raise ValueError("the address of a server, such as https://cloud.langfuse.com, without keys, '?' and '#'")
+    return text.rstrip("/")
 
 
 def parse_baseline(text: str) -> str:

@@ -7,6 +7,7 @@ class NoEvents:
     """Implements ``EventLog``: forgets everything."""
 
     run = ""
+    path = None
 
     def emit(self, event: Event) -> None:
         """Forget it."""

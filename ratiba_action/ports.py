@@ -6,6 +6,7 @@ Fakes that implement each port are in ``ratiba_action.testing``; one contract su
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
+from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
 from ratiba_action.core.budget import Reservation
@@ -374,6 +375,11 @@ class EventLog(Protocol):
     @property
     def run(self) -> str:
         """Id of the run; a resumed one keeps it."""
+        ...
+
+    @property
+    def path(self) -> Path | None:
+        """File that can be read once the run has ended; None where nothing is written down."""
         ...
 
     def emit(self, event: Event) -> None:

@@ -122,14 +122,20 @@ class Publication:
             for secret in self.settings.secrets:
                 WorkflowLog(self.stream).mask(secret)
 
-    def publish(self, report: Report) -> Report:
+    def publish(self, report: Report, trace: Callable[[Report], Report] | None = None) -> Report:
         """Write everything that can be written; the rest becomes warnings.
+
+        Args:
+            report: of the run.
+            trace: sends the run's conversations to where traces are kept, and says in the report what came of it.
+                Everything of the run has been written down by then.
 
         Returns:
             The report as it was published.
         """
         report = self.redactor.report(report)
         paths = self._try(lambda: self._write_files(report)) or {}
+        report, paths = self._traced(report, paths, trace)
         self._try(lambda: self._print(report, paths))
         self._summarise(report)
         # After the summary: a run that is cancelled while GitHub is slow has left its report there.
@@ -194,6 +200,15 @@ class Publication:
         lines += [f"- {scenario.id}" for scenario in selection.scenarios]
         lines += [f"Note: {self.redactor.text(note)}" for note in notes]
         self.stream.write("".join(f"{printable(line)}\n" for line in lines))
+
+    def _traced(
+        self, report: Report, paths: Mapping[str, Path], trace: Callable[[Report], Report] | None
+    ) -> tuple[Report, Mapping[str, Path]]:
+        """The report that tells what came of sending its conversations, and its files, written once more."""
+        traced = self._try(lambda: self.redactor.report(trace(report))) if trace is not None else None
+        if traced is None or traced == report:
+            return report, paths
+        return traced, self._try(lambda: self._write_files(traced)) or paths
 
     def _write_files(self, report: Report) -> Mapping[str, Path]:
         return write_report_directory(report, self._directory, self._report_before, self.files)

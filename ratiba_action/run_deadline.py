@@ -1,9 +1,18 @@
-"""How long a run may take: an option, else a variable that a workflow sets together with its job's own time-out."""
+"""How long a run may take: an option, else a variable that a workflow sets together with its job's own time-out.
+
+The time for sending to Langfuse comes on top of it.
+"""
 
 from collections.abc import Mapping
 
 DEADLINE = "RATIBA_DEADLINE"
 """The variable; it is no input, since what it has to stay below is the job's."""
+
+
+LANGFUSE_SECONDS = "RATIBA_LANGFUSE_SECONDS"
+"""The variable that says how long sending to Langfuse may take at the end of a run."""
+
+_LANGFUSE_SECONDS = 10.0
 
 
 def parse_seconds(text: str) -> float:
@@ -23,12 +32,23 @@ def parse_seconds(text: str) -> float:
 
 def problems_of_deadline(environment: Mapping[str, str]) -> tuple[str, ...]:
     """What is wrong with the variable; empty when nothing is."""
-    text = environment.get(DEADLINE)
+    return problems_of_seconds(DEADLINE, environment)
+
+
+def problems_of_seconds(variable: str, environment: Mapping[str, str]) -> tuple[str, ...]:
+    """What is wrong with a variable that holds seconds; empty when nothing is."""
+    text = environment.get(variable)
     try:
         parse_seconds(text or "1")
     except ValueError as error:
-        return (f"{DEADLINE}: {text!r} is not allowed: give {error}.",)
+        return (f"{variable}: {text!r} is not allowed: give {error}.",)
     return ()
+
+
+def langfuse_seconds(environment: Mapping[str, str]) -> float:
+    """Seconds that sending to Langfuse may take; a wrong variable is told by ``problems_of_seconds``."""
+    text = environment.get(LANGFUSE_SECONDS)
+    return parse_seconds(text) if text and not problems_of_seconds(LANGFUSE_SECONDS, environment) else _LANGFUSE_SECONDS
 
 
 def read_deadline(option: str, environment: Mapping[str, str]) -> float | None:

@@ -109,7 +109,7 @@ class SecondWorkflow:
         return ours
 
     def _own(self, report: Report, pull_request: PullRequest) -> Report:
-        """The report with the facts that are GitHub's in the place of the fork's."""
+        """The report with the facts that are GitHub's in the place of the fork's, and without links of its own."""
         run = self.run
         server = self.environment.get("GITHUB_SERVER_URL", "")
         subject = Subject(
@@ -128,7 +128,7 @@ class SecondWorkflow:
             "These figures are those that the pull request's own run left, and nobody has checked them. What counts "
             f"is the check of that run, which ended with '{run.ended}', not this comment."
         )
-        return replace(report, name=self.settings.name, subject=subject, notes=(note, *report.notes))
+        return replace(report, name=self.settings.name, subject=subject, notes=(note, *report.notes), traces=None)
 
 
 def _refused(why: str) -> PublishError:

@@ -14,6 +14,7 @@ from ratiba_action.input_values import (
     parse_baseline,
     parse_flag,
     parse_folder,
+    parse_langfuse_host,
     parse_llm,
     parse_mode_floor,
     parse_name,
@@ -22,7 +23,7 @@ from ratiba_action.input_values import (
     parse_usd,
 )
 from ratiba_action.report_folder import misplaced_report_folder, parse_report_folder
-from ratiba_action.run_deadline import DEADLINE, problems_of_deadline
+from ratiba_action.run_deadline import DEADLINE, LANGFUSE_SECONDS, problems_of_deadline, problems_of_seconds
 
 _OTHER_VARIABLES = frozenset(
     {
@@ -32,6 +33,7 @@ _OTHER_VARIABLES = frozenset(
         DEADLINE,
         "RATIBA_ENDED",
         "RATIBA_IMAGE",
+        LANGFUSE_SECONDS,
         "RATIBA_JOB_NETWORK",
         "RATIBA_REPORT_DIR_OUTSIDE",
     }
@@ -105,9 +107,9 @@ INPUTS: tuple[Input, ...] = (
     Input("openai-api-key", "", str, "key for OpenAI's models", secret=True),
     Input("anthropic-base-url", "", str, "another address of Anthropic's API"),
     Input("openai-base-url", "", str, "another address of OpenAI's API, or of one that speaks as it does"),
-    Input("langfuse-host", "", parse_unserved, "address of Langfuse", served=False),
-    Input("langfuse-public-key", "", parse_unserved, "public key of Langfuse", secret=True, served=False),
-    Input("langfuse-secret-key", "", parse_unserved, "secret key of Langfuse", secret=True, served=False),
+    Input("langfuse-host", "", parse_langfuse_host, "address of Langfuse; without its keys nothing is sent"),
+    Input("langfuse-public-key", "", str, "public key of a project in Langfuse", secret=True),
+    Input("langfuse-secret-key", "", str, "secret key of the same project", secret=True),
     Input("baseline", "auto", parse_baseline, "results to compare with: auto, none, or a path of earlier ones"),
     Input("shard", "", parse_unserved, "this run's share of the suite, such as 2/8", served=False),
     Input("comment", "true", parse_flag, "whether to write the pull request's comment"),
@@ -139,6 +141,9 @@ class Settings:
     ledger_url: str = field(default="", repr=False)
     anthropic_api_key: str = field(default="", repr=False)
     openai_api_key: str = field(default="", repr=False)
+    langfuse_host: str = ""
+    langfuse_public_key: str = field(default="", repr=False)
+    langfuse_secret_key: str = field(default="", repr=False)
     github_token: str = field(default="", repr=False)
 
     @property
@@ -149,6 +154,8 @@ class Settings:
             self.ledger_url,
             self.anthropic_api_key,
             self.openai_api_key,
+            self.langfuse_public_key,
+            self.langfuse_secret_key,
             self.github_token,
         )
         return tuple(value for value in given if value)
@@ -205,7 +212,22 @@ def read_settings_leniently(
             problems.append(f"{entry.name} ({entry.environment_variable}): {shown} is not allowed: give {error}.")
         if entry.served:
             values[entry.attribute] = value
-    return Settings(**values), (*problems, *problems_of_deadline(environment))
+    settings = Settings(**values)
+    problems += problems_of_deadline(environment)
+    problems += problems_of_seconds(LANGFUSE_SECONDS, environment)
+    problems += _problems_of_langfuse(settings, host_is_wrong=any(one.startswith("langfuse-host") for one in problems))
+    return settings, tuple(problems)
+
+
+def _problems_of_langfuse(settings: Settings, *, host_is_wrong: bool) -> tuple[str, ...]:
+    """Keys that are no whole, with which every trace would be left out in silence."""
+    keys = {"langfuse-public-key": settings.langfuse_public_key, "langfuse-secret-key": settings.langfuse_secret_key}
+    missing = [name for name, value in keys.items() if not value]
+    if len(missing) == 1:
+        return (f"{missing[0]} is empty, and the other key is given: give both, or none.",)
+    if not missing and not settings.langfuse_host and not host_is_wrong:
+        return ("langfuse-host is empty, and its keys are given: give the server's address.",)
+    return ()
 
 
 def unknown_variables(environment: Mapping[str, str]) -> tuple[str, ...]:

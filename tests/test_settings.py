@@ -84,5 +84,53 @@ def test_an_input_of_a_later_version_is_refused_rather_than_ignored(entry: Input
 
 def test_every_secret_input_is_among_the_secrets() -> None:
     secret = [entry for entry in INPUTS if entry.secret and entry.served]
-    settings = read_settings({entry.environment_variable: f"value of {entry.name}" for entry in secret}, {})
+    values = {entry.environment_variable: f"value of {entry.name}" for entry in secret}
+    settings = read_settings(values, {"langfuse-host": "https://langfuse.example"})
     assert set(settings.secrets) == {f"value of {entry.name}" for entry in secret}
+
+
+KEYS = {"RATIBA_LANGFUSE_PUBLIC_KEY": "pk-lf-planted", "RATIBA_LANGFUSE_SECRET_KEY": "sk-lf-planted"}
+
+
+@pytest.mark.parametrize(
+    "host", ["https://cloud.langfuse.com", "http://langfuse:3000/", "https://tools.example/langfuse"]
+)
+def test_the_address_of_langfuse_is_a_servers(host: str) -> None:
+    settings = read_settings(KEYS, {"langfuse-host": host})
+    assert settings.langfuse_host == host.rstrip("/")
+    assert "planted" not in repr(settings)
+
+
+@pytest.mark.parametrize(
+    "host",
+    [
+        "langfuse.example",
+        "ftp://langfuse.example",
+        "https://key:secret@langfuse.example",
+        "https://langfuse.example/?a=b",
+        "https://langfuse.example/#x",
+        "https://langfuse.example)](https://elsewhere.example",
+        "https://langfuse.example/a b",
+        "javascript:alert(1)",
+    ],
+)
+def test_what_is_no_address_of_a_server_gets_no_keys(host: str) -> None:
+    with pytest.raises(ConfigurationError) as caught:
+        read_settings(KEYS, {"langfuse-host": host})
+    assert str(caught.value).startswith(f"langfuse-host (RATIBA_LANGFUSE_HOST): {host!r} is not allowed")
+    assert len(str(caught.value).splitlines()) == 1
+
+
+def test_langfuse_is_off_without_keys_and_refuses_half_of_them() -> None:
+    assert read_settings({}, {"langfuse-host": "https://langfuse.example"}).langfuse_secret_key == ""
+    for name, value in KEYS.items():
+        with pytest.raises(ConfigurationError, match="the other key is given: give both, or none"):
+            read_settings({name: value}, {"langfuse-host": "https://langfuse.example"})
+    with pytest.raises(ConfigurationError, match="langfuse-host is empty"):
+        read_settings(KEYS, {})
+
+
+@pytest.mark.parametrize("text", ["0", "-1", "ten", "nan"])
+def test_the_time_for_langfuse_is_seconds(text: str) -> None:
+    with pytest.raises(ConfigurationError, match=r"RATIBA_LANGFUSE_SECONDS: .* is not allowed: give seconds"):
+        read_settings({"RATIBA_LANGFUSE_SECONDS": text}, {})

@@ -31,7 +31,9 @@ from ratiba_action.history.keeping import keep_run, with_trends
 from ratiba_action.input_values import parse_count
 from ratiba_action.interruption import uninterrupted
 from ratiba_action.judging.cache import JudgeCache
+from ratiba_action.no_events import NoEvents
 from ratiba_action.paying import cache_folder, require_key
+from ratiba_action.ports import EventLog
 from ratiba_action.preparing import Choice, GateRun, prepare
 from ratiba_action.publishing import Publication
 from ratiba_action.reporting.baseline_file import write_baseline
@@ -48,6 +50,7 @@ from ratiba_action.settings import (
 )
 from ratiba_action.side_by_side import Side, evaluate_side_by_side, variants_of
 from ratiba_action.systems.isolation import protect_process
+from ratiba_action.tracing import tracer_of
 from ratiba_action.unmeasured_runs import refuse_wrong_start, skipped, stopped
 
 DESCRIPTION = """Decide the mode, run the golden conversations, and say whether the change may merge.
@@ -133,16 +136,17 @@ def _conclude(
     """Run, publish whatever came of it, and say the exit code."""
     failure: RatibaError | None = None
     try:
-        report = _report(arguments, gate_run, publication, problems)
+        report, events = _report(arguments, gate_run, publication, problems)
     except UsageError:
         raise
     except Exception as error:  # noqa: BLE001 - every way out leaves a report, a defect of our own too
         failure = error if isinstance(error, RatibaError) else _defect(error)
-        report = stopped(gate_run, failure)
+        report, events = stopped(gate_run, failure), NoEvents()
     if report is None:
         return 0
     with uninterrupted():
-        report = publication.publish(_with_trends(report, publication))
+        trace = tracer_of(gate_run.settings, gate_run.environment, events)
+        report = publication.publish(_with_trends(report, publication), trace)
         if failure is not None:
             publication.complain(str(failure))
         if arguments.baseline_out:
@@ -191,15 +195,15 @@ def _defect(error: Exception) -> RatibaError:
 
 def _report(
     arguments: argparse.Namespace, gate_run: GateRun, publication: Publication, problems: Sequence[str]
-) -> Report | None:
-    """The report of the run; None for a dry run, which only prints."""
+) -> tuple[Report | None, EventLog]:
+    """The report of the run, and its events; None for a dry run, which only prints."""
     refuse_wrong_start(gate_run.decided, problems)
     decision = gate_run.decided.decision
     if decision.mode is Mode.SKIP:
         if arguments.dry_run:
             publication.announce(decision, Selection(decision, ()), ())
-            return None
-        return skipped(gate_run)
+            return None, NoEvents()
+        return skipped(gate_run), NoEvents()
     _refuse_to_record(gate_run.settings)
     require_key(gate_run.settings, gate_run.environment)
     if not (arguments.dry_run or publication.in_workflow):
@@ -210,7 +214,7 @@ def _report(
     expected = forecast(gate_run, prepared)
     if arguments.dry_run:
         publication.announce(decision, prepared.selection, prepared.inputs.notes, expected)
-        return None
+        return None, NoEvents()
     if expected is not None:
         foretell(expected, publication.tell, gate_run.warnings.append)
     for side in sides:
@@ -222,7 +226,7 @@ def _report(
         else:
             report = evaluate(logged, prepared).report
         events.emit(run_ended(report))
-    return report
+    return report, events
 
 
 def _foretell(side: Side, publication: Publication) -> None:

@@ -16,6 +16,7 @@ EXAMPLE = """example:
   ratiba report --results ratiba-report/results.json --json
   ratiba report --diff main/results.json
   ratiba report --trends --branch main
+  ratiba report --resend-langfuse ratiba-report/events.jsonl
   ratiba report --to-history      # write the last run to the metrics history
   ratiba report --unfinished      # a workflow's last step, which always runs
   ratiba report --workflow-run    # the second workflow of forks"""
@@ -41,6 +42,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     task.add_argument(
         "--to-history", action="store_true", help="write the run to the metrics history of ledger-url, once only"
     )
+    task.add_argument(
+        "--resend-langfuse", metavar="EVENTS", help="send an events.jsonl to Langfuse, but for what is there already"
+    )
     parser.add_argument("--branch", metavar="NAME", help="of --trends (default: the base branch of the last run)")
     parser.add_argument("--last", metavar="N", default="20", help="of --trends: at most so many runs (default: 20)")
 
@@ -51,23 +55,37 @@ def run(arguments: argparse.Namespace, environment: Mapping[str, str]) -> int:
     Raises:
         UsageError: the command does not fit where it is run.
     """
-    if arguments.unfinished:
-        return _unfinished(arguments, environment)
-    if arguments.workflow_run:
-        return _workflow_run(arguments, environment)
-    if arguments.diff:
-        return _diff(arguments, environment)
-    if arguments.trends:
-        from ratiba_action.commands.trends import show_trends  # noqa: PLC0415 - for this task only
+    tasks = (
+        (arguments.unfinished, _unfinished),
+        (arguments.workflow_run, _workflow_run),
+        (arguments.diff, _diff),
+        (arguments.resend_langfuse, _resend),
+        (arguments.trends, _trends),
+        (arguments.to_history, _to_history),
+    )
+    task = next((task for wanted, task in tasks if wanted), _show)
+    return task(arguments, environment)
 
-        settings = read_settings(environment, {})
-        return show_trends(arguments, settings, environment, _results(arguments, settings))
-    if arguments.to_history:
-        from ratiba_action.commands.trends import write_to_history  # noqa: PLC0415 - the same
 
-        settings = read_settings(environment, {})
-        return write_to_history(settings, _results(arguments, settings), named=bool(arguments.results))
-    return _show(arguments, environment)
+def _resend(arguments: argparse.Namespace, environment: Mapping[str, str]) -> int:
+    from ratiba_action.tracing import resend  # noqa: PLC0415 - for this task only
+
+    path = Path(arguments.resend_langfuse)
+    return resend(read_settings(environment, {}), environment, path, as_json=arguments.json)
+
+
+def _trends(arguments: argparse.Namespace, environment: Mapping[str, str]) -> int:
+    from ratiba_action.commands.trends import show_trends  # noqa: PLC0415 - for this task only
+
+    settings = read_settings(environment, {})
+    return show_trends(arguments, settings, environment, _results(arguments, settings))
+
+
+def _to_history(arguments: argparse.Namespace, environment: Mapping[str, str]) -> int:
+    from ratiba_action.commands.trends import write_to_history  # noqa: PLC0415 - for this task only
+
+    settings = read_settings(environment, {})
+    return write_to_history(settings, _results(arguments, settings), named=bool(arguments.results))
 
 
 def _results(arguments: argparse.Namespace, settings: Settings) -> Path:

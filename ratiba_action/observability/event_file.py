@@ -47,7 +47,7 @@ class EventFile:
         clock: Callable[[], datetime],
         warn: Callable[[str], None],
     ) -> None:
-        self.path = path
+        self._path = path
         self._descriptor = descriptor
         self._run = run
         self._sequence = max((one.sequence for one in before), default=0)
@@ -62,6 +62,11 @@ class EventFile:
     def run(self) -> str:
         """Id of the run."""
         return self._run
+
+    @property
+    def path(self) -> Path:
+        """The file."""
+        return self._path
 
     def emit(self, event: Event) -> None:
         """Write an event down; see ``EventLog.emit``."""
@@ -97,7 +102,7 @@ class EventFile:
         if not self._failed:
             self._failed = True
             told = error.strerror if isinstance(error, OSError) and error.strerror else error
-            self._warn(f"Not every event of this run could be written to {str(self.path)!r}: {told}.")
+            self._warn(f"Not every event of this run could be written to {str(self._path)!r}: {told}.")
 
 
 def open_descriptor(path: Path, *, anew: bool) -> int:

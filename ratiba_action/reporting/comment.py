@@ -14,6 +14,7 @@ from ratiba_action.reporting.comment_attempts import attempts_table
 from ratiba_action.reporting.comment_comparison import compared_conversations, comparison, flips
 from ratiba_action.reporting.comment_data_sets import data_sets
 from ratiba_action.reporting.comment_quarantine import quarantine
+from ratiba_action.reporting.comment_traces import traces
 from ratiba_action.reporting.comment_variants import variants
 from ratiba_action.reporting.markdown import inline, length
 from ratiba_action.reporting.wording import caveat, headline, leniency, summary_line
@@ -29,6 +30,7 @@ _DROP_ORDER = (
     "compared conversations",
     "all conversations",
     "earlier runs",
+    "links to Langfuse",
     "why this mode",
     "tables of data sets",
     "tables of failing conversations",
@@ -55,8 +57,9 @@ def render_comment(report: Report, limit: int = LIMIT, earlier: tuple[Attempt, .
 
     The marker, the hidden line of attempts, the verdict, the notes, the reason, what to do and the money line always
     stay. Beyond the limit the transcripts go first, then the answers of flips, the lists of compared and of all
-    conversations, earlier runs, why the mode was chosen, the tables of data sets, all but ten tables of failing
-    conversations, the metrics, the judges, the money table, the comparison, and last those ten, so that names are left.
+    conversations, earlier runs, the links to Langfuse, why the mode was chosen, the tables of data sets, all but ten
+    tables of failing conversations, the metrics, the judges, the money table, the comparison, and last those ten, so
+    that names are left.
 
     Args:
         report: what to tell.
@@ -104,6 +107,7 @@ def _sections(report: Report) -> list[_Section]:
         _Section("judges", (comment_money.judges(report), "")),
         _Section("money", (comment_money.money(report), "")),
         _Section("why this mode", (sections.why_mode(report), "")),
+        _Section("links to Langfuse", (traces(report), "")),
         _Section("all conversations", (sections.all_conversations(report), "")),
         _Section("transcripts", (sections.transcripts(report), "")),
     ]
@@ -111,7 +115,14 @@ def _sections(report: Report) -> list[_Section]:
 
 def _fit(report: Report, top: Sequence[str], parts: Sequence[_Section], limit: int) -> str:
     dropped: list[str] = []
-    optional = ("tables of data sets", "variants", "comparison", "answers of flips", "compared conversations")
+    optional = (
+        "links to Langfuse",
+        "tables of data sets",
+        "variants",
+        "comparison",
+        "answers of flips",
+        "compared conversations",
+    )
     absent = {part.name for part in parts if part.name in optional and not part.forms[0]}
     order = [name for name in _DROP_ORDER if name not in absent]
     text = _join(report, top, parts, dropped)

@@ -16,6 +16,10 @@ class RecordedEvents:
         return self._run
 
     @property
+    def path(self) -> None:
+        """Nothing is written down."""
+
+    @property
     def types(self) -> list[str]:
         """The type of each event, in order."""
         return [event.type for event in self.events]

@@ -9,6 +9,7 @@ from ratiba_action.core.model.agreement import Agreement, CrossCheckStatus
 from ratiba_action.core.model.change import Mode, ModeDecision, Subject
 from ratiba_action.core.model.comparison import BaselineFacts, Comparison, MeasuredRun, Rules
 from ratiba_action.core.model.data_set import DataSetScores
+from ratiba_action.core.model.delivery import TraceDelivery
 from ratiba_action.core.model.history import Trend
 from ratiba_action.core.model.measurement import ScenarioResult
 from ratiba_action.core.model.values import Usd
@@ -159,6 +160,7 @@ class Report:
             themselves.
         baseline: what was compared with; None where there was nothing.
         rules: of that comparison; frozen when the run started.
+        traces: what came of sending the conversations to Langfuse; None where nothing was to be sent.
         trends: of the base branch up to this run, from the metrics history; empty where there is none.
     """
 
@@ -189,3 +191,4 @@ class Report:
     baseline: BaselineFacts | None = None
     rules: Rules = field(default_factory=Rules)
     trends: tuple[Trend, ...] = ()
+    traces: TraceDelivery | None = None

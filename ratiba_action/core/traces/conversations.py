@@ -40,26 +40,28 @@ def traced_runs(events: Iterable[LoggedEvent]) -> tuple[TracedRun, ...]:
     Args:
         events: in the order of the log; runs may follow each other.
     """
-    started: dict[str, RunStarted | None] = {}
+    started: dict[str, dict[str | None, RunStarted]] = {}
     conversations: dict[str, _Conversation] = {}
     for logged in events:
         data, place = logged.event.data, logged.event.place
-        started.setdefault(logged.run, None)
+        facts = started.setdefault(logged.run, {})
         if isinstance(data, RunStarted):
-            started[logged.run] = data
+            # Variants that run side by side share a run, and each begins by itself.
+            facts[place.variant] = data
         elif place.scenario is not None:
             name = conversation_id(logged.run, place)
             conversations.setdefault(name, _Conversation(logged.run, place)).events.append(logged)
     return tuple(_traced_run(run, facts, conversations) for run, facts in started.items())
 
 
-def _traced_run(run: str, facts: RunStarted | None, conversations: dict[str, _Conversation]) -> TracedRun:
+def _traced_run(run: str, facts: dict[str | None, RunStarted], conversations: dict[str, _Conversation]) -> TracedRun:
+    first = next(iter(facts.values()), None)
     traces = tuple(
-        _trace(name, one, facts)
+        _trace(name, one, facts.get(one.place.variant, first))
         for name, one in conversations.items()
         if one.run == run and any(isinstance(logged.event.data, ConversationStarted) for logged in one.events)
     )
-    return TracedRun(run, traces, suite_dataset(facts.repository, facts.gate) if facts is not None else "")
+    return TracedRun(run, traces, suite_dataset(first.repository, first.gate) if first is not None else "")
 
 
 def _trace(trace_id: str, one: _Conversation, facts: RunStarted | None) -> Trace:

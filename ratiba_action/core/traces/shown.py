@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ratiba_action.core.model.event import (
-    ConversationEnded,
     EvaluationFailed,
     HandedOff,
     Happening,
@@ -75,7 +74,8 @@ def _state(data: StateTransition, _: Place) -> Step:
 
 
 def _payment(data: PaymentChanged, _: Place) -> Step:
-    told = {"rail": data.rail, "amount": data.amount, "receipt": data.receipt}
+    amount = "" if data.amount is None else f"{data.amount} {data.currency}".strip()
+    told = {"rail": data.rail, "amount": amount, "receipt": data.receipt}
     return Step("payment", "event", None, data.state, told)
 
 
@@ -86,13 +86,6 @@ def _hand_off(data: HandedOff, _: Place) -> Step:
 def _failure(data: EvaluationFailed, _: Place) -> Step:
     told = {"kind": data.kind, "expected": data.expected, "got": data.got, "flag": data.flag}
     return Step(f"EVAL_FAIL {data.name}", "event", metadata=told, problem=data.reason or data.name)
-
-
-def _end(data: ConversationEnded, _: Place) -> Step | None:
-    """Only of an attempt that is made again: the root tells the last end."""
-    if data.outcome != "retried":
-        return None
-    return Step("broke off, held again", "event", metadata={"phase": data.phase}, problem=data.reason or data.phase)
 
 
 def _model(data: ModelCalled, _: Place) -> Step:
@@ -121,7 +114,7 @@ def _call(name: str, data: ModelCalled | JudgeCalled, more: Mapping[str, Any]) -
     return Step(name, "generation", metadata=told, extra=extra)
 
 
-_Show = Callable[[Any, Place], Step | None]
+_Show = Callable[[Any, Place], Step]
 
 _SHOWN: Mapping[type[Happening], _Show] = {
     TurnEnded: _turn,
@@ -130,7 +123,6 @@ _SHOWN: Mapping[type[Happening], _Show] = {
     PaymentChanged: _payment,
     HandedOff: _hand_off,
     EvaluationFailed: _failure,
-    ConversationEnded: _end,
     ModelCalled: _model,
     JudgeCalled: _judge,
 }

@@ -24,7 +24,7 @@ def root_span(trace_id: str, place: Place, events: Sequence[LoggedEvent]) -> Spa
         kind="agent",
         given=[{"user": turn.user} if turn.user is not None else {"event": turn.event} for turn in turns],
         made=[turn.reply for turn in turns],
-        metadata={"outcome": last.outcome if last else "", "seconds": last.seconds if last else None},
+        metadata=_told(last),
         problem=_root_problem(last),
     )
     start = min(one.at for one in events)
@@ -37,6 +37,12 @@ def root_span(trace_id: str, place: Place, events: Sequence[LoggedEvent]) -> Spa
         end=max(one.at for one in events),
         attributes=attributes_of(step),
     )
+
+
+def _told(last: ConversationEnded | None) -> dict[str, object]:
+    if last is None:
+        return {}
+    return {"outcome": last.outcome, "seconds": last.seconds, "retried": "; ".join(last.retried)}
 
 
 def _root_problem(last: ConversationEnded | None) -> str:

@@ -113,13 +113,13 @@ def test_a_conversation_that_was_held_again_keeps_both_attempts_and_the_last_sco
     trace = only_trace(
         (TurnEnded("one", 0.1, user="a"), TURN),
         (Scored("Fluency", "1", 0.1, 0.8, passed=False), HEAD),
-        (ConversationEnded("retried", phase="turn", reason="it hung"), HEAD),
         (again, HEAD),
         (TurnEnded("two", 0.1, user="a"), TURN),
         (Scored("Fluency", "1", 0.9, 0.8, passed=True), HEAD),
-        (ConversationEnded("scored", passed=True), HEAD),
+        (ConversationEnded("scored", passed=True, retried=("it hung",)), HEAD),
     )
-    assert [span.name for span in trace.spans] == ["spa_booking", "turn 1", "broke off, held again", "turn 1"]
+    assert [span.name for span in trace.spans] == ["spa_booking", "turn 1", "turn 1"]
+    assert trace.spans[0].attributes[f"{attributes.METADATA}.retried"] == '"it hung"'
     assert [score.value for score in trace.scores] == [0.9, 1.0]
     assert metadata(trace, "tenant_id") == "tenant-2"
 

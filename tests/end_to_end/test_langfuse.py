@@ -1,0 +1,86 @@
+"""The gate as a process with the keys of Langfuse: sent to a server in health, and never held up by one that is not."""
+
+import json
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("langfuse", reason="needs the extra 'langfuse'")
+
+from ratiba_action.testing.import_times import ASKED_FOR, imported
+from ratiba_action.testing.langfuse_server import LangfuseState, Mode, langfuse_server
+from ratiba_action.testing.small_repository import SmallRepository
+
+
+def keys(host: str, state: LangfuseState) -> dict[str, str]:
+    return {
+        "RATIBA_LANGFUSE_HOST": host,
+        "RATIBA_LANGFUSE_PUBLIC_KEY": state.public_key,
+        "RATIBA_LANGFUSE_SECRET_KEY": state.secret_key,
+    }
+
+
+def resend(small: SmallRepository, events: Path, **variables: str) -> "subprocess.CompletedProcess[str]":
+    command = [sys.executable, "-m", "ratiba_action", "report", "--resend-langfuse", str(events)]
+    return subprocess.run(
+        command, env=small.environment | variables, capture_output=True, text=True, check=False, timeout=120
+    )
+
+
+def test_conversations_are_in_langfuse_and_linked_in_the_comment(small: SmallRepository) -> None:
+    state = LangfuseState()
+    small.scenario("holds", "say hello")
+    small.scenario("fails", "say hello", expect="NEVER")
+    with langfuse_server(state) as host:
+        ended = small.gate(**keys(host, state), RATIBA_LANGFUSE_SECONDS="60")
+        links = ended.results["report"]["traces"]["links"]
+    assert ended.code == 1, ended.printed
+    assert {span.name for span in state.spans if not span.parent_id} == {"holds", "fails"}
+    assert {score["name"] for score in state.scores.values()} == {"ratiba_passed"}
+    assert "2 conversations in Langfuse" in ended.comment
+    assert ended.comment.index("[fails](") < ended.comment.index("[holds](")
+    assert f"[holds]({next(link['url'] for link in links if link['label'] == 'holds')})" in ended.comment
+    assert "Langfuse lacks" not in ended.comment
+    assert state.secret_key not in ended.printed + ended.comment + json.dumps(ended.results)
+
+
+def test_a_black_hole_changes_no_verdict_and_what_is_missing_is_sent_later_once(small: SmallRepository) -> None:
+    state = LangfuseState(mode=Mode.BLACK_HOLE)
+    small.scenario("holds", "say hello")
+    with langfuse_server(state) as host:
+        ended = small.gate(**keys(host, state), RATIBA_LANGFUSE_SECONDS="1")
+        assert ended.code == 0, ended.printed
+        assert ended.outputs["conclusion"] == "passed"
+        assert "Langfuse lacks" in ended.comment
+        assert "ratiba report --resend-langfuse" in ended.comment
+        assert state.spans == []
+        state.mode = Mode.HEALTHY
+        first = resend(small, ended.report / "events.jsonl", **keys(host, state))
+        again = resend(small, ended.report / "events.jsonl", **keys(host, state))
+    assert (first.returncode, again.returncode) == (0, 0), first.stderr + again.stderr
+    assert "has all 1 conversations" in first.stdout
+    assert set(state.span_copies.values()) | set(state.score_copies.values()) == {1}
+
+
+def test_without_keys_nothing_of_langfuse_is_imported_or_said(small: SmallRepository) -> None:
+    small.scenario("holds", "say hello")
+    ended = small.gate(RATIBA_LANGFUSE_HOST="https://langfuse.example", **ASKED_FOR)
+    assert ended.code == 0
+    assert imported(ended.printed) & {"langfuse", "opentelemetry", "httpx"} == set()
+    assert ended.results["report"]["traces"] is None
+    assert "Langfuse" not in ended.comment
+
+
+def test_a_dead_server_is_told_by_a_resend(small: SmallRepository, tmp_path: Path) -> None:
+    (tmp_path / "events.jsonl").write_text("torn\n")
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        host = f"http://127.0.0.1:{taken.getsockname()[1]}"
+        told = resend(small, tmp_path / "events.jsonl", **keys(host, LangfuseState()))
+    assert told.returncode == 3
+    assert "events.jsonl:1: it is not JSON" in told.stderr
+    assert "it cannot be reached" in told.stdout
+    assert resend(small, tmp_path / "events.jsonl").returncode == 2
