@@ -2,6 +2,7 @@
 
 import os
 import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -14,6 +15,8 @@ from ratiba_action.authoring.starter_files import SCENARIO, starter_files
 from ratiba_action.testing.sql import tenants_on
 
 PROJECT = Path(__file__).parents[1]
+GUIDE = (PROJECT / "docs" / "pytest.md").read_text(encoding="utf-8")
+LINES = re.findall(r"^(pytest .*?)(?: +#.*)?$", GUIDE, re.MULTILINE)
 ANOTHER = "id: another\nlanguage: fr\nnow: 2026-05-04T08:15:00+03:00\ncustomer: {name: A, phone: '0700 000 101'}\n"
 WRONG = ANOTHER + "turns: [{user: Bonjour, expect: {state: OPEN}}]\nrules: [{type: must_contain, value: minuit}]\n"
 HELD = "quarantine: {reason: being mended, owner: amina, until: 9999-12-31}\n"
@@ -61,13 +64,31 @@ async def test_each_scenario_is_a_test_and_a_failure_tells_what_was_expected_and
     assert await tenants_on(embedded_server_dsn) == set()
 
 
-def test_tests_are_chosen_by_id_and_tag_and_spread_over_processes(repository: Path, embedded_server_dsn: str) -> None:
+def test_the_ini_file_of_the_guide_collects_tests_and_scenarios(repository: Path, embedded_server_dsn: str) -> None:
+    (ini,) = re.findall(r"```ini\n(.*?)```", GUIDE, re.DOTALL)
+    (repository / "pytest.ini").write_text(ini)
+    (repository / "tests").mkdir()
+    (repository / "tests" / "test_own.py").write_text("def test_own():\n    pass\n")
+    ended = run_pytest(repository, "--ratiba-database-url", embedded_server_dsn)
+    assert "2 passed" in ended.stdout, ended.stdout
+
+
+@pytest.mark.parametrize("line", LINES)
+def test_a_line_of_the_guide_passes_on_what_init_has_written(
+    repository: Path, embedded_server_dsn: str, line: str
+) -> None:
     (repository / "scenarios/another.yaml").write_text(WRONG)
-    (repository / "pytest.ini").write_text("[pytest]\nratiba_scenarios = scenarios\ntestpaths = scenarios\n")
-    options = ("--ratiba-database-url", embedded_server_dsn, "-k", "smoke", "-n", "2")
-    ended = run_pytest(repository, *options, plugins=("xdist",))
-    assert ended.returncode == 0, ended.stdout
-    assert "1 passed" in ended.stdout
+    chosen = () if "-k" in line else ("-k", "first_conversation")
+    options = (*shlex.split(line)[1:], *chosen, "--ratiba-database-url", embedded_server_dsn)
+    ended = run_pytest(repository, *options, plugins=("xdist",) if "-n" in line else ())
+    assert (ended.returncode, "1 passed" in ended.stdout) == (0, True), ended.stdout
+
+
+def test_every_option_of_the_guide_is_one_of_the_plug_in(repository: Path) -> None:
+    told = run_pytest(repository, "--help", plugins=("xdist",)).stdout
+    options = re.findall(r"^\| `(--?[\w-]+)", GUIDE, re.MULTILINE)
+    assert len(options) == 6
+    assert [option for option in options if not re.search(rf"^ +{option}\b", told, re.MULTILINE)] == []
 
 
 def test_the_mistakes_of_a_file_are_told_when_it_is_collected(repository: Path) -> None:
