@@ -1,5 +1,6 @@
 """Pydantic's findings, told by file and line in the project's own words."""
 
+from collections.abc import Mapping
 from typing import Any, TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
@@ -10,6 +11,13 @@ from ratiba_action.errors import FileProblem
 from ratiba_action.strict_yaml import Document
 
 _SHOWN_CHARACTERS = 80
+
+_PATTERNS: Mapping[str, str] = {
+    r"^([a-z]{2,3}|mixed)$": "give an ISO 639 code such as en or sw, or mixed",
+    r"^[a-z]{2,3}$": "give an ISO 639 code such as en or sw",
+    r"^[a-z0-9][a-z0-9_-]*$": "give lower-case letters, digits, _ and -",
+}
+"""What a regular expression of a schema asks for, in words."""
 
 
 class StrictModel(BaseModel):
@@ -50,7 +58,8 @@ def _message(details: ErrorDetails, model: type[StrictModel]) -> str:
         return f"{shown} is not allowed; allowed: {str(context.get('expected', '')).replace(' or ', ', ')}"
     if kind == "value_error":
         return f"{context.get('error', details['msg'])}"
-    return f"{shown} is not allowed: {details['msg'].lower()}"
+    asked = _PATTERNS.get(str(context.get("pattern", ""))) if kind == "string_pattern_mismatch" else None
+    return f"{shown} is not allowed: {asked or details['msg'].lower()}"
 
 
 def _keys_at(model: type[StrictModel], path: tuple[int | str, ...]) -> list[str]:

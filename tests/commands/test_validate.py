@@ -95,6 +95,15 @@ def test_a_recording_that_holds_a_person_or_a_secret_is_a_mistake_and_is_not_rep
     assert not any(planted in told for planted in ("0799", "amina@", KEY))
 
 
+def test_what_a_pattern_asks_for_is_told_in_words(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    wrong = SCENARIO.replace("id: talks", "id: Talks").replace("language: fr", "language: french")
+    write(tmp_path, configuration=CONFIGURATION, scenario=wrong)
+    assert validate(tmp_path) == 2
+    told = capsys.readouterr().out
+    assert "id: 'Talks' is not allowed: give lower-case letters, digits, _ and -" in told
+    assert "language: 'french' is not allowed: give an ISO 639 code such as en or sw, or mixed" in told
+
+
 def test_what_a_scenario_declares_its_recording_may_hold(tmp_path: Path) -> None:
     write(tmp_path, configuration=CONFIGURATION, scenario=SCENARIO, talks=recorded("Piga 0700 000 001"))
     assert validate(tmp_path) == 0
