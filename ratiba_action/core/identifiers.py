@@ -30,7 +30,9 @@ _EMAIL, _PHONE, _TAX, _PASSPORT, _LONG = (
     "a long number",
 )
 _NAME = "<name>"
-_NUMBER_OR_ADDRESS = re.compile(r"[\d@\uff20\ufe6b]")
+_AT = re.compile(r"[@\uff20\ufe6b]|%40|u0040")
+_DIGIT = re.compile(r"\d")
+_FEWEST_DIGITS = 6
 _JSON_STRING = re.compile(r'"(?:[^"\\]|\\.)*"')
 _Span = tuple[int, int]
 
@@ -127,7 +129,9 @@ def is_declared(identifier: Identifier, declared: Iterable[Identifier], *, cut: 
 
 
 def _may_hold_any(text: str) -> bool:
-    return _NUMBER_OR_ADDRESS.search(text) is not None or may_be_spoken(text) or bool(email_patterns(text))
+    """Cheaply, since most texts hold none."""
+    enough = len(_DIGIT.findall(text)) >= _FEWEST_DIGITS
+    return enough or _AT.search(text) is not None or may_be_spoken(text) or bool(email_patterns(text))
 
 
 def _find(read: str) -> Iterator[tuple[Identifier, _Span]]:

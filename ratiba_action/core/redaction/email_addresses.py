@@ -34,7 +34,7 @@ _MEANT = (
     (re.compile(rf"{_SPACES}plus{_SPACES}"), "+"),
     (re.compile(r"\s"), ""),
 )
-_MAY_BE_SPELLED = re.compile(rf"@|\b(?:dot|nukta)\b|\b{_PROVIDER}\b", re.IGNORECASE)
+_MAY_BE_SPELLED = re.compile(rf"@|[(\[{{<]at[)\]}}>]|\b(?:dot|nukta)\b|\b{_PROVIDER}\b", re.IGNORECASE)
 
 
 def email_patterns(text: str) -> tuple[re.Pattern[str], ...]:

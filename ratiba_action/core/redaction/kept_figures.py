@@ -32,7 +32,7 @@ AMOUNTS = tuple(
         rf"(?<!\w){_AMOUNT}\s?(?:/[=-]|{_CURRENCY}(?![a-z])|%)",
         r"(?<![\d.])\d{1,3}(?:,\d{3})+(?:\.\d{1,9})?(?!\d)",
         rf"(?<!\w)(?:pay\s?bill|till){_TILL_WORDS}\s?:?\s?\d{{5,7}}(?!\d){_OTHER_TILL}?",
-        rf"[a-z_]{{0,30}}{_QUANTITY}[a-z_]{{0,30}}\"?\s?[:=]\s?\"?\d{{1,13}}(?:\.\d{{1,9}})?(?!\d)",
+        rf"{_QUANTITY}[a-z_]{{0,30}}\"?\s?[:=]\s?\"?\d{{1,13}}(?:\.\d{{1,9}})?(?!\d)",
     )
 )
 """Money, shares and quantities."""

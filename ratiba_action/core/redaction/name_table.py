@@ -78,10 +78,12 @@ class NameTable:
     """
 
     def __init__(self, names: Iterable[str]) -> None:
-        self._keys = frozenset(key for name in names for key in _parts(name))
+        keys = {key for name in names for key in _parts(name)}
+        self._letters_after = {f"{key}{ending}": len(ending) for key in keys for ending in _ENDINGS}
+        self._letters_after.update(dict.fromkeys(keys, 0))
 
     def __bool__(self) -> bool:
-        return bool(self._keys)
+        return bool(self._letters_after)
 
     def find(self, read: str) -> Iterator[tuple[int, int]]:
         """Where names stand in a text that is read plainly; the parts of one name as one place."""
@@ -99,11 +101,11 @@ class NameTable:
 
     def _inside(self, word: re.Match[str]) -> Sequence[tuple[int, int]]:
         """The whole word, its stem, or the parts of several words that stand together."""
-        if _is_mask(word):
-            return ()
         end = self._end_of_name(word[0])
         if end:
-            return ((word.start(), word.start() + end),)
+            return () if _is_mask(word) else ((word.start(), word.start() + end),)
+        if word[0].islower() or word[0][1:].islower():
+            return ()
         return tuple(
             (word.start() + hump.start(), word.start() + hump.start() + end)
             for hump in _HUMP.finditer(word[0])
@@ -112,16 +114,13 @@ class NameTable:
 
     def _end_of_name(self, word: str) -> int:
         """Where the name ends that a word is; 0 for none."""
-        key = _key(word)
-        if key in self._keys:
-            return len(word)
-        for ending in _ENDINGS:
-            stem = key.removesuffix(ending)
-            likely = word[0].isupper() or len(stem) >= _SURE_STEM or word[-2:-1] in _APOSTROPHES
-            if stem != key and stem in self._keys and likely:
-                kept = len(word) - len(ending)
-                return kept - (word[kept - 1] in _APOSTROPHES)
-        return 0
+        after = self._letters_after.get(_key(word))
+        if not after:
+            return 0 if after is None else len(word)
+        kept = len(word) - after
+        if word[kept - 1] in _APOSTROPHES:
+            return kept - 1
+        return kept if word[0].isupper() or kept >= _SURE_STEM else 0
 
 
 def _parts(name: str) -> Iterator[str]:

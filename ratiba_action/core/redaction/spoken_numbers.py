@@ -46,8 +46,10 @@ _BETWEEN = re.compile(
     r"[\s,;:.\-/_()]{1,6}(?:(?:halafu|alafu|kisha|then|malizia(?:\sna)?|followed\sby|na|and)[\s,]{1,3})?",
     re.IGNORECASE,
 )
-_BEGINNING = re.compile(rf"(?<!\w)(?:{'|'.join((*_REPEATED, *_TENS, *_TEENS))}|{_WORD}|0|\+?254)", re.IGNORECASE)
-_IN_A_ROW = re.compile(rf"\b(?:{_WORD})(?:[\s,.\-]{{1,3}}(?:na\s)?(?:{_WORD})\b){{2}}", re.IGNORECASE)
+_TOKEN = re.compile(r"[^\W\d_]+|\d+")
+_UNITS = frozenset({*_DIGITS, *_TENS, *_TEENS, *_REPEATED})
+_CONNECTORS = frozenset({"halafu", "alafu", "kisha", "then", "malizia", "followed", "by", "na", "and"})
+_FEWEST_IN_A_ROW = 3
 _PHONE = re.compile(r"(?:254|0)[17]\d{8}")
 _PHONE_IN_WORDS = re.compile(r"(?:254|0)?[17]\d{8}")
 _LONGEST_PHONE = 12
@@ -79,8 +81,17 @@ class _Unit:
 
 
 def may_be_spoken(text: str) -> bool:
-    """Whether three words of digits stand in a row, which a text without any digit needs."""
-    return _IN_A_ROW.search(text) is not None
+    """Whether three digits stand in a row, in words or in groups."""
+    row = 0
+    for token in _TOKEN.findall(text):
+        word = token.casefold()
+        if word in _UNITS or token[0].isdecimal():
+            row += 1
+            if row == _FEWEST_IN_A_ROW:
+                return True
+        elif word not in _CONNECTORS:
+            row = 0
+    return False
 
 
 def spoken_digits(written: str) -> str:
@@ -101,11 +112,13 @@ def spoken_numbers(text: str) -> Iterator[SpokenNumber]:
     Args:
         text: read plainly, with amounts and dates cleared.
     """
+    if not may_be_spoken(text):
+        return
     end = 0
-    for beginning in _BEGINNING.finditer(text):
-        if beginning.start() < end:
+    for token in _TOKEN.finditer(text):
+        if token.start() < end or not (token[0].casefold() in _UNITS or token[0].startswith(("0", "254"))):
             continue
-        units = _run(text, beginning.start() + (beginning[0][0] == "+"))
+        units = _run(text, token.start())
         if units:
             end = units[-1].end
             yield from _numbers(units)

@@ -1,0 +1,34 @@
+"""Promotion stops where nobody has decided yet what identifies a person."""
+
+import pytest
+
+from ratiba_action.core.redaction.verticals import ensure_masking_rules
+from ratiba_action.errors import ConfigurationError
+
+
+@pytest.mark.parametrize("vertical", ["spa", "salon", "barbershop", " Spa "])
+def test_the_floor_is_enough_for(vertical: str) -> None:
+    ensure_masking_rules(vertical)
+
+
+@pytest.mark.parametrize(
+    ("vertical", "missing"),
+    [
+        ("dental", "teeth and dental records"),
+        ("physio", "injuries and exercises"),
+        ("medical", "medical histories"),
+        ("Medical", "results and images"),
+        ("legal", "what a client confides"),
+    ],
+)
+def test_rules_that_are_missing_are_named_and_end_the_command(vertical: str, missing: str) -> None:
+    with pytest.raises(ConfigurationError, match=missing) as raised:
+        ensure_masking_rules(vertical)
+    assert repr(vertical) in raised.value.problem
+    assert raised.value.exit_code == 2
+
+
+@pytest.mark.parametrize("vertical", ["", "veterinary", "spa dental", "dental\n", "sp\N{CYRILLIC SMALL LETTER A}"])
+def test_every_other_vertical_is_refused_too(vertical: str) -> None:
+    with pytest.raises(ConfigurationError, match="cannot become scenarios"):
+        ensure_masking_rules(vertical)
