@@ -43,7 +43,7 @@ async def test_a_run_whose_budget_holds_not_everything_says_so_first_and_in_its_
     ended = await live.gate("--budget-usd", "0.0001")
     assert ended.code == 3, ended.printed
     told = "The budget of this run (USD 0.0001) would hold 0 of 2 conversations; it would not hold first, second."
-    assert ended.printed.splitlines()[0] == told
+    assert ended.printed.splitlines()[1] == told
     assert f"> **Note:** {told}" in ended.comment
     assert live.models.bill.charges == []
 
