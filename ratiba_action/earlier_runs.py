@@ -108,6 +108,7 @@ def _earlier(
         judge_model=inputs.configuration.judge.model,
         run_id=subject.run_id,
         run_attempt=subject.run_attempt,
+        resumed=run.resume,
     )
     if not subject.run_id:
         folder = Path(run.settings.report_dir).absolute()

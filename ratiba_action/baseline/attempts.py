@@ -9,7 +9,7 @@ from ratiba_action.baseline.archive import results_in
 from ratiba_action.baseline.artifacts import listed_in
 from ratiba_action.baseline.results import load_baseline, measured_run
 from ratiba_action.core.model.comparison import MeasuredRun
-from ratiba_action.core.model.verdict import Report
+from ratiba_action.core.model.verdict import Conclusion, Report
 from ratiba_action.errors import RatibaError
 from ratiba_action.github_api import GithubApi
 from ratiba_action.plain_file import read_plain_file
@@ -31,6 +31,7 @@ class Attempt:
         suite_digest: of the scenarios.
         run_id: of the workflow run; 0 on a laptop.
         run_attempt: of this one, from 1.
+        resumed: this one goes on with a run that was ended; what that run has left is this one's own data.
     """
 
     gate: str
@@ -39,6 +40,7 @@ class Attempt:
     judge_model: str
     run_id: int = 0
     run_attempt: int = 1
+    resumed: bool = False
 
     def is_added_to(self, report: Report) -> bool:
         """Whether a report measured the same and asked for its answers anew."""
@@ -51,7 +53,8 @@ class Attempt:
 
 def attempts_in_folder(folder: Path, attempt: Attempt) -> tuple[MeasuredRun, ...]:
     """The runs before this one in the report directory, the last and those that were kept, that measured the same."""
-    contents = [_read(folder, _RESULTS)]
+    last = _read(folder, _RESULTS)
+    contents = [] if _is_resumed(last, attempt) else [last]
     if _is_plain(folder / _KEPT):
         names = sorted((path.name for path in (folder / _KEPT).glob("*.json")), reverse=True)
         contents += [_read(folder / _KEPT, name) for name in names[:_MOST_ATTEMPTS]]
@@ -67,7 +70,7 @@ def keep_attempt(folder: Path, attempt: Attempt) -> None:
     """
     content, kept = _read(folder, _RESULTS), folder / _KEPT
     runs = _added([content], attempt)
-    if kept.is_symlink():
+    if kept.is_symlink() or _is_resumed(content, attempt):
         return  # nothing is written past a link
     try:
         if not runs:
@@ -80,6 +83,14 @@ def keep_attempt(folder: Path, attempt: Attempt) -> None:
             file.write(content)
     except OSError:
         return  # it was kept before, or is lost: a run with less data says less, and never something else
+
+
+def _is_resumed(content: bytes, attempt: Attempt) -> bool:
+    """Whether results are those of the run that is gone on with: one that has its verdict is not."""
+    try:
+        return attempt.resumed and load_baseline(content).verdict.conclusion is Conclusion.INCOMPLETE
+    except RatibaError:
+        return False
 
 
 def _read(folder: Path, name: str) -> bytes:

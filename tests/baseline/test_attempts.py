@@ -9,6 +9,7 @@ import pytest
 
 from ratiba_action.baseline.attempts import Attempt, attempts_in_folder, keep_attempt
 from ratiba_action.core.model.change import Subject
+from ratiba_action.core.model.verdict import Conclusion, Verdict
 from ratiba_action.reporting.results_json import render_results
 from ratiba_action.testing.sample_report import sample_report, sample_score, sample_scored
 
@@ -36,9 +37,9 @@ def attempt(folder: Path, number: int, **changes: Any) -> None:
     (folder / "results.json").write_text(render_results(report))
 
 
-def times(folder: Path) -> list[int]:
-    keep_attempt(folder, OURS)
-    return [(run.started_at - BEGAN).seconds // 60 for run in attempts_in_folder(folder, OURS)]
+def times(folder: Path, ours: Attempt = OURS) -> list[int]:
+    keep_attempt(folder, ours)
+    return [(run.started_at - BEGAN).seconds // 60 for run in attempts_in_folder(folder, ours)]
 
 
 def test_a_fourth_run_of_the_same_commit_is_added_to_all_three_before_it(tmp_path: Path) -> None:
@@ -55,6 +56,15 @@ def test_a_run_that_measured_anything_else_ends_the_row(tmp_path: Path, changes:
     assert times(tmp_path) == []
     attempt(tmp_path, 3)
     assert times(tmp_path) == [3]
+
+
+@pytest.mark.parametrize(("conclusion", "added"), [(Conclusion.INCOMPLETE, [1]), (Conclusion.FAILED, [1, 2])])
+def test_a_run_that_goes_on_does_not_count_what_it_left_before_twice(
+    tmp_path: Path, conclusion: Conclusion, added: list[int]
+) -> None:
+    attempt(tmp_path, 1)
+    attempt(tmp_path, 2, verdict=Verdict(conclusion, "It ended."))
+    assert times(tmp_path, replace(OURS, resumed=True)) == added
 
 
 def test_what_cannot_be_read_adds_nothing(tmp_path: Path) -> None:

@@ -6,29 +6,13 @@ from statistics import fmean
 import pytest
 
 from ratiba_action.core.model.comparison import Tier
-from ratiba_action.core.model.conversation import Usage
 from ratiba_action.core.model.measurement import Scored
 from ratiba_action.core.model.verdict import Conclusion, Report
-from ratiba_action.gateway.script import Step
-from ratiba_action.testing.live_repository import LiveRepository, is_judged, report_of
-from ratiba_action.testing.model_servers import Received
+from ratiba_action.testing.judge_of_arms import JudgeOfArms
+from ratiba_action.testing.live_repository import LiveRepository, report_of
 from ratiba_action.testing.small_repository import Ended
 
 FEWEST = 10
-
-
-class Judge:
-    """Gives the base's answers full marks, and those of the change what a test says."""
-
-    def __init__(self) -> None:
-        self.of_the_change = 8
-
-    def __call__(self, received: Received) -> Step | None:
-        if not is_judged(received):
-            return None
-        score = self.of_the_change if "(head)" in str(received.body) else 10
-        provider = "anthropic" if received.path.endswith("/messages") else "openai"
-        return Step(provider, data={"reason": "Plain.", "score": score}, usage=Usage(1_000, 100))
 
 
 def scores(report: Report) -> dict[str, list[float]]:
@@ -40,7 +24,7 @@ def scores(report: Report) -> dict[str, list[float]]:
 
 
 async def test_a_red_run_that_is_run_again_adds_its_data(live: LiveRepository, tmp_path: Path) -> None:
-    judge, file = Judge(), tmp_path / "earlier.json"
+    judge, file = JudgeOfArms(), tmp_path / "earlier.json"
     live.talk.instead = judge
     adapter = live.small.folder / "adapter.py"
     said = '"text": text'
