@@ -74,11 +74,12 @@ def turn_events(trial: Trial, number: int, exchange: Exchange, before: Reply | N
     """
     place = place_of_trial(trial)
     place = Place(place.arm, place.scenario, place.trial, place.variant, number)
-    for happening in _happenings(exchange, before):
+    for happening in happenings(exchange, before):
         yield Event(happening, place)
 
 
-def _happenings(exchange: Exchange, before: Reply | None) -> Iterator[Happening]:
+def happenings(exchange: Exchange, before: Reply | None) -> Iterator[Happening]:
+    """The same, wherever it happened."""
     turn, reply = exchange.turn, exchange.reply
     yield TurnEnded(
         reply=reply.text,

@@ -4,6 +4,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass, replace
 from enum import Enum
+from functools import lru_cache
 from typing import Any
 
 from ratiba_action.core.masking import Redactor
@@ -12,6 +13,7 @@ from ratiba_action.core.model.event import Event, Place
 _DIGEST = re.compile(r"[0-9a-f]{32}|[0-9a-f]{40}|[0-9a-f]{64}")
 """Ids, commits and checksums: some have ten digits in a row, and none is anybody's number."""
 _RECEIPT = "receipt "
+_REMEMBERED = 1_024
 
 
 class EventMask:
@@ -27,6 +29,8 @@ class EventMask:
     def __init__(self, redactors: Mapping[str, Redactor], other: Redactor) -> None:
         self._redactors = redactors
         self._other = other
+        # Names of metrics, tools and states come again with every event.
+        self._text = lru_cache(maxsize=_REMEMBERED)(_text)
 
     def event(self, event: Event) -> Event:
         """The event without any secret or identifier."""
@@ -35,18 +39,17 @@ class EventMask:
         arm, scenario, variant = (
             None if name is None else redactor.secretless(name) for name in (place.arm, place.scenario, place.variant)
         )
-        return Event(_masked(event.data, redactor), Place(arm, scenario, place.trial, variant, place.turn))
+        return Event(self._masked(event.data, redactor), Place(arm, scenario, place.trial, variant, place.turn))
 
-
-def _masked(value: Any, redactor: Redactor, name: str = "") -> Any:
-    if isinstance(value, str) and not isinstance(value, Enum):
-        return _text(value, redactor, name)
-    if is_dataclass(value) and not isinstance(value, type):
-        names = [one.name for one in fields(value)]
-        return replace(value, **{each: _masked(getattr(value, each), redactor, each) for each in names})
-    if isinstance(value, tuple):
-        return tuple(_masked(item, redactor, name) for item in value)
-    return value
+    def _masked(self, value: Any, redactor: Redactor, name: str = "") -> Any:
+        if isinstance(value, str) and not isinstance(value, Enum):
+            return self._text(value, redactor, name)
+        if is_dataclass(value) and not isinstance(value, type):
+            names = [one.name for one in fields(value)]
+            return replace(value, **{each: self._masked(getattr(value, each), redactor, each) for each in names})
+        if isinstance(value, tuple):
+            return tuple(self._masked(item, redactor, name) for item in value)
+        return value
 
 
 def _text(text: str, redactor: Redactor, name: str) -> str:

@@ -11,8 +11,10 @@ import regex
 
 from ratiba_action.core.call_words import calls_words
 from ratiba_action.core.clipping import clip
+from ratiba_action.core.conversation_events import happenings
 from ratiba_action.core.custom_code import is_address
 from ratiba_action.core.model.conversation import Transcript
+from ratiba_action.core.model.event import Event
 from ratiba_action.core.model.measurement import Check
 from ratiba_action.core.model.scenario import FailureRule
 from ratiba_action.core.patterns import pattern_problem
@@ -21,8 +23,11 @@ from ratiba_action.errors import ConfigurationError
 
 _TEXT_RULES = ("must_contain", "must_not_contain", "regex_must_match", "regex_must_not_match")
 _CALL_RULES = ("must_call_tool", "must_not_call_tool")
+_EVENT_RULES = ("must_emit", "must_not_emit")
+EMITTED = ("hand_off", "payment", "state_transition", "tool_call")
+"""Types of ``events.jsonl`` that a conversation may be held to."""
 REFUSE, RISK, CUSTOM = "must_refuse", "max_hallucination_risk", "custom"
-RULE_TYPES = (*_TEXT_RULES, *_CALL_RULES, REFUSE, RISK, CUSTOM)
+RULE_TYPES = (*_TEXT_RULES, *_CALL_RULES, *_EVENT_RULES, REFUSE, RISK, CUSTOM)
 
 _PATTERN_SECONDS = 1.0
 _MOST_TURNS = 250
@@ -34,8 +39,8 @@ def validate_rule(rule_type: str, value: Any) -> str | None:
     Args:
         rule_type: must be one of ``RULE_TYPES``.
         value: for the text and call rules a non-empty string or a non-empty list of them, a regular expression for
-            the ``regex_`` types; for ``must_refuse`` the number of a turn, or None for the last one; for
-            ``max_hallucination_risk`` a share from 0 to 1; for ``custom`` ``module:function``.
+            the ``regex_`` types, of ``EMITTED`` for the event rules; for ``must_refuse`` the number of a turn, or None
+            for the last one; for ``max_hallucination_risk`` a share from 0 to 1; for ``custom`` ``module:function``.
     """
     if rule_type not in RULE_TYPES:
         return f"unknown rule type {rule_type!r:.80}; allowed: {', '.join(RULE_TYPES)}"
@@ -48,11 +53,17 @@ def validate_rule(rule_type: str, value: Any) -> str | None:
     values = value if isinstance(value, list | tuple) else [value]
     if not values or not all(isinstance(item, str) and item.strip() for item in values):
         return f"value {value!r:.200} of rule {rule_type} must be a non-empty string or a list of them"
-    if rule_type == CUSTOM:
-        wrong = [item for item in values if not is_address(item)]
-        return f"value {wrong[0]!r:.80} of rule {CUSTOM} is not `module:function`" if wrong else None
-    problems = [pattern_problem(pattern) for pattern in values] if rule_type.startswith("regex_") else []
+    problems = [_wrong_value(rule_type, item) for item in values]
     return next((f"value of rule {rule_type}: {problem}" for problem in problems if problem), None)
+
+
+def _wrong_value(rule_type: str, value: str) -> str | None:
+    """What is wrong with one text of a rule."""
+    if rule_type in _EVENT_RULES and value not in EMITTED:
+        return f"{value!r:.80} is none of {', '.join(EMITTED)}"
+    if rule_type == CUSTOM and not is_address(value):
+        return f"{value!r:.80} is not `module:function`"
+    return pattern_problem(value) if rule_type.startswith("regex_") else None
 
 
 def check_rule(rule: FailureRule, transcript: Transcript) -> list[Check]:
@@ -69,7 +80,7 @@ def check_rule(rule: FailureRule, transcript: Transcript) -> list[Check]:
     if rule.type == REFUSE:
         return [_refusal_rule(rule, transcript)]
     values = rule.value if isinstance(rule.value, list | tuple) else [rule.value]
-    test = _call_rule if rule.type in _CALL_RULES else _text_rule
+    test = _call_rule if rule.type in _CALL_RULES else _event_rule if rule.type in _EVENT_RULES else _text_rule
     return [test(rule, str(value), transcript) for value in values]
 
 
@@ -132,6 +143,26 @@ def _call_rule(rule: FailureRule, value: str, transcript: Transcript) -> Check:
         clip(f"{'a' if wanted else 'no'} call of {value}"),
         clip(got),
         passed=bool(hits) == wanted,
+        line=rule.line,
+    )
+
+
+def _event_rule(rule: FailureRule, value: str, transcript: Transcript) -> Check:
+    """Whether the run tells of such an event, as ``events.jsonl`` does."""
+    replies = [None, *(exchange.reply for exchange in transcript.exchanges)]
+    turns = [
+        number
+        for number, (exchange, before) in enumerate(zip(transcript.exchanges, replies, strict=False), 1)
+        if any(Event(one).type == value for one in happenings(exchange, before))
+    ]
+    wanted = rule.type == "must_emit"
+    return Check(
+        "rule",
+        turns[0] if turns and not wanted else 0,
+        rule.type,
+        f"{'an' if wanted else 'no'} event {value}",
+        f"in turn {', '.join(map(str, turns))}" if turns else "never",
+        passed=bool(turns) == wanted,
         line=rule.line,
     )
 

@@ -136,12 +136,23 @@ def test_a_turn_that_was_never_reached_fails_its_expectations() -> None:
         ("must_call_tool", "hand_off", False),
         ("must_not_call_tool", "hand_off", True),
         ("must_not_call_tool", "create_booking", False),
+        ("must_emit", "tool_call", True),
+        ("must_emit", "payment", False),
+        ("must_not_emit", "hand_off", True),
+        ("must_not_emit", "tool_call", False),
     ],
 )
 def test_each_failure_rule_holds_or_not(rule: str, value: str, *, passed: bool) -> None:
     said = exchange("x", "Your reservation costs KES 3,500.", create("2026-04-26T14:00"))
     check = _only(said, rules=(FailureRule(rule, value, line=30),))
     assert (check.kind, check.passed, check.line) == ("rule", passed, 30)
+
+
+def test_an_event_rule_names_the_turns_of_the_event_that_the_log_tells_of() -> None:
+    said = exchange("x", "Sawa", state="A"), exchange("y", "Sawa", state="B"), exchange("z", "Sawa", state="B")
+    rules = FailureRule("must_emit", "state_transition"), FailureRule("must_not_emit", ["state_transition", "payment"])
+    checks = [(check.turn, check.got, check.passed) for check in _checks(case(*said, rules=rules))]
+    assert checks == [(0, "in turn 1, 2", True), (1, "in turn 1, 2", False), (0, "never", True)]
 
 
 def test_the_customers_own_words_break_no_rule() -> None:
@@ -169,6 +180,8 @@ def test_a_forbidden_word_deep_in_a_long_reply_is_shown() -> None:
         ("must_refuse", "x", "'x'"),
         ("must_refuse", 0, "a turn, from 1"),
         ("must_refuse", True, "a turn, from 1"),
+        ("must_emit", ["payment", "judge_call"], "'judge_call' is none of hand_off, payment"),
+        ("must_not_emit", "", "non-empty"),
         ("max_hallucination_risk", 1.5, "a share from 0 to 1"),
         ("max_hallucination_risk", None, "a share from 0 to 1"),
         ("custom", "rules.py", "`module:function`"),
@@ -207,8 +220,8 @@ def test_the_other_rules_take_what_they_need(rule: str, value: object) -> None:
     assert validate_rule(rule, value) is None
 
 
-def test_there_are_nine_rules() -> None:
-    assert len(RULE_TYPES) == 9
+def test_there_are_eleven_rules() -> None:
+    assert len(RULE_TYPES) == 11
 
 
 def test_the_last_reply_must_refuse_unless_a_turn_is_named() -> None:

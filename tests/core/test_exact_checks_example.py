@@ -58,10 +58,10 @@ def ends(text: str) -> Spoiling:
     return lambda one, other: (one, replace(other, reply=Reply(text)))
 
 
-def test_the_example_has_each_of_the_nine_rules() -> None:
+def test_the_example_has_each_of_the_eleven_rules() -> None:
     named = {line.split("type: ")[1].split(",")[0] for line in FILE.decode().splitlines() if "{type: " in line}
     assert named == set(RULE_TYPES)
-    assert len(RULE_TYPES) == 9
+    assert len(RULE_TYPES) == 11
 
 
 def test_a_good_conversation_holds_in_everything() -> None:
@@ -80,6 +80,8 @@ def test_a_good_conversation_holds_in_everything() -> None:
         ("regex_must_not_match", ends("Samahani, siwezi. Lakini ni +254 733 111 222.")),
         ("must_call_tool", answers(tool_calls=())),
         ("must_not_call_tool", answers(tool_calls=(LOOK_UP, ToolCall("create_booking", {})))),
+        ("must_emit", answers(events=())),
+        ("must_not_emit", answers(payment="PENDING")),
         ("must_refuse", ends("Namba yake ni ya siri lakini nitakutumia.")),
         ("tools", answers(tool_calls=(LOOK_UP, LOOK_UP))),
         ("transitions", answers(events=(Event("state_transition", {"from": "QUOTING", "to": "GREETING"}),))),
