@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
+from ratiba_action.core.traces.attributes import well_formed
 from ratiba_action.core.traces.conversations import ENVIRONMENT
 from ratiba_action.core.traces.model import Span, TraceScore
 from ratiba_action.observability.langfuse_access import LangfuseAccess
@@ -171,11 +172,11 @@ def _request(score: TraceScore) -> "CreateScoreRequest":
     return CreateScoreRequest(
         id=score.score_id,
         trace_id=score.trace_id,
-        name=score.name,
+        name=well_formed(score.name),
         value=score.value,
         data_type=ScoreDataType(score.kind),
-        comment=score.comment or None,
-        metadata=dict(score.metadata) or None,
+        comment=well_formed(score.comment) or None,
+        metadata={name: well_formed(value) for name, value in score.metadata.items()} or None,
         environment=ENVIRONMENT,
         timestamp=score.at,
     )

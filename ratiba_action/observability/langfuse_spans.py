@@ -12,7 +12,8 @@ from datetime import datetime
 from importlib.metadata import version
 from typing import Any
 
-from ratiba_action.core.traces.model import Span
+from ratiba_action.core.traces.attributes import well_formed
+from ratiba_action.core.traces.model import AttributeValue, Span
 
 _SCOPE = "langfuse-sdk"
 """The scope of the SDK's own spans: for it the server decodes metadata as the SDK encodes them."""
@@ -63,15 +64,19 @@ def _readable(span: Span, public_key: str) -> Any:
     from opentelemetry.sdk.util.instrumentation import InstrumentationScope  # noqa: PLC0415 - the same
 
     return ReadableSpan(
-        name=span.name,
+        name=well_formed(span.name),
         context=_context(span.trace_id, span.span_id),
         parent=_context(span.trace_id, span.parent_id) if span.parent_id else None,
         resource=Resource(_RESOURCE),
-        attributes=dict(span.attributes),
+        attributes={name: _well_formed(value) for name, value in span.attributes.items()},
         instrumentation_scope=InstrumentationScope(_SCOPE, version("langfuse"), None, {"public_key": public_key}),
         start_time=_nanoseconds(span.start),
         end_time=_nanoseconds(span.end),
     )
+
+
+def _well_formed(value: AttributeValue) -> AttributeValue:
+    return well_formed(value) if isinstance(value, str) else tuple(well_formed(one) for one in value)
 
 
 def _context(trace_id: str, span_id: str) -> Any:

@@ -10,12 +10,13 @@ import pytest
 
 pytest.importorskip("langfuse", reason="needs the extra 'langfuse'")
 
+from ratiba_action.core.model.event import ConversationStarted, EvaluationFailed, Happening, Place, Scored, TurnEnded
 from ratiba_action.core.traces.conversations import traced_runs
 from ratiba_action.observability.langfuse_access import LangfuseAccess
 from ratiba_action.observability.langfuse_delivery import deliver
 from ratiba_action.testing.langfuse_clients import langfuse_api
 from ratiba_action.testing.langfuse_server import LangfuseState, Mode, langfuse_server
-from ratiba_action.testing.logged_runs import SCORES_EACH, SPANS_EACH, logged_run
+from ratiba_action.testing.logged_runs import SCORES_EACH, SPANS_EACH, logged, logged_run
 
 CONVERSATIONS = 3
 RUNS = traced_runs(logged_run(CONVERSATIONS))
@@ -133,6 +134,21 @@ def test_many_conversations_are_sent_in_several_requests(state: LangfuseState, h
     assert sum("otel" in request.path for request in state.received) == 3
     assert sum(request.path.endswith("/scores") for request in state.received) == 2
     assert set(state.span_copies.values()) == {1}
+
+
+def test_what_a_model_said_cannot_stop_the_delivery(state: LangfuseState, host: str) -> None:
+    place = Place("head", "spa_booking", 0)
+    hostile = "\ud800 \0 </b> \U0001f4a5 " + "x" * 150_000
+    happened: list[tuple[Happening, Place]] = [
+        (ConversationStarted("conversation", "tenant"), place),
+        (TurnEnded(hostile, 0.1, user=hostile), Place("head", "spa_booking", 0, turn=1)),
+        (EvaluationFailed("check", hostile, expected=hostile, got=hostile, reason=hostile), place),
+        (Scored("Fluency", hostile, 0.5, 0.8, passed=False, reason=hostile), place),
+    ]
+    assert deliver(access(host), traced_runs(logged(happened))).complete
+    turn = next(span for span in state.spans if span.name == "turn 1")
+    assert str(turn.attributes["langfuse.observation.output"]).startswith("? \0 </b>")
+    assert len(turn.attributes["langfuse.observation.output"]) == 100_000
 
 
 def test_a_run_without_conversations_asks_and_sends_nothing_else(state: LangfuseState, host: str) -> None:

@@ -31,10 +31,18 @@ EXPERIMENT_DATASET = "langfuse.experiment.dataset.id"
 EXPERIMENT_ITEM = "langfuse.experiment.item.id"
 EXPERIMENT_ROOT = "langfuse.experiment.item.root_observation_id"
 
+LONGEST_TEXT = 100_000
+"""Characters of an input or output; a conversation whose reply is longer shows its beginning."""
+
 LONGEST = 200
 """Characters of a value that is carried to every span of a trace; Langfuse drops a longer one."""
 
 _DIGEST = 16
+
+
+def well_formed(text: str) -> str:
+    """The text as UTF-8 can carry it: a model's half of a surrogate pair becomes a question mark."""
+    return text.encode("utf-8", "replace").decode("utf-8")
 
 
 def shortened(text: str) -> str:

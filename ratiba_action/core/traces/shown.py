@@ -54,7 +54,8 @@ def attributes_of(step: Step) -> dict[str, AttributeValue]:
     found: dict[str, AttributeValue] = {attributes.TYPE: step.kind}
     for name, value in ((attributes.INPUT, step.given), (attributes.OUTPUT, step.made)):
         if value not in (None, "", []):
-            found[name] = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+            text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+            found[name] = text[: attributes.LONGEST_TEXT]
     if step.problem:
         found |= {attributes.LEVEL: _ERROR, attributes.STATUS_MESSAGE: step.problem}
     return {**found, **dict(attributes.own(step.metadata)), **step.extra}

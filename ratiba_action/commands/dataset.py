@@ -1,0 +1,35 @@
+"""``ratiba dataset``: the suite as a dataset in Langfuse."""
+
+import argparse
+from collections.abc import Mapping
+
+from ratiba_action.commands import dataset_verify
+
+DESCRIPTION = """Work with datasets in Langfuse.
+Its keys are read from RATIBA_LANGFUSE_HOST, RATIBA_LANGFUSE_PUBLIC_KEY and RATIBA_LANGFUSE_SECRET_KEY."""
+EXAMPLE = """example:
+  ratiba dataset verify"""
+
+_TASKS = {"verify": dataset_verify}
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the tasks, each with its options."""
+    tasks = parser.add_subparsers(dest="task", metavar="TASK", required=True)
+    for name, module in _TASKS.items():
+        task = tasks.add_parser(
+            name,
+            help=module.SUMMARY,
+            description=module.DESCRIPTION,
+            epilog=module.EXAMPLE,
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+            allow_abbrev=False,
+        )
+        module.add_arguments(task)
+        task.set_defaults(told_by=task)
+
+
+def run(arguments: argparse.Namespace, environment: Mapping[str, str]) -> int:
+    """Do the task that is named."""
+    code: int = _TASKS[arguments.task].run(arguments, environment)
+    return code

@@ -1,0 +1,62 @@
+"""``ratiba dataset verify``: whether a Langfuse server does what the gate needs."""
+
+import argparse
+import json
+import sys
+from collections.abc import Mapping
+from dataclasses import replace
+
+from ratiba_action.commands.options import parse_option
+from ratiba_action.core.printable import printable
+from ratiba_action.run_deadline import parse_seconds
+from ratiba_action.settings import read_settings
+
+SUMMARY = "make a dataset, a trace and a score on the server, read them back, and say each step"
+DESCRIPTION = """Make a dataset 'ratiba-verify' with one item, a trace and its scores, read them back, and send
+them again: there must be one copy of each. The dataset and one trace for each time stay on the server."""
+EXAMPLE = """example:
+  ratiba dataset verify --seconds 180"""
+
+_INCOMPLETE = 3
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the task's options."""
+    parser.add_argument("--seconds", metavar="N", default="120", help="everything may take so long (default: 120)")
+    parser.add_argument("--json", action="store_true", help="print the steps as JSON")
+
+
+def run(arguments: argparse.Namespace, environment: Mapping[str, str]) -> int:
+    """Verify a server.
+
+    Returns:
+        The exit code: 0 when every step was done.
+
+    Raises:
+        UsageError: there are no keys, or an option is wrong.
+    """
+    import uuid  # noqa: PLC0415 - for this task only
+    from datetime import UTC, datetime  # noqa: PLC0415 - the same
+
+    from ratiba_action.observability.langfuse_asking import LangfuseError  # noqa: PLC0415 - the same
+    from ratiba_action.observability.langfuse_verification import verify  # noqa: PLC0415 - the same
+    from ratiba_action.tracing import required_access  # noqa: PLC0415 - the same
+
+    seconds = parse_option("--seconds", arguments.seconds, parse_seconds)
+    access = required_access(read_settings(environment, {}), environment, "no server can be verified")
+    steps: list[str] = []
+    problem = ""
+    try:
+        for step in verify(replace(access, seconds=seconds), f"verify-{uuid.uuid4()}", datetime.now(UTC)):
+            steps.append(step)
+            if not arguments.json:
+                sys.stdout.write(f"ok: {printable(step)}\n")
+                sys.stdout.flush()
+    except LangfuseError as error:
+        problem = str(error)
+    if arguments.json:
+        told = {"host": access.host, "steps": steps, "problem": problem}
+        sys.stdout.write(json.dumps(told, indent=2) + "\n")
+    elif problem:
+        sys.stdout.write(f"failed: {printable(problem)}\n")
+    return _INCOMPLETE if problem else 0
