@@ -1,5 +1,6 @@
 """Where a run of the gate writes its events, and how the whole of it is told."""
 
+import contextlib
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -47,6 +48,7 @@ def open_event_log(run: GateRun, prepared: Prepared, redactor: Redactor) -> Iter
         raise
     finally:
         log.close()
+        _remove_forged(Path(run.settings.report_dir).absolute(), log.path)
 
 
 def run_started(run: GateRun, prepared: Prepared, prompt_versions: tuple[str, ...] = (), llm: str = "") -> Event:
@@ -97,6 +99,13 @@ def _open(run: GateRun, prepared: Prepared, mask: EventMask) -> EventFile | None
             instead = "" if folder == report else " They are written to the report directory instead."
             run.warnings.append(f"Events could not be written to {str(folder)!r}: {told}.{instead}")
     return None
+
+
+def _remove_forged(report: Path, path: Path) -> None:
+    """Remove the events that somebody else put into the report where the run's own are in another folder."""
+    if path.parent != report and not report.is_symlink():
+        with contextlib.suppress(OSError):  # the publication tells of what is in its way
+            (report / FILE).unlink(missing_ok=True)
 
 
 def _make(folder: Path, *, ours: bool) -> None:

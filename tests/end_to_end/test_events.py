@@ -69,6 +69,8 @@ def assert_complete(events: list[Event]) -> None:
 def test_a_folder_of_its_own_keeps_the_events_of_all_runs(small: SmallRepository, tmp_path: Path) -> None:
     small.write(".github/ratiba.yml", CONFIGURATION.format(timeout=20) + f"events: {{directory: {tmp_path}/log}}\n")
     small.scenario("passes", "say hello")
+    small.report.mkdir()
+    (small.report / "events.jsonl").write_text("forged")
     codes = [small.gate().code, small.gate().code]
     runs = Counter(one.run for one in read_events(tmp_path / "log" / "events.jsonl").events)
     assert codes == [0, 0]

@@ -84,3 +84,13 @@ def test_a_link_from_before_the_run_is_refused_as_ever(tmp_path: Path) -> None:
     with pytest.raises(PublishError, match="symbolic link"):
         write_report_directory(sample_report(), tmp_path / "report", entries_of(tmp_path / "report"))
     assert (tmp_path / "report").is_symlink()
+
+
+def test_the_events_that_the_gate_wrote_during_the_run_stay(tmp_path: Path) -> None:
+    directory = tmp_path / "ratiba-report"
+    before = entries_of(directory)
+    directory.mkdir()
+    (directory / "events.jsonl").write_text("{}\n")
+    (directory / ".gitignore").write_text("*\n")
+    write_report_directory(sample_report(), directory, before, every_file)
+    assert {entry.name for entry in directory.iterdir()} == NAMES | {"events.jsonl", ".gitignore"}
