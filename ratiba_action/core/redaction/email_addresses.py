@@ -13,7 +13,7 @@ _SPOKEN_AT = rf"{_SPACES}(?:at|kwenye){_SPACES}"
 _SPOKEN_DOT = rf"{_SPACES}(?:dot|nukta){_SPACES}"
 _PROVIDER = r"(?:gmail|googlemail|yahoo|ymail|hotmail|outlook|live|icloud|aol|proton(?:mail)?)"
 
-_ANY_DOT = rf"(?:{_BRACKETED_DOT}|\s?\.\s?|{_SPOKEN_DOT})"
+_ANY_DOT = rf"(?:{_BRACKETED_DOT}|\.|\s\.\s|{_SPOKEN_DOT})"
 _SPELLED_DOT = rf"(?:{_BRACKETED_DOT}|{_SPOKEN_DOT})"
 _SPELLED_LOCAL = rf"(?<!\w){_LOCAL}(?:{_SPACES}{_SIGNS}{_SPACES}\w{{1,30}}){{0,4}}"
 

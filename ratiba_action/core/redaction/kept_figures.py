@@ -5,7 +5,8 @@ import re
 _YEAR, _MONTH, _DAY = r"(?:19|20)\d\d", r"(?:0?[1-9]|1[0-2])", r"(?:0?[1-9]|[12]\d|3[01])"
 _AMOUNT = r"(?:\d{1,3}(?:[, ]\d{3}){1,3}|\d{1,9})(?:\.\d{1,2})?(?!\d)"
 _CURRENCY = r"(?:KES|KSH?S?|SHS?|USD|US\$|EUR|GBP|TZS|TSH|UGX|USH|shilingi|shillings?|bob|dola|dollars?|[$€£])"
-_QUANTITY = r"(?:amount|price|cost|total|fee|deposit|balance|kiasi|bei|jumla|kes|usd|second|token|time|epoch|_at)"
+_SHORT_QUANTITY = r"(?<![a-z])(?:kes|usd|fees?|bei|costs?)(?![a-z])|_at(?![a-z])"
+_QUANTITY = rf"(?:amount|price|total|deposit|balance|kiasi|jumla|second|token|time|epoch|{_SHORT_QUANTITY})"
 _TILL_WORDS = r"(?:\s(?:no\.?|number|namba(?:ri)?|is|ni|yenu|yetu|your|our|still|bado|mpya|new)){0,4}"
 _OTHER_TILL = r"(?:\s(?:or|au|ama|na|and)(?:\s(?:the|new|old|ile|ya|mpya|zamani)){0,3}\s\d{5,7}(?!\d))"
 

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from urllib.parse import unquote_to_bytes
 
-_SPECIAL = re.compile(r"\\u[0-9a-fA-F]{4}|\\[nrt]|(?:%[0-9a-fA-F]{2})+|[^\x00-\x7f]")
+# JSON inside JSON escapes the backslash again: one, three, seven, fifteen of them.
+_SPECIAL = re.compile(r"\\{1,31}u[0-9a-fA-F]{4}|\\{1,31}[nrt]|(?:%[0-9a-fA-F]{2})+|[^\x00-\x7f]")
 _ASCII_OF_LETTERS = {"ø": "o", "Ø": "O", "ł": "l", "Ł": "L", "đ": "d", "Đ": "D", "\u0131": "i"}
 
 
@@ -62,7 +63,8 @@ def _meant(special: str) -> str:
             return special
     if special[0] != "\\":
         return special
-    return chr(int(special.removeprefix("\\u"), base=16)) if special[1] == "u" else " "
+    letters = special.lstrip("\\")
+    return chr(int(letters[1:], base=16)) if letters[0] == "u" else " "
 
 
 def _plain_character(one: str) -> str:
