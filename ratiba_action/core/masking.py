@@ -68,13 +68,13 @@ class Redactor:
         return self._hide(text)
 
     def value(self, value: Any, name: str = "") -> Any:
-        """A JSON value, keys and all, without any secret or identifier.
+        """A JSON value, keys and all, without any secret or identifier, such as what a tool was given.
 
         Args:
             value: of JSON, however deep.
             name: of the field that holds it: it tells an amount from a person's number.
         """
-        return _Mask(self.text, mask_number).apply(value, name)
+        return _Mask(self.text, partial(mask_number, strict=True)).apply(value, name)
 
     def result(self, result: ScenarioResult) -> ScenarioResult:
         """The result with every text and number in it masked."""

@@ -43,3 +43,20 @@ def test_a_number_that_is_no_phone_number_stays_under_a_name_that_tells_nothing(
 )
 def test_a_document_and_a_foreign_phone_are_known_by_their_names(name: str, number: int, masked: str) -> None:
     assert mask_number(name, number) == masked
+
+
+@pytest.mark.parametrize(
+    ("name", "number", "masked"),
+    [
+        ("customer", 33445566, "***"),
+        ("customer", 254722345678, "+254***678"),
+        ("paid", 145000, 145000),
+        ("amount_kes", 1500000, 1500000),
+        ("paid_by", 722345678, "+254***678"),
+        ("guests", 40, 40),
+    ],
+)
+def test_strictly_a_long_number_stays_only_under_the_name_of_a_thing(
+    name: str, number: int, masked: float | str
+) -> None:
+    assert mask_number(name, number, strict=True) == masked

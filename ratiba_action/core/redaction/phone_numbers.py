@@ -25,6 +25,7 @@ PHONES = (
 )
 """What is written as a phone number of Kenya, or as one of another country with its code."""
 _LOCAL = re.compile(r"[17]\d{8}")
+_EXTENSION = re.compile(r"\s?[a-z;#]", re.IGNORECASE)
 _ENOUGH_DIGITS = re.compile(r"\d(?:[\s\-.()/]{0,4}\d){6}")
 
 
@@ -46,7 +47,8 @@ def read_phone(written: str) -> tuple[str, str]:
     Args:
         written: as a pattern found it; the digits may be separated by anything.
     """
-    digits = re.sub(r"\D", "", re.sub(r"^[Oo]", "0", written))
+    number = _EXTENSION.split(re.sub(r"^[Oo]", "0", written), maxsplit=1)[0]
+    digits = re.sub(r"\D", "", number)
     international = written.lstrip("( ").startswith(("+", "00")) or digits.startswith(KENYA)
     digits = digits.removeprefix("00")
     kenyan = normalise_phone(f"+{digits}" if digits.startswith(f"{KENYA}0") else digits)
