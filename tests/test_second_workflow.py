@@ -16,6 +16,7 @@ from markdown_it import MarkdownIt
 
 from ratiba_action.core.marker import read_marker
 from ratiba_action.core.model.change import ModeDecision, Subject
+from ratiba_action.core.model.delivery import TraceDelivery, TraceLink
 from ratiba_action.core.model.verdict import Conclusion, Report, Verdict
 from ratiba_action.main import run
 from ratiba_action.reporting.results_json import render_results
@@ -103,6 +104,16 @@ def test_the_report_is_posted_with_githubs_facts_and_not_the_forks(post: Post) -
     assert "e.example" not in post.body
     assert "https://github.com/salon/assistant/actions/runs/555" in post.body
     assert read_outputs(post.outputs)["comment-url"].endswith("#issuecomment-1000")
+
+
+def test_links_that_the_fork_has_made_up_are_not_posted(post: Post) -> None:
+    link = TraceLink("spa_booking", "https://e.example/project/p/traces/1")
+    post.leave(replace(report_of(), traces=TraceDelivery("https://e.example", 1, 1, 1, links=(link,))))
+
+    assert post.run() == 0
+
+    assert "e.example" not in post.body
+    assert "Langfuse" not in post.body
 
 
 def test_a_green_run_without_a_report_posts_nothing_over_the_comment_that_is_there(
