@@ -74,11 +74,16 @@ def _name(settings: Settings) -> str:
 
 
 def _traced(report: Report, access: LangfuseAccess, path: Path, run: str, shown: str) -> Report:
-    if report.verdict.conclusion is Conclusion.INCOMPLETE:
-        access = replace(access, seconds=min(access.seconds, _INCOMPLETE_SECONDS))
-    delivery = deliver(access, traced_runs(one for one in read_events(path).events if one.run == run))
+    delivery = deliver(limited(access, report), traced_runs(one for one in read_events(path).events if one.run == run))
     note = missing_note(delivery, shown)
     return replace(report, traces=delivery, notes=(*report.notes, note) if note else report.notes)
+
+
+def limited(access: LangfuseAccess, report: Report) -> LangfuseAccess:
+    """The access with no more time than the end of a run leaves."""
+    if report.verdict.conclusion is not Conclusion.INCOMPLETE:
+        return access
+    return replace(access, seconds=min(access.seconds, _INCOMPLETE_SECONDS))
 
 
 def resend(settings: Settings, environment: Mapping[str, str], path: Path, *, as_json: bool) -> int:

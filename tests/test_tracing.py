@@ -5,13 +5,14 @@ from pathlib import Path
 
 from ratiba_action.core.event_lines import event_line
 from ratiba_action.core.model.delivery import TraceDelivery, TraceLink
+from ratiba_action.core.model.verdict import Conclusion, Verdict
 from ratiba_action.core.traces.words import missing_note
 from ratiba_action.reporting.comment import render_comment
 from ratiba_action.reporting.results_json import load_report, render_results
 from ratiba_action.settings import Settings, read_settings
 from ratiba_action.testing.logged_runs import logged_run
 from ratiba_action.testing.sample_report import sample_report
-from ratiba_action.tracing import langfuse_access, tracer_of
+from ratiba_action.tracing import langfuse_access, limited, tracer_of
 
 KEYS = {
     "RATIBA_LANGFUSE_HOST": "http://127.0.0.1:1",
@@ -49,6 +50,15 @@ def test_the_time_for_sending_is_ten_seconds_or_what_the_variable_says() -> None
     longer = langfuse_access(settings(**KEYS), {"RATIBA_LANGFUSE_SECONDS": "2.5"})
     assert longer is not None
     assert longer.seconds == 2.5
+
+
+def test_a_run_that_was_cut_off_waits_three_seconds_at_most() -> None:
+    access = langfuse_access(settings(**KEYS), {})
+    assert access is not None
+    cut_off = sample_report(verdict=Verdict(Conclusion.INCOMPLETE, "the run was cancelled by SIGINT"))
+    assert limited(access, cut_off).seconds == 3
+    assert limited(replace(access, seconds=1.0), cut_off).seconds == 1
+    assert limited(access, sample_report()) == access
 
 
 def test_a_server_that_cannot_be_reached_is_a_note_and_changes_no_verdict(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ from ratiba_action.core.model.event import (
     ConversationEnded,
     ConversationStarted,
     LoggedEvent,
+    ModelCalled,
     Place,
     TurnEnded,
 )
@@ -59,26 +60,49 @@ def step_spans(trace_id: str, root: str, events: Sequence[LoggedEvent]) -> Itera
     The name of each is derived from the number of its event, so that it is the same whenever the log is read.
     """
     first = min(one.at for one in events)
-    turns: dict[tuple[int, int | None], str] = {}
-    for attempt, logged in _attempts(events):
-        if isinstance(logged.event.data, TurnEnded):
-            turns[attempt, logged.event.place.turn] = span_id(trace_id, f"event {logged.sequence}")
-    for attempt, logged in _attempts(events):
-        data, place = logged.event.data, logged.event.place
-        step = step_of(data, place)
+    parents = _parents(trace_id, root, events)
+    for logged in events:
+        data = logged.event.data
+        step = step_of(data, logged.event.place)
         if step is None:
             continue
-        is_turn = isinstance(data, TurnEnded)
         seconds = data.seconds if isinstance(data, TurnEnded) else 0.0
         yield Span(
             trace_id=trace_id,
-            span_id=span_id(trace_id, f"event {logged.sequence}"),
-            parent_id=root if is_turn else turns.get((attempt, place.turn), root),
+            span_id=_id(trace_id, logged),
+            parent_id=parents[logged.sequence],
             name=step.name,
             start=max(logged.at - timedelta(seconds=max(seconds, 0.0)), first),
             end=max(logged.at, first),
             attributes=attributes_of(step),
         )
+
+
+def _id(trace_id: str, logged: LoggedEvent) -> str:
+    return span_id(trace_id, f"event {logged.sequence}")
+
+
+def _parents(trace_id: str, root: str, events: Sequence[LoggedEvent]) -> dict[int, str]:
+    """The span that each event is a part of, by the event's number.
+
+    A model call does not know its turn; it stands before the end of the turn that it was made for.
+    """
+    turns: dict[tuple[int, int | None], str] = {}
+    found: dict[int, str] = {}
+    for attempt, logged in _attempts(events):
+        if isinstance(logged.event.data, TurnEnded):
+            turns[attempt, logged.event.place.turn] = _id(trace_id, logged)
+    following, of_attempt = root, 0
+    for attempt, logged in reversed([*_attempts(events)]):
+        data, turn = logged.event.data, logged.event.place.turn
+        if attempt != of_attempt:
+            following, of_attempt = root, attempt
+        found[logged.sequence] = root if isinstance(data, TurnEnded) else turns.get((attempt, turn), root)
+        if isinstance(data, TurnEnded):
+            following = _id(trace_id, logged)
+        elif isinstance(data, ModelCalled) and turn is None:
+            found[logged.sequence] = following
+    return found
 
 
 def _attempts(events: Sequence[LoggedEvent]) -> Iterator[tuple[int, LoggedEvent]]:

@@ -87,6 +87,24 @@ def test_a_call_shows_its_model_tokens_and_cost() -> None:
     assert json.loads(str(call[attributes.COST])) == {"total": 0.5}
 
 
+def test_a_call_that_does_not_know_its_turn_is_a_part_of_the_one_that_ends_next() -> None:
+    call = ModelCalled("system", "model-1")
+    second = Place("head", "spa_booking", 0, turn=2)
+    trace = only_trace(
+        (call, HEAD),
+        (TurnEnded("one", 0.1, user="a"), TURN),
+        (call, HEAD),
+        (call, HEAD),
+        (TurnEnded("two", 0.1, user="b"), second),
+        (call, HEAD),
+    )
+    root, first, one, *others, two, last = trace.spans
+    assert (one.name, two.name) == ("turn 1", "turn 2")
+    assert first.parent_id == one.span_id
+    assert {span.parent_id for span in others} == {two.span_id}
+    assert last.parent_id == one.parent_id == two.parent_id == root.span_id
+
+
 def test_a_call_of_unknown_cost_shows_none() -> None:
     trace = only_trace((JudgeCalled("Fluency", "1", "judge-1", cached=True), HEAD))
     assert attributes.COST not in trace.spans[1].attributes
