@@ -1,0 +1,56 @@
+"""What masking a text costs, and that hostile texts cost no more a character the longer they are.
+
+Run: ``python benchmarks/masking.py``.
+"""
+
+import sys
+import time
+
+from ratiba_action.core.masking import Redactor
+
+GROWTH_LIMIT = 1.5  # of the cost a character at eight times the length
+SHORT, LONG = 4_000, 32_000  # characters
+NAMES = [f"Wanjiku{number} Kamau{number}" for number in range(10_000)]
+USUAL = {
+    "a reply without a number": "Sawa, kesho saa nane mchana iko wazi. Nikuwekee? Karibu sana, tutaonana kesho.",
+    "a reply with a time": "Sawa Wanjiku7, kesho saa nane mchana (14:00) iko wazi, KES 2,500. Nikuwekee?",
+    "a message with a phone": "Nipigie kwa 0712 345 432 au amina@example.com kesho, nimelipa KES 2,500.",
+}
+HOSTILE = (
+    *("0 ", "1-", "1 234 ", "+254 ", "0712", "1/", "1.", "0,", "12345 na ", "one-", "moja ", "kumi na ", "double "),
+    *("a@", "a.b", "at ", "x dot ", "a at b ", "a (at) b (dot) ", "a at gmail.", "dot ", "@ "),
+    *("KES 1", "total_", "till no ", "ref ", "- ", "://:", "***", "+254***", "\\u0030", "\\", "%30", "[", '{"a":'),
+    *("Wanjiku7 ", "Wanjiku7", "W.", "a'", "\N{ARABIC-INDIC DIGIT ZERO}", "e\N{COMBINING ACUTE ACCENT}", "\ufdfa"),
+)
+
+
+def microseconds(redactor: Redactor, text: str, times: int) -> float:
+    """CPU a call, the least of several."""
+    redactor.text(text)
+    spent = []
+    for _ in range(times):
+        began = time.process_time()
+        redactor.text(text)
+        spent.append(time.process_time() - began)
+    return min(spent) * 1e6
+
+
+def main() -> int:
+    """Print all figures; 1 when a cost grows faster than the text."""
+    plain, listed = Redactor(), Redactor(names=NAMES)
+    for what, text in USUAL.items():
+        print(
+            f"{what}, {len(text)} characters: {microseconds(plain, text, 500):.0f} µs, "
+            f"with {len(NAMES)} listed names {microseconds(listed, text, 500):.0f} µs"
+        )
+    worst, growth = "", 0.0
+    for part in HOSTILE:
+        short, long = (microseconds(listed, part * (size // len(part)), 3) / size for size in (SHORT, LONG))
+        if long / short > growth:
+            worst, growth = part, long / short
+    print(f"{LONG // SHORT} times the text costs at most {growth:.2f} times as much a character ({worst!r})")
+    return 0 if growth <= GROWTH_LIMIT else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
