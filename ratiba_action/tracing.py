@@ -17,6 +17,7 @@ from ratiba_action.observability.event_reader import read_events
 from ratiba_action.observability.langfuse_access import LangfuseAccess
 from ratiba_action.observability.langfuse_delivery import deliver
 from ratiba_action.ports import EventLog
+from ratiba_action.reporting.wording import plural
 from ratiba_action.run_deadline import LANGFUSE_SECONDS, langfuse_seconds
 from ratiba_action.settings import Settings
 
@@ -118,6 +119,6 @@ def resend(settings: Settings, environment: Mapping[str, str], path: Path, *, as
 
 def _told(delivery: TraceDelivery, path: Path) -> str:
     if delivery.complete:
-        counts = f"{delivery.traces} conversations with {delivery.spans} spans and {delivery.scores} scores"
-        return f"{delivery.host} has all {counts}."
+        counts = f"{plural(delivery.spans, 'span')} and {plural(delivery.scores, 'score')}"
+        return f"{delivery.host} has everything: {plural(delivery.traces, 'conversation')} with {counts}."
     return missing_note(delivery, str(path))

@@ -2,14 +2,13 @@
 
 import json
 import socket
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 pytest.importorskip("langfuse", reason="needs the extra 'langfuse'")
 
+from ratiba_action.main import run
 from ratiba_action.testing.import_times import ASKED_FOR, imported
 from ratiba_action.testing.langfuse_server import LangfuseState, Mode, langfuse_server
 from ratiba_action.testing.small_repository import SmallRepository
@@ -23,11 +22,8 @@ def keys(host: str, state: LangfuseState) -> dict[str, str]:
     }
 
 
-def resend(small: SmallRepository, events: Path, **variables: str) -> "subprocess.CompletedProcess[str]":
-    command = [sys.executable, "-m", "ratiba_action", "report", "--resend-langfuse", str(events)]
-    return subprocess.run(
-        command, env=small.environment | variables, capture_output=True, text=True, check=False, timeout=120
-    )
+def resend(events: Path, **variables: str) -> int:
+    return run(["report", "--resend-langfuse", str(events)], dict(variables))
 
 
 def test_conversations_are_in_langfuse_and_linked_in_the_comment(small: SmallRepository) -> None:
@@ -47,7 +43,9 @@ def test_conversations_are_in_langfuse_and_linked_in_the_comment(small: SmallRep
     assert state.secret_key not in ended.printed + ended.comment + json.dumps(ended.results)
 
 
-def test_a_black_hole_changes_no_verdict_and_what_is_missing_is_sent_later_once(small: SmallRepository) -> None:
+def test_a_black_hole_changes_no_verdict_and_what_is_missing_is_sent_later_once(
+    small: SmallRepository, capsys: pytest.CaptureFixture[str]
+) -> None:
     state = LangfuseState(mode=Mode.BLACK_HOLE)
     small.scenario("holds", "say hello")
     with langfuse_server(state) as host:
@@ -58,10 +56,9 @@ def test_a_black_hole_changes_no_verdict_and_what_is_missing_is_sent_later_once(
         assert "ratiba report --resend-langfuse" in ended.comment
         assert state.spans == []
         state.mode = Mode.HEALTHY
-        first = resend(small, ended.report / "events.jsonl", **keys(host, state))
-        again = resend(small, ended.report / "events.jsonl", **keys(host, state))
-    assert (first.returncode, again.returncode) == (0, 0), first.stderr + again.stderr
-    assert "has all 1 conversations" in first.stdout
+        codes = [resend(ended.report / "events.jsonl", **keys(host, state)) for _ in range(2)]
+    assert codes == [0, 0]
+    assert capsys.readouterr().out.count("has everything: 1 conversation with") == 2
     assert set(state.span_copies.values()) | set(state.score_copies.values()) == {1}
 
 
@@ -74,13 +71,20 @@ def test_without_keys_nothing_of_langfuse_is_imported_or_said(small: SmallReposi
     assert "Langfuse" not in ended.comment
 
 
-def test_a_dead_server_is_told_by_a_resend(small: SmallRepository, tmp_path: Path) -> None:
+def test_a_dead_server_is_told_by_a_resend(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "events.jsonl").write_text("torn\n")
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         host = f"http://127.0.0.1:{taken.getsockname()[1]}"
-        told = resend(small, tmp_path / "events.jsonl", **keys(host, LangfuseState()))
-    assert told.returncode == 3
-    assert "events.jsonl:1: it is not JSON" in told.stderr
-    assert "it cannot be reached" in told.stdout
-    assert resend(small, tmp_path / "events.jsonl").returncode == 2
+        assert resend(tmp_path / "events.jsonl", **keys(host, LangfuseState())) == 3
+    told = capsys.readouterr()
+    assert "events.jsonl:1: it is not JSON" in told.err
+    assert "it cannot be reached" in told.out
+
+
+def test_a_resend_without_keys_or_file_is_a_misuse(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert resend(tmp_path / "events.jsonl") == 2
+    assert resend(tmp_path / "events.jsonl", **keys("http://127.0.0.1:1", LangfuseState())) == 2
+    told = capsys.readouterr().err
+    assert "There are no keys of Langfuse" in told
+    assert "cannot be read" in told
