@@ -31,7 +31,7 @@ AMOUNTS = tuple(
     for pattern in (
         rf"(?<![a-z]){_CURRENCY}\.?\s{{0,2}}{_AMOUNT}(?:\s?-\s?{_AMOUNT})?",
         rf"(?<!\w){_AMOUNT}\s?(?:/[=-]|{_CURRENCY}(?![a-z])|%)",
-        r"(?<![\d.])\d{1,3}(?:,\d{3})+(?:\.\d{1,9})?(?!\d)",
+        r"(?<![\d.])(?<!\d,)\d{1,3}(?:,\d{3})+(?:\.\d{1,9})?(?!\d)",
         rf"(?<!\w)(?:pay\s?bill|till){_TILL_WORDS}\s?:?\s?\d{{5,7}}(?!\d){_OTHER_TILL}?",
         rf"{_QUANTITY}[a-z_]{{0,30}}\"?\s?[:=]\s?\"?\d{{1,13}}(?:\.\d{{1,9}})?(?!\d)",
     )

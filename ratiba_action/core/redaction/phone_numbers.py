@@ -16,7 +16,7 @@ _SEPARATOR = r"[\s\-.()]{0,5}"
 PHONES = (
     # Letters may touch a number on its left, and on its right unless digits follow: that is a code.
     re.compile(
-        rf"(?<![\d_])(?<!\d[.,])(?:(?:\+|00)?{_SEPARATOR}254{_SEPARATOR}0?|0|(?<!\w)[Oo]){_SEPARATOR}[17]"
+        rf"(?<![\d_])(?:(?<!\d[.,])|(?=\+))(?:(?:\+|00)?{_SEPARATOR}254{_SEPARATOR}0?|0|(?<!\w)[Oo]){_SEPARATOR}[17]"
         rf"(?:{_SEPARATOR}\d){{8}}(?!_|[A-Za-z]*\d)"
     ),
     re.compile(r"(?<![\w/])(?:\+?254|0)[17]\d\d([/_])\d{3}\1\d{3}(?!\w)"),
@@ -25,7 +25,7 @@ PHONES = (
 )
 """What is written as a phone number of Kenya, or as one of another country with its code."""
 _LOCAL = re.compile(r"[17]\d{8}")
-_EXTENSION = re.compile(r"\s?[a-z;#]", re.IGNORECASE)
+_EXTENSION = re.compile(r"\s?(?:;?ext|x|#)", re.IGNORECASE)
 _ENOUGH_DIGITS = re.compile(r"\d(?:[\s\-.()/]{0,4}\d){6}")
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from urllib.parse import unquote_to_bytes
 
 # JSON inside JSON escapes the backslash again: one, three, seven, fifteen of them.
-_SPECIAL = re.compile(r"\\{1,31}u[0-9a-fA-F]{4}|\\{1,31}[nrt]|(?:%[0-9a-fA-F]{2})+|[^\x00-\x7f]")
+_SPECIAL = re.compile(r"\\{1,31}u[0-9a-fA-F]{4}|\\{1,31}[nrt]|(?:%[0-9a-fA-F]{2})+|&#\d{1,5};|&nbsp;|[^\x00-\x7f]")
 _ASCII_OF_LETTERS = {"ø": "o", "Ø": "O", "ł": "l", "Ł": "L", "đ": "d", "Đ": "D", "\u0131": "i"}
 
 
@@ -61,6 +61,8 @@ def _meant(special: str) -> str:
             return unquote_to_bytes(special).decode()
         except UnicodeDecodeError:
             return special
+    if special[0] == "&":
+        return chr(int(special[2:-1])) if special[1] == "#" else " "
     if special[0] != "\\":
         return special
     letters = special.lstrip("\\")
