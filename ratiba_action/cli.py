@@ -14,6 +14,10 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "report": ("ratiba_action.commands.report", "show the last run's report, or publish it for a run that could not"),
     "compare": ("ratiba_action.commands.compare", "show two to six runs side by side"),
     "dataset": ("ratiba_action.commands.dataset", "the suite as a dataset in Langfuse; verify its server"),
+    "promote": (
+        "ratiba_action.commands.promote",
+        "make candidates for scenarios of conversations that customers disliked",
+    ),
     "decide": ("ratiba_action.commands.decide", "choose blocking, advisory or skip from the changed paths"),
 }
 """Name of a command, its module and its summary.

@@ -9,11 +9,12 @@ from dataclasses import replace
 from pathlib import Path
 
 from ratiba_action.authoring.new_files import write_new_files
-from ratiba_action.authoring.proposal import PROPOSED, propose
+from ratiba_action.authoring.proposal import propose
 from ratiba_action.authoring.templates import TEMPLATES, template_files
 from ratiba_action.commands.options import parse_option
 from ratiba_action.core.captured_session import CapturedSession, read_session
 from ratiba_action.core.printable import printable_lines
+from ratiba_action.core.production.candidate import PROPOSED
 from ratiba_action.errors import FileProblem, SuiteError, UsageError
 from ratiba_action.settings import read_settings
 

@@ -1,0 +1,159 @@
+"""Promotes conversations that customers disliked: read, masked, compared with what is there, and written one by one."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+
+from ratiba_action.authoring.new_files import write_new_files
+from ratiba_action.core.masking import Redactor
+from ratiba_action.core.production.candidate import Candidate, Review, make_candidate
+from ratiba_action.core.production.conversation import ProductionConversation, read_conversation
+from ratiba_action.core.production.feedback import Feedback
+from ratiba_action.core.production.tenants import TenantFacts, known_names, why_blocked
+from ratiba_action.errors import SuiteError
+from ratiba_action.observability.langfuse_access import LangfuseAccess
+from ratiba_action.observability.langfuse_asking import Deadline, LangfuseError
+from ratiba_action.observability.langfuse_feedback import feedback_since, observations_of
+from ratiba_action.observability.langfuse_server import LangfuseServer, connected
+from ratiba_action.production.candidate_file import KnownScenarios, candidate_file, is_there, path_of
+from ratiba_action.production.promotion_log import PromotionLog
+
+
+@dataclass(frozen=True, slots=True)
+class PromotionRequest:
+    """What is asked for.
+
+    Args:
+        repository: the checkout.
+        folder: of the scenarios in it.
+        since: aware; feedback from then on.
+        until: aware; and before then.
+        tenants: by id.
+        review: of the candidates.
+        most: candidates that are written at most.
+        dry_run: write nothing.
+    """
+
+    repository: Path
+    folder: str
+    since: datetime
+    until: datetime
+    tenants: Mapping[str, TenantFacts]
+    redactor: Redactor
+    review: Review
+    most: int
+    dry_run: bool = False
+
+
+@dataclass(slots=True)
+class Promotion:
+    """What came of it.
+
+    Args:
+        negative: how many thumbs-down there were, those of earlier runs included.
+        written: paths, or with ``dry_run`` those that would have been.
+        duplicates: the scenario that stands for each conversation that was there already.
+        blocked: by tenant, why none of its conversations may be promoted.
+        unusable: by trace or session, why no scenario can be made of it.
+        left_out: conversations of tenants that are not to be promoted.
+        left: thumbs-down that wait for another run, since there are as many candidates as were asked for.
+        problem: why the server could not be read to its end; empty when it was.
+    """
+
+    negative: int = 0
+    written: list[str] = field(default_factory=list)
+    duplicates: list[str] = field(default_factory=list)
+    blocked: dict[str, str] = field(default_factory=dict)
+    unusable: dict[str, str] = field(default_factory=dict)
+    left_out: int = 0
+    left: int = 0
+    problem: str = ""
+
+
+def promote(access: LangfuseAccess, request: PromotionRequest, known: KnownScenarios, log: PromotionLog) -> Promotion:
+    """Write a candidate for each conversation that a customer disliked, the oldest first.
+
+    A tenant that must not be promoted blocks itself, not its neighbours. A server that fails ends the promotion; what
+    was written stays, and the next one goes on behind it.
+
+    Args:
+        access: to the project of the production system.
+        request: what is asked for.
+        known: the suite as it is; grows.
+        log: what earlier runs dealt with; grows, but for a dry run.
+
+    Raises:
+        UsageError: a file cannot be written.
+    """
+    came = Promotion()
+    try:
+        with connected(access, Deadline.after(access.seconds)) as server:
+            everything = feedback_since(server, request.since, request.until)
+            negative = sorted((one for one in everything if one.negative), key=lambda one: (one.at, one.score_id))
+            came.negative = len(negative)
+            _promote_all(
+                server, [one for one in negative if one.score_id not in log.done], _Work(request, known, log, came)
+            )
+    except LangfuseError as error:
+        came.problem = str(error)
+    return came
+
+
+def _promote_all(server: LangfuseServer, waiting: Iterable[Feedback], work: "_Work") -> None:
+    for feedback in waiting:
+        if len(work.came.written) >= work.request.most:
+            work.came.left += 1
+        else:
+            work.promote(feedback, read_conversation(observations_of(server, feedback)))
+
+
+@dataclass(frozen=True, slots=True)
+class _Work:
+    request: PromotionRequest
+    known: KnownScenarios
+    log: PromotionLog
+    came: Promotion
+
+    def promote(self, feedback: Feedback, conversation: ProductionConversation | None) -> None:
+        """Deal with one feedback."""
+        if conversation is None:
+            self.came.unusable[feedback.subject_id] = f"There is no observation of this {feedback.subject}."
+            return
+        tenants = self.request.tenants
+        if not tenants.get(conversation.tenant, TenantFacts()).promote:
+            self.came.left_out += 1
+        elif reason := why_blocked(conversation, tenants):
+            self.came.blocked.setdefault(conversation.tenant, reason)
+        elif not conversation.turns:
+            self.came.unusable[conversation.trace_ids[0]] = "No turn of it can be read; docs/feedback.md says what is."
+        else:
+            self._write(feedback, self._candidate(feedback, conversation), conversation.trace_ids[0])
+
+    def _candidate(self, feedback: Feedback, conversation: ProductionConversation) -> Candidate:
+        tenants = self.request.tenants
+        language = tenants.get(conversation.tenant, TenantFacts()).language
+        redactor = self.request.redactor.knowing(known_names(conversation, tenants))
+        return make_candidate(conversation, feedback, redactor, self.request.review, language)
+
+    def _write(self, feedback: Feedback, candidate: Candidate, trace: str) -> None:
+        path = path_of(candidate, self.request.folder)
+        twin = self.known.stands_for(candidate) or (path if is_there(self.request.repository, path) else "")
+        if twin:
+            self.came.duplicates.append(twin)
+            self._remember(feedback, "duplicate", twin)
+            return
+        try:
+            content = candidate_file(candidate, path)
+        except SuiteError as error:
+            self.came.unusable[trace] = self.request.redactor.text(str(error))
+            return
+        if not self.request.dry_run:
+            write_new_files(self.request.repository, content)
+        self.known.add(candidate, path)
+        self.came.written.append(path)
+        self._remember(feedback, "written", path)
+
+    def _remember(self, feedback: Feedback, outcome: str, path: str) -> None:
+        if not self.request.dry_run:
+            self.log.add(feedback.score_id, outcome, path)
