@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
-from assistant import answer
+from spa_assistant import answer
 
 if TYPE_CHECKING:
     from langfuse import Langfuse

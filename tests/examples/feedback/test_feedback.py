@@ -12,8 +12,8 @@ import yaml
 
 pytest.importorskip("langfuse", reason="needs the extra 'langfuse'")
 
-from feedback.traced_conversation import hold
-from feedback.whatsapp_buttons import feedback_buttons, take_reply
+from traced_conversation import hold
+from whatsapp_buttons import feedback_buttons, take_reply
 
 from ratiba_action.main import run
 from ratiba_action.testing.git_repository import GitRepository
@@ -21,7 +21,7 @@ from ratiba_action.testing.langfuse_server import LangfuseState, langfuse_server
 from ratiba_action.testing.production_project import SPA, ProductionProject
 from ratiba_action.testing.small_repository import SmallRepository
 
-EXAMPLE = Path(__file__).parents[2] / "examples" / "feedback"
+EXAMPLE = Path(__file__).parents[3] / "examples" / "feedback"
 TRACE = "3f9c0000000000000000000000000abc"
 SAID = ("Habari, mimi ni Wanjiku Kamau, simu 0712 345 678", "Kesho saa nane mchana. Nililipa KES 1,500 QWE12RT5YU")
 
