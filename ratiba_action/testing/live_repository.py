@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import subprocess
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
@@ -147,7 +146,7 @@ class LiveRepository:
         """The same checkout on another machine: another user's folder and another report."""
         environment = {**self.small.environment, "HOME": str(folder / "home")}
         return replace(
-            self, small=SmallRepository(self.small.folder, folder / "report", environment), home=folder / "home"
+            self, small=replace(self.small, report=folder / "report", environment=environment), home=folder / "home"
         )
 
     def scenario(self, name: str, *messages: str) -> None:
@@ -172,20 +171,10 @@ class LiveRepository:
 
     async def try_to_record(self, *options: str) -> Ended:
         """Record every scenario, or be refused."""
-        command = self.small.command()
-        command[command.index("gate")] = "record"
-        done = await asyncio.to_thread(
-            lambda: subprocess.run(
-                [*command, "--accept", *options],
-                cwd=self.small.folder,
-                env={name: value for name, value in self.small.environment.items() if name != "RATIBA_LLM"},
-                capture_output=True,
-                text=True,
-                check=False,
-                timeout=120,
-            )
+        small = replace(
+            self.small, environment={key: value for key, value in self.small.environment.items() if key != "RATIBA_LLM"}
         )
-        return Ended(done.returncode, done.stdout + done.stderr, self.small.report)
+        return await asyncio.to_thread(lambda: small.ended("record", "--accept", *options))
 
     @property
     def journals(self) -> list[Path]:

@@ -3,7 +3,7 @@
 import json
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -54,13 +54,33 @@ class Ended:
         return (self.report / "comment.md").read_text()
 
 
+def run_process(
+    arguments: Sequence[str], folder: Path, environment: Mapping[str, str]
+) -> "subprocess.CompletedProcess[str]":
+    """Run a command line of the gate as its users start it: as a new process."""
+    return subprocess.run(
+        [sys.executable, "-m", "ratiba_action", *arguments],
+        cwd=folder,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
+
+
 @dataclass(frozen=True)
 class SmallRepository:
-    """A git repository with the small system and scenarios of one's own, and the gate in it."""
+    """A git repository with the small system and scenarios of one's own, and the gate in it.
+
+    Args:
+        run: runs a command line to its end, given its arguments, its folder and its environment.
+    """
 
     folder: Path
     report: Path
     environment: dict[str, str] = field(default_factory=dict)
+    run: Callable[[Sequence[str], Path, Mapping[str, str]], "subprocess.CompletedProcess[str]"] = run_process
 
     def write(self, name: str, content: str | bytes) -> None:
         """Write a file of the work tree."""
@@ -83,15 +103,12 @@ class SmallRepository:
 
     def gate(self, *options: str, **variables: str) -> Ended:
         """Run the gate to its end."""
-        done = subprocess.run(
-            self.command(*options),
-            cwd=self.folder,
-            env=self.environment | variables,
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=120,
-        )
+        return self.ended("gate", *options, **variables)
+
+    def ended(self, command: str, *options: str, **variables: str) -> Ended:
+        """Run a command that takes the gate's report directory to its end."""
+        arguments = [command, "--report-dir", str(self.report), *options]
+        done = self.run(arguments, self.folder, self.environment | variables)
         return Ended(done.returncode, done.stdout + done.stderr, self.report)
 
     def start(self, *options: str, **variables: str) -> "subprocess.Popen[str]":

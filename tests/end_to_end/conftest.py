@@ -12,6 +12,7 @@ import pytest
 from psycopg import sql
 from psycopg.conninfo import make_conninfo
 
+from ratiba_action.testing.gate_forks import GateForks, gate_forks
 from ratiba_action.testing.git_repository import GitRepository
 from ratiba_action.testing.live_repository import KEY, RATES, LiveRepository, Talk
 from ratiba_action.testing.model_servers import ModelServer
@@ -20,14 +21,24 @@ from ratiba_action.testing.small_repository import CONFIGURATION, SmallRepositor
 HERE = Path(__file__).parent
 
 
+@pytest.fixture(scope="session")
+def forks() -> Iterator[GateForks]:
+    """Gates that start with everything loaded; the first test that asks for it starts them."""
+    with gate_forks() as started:
+        yield started
+
+
 @pytest.fixture
-def small(tmp_path: Path, embedded_server_dsn: str) -> SmallRepository:
+def small(tmp_path: Path, embedded_server_dsn: str, forks: GateForks) -> SmallRepository:
     """A committed repository on the session's database, without any scenario yet."""
     folder = tmp_path / "repository"
     shutil.copytree(HERE / "small_system", folder, ignore=shutil.ignore_patterns("__pycache__"))
     environment = {name: os.environ[name] for name in ("PATH", "HOME", "LANG") if name in os.environ}
     repository = SmallRepository(
-        folder, tmp_path / "report", environment | {"RATIBA_DATABASE_URL": embedded_server_dsn, "NO_COLOR": "1"}
+        folder,
+        tmp_path / "report",
+        environment | {"RATIBA_DATABASE_URL": embedded_server_dsn, "NO_COLOR": "1"},
+        run=forks.run,
     )
     repository.write(".github/ratiba.yml", CONFIGURATION.format(timeout=20))
     GitRepository(folder, environment["PATH"])

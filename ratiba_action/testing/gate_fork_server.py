@@ -1,0 +1,83 @@
+"""Forks a gate a command line from a process that has everything loaded; ``gate_forks`` speaks to it.
+
+Started as a process with the path of a socket. Each connection sends one line of JSON, ``{"arguments", "folder",
+"environment", "stdout", "stderr"}``, and is answered with two lines: the process id and, when it ended, its code.
+"""
+
+import json
+import os
+import signal
+import socket
+import sys
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+
+def load_everything() -> None:
+    """Import what a gate imports on its way, DeepEval too, with the side effects of that kept in a scratch folder."""
+    import numpy as np  # noqa: F401, PLC0415 - only this process
+    import scipy.stats  # noqa: F401, PLC0415 - the same
+
+    import ratiba_action.commands.gate  # noqa: PLC0415 - the same
+    import ratiba_action.commands.record  # noqa: F401, PLC0415 - the same
+    from ratiba_action.judging.deepeval_bridge import load_deepeval, prepare_deepeval  # noqa: PLC0415 - the same
+
+    prepare_deepeval(os.environ, Path(tempfile.gettempdir()) / "deepeval")
+    load_deepeval()
+    tempfile.tempdir = None
+
+
+def next_command_line(listening: socket.socket) -> list[str]:
+    """Wait for command lines; returns in each forked gate, with its arguments, and never in the server itself."""
+    while True:
+        connection, _ = listening.accept()
+        if os.fork():
+            connection.close()
+            continue
+        listening.close()
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        with connection:
+            request = json.loads(connection.makefile().readline())
+            gate = os.fork()
+            if not gate:
+                break
+            connection.sendall(f"{gate}\n".encode())
+            _, status = os.waitpid(gate, 0)
+            connection.sendall(f"{os.waitstatus_to_exitcode(status)}\n".encode())
+        os._exit(0)
+    become(request)
+    return list(request["arguments"])
+
+
+def become(request: Mapping[str, Any]) -> None:
+    """Take the folder, the environment and the output files of a request."""
+    os.chdir(request["folder"])
+    os.environ.clear()
+    os.environ.update(request["environment"])
+    with Path(os.devnull).open() as nothing:
+        os.dup2(nothing.fileno(), 0)
+    for number, name in ((1, "stdout"), (2, "stderr")):
+        with Path(request[name]).open("wb") as file:
+            os.dup2(file.fileno(), number)
+
+
+def serve(path: str) -> int:
+    """Serve a socket; returns in the forked gates only."""
+    load_everything()
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    with socket.socket(socket.AF_UNIX) as listening:
+        listening.bind(path)
+        listening.listen(16)
+        sys.stdout.write("ready\n")
+        sys.stdout.flush()
+        arguments = next_command_line(listening)
+    from ratiba_action.main import main  # noqa: PLC0415 - it is loaded by now
+
+    sys.argv = ["ratiba", *arguments]
+    return main(arguments)
+
+
+if __name__ == "__main__":
+    sys.exit(serve(sys.argv[1]))
