@@ -4,10 +4,14 @@ import subprocess
 import uuid
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import hypothesis
 import pytest
 import pytest_asyncio
+
+if TYPE_CHECKING:
+    from ratiba_action.testing.gate_forks import GateForks
 
 
 def pytest_configure() -> None:
@@ -36,6 +40,15 @@ async def database(embedded_server_dsn: str) -> AsyncIterator[str]:
     await run_sql(embedded_server_dsn, f"CREATE DATABASE {name}")
     yield make_conninfo(embedded_server_dsn, dbname=name)
     await run_sql(embedded_server_dsn, f"DROP DATABASE {name} WITH (FORCE)")
+
+
+@pytest.fixture(scope="session")
+def forks() -> Iterator["GateForks"]:
+    """Gates that start with everything loaded; the first test that asks for it starts them."""
+    from ratiba_action.testing.gate_forks import gate_forks  # noqa: PLC0415 - as above
+
+    with gate_forks() as started:
+        yield started
 
 
 @pytest.fixture(scope="session")

@@ -3,6 +3,7 @@ import os
 import pty
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ import yaml
 
 from ratiba_action.authoring.questions import ask_everything
 from ratiba_action.authoring.starter_answers import StarterAnswers
+from ratiba_action.testing.gate_forks import GateForks
 
 PROJECT = Path(__file__).parents[2]
 WORKFLOW = ".github/workflows/eval-on-prompt-change.yml"
@@ -30,16 +32,13 @@ def empty(tmp_path: Path) -> Path:
     return folder
 
 
-def ratiba(folder: Path, environment: dict[str, str], *words: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "ratiba_action", *words],
-        cwd=folder,
-        env=environment,
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+Ratiba = Callable[..., "subprocess.CompletedProcess[str]"]
+"""Runs a command line in the empty repository, given its words."""
+
+
+@pytest.fixture
+def ratiba(forks: GateForks, empty: Path, home: dict[str, str]) -> Ratiba:
+    return lambda *words: forks.run(words, empty, home)
 
 
 def written(folder: Path) -> dict[str, bytes]:
@@ -50,35 +49,33 @@ def written(folder: Path) -> dict[str, bytes]:
 @pytest.mark.parametrize(
     ("kind", "language"), [("python", "en"), ("python", "fr"), ("prompt", "sw"), ("command", "en"), ("langgraph", "fr")]
 )
-def test_what_it_writes_passes_at_once_without_a_key(
-    empty: Path, home: dict[str, str], kind: str, language: str
-) -> None:
-    assert ratiba(empty, home, "init", "--yes", "--kind", kind, "--language", language).returncode == 0
-    checked = ratiba(empty, home, "validate")
+def test_what_it_writes_passes_at_once_without_a_key(kind: str, language: str, ratiba: Ratiba) -> None:
+    assert ratiba("init", "--yes", "--kind", kind, "--language", language).returncode == 0
+    checked = ratiba("validate")
     assert (checked.returncode, checked.stdout) == (0, "1 scenario, 1 turn: no mistake found.\n")
-    gate = ratiba(empty, home, "gate", "--json")
+    gate = ratiba("gate", "--json")
     assert gate.returncode == 0, gate.stderr
     assert json.loads(gate.stdout)["conclusion"] == "passed"
 
 
-def test_the_grade_that_it_writes_says_that_it_was_written_by_hand(empty: Path, home: dict[str, str]) -> None:
-    ratiba(empty, home, "init", "--yes")
+def test_the_grade_that_it_writes_says_that_it_was_written_by_hand(empty: Path, ratiba: Ratiba) -> None:
+    ratiba("init", "--yes")
     (line,) = (empty / "scenarios/recordings/first_conversation.jsonl").read_text(encoding="utf-8").splitlines()
     assert json.loads(line)["source"] == "authored"
 
 
-def test_no_file_that_is_there_is_changed_and_nothing_is_written_beside_it(empty: Path, home: dict[str, str]) -> None:
+def test_no_file_that_is_there_is_changed_and_nothing_is_written_beside_it(empty: Path, ratiba: Ratiba) -> None:
     (empty / "ratiba_adapter.py").write_text("mine = True\n")
     (empty / ".github").mkdir()
     (empty / ".github" / "ratiba.yml").symlink_to("nowhere")
-    refused = ratiba(empty, home, "init", "--yes")
+    refused = ratiba("init", "--yes")
     assert refused.returncode == 2
     assert "  .github/ratiba.yml\n  ratiba_adapter.py\n" in refused.stderr
     assert written(empty) == {"ratiba_adapter.py": b"mine = True\n"}
 
 
-def test_the_server_that_it_writes_passes_once_it_is_started(empty: Path, home: dict[str, str]) -> None:
-    done = ratiba(empty, home, "init", "--yes", "--kind", "http", "--language", "fr")
+def test_the_server_that_it_writes_passes_once_it_is_started(empty: Path, home: dict[str, str], ratiba: Ratiba) -> None:
+    done = ratiba("init", "--yes", "--kind", "http", "--language", "fr")
     assert "1. python3 ratiba_server.py &" in done.stdout
     words = [sys.executable, "ratiba_server.py", "0"]
     with subprocess.Popen(words, cwd=empty, env=home, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as server:
@@ -88,41 +85,41 @@ def test_the_server_that_it_writes_passes_once_it_is_started(empty: Path, home: 
             configuration = empty / ".github/ratiba.yml"
             text = configuration.read_text(encoding="utf-8")
             configuration.write_text(text.replace("http://127.0.0.1:8000/chat", address), encoding="utf-8")
-            gate = ratiba(empty, home, "gate", "--json")
+            gate = ratiba("gate", "--json")
         finally:
             server.terminate()
     assert gate.returncode == 0, gate.stderr
     assert json.loads(gate.stdout)["conclusion"] == "passed"
 
 
-def test_a_server_of_ones_own_is_asked_where_it_answers(empty: Path, home: dict[str, str]) -> None:
-    done = ratiba(empty, home, "init", "--yes", "--kind", "http", "--language", "fr", "--url", "http://127.0.0.1:1/say")
+def test_a_server_of_ones_own_is_asked_where_it_answers(ratiba: Ratiba) -> None:
+    done = ratiba("init", "--yes", "--kind", "http", "--language", "fr", "--url", "http://127.0.0.1:1/say")
     assert done.stdout.rpartition("Next:")[2].strip().startswith("1. Start your server")
-    assert ratiba(empty, home, "validate").returncode == 0
-    gate = ratiba(empty, home, "gate")
+    assert ratiba("validate").returncode == 0
+    gate = ratiba("gate")
     assert gate.returncode == 3
     assert "127.0.0.1:1" in gate.stdout
 
 
-def test_a_second_time_it_refuses_and_changes_nothing(empty: Path, home: dict[str, str]) -> None:
-    ratiba(empty, home, "init", "--yes")
+def test_a_second_time_it_refuses_and_changes_nothing(empty: Path, ratiba: Ratiba) -> None:
+    ratiba("init", "--yes")
     before = written(empty)
-    assert ratiba(empty, home, "init", "--yes", "--language", "sw").returncode == 2
+    assert ratiba("init", "--yes", "--language", "sw").returncode == 2
     assert written(empty) == before
 
 
-def test_nothing_is_written_through_a_link_that_leads_out(empty: Path, home: dict[str, str], tmp_path: Path) -> None:
+def test_nothing_is_written_through_a_link_that_leads_out(empty: Path, tmp_path: Path, ratiba: Ratiba) -> None:
     (tmp_path / "elsewhere").mkdir()
     (empty / "scenarios").symlink_to(tmp_path / "elsewhere")
-    refused = ratiba(empty, home, "init", "--yes")
+    refused = ratiba("init", "--yes")
     assert refused.returncode == 2
     assert "behind a symbolic link" in refused.stderr
     assert list((tmp_path / "elsewhere").iterdir()) == []
     assert written(empty) == {}
 
 
-def test_the_workflow_is_the_one_of_the_readme_for_this_branch(empty: Path, home: dict[str, str]) -> None:
-    ratiba(empty, home, "init", "--yes")
+def test_the_workflow_is_the_one_of_the_readme_for_this_branch(empty: Path, ratiba: Ratiba) -> None:
+    ratiba("init", "--yes")
     readme = (PROJECT / "README.md").read_text(encoding="utf-8")
     text = (empty / WORKFLOW).read_text(encoding="utf-8")
     assert 'branches: ["trunk"]' in text
@@ -130,9 +127,9 @@ def test_the_workflow_is_the_one_of_the_readme_for_this_branch(empty: Path, home
     assert f"```yaml\n{usual}```" in readme
 
 
-def test_name_action_and_prompts_stand_where_they_belong(empty: Path, home: dict[str, str]) -> None:
+def test_name_action_and_prompts_stand_where_they_belong(empty: Path, ratiba: Ratiba) -> None:
     options = ("--name", "salon", "--action", "salon/gate@0123abc", "--prompts", "prompts/*.md more/*.txt")
-    assert ratiba(empty, home, "init", "--yes", *options).returncode == 0
+    assert ratiba("init", "--yes", *options).returncode == 0
     evaluate = yaml.safe_load((empty / WORKFLOW).read_text(encoding="utf-8"))["jobs"]["eval"]["steps"][2]
     assert (evaluate["uses"], evaluate["with"]["name"]) == ("salon/gate@0123abc", "salon")
     system = yaml.safe_load((empty / ".github/ratiba.yml").read_text(encoding="utf-8"))["system"]
@@ -151,22 +148,22 @@ def test_name_action_and_prompts_stand_where_they_belong(empty: Path, home: dict
         ("--action", "x\n      run: evil", "owner/repository@commit"),
     ],
 )
-def test_a_wrong_option_writes_nothing(empty: Path, home: dict[str, str], option: str, value: str, told: str) -> None:
-    refused = ratiba(empty, home, "init", "--yes", "--kind", "http", option, value)
+def test_a_wrong_option_writes_nothing(empty: Path, option: str, value: str, told: str, ratiba: Ratiba) -> None:
+    refused = ratiba("init", "--yes", "--kind", "http", option, value)
     assert refused.returncode == 2
     assert told in refused.stderr
     assert "Traceback" not in refused.stderr
     assert written(empty) == {}
 
 
-def test_without_a_terminal_it_says_how_to_go_on(empty: Path, home: dict[str, str]) -> None:
-    refused = ratiba(empty, home, "init")
+def test_without_a_terminal_it_says_how_to_go_on(ratiba: Ratiba) -> None:
+    refused = ratiba("init")
     assert refused.returncode == 2
     assert "--yes" in refused.stderr
 
 
-def test_for_programs_it_prints_json_and_asks_nothing(empty: Path, home: dict[str, str]) -> None:
-    said = json.loads(ratiba(empty, home, "init", "--json").stdout)
+def test_for_programs_it_prints_json_and_asks_nothing(empty: Path, ratiba: Ratiba) -> None:
+    said = json.loads(ratiba("init", "--json").stdout)
     assert set(said["written"]) == set(written(empty))
     assert said["next"][0].startswith("ratiba gate")
 

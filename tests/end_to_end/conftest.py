@@ -12,20 +12,13 @@ import pytest
 from psycopg import sql
 from psycopg.conninfo import make_conninfo
 
-from ratiba_action.testing.gate_forks import GateForks, gate_forks
+from ratiba_action.testing.gate_forks import GateForks
 from ratiba_action.testing.git_repository import GitRepository
 from ratiba_action.testing.live_repository import KEY, RATES, LiveRepository, Talk
 from ratiba_action.testing.model_servers import ModelServer
 from ratiba_action.testing.small_repository import CONFIGURATION, SmallRepository
 
 HERE = Path(__file__).parent
-
-
-@pytest.fixture(scope="session")
-def forks() -> Iterator[GateForks]:
-    """Gates that start with everything loaded; the first test that asks for it starts them."""
-    with gate_forks() as started:
-        yield started
 
 
 @pytest.fixture

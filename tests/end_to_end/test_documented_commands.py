@@ -8,13 +8,13 @@ import os
 import re
 import shlex
 import shutil
-import subprocess
-import sys
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
+from ratiba_action.testing.gate_forks import GateForks
 from ratiba_action.testing.git_repository import GitRepository
 from ratiba_action.testing.live_repository import CONFIGURATION, LiveRepository
 
@@ -43,25 +43,24 @@ LINES = lines_of(PAGES)
 
 def words_of(line: str) -> list[str]:
     said = OTHERWISE.get(line, line).replace("spa_booking_swahili_happy", "first_conversation")
-    return [sys.executable, "-m", "ratiba_action", *shlex.split(said)[1:]]
+    return shlex.split(said)[1:]
 
 
-def run(line: str, folder: Path, environment: Mapping[str, str]) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        words_of(line),
-        cwd=folder,
-        env=environment,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        check=False,
-        timeout=120,
-    )
+@dataclass(frozen=True)
+class Ended:
+    """How a line ended."""
+
+    code: int
+    printed: str
+
+
+def run(forks: GateForks, line: str, folder: Path, environment: Mapping[str, str]) -> Ended:
+    done = forks.run(words_of(line), folder, environment)
+    return Ended(done.returncode, done.stdout + done.stderr)
 
 
 @pytest.fixture(scope="module")
-def offline(tmp_path_factory: pytest.TempPathFactory) -> dict[str, subprocess.CompletedProcess[str]]:
+def offline(tmp_path_factory: pytest.TempPathFactory, forks: GateForks) -> dict[str, Ended]:
     """What each line that asks no model came to, one after the other in one new repository."""
     folder = tmp_path_factory.mktemp("repository")
     home = tmp_path_factory.mktemp("home")
@@ -75,7 +74,7 @@ def offline(tmp_path_factory: pytest.TempPathFactory) -> dict[str, subprocess.Co
     )
     ended = {}
     for line in [line for line in LINES if not ASKS_MODELS.search(line)]:
-        ended[line] = run(line, folder, environment)
+        ended[line] = run(forks, line, folder, environment)
         if line == "ratiba gate":
             (folder / "main").mkdir()
             shutil.copy(folder / "ratiba-report" / "results.json", folder / "main")
@@ -83,17 +82,15 @@ def offline(tmp_path_factory: pytest.TempPathFactory) -> dict[str, subprocess.Co
 
 
 @pytest.mark.parametrize("line", [line for line in LINES if not ASKS_MODELS.search(line)])
-def test_a_line_of_the_guides_runs_in_a_new_repository(
-    offline: Mapping[str, subprocess.CompletedProcess[str]], line: str
-) -> None:
+def test_a_line_of_the_guides_runs_in_a_new_repository(offline: Mapping[str, Ended], line: str) -> None:
     ended = offline[line]
     code, words = NOTHING_TO_DO.get(line, (0, ""))
-    assert (ended.returncode, "Traceback" in ended.stdout) == (code, False), ended.stdout
-    assert ended.stdout
-    assert words in ended.stdout
+    assert (ended.code, "Traceback" in ended.printed) == (code, False), ended.printed
+    assert ended.printed
+    assert words in ended.printed
 
 
-async def test_the_lines_that_ask_models_run_too(live: LiveRepository) -> None:
+async def test_the_lines_that_ask_models_run_too(live: LiveRepository, forks: GateForks) -> None:
     variants = "  variants: {mini: {environment: {TONE: brief}}}\njudge:"
     live.small.write(".github/ratiba.yml", CONFIGURATION.replace("judge:", variants))
     live.scenario("first_conversation", "Hello")
@@ -105,9 +102,9 @@ async def test_the_lines_that_ask_models_run_too(live: LiveRepository) -> None:
     assert len(lines) > 6
     for line in sorted(lines, key=lambda line: ("--accept" not in line, "record" not in line, line)):
         before = len(live.models.received)
-        ended = await asyncio.to_thread(run, line, live.small.folder, environment)
-        kept = "Not replaced without --accept" not in ended.stdout
-        assert ended.returncode == (0 if kept else 1), f"{line}\n{ended.stdout}"
+        ended = await asyncio.to_thread(run, forks, line, live.small.folder, environment)
+        kept = "Not replaced without --accept" not in ended.printed
+        assert ended.code == (0 if kept else 1), f"{line}\n{ended.printed}"
         assert kept or "--accept" not in line
         if line.startswith("ratiba record --tag") or "--llm live" in line:
             assert len(live.models.received) > before, line

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from ratiba_action.testing.gate_forks import GateForks
 from ratiba_action.testing.git_repository import GitRepository
 from ratiba_action.testing.small_repository import Ended, SmallRepository
 
@@ -20,14 +21,17 @@ MakeRepository = Callable[[str], SmallRepository]
 
 
 @pytest.fixture
-def make_repository(tmp_path: Path) -> MakeRepository:
+def make_repository(tmp_path: Path, forks: GateForks) -> MakeRepository:
     def make(name: str) -> SmallRepository:
         folder = tmp_path / name
         shutil.copytree(EXAMPLES / name, folder, ignore=shutil.ignore_patterns("__pycache__"))
         environment = {key: os.environ[key] for key in ("PATH", "HOME", "LANG") if key in os.environ}
         GitRepository(folder, environment["PATH"])
         return SmallRepository(
-            folder, tmp_path / "report", environment | {"RATIBA_DATABASE_URL": NOBODY, "NO_COLOR": "1"}
+            folder,
+            tmp_path / "report",
+            environment | {"RATIBA_DATABASE_URL": NOBODY, "NO_COLOR": "1"},
+            run=forks.run,
         )
 
     return make
