@@ -50,6 +50,7 @@ def test_a_tone_edit_passes_and_its_comment_says_what_was_measured(tmp_path: Pat
     assert sorted(path.name for path in (tmp_path / "report").iterdir()) == [
         ".gitignore",
         "comment.md",
+        "events.jsonl",
         "junit.xml",
         "report.html",
         "results.csv",

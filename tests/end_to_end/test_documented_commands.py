@@ -60,11 +60,12 @@ def run(forks: GateForks, line: str, folder: Path, environment: Mapping[str, str
 
 
 @pytest.fixture(scope="module")
-def offline(tmp_path_factory: pytest.TempPathFactory, forks: GateForks) -> dict[str, Ended]:
+def offline(tmp_path_factory: pytest.TempPathFactory, forks: GateForks, embedded_server_dsn: str) -> dict[str, Ended]:
     """What each line that asks no model came to, one after the other in one new repository."""
     folder = tmp_path_factory.mktemp("repository")
     home = tmp_path_factory.mktemp("home")
     environment = {"PATH": os.environ["PATH"], "HOME": str(home), "NO_COLOR": "1"}
+    environment["RATIBA_LEDGER_URL"] = embedded_server_dsn
     GitRepository(folder, environment["PATH"])
     page = (PROJECT / "docs" / "first-scenario.md").read_text("utf-8")
     (session,) = re.findall(r"```json\n(.*?)```", page, re.DOTALL)
@@ -76,8 +77,9 @@ def offline(tmp_path_factory: pytest.TempPathFactory, forks: GateForks) -> dict[
     for line in [line for line in LINES if not ASKS_MODELS.search(line)]:
         ended[line] = run(forks, line, folder, environment)
         if line == "ratiba gate":
-            (folder / "main").mkdir()
-            shutil.copy(folder / "ratiba-report" / "results.json", folder / "main")
+            for place in ("main", "old"):
+                (folder / place).mkdir()
+                shutil.copy(folder / "ratiba-report" / "results.json", folder / place)
     return ended
 
 

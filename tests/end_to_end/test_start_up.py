@@ -1,7 +1,17 @@
 """What a run loads, and when."""
 
+from dataclasses import replace
+
+import pytest
+
 from ratiba_action.testing.import_times import ASKED_FOR, imported
-from ratiba_action.testing.small_repository import SmallRepository
+from ratiba_action.testing.small_repository import SmallRepository, run_process
+
+
+@pytest.fixture
+def small(small: SmallRepository) -> SmallRepository:
+    """The same with gates that start with nothing loaded."""
+    return replace(small, run=run_process)
 
 
 def test_deepeval_is_loaded_for_a_judged_metric_only(small: SmallRepository) -> None:
