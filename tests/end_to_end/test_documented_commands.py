@@ -16,6 +16,7 @@ import pytest
 
 from ratiba_action.testing.gate_forks import GateForks
 from ratiba_action.testing.git_repository import GitRepository
+from ratiba_action.testing.langfuse_server import LangfuseState, langfuse_server
 from ratiba_action.testing.live_repository import CONFIGURATION, LiveRepository
 
 PROJECT = Path(__file__).parents[2]
@@ -24,8 +25,11 @@ ASKS_MODELS = re.compile(r"ratiba record|--llm live|--resume|--variant")
 FIRST = ("ratiba init", "ratiba gate", "ratiba report", "ratiba compare", "ratiba validate", "ratiba decide")
 WITH_A_KILLED_RUN = "ratiba gate --resume"
 """Runs in ``test_live_resume.py``, which leaves one behind."""
-NOTHING_TO_DO = {"ratiba gate --failed": (2, "Every conversation of the last run")}
-"""What is told in a repository where everything passes: exit code and words."""
+NOTHING_TO_DO = {
+    "ratiba gate --failed": (2, "Every conversation of the last run"),
+    "ratiba report --trends": (2, "whose trends are meant"),
+}
+"""What is told in a repository where everything passes and no branch was compared with: exit code and words."""
 OTHERWISE = {"ratiba init": "ratiba init --yes"}
 """Without a terminal it asks nothing."""
 
@@ -66,6 +70,11 @@ def offline(tmp_path_factory: pytest.TempPathFactory, forks: GateForks, embedded
     home = tmp_path_factory.mktemp("home")
     environment = {"PATH": os.environ["PATH"], "HOME": str(home), "NO_COLOR": "1"}
     environment["RATIBA_LEDGER_URL"] = embedded_server_dsn
+    langfuse = LangfuseState()
+    environment |= {
+        "RATIBA_LANGFUSE_PUBLIC_KEY": langfuse.public_key,
+        "RATIBA_LANGFUSE_SECRET_KEY": langfuse.secret_key,
+    }
     GitRepository(folder, environment["PATH"])
     page = (PROJECT / "docs" / "first-scenario.md").read_text("utf-8")
     (session,) = re.findall(r"```json\n(.*?)```", page, re.DOTALL)
@@ -74,12 +83,14 @@ def offline(tmp_path_factory: pytest.TempPathFactory, forks: GateForks, embedded
         '[{"role": "user", "content": "Hours?"}, {"role": "assistant", "content": "9"}]'
     )
     ended = {}
-    for line in [line for line in LINES if not ASKS_MODELS.search(line)]:
-        ended[line] = run(forks, line, folder, environment)
-        if line == "ratiba gate":
-            for place in ("main", "old"):
-                (folder / place).mkdir()
-                shutil.copy(folder / "ratiba-report" / "results.json", folder / place)
+    with langfuse_server(langfuse) as host:
+        environment["RATIBA_LANGFUSE_HOST"] = host
+        for line in [line for line in LINES if not ASKS_MODELS.search(line)]:
+            ended[line] = run(forks, line, folder, environment)
+            if line == "ratiba gate":
+                for place in ("main", "old"):
+                    (folder / place).mkdir()
+                    shutil.copy(folder / "ratiba-report" / "results.json", folder / place)
     return ended
 
 
