@@ -4,13 +4,16 @@ import os
 import sys
 import traceback
 from collections.abc import Mapping, MutableMapping, Sequence
+from typing import TYPE_CHECKING
 
 from ratiba_action.cli import COMMANDS, build_parser
-from ratiba_action.core.masking import Redactor
 from ratiba_action.core.printable import printable_lines
 from ratiba_action.errors import ConfigurationError, RatibaError, UsageError
 from ratiba_action.interruption import interruptible
 from ratiba_action.settings import read_settings_leniently
+
+if TYPE_CHECKING:
+    from ratiba_action.core.masking import Redactor
 
 _REPORT_AT = "the issues of the ratiba-eval-gate repository"
 _UNEXPECTED = 3
@@ -58,6 +61,8 @@ def _shown(error: RatibaError, environment: Mapping[str, str]) -> str:
     return str(error) if theirs else _redactor(environment).text(str(error))
 
 
-def _redactor(environment: Mapping[str, str]) -> Redactor:
+def _redactor(environment: Mapping[str, str]) -> "Redactor":
     """For what ends a command before it has one, or in spite of it."""
+    from ratiba_action.core.masking import Redactor  # noqa: PLC0415 - `--help` is quicker without it
+
     return Redactor(read_settings_leniently(environment, {})[0].secrets)
