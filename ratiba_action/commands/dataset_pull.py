@@ -1,0 +1,103 @@
+"""``ratiba dataset pull``: items of a dataset become scenario files and rows, after somebody has read the change."""
+
+import argparse
+import json
+import sys
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from ratiba_action.commands.dataset_options import (
+    DatasetTask,
+    add_suite_options,
+    no_dataset,
+    read_task,
+    server_failed,
+)
+from ratiba_action.core.printable import printable
+
+if TYPE_CHECKING:
+    from ratiba_action.datasets.local_suite import LocalSuite
+    from ratiba_action.datasets.pull_plan import PullPlan
+
+SUMMARY = "show what a dataset would change in the scenarios of this checkout, and write it with --accept"
+DESCRIPTION = """Show as a diff what the items of a dataset would change in scenario files and rows. Nothing is written
+without --accept, and nothing is removed. Paths, sizes and contents are checked as anybody's: everything that is wrong
+is told at once, and then nothing is written."""
+EXAMPLE = """example:
+  ratiba dataset pull
+  ratiba dataset pull --accept"""
+
+_WAITING = 1
+_MOST_LINES = 2_000
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the task's options."""
+    add_suite_options(parser)
+    parser.add_argument("--accept", action="store_true", help="write what the diff shows")
+
+
+def run(arguments: argparse.Namespace, environment: Mapping[str, str]) -> int:
+    """Pull.
+
+    Returns:
+        The exit code: 1 where something waits for --accept.
+
+    Raises:
+        UsageError: an option is wrong, there are no keys or no such dataset, or a file cannot be written.
+        SuiteError: the scenarios or the items are wrong; nothing was written.
+        InfrastructureError: the server failed.
+    """
+    from ratiba_action.datasets.file_writing import replace_files  # noqa: PLC0415 - not for --help
+    from ratiba_action.datasets.local_suite import read_local_suite  # noqa: PLC0415 - the same
+    from ratiba_action.datasets.pull_plan import plan_pull  # noqa: PLC0415 - the same
+    from ratiba_action.datasets.pulled import read_pulled  # noqa: PLC0415 - the same
+    from ratiba_action.datasets.reading import stored_dataset  # noqa: PLC0415 - the same
+    from ratiba_action.observability.langfuse_asking import LangfuseError  # noqa: PLC0415 - the same
+
+    task = read_task(arguments, environment, "nothing can be pulled")
+    folder = task.settings.scenarios
+    local = read_local_suite(task.repository, folder)
+    try:
+        stored = stored_dataset(task.access, task.dataset)
+    except LangfuseError as error:
+        raise server_failed(error) from error
+    if stored is None:
+        raise no_dataset(task.dataset)
+    plan = plan_pull(local, read_pulled(stored), task.dataset)
+    if arguments.accept:
+        replace_files(task.repository / folder, plan.files)
+    if arguments.json:
+        sys.stdout.write(json.dumps(_as_json(task, local, plan, written=arguments.accept), indent=2) + "\n")
+    else:
+        sys.stdout.write("".join(f"{printable(line)}\n" for line in _lines(task, local, plan, arguments.accept)))
+    return 0 if arguments.accept or not plan.files else _WAITING
+
+
+def _as_json(task: DatasetTask, local: "LocalSuite", plan: "PullPlan", *, written: bool) -> dict[str, object]:
+    from ratiba_action.datasets.pull_plan import difference  # noqa: PLC0415 - not for --help
+
+    files = [f"{local.folder}/{path}" for path in sorted(plan.files)]
+    return {
+        "dataset": task.dataset,
+        "written": files if written else [],
+        "waiting": [] if written else files,
+        "difference": list(difference(local, plan)),
+        "only_here": list(plan.only_here),
+        "archived": list(plan.archived),
+        "left_out": list(plan.left_out),
+    }
+
+
+def _lines(task: DatasetTask, local: "LocalSuite", plan: "PullPlan", accepted: bool) -> list[str]:  # noqa: FBT001 - beside its plan
+    from ratiba_action.datasets.pull_plan import difference  # noqa: PLC0415 - not for --help
+
+    lines = list(difference(local, plan))
+    more = len(lines) - _MOST_LINES
+    lines = [*lines[:_MOST_LINES], f"… and {more} more lines"] if more > 0 else lines
+    waiting = "written" if accepted else "not written without --accept"
+    lines += [f"{waiting}: {local.folder}/{path}" for path in sorted(plan.files)]
+    lines += [f"archived in Langfuse, still here: {name}" for name in plan.archived]
+    lines += [f"only here: {name}" for name in plan.only_here if name not in plan.archived]
+    lines += [f"no scenario and no case, left out: {name}" for name in plan.left_out]
+    return [*lines, f"{task.dataset}: {len(plan.files)} files differ" if plan.files else f"{task.dataset}: no change"]

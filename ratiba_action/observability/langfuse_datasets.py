@@ -1,0 +1,106 @@
+"""Reads and writes one dataset of a Langfuse server, page by page, and no more than a suite can hold."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from ratiba_action.core.canonical import canonical_json
+from ratiba_action.core.model.dataset_item import DatasetItem, StoredDataset
+from ratiba_action.observability.langfuse_asking import LangfuseError, ask
+from ratiba_action.observability.langfuse_server import LangfuseServer
+
+MOST_ITEMS = 10_000
+MOST_BYTES = 64 << 20
+_PAGE = 100
+
+
+def read_dataset(server: LangfuseServer, name: str) -> StoredDataset | None:
+    """A dataset with all its items; None when there is none of that name.
+
+    Raises:
+        LangfuseError: no answer, or more than a suite can hold.
+    """
+    from urllib.parse import quote  # noqa: PLC0415 - beside the client
+
+    from langfuse.api import NotFoundError  # noqa: PLC0415 - heavy
+
+    if not server.dataset(name):
+        return None
+    try:
+        found = ask(
+            lambda: server.api.datasets.get(quote(name, safe=""), request_options=server.options), server.deadline
+        )
+    except NotFoundError:
+        return None
+    return StoredDataset(found.metadata if isinstance(found.metadata, dict) else {}, _items(server, name))
+
+
+def _items(server: LangfuseServer, name: str) -> tuple[DatasetItem, ...]:
+    items: dict[str, DatasetItem] = {}
+    size, number = 0, 1
+    while True:
+        page = _page(server, name, number)
+        for one in page.data:
+            item = _item(one)
+            items[item.id] = item
+            size += len(canonical_json([item.input, item.expected_output, item.metadata]))
+        if len(items) > MOST_ITEMS or size > MOST_BYTES:
+            raise LangfuseError(f"its dataset has more than {MOST_ITEMS:,} items or {MOST_BYTES:,} bytes")
+        if not page.data or number >= page.meta.total_pages:
+            return tuple(sorted(items.values(), key=lambda item: item.id))
+        number += 1
+
+
+def _page(server: LangfuseServer, name: str, number: int) -> Any:
+    return ask(
+        lambda: server.api.dataset_items.list(
+            dataset_name=name, page=number, limit=_PAGE, request_options=server.options
+        ),
+        server.deadline,
+    )
+
+
+def _item(one: Any) -> DatasetItem:
+    return DatasetItem(
+        id=str(one.id),
+        input=one.input,
+        expected_output=one.expected_output,
+        metadata=one.metadata if isinstance(one.metadata, dict) else {},
+        active=str(getattr(one.status, "value", one.status)) == "ACTIVE",
+        source_trace_id=one.source_trace_id or "",
+    )
+
+
+def write_dataset(server: LangfuseServer, name: str, metadata: Mapping[str, Any]) -> None:
+    """Make a dataset, or replace its metadata.
+
+    Raises:
+        LangfuseError: it was not taken.
+    """
+    ask(
+        lambda: server.api.datasets.create(name=name, metadata=dict(metadata), request_options=server.options),
+        server.deadline,
+    )
+
+
+def write_item(server: LangfuseServer, dataset: str, item: DatasetItem) -> None:
+    """Make an item, or replace it.
+
+    Raises:
+        LangfuseError: it was not taken.
+    """
+    from langfuse.api import DatasetStatus  # noqa: PLC0415 - heavy
+
+    status = DatasetStatus.ACTIVE if item.active else DatasetStatus.ARCHIVED
+    ask(
+        lambda: server.api.dataset_items.create(
+            dataset_name=dataset,
+            id=item.id,
+            input=item.input,
+            expected_output=item.expected_output,
+            metadata=dict(item.metadata),
+            source_trace_id=item.source_trace_id or None,
+            status=status,
+            request_options=server.options,
+        ),
+        server.deadline,
+    )
