@@ -18,6 +18,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
         "ratiba_action.commands.promote",
         "make candidates for scenarios of conversations that customers disliked",
     ),
+    "sample": ("ratiba_action.commands.sample", "measure a sample of production's conversations, and score its traces"),
     "decide": ("ratiba_action.commands.decide", "choose blocking, advisory or skip from the changed paths"),
 }
 """Name of a command, its module and its summary.

@@ -60,7 +60,7 @@ async def open_run(
         stack.push_async_callback(system.close)
         answering = await stack.enter_async_context(open_answering(workshop, materials, prices))
         tenants, *_ = await asyncio.gather(
-            stack.enter_async_context(open_tenants(workshop)), system.start(), _load_judging(workshop, materials)
+            stack.enter_async_context(open_tenants(workshop)), system.start(), load_judging(workshop, materials)
         )
         await tenants.prepare(materials.arm, system.migrate)
         for warning in getattr(system, "warnings", ()):
@@ -195,7 +195,7 @@ def open_system(workshop: Workshop, arm: Arm) -> "WorkerSystem | ReplaySystem":
     return choose_system(workshop.configuration.system, around)
 
 
-async def _load_judging(workshop: Workshop, materials: Materials) -> None:
+async def load_judging(workshop: Workshop, materials: Materials) -> None:
     """Import DeepEval in a thread, and only when something is judged."""
     if not materials.judged:
         return

@@ -17,7 +17,6 @@ from ratiba_action.run_deadline import parse_seconds
 from ratiba_action.settings import Settings, read_settings
 
 if TYPE_CHECKING:
-    from ratiba_action.core.production.tenants import TenantFacts
     from ratiba_action.production.promotion import Promotion, PromotionRequest
 
 DESCRIPTION = """Write a candidate below from_production/ in the folder of the scenarios for each conversation that
@@ -85,6 +84,7 @@ def _request(arguments: argparse.Namespace, settings: Settings) -> "PromotionReq
     from ratiba_action.core.masking import Redactor  # noqa: PLC0415 - for this command only
     from ratiba_action.core.production.candidate import Review  # noqa: PLC0415 - the same
     from ratiba_action.production.promotion import PromotionRequest  # noqa: PLC0415 - the same
+    from ratiba_action.production.tenant_file import tenants_outside  # noqa: PLC0415 - the same
 
     repository = Path(arguments.repo or ".").resolve()
     if not repository.is_dir():
@@ -96,7 +96,7 @@ def _request(arguments: argparse.Namespace, settings: Settings) -> "PromotionReq
         folder=settings.scenarios,
         since=now - parse_option("--since", arguments.since, _duration),
         until=now,
-        tenants=_tenants(arguments.tenants, repository),
+        tenants=tenants_outside(arguments.tenants, repository),
         redactor=Redactor(settings.secrets),
         review=Review(arguments.owner, (now + timedelta(days=days)).date()),
         most=parse_option("--most", arguments.most, _whole_number),
@@ -115,20 +115,6 @@ def _whole_number(text: str) -> int:
     if not re.fullmatch(r"[1-9][0-9]{0,3}", text.strip()):
         raise ValueError("a whole number from 1 to 9999")
     return int(text)
-
-
-def _tenants(name: str | None, repository: Path) -> "Mapping[str, TenantFacts]":
-    from ratiba_action.production.tenant_file import read_tenants  # noqa: PLC0415 - for this command only
-
-    if name is None:
-        return {}
-    tenants = read_tenants(Path(name))
-    if Path(name).resolve().is_relative_to(repository) and any(one.names for one in tenants.values()):
-        raise UsageError(
-            f"The file of tenants {name!r} names people and lies in the checkout, where it might be committed.",
-            "Keep it outside.",
-        )
-    return tenants
 
 
 def _state(name: str | None, repository: Path, settings: Settings, environment: Mapping[str, str]) -> Path:

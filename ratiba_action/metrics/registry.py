@@ -121,6 +121,15 @@ def question_stride(name: str) -> int:
     return judge_calls(name, _MOST_TURNS if _entry(name).judge_calls_a_turn else 0)
 
 
+def reads_documents(name: str) -> bool:
+    """Whether a metric has nothing to measure where the system retrieved no document.
+
+    Raises:
+        ConfigurationError: no metric has that name.
+    """
+    return not is_address(name) and "reply.documents" in _entry(name).needs
+
+
 def made_for(name: str) -> Sequence[str]:
     """Types of system that a metric is made for.
 

@@ -11,7 +11,8 @@ from ratiba_action.observability.langfuse_server import LangfuseServer
 
 _SCORES = 100
 _OBSERVATIONS = 1000
-_FIELDS = "core,basic,io,metadata,trace_context"
+_ERROR = "ERROR"
+_FIELDS = "core,basic,io,metadata,model,trace_context"
 
 
 def feedback_since(
@@ -72,7 +73,7 @@ def observations_of(server: LangfuseServer, feedback: Feedback) -> Iterator[Obse
     cursor: str | None = None
     while True:
         page = _observations(server, feedback, cursor)
-        yield from (_observation(one) for one in page.data)
+        yield from (observation(one) for one in page.data)
         cursor = page.meta.cursor
         if not cursor:
             return
@@ -88,7 +89,8 @@ def _observations(server: LangfuseServer, feedback: Feedback, cursor: str | None
     )
 
 
-def _observation(one: Any) -> Observation:
+def observation(one: Any) -> Observation:
+    """An observation as the API gives it back, with the fields that were asked for."""
     return Observation(
         trace_id=one.trace_id or "",
         observation_id=one.id,
@@ -98,4 +100,8 @@ def _observation(one: Any) -> Observation:
         given=one.input,
         made=one.output,
         metadata=one.metadata or {},
+        kind=one.type.lower(),
+        failed=one.level is not None and one.level.value == _ERROR,
+        model=one.model or "",
+        environment=one.environment or "",
     )

@@ -52,6 +52,24 @@ def read_tenants(path: Path) -> Mapping[str, TenantFacts]:
     raise SuiteError([FileProblem(one.path, one.line, message) for one in problems])
 
 
+def tenants_outside(name: str | None, repository: Path) -> Mapping[str, TenantFacts]:
+    """The tenants of a file that is kept out of the checkout where it names people; none of no file.
+
+    Raises:
+        UsageError: it cannot be read, or lies where it might be committed.
+        SuiteError: it is wrong; every problem.
+    """
+    if name is None:
+        return {}
+    tenants = read_tenants(Path(name))
+    if Path(name).resolve().is_relative_to(repository) and any(one.names for one in tenants.values()):
+        raise UsageError(
+            f"The file of tenants {name!r} names people and lies in the checkout, where it might be committed.",
+            "Keep it outside.",
+        )
+    return tenants
+
+
 def _facts(block: TenantBlock) -> TenantFacts:
     names = None if block.names is None else tuple(block.names)
     return TenantFacts(block.vertical, names, block.language or "", block.promote)

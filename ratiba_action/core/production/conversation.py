@@ -24,6 +24,10 @@ class Observation:
         given: its input: text, JSON in a text, or plain data.
         made: its output, the same.
         metadata: of the trace and of the step; values as they were sent.
+        kind: in small letters, such as ``span``, ``tool``, ``retriever``, ``generation``.
+        failed: its level is ``ERROR``.
+        model: that was asked; empty for none.
+        environment: that it was traced in.
     """
 
     trace_id: str
@@ -34,15 +38,24 @@ class Observation:
     given: Any = None
     made: Any = None
     metadata: Mapping[str, Any] = field(default_factory=dict)
+    kind: str = ""
+    failed: bool = False
+    model: str = ""
+    environment: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class ProductionTurn:
-    """What the customer said, or what happened, and the reply; nothing of it is masked."""
+    """What the customer said, or what happened, and the reply; nothing of it is masked.
+
+    Args:
+        observation_id: of the step that it was read from.
+    """
 
     user: str | None
     event: JsonObject | None = None
     reply: str = ""
+    observation_id: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +116,7 @@ class _Told:
 
     def every(self, name: str) -> Iterator[str]:
         for one in self.observations:
-            value = _decoded(one.metadata.get(name))
+            value = decoded(one.metadata.get(name))
             listed = value if isinstance(value, list) else [value]
             yield from (text.strip() for text in listed if isinstance(text, str) and text.strip())
 
@@ -115,15 +128,15 @@ def _turns(trace: Sequence[Observation]) -> Iterator[ProductionTurn]:
     named = [one for one in trace if _TURN.fullmatch(one.name.strip())]
     roots = [one for one in trace if not one.parent_id]
     for one in named or roots:
-        given, reply = _decoded(one.given), _text(_decoded(one.made), _ANSWERED, "assistant")
+        given, reply = decoded(one.given), _text(decoded(one.made), _ANSWERED, "assistant")
         event = given.get("event") if isinstance(given, dict) else None
         if isinstance(event, dict):
-            yield ProductionTurn(None, event, reply)
+            yield ProductionTurn(None, event, reply, one.observation_id)
         elif user := _text(given, _ASKED, "user"):
-            yield ProductionTurn(user, None, reply)
+            yield ProductionTurn(user, None, reply, one.observation_id)
 
 
-def _decoded(value: Any) -> Any:
+def decoded(value: Any) -> Any:
     """What a text that holds JSON stands for; a number in a text stays a text, for it is what somebody wrote."""
     if not isinstance(value, str) or value.lstrip()[:1] not in ("{", "[", '"'):
         return value

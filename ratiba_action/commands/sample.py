@@ -1,0 +1,189 @@
+"""``ratiba sample``: measure a sample of what production has said, and write the scores to its traces."""
+
+import argparse
+import json
+import re
+import sys
+from collections.abc import Mapping, MutableMapping
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ratiba_action.commands.options import parse_option
+from ratiba_action.core.canonical import digest
+from ratiba_action.core.printable import printable
+from ratiba_action.errors import UsageError
+from ratiba_action.run_deadline import parse_seconds, read_deadline
+from ratiba_action.settings import Settings, read_settings
+
+if TYPE_CHECKING:
+    from ratiba_action.configuration import Configuration
+    from ratiba_action.core.production.tenants import TenantFacts
+    from ratiba_action.observability.langfuse_access import LangfuseAccess
+    from ratiba_action.production.sample_reading import SampleRules
+
+DESCRIPTION = """Measure conversations of production as they stand: a share of all, and every one with an error or with
+negative feedback. No system is run. Judges are paid out of the budget; scores are written to the traces in Langfuse.
+Its keys are read from RATIBA_LANGFUSE_HOST, RATIBA_LANGFUSE_PUBLIC_KEY and RATIBA_LANGFUSE_SECRET_KEY."""
+EXAMPLE = """example:
+  ratiba sample
+  ratiba sample --since 6h --share 0.05 --budget-usd 2
+  ratiba sample --since 2026-11-22T06:00:00+03:00 --until 2026-11-22T12:00:00+03:00 --json"""
+
+_INPUTS = ("config", "budget-usd", "report-dir", "name")
+_FIRST = timedelta(hours=6)
+_LATEST = timedelta(minutes=2)
+"""Before now: a server shows what it was sent after half a minute."""
+_DURATION = re.compile(r"(\d{1,4})([mhd])")
+_UNITS = {"m": "minutes", "h": "hours", "d": "days"}
+_SECONDS = "120"
+_BLOCKED, _INCOMPLETE = 2, 3
+_SHOWN = 16
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the command's options."""
+    parser.add_argument("--since", metavar="WHEN", help="6h, 7d, or a time (default: where the last run ended, or 6h)")
+    parser.add_argument("--until", metavar="WHEN", help="a time, or how long ago (default: 2m)")
+    parser.add_argument("--share", metavar="0..1", default="0.05", help="of all conversations (default: 0.05)")
+    parser.add_argument("--budget-usd", metavar="VALUE", help="most that this run may spend (RATIBA_EVAL_BUDGET_USD)")
+    parser.add_argument("--config", metavar="PATH", help="the gate's configuration file (RATIBA_CONFIG)")
+    parser.add_argument("--report-dir", metavar="VALUE", help="folder of events.jsonl (RATIBA_REPORT_DIR)")
+    parser.add_argument("--repo", metavar="DIR", help="the checkout (default: GITHUB_WORKSPACE or this folder)")
+    parser.add_argument(
+        "--cursor", metavar="FILE", help="keeps where the last run ended (default: below ~/.local/state)"
+    )
+    parser.add_argument("--feedback", metavar="NAME", default="user_feedback", help="scores that customers give")
+    parser.add_argument("--environment", metavar="NAME", default="", help="of the traces (default: all but the gate's)")
+    parser.add_argument(
+        "--language", metavar="CODE", default="und", help="of traces that tell none (default: not known)"
+    )
+    parser.add_argument("--system-type", default="chatbot", choices=("chatbot", "agent", "rag", "search", "classifier"))
+    parser.add_argument("--tenants", metavar="FILE", help="verticals and names by tenant, outside the checkout")
+    parser.add_argument("--seconds", metavar="N", default=_SECONDS, help="reading Langfuse may take so long")
+    parser.add_argument("--deadline", metavar="SECONDS", help="end measuring after this time (RATIBA_DEADLINE)")
+    parser.add_argument("--json", action="store_true", help="print JSON")
+
+
+def run(arguments: argparse.Namespace, environment: MutableMapping[str, str]) -> int:
+    """Look at production once.
+
+    Returns:
+        The exit code: 0 when everything that was chosen was looked at, 2 when something must not be looked
+        at before it is told what to mask, 3 when something was left for the next run.
+
+    Raises:
+        UsageError: an option is wrong, or there are no keys.
+        RatibaError: the configuration is wrong, or production could not be read.
+    """
+    from ratiba_action.core.masking import Redactor  # noqa: PLC0415 - for this task only
+    from ratiba_action.production.sample_words import sample_json, sample_lines  # noqa: PLC0415 - the same
+    from ratiba_action.production.sampling import SampleRun, sample  # noqa: PLC0415 - the same
+    from ratiba_action.production.sampling_cursor import write_cursor  # noqa: PLC0415 - the same
+    from ratiba_action.production.tenant_file import tenants_outside  # noqa: PLC0415 - the same
+    from ratiba_action.reporting.terminal import make_progress  # noqa: PLC0415 - the same
+    from ratiba_action.systems.isolation import protect_process  # noqa: PLC0415 - the same
+    from ratiba_action.tracing import required_access  # noqa: PLC0415 - the same
+
+    protect_process()
+    settings = read_settings(environment, {name: getattr(arguments, name.replace("-", "_"), None) for name in _INPUTS})
+    access = required_access(settings, environment, "production cannot be read")
+    repository = Path(arguments.repo or environment.get("GITHUB_WORKSPACE") or ".").resolve()
+    cursor = _cursor(arguments, environment, access, repository)
+    redactor = Redactor(settings.secrets)
+    looked = sample(
+        SampleRun(
+            settings=settings,
+            configuration=_configuration(settings, repository),
+            repository=repository,
+            environment=environment,
+            access=replace(access, seconds=parse_option("--seconds", arguments.seconds, parse_seconds)),
+            rules=_rules(arguments, cursor, tenants_outside(arguments.tenants, repository)),
+            progress=make_progress(sys.stderr, environment, redactor),
+            seconds=parse_option(
+                "--deadline", arguments.deadline or "", lambda given: read_deadline(given, environment)
+            ),
+        )
+    )
+    write_cursor(cursor, looked.next_since)
+    if arguments.json:
+        sys.stdout.write(json.dumps(sample_json(looked, redactor), indent=2) + "\n")
+    else:
+        sys.stdout.write("".join(f"{printable(line)}\n" for line in sample_lines(looked, redactor)))
+    return _BLOCKED if looked.blocked else 0 if looked.complete else _INCOMPLETE
+
+
+def _configuration(settings: Settings, repository: Path) -> "Configuration":
+    from ratiba_action.configuration import read_configuration  # noqa: PLC0415 - for this task only
+    from ratiba_action.plain_file import read_plain_file  # noqa: PLC0415 - the same
+
+    try:
+        content = read_plain_file(repository, settings.config)
+    except OSError as error:
+        raise UsageError(
+            f"The configuration {settings.config!r} cannot be read: {error.strerror}.", "Name another with --config."
+        ) from error
+    return read_configuration(settings.config, content)
+
+
+def _cursor(
+    arguments: argparse.Namespace, environment: Mapping[str, str], access: "LangfuseAccess", repository: Path
+) -> Path:
+    """The file of the last run's end: each project and each checkout has its own."""
+    from ratiba_action.paying import state_folder  # noqa: PLC0415 - for this task only
+
+    if arguments.cursor:
+        return Path(arguments.cursor)
+    name = digest([access.host, access.public_key, str(repository)])[:_SHOWN]
+    return state_folder(environment) / "samples" / f"{name}.json"
+
+
+def _rules(arguments: argparse.Namespace, cursor: Path, tenants: "Mapping[str, TenantFacts]") -> "SampleRules":
+    from ratiba_action.production.sample_reading import SampleRules  # noqa: PLC0415 - for this task only
+    from ratiba_action.production.sampling_cursor import read_cursor  # noqa: PLC0415 - the same
+
+    now = datetime.now(UTC)
+    until = (
+        parse_option("--until", arguments.until, lambda text: _moment(text, now)) if arguments.until else now - _LATEST
+    )
+    if arguments.since:
+        since = parse_option("--since", arguments.since, lambda text: _moment(text, now))
+    else:
+        since = read_cursor(cursor) or now - _FIRST
+    if since >= until:
+        raise UsageError(
+            f"Nothing lies between {since.isoformat()} and {until.isoformat()}.", "Give an earlier --since."
+        )
+    return SampleRules(
+        since=since,
+        until=until,
+        share=parse_option("--share", arguments.share, _share),
+        feedback=arguments.feedback,
+        environment=arguments.environment,
+        language=arguments.language,
+        system_type=arguments.system_type,
+        tenants=tenants,
+    )
+
+
+def _moment(text: str, now: datetime) -> datetime:
+    if match := _DURATION.fullmatch(text):
+        return now - timedelta(**{_UNITS[match[2]]: int(match[1])})
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        moment = None
+    if moment is None or moment.tzinfo is None:
+        raise ValueError("how long ago, such as 90m, 6h or 7d, or a time with its offset, 2026-11-22T06:00:00+03:00")
+    return moment
+
+
+def _share(text: str) -> float:
+    try:
+        share = float(text)
+    except ValueError:
+        share = -1.0
+    if not 0 <= share <= 1:
+        raise ValueError("a share from 0 to 1")
+    return share

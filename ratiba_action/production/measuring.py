@@ -1,0 +1,166 @@
+"""Measures conversations that took place, with the configured metrics and judges; no system is run."""
+
+import asyncio
+import contextlib
+import secrets
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
+
+from ratiba_action.answering import Answering, open_answering
+from ratiba_action.bench import Bench
+from ratiba_action.cancellation import cancelled_by_signals
+from ratiba_action.composition import load_judging, price_list, require_reachable_servers
+from ratiba_action.configuration import Configuration
+from ratiba_action.core.masking import Redactor
+from ratiba_action.core.model.measurement import Case, ScenarioResult
+from ratiba_action.core.model.plan import HEAD, Arm
+from ratiba_action.core.model.scenario import Assertion, Scenario
+from ratiba_action.core.production.captured import CapturedConversation
+from ratiba_action.core.production.masked_case import masked_case
+from ratiba_action.judging.masked_metric import MaskedMetric
+from ratiba_action.metrics.registry import reads_documents
+from ratiba_action.metrics_block import attach_metrics
+from ratiba_action.paid_run import Payment
+from ratiba_action.ports import Metric
+from ratiba_action.runner import run_plan
+from ratiba_action.settings import Settings
+from ratiba_action.system_block import SystemBlock
+from ratiba_action.system_kinds import ReplayBlock
+from ratiba_action.systems.captured_system import CapturedSystem
+from ratiba_action.tenancy.without_database import NoDatabase
+from ratiba_action.workshop import Materials, Workshop
+
+
+@dataclass(slots=True)
+class Measured:
+    """What came of measuring.
+
+    Args:
+        interruptions: signals that ended it.
+    """
+
+    results: tuple[ScenarioResult, ...] = ()
+    interruptions: list[str] = field(default_factory=list)
+
+
+def with_metrics(
+    conversations: Sequence[CapturedConversation], configuration: Configuration
+) -> tuple[tuple[CapturedConversation, ...], tuple[str, ...]]:
+    """The conversations with the metrics of their system type and language.
+
+    A metric whose truth only a written scenario tells is left out, as is one of documents where none was retrieved.
+
+    Returns:
+        Those that something can measure, and the ids of the others.
+    """
+    block = configuration.metrics
+    measured = tuple(replace(one, scenario=_with(one, attach_metrics(one.scenario, block))) for one in conversations)
+    return (
+        tuple(one for one in measured if one.scenario.assertions),
+        tuple(one.scenario.id for one in measured if not one.scenario.assertions),
+    )
+
+
+def _with(one: CapturedConversation, assertions: tuple[Assertion, ...]) -> Scenario:
+    retrieved = any(reply.documents for reply in one.replies)
+    kept = tuple(each for each in assertions if retrieved or not reads_documents(each.metric))
+    return replace(one.scenario, assertions=kept)
+
+
+def sampling_configuration(configuration: Configuration) -> Configuration:
+    """The same without its system: what was captured stands in its place, and has no rows to read."""
+    system = SystemBlock(root=configuration.system.root, replay=ReplayBlock())
+    return configuration.model_copy(update={"system": system, "rows": {}})
+
+
+def payment_for_sample(settings: Settings, configuration: Configuration) -> Payment:
+    """Who is paid for the judges, out of what: the same purse and ledger as every other run's."""
+    return Payment(
+        keys=settings.keys,
+        base_urls=settings.base_urls,
+        journal=None,
+        ledger_url=settings.ledger_url,
+        monthly_budget=settings.monthly_budget_usd,
+        run=secrets.token_hex(8),
+        pull_request="",
+        models=configuration.models,
+    )
+
+
+def measure(
+    conversations: Sequence[CapturedConversation],
+    workshop: Workshop,
+    repository: Path,
+    redactors: Mapping[str, Redactor],
+) -> Measured:
+    """Measure every conversation; whatever was measured is kept, however the run ends.
+
+    Args:
+        conversations: each with its metrics.
+        workshop: with ``sampling_configuration``.
+        repository: the checkout.
+        redactors: of the people of each conversation, by its id.
+
+    Raises:
+        ConfigurationError: a model has no price.
+        InfrastructureError: the shared ledger cannot be used.
+    """
+    measured = Measured()
+    if conversations:
+        asyncio.run(_measure(conversations, workshop, repository, redactors, measured))
+    return measured
+
+
+async def _measure(
+    conversations: Sequence[CapturedConversation],
+    workshop: Workshop,
+    repository: Path,
+    redactors: Mapping[str, Redactor],
+    measured: Measured,
+) -> None:
+    materials = Materials(Arm(HEAD, str(repository)), tuple(one.scenario for one in conversations), {}, ())
+    require_reachable_servers(workshop.environment, workshop.payment.ledger_url if workshop.payment else "")
+    with cancelled_by_signals(measured.interruptions.append), contextlib.suppress(asyncio.CancelledError):
+        async with open_answering(workshop, materials, price_list(workshop.configuration)) as answering:
+            await load_judging(workshop, materials)
+            bench = _bench(workshop, conversations, answering, redactors)
+            measured.results = await run_plan(materials.plan, bench)
+            await answering.conclude(measured.results, cancelled=bool(measured.interruptions))
+
+
+def _bench(
+    workshop: Workshop,
+    conversations: Sequence[CapturedConversation],
+    answering: Answering,
+    redactors: Mapping[str, Redactor],
+) -> Bench:
+    judge = workshop.configuration.judge
+    judges = {judge.model, *([judge.cross_check.model] if judge.cross_check is not None else [])}
+    return Bench(
+        systems={HEAD: CapturedSystem(conversations, judges)},
+        tenants=NoDatabase(),
+        gateway=answering.gateway,
+        metric=partial(_masked_metric, answering.metric, partial(_masked, redactors)),
+        rows={},
+        prompt_versions={},
+        progress=workshop.progress,
+        concurrency=workshop.concurrency,
+        deadline=workshop.deadline,
+        admit=answering.admit,
+        captured=(HEAD,),
+        events=workshop.events,
+    )
+
+
+def _masked_metric(
+    metric_of: Callable[[Assertion], Metric], mask: Callable[[Case], Case], assertion: Assertion
+) -> Metric:
+    """An exact metric reads the conversation as it was; what a judge is sent is masked."""
+    metric = metric_of(assertion)
+    return MaskedMetric(metric, mask) if metric.judged else metric
+
+
+def _masked(redactors: Mapping[str, Redactor], case: Case) -> Case:
+    return masked_case(case, redactors[case.scenario.id])
