@@ -7,6 +7,7 @@ from pathlib import Path
 
 from ratiba_action.core.credentials import find_credentials
 from ratiba_action.core.failure_rules import validate_rule
+from ratiba_action.core.masking import MASK
 from ratiba_action.core.production.candidate import Candidate, fingerprint_of
 from ratiba_action.errors import FileProblem, SuiteError
 from ratiba_action.metrics.registry import metric_problems
@@ -38,7 +39,7 @@ class KnownScenarios:
     def stands_for(self, candidate: Candidate) -> str:
         """Path of the scenario that is this candidate already; empty for none."""
         return (
-            self.by_trace.get(candidate.data["provenance"].get("trace", ""), "")
+            self.by_trace.get(_trace(candidate), "")
             or self.by_fingerprint.get(candidate.fingerprint, "")
             or self.by_id.get(candidate.id, "")
         )
@@ -46,7 +47,14 @@ class KnownScenarios:
     def add(self, candidate: Candidate, path: str) -> None:
         """Know one more."""
         self.by_id[candidate.id] = self.by_fingerprint[candidate.fingerprint] = path
-        self.by_trace[candidate.data["provenance"]["trace"]] = path
+        if trace := _trace(candidate):
+            self.by_trace[trace] = path
+
+
+def _trace(candidate: Candidate) -> str:
+    """Its trace; empty where the id had to be masked, so that others may look the same."""
+    trace = str(candidate.data["provenance"].get("trace", ""))
+    return "" if MASK in trace else trace
 
 
 def known_scenarios(repository: Path, folder: str) -> KnownScenarios:

@@ -102,7 +102,9 @@ def promote(access: LangfuseAccess, request: PromotionRequest, known: KnownScena
 
 def _promote_all(server: LangfuseServer, waiting: Iterable[Feedback], work: "_Work") -> None:
     for feedback in waiting:
-        if len(work.came.written) >= work.request.most:
+        if twin := work.known.by_trace.get(feedback.subject_id):
+            work.duplicate(feedback, twin)
+        elif len(work.came.written) >= work.request.most:
             work.came.left += 1
         else:
             work.promote(feedback, read_conversation(observations_of(server, feedback)))
@@ -117,36 +119,44 @@ class _Work:
 
     def promote(self, feedback: Feedback, conversation: ProductionConversation | None) -> None:
         """Deal with one feedback."""
+        shown = self.request.redactor.text
         if conversation is None:
-            self.came.unusable[feedback.subject_id] = f"There is no observation of this {feedback.subject}."
+            self.came.unusable[shown(feedback.subject_id)] = f"There is no observation of this {feedback.subject}."
             return
         tenants = self.request.tenants
         if not tenants.get(conversation.tenant, TenantFacts()).promote:
             self.came.left_out += 1
         elif reason := why_blocked(conversation, tenants):
-            self.came.blocked.setdefault(conversation.tenant, reason)
+            self.came.blocked.setdefault(shown(conversation.tenant), reason)
         elif not conversation.turns:
-            self.came.unusable[conversation.trace_ids[0]] = "No turn of it can be read; docs/feedback.md says what is."
+            self.came.unusable[shown(conversation.trace_ids[0])] = (
+                "No turn of it can be read; docs/feedback.md says what is."
+            )
         else:
             self._write(feedback, self._candidate(feedback, conversation), conversation.trace_ids[0])
 
+    def duplicate(self, feedback: Feedback, twin: str) -> None:
+        """A scenario stands for it already."""
+        self.came.duplicates.append(twin)
+        self._remember(feedback, "duplicate", twin)
+
     def _candidate(self, feedback: Feedback, conversation: ProductionConversation) -> Candidate:
-        tenants = self.request.tenants
-        language = tenants.get(conversation.tenant, TenantFacts()).language
-        redactor = self.request.redactor.knowing(known_names(conversation, tenants))
-        return make_candidate(conversation, feedback, redactor, self.request.review, language)
+        request = self.request
+        facts = request.tenants.get(conversation.tenant, TenantFacts())
+        redactor = request.redactor.knowing(known_names(conversation, request.tenants))
+        return make_candidate(conversation, feedback, facts, redactor, request.review)
 
     def _write(self, feedback: Feedback, candidate: Candidate, trace: str) -> None:
         path = path_of(candidate, self.request.folder)
         twin = self.known.stands_for(candidate) or (path if is_there(self.request.repository, path) else "")
         if twin:
-            self.came.duplicates.append(twin)
-            self._remember(feedback, "duplicate", twin)
+            self.duplicate(feedback, twin)
             return
         try:
             content = candidate_file(candidate, path)
         except SuiteError as error:
-            self.came.unusable[trace] = self.request.redactor.text(str(error))
+            shown = self.request.redactor.text
+            self.came.unusable[shown(trace)] = shown(str(error))
             return
         if not self.request.dry_run:
             write_new_files(self.request.repository, content)

@@ -77,12 +77,13 @@ def _given(state: LangfuseState, request: Received) -> Answer | None:
     """What is answered; None to drop the connection."""
     with state.lock:
         state.received.append(request)
-    if state.mode is Mode.BLACK_HOLE:
+        mode = state.upcoming.pop(0) if state.upcoming else state.mode
+    if mode is Mode.BLACK_HOLE:
         state.closing.wait()
         return None
-    if state.mode is Mode.FAILING:
+    if mode is Mode.FAILING:
         return refused(500, "Internal Server Error")
-    if state.mode is Mode.BUSY:
+    if mode is Mode.BUSY:
         return Answer(429, {"message": "rate limited"}, {"Retry-After": str(state.retry_after)})
     pair = base64.b64encode(f"{state.public_key}:{state.secret_key}".encode()).decode()
     if request.headers.get("authorization") != f"Basic {pair}":
@@ -93,4 +94,4 @@ def _given(state: LangfuseState, request: Received) -> Answer | None:
         except (ValueError, KeyError, TypeError) as error:
             state.violations.append(f"{request.method} {request.path}: {type(error).__name__}: {error}")
             given = refused(400, str(error))
-    return None if state.mode is Mode.ANSWER_LOST and request.method == "POST" else given
+    return None if mode is Mode.ANSWER_LOST and request.method == "POST" else given

@@ -1,17 +1,19 @@
 """A conversation that a customer disliked → a candidate for a scenario, masked, for a person to complete."""
 
 import json
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import date, timedelta, timezone
 from typing import Any
 
-from ratiba_action.core.canonical import digest
+from ratiba_action.core.canonical import arguments_digest
 from ratiba_action.core.masking import Redactor
 from ratiba_action.core.model.scenario import Scenario
 from ratiba_action.core.model.values import JsonObject
 from ratiba_action.core.production.conversation import ProductionConversation, ProductionTurn
 from ratiba_action.core.production.feedback import Feedback
+from ratiba_action.core.production.tenants import TenantFacts
 
 PROPOSED = "proposed"
 """Tag of a scenario that nobody has read yet."""
@@ -25,6 +27,7 @@ _CUSTOMER = {"name": "Achieng", "phone": "+254 700 000 101"}
 _LETTERS = str.maketrans("0123456789abcdef", "abcdefghijklmnop")
 _SHOWN = 12
 _EAST_AFRICA = timezone(timedelta(hours=3))
+_LANGUAGE = re.compile(r"([a-z]{2,3}|mixed)(?:[-_].*)?")
 _SYSTEM_TYPES = ("chatbot", "agent", "rag", "search", "classifier")
 
 
@@ -52,7 +55,7 @@ class Candidate:
 
 
 def make_candidate(
-    conversation: ProductionConversation, feedback: Feedback, redactor: Redactor, review: Review, language: str = ""
+    conversation: ProductionConversation, feedback: Feedback, facts: TenantFacts, redactor: Redactor, review: Review
 ) -> Candidate:
     """The candidate of one conversation.
 
@@ -61,9 +64,9 @@ def make_candidate(
     Args:
         conversation: with at least one turn.
         feedback: why it is promoted.
+        facts: of its tenant, for what its traces do not tell.
         redactor: the one redactor, knowing the conversation's names.
         review: who completes it.
-        language: where its traces tell none; empty where that is not known either.
     """
     turns = [_masked(turn, redactor) for turn in conversation.turns]
     fingerprint = _fingerprint((turn.user, turn.event) for turn in turns)
@@ -72,10 +75,10 @@ def make_candidate(
     system_type = conversation.system_type
     data = {
         "id": name,
-        "language": conversation.language or language or UNDETERMINED,
+        "language": _language(conversation.language) or facts.language or UNDETERMINED,
         "layer": "production",
         **({"system_type": system_type} if system_type in _SYSTEM_TYPES else {}),
-        "vertical": next(iter(sorted(conversation.verticals)), ""),
+        "vertical": next(iter(sorted(conversation.verticals)), facts.vertical),
         "tags": [PROPOSED, _FROM_PRODUCTION],
         "now": conversation.started.astimezone(_EAST_AFRICA).isoformat(timespec="seconds"),
         "customer": _CUSTOMER,
@@ -86,6 +89,12 @@ def make_candidate(
     return Candidate(name, fingerprint, data)
 
 
+def _language(told: str) -> str:
+    """The code of a tag such as ``sw-KE``; empty for what is none."""
+    match = _LANGUAGE.fullmatch(told.strip().lower())
+    return match[1] if match else ""
+
+
 def fingerprint_of(scenario: Scenario) -> str:
     """Of what is said in a scenario that is there already, comparable with a candidate's."""
     return _fingerprint((turn.user, turn.event) for turn in scenario.turns)
@@ -93,7 +102,9 @@ def fingerprint_of(scenario: Scenario) -> str:
 
 def _fingerprint(said: Iterable[tuple[str | None, JsonObject | None]]) -> str:
     """Case and white space make no difference."""
-    return digest([" ".join(user.casefold().split()) if user is not None else {"event": event} for user, event in said])
+    return arguments_digest(
+        [" ".join(user.casefold().split()) if user is not None else {"event": event} for user, event in said]
+    )
 
 
 def _masked(turn: ProductionTurn, redactor: Redactor) -> ProductionTurn:

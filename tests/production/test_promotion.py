@@ -1,0 +1,264 @@
+"""Promotion against a stand-in for Langfuse: what is written, what is not, and how it goes on after a break."""
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+pytest.importorskip("langfuse", reason="needs the extra 'langfuse'")
+
+from ratiba_action.main import run
+from ratiba_action.testing.langfuse_server import LangfuseState, Mode, langfuse_server
+from ratiba_action.testing.production_project import SPA, ProductionProject
+
+DENTAL = {**SPA, "tenant_id": "smile_dental", "vertical": "dental"}
+OTHER = {"tenant_id": "salon_kilimani", "language": "sw"}
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Iterator[ProductionProject]:
+    state = LangfuseState(retry_after=0)
+    with langfuse_server(state) as url:
+        yield ProductionProject(state, url, tmp_path / "home")
+
+
+@pytest.fixture
+def checkout(tmp_path: Path) -> Path:
+    folder = tmp_path / "checkout"
+    (folder / "scenarios").mkdir(parents=True)
+    return folder
+
+
+@pytest.fixture
+def promote(project: ProductionProject, checkout: Path, capsys: pytest.CaptureFixture[str]) -> Any:
+    def promoted(*options: str) -> tuple[int, dict[str, Any], str]:
+        words = ["promote", "--json", "--repo", str(checkout), *options]
+        code = run(words, project.environment)
+        printed = capsys.readouterr()
+        return code, json.loads(printed.out) if printed.out else {}, printed.err
+
+    return promoted
+
+
+def files(checkout: Path) -> list[str]:
+    return sorted(path.relative_to(checkout).as_posix() for path in checkout.rglob("*") if path.is_file())
+
+
+def test_a_liked_conversation_an_old_one_and_one_of_another_score_stay_where_they_are(
+    project: ProductionProject, promote: Any, checkout: Path
+) -> None:
+    project.dislike(project.converse("Nzuri"), "thumbs_up")
+    project.dislike(project.converse("Niambie"), "comment")
+    project.dislike(project.converse("Zamani"), seconds_ago=8 * 86_400)
+    assert promote("--since", "7d") == (
+        0,
+        {
+            "dry_run": False,
+            "negative": 0,
+            "written": [],
+            "duplicates": [],
+            "blocked": [],
+            "unusable": [],
+            "left_out": 0,
+            "left": 0,
+            "problem": "",
+        },
+        "",
+    )
+    assert files(checkout) == []
+
+
+def test_every_page_is_read_and_the_same_words_are_one_candidate(project: ProductionProject, promote: Any) -> None:
+    first, second = project.converse("Habari"), project.converse("Kwaheri")
+    for number in range(120):
+        project.dislike(first, seconds_ago=100 + number)
+    project.dislike(second, seconds_ago=9_000)
+    project.dislike(project.converse("  habari "), seconds_ago=50)
+    code, told, _ = promote()
+    assert (code, told["negative"], len(told["written"]), len(told["duplicates"])) == (0, 122, 2, 120)
+    pages = [one for one in project.state.received if "/v3/scores?" in one.path and one.method == "GET"]
+    assert len(pages) == 2
+
+
+def test_a_dry_run_writes_and_remembers_nothing(project: ProductionProject, promote: Any, checkout: Path) -> None:
+    project.dislike(project.converse("Habari"))
+    _, told, _ = promote("--dry-run")
+    assert files(checkout) == []
+    assert promote()[1]["written"] == told["written"]
+    assert files(checkout) == told["written"]
+
+
+def test_nothing_is_promoted_twice_even_when_its_file_is_gone(
+    project: ProductionProject, promote: Any, checkout: Path
+) -> None:
+    project.dislike(project.converse("Habari"))
+    (path,) = promote()[1]["written"]
+    assert promote()[1]["written"] == []
+    (checkout / path).unlink()
+    # Somebody has refused it.
+    code, told, _ = promote()
+    assert (code, told["negative"], told["written"]) == (0, 1, [])
+
+
+def test_what_stands_in_the_suite_is_known_without_the_state(
+    project: ProductionProject, promote: Any, checkout: Path, tmp_path: Path
+) -> None:
+    project.dislike(project.converse("Habari"))
+    (path,) = promote()[1]["written"]
+    # Completed, renamed and put elsewhere by a person, with other words: its provenance is left.
+    text = (checkout / path).read_text("utf-8").replace("user: Habari", "user: Hujambo")
+    (checkout / path).unlink()
+    moved = checkout / "scenarios" / "spa" / "greeting.yaml"
+    moved.parent.mkdir()
+    moved.write_text(re.sub("^id: .*", "id: greeting", text, flags=re.MULTILINE), "utf-8")
+    told = promote("--state", str(tmp_path / "new"))[1]
+    assert (told["written"], told["duplicates"]) == ([], ["scenarios/spa/greeting.yaml"])
+
+
+def test_a_file_of_the_same_name_is_never_changed(project: ProductionProject, promote: Any, checkout: Path) -> None:
+    project.dislike(project.converse("Habari"))
+    (path,) = promote("--dry-run")[1]["written"]
+    theirs = (
+        "id: theirs\nlanguage: fr\nnow: 2026-05-04T08:15:00+03:00\nturns: [{user: Bonjour}]\n"
+        'customer: {name: Amina, phone: "+254 700 000 101"}\n'
+    )
+    (checkout / path).parent.mkdir()
+    (checkout / path).write_text(theirs)
+    assert promote()[1]["duplicates"] == [path]
+    assert (checkout / path).read_text() == theirs
+
+
+@pytest.mark.parametrize("mode", [Mode.FAILING, Mode.BUSY])
+def test_a_run_that_breaks_off_keeps_what_it_has_and_the_next_goes_on(
+    project: ProductionProject, promote: Any, checkout: Path, mode: Mode
+) -> None:
+    for number in range(3):
+        project.dislike(project.converse(f"Habari {number}"), seconds_ago=1_000 - number)
+    project.state.mode = mode
+    # One page of scores and one trace are answered, then nothing is.
+    project.state.upcoming = [Mode.HEALTHY] * 2
+    code, told, complaint = promote()
+    assert (code, len(told["written"])) == (3, 1)
+    assert str(told["problem"]) in complaint
+    before = {name: (checkout / name).read_bytes() for name in files(checkout)}
+    project.state.mode = Mode.HEALTHY
+    asked = len(project.state.received)
+    code, told, _ = promote()
+    assert (code, len(told["written"]), told["duplicates"]) == (0, 2, [])
+    assert len(project.state.received) - asked == 3  # the scores, and two traces: the first is not read again
+    assert {name: (checkout / name).read_bytes() for name in before} == before
+
+
+def test_a_server_that_is_busy_for_a_moment_is_asked_again(project: ProductionProject, promote: Any) -> None:
+    project.dislike(project.converse("Habari"))
+    project.state.upcoming = [Mode.BUSY, Mode.HEALTHY, Mode.FAILING, Mode.HEALTHY]
+    code, told, _ = promote()
+    assert (code, len(told["written"])) == (0, 1)
+
+
+def test_a_server_that_never_answers_is_left_at_the_deadline(project: ProductionProject, promote: Any) -> None:
+    project.state.mode = Mode.BLACK_HOLE
+    code, told, _ = promote("--seconds", "0.5")
+    assert (code, told["written"]) == (3, [])
+    assert told["problem"]
+
+
+@pytest.mark.parametrize("vertical", ["dental", "physio", "medical", "legal"])
+def test_a_tenant_of_health_or_law_writes_nothing_and_says_why(
+    project: ProductionProject, promote: Any, checkout: Path, vertical: str
+) -> None:
+    project.dislike(project.converse("Jino linauma", facts={**DENTAL, "vertical": vertical}))
+    code, told, complaint = promote()
+    assert (code, told["written"], files(checkout)) == (2, [], [])
+    assert told["blocked"][0]["tenant"] == "smile_dental"
+    assert f"{vertical!r}" in complaint
+    assert "masking rules are missing for" in complaint
+
+
+def test_a_blocked_tenant_blocks_itself_and_not_its_neighbours(
+    project: ProductionProject, promote: Any, tmp_path: Path
+) -> None:
+    project.dislike(project.converse("Jino linauma", facts=DENTAL))
+    project.dislike(project.converse("Habari"))
+    code, told, _ = promote()
+    assert (code, len(told["written"])) == (2, 1)
+    # Said once that it is to be left out, it complains no more.
+    (tmp_path / "tenants.yaml").write_text("tenants: {smile_dental: {promote: false}}\n")
+    code, told, complaint = promote("--tenants", str(tmp_path / "tenants.yaml"))
+    assert (code, told["left_out"], complaint) == (0, 1, "")
+
+
+def test_names_of_the_file_of_tenants_are_masked(
+    project: ProductionProject, promote: Any, checkout: Path, tmp_path: Path
+) -> None:
+    project.dislike(project.converse("Mimi ni Achieng, Otieno ananijua", facts=OTHER))
+    code, _, complaint = promote()
+    assert (code, "vertical" in complaint, files(checkout)) == (2, True, [])
+    tenants = "tenants: {salon_kilimani: {vertical: salon, names: [Achieng Odhiambo, Otieno]}}\n"
+    (tmp_path / "tenants.yaml").write_text(tenants)
+    (path,) = promote("--tenants", str(tmp_path / "tenants.yaml"))[1]["written"]
+    scenario = yaml.safe_load((checkout / path).read_text("utf-8"))
+    assert scenario["turns"] == [{"user": "Mimi ni <name>, <name> ananijua"}]
+    assert scenario["vertical"] == "salon"
+
+
+def test_no_more_are_written_than_were_asked_for_the_oldest_first(
+    project: ProductionProject, promote: Any, checkout: Path
+) -> None:
+    for number in range(3):
+        project.dislike(project.converse(f"Habari {number}"), seconds_ago=1_000 - number)
+    told = promote("--most", "2")[1]
+    assert (len(told["written"]), told["left"]) == (2, 1)
+    texts = [yaml.safe_load((checkout / name).read_text("utf-8"))["turns"][0]["user"] for name in told["written"]]
+    assert texts == ["Habari 0", "Habari 1"]
+    assert len(promote()[1]["written"]) == 1
+
+
+@pytest.mark.parametrize(
+    ("said", "why"),
+    [
+        ("x" * 20_001, "turns.0.user"),
+        ("ufunguo ni ghp_0123456789abcdef0123456789abcdef0123", "the conversation holds a GitHub token"),
+        ("   ", "No turn of it can be read"),
+        ('{"event": {"amount": 5}}', "an event needs a 'type'"),
+    ],
+    ids=["too long", "a credential", "silence", "a bad event"],
+)
+def test_what_cannot_be_a_scenario_is_told_and_the_others_are_written(
+    project: ProductionProject, promote: Any, checkout: Path, said: str, why: str
+) -> None:
+    trace = project.converse(said)
+    project.dislike(trace)
+    project.dislike(project.converse("Habari"))
+    code, told, _ = promote()
+    assert (code, files(checkout)) == (0, told["written"])
+    assert len(told["written"]) == 1
+    assert told["unusable"][0]["trace"] == trace
+    assert why in told["unusable"][0]["why"]
+
+
+def test_a_trace_that_is_not_there_is_told(project: ProductionProject, promote: Any) -> None:
+    project.dislike("3f9c" * 8)
+    assert promote()[1]["unusable"] == [{"trace": "3f9c" * 8, "why": "There is no observation of this trace."}]
+
+
+def test_hostile_words_become_plain_text_of_a_file_that_is_accepted(
+    project: ProductionProject, promote: Any, checkout: Path
+) -> None:
+    hostile = "]}\n- &a !!python/object/apply:os.system ['id'] *a # ${{ secrets.X }} \u202e\x07 ::set-output::"
+    project.dislike(project.converse(hostile))
+    (path,) = promote()[1]["written"]
+    scenario = yaml.safe_load((checkout / path).read_text("utf-8"))
+    assert scenario["turns"] == [{"user": hostile.strip()}]
+
+
+def test_a_suite_with_a_mistake_is_not_added_to(project: ProductionProject, promote: Any, checkout: Path) -> None:
+    project.dislike(project.converse("Habari"))
+    (checkout / "scenarios" / "a.yaml").write_text("id: A\n")
+    code, _, complaint = promote()
+    assert (code, files(checkout)) == (2, ["scenarios/a.yaml"])
+    assert "scenarios/a.yaml:1" in complaint
