@@ -17,7 +17,7 @@ from ratiba_action.core.model.conversation import Usage
 from ratiba_action.gateway.script import Step
 from ratiba_action.judging.deepeval_bridge import prepare_deepeval
 from ratiba_action.main import run
-from ratiba_action.testing.langfuse_server import LangfuseState, langfuse_server
+from ratiba_action.testing.langfuse_server import LangfuseState, Mode, langfuse_server
 from ratiba_action.testing.live_repository import RATES
 from ratiba_action.testing.model_servers import ModelServer, Received
 from ratiba_action.testing.production_traces import add_conversation, add_feedback
@@ -51,6 +51,7 @@ class Stage:
     folder: Path
     environment: dict[str, str]
     score: list[int]
+    used: list[Usage]
     printed: pytest.CaptureFixture[str]
     last: dict[str, Any] = field(default_factory=dict)
 
@@ -81,10 +82,10 @@ def quiet_deepeval(tmp_path_factory: pytest.TempPathFactory) -> None:
 
 @pytest.fixture
 def stage(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Iterator[Stage]:
-    score = [9]
+    score, used = [9], [Usage(1_000, 100)]
 
     def judge(_: Received) -> Step:
-        return Step("anthropic", data={"reason": "plain", "score": score[0]}, usage=Usage(1_000, 100))
+        return Step("anthropic", data={"reason": "plain", "score": score[0]}, usage=used[-1])
 
     (tmp_path / ".github").mkdir()
     (tmp_path / ".github" / "ratiba.yml").write_text(CONFIGURATION)
@@ -99,7 +100,7 @@ def stage(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Iterator[Stage]
             "RATIBA_ANTHROPIC_BASE_URL": models.url,
             "RATIBA_REPORT_DIR": str(tmp_path / "report"),
         }
-        yield Stage(state, models, tmp_path, environment, score, capsys)
+        yield Stage(state, models, tmp_path, environment, score, used, capsys)
 
 
 def conversation(stage: Stage, name: str, **more: Any) -> str:
@@ -122,3 +123,123 @@ def test_errors_and_negative_feedback_are_measured_and_scored_on_their_own_trace
 
 
 NAMES = (("plain", ""), ("failed", "the tool timed out"), ("disliked", ""))
+
+
+def test_judges_and_everything_written_are_masked_and_exact_metrics_read_what_was_said(stage: Stage) -> None:
+    turns = [("Habari", "Simu ya Wanjiku Kamau ni +254 733 111 222.")]
+    metadata = {"tenant_id": "amani", "language": "sw", "vertical": "spa", "customer_name": NAME}
+    trace = add_conversation(stage.state, "leak", turns, BEGAN, metadata=metadata)
+    assert stage.sample("--share", "1") == 0
+    asked = json.dumps([received.body for received in stage.models.received], ensure_ascii=False)
+    written = json.dumps(list(stage.state.scores.values()), ensure_ascii=False)
+    for text in (asked, written, stage.events, json.dumps(stage.last, ensure_ascii=False)):
+        assert "733 111" not in text
+        assert "Wanjiku" not in text
+    assert stage.scores_of(trace)["PiiLeakMetric"] == 0.0
+    failures = [json.loads(line) for line in stage.events.splitlines() if "EVAL_FAIL" in line]
+    assert [(one["type"], one["scenario"], one["data"]["name"]) for one in failures] == [
+        ("EVAL_FAIL", trace, "PiiLeakMetric")
+    ]
+
+
+def test_a_second_look_at_the_same_time_pays_nothing_and_makes_no_copies(stage: Stage) -> None:
+    conversation(stage, "one", error="it broke")
+    assert stage.sample("--since", "6h") == 0
+    before, asked = dict(stage.state.scores), len(stage.models.received)
+    assert stage.sample("--since", "6h") == 0
+    assert (stage.last["measured"], stage.last["measured_before"]) == (0, 1)
+    assert (stage.state.scores, len(stage.models.received)) == (before, asked)
+
+
+def test_without_the_scores_on_the_server_a_second_look_writes_the_same_ones_again(stage: Stage) -> None:
+    conversation(stage, "one", error="it broke")
+    assert stage.sample("--since", "6h") == 0
+    before, asked = set(stage.state.scores), len(stage.models.received)
+    stage.state.scores.clear()
+    assert stage.sample("--since", "6h") == 0
+    assert set(stage.state.scores) == before
+    assert len(stage.models.received) == asked, "the judge cache knows what was paid for"
+
+
+def test_the_next_run_goes_on_where_the_last_one_ended(stage: Stage) -> None:
+    conversation(stage, "one", error="it broke")
+    assert stage.sample() == 0
+    ended = stage.last["until"]
+    assert stage.sample() == 0
+    assert (stage.last["since"], stage.last["conversations"]) == (ended, 0)
+
+
+def test_out_of_budget_what_was_measured_is_kept_and_the_rest_is_named_and_comes_next(stage: Stage) -> None:
+    traces = {conversation(stage, f"number {number}", error="it broke") for number in range(4)}
+    stage.used.append(Usage(10_000, 1_000))
+    assert stage.sample("--budget-usd", "0.45") == 3
+    left = {one["trace"] for one in stage.last["not_looked_at"]}
+    measured = {trace for trace in traces if "ratiba_passed" in stage.scores_of(trace)}
+    assert left
+    assert measured
+    assert left | measured == traces
+    assert stage.models.bill.total <= Decimal("0.45")
+    assert datetime.fromisoformat(stage.last["next_since"]) == BEGAN
+    assert stage.sample("--budget-usd", "5") == 0
+    assert stage.last["measured_before"] == len(measured)
+    assert {trace for trace in traces if "ratiba_passed" in stage.scores_of(trace)} == traces
+
+
+def test_a_conversation_whose_masking_is_not_known_is_shown_to_nobody(stage: Stage) -> None:
+    metadata = {"tenant_id": "meno", "language": "sw", "vertical": "dental", "customer_name": NAME}
+    add_conversation(stage.state, "tooth", [("Jino linauma", "Pole")], BEGAN, error="x", metadata=metadata)
+    assert stage.sample() == 2
+    assert "teeth" in stage.last["blocked"][0]["reason"]
+    assert (stage.models.received, stage.state.scores) == ((), {})
+    assert "Jino" not in stage.events
+
+
+def test_scores_that_the_server_refuses_are_told_and_written_by_the_next_run(stage: Stage) -> None:
+    trace = conversation(stage, "one", error="it broke")
+    stage.state.mode = Mode.REJECTING
+    assert stage.sample() == 3
+    assert "refused" in stage.last["scores_not_written"]
+    stage.state.mode = Mode.HEALTHY
+    stage.state.scores.clear()
+    assert stage.sample() == 0
+    assert "ratiba_passed" in stage.scores_of(trace)
+
+
+def test_a_server_that_fails_leaves_the_cursor_where_it_was(stage: Stage) -> None:
+    stage.state.mode = Mode.FAILING
+    assert stage.sample("--seconds", "2") == 3
+    assert not (stage.folder / "home").exists()
+    assert stage.models.received == ()
+
+
+def test_the_model_that_wrote_the_replies_does_not_judge_them(stage: Stage) -> None:
+    trace = conversation(stage, "own", error="it broke", model="claude-opus-5-5")
+    assert stage.sample() == 3
+    assert "generated this conversation itself" in stage.last["not_looked_at"][0]["reason"]
+    assert (stage.models.received, stage.scores_of(trace)) == ((), {})
+
+
+def test_without_a_key_nothing_is_judged_and_it_is_said(stage: Stage, capsys: pytest.CaptureFixture[str]) -> None:
+    conversation(stage, "one", error="it broke")
+    del stage.environment["RATIBA_ANTHROPIC_API_KEY"]
+    assert run(["sample", "--repo", str(stage.folder)], stage.environment) == 3
+    assert "there is no key" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("option", "value"),
+    [("--since", "yesterday"), ("--since", "2026-11-22T06:00:00"), ("--share", "5"), ("--until", "9d")],
+)
+def test_a_wrong_option_is_told(stage: Stage, option: str, value: str) -> None:
+    assert run(["sample", "--repo", str(stage.folder), option, value], stage.environment) == 2
+
+
+def test_people_read_the_same_in_lines(stage: Stage, capsys: pytest.CaptureFixture[str]) -> None:
+    stage.score[0] = 3
+    trace = conversation(stage, "one", error="it broke")
+    add_feedback(stage.state, trace, 0, BEGAN + timedelta(minutes=5))
+    assert run(["sample", "--repo", str(stage.folder)], stage.environment) == 0
+    told = capsys.readouterr().out
+    assert "1 conversations began, chosen: 1 for negative feedback." in told
+    assert "Feedback: 1 of 1 negative (100%)." in told
+    assert f"  {trace}: SwahiliFluencyMetric 0.30 < 0.80" in told
