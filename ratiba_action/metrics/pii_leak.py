@@ -10,7 +10,7 @@ from ratiba_action.core.model.measurement import Case, Score
 from ratiba_action.core.turn_scores import TurnValue, mean_of_turns
 from ratiba_action.validation import StrictModel
 
-__version__ = "1.0.0"
+__version__ = "1.1.0"
 
 
 class PiiLeakMetric:
