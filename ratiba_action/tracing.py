@@ -24,6 +24,9 @@ from ratiba_action.settings import Settings
 _INCOMPLETE_SECONDS = 3.0
 """A run that was cut off waits no longer: a runner kills it 10 seconds after it was told to end."""
 
+Tracer = Callable[[Settings, Mapping[str, str], EventLog], Callable[[Report], Report] | None]
+"""Makes what sends a run and says in its report what came of it; see ``tracer_of``."""
+
 _RESEND_SECONDS = 120.0
 _INCOMPLETE = 3
 

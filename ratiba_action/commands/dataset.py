@@ -3,7 +3,7 @@
 import argparse
 from collections.abc import Mapping
 
-from ratiba_action.commands import dataset_pull, dataset_push, dataset_verify
+from ratiba_action.commands import dataset_pull, dataset_push, dataset_run, dataset_verify
 
 DESCRIPTION = """Work with datasets in Langfuse.
 Its keys are read from RATIBA_LANGFUSE_HOST, RATIBA_LANGFUSE_PUBLIC_KEY and RATIBA_LANGFUSE_SECRET_KEY."""
@@ -11,7 +11,7 @@ EXAMPLE = """example:
   ratiba dataset push
   ratiba dataset verify"""
 
-_TASKS = {"push": dataset_push, "pull": dataset_pull, "verify": dataset_verify}
+_TASKS = {"push": dataset_push, "pull": dataset_pull, "run": dataset_run, "verify": dataset_verify}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

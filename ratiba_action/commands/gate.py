@@ -50,7 +50,7 @@ from ratiba_action.settings import (
 )
 from ratiba_action.side_by_side import Side, evaluate_side_by_side, variants_of
 from ratiba_action.systems.isolation import protect_process
-from ratiba_action.tracing import tracer_of
+from ratiba_action.tracing import Tracer, tracer_of
 from ratiba_action.unmeasured_runs import refuse_wrong_start, skipped, stopped
 
 DESCRIPTION = """Decide the mode, run the golden conversations, and say whether the change may merge.
@@ -87,8 +87,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print the outputs as JSON")
 
 
-def run(arguments: argparse.Namespace, environment: MutableMapping[str, str]) -> int:
+def run(arguments: argparse.Namespace, environment: MutableMapping[str, str], tracer: Tracer = tracer_of) -> int:
     """Run the gate.
+
+    Args:
+        arguments: with all of its options.
+        environment: the process's own.
+        tracer: makes what sends the run's conversations to where traces are kept.
 
     Raises:
         UsageError: an option is wrong; nothing is published then.
@@ -122,7 +127,7 @@ def run(arguments: argparse.Namespace, environment: MutableMapping[str, str]) ->
     )
     if arguments.deepeval_cache_clear:
         JudgeCache(cache_folder(environment), gate_run.warnings.append).clear()
-    return _conclude(arguments, gate_run, publication, problems)
+    return _conclude(arguments, gate_run, publication, problems, tracer)
 
 
 def _concurrency(arguments: argparse.Namespace) -> int | None:
@@ -131,7 +136,11 @@ def _concurrency(arguments: argparse.Namespace) -> int | None:
 
 
 def _conclude(
-    arguments: argparse.Namespace, gate_run: GateRun, publication: Publication, problems: Sequence[str]
+    arguments: argparse.Namespace,
+    gate_run: GateRun,
+    publication: Publication,
+    problems: Sequence[str],
+    tracer: Tracer,
 ) -> int:
     """Run, publish whatever came of it, and say the exit code."""
     failure: RatibaError | None = None
@@ -145,7 +154,7 @@ def _conclude(
     if report is None:
         return 0
     with uninterrupted():
-        trace = tracer_of(gate_run.settings, gate_run.environment, events)
+        trace = tracer(gate_run.settings, gate_run.environment, events)
         report = publication.publish(_with_trends(report, publication), trace)
         if failure is not None:
             publication.complain(str(failure))

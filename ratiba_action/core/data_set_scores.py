@@ -133,7 +133,7 @@ def _answer(outcome: ScenarioOutcome) -> Scored | None:
 def _sample(result: Scored) -> Sample:
     exchanges = result.transcript.exchanges
     return Sample(
-        labelled=tuple(one for exchange in exchanges for one in _labelled(exchange)),
+        labelled=tuple(one for exchange in exchanges for one in labelled_of(exchange)),
         ranked=tuple(
             Ranked(tuple(document.id for document in exchange.reply.documents), judgements)
             for exchange in exchanges
@@ -144,7 +144,8 @@ def _sample(result: Scored) -> Sample:
     )
 
 
-def _labelled(exchange: Exchange) -> tuple[Labelled, ...]:
+def labelled_of(exchange: Exchange) -> tuple[Labelled, ...]:
+    """What a classifier was expected to answer to a turn, and what it answered; nothing where no label is expected."""
     expect = exchange.turn.expect
     expected = expected_labels(expect)
     if expected is None:

@@ -103,7 +103,7 @@ def _rows(local: LocalSuite, template: Template, pulled: Sequence[PulledRow]) ->
     rows = one.rows if one is not None and one.template.rows_path == template.rows_path else ()
     ids = dict(zip(one.ids, rows, strict=True)) if one is not None and rows else {}
     content = local.files.get(template.rows_path, b"")
-    by_id = dict(zip(_case_ids(template, pulled), pulled, strict=True))
+    by_id = dict(zip(case_ids_of(template, pulled), pulled, strict=True))
     changed = {
         case: row
         for case, row in by_id.items()
@@ -120,7 +120,12 @@ def _rows(local: LocalSuite, template: Template, pulled: Sequence[PulledRow]) ->
     return render_json_rows([*lines, *new])
 
 
-def _case_ids(template: Template, pulled: Sequence[PulledRow]) -> list[str]:
+def case_ids_of(template: Template, pulled: Sequence[PulledRow]) -> list[str]:
+    """Ids of the cases that rows become.
+
+    Raises:
+        RenderingError: some cannot have one; which items, and why.
+    """
     rows = [Row(number, row.values) for number, row in enumerate(pulled, 1)]
     ids, problems = case_ids(str(template.data.get("id")), template.rows_path, rows)
     if problems:
@@ -155,7 +160,7 @@ def _ids(local: LocalSuite) -> list[str]:
 def _pulled_ids(pulled: Pulled) -> set[str]:
     ids = {str(data.get("id")) for data in pulled.scenarios.values()}
     for path, template in pulled.templates.items():
-        ids |= set(_case_ids(template, pulled.rows[path]))
+        ids |= set(case_ids_of(template, pulled.rows[path]))
     return ids
 
 

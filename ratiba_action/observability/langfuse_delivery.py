@@ -96,6 +96,7 @@ class _Delivery:
             for spans in _batches(prepared.traces, there):
                 self._send_spans(server, spans)
             scores = [score for trace in prepared.traces for score in trace.scores]
+            scores += prepared.experiment_scores
             for start in range(0, len(scores), _SCORES):
                 self._send_scores(server, scores[start : start + _SCORES])
 

@@ -171,7 +171,8 @@ def _request(score: TraceScore) -> "CreateScoreRequest":
 
     return CreateScoreRequest(
         id=score.score_id,
-        trace_id=score.trace_id,
+        trace_id=score.trace_id or None,
+        dataset_run_id=score.experiment_id or None,
         name=well_formed(score.name),
         value=score.value,
         data_type=ScoreDataType(score.kind),

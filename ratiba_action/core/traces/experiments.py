@@ -6,6 +6,8 @@ from ratiba_action.core.traces import attributes
 from ratiba_action.core.traces.datasets import dataset_item_id, experiment_id, experiment_name
 from ratiba_action.core.traces.model import AttributeValue, Trace, TracedRun
 
+_HEAD = "head"
+
 
 def as_experiment(run: TracedRun, project: str, dataset: str) -> TracedRun:
     """The run with every span told which experiment and which item of it it belongs to.
@@ -18,7 +20,16 @@ def as_experiment(run: TracedRun, project: str, dataset: str) -> TracedRun:
         project: id of the project on the server.
         dataset: id of the suite's dataset there; empty where there is none.
     """
-    return replace(run, traces=tuple(_as_item(trace, run, project, dataset) for trace in run.traces))
+    head = experiment_id(project, dataset, experiment_name(run.run, _HEAD, _variant(run)))
+    return replace(
+        run,
+        traces=tuple(_as_item(trace, run, project, dataset) for trace in run.traces),
+        experiment_scores=tuple(replace(score, experiment_id=head) for score in run.experiment_scores),
+    )
+
+
+def _variant(run: TracedRun) -> str:
+    return next((trace.variant for trace in run.traces if trace.arm == _HEAD), "")
 
 
 def _as_item(trace: Trace, run: TracedRun, project: str, dataset: str) -> Trace:
@@ -26,7 +37,7 @@ def _as_item(trace: Trace, run: TracedRun, project: str, dataset: str) -> Trace:
     told: dict[str, AttributeValue] = {
         attributes.EXPERIMENT_ID: experiment_id(project, dataset, name),
         attributes.EXPERIMENT_NAME: attributes.shortened(name),
-        attributes.EXPERIMENT_ITEM: dataset_item_id(run.dataset, trace.scenario),
+        attributes.EXPERIMENT_ITEM: run.items.get(trace.scenario) or dataset_item_id(run.dataset, trace.scenario),
         attributes.EXPERIMENT_ROOT: trace.spans[0].span_id,
     }
     if dataset:

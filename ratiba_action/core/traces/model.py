@@ -31,10 +31,11 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class TraceScore:
-    """What was measured of a trace.
+    """What was measured of a trace, or of all traces of an experiment.
 
     Args:
         score_id: the same whenever it is sent, so that a server overwrites it.
+        trace_id: empty for one of an experiment.
         value: a number, or 0 and 1 for ``BOOLEAN``.
         kind: ``NUMERIC`` or ``BOOLEAN``.
         at: aware; a server that overwrites by id and day needs it to be the same each time.
@@ -48,6 +49,7 @@ class TraceScore:
     at: datetime
     comment: str = ""
     metadata: Mapping[str, str] = field(default_factory=dict)
+    experiment_id: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,11 +79,15 @@ class TracedRun:
 
     Args:
         dataset: name of the suite's dataset.
+        items: ids of the dataset's items by scenario, where they are not those that follow from its id.
+        experiment_scores: of the head's conversations together.
     """
 
     run: str
     traces: tuple[Trace, ...]
     dataset: str = ""
+    items: Mapping[str, str] = field(default_factory=dict)
+    experiment_scores: tuple[TraceScore, ...] = ()
 
     @property
     def spans(self) -> int:
@@ -91,7 +97,7 @@ class TracedRun:
     @property
     def scores(self) -> int:
         """How many there are."""
-        return sum(len(trace.scores) for trace in self.traces)
+        return sum(len(trace.scores) for trace in self.traces) + len(self.experiment_scores)
 
 
 def span_id(trace_id: str, key: str) -> str:

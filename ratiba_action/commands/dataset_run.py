@@ -1,0 +1,96 @@
+"""``ratiba dataset run``: the items of a dataset through the gate, and the run back as an experiment with scores."""
+
+import argparse
+import sys
+from collections.abc import MutableMapping
+from pathlib import Path
+
+from ratiba_action.commands.dataset_options import add_server_options, no_dataset, read_task, server_failed
+from ratiba_action.commands.options import add_variant, parse_option
+from ratiba_action.core.printable import printable
+from ratiba_action.settings import INPUTS
+
+SUMMARY = "hold the items of a dataset with the system of this checkout, and log the run with its scores"
+DESCRIPTION = """Hold every active item of a dataset with the system of the configuration, as the gate holds scenarios:
+each in a tenant of its own, within the budget, scored by the same judges. The class gates hold (macro F1 0.80, least F1
+of a class 0.60, skill recall 0.90, answer accuracy 0.70, or those of --gate). The run is logged in Langfuse as an
+experiment on the dataset, with scores for each item and for all together. No comment is posted."""
+EXAMPLE = """example:
+  ratiba dataset run
+  ratiba dataset run --dataset intent-classifier --gate macro_f1=0.85 --llm live"""
+
+_LEFT_TO_THE_GATE = ("comment", "pull-request", "shard", "baseline", "rules", "scenarios", "mode")
+_OPTIONS = ("concurrency", "trials", "deadline", "variant")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the task's options: the dataset, and the inputs of the gate that a run by hand reads."""
+    add_server_options(parser)
+    told = "what the cases must reach together, such as macro_f1=0.85; may be repeated"
+    parser.add_argument("--gate", action="append", default=[], metavar="NAME=LEAST", help=told)
+    for entry in INPUTS:
+        if not entry.secret and entry.name not in _LEFT_TO_THE_GATE:
+            told = f"{entry.description} ({entry.environment_variable})"
+            parser.add_argument(f"--{entry.name}", metavar="VALUE", help=told)
+    told = "folder of the scenarios, for recordings and catalogues (RATIBA_SCENARIOS)"
+    parser.add_argument("--scenarios", metavar="PATH", help=told)
+    parser.add_argument("--repo", metavar="DIR", help="the checkout (default: GITHUB_WORKSPACE or this folder)")
+    parser.add_argument("--concurrency", metavar="N", help="conversations at once (default: suite.concurrency, or 4)")
+    parser.add_argument("--trials", metavar="N", help="hold each conversation at least so often (default: 1)")
+    parser.add_argument("--deadline", metavar="SECONDS", help="end the run in order after this time (RATIBA_DEADLINE)")
+    add_variant(parser)
+    parser.add_argument("--json", action="store_true", help="print the outputs as JSON")
+
+
+def run(arguments: argparse.Namespace, environment: MutableMapping[str, str]) -> int:
+    """Run a dataset.
+
+    Returns:
+        The gate's exit code.
+
+    Raises:
+        UsageError: an option is wrong, there are no keys, or no such dataset.
+        SuiteError: its items are no suite; nothing was held.
+        InfrastructureError: the server failed.
+    """
+    from ratiba_action.commands import gate  # noqa: PLC0415 - for this task only
+    from ratiba_action.datasets.class_gates import parse_gate  # noqa: PLC0415 - the same
+    from ratiba_action.datasets.experiment import Experiment  # noqa: PLC0415 - the same
+    from ratiba_action.datasets.reading import stored_dataset  # noqa: PLC0415 - the same
+    from ratiba_action.datasets.scratch_suite import scratch_folder, scratch_suite  # noqa: PLC0415 - the same
+    from ratiba_action.observability.langfuse_asking import LangfuseError  # noqa: PLC0415 - the same
+
+    gates = dict(parse_option("--gate", text, parse_gate) for text in arguments.gate)
+    task = read_task(arguments, environment, "no dataset can be run")
+    try:
+        stored = stored_dataset(task.access, task.dataset)
+    except LangfuseError as error:
+        raise server_failed(error) from error
+    if stored is None:
+        raise no_dataset(task.dataset)
+    suite = scratch_suite(stored, task.dataset, gates)
+    for name in suite.left_out:
+        sys.stderr.write(f"warning: the item {printable(name)} holds no scenario and no case, and is left out\n")
+    experiment = Experiment(task.access, task.dataset, suite.items)
+    root = _root(task.repository)
+    with scratch_folder(root, task.settings.scenarios, suite) as folder:
+        return gate.run(_of_gate(arguments, folder, root), environment, experiment.tracer)
+
+
+def _root(repository: Path) -> Path:
+    """The checkout's root, which the gate takes paths from."""
+    return next((one for one in (repository, *repository.parents) if (one / ".git").exists()), repository)
+
+
+def _of_gate(arguments: argparse.Namespace, folder: str, root: Path) -> argparse.Namespace:
+    """The gate's own arguments, for a suite in a folder."""
+    from ratiba_action.commands import gate  # noqa: PLC0415 - for this task only
+
+    words = ["--scenarios", folder, "--mode", "blocking", "--comment", "false", "--repo", str(root)]
+    names = [entry.name for entry in INPUTS if not entry.secret and entry.name not in _LEFT_TO_THE_GATE]
+    for name in (*names, *_OPTIONS):
+        value = getattr(arguments, name.replace("-", "_"))
+        words += [f"--{name}={value}"] if value else []
+    parser = argparse.ArgumentParser(allow_abbrev=False)
+    gate.add_arguments(parser)
+    return parser.parse_args([*words, *(["--json"] if arguments.json else [])])

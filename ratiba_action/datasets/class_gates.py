@@ -1,0 +1,52 @@
+"""What the cases of a dataset must reach together when it is run (``seeds/003``, "Quality Thresholds")."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ratiba_action.core.aggregates import ANSWER_ACCURACY, LABELS, SKILL_RECALL, truth_of
+from ratiba_action.core.standard_gates import STANDARD_GATES, unknown_gates
+
+
+def parse_gate(text: str) -> tuple[str, float]:
+    """A gate such as ``macro_f1=0.85``.
+
+    Raises:
+        ValueError: it is none.
+    """
+    name, _, least = text.partition("=")
+    if problem := unknown_gates([name]):
+        raise ValueError(f"NAME=LEAST such as macro_f1=0.85 ({problem})")
+    try:
+        value = float(least)
+    except ValueError:
+        value = -1.0
+    if not 0 <= value <= 1:
+        raise ValueError("NAME=LEAST such as macro_f1=0.85, the least from 0 to 1")
+    return name, value
+
+
+def with_class_gates(data: Mapping[str, Any], asked: Mapping[str, float]) -> dict[str, Any]:
+    """A scenario file with ``cases``, with the standard gates that its truths allow.
+
+    Args:
+        data: of the file; a gate that it lists holds in the place of the standard one.
+        asked: by name; hold in the place of both.
+    """
+    listed = {str(gate.get("metric")): gate.get("at_least") for gate in data.get("gates") or () if _is_object(gate)}
+    standard = {name: least for name, least in STANDARD_GATES.items() if _has_truth(name, data.get("turns") or ())}
+    gates = {**standard, **listed, **asked}
+    return {**data, "gates": [{"metric": name, "at_least": least} for name, least in gates.items()]}
+
+
+def _is_object(value: Any) -> bool:
+    return isinstance(value, Mapping)
+
+
+def _has_truth(name: str, turns: Sequence[Any]) -> bool:
+    expected = [turn.get("expect") or {} for turn in turns if _is_object(turn)]
+    several = any("labels" in one for one in expected if _is_object(one))
+    if name == SKILL_RECALL:
+        return several
+    if truth_of(name) == LABELS:
+        return several or any("label" in one for one in expected if _is_object(one))
+    return name == ANSWER_ACCURACY

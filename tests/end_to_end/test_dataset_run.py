@@ -1,0 +1,96 @@
+"""``ratiba dataset run`` as a process: items of a server in, conversations held, an experiment with scores back."""
+
+import json
+from typing import Any
+
+import pytest
+
+pytest.importorskip("langfuse", reason="needs the extra 'langfuse'")
+
+from ratiba_action.core.traces.datasets import dataset_item_id
+from ratiba_action.main import run
+from ratiba_action.testing.langfuse_server import LangfuseState, Mode, langfuse_server
+from ratiba_action.testing.small_repository import Ended, SmallRepository
+
+INTENTS = """\
+id: intents
+language: fr
+system_type: classifier
+now: 2026-04-25T10:00:00+03:00
+customer: {name: Amina, phone: "+254 700 000 001"}
+cases: intents.jsonl
+turns:
+  - user: 'reply {"output": {"label": "${answer}", "confidence": 0.9}}'
+    expect: {label: "${intent}"}
+"""
+
+
+def rows(*answers: tuple[str, str]) -> str:
+    """A row for each pair of expected and given label."""
+    return "".join(
+        json.dumps({"id": f"c{number}", "intent": intent, "answer": answer}) + "\n"
+        for number, (intent, answer) in enumerate(answers)
+    )
+
+
+def keys(host: str, state: LangfuseState) -> dict[str, str]:
+    return {
+        "RATIBA_LANGFUSE_HOST": host,
+        "RATIBA_LANGFUSE_PUBLIC_KEY": state.public_key,
+        "RATIBA_LANGFUSE_SECRET_KEY": state.secret_key,
+    }
+
+
+def run_dataset(small: SmallRepository, *options: str, **variables: str) -> Ended:
+    arguments = ["dataset", "run", "--report-dir", str(small.report), *options]
+    done = small.run(arguments, small.folder, small.environment | variables)
+    return Ended(done.returncode, done.stdout + done.stderr, small.report)
+
+
+def scores_of(state: LangfuseState, name: str) -> list[Any]:
+    return [one for one in state.scores.values() if one["name"] == name]
+
+
+def test_a_dataset_is_held_its_gates_decide_and_the_run_is_an_experiment_with_scores(small: SmallRepository) -> None:
+    small.write("scenarios/intents.yaml", INTENTS)
+    small.write("scenarios/intents.jsonl", rows(("A", "A"), ("A", "A"), ("B", "B"), ("B", "A")))
+    small.scenario("holds", "say hello")
+    small.commit()
+    state = LangfuseState()
+    with langfuse_server(state) as host:
+        environment = keys(host, state)
+        assert run(["dataset", "push", "--repo", str(small.folder)], dict(environment)) == 0
+        made_there = {**state.items[dataset_item_id("ratiba", "intents__c0")], "id": "made-there", "metadata": {}}
+        state.items["made-there"] = {**made_there, "sourceTraceId": "f" * 32}
+        # What is held is what the server says, not what lies in the checkout.
+        small.write("scenarios/intents.jsonl", rows(("A", "B")))
+        small.commit()
+        failed = run_dataset(small, **environment)
+        passed = run_dataset(small, "--gate", "macro_f1=0.7", "--gate", "answer_accuracy=0", **environment)
+    assert failed.code == 1, failed.printed
+    assert "macro_f1 0.7619 is below 0.8" in failed.printed
+    assert passed.code == 0, passed.printed
+    assert [path.name for path in small.folder.iterdir() if path.name.startswith(".ratiba-dataset")] == []
+    assert state.secret_key not in failed.printed + passed.printed
+    held = {span.attributes["langfuse.experiment.item.id"] for span in state.spans}
+    wanted = {dataset_item_id("ratiba", f"intents__c{number}") for number in range(4)}
+    assert held == wanted | {dataset_item_id("ratiba", "holds"), "made-there"}
+    dataset = state.datasets["ratiba"]["id"]
+    assert {span.attributes["langfuse.experiment.dataset.id"] for span in state.spans} == {dataset}
+    assert sorted(one["value"] for one in scores_of(state, "correct")) == [0, 0, *[1] * 10]
+    assert {one["value"] for one in scores_of(state, "confidence")} == {0.9}
+    experiments = {span.attributes["langfuse.experiment.id"] for span in state.spans}
+    aggregate = {(one["datasetRunId"], one["value"]) for one in scores_of(state, "passed")}
+    assert {value for _, value in aggregate} == {0, 1}
+    assert {name for name, _ in aggregate} == experiments
+    for name in ("macro_f1", "weighted_f1", "accuracy"):
+        assert len(scores_of(state, name)) == 2
+
+
+def test_a_dataset_of_a_server_that_fails_holds_nothing(small: SmallRepository) -> None:
+    state = LangfuseState(mode=Mode.FAILING)
+    with langfuse_server(state) as host:
+        ended = run_dataset(small, "--seconds", "1", **keys(host, state))
+    assert ended.code == 3
+    assert "Langfuse did not do what it was asked: it answered with status 500" in ended.printed
+    assert not (small.report / "results.json").exists()
