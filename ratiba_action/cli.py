@@ -13,7 +13,10 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "record": ("ratiba_action.commands.record", "run conversations with live models and keep the answers"),
     "report": ("ratiba_action.commands.report", "show the last run's report, or publish it for a run that could not"),
     "compare": ("ratiba_action.commands.compare", "show two to six runs side by side"),
-    "dataset": ("ratiba_action.commands.dataset", "the suite as a dataset in Langfuse; push, pull, run, verify"),
+    "dataset": (
+        "ratiba_action.commands.dataset",
+        "the suite as a dataset in Langfuse: push, pull, run, add a trace, verify",
+    ),
     "promote": (
         "ratiba_action.commands.promote",
         "make candidates for scenarios of conversations that customers disliked",

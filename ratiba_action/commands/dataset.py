@@ -3,15 +3,23 @@
 import argparse
 from collections.abc import Mapping
 
-from ratiba_action.commands import dataset_pull, dataset_push, dataset_run, dataset_verify
+from ratiba_action.commands import dataset_add_trace, dataset_pull, dataset_push, dataset_run, dataset_verify
 
 DESCRIPTION = """Work with datasets in Langfuse.
 Its keys are read from RATIBA_LANGFUSE_HOST, RATIBA_LANGFUSE_PUBLIC_KEY and RATIBA_LANGFUSE_SECRET_KEY."""
 EXAMPLE = """example:
   ratiba dataset push
+  ratiba dataset pull --accept
+  ratiba dataset run
   ratiba dataset verify"""
 
-_TASKS = {"push": dataset_push, "pull": dataset_pull, "run": dataset_run, "verify": dataset_verify}
+_TASKS = {
+    "push": dataset_push,
+    "pull": dataset_pull,
+    "run": dataset_run,
+    "add-trace": dataset_add_trace,
+    "verify": dataset_verify,
+}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

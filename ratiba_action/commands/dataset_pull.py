@@ -99,5 +99,5 @@ def _lines(task: DatasetTask, local: "LocalSuite", plan: "PullPlan", accepted: b
     lines += [f"{waiting}: {local.folder}/{path}" for path in sorted(plan.files)]
     lines += [f"archived in Langfuse, still here: {name}" for name in plan.archived]
     lines += [f"only here: {name}" for name in plan.only_here if name not in plan.archived]
-    lines += [f"no scenario and no case, left out: {name}" for name in plan.left_out]
+    lines += [f"no scenario, no case, or nothing expected yet; left out: {name}" for name in plan.left_out]
     return [*lines, f"{task.dataset}: {len(plan.files)} files differ" if plan.files else f"{task.dataset}: no change"]

@@ -70,7 +70,9 @@ def run(arguments: argparse.Namespace, environment: MutableMapping[str, str]) ->
         raise no_dataset(task.dataset)
     suite = scratch_suite(stored, task.dataset, gates)
     for name in suite.left_out:
-        sys.stderr.write(f"warning: the item {printable(name)} holds no scenario and no case, and is left out\n")
+        sys.stderr.write(
+            f"warning: the item {printable(name)} holds no scenario, no case, or nothing expected yet; it is left out\n"
+        )
     experiment = Experiment(task.access, task.dataset, suite.items)
     root = _root(task.repository)
     with scratch_folder(root, task.settings.scenarios, suite) as folder:

@@ -173,7 +173,7 @@ def suite_items(suite: LocalSuite, dataset: str) -> tuple[DatasetItem, ...]:
 def _scenario_item(dataset: str, path: str, data: Mapping[str, Any]) -> DatasetItem:
     parts = split_scenario(data)
     provenance = data.get("provenance")
-    trace = provenance.get("trace_id") if isinstance(provenance, Mapping) else None
+    trace = provenance.get("trace") if isinstance(provenance, Mapping) else None
     return DatasetItem(
         id=dataset_item_id(dataset, str(data["id"])),
         input=dict(parts.input),

@@ -126,11 +126,15 @@ def _read_case(pulled: Pulled, item: DatasetItem, said: Mapping[str, Any]) -> No
 
 
 def _read_foreign(pulled: Pulled, item: DatasetItem) -> None:
-    """An item that was made on the server is a case of the one data set that there is."""
+    """An item that was made on the server is a case of the one data set that there is, once it has a truth."""
     if len(pulled.templates) != 1:
         pulled.left_out.append(item.id)
         return
     (template,) = pulled.templates.values()
+    if template.expected and not item.expected_output:
+        # Nobody has said yet what is right.
+        pulled.left_out.append(item.id)
+        return
     rows = pulled.rows[template.path]
     named = not rows or any(COLUMN in row.values for row in rows)
     parts = RowParts(item.input, item.expected_output, {})

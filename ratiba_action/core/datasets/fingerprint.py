@@ -1,6 +1,7 @@
 """Whether two items say the same, whichever server has kept them."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from ratiba_action.core.canonical import digest
@@ -26,6 +27,17 @@ def fingerprint(item: DatasetItem) -> str:
     """SHA-256 of what an item says: input, expected output and the gate's metadata but for a fingerprint."""
     said = {name: value for name, value in (ours(item.metadata) or {}).items() if name != DIGEST}
     return digest(plain_numbers([item.input, item.expected_output, said]))
+
+
+def stamped(item: DatasetItem, before: Mapping[str, Any]) -> DatasetItem:
+    """The item, active, with its fingerprint.
+
+    Args:
+        item: with the gate's metadata.
+        before: metadata that it had; what others have added to it stays.
+    """
+    said = {**(ours(item.metadata) or {}), DIGEST: fingerprint(item)}
+    return replace(item, metadata={**before, OURS: said}, active=True)
 
 
 def plain_numbers(value: Any) -> Any:

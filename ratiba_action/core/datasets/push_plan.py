@@ -1,10 +1,10 @@
 """What a push does to each item; a second one after it does nothing."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from ratiba_action.core.datasets.fingerprint import DIGEST, OURS, fingerprint, ours
+from ratiba_action.core.datasets.fingerprint import DIGEST, fingerprint, ours, stamped
 from ratiba_action.core.model.dataset_item import DatasetItem
 
 
@@ -48,13 +48,13 @@ def plan_push(
     for item in wanted:
         kept = there.get(item.id)
         if kept is None:
-            created.append(_stamped(item, {}))
+            created.append(stamped(item, {}))
         elif _stamp(kept) == fingerprint(kept) == fingerprint(item) and kept.active:
             unchanged.append(item.id)
         elif fingerprint(kept) not in {_stamp(kept), fingerprint(item)}:
-            conflicting.append(_stamped(item, kept.metadata))
+            conflicting.append(stamped(item, kept.metadata))
         else:
-            updated.append(_stamped(item, kept.metadata))
+            updated.append(stamped(item, kept.metadata))
     others = [item for item in there.values() if item.id not in ids and item.active]
     gone = tuple(item for item in others if ours(item.metadata) is not None and not adopted_as(item))
     adopted = tuple(item for item in others if adopted_as(item) in ids)
@@ -72,9 +72,3 @@ def plan_push(
 
 def _stamp(item: DatasetItem) -> Any:
     return (ours(item.metadata) or {}).get(DIGEST)
-
-
-def _stamped(item: DatasetItem, before: Mapping[str, Any]) -> DatasetItem:
-    """The item with its fingerprint, and with what others have added to its metadata."""
-    said = {**(ours(item.metadata) or {}), DIGEST: fingerprint(item)}
-    return replace(item, metadata={**before, OURS: said}, active=True)

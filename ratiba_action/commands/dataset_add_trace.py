@@ -1,0 +1,91 @@
+"""``ratiba dataset add-trace``: a trace of production becomes an item of a dataset, masked, with its provenance."""
+
+import argparse
+import json
+import re
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from ratiba_action.commands.dataset_options import add_suite_options, no_dataset, read_task, server_failed
+from ratiba_action.commands.options import parse_option
+from ratiba_action.core.printable import printable
+
+SUMMARY = "add a trace of production to a dataset, masked"
+DESCRIPTION = """Add a conversation of production to a dataset, masked: as a scenario in quarantine for a person to
+complete, or with --case as a case of a data set, its last message with what was said before. What the system replied is
+never taken for the truth: a person gives that with --expected, or in Langfuse. A tenant whose masking rules are missing
+is refused; docs/feedback.md describes the file of tenants."""
+EXAMPLE = """example:
+  ratiba dataset add-trace 0af7651916cd43dd8448eb211c80319c --tenants ../tenants.yaml
+  ratiba dataset add-trace 0af7651916cd43dd8448eb211c80319c --case --expected '{"intent": "SUPPORT"}'"""
+
+_TRACE = re.compile(r"[A-Za-z0-9_-]{1,200}", re.ASCII)
+_MOST = 20_000
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the task's options."""
+    parser.add_argument("trace", metavar="TRACE", help="id of the trace, as Langfuse shows it")
+    add_suite_options(parser)
+    parser.add_argument("--tenants", metavar="FILE", help="verticals and names by tenant, outside the checkout")
+    parser.add_argument("--case", action="store_true", help="a case of a data set, in the place of a scenario")
+    parser.add_argument("--expected", metavar="JSON", help="what is right, of a case: JSON or a plain text")
+
+
+def run(arguments: argparse.Namespace, environment: Mapping[str, str]) -> int:
+    """Add a trace.
+
+    Returns:
+        The exit code, 0.
+
+    Raises:
+        UsageError: an option is wrong, there are no keys, no such dataset or trace.
+        ConfigurationError: the trace must not leave production.
+        InfrastructureError: the server failed.
+    """
+    from ratiba_action.core.masking import Redactor  # noqa: PLC0415 - not for --help
+    from ratiba_action.datasets.adding import AddRequest, add_trace  # noqa: PLC0415 - the same
+    from ratiba_action.observability.langfuse_asking import LangfuseError  # noqa: PLC0415 - the same
+    from ratiba_action.production.tenant_file import read_tenants  # noqa: PLC0415 - the same
+
+    trace = parse_option("TRACE", arguments.trace, _parse_trace)
+    expected = None if arguments.expected is None else parse_option("--expected", arguments.expected, _parse_expected)
+    task = read_task(arguments, environment, "no trace can be added")
+    tenants = read_tenants(Path(arguments.tenants)) if arguments.tenants else {}
+    case = arguments.case or expected is not None
+    request = AddRequest(trace, task.dataset, tenants, Redactor(task.settings.secrets), case, expected)
+    try:
+        added = add_trace(task.access, request)
+    except LangfuseError as error:
+        raise server_failed(error) from error
+    if added.item is None:
+        raise no_dataset(task.dataset)
+    if arguments.json:
+        told = {"dataset": task.dataset, "item": added.item.id, "outcome": added.outcome}
+        sys.stdout.write(json.dumps(told, indent=2) + "\n")
+    else:
+        sys.stdout.write(f"{added.outcome}: {printable(added.item.id)}\n")
+        if case and not added.item.expected_output:
+            sys.stdout.write(
+                "Pulls and runs leave it out until --expected, or somebody in Langfuse, says what is right.\n"
+            )
+    return 0
+
+
+def _parse_trace(text: str) -> str:
+    if not _TRACE.fullmatch(text):
+        raise ValueError("the id of a trace, such as 0af7651916cd43dd8448eb211c80319c")
+    return text
+
+
+def _parse_expected(text: str) -> Any:
+    if not text.strip() or len(text) > _MOST:
+        raise ValueError(f"JSON or a text of 1 to {_MOST:,} characters")
+    if text.lstrip()[0] not in "{[":
+        return text
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"whole JSON; {error}") from error
