@@ -1,4 +1,4 @@
-"""``ratiba generate``: a scenario from a captured session, or from a template."""
+"""``ratiba generate``: a scenario from a captured session or a template, or proposals of a model."""
 
 import argparse
 import json
@@ -11,23 +11,26 @@ from pathlib import Path
 from ratiba_action.authoring.new_files import write_new_files
 from ratiba_action.authoring.proposal import propose
 from ratiba_action.authoring.templates import TEMPLATES, template_files
+from ratiba_action.commands import generate_proposals
 from ratiba_action.commands.options import parse_option
-from ratiba_action.core.captured_session import CapturedSession, read_session
+from ratiba_action.commands.session_file import read_session_file
+from ratiba_action.core.captured_session import CapturedSession
 from ratiba_action.core.printable import printable_lines
 from ratiba_action.core.production.candidate import PROPOSED
 from ratiba_action.errors import FileProblem, SuiteError, UsageError
 from ratiba_action.settings import read_settings
 
-DESCRIPTION = """Write a scenario: from a captured session, masked and tagged `proposed`, or from a template.
-No file that is there is ever changed."""
+DESCRIPTION = """Write a scenario: from a captured session, masked and tagged `proposed`, or from a template; or let a
+model propose some, which is paid out of the budget. No file that is there is ever changed."""
 EXAMPLE = """example:
   ratiba generate --from session.json
   ratiba generate --from messages.json --layer golden --id asks_for_hours --language en --now 2026-05-04T08:15:00+03:00
   ratiba generate --templates
-  ratiba generate --template agent_tool_call"""
+  ratiba generate --template agent_tool_call
+  ratiba generate --propose 5 --transcript session.json
+  ratiba generate --propose 2 --adversarial vague_query --adversarial rival_term --system-type rag"""
 
 _ID = re.compile(r"[a-z0-9][a-z0-9_-]{0,99}")
-_MOST_BYTES = 4 << 20
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -36,12 +39,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     what.add_argument("--from", dest="session", metavar="FILE", help="a captured session; docs/first-scenario.md")
     what.add_argument("--template", metavar="NAME", help="one of those that --templates lists")
     what.add_argument("--templates", action="store_true", help="list the templates and exit")
+    what.add_argument("--propose", metavar="N", help="let the model of the block `simulator` write so many (1 to 20)")
     parser.add_argument(
         "--layer", choices=("replay", "golden"), default="replay", help="of a session (default: replay)"
     )
     parser.add_argument("--id", metavar="ID", help="of the scenario, where the session has none or another is wanted")
     parser.add_argument("--language", metavar="CODE", help="of a session that does not tell it")
     parser.add_argument("--now", metavar="TIME", help="when it was captured, if it does not tell it")
+    generate_proposals.add_arguments(parser)
     parser.add_argument("--repo", metavar="DIR", help="the checkout (default: this folder)")
     parser.add_argument("--scenarios", metavar="PATH", help="folder of the scenarios (RATIBA_SCENARIOS)")
     parser.add_argument("--json", action="store_true", help="print JSON")
@@ -56,6 +61,8 @@ def run(arguments: argparse.Namespace, environment: Mapping[str, str]) -> int:
     """
     if arguments.templates:
         return _list(as_json=arguments.json)
+    if arguments.propose:
+        return generate_proposals.run(arguments, environment)
     folder = read_settings(environment, {"scenarios": arguments.scenarios}).scenarios
     repository = Path(arguments.repo or ".").resolve()
     if not repository.is_dir():
@@ -95,9 +102,7 @@ def _parse_template(text: str) -> str:
 def _session(arguments: argparse.Namespace) -> CapturedSession:
     """The session of the file, completed by the options."""
     path = arguments.session
-    session, problems = read_session(_decoded(Path(path)))
-    if session is None:
-        raise SuiteError([FileProblem(path, 0, problem) for problem in problems])
+    session = read_session_file(path)
     session = replace(
         session,
         id=arguments.id or session.id,
@@ -120,17 +125,3 @@ def _session(arguments: argparse.Namespace) -> CapturedSession:
     if missing:
         raise SuiteError(missing)
     return session
-
-
-def _decoded(path: Path) -> object:
-    try:
-        with path.open("rb") as file:
-            content = file.read(_MOST_BYTES + 1)
-    except OSError as error:
-        raise UsageError(f"The session {str(path)!r} cannot be read: {error.strerror}.", "Name a file.") from error
-    if len(content) > _MOST_BYTES:
-        raise UsageError(f"The session {str(path)!r} has more than {_MOST_BYTES:,} bytes.", "Cut it.")
-    try:
-        return json.loads(content.decode("utf-8"))
-    except (ValueError, RecursionError) as error:
-        raise UsageError(f"The session {str(path)!r} is not JSON in UTF-8: {error}.", "Export it again.") from error

@@ -1,0 +1,97 @@
+"""Asks the configured model for proposals: out of the budget, through the same purse as every other call."""
+
+import secrets
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from ratiba_action.authoring.proposals.asking import INSTRUCTIONS, read_answer
+from ratiba_action.composition import price_list, require_reachable_servers
+from ratiba_action.configuration import Configuration
+from ratiba_action.core.budget import Ledger
+from ratiba_action.core.model.conversation import Party
+from ratiba_action.core.model.values import JsonObject, Usd
+from ratiba_action.errors import ConfigurationError
+from ratiba_action.judging.judge_model import JudgeModel
+from ratiba_action.judging.structured_calls import StructuredCalls, StructuredQuestion
+from ratiba_action.no_events import NoEvents
+from ratiba_action.paid_run import Payment, open_paid_run
+from ratiba_action.settings import Settings
+
+_ANSWER_TOKENS = 8_192
+
+Question = tuple[str, str, JsonObject]
+"""Name, user message and schema."""
+
+
+def require_another_model(configuration: Configuration) -> None:
+    """Refuse a judge's own model: it would write what it grades afterwards.
+
+    Raises:
+        ConfigurationError: the model that plays customers is a judge's.
+    """
+    judge, model = configuration.judge, configuration.simulator.model
+    judges = {judge.model, *([judge.cross_check.model] if judge.cross_check is not None else [])}
+    if model in judges:
+        raise ConfigurationError(
+            f"simulator.model is {model!r}, which is a judge's: what it proposes it would grade itself.",
+            "Name another model in the block `simulator`.",
+        )
+
+
+async def ask_for_proposals(
+    questions: Sequence[Question],
+    settings: Settings,
+    configuration: Configuration,
+    *,
+    environment: Mapping[str, str],
+    ledger: Ledger,
+    warn: Callable[[str], None],
+    take: Callable[[str, list[dict[str, Any]]], None],
+) -> None:
+    """Ask each question, one after the other.
+
+    Args:
+        questions: what is asked.
+        settings: with keys and the shared ledger.
+        configuration: names the model and its prices.
+        environment: the process's own.
+        ledger: the books.
+        warn: told what could not be written down after a call.
+        take: given each question's name and answer, as soon as it is there.
+
+    Raises:
+        BudgetError: the next call does not fit into the budget.
+        JudgeError: an answer cannot be used, twice.
+        ProviderError: the provider refused or could not be reached.
+        ConfigurationError: the model has no price or no key.
+    """
+    described, prices = configuration.simulator, price_list(configuration)
+    prices.require([(described.model, described.provider)])
+    require_reachable_servers(environment, settings.ledger_url)
+    payment = Payment(
+        keys=settings.keys,
+        base_urls=settings.base_urls,
+        journal=None,
+        ledger_url=settings.ledger_url,
+        monthly_budget=settings.monthly_budget_usd,
+        run=secrets.token_hex(8),
+        pull_request="",
+        models=configuration.models,
+    )
+    tokens = min(_ANSWER_TOKENS, configuration.models.output_of(described.model)[1])
+    async with open_paid_run(
+        payment,
+        (),
+        lambda _: Usd(0),
+        ledger=ledger,
+        prices=prices,
+        environment=environment,
+        warn=warn,
+        concurrency=1,
+        events=NoEvents(),
+    ) as paid:
+        asking = StructuredCalls(paid.calls, JudgeModel(described.provider, described.model, tokens), Party.SIMULATOR)
+        for name, message, shape in questions:
+            question = StructuredQuestion("proposals", 0, ("propose", name), INSTRUCTIONS, message, shape)
+            answer, _ = await asking.ask(question, read_answer)
+            take(name, answer)

@@ -1,0 +1,204 @@
+"""``ratiba generate --propose``: scenarios that a model proposes, from prompts and transcripts."""
+
+import argparse
+import json
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ratiba_action.authoring.proposals.kinds import ADVERSARIAL, SYSTEM_KINDS
+from ratiba_action.commands.options import parse_option
+from ratiba_action.core.printable import printable_lines
+from ratiba_action.errors import BudgetError, ConfigurationError, JudgeError, ProviderError, UsageError
+from ratiba_action.settings import Settings, read_settings
+
+if TYPE_CHECKING:
+    from ratiba_action.authoring.proposals.asked_model import Question
+    from ratiba_action.authoring.proposals.written import Origin, Proposals
+    from ratiba_action.configuration import Configuration
+    from ratiba_action.core.budget import Ledger
+
+_MOST, _MOST_KNOWN, _REVIEW_DAYS = 20, 50, 30
+_EAST_AFRICA = "+03:00"
+_INCOMPLETE = 3
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the options of ``--propose``."""
+    parser.add_argument("--system-type", choices=tuple(SYSTEM_KINDS), default="chatbot", help="of --propose")
+    parser.add_argument(
+        "--adversarial", action="append", choices=tuple(ADVERSARIAL), default=[], help="N pairs of this kind instead"
+    )
+    parser.add_argument("--prompt", action="append", default=[], metavar="FILE", help="default: the system's prompts")
+    parser.add_argument("--transcript", action="append", default=[], metavar="FILE", help="a captured session; masked")
+    parser.add_argument("--budget-usd", metavar="VALUE", help="most that may be spent (RATIBA_EVAL_BUDGET_USD)")
+    parser.add_argument("--owner", default="the reviewers", metavar="NAME", help="who reads the proposals")
+    parser.add_argument("--config", metavar="PATH", help="the gate's configuration file (RATIBA_CONFIG)")
+
+
+def run(arguments: argparse.Namespace, environment: Mapping[str, str]) -> int:
+    """Ask the model, check what it writes, and write what holds.
+
+    Returns:
+        The exit code: 3 when the model could not be asked to the end, or nothing of it can be used.
+
+    Raises:
+        UsageError: an option is wrong.
+        RatibaError: configuration, scenarios or keys are wrong.
+    """
+    import asyncio  # noqa: PLC0415 - for this task only
+
+    from ratiba_action.authoring.proposals.asked_model import (  # noqa: PLC0415 - the same
+        ask_for_proposals,
+        require_another_model,
+    )
+    from ratiba_action.core.budget import Ledger  # noqa: PLC0415 - the same
+    from ratiba_action.paying import require_key  # noqa: PLC0415 - the same
+
+    count = parse_option("--propose", arguments.propose, _count)
+    options = {"scenarios": arguments.scenarios, "config": arguments.config, "budget-usd": arguments.budget_usd}
+    settings = read_settings(environment, options)
+    repository = Path(arguments.repo or ".").resolve()
+    configuration = _configuration(settings, repository)
+    require_another_model(configuration)
+    require_key(replace(settings, llm="live"), environment)
+    prompts = _prompts(arguments.prompt, repository, configuration)
+    proposals, known = _known(repository, settings.scenarios)
+    ledger, notes = Ledger(settings.budget_usd), list[str]()
+    try:
+        asyncio.run(
+            ask_for_proposals(
+                _questions(arguments, count, prompts, known),
+                settings,
+                configuration,
+                environment=environment,
+                ledger=ledger,
+                warn=notes.append,
+                take=lambda name, answer: proposals.add(answer, _origin(arguments, name, configuration, prompts)),
+            )
+        )
+    except (BudgetError, JudgeError, ProviderError) as error:
+        notes.append(f"The model was not asked to the end: {error}")
+        return _finish(arguments, repository, proposals, ledger, notes) or _INCOMPLETE
+    return _finish(arguments, repository, proposals, ledger, notes)
+
+
+def _count(text: str) -> int:
+    if not (text.isascii() and text.isdigit() and 1 <= int(text) <= _MOST):
+        raise ValueError(f"a whole number from 1 to {_MOST}")
+    return int(text)
+
+
+def _configuration(settings: Settings, repository: Path) -> "Configuration":
+    from ratiba_action.configuration import read_configuration  # noqa: PLC0415 - for this task only
+    from ratiba_action.plain_file import read_plain_file  # noqa: PLC0415 - the same
+
+    try:
+        content = read_plain_file(repository, settings.config)
+    except OSError as error:
+        raise ConfigurationError(
+            f"The configuration {settings.config!r} cannot be read: {error.strerror}.", "Name another with --config."
+        ) from error
+    return read_configuration(settings.config, content)
+
+
+def _prompts(named: Sequence[str], repository: Path, configuration: "Configuration") -> dict[str, str]:
+    from ratiba_action.plain_file import read_plain_file  # noqa: PLC0415 - for this task only
+
+    root = repository / configuration.system.root
+    found = (path for pattern in configuration.system.prompt_patterns for path in root.glob(pattern) if path.is_file())
+    names = list(named) or sorted({path.relative_to(repository).as_posix() for path in found})
+    texts: dict[str, str] = {}
+    for name in names:
+        try:
+            texts[name] = read_plain_file(repository, name).decode("utf-8")
+        except (OSError, ValueError) as error:
+            told = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
+            raise UsageError(f"The prompt {name!r} cannot be read: {told}.", "Name a file of the checkout.") from error
+    return texts
+
+
+def _known(repository: Path, folder: str) -> "tuple[Proposals, tuple[str, ...]]":
+    """Somebody who knows every scenario that there is, and how some of them begin."""
+    from ratiba_action.authoring.proposals.written import Proposals  # noqa: PLC0415 - for this task only
+    from ratiba_action.core.failure_rules import validate_rule  # noqa: PLC0415 - the same
+    from ratiba_action.core.production.candidate import fingerprint_of  # noqa: PLC0415 - the same
+    from ratiba_action.metrics.registry import metric_problems  # noqa: PLC0415 - the same
+    from ratiba_action.suite.load import load_suite, read_scenario_files  # noqa: PLC0415 - the same
+
+    files = read_scenario_files(repository, folder) if (repository / folder).is_dir() else {}
+    scenarios = load_suite(files, metric_problems, validate_rule).scenarios if files else ()
+    begin = (one.turns[0].user for one in scenarios if one.turns and one.turns[0].user)
+    return Proposals(folder, {fingerprint_of(one) for one in scenarios}), tuple(begin)[:_MOST_KNOWN]
+
+
+def _questions(
+    arguments: argparse.Namespace, count: int, prompts: Mapping[str, str], known: Sequence[str]
+) -> "list[Question]":
+    from ratiba_action.authoring.proposals.asking import form, schema  # noqa: PLC0415 - for this task only
+    from ratiba_action.commands.session_file import read_session_file  # noqa: PLC0415 - the same
+
+    languages = [arguments.language] if arguments.language else ["sw", "en", "mixed"]
+    sessions = [read_session_file(name) for name in arguments.transcript]
+    if not prompts and not sessions:
+        raise UsageError(
+            "There is nothing to propose scenarios from: the system has no prompt files.",
+            "Name some with --prompt or --transcript, or under system.prompts.",
+        )
+    kind, shape = arguments.system_type, schema(arguments.system_type, languages)
+    return [
+        (
+            attack,
+            form(kind, attack, count, languages=languages, prompts=prompts, transcripts=sessions, known=known),
+            shape,
+        )
+        for attack in dict.fromkeys(arguments.adversarial or [""])
+    ]
+
+
+def _origin(
+    arguments: argparse.Namespace, attack: str, configuration: "Configuration", prompts: Mapping[str, str]
+) -> "Origin":
+    from ratiba_action.authoring.proposals.written import Origin  # noqa: PLC0415 - for this task only
+
+    now = datetime.now(UTC) + timedelta(hours=3)
+    return Origin(
+        system_type=arguments.system_type,
+        attack=attack,
+        model=configuration.simulator.model,
+        prompts=tuple(prompts),
+        now=arguments.now or now.strftime(f"%Y-%m-%dT%H:%M:%S{_EAST_AFRICA}"),
+        owner=arguments.owner,
+        until=(now + timedelta(days=_REVIEW_DAYS)).date(),
+    )
+
+
+def _finish(
+    arguments: argparse.Namespace, repository: Path, proposals: "Proposals", ledger: "Ledger", notes: Sequence[str]
+) -> int:
+    from ratiba_action.authoring.new_files import write_new_files  # noqa: PLC0415 - for this task only
+
+    write_new_files(repository, proposals.files)
+    written, spent = list(proposals.files), str(ledger.spent)
+    if arguments.json:
+        told = {
+            "written": written,
+            "duplicates": proposals.duplicates,
+            "dropped": proposals.dropped,
+            "spent_usd": spent,
+            "notes": list(notes),
+        }
+        sys.stdout.write(json.dumps(told, indent=2) + "\n")
+    else:
+        lines = [f"Written: {name}" for name in written]
+        lines += [f"Dropped, since it can be no scenario: {why}" for why in proposals.dropped]
+        lines += [f"Left out, since a scenario says the same: {proposals.duplicates}"] if proposals.duplicates else []
+        lines += [*notes, f"Spent {spent} of {ledger.cap} US dollars."]
+        lines += ["Read each, take the tag `proposed` and the quarantine away, then run `ratiba validate`."] * bool(
+            written
+        )
+        sys.stdout.write(printable_lines("".join(f"{line}\n" for line in lines)))
+    return 0 if written or proposals.duplicates else _INCOMPLETE
