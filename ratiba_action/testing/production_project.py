@@ -56,7 +56,7 @@ class ProductionProject:
             client.flush()
         return made
 
-    def converse(self, *messages: str, facts: Mapping[str, str] = SPA, reply: str = "Sawa.") -> str:
+    def converse(self, *messages: str, facts: Mapping[str, str] = SPA, session: str | None = None) -> str:
         """A conversation of one trace with a span for each turn; returns the trace's id."""
 
         def hold(client: "Langfuse") -> str:
@@ -65,21 +65,23 @@ class ProductionProject:
             trace_id: str = client.create_trace_id(seed="\n".join((str(len(self.state.spans)), *messages)))
             with (
                 client.start_as_current_observation(name="conversation", trace_context={"trace_id": trace_id}),
-                propagate_attributes(metadata=dict(facts)),
+                propagate_attributes(metadata=dict(facts), session_id=session),
             ):
                 for number, message in enumerate(messages):
-                    with client.start_as_current_observation(name=f"turn {number}", input=message, output=reply):
+                    with client.start_as_current_observation(name=f"turn {number}", input=message, output="Sawa."):
                         pass
             return trace_id
 
         return self.trace(hold)
 
-    def dislike(self, trace_id: str, value: str = "thumbs_down", *, seconds_ago: int = 60) -> None:
-        """A press of a button, as a score."""
-        self.pressed.append(trace_id)
+    def dislike(
+        self, subject_id: str, value: str = "thumbs_down", *, seconds_ago: int = 60, subject: str = "trace"
+    ) -> None:
+        """A press of a button, as a score of a trace or a session."""
+        self.pressed.append(subject_id)
         score: dict[str, Any] = {
             "id": f"press-{len(self.pressed)}",
-            "traceId": trace_id,
+            f"{subject}Id": subject_id,
             "name": "user_feedback",
             "value": value,
             "dataType": "CATEGORICAL",

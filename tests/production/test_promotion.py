@@ -241,6 +241,17 @@ def test_what_cannot_be_a_scenario_is_told_and_the_others_are_written(
     assert why in told["unusable"][0]["why"]
 
 
+def test_a_score_on_a_session_takes_all_of_its_traces(project: ProductionProject, promote: Any, checkout: Path) -> None:
+    traces = [project.converse(said, session="254712345678") for said in ("Habari", "Kesho saa nane")]
+    project.dislike("254712345678", subject="session")
+    (path,) = promote()[1]["written"]
+    text = (checkout / path).read_text("utf-8")
+    scenario = yaml.safe_load(text)
+    assert [turn["user"] for turn in scenario["turns"]] == ["Habari", "Kesho saa nane"]
+    assert scenario["provenance"]["trace"] == traces[0]
+    assert "712345678" not in text
+
+
 def test_a_trace_that_is_not_there_is_told(project: ProductionProject, promote: Any) -> None:
     project.dislike("3f9c" * 8)
     assert promote()[1]["unusable"] == [{"trace": "3f9c" * 8, "why": "There is no observation of this trace."}]

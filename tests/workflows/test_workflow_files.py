@@ -73,6 +73,7 @@ def test_the_files_are_there() -> None:
         "examples/workflows/eval-every-night.yml",
         "examples/workflows/eval-three-jobs.yml",
         "examples/workflows/eval-with-postgres.yml",
+        "examples/workflows/promote-feedback.yml",
         "examples/workflows/publish-fork-report.yml",
         "action.yml",
     }
