@@ -24,22 +24,25 @@ def render_scenario(data: Mapping[str, Any]) -> bytes:
     Raises:
         RenderingError: it cannot be written so that it reads as the same.
     """
+    order = {name: number for number, name in enumerate(ScenarioBlock.model_fields)}
+    sorted_data = {name: data[name] for name in sorted(data, key=lambda name: order.get(name, len(order)))}
+    # Line ends of Unicode are only kept where they are escaped, and then all letters beyond ASCII are.
+    for legible in (True, False):
+        text = _as_yaml(sorted_data, legible=legible)
+        document, problems = read_yaml("the item", text)
+        if document is not None and plain_numbers(document.data) == plain_numbers(sorted_data):
+            return text
+    told = problems[0].message if problems else "it holds a number or a text that YAML reads as another"
+    raise RenderingError(f"it cannot be written as YAML: {told}")
+
+
+def _as_yaml(data: Mapping[str, Any], *, legible: bool) -> bytes:
     import yaml  # noqa: PLC0415 - only what writes scenarios needs it
 
-    order = {name: number for number, name in enumerate(ScenarioBlock.model_fields)}
-    names = sorted(data, key=lambda name: order.get(name, len(order)))
     try:
-        text = yaml.safe_dump(
-            {name: data[name] for name in names}, allow_unicode=True, sort_keys=False, width=_WIDTH
-        ).encode()
+        return yaml.safe_dump(dict(data), allow_unicode=legible, sort_keys=False, width=_WIDTH).encode()
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         raise RenderingError(f"it cannot be written as YAML: {type(error).__name__}") from error
-    document, problems = read_yaml("the item", text)
-    if document is None:
-        raise RenderingError(f"it cannot be written as YAML: {problems[0].message}")
-    if plain_numbers(document.data) != plain_numbers(dict(data)):
-        raise RenderingError("it holds a number or a text that YAML would read as another")
-    return text
 
 
 def render_json_rows(rows: Iterable[Mapping[str, Any] | str]) -> bytes:
