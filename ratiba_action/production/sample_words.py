@@ -32,6 +32,7 @@ def sample_json(looked: Sample, redactor: Redactor) -> dict[str, Any]:
         "feedback": {
             "positive": feedback.positive,
             "negative": feedback.negative,
+            "other": feedback.other,
             "negative_share": feedback.negative_share,
         },
         "spent_usd": str(looked.spent),

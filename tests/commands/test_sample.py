@@ -115,7 +115,7 @@ def test_errors_and_negative_feedback_are_measured_and_scored_on_their_own_trace
     add_feedback(stage.state, plain, 1, BEGAN + timedelta(minutes=6))
     assert stage.sample("--share", "0") == 0
     assert stage.last["chosen"] == {"negative feedback": 1, "error": 1}
-    assert stage.last["feedback"] == {"positive": 1, "negative": 1, "negative_share": 0.5}
+    assert stage.last["feedback"] == {"positive": 1, "negative": 1, "other": 0, "negative_share": 0.5}
     assert stage.scores_of(plain) == {}
     expected = {"SwahiliFluencyMetric": 0.9, "PiiLeakMetric": 1.0, "ratiba_passed": True}
     assert stage.scores_of(failed) == stage.scores_of(disliked) == expected

@@ -4,6 +4,7 @@ A line that is added to a page is run without a change here.
 """
 
 import asyncio
+import json
 import os
 import re
 import shlex
@@ -14,14 +15,18 @@ from pathlib import Path
 
 import pytest
 
+from ratiba_action.core.canonical import digest
+from ratiba_action.core.model.conversation import Usage
+from ratiba_action.gateway.script import Step
 from ratiba_action.testing.gate_forks import GateForks
 from ratiba_action.testing.git_repository import GitRepository
 from ratiba_action.testing.langfuse_server import LangfuseState, langfuse_server
 from ratiba_action.testing.live_repository import CONFIGURATION, LiveRepository
+from ratiba_action.testing.model_servers import Received
 
 PROJECT = Path(__file__).parents[2]
 PAGES = [PROJECT / "README.md", *sorted((PROJECT / "docs").glob("*.md"))]
-ASKS_MODELS = re.compile(r"ratiba record|--llm live|--resume|--variant")
+ASKS_MODELS = re.compile(r"ratiba record|--llm live|--resume|--variant|--propose")
 FIRST = ("ratiba init", "ratiba gate", "ratiba report", "ratiba compare", "ratiba validate", "ratiba decide")
 WITH_A_KILLED_RUN = "ratiba gate --resume"
 """Runs in ``test_live_resume.py``, which leaves one behind."""
@@ -103,6 +108,16 @@ def test_a_line_of_the_guides_runs_in_a_new_repository(offline: Mapping[str, End
     assert words in ended.printed
 
 
+def proposals(received: Received) -> Step | None:
+    """What a model proposes; None for every other question."""
+    if '"scenarios"' not in json.dumps(received.body.get("output_config")):
+        return None
+    message = received.body["messages"][0]["content"]
+    turn = {"user": f"Hello {digest(message)}", "key_phrases": []}
+    scenario = {"shows": "a greeting", "language": "sw", "turns": [turn], "must_not_contain": []}
+    return Step("anthropic", data={"scenarios": [scenario]}, usage=Usage(500, 100))
+
+
 async def test_the_lines_that_ask_models_run_too(live: LiveRepository, forks: GateForks) -> None:
     variants = "  variants: {mini: {environment: {TONE: brief}}}\njudge:"
     live.small.write(".github/ratiba.yml", CONFIGURATION.replace("judge:", variants))
@@ -110,6 +125,9 @@ async def test_the_lines_that_ask_models_run_too(live: LiveRepository, forks: Ga
     path = live.small.folder / "scenarios" / "first_conversation.yaml"
     path.write_text(path.read_text() + "tags: [smoke]\n")
     live.small.commit()
+    live.small.write("prompts/assistant.md", "You take bookings.")
+    live.small.write("session.json", '[{"role": "user", "content": "Hours?"}, {"role": "assistant", "content": "9"}]')
+    live.talk.instead = proposals
     environment = {name: value for name, value in live.small.environment.items() if name != "RATIBA_LLM"}
     lines = [line for line in LINES if ASKS_MODELS.search(line) and line != WITH_A_KILLED_RUN]
     assert len(lines) > 6
@@ -119,5 +137,5 @@ async def test_the_lines_that_ask_models_run_too(live: LiveRepository, forks: Ga
         kept = "Not replaced without --accept" not in ended.printed
         assert ended.code == (0 if kept else 1), f"{line}\n{ended.printed}"
         assert kept or "--accept" not in line
-        if line.startswith("ratiba record --tag") or "--llm live" in line:
+        if line.startswith("ratiba record --tag") or "--llm live" in line or "--propose" in line:
             assert len(live.models.received) > before, line

@@ -18,3 +18,9 @@ def test_who_presses_twice_has_changed_their_mind() -> None:
 
 def test_of_nobody_there_is_no_share() -> None:
     assert count_feedback([]).negative_share is None
+
+
+def test_a_comment_is_neither_and_takes_nothing_back() -> None:
+    said_of = [said("a", "thumbs_down", 1), said("a", "comment", 2), said("b", "comment"), said("c", "thumbs_up")]
+    assert count_feedback(said_of) == FeedbackCounts(positive=1, negative=1, other=1)
+    assert count_feedback(said_of).negative_share == 0.5
