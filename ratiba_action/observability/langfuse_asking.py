@@ -86,6 +86,7 @@ def ask(call: Callable[[], Result], deadline: Deadline, *, once: bool = False) -
     """
     import httpx  # noqa: PLC0415 - heavy
     from langfuse.api.core import ApiError  # noqa: PLC0415 - the same
+    from pydantic import ValidationError  # noqa: PLC0415 - the same
 
     tries = 0
     while True:
@@ -96,6 +97,8 @@ def ask(call: Callable[[], Result], deadline: Deadline, *, once: bool = False) -
             failure = _answered(error.status_code or 0, error.headers or {})
         except httpx.TransportError as error:
             failure = _unanswered(error)
+        except (ValidationError, RecursionError) as error:
+            raise LangfuseError("its answer is not one of Langfuse's") from error
         wait = max(failure.wait, _FIRST_WAIT * 2 ** (tries - 1))
         again = failure.passing and (failure.untouched or not once)
         if not again or tries == _TRIES or wait > deadline.seconds_left - _SHORTEST:

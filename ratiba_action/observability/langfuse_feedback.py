@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from datetime import datetime
 from typing import Any
 
-from ratiba_action.core.production.conversation import Observation
+from ratiba_action.core.production.conversation import METADATA, Observation
 from ratiba_action.core.production.feedback import FEEDBACK, Feedback
 from ratiba_action.observability.langfuse_asking import ask
 from ratiba_action.observability.langfuse_server import LangfuseServer
@@ -83,7 +83,13 @@ def _observations(server: LangfuseServer, feedback: Feedback, cursor: str | None
     subject = {f"{feedback.subject}_id": feedback.subject_id}
     return ask(
         lambda: server.api.observations.get_many(
-            **subject, fields=_FIELDS, limit=_OBSERVATIONS, cursor=cursor, request_options=server.options
+            **subject,
+            fields=_FIELDS,
+            # Else a value ends after 200 characters, and with it the names that have to be masked.
+            expand_metadata=",".join(METADATA),
+            limit=_OBSERVATIONS,
+            cursor=cursor,
+            request_options=server.options,
         ),
         server.deadline,
     )

@@ -85,6 +85,8 @@ def _given(state: LangfuseState, request: Received) -> Answer | None:
         return refused(500, "Internal Server Error")
     if mode is Mode.BUSY:
         return Answer(429, {"message": "rate limited"}, {"Retry-After": str(state.retry_after)})
+    if state.instead is not None:
+        return Answer(200, state.instead)
     pair = base64.b64encode(f"{state.public_key}:{state.secret_key}".encode()).decode()
     if request.headers.get("authorization") != f"Basic {pair}":
         return refused(401, "Invalid credentials. Confirm that you've configured the correct host.")

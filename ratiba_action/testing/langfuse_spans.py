@@ -20,6 +20,7 @@ from ratiba_action.testing.langfuse_state import (
 
 _NANOSECONDS = 1_000_000_000
 _MOST = 1000
+_MOST_METADATA = 200
 _EQUAL = {
     "traceId": "traceId",
     "sessionId": "sessionId",
@@ -123,7 +124,8 @@ def _not_numbers(span: str, name: str, text: Any) -> Iterator[str]:
 
 def list_observations(state: LangfuseState, query: Mapping[str, str]) -> Answer:
     """``GET /api/public/v2/observations``, newest first."""
-    unknown = set(query) - {*_EQUAL, "fields", "limit", "cursor", "isRootObservation", "fromStartTime", "toStartTime"}
+    times = {"fromStartTime", "toStartTime"}
+    unknown = set(query) - {*_EQUAL, *times, "fields", "limit", "cursor", "isRootObservation", "expandMetadata"}
     groups = set(query.get("fields", "basic").split(","))
     limit = int(query.get("limit", "50"))
     if unknown or groups - {*_GROUPS, *_OTHER_GROUPS} or not 1 <= limit <= _MOST:
@@ -131,7 +133,7 @@ def list_observations(state: LangfuseState, query: Mapping[str, str]) -> Answer:
     seen = [observation_of(span) for span in state.spans] if state.visible else []
     found = [one for one in sorted(seen, key=lambda one: str(one["startTime"]), reverse=True) if _asked(one, query)]
     page, meta = page_after(found, query.get("cursor"), limit)
-    return Answer(200, {"data": [_with_fields(one, groups) for one in page], "meta": meta})
+    return Answer(200, {"data": [_with_fields(one, groups, query) for one in page], "meta": meta})
 
 
 def _asked(one: Mapping[str, Any], query: Mapping[str, str]) -> bool:
@@ -144,9 +146,17 @@ def _asked(one: Mapping[str, Any], query: Mapping[str, str]) -> bool:
     )
 
 
-def _with_fields(one: Mapping[str, Any], groups: Iterable[str]) -> dict[str, Any]:
+def _with_fields(one: Mapping[str, Any], groups: Iterable[str], query: Mapping[str, str]) -> dict[str, Any]:
     left_out = {name for group, names in _GROUPS.items() if group not in groups for name in names}
-    return {name: value for name, value in one.items() if name not in left_out}
+    whole = query.get("expandMetadata", "").split(",")
+    cut = {name: value if name in whole else _cut(value) for name, value in one["metadata"].items()}
+    return {name: value for name, value in {**one, "metadata": cut}.items() if name not in left_out}
+
+
+def _cut(value: Any) -> Any:
+    """A value of metadata that was not asked for by name."""
+    text = value if isinstance(value, str) else json.dumps(value)
+    return value if len(text) <= _MOST_METADATA else text[:_MOST_METADATA]
 
 
 def observation_of(span: TakenSpan) -> dict[str, Any]:

@@ -66,6 +66,7 @@ class LangfuseState:
     Args:
         mode: how it behaves; may be changed while it serves.
         upcoming: how it behaves at the next requests, one after the other, before ``mode`` holds.
+        instead: what it answers in the place of everything it should, if it is not None.
         visible: whether what it takes can be read at once, as it can not on a server that is busy.
         retry_after: seconds that a 429 asks for.
     """
@@ -74,6 +75,7 @@ class LangfuseState:
     secret_key: str = "sk-lf-test"  # noqa: S105 - opens nothing but this stand-in
     mode: Mode = Mode.HEALTHY
     upcoming: list[Mode] = field(default_factory=list)
+    instead: object = None
     visible: bool = True
     retry_after: int = 1
     spans: list[TakenSpan] = field(default_factory=list)

@@ -56,7 +56,7 @@ class ProductionProject:
             client.flush()
         return made
 
-    def converse(self, *messages: str, facts: Mapping[str, str] = SPA, session: str | None = None) -> str:
+    def converse(self, *messages: str, facts: Mapping[str, Any] = SPA, session: str | None = None) -> str:
         """A conversation of one trace with a span for each turn; returns the trace's id."""
 
         def hold(client: "Langfuse") -> str:
@@ -64,8 +64,10 @@ class ProductionProject:
 
             trace_id: str = client.create_trace_id(seed="\n".join((str(len(self.state.spans)), *messages)))
             with (
-                client.start_as_current_observation(name="conversation", trace_context={"trace_id": trace_id}),
-                propagate_attributes(metadata=dict(facts), session_id=session),
+                client.start_as_current_observation(
+                    name="conversation", trace_context={"trace_id": trace_id}, metadata=dict(facts)
+                ),
+                propagate_attributes(session_id=session),
             ):
                 for number, message in enumerate(messages):
                     with client.start_as_current_observation(name=f"turn {number}", input=message, output="Sawa."):

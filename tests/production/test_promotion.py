@@ -206,6 +206,25 @@ def test_names_of_the_file_of_tenants_are_masked(
     assert scenario["vertical"] == "salon"
 
 
+def test_many_names_in_a_trace_are_all_masked_though_a_server_cuts_long_metadata(
+    project: ProductionProject, promote: Any, checkout: Path
+) -> None:
+    names = [f"{one} {other}" for one in ("Wanjiku", "Otieno", "Chebet") for other in ("Kamau", "Odhiambo", "Kiptoo")]
+    names += ["Nyambura Wairimu", "Auma Adhiambo", "Jelagat Cherono", "Mwikali Mutua"]
+    assert len(json.dumps(names)) > 200
+    facts = {"tenant_id": "spa_westlands", "vertical": "spa", "customer_names": names}
+    project.dislike(project.converse("Mimi ni Mwikali Mutua", facts=facts))
+    (path,) = promote()[1]["written"]
+    assert yaml.safe_load((checkout / path).read_text("utf-8"))["turns"] == [{"user": "Mimi ni <name>"}]
+
+
+@pytest.mark.parametrize("content", [{}, [], {"data": [{"id": 1}], "meta": {}}], ids=["empty", "a list", "half"])
+def test_an_answer_that_is_not_of_langfuse_is_told(project: ProductionProject, promote: Any, content: object) -> None:
+    project.state.instead = content
+    code, told, _ = promote()
+    assert (code, told["problem"]) == (3, "its answer is not one of Langfuse's")
+
+
 def test_no_more_are_written_than_were_asked_for_the_oldest_first(
     project: ProductionProject, promote: Any, checkout: Path
 ) -> None:

@@ -9,6 +9,17 @@ from typing import Any
 
 from ratiba_action.core.model.values import JsonObject
 
+METADATA = (
+    "tenant_id",
+    "vertical",
+    "customer_name",
+    "customer_names",
+    "language",
+    "system_type",
+    "prompt_version",
+)
+"""What is read of a trace's metadata; each must be asked for by name, since a server cuts the others off."""
+
 _TURN = re.compile(r"turn(?:[ _-]?\d+)?", re.IGNORECASE)
 _ASKED = ("user", "message", "text", "content", "input", "query", "question")
 _ANSWERED = ("reply", "message", "text", "content", "output", "answer", "response")
