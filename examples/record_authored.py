@@ -4,7 +4,8 @@ Each ``authored/<scenario>.yaml`` says what the models answer, turn by turn, and
 The example system is driven through every scenario, its real requests get those answers in order, and what
 went over the wire becomes the scenario's recording with ``source: authored``. Nothing here is a live answer.
 A folder of ``authored/`` is for the example of its name; a scenario that scripts its model needs no answers.
-Where answers are written for several ``trials``, the scenario is driven once for each.
+Where answers are written for several ``trials``, the scenario is driven once for each. ``customer`` is what a
+simulated customer writes, message by message, until the goal is reached.
 """
 
 import asyncio
@@ -42,6 +43,7 @@ from ratiba_action.recordings.lines import JudgeRecording, ModelRecording, Recor
 from ratiba_action.recordings.writer import render_recordings, write_recordings
 from ratiba_action.reporting.terminal import make_progress
 from ratiba_action.runner import run_plan
+from ratiba_action.simulated_customer import SimulatedCustomer
 from ratiba_action.suite.load import load_suite, read_scenario_files
 from ratiba_action.workshop import Workshop
 
@@ -117,6 +119,7 @@ async def drive(
 ) -> dict[str, tuple[list[ModelRecording], list[JudgeRecording]]]:
     """Hold one trial of each scenario; the answers of models and judges by scenario."""
     answers = ScriptedAnswers({name: steps(described) for name, described in authored.items()})
+    written = ScriptedAnswers({name: customer_steps(described) for name, described in authored.items()})
     configuration_file = ".github/ratiba.yml"
     workshop = Workshop(
         environment=dict(os.environ),
@@ -136,7 +139,8 @@ async def drive(
         await system.start()
         async with open_tenants(workshop) as tenants:
             await tenants.prepare(arm, system.migrate)
-            bench = Bench({"head": system}, tenants, gateway, _metric, {}, {}, workshop.progress)
+            customer = SimulatedCustomer(written, workshop.configuration.simulator)
+            bench = Bench({"head": system}, tenants, gateway, _metric, {}, {}, workshop.progress, simulator=customer)
             trials = tuple(Trial(replace(scenario, assertions=()), arm, number) for scenario in asking)
             results = await run_plan(Plan(trials), bench)
     finally:
@@ -148,11 +152,12 @@ async def drive(
         name = result.trial.scenario.id
         if not isinstance(result, Scored):
             sys.exit(f"{name} could not be recorded: {result}")
-        if answers.unused(name):
-            sys.exit(f"{name}: {answers.unused(name)} authored answers were not asked for")
+        if unused := answers.unused(name) + written.unused(name):
+            sys.exit(f"{name}: {unused} authored answers were not asked for")
         case = Case(scenarios[name], result.transcript)
         judged = await grades(case, authored[name]["grades"], workshop.configuration.judge.model)
-        recorded[name] = ([replace(line, trial=number) for line in answers.recordings(name)], judged)
+        answered = [*answers.recordings(name), *written.recordings(name)]
+        recorded[name] = ([replace(line, trial=number) for line in answered], judged)
     return recorded
 
 
@@ -188,6 +193,13 @@ def steps(described: Mapping[str, Any]) -> list[Step]:
         if turn.get("openai") is not None:
             answered.append(Step("openai", data=turn["openai"]))
     return answered
+
+
+def customer_steps(described: Mapping[str, Any]) -> list[Step]:
+    """What a simulated customer answers: each message, and then that the goal is reached."""
+    messages = described.get("customer", [])
+    said = [{"message": message, "goal_reached": False} for message in messages]
+    return [Step("anthropic", data=one) for one in [*said, *([{"message": "", "goal_reached": True}] if said else [])]]
 
 
 async def grades(case: Case, described: Mapping[str, Any], model: str) -> list[JudgeRecording]:

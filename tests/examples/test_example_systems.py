@@ -150,6 +150,16 @@ def test_an_agent_that_forgets_whose_parcel_it_is_fails_where_the_model_is_scrip
     assert conversations["parcel_of_somebody_else"]["phase"] == "recording"
 
 
+def test_a_simulated_customer_goes_on_after_the_written_turn_until_the_parcel_is_moved(run_example: RunExample) -> None:
+    result = run_example("tool_agent").conversations["simulated_move"]
+    assert [one["turn"]["user"] for one in result["transcript"]["exchanges"]] == [
+        "Hi, where is KE-4471?",
+        "I'm away tomorrow, is Saturday possible?",
+        "Yes please, Saturday",
+    ]
+    assert failed_checks(result) == []
+
+
 @pytest.mark.parametrize(
     ("scenario", "metric"),
     [

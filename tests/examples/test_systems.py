@@ -1,4 +1,4 @@
-"""The examples of systems without an adapter class, each run by the gate where no database is to be had."""
+"""The example of each kind of system, run by the gate; without a database where it needs none."""
 
 import os
 import shutil
@@ -47,11 +47,11 @@ def server() -> Iterator[str]:
         process.terminate()
 
 
-def gate(repository: SmallRepository, *options: str) -> Ended:
+def gate(repository: SmallRepository, *options: str, passed: int = 1, **variables: str) -> Ended:
     repository.commit()
-    ended = repository.gate("--mode", "blocking", *options)
+    ended = repository.gate("--mode", "blocking", *options, **variables)
     assert (ended.code, ended.outputs.get("conclusion")) == (0, "passed"), ended.printed
-    assert ended.outputs["passed"] == 1
+    assert ended.outputs["passed"] == passed
     return ended
 
 
@@ -85,3 +85,14 @@ def test_captured_replies_are_judged_and_the_headline_says_that_no_system_ran(
     ended = gate(make_repository("replay"), "--config", configuration)
     assert "## Passed: ratiba, on captured replies: no system ran" in ended.comment
     assert ended.results["report"]["system_ran"] is False
+
+
+def test_one_turn_and_a_promoted_conversation_leave_their_rows_in_tables_of_their_own(
+    make_repository: MakeRepository, embedded_server_dsn: str
+) -> None:
+    ended = gate(make_repository("tables"), passed=2, RATIBA_DATABASE_URL=embedded_server_dsn)
+    found = {one["trial"]["scenario"]["layer"]: one for one in ended.results["report"]["results"]}
+    assert {layer: one["transcript"]["rows"]["orders"] for layer, one in found.items()} == {
+        "turn": [{"item": "mandazi", "quantity": 10, "phone": "+254***101"}],
+        "production": [{"item": "pain", "quantity": 2, "phone": "+254***101"}],
+    }
