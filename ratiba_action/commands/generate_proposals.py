@@ -2,6 +2,7 @@
 
 import argparse
 import json
+import os
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING
 from ratiba_action.authoring.proposals.kinds import ADVERSARIAL, SYSTEM_KINDS
 from ratiba_action.commands.options import parse_option
 from ratiba_action.core.printable import printable_lines
-from ratiba_action.errors import BudgetError, ConfigurationError, JudgeError, ProviderError, UsageError
+from ratiba_action.errors import BudgetError, ConfigurationError, InfrastructureError, JudgeError, UsageError
 from ratiba_action.settings import Settings, read_settings
 
 if TYPE_CHECKING:
@@ -80,7 +81,7 @@ def run(arguments: argparse.Namespace, environment: Mapping[str, str]) -> int:
                 take=lambda name, answer: proposals.add(answer, _origin(arguments, name, configuration, prompts)),
             )
         )
-    except (BudgetError, JudgeError, ProviderError) as error:
+    except (BudgetError, JudgeError, InfrastructureError) as error:
         notes.append(f"The model was not asked to the end: {error}")
         return _finish(arguments, repository, proposals, ledger, notes) or _INCOMPLETE
     return _finish(arguments, repository, proposals, ledger, notes)
@@ -181,8 +182,11 @@ def _finish(
 ) -> int:
     from ratiba_action.authoring.new_files import write_new_files  # noqa: PLC0415 - for this task only
 
-    write_new_files(repository, proposals.files)
-    written, spent = list(proposals.files), str(ledger.spent)
+    # A file that a person has edited since then keeps its name; what was paid for besides is written all the same.
+    fresh = {name: content for name, content in proposals.files.items() if not os.path.lexists(repository / name)}
+    proposals.duplicates += len(proposals.files) - len(fresh)
+    write_new_files(repository, fresh)
+    written, spent = list(fresh), str(ledger.spent)
     if arguments.json:
         told = {
             "written": written,

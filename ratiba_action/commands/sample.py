@@ -35,6 +35,8 @@ _INPUTS = ("config", "budget-usd", "report-dir", "name")
 _FIRST = timedelta(hours=6)
 _LATEST = timedelta(minutes=2)
 """Before now: a server shows what it was sent after half a minute."""
+_OVERLAP = timedelta(days=1)
+"""Before the last end: a root is sent when its conversation ends, and what was measured is known."""
 _DURATION = re.compile(r"(\d{1,4})([mhd])")
 _UNITS = {"m": "minutes", "h": "hours", "d": "days"}
 _SECONDS = "120"
@@ -44,7 +46,9 @@ _SHOWN = 16
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the command's options."""
-    parser.add_argument("--since", metavar="WHEN", help="6h, 7d, or a time (default: where the last run ended, or 6h)")
+    parser.add_argument(
+        "--since", metavar="WHEN", help="6h, 7d, or a time (default: a day before the last run's end, or 6h)"
+    )
     parser.add_argument("--until", metavar="WHEN", help="a time, or how long ago (default: 2m)")
     parser.add_argument("--share", metavar="0..1", default="0.05", help="of all conversations (default: 0.05)")
     parser.add_argument("--budget-usd", metavar="VALUE", help="most that this run may spend (RATIBA_EVAL_BUDGET_USD)")
@@ -106,7 +110,8 @@ def run(arguments: argparse.Namespace, environment: MutableMapping[str, str]) ->
             ),
         )
     )
-    write_cursor(cursor, looked.next_since)
+    if not arguments.until:
+        write_cursor(cursor, looked.next_since)
     if arguments.json:
         sys.stdout.write(json.dumps(sample_json(looked, redactor), indent=2) + "\n")
     else:
@@ -150,7 +155,8 @@ def _rules(arguments: argparse.Namespace, cursor: Path, tenants: "Mapping[str, T
     if arguments.since:
         since = parse_option("--since", arguments.since, lambda text: _moment(text, now))
     else:
-        since = read_cursor(cursor) or now - _FIRST
+        ended = read_cursor(cursor)
+        since = now - _FIRST if ended is None else ended - _OVERLAP
     if since >= until:
         raise UsageError(
             f"Nothing lies between {since.isoformat()} and {until.isoformat()}.", "Give an earlier --since."

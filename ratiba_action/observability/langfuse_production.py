@@ -22,13 +22,13 @@ def roots_between(server: LangfuseServer, since: datetime, until: datetime) -> t
     return _listed(server, since, until, {"is_root_observation": True})
 
 
-def failed_between(server: LangfuseServer, since: datetime, until: datetime) -> frozenset[str]:
-    """Ids of the traces with a step of level ``ERROR`` in a time.
+def failed_between(server: LangfuseServer, since: datetime, until: datetime) -> tuple[Observation, ...]:
+    """Every step of level ``ERROR`` that began in a time.
 
     Raises:
         LangfuseError: it did not answer.
     """
-    return frozenset(one.trace_id for one in _listed(server, since, until, {"level": "ERROR"}))
+    return _listed(server, since, until, {"level": "ERROR"})
 
 
 def scored(server: LangfuseServer, name: str, traces: Sequence[str]) -> frozenset[str]:

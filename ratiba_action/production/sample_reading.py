@@ -12,7 +12,7 @@ from ratiba_action.core.production.tenants import TenantFacts, known_names, why_
 from ratiba_action.core.traces.conversations import ENVIRONMENT
 from ratiba_action.core.traces.scores import PASSED
 from ratiba_action.observability.langfuse_access import LangfuseAccess
-from ratiba_action.observability.langfuse_asking import Deadline
+from ratiba_action.observability.langfuse_asking import Deadline, LangfuseError
 from ratiba_action.observability.langfuse_feedback import feedback_since, observations_of
 from ratiba_action.observability.langfuse_production import failed_between, roots_between, scored
 from ratiba_action.observability.langfuse_server import LangfuseServer, connected
@@ -53,6 +53,8 @@ class Found:
         conversations: the others.
         empty: ids of the others that hold nothing that can be read.
         blocked: why the others must not be shown to a judge, by their ids.
+        unread: when those began that the server did not give in time, by their ids.
+        problem: why it did not.
     """
 
     traces: int
@@ -62,43 +64,66 @@ class Found:
     empty: tuple[str, ...]
     blocked: Mapping[str, str]
     feedback: tuple[Feedback, ...]
+    unread: Mapping[str, datetime] = field(default_factory=dict)
+    problem: str = ""
 
 
 def find(access: LangfuseAccess, rules: SampleRules) -> Found:
-    """Read everything within the seconds of the access.
+    """Read within the seconds of the access; conversations that were read stay, whatever becomes of the others.
 
     Raises:
-        LangfuseError: the server did not answer; nothing is known then.
+        LangfuseError: it is not even known which conversations there are.
     """
     with connected(access, Deadline.after(access.seconds)) as server:
-        roots = [
-            one for one in roots_between(server, rules.since, rules.until) if _of_production(one.environment, rules)
-        ]
+        roots = _of_production(roots_between(server, rules.since, rules.until), rules)
         feedback = tuple(feedback_since(server, rules.since, rules.until, rules.feedback))
-        disliked = frozenset(trace for one in _disliked(feedback) for trace in _traces_of(server, one))
-        failed = failed_between(server, rules.since, rules.until)
+        disliked = frozenset(trace for one in feedback if one.negative for trace in _traces_of(server, one))
+        failed = {one.trace_id for one in _of_production(failed_between(server, rules.since, rules.until), rules)}
         picked = chosen(roots, rules.share, failed, disliked)
         known = scored(server, PASSED, [one.trace_id for one in picked])
         reading = _Reading(server, rules)
-        for one in picked:
-            if one.trace_id not in known:
-                reading.read(one.trace_id)
-    traces = len({one.trace_id for one in roots})
-    return Found(traces, picked, known, tuple(reading.conversations), tuple(reading.empty), reading.blocked, feedback)
+        waiting = [one.trace_id for one in picked if one.trace_id not in known]
+        problem = reading.read_all(waiting)
+    begun = {one.trace_id: one.start for one in roots}
+    return Found(
+        traces=len(begun),
+        chosen=picked,
+        known=known,
+        conversations=tuple(reading.conversations),
+        empty=tuple(reading.empty),
+        blocked=reading.blocked,
+        feedback=feedback,
+        unread={name: begun.get(name, rules.since) for name in waiting[reading.done :]},
+        problem=problem,
+    )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Reading:
-    """What is known of the chosen conversations while they are read."""
+    """What is known of the chosen conversations while they are read.
+
+    Args:
+        done: how many were read.
+    """
 
     server: LangfuseServer
     rules: SampleRules
     conversations: list[CapturedConversation] = field(default_factory=list)
     empty: list[str] = field(default_factory=list)
     blocked: dict[str, str] = field(default_factory=dict)
+    done: int = 0
 
-    def read(self, trace_id: str) -> None:
-        """Read one conversation."""
+    def read_all(self, traces: Sequence[str]) -> str:
+        """Read conversations in their order; says what the server did wrong, empty when nothing."""
+        try:
+            for trace_id in traces:
+                self._read(trace_id)
+                self.done += 1
+        except LangfuseError as error:
+            return str(error)
+        return ""
+
+    def _read(self, trace_id: str) -> None:
         about = Feedback("", "trace", trace_id, 0, self.rules.until)
         observations = tuple(observations_of(self.server, about))
         conversation = read_conversation(observations)
@@ -122,12 +147,11 @@ class _Reading:
         )
 
 
-def _of_production(environment: str, rules: SampleRules) -> bool:
-    return environment == rules.environment if rules.environment else environment != ENVIRONMENT
-
-
-def _disliked(feedback: Sequence[Feedback]) -> Iterator[Feedback]:
-    return (one for one in feedback if one.negative)
+def _of_production(observations: Sequence[Observation], rules: SampleRules) -> tuple[Observation, ...]:
+    wanted = rules.environment
+    return tuple(
+        one for one in observations if (one.environment == wanted if wanted else one.environment != ENVIRONMENT)
+    )
 
 
 def _traces_of(server: LangfuseServer, feedback: Feedback) -> Iterator[str]:

@@ -18,6 +18,7 @@ def add_conversation(
     error: str = "",
     metadata: Mapping[str, str] | None = None,
     model: str = "gpt-5",
+    environment: str = "production",
 ) -> str:
     """Trace a conversation: a root, a span for each turn, a tool call and a model call in each.
 
@@ -29,13 +30,14 @@ def add_conversation(
         error: what the last turn says that failed; empty where none did.
         metadata: carried by every span.
         model: that wrote the replies.
+        environment: of the whole trace.
 
     Returns:
         The trace's id.
     """
     trace = hashlib.sha256(name.encode()).hexdigest()[:32]
     shared: dict[str, Any] = {f"langfuse.trace.metadata.{key}": value for key, value in (metadata or {}).items()}
-    shared["langfuse.environment"] = "production"
+    shared["langfuse.environment"] = environment
     state.spans.append(_span((trace, "root", ""), "conversation", at, shared))
     for number, (user, reply) in enumerate(turns, 1):
         told = {"langfuse.observation.input": user, "langfuse.observation.output": reply, **shared}

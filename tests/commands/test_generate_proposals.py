@@ -150,6 +150,18 @@ def test_what_is_there_already_is_left_out_and_never_overwritten(stage: Stage) -
     assert "Hello there" in json.loads(stage.models.received[1].body["messages"][0]["content"])["known"]
 
 
+def test_a_proposal_that_a_person_has_edited_keeps_its_file_and_the_others_are_written(stage: Stage) -> None:
+    stage.says(proposed("Hello there"))
+    assert stage.propose() == 0
+    (name,) = stage.last["written"]
+    edited = (stage.folder / name).read_text().replace("Hello there", "Hello, is anybody there?")
+    (stage.folder / name).write_text(edited)
+    stage.says(proposed("Hello there"), proposed("Something else"))
+    assert stage.propose() == 0
+    assert (len(stage.last["written"]), stage.last["duplicates"]) == (1, 1)
+    assert (stage.folder / name).read_text() == edited
+
+
 def test_what_a_model_writes_is_masked(stage: Stage) -> None:
     stage.says(proposed("Call me on +254 712 345 678 or at amina@example.com"))
     assert stage.propose() == 0

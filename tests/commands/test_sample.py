@@ -166,7 +166,34 @@ def test_the_next_run_goes_on_where_the_last_one_ended(stage: Stage) -> None:
     assert stage.sample() == 0
     ended = stage.last["until"]
     assert stage.sample() == 0
-    assert (stage.last["since"], stage.last["conversations"]) == (ended, 0)
+    assert datetime.fromisoformat(stage.last["since"]) == datetime.fromisoformat(ended) - timedelta(days=1)
+    assert (stage.last["measured"], stage.last["measured_before"]) == (0, 1)
+
+
+def test_a_conversation_whose_trace_comes_late_is_not_missed(stage: Stage) -> None:
+    assert stage.sample() == 0
+    conversation(stage, "one", error="it broke")
+    assert stage.sample() == 0
+    assert stage.last["measured"] == 1
+
+
+def test_an_error_of_a_conversation_that_began_earlier_is_looked_at_and_the_gates_own_traces_are_not(
+    stage: Stage,
+) -> None:
+    trace = conversation(stage, "one", error="it broke")
+    own = conversation(stage, "of the gate", error="a metric failed", environment="ratiba-gate")
+    assert stage.sample("--since", (BEGAN + timedelta(seconds=1)).isoformat(), "--share", "1") == 0
+    assert stage.last["chosen"] == {"error": 1}
+    assert "ratiba_passed" in stage.scores_of(trace)
+    assert stage.scores_of(own) == {}
+
+
+def test_a_look_at_a_time_of_ones_own_moves_no_cursor(stage: Stage) -> None:
+    assert stage.sample() == 0
+    (cursor,) = (stage.folder / "home").rglob("samples/*.json")
+    before = cursor.read_text()
+    assert stage.sample("--since", "9d", "--until", "8d") == 0
+    assert cursor.read_text() == before
 
 
 def test_out_of_budget_what_was_measured_is_kept_and_the_rest_is_named_and_comes_next(stage: Stage) -> None:

@@ -38,11 +38,11 @@ def chosen(
     Args:
         roots: of the traces that began in the time.
         share: of those with neither, 0 to 1.
-        failed: ids of the traces with a step that failed.
-        disliked: ids of the traces with negative feedback; they may have begun earlier.
+        failed: ids of the traces with a step that failed; they may have begun earlier.
+        disliked: ids of the traces with negative feedback; the same.
     """
     begun = {one.trace_id: one for one in sorted(roots, key=lambda one: (one.start, one.trace_id), reverse=True)}
-    order = [*sorted(set(disliked) - begun.keys()), *reversed(begun)]
+    order = [*sorted({*disliked, *failed} - begun.keys()), *reversed(begun)]
     found = ((trace_id, _why(trace_id, share, failed, disliked)) for trace_id in order)
     picked = [Chosen(trace_id, why) for trace_id, why in found if why is not None]
     return tuple(sorted(picked, key=lambda one: list(Why).index(one.why)))
