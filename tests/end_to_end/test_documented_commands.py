@@ -27,12 +27,21 @@ from ratiba_action.testing.model_servers import Received
 PROJECT = Path(__file__).parents[2]
 PAGES = [PROJECT / "README.md", *sorted((PROJECT / "docs").glob("*.md"))]
 ASKS_MODELS = re.compile(r"ratiba record|--llm live|--resume|--variant|--propose")
-FIRST = ("ratiba init", "ratiba gate", "ratiba report", "ratiba compare", "ratiba validate", "ratiba decide")
+FIRST = (
+    "ratiba init",
+    "ratiba gate",
+    "ratiba report",
+    "ratiba compare",
+    "ratiba validate",
+    "ratiba decide",
+    "ratiba dataset push",
+)
 WITH_A_KILLED_RUN = "ratiba gate --resume"
 """Runs in ``test_live_resume.py``, which leaves one behind."""
 NOTHING_TO_DO = {
     "ratiba gate --failed": (2, "Every conversation of the last run"),
     "ratiba report --trends": (2, "whose trends are meant"),
+    "ratiba dataset add-trace 0af7651916cd43dd8448eb211c80319c": (2, "no observation of the trace"),
 }
 """What is told in a repository where everything passes and no branch was compared with: exit code and words."""
 OTHERWISE = {"ratiba init": "ratiba init --yes"}
