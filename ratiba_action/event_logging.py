@@ -18,7 +18,7 @@ from ratiba_action.observability.event_file import FILE, EventFile, open_descrip
 from ratiba_action.observability.event_reader import read_events
 from ratiba_action.ports import EventLog
 from ratiba_action.preparing import GateRun, Prepared
-from ratiba_action.report_folder import refuse_links
+from ratiba_action.report_folder import refuse_links, remove_entry
 
 
 @contextmanager
@@ -36,10 +36,15 @@ def open_event_log(run: GateRun, prepared: Prepared, redactor: Redactor) -> Iter
         {one.id: redactor.knowing([one.customer.name]) for one in prepared.selection.scenarios},
         redactor,
     )
+    report = Path(run.settings.report_dir).absolute()
     log = _open(run, prepared, mask)
     if log is None:
-        yield NoEvents()
+        try:
+            yield NoEvents()
+        finally:
+            _remove_forged(report, None)
         return
+    path = log.path
     try:
         yield log
     except BaseException as error:
@@ -48,7 +53,7 @@ def open_event_log(run: GateRun, prepared: Prepared, redactor: Redactor) -> Iter
         raise
     finally:
         log.close()
-        _remove_forged(Path(run.settings.report_dir).absolute(), log.path)
+        _remove_forged(report, path)
 
 
 def run_started(run: GateRun, prepared: Prepared, prompt_versions: tuple[str, ...] = (), llm: str = "") -> Event:
@@ -93,7 +98,7 @@ def _open(run: GateRun, prepared: Prepared, mask: EventMask) -> EventFile | None
         try:
             refuse_links(folder)
             _make(folder, ours=folder == report)
-            return _open_in(folder, run, prepared, mask, anew=folder == report and not run.resume)
+            return _open_in(folder, run, prepared, mask, only_run=folder == report)
         except (OSError, PublishError) as error:
             told = error.strerror if isinstance(error, OSError) and error.strerror else error
             instead = "" if folder == report else " They are written to the report directory instead."
@@ -101,11 +106,11 @@ def _open(run: GateRun, prepared: Prepared, mask: EventMask) -> EventFile | None
     return None
 
 
-def _remove_forged(report: Path, path: Path) -> None:
-    """Remove the events that somebody else put into the report where the run's own are in another folder."""
-    if path.parent != report and not report.is_symlink():
+def _remove_forged(report: Path, path: Path | None) -> None:
+    """Remove the events that somebody else put into the report where the run's own are elsewhere, or nowhere."""
+    if path != report / FILE and not report.is_symlink():
         with contextlib.suppress(OSError):  # the publication tells of what is in its way
-            (report / FILE).unlink(missing_ok=True)
+            remove_entry(report / FILE)
 
 
 def _make(folder: Path, *, ours: bool) -> None:
@@ -117,10 +122,10 @@ def _make(folder: Path, *, ours: bool) -> None:
         (folder / ".gitignore").write_bytes(b"*\n")
 
 
-def _open_in(folder: Path, run: GateRun, prepared: Prepared, mask: EventMask, *, anew: bool) -> EventFile:
+def _open_in(folder: Path, run: GateRun, prepared: Prepared, mask: EventMask, *, only_run: bool) -> EventFile:
     """The file of a folder. In the report directory it is of one run; in another folder, of all."""
     path = folder / FILE
-    descriptor = open_descriptor(path, anew=anew)
+    descriptor = open_descriptor(path, anew=only_run and not run.resume)
     before = _before(path, run_started(run, prepared), mask) if run.resume else ()
     return EventFile(
         path,
@@ -130,6 +135,7 @@ def _open_in(folder: Path, run: GateRun, prepared: Prepared, mask: EventMask, *,
         mask=mask,
         clock=lambda: datetime.now(UTC),
         warn=run.warnings.append,
+        only_run=only_run,
     )
 
 

@@ -67,15 +67,24 @@ def remove_earlier_results(directory: Path) -> None:
     refuse_links(directory)
     results = directory / "results.json"
     try:
-        if results.is_dir() and not results.is_symlink():
-            shutil.rmtree(results)
-        else:
-            results.unlink(missing_ok=True)
+        remove_entry(results)
     except OSError as error:
         raise PublishError(
             f"The earlier results {str(results)!r} could not be removed: {error.strerror or error}.",
             "Give the gate a folder of its own as report-dir.",
         ) from error
+
+
+def remove_entry(path: Path) -> None:
+    """Remove a file, a link or a whole folder, if it is there.
+
+    Raises:
+        OSError: it cannot be removed.
+    """
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path)
+    else:
+        path.unlink(missing_ok=True)
 
 
 def _spellings(folder: str) -> tuple[Path, ...]:

@@ -234,8 +234,10 @@ def _report(
             report = evaluate_side_by_side(logged, prepared, sides)
         else:
             report = evaluate(logged, prepared).report
+        told = len(gate_run.warnings)
         events.emit(run_ended(report))
-    return report, events
+    # Only now is it known whether the log is whole.
+    return replace(report, notes=(*report.notes, *gate_run.warnings[told:])), events
 
 
 def _foretell(side: Side, publication: Publication) -> None:

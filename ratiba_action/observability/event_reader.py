@@ -1,5 +1,6 @@
 """Reads an ``events.jsonl`` again."""
 
+import os
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -7,6 +8,7 @@ from ratiba_action.core.codec import CodecError
 from ratiba_action.core.event_lines import parse_event_line
 from ratiba_action.core.model.event import LoggedEvent
 from ratiba_action.errors import ConfigurationError
+from ratiba_action.observability.event_tampering import ensure_plain_file
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +36,9 @@ def read_events(path: Path) -> ReadEvents:
     events: list[LoggedEvent] = []
     unreadable: list[str] = []
     try:
-        with path.open("rb") as file:
+        # A pipe in its place must not hold whoever opens it.
+        with open(path, "rb", opener=lambda name, flags: os.open(name, flags | os.O_NONBLOCK)) as file:
+            ensure_plain_file(file.fileno())
             for number, line in enumerate(file, 1):
                 try:
                     events.append(parse_event_line(line))

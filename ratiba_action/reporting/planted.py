@@ -1,8 +1,9 @@
 """What the system under test, which may run as the gate's own user, put into the report directory during the run."""
 
 import contextlib
-import shutil
 from pathlib import Path
+
+from ratiba_action.report_folder import remove_entry
 
 _MEANWHILE = frozenset({"events.jsonl", ".gitignore"})
 """What the gate itself writes there while the run goes on."""
@@ -43,14 +44,7 @@ def remove_planted(directory: Path, known: frozenset[str] | None, ours: frozense
     for entry in directory.iterdir():
         in_the_way = entry.name in ours and entry.is_dir() and not entry.is_symlink()
         if in_the_way or entry.name not in known | _MEANWHILE:
-            _remove(entry)
+            remove_entry(entry)
     if not known:
         with contextlib.suppress(OSError):  # a mount point stays, empty
             directory.rmdir()
-
-
-def _remove(entry: Path) -> None:
-    if entry.is_dir() and not entry.is_symlink():
-        shutil.rmtree(entry)
-    else:
-        entry.unlink()

@@ -1,6 +1,7 @@
 """What a run leaves in events.jsonl: everything that happened, in order, masked, wherever it may be written."""
 
 import json
+import os
 from collections import Counter
 from pathlib import Path
 
@@ -13,6 +14,13 @@ from ratiba_action.testing.small_repository import CONFIGURATION, SmallRepositor
 
 SCHEMA = Path(ratiba_action.observability.__path__[0]) / "events.schema.json"
 TOKEN = "ghp_PLANTED0123456789"
+REPLACES_EVENTS = """
+import contextlib, pathlib
+with contextlib.suppress(OSError):
+    path = pathlib.Path({path!r})
+    path.unlink()
+    path.mkdir()
+"""
 PAID = {
     "text": f"Asante Amina, 0712 345 432. {TOKEN}",
     "state": "PAID",
@@ -77,3 +85,17 @@ def test_a_folder_of_its_own_keeps_the_events_of_all_runs(small: SmallRepository
     assert len(runs) == 2
     assert len(set(runs.values())) == 1
     assert not (small.report / "events.jsonl").exists()
+
+
+def test_the_events_are_the_run_s_own_whatever_the_change_brings_and_the_system_does(small: SmallRepository) -> None:
+    small.scenario("passes", "say hello")
+    adapter = (small.folder / "adapter.py").read_text()
+    small.write("adapter.py", f"{adapter}\n{REPLACES_EVENTS.format(path=str(small.report / 'events.jsonl'))}")
+    small.write(str(small.report / "events.jsonl" / "brought_by_the_change"), "in the way")
+    ended = small.gate()
+    assert ended.code == 0, ended.printed
+    told = "were replaced while the run went on" in " ".join(ended.results["report"]["notes"])
+    assert told is (os.getuid() != 0), "only a gate that is root can run the system as somebody else"
+    found = [one.event for one in read_events(ended.report / "events.jsonl").events]
+    assert isinstance(found[0].data, RunStarted)
+    assert isinstance(found[-1].data, RunEnded)

@@ -1,16 +1,19 @@
 """events.jsonl survives its writer: whole lines, one write each, nothing said twice, and nothing that stops a run."""
 
+import fcntl
 import json
 import os
 import resource
 import signal
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
+from ratiba_action.core.event_lines import event_line
 from ratiba_action.core.event_masking import EventMask
 from ratiba_action.core.event_resumption import unfinished_run
 from ratiba_action.core.masking import Redactor
@@ -26,12 +29,20 @@ BEGUN = RunStarted("gate", "blocking", commit="c0ffee")
 
 
 def opened(
-    path: Path, *, anew: bool = False, run: str = "a-run", before: tuple[LoggedEvent, ...] = ()
+    path: Path,
+    *,
+    anew: bool = False,
+    run: str = "a-run",
+    before: tuple[LoggedEvent, ...] = (),
+    only_run: bool = False,
 ) -> tuple[EventFile, list[str]]:
     warnings: list[str] = []
     descriptor = open_descriptor(path, anew=anew)
     mask = EventMask({}, Redactor(["sk-PLANTED"]))
-    return EventFile(path, descriptor, run, before, mask=mask, clock=lambda: AT, warn=warnings.append), warnings
+    file = EventFile(
+        path, descriptor, run, before, mask=mask, clock=lambda: AT, warn=warnings.append, only_run=only_run
+    )
+    return file, warnings
 
 
 def turn(number: int, reply: str = "hi") -> Event:
@@ -193,3 +204,104 @@ def test_a_line_that_is_no_event_is_told_with_its_number(tmp_path: Path) -> None
 def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
     with pytest.raises(ConfigurationError, match="nothing"):
         read_events(tmp_path / "nothing")
+
+
+def forged_line(reply: str) -> str:
+    """A line that passes for one of the run, written another way."""
+    line = event_line(LoggedEvent("a-run", 9, AT, turn(9, reply)))
+    return json.dumps(json.loads(line), sort_keys=True) + "\n"
+
+
+def plant(path: Path, what: str) -> None:
+    if what == "file":
+        path.write_text(forged_line("forged"))
+    elif what == "pipe":
+        os.mkfifo(path)
+    elif what == "link":
+        path.symlink_to("/dev/zero")
+    elif what == "folder":
+        path.mkdir()
+
+
+@pytest.mark.parametrize("planted", ["file", "pipe", "link", "folder", "nothing"])
+def test_a_file_that_was_replaced_during_the_run_is_put_back_and_told(tmp_path: Path, planted: str) -> None:
+    path = tmp_path / "events.jsonl"
+    file, warnings = opened(path, only_run=True)
+    file.emit(turn(1))
+    path.unlink()
+    plant(path, planted)
+    file.emit(turn(2))
+    file.close()
+    assert file.path == path
+    assert [one.event for one in read_events(path).events] == [turn(1), turn(2)]
+    assert "were replaced while the run went on" in "".join(warnings)
+    assert [one.name for one in tmp_path.iterdir()] == ["events.jsonl"]
+
+
+def test_a_file_of_many_runs_that_was_moved_away_is_told_and_not_used(tmp_path: Path) -> None:
+    path = tmp_path / "events.jsonl"
+    file, warnings = opened(path)
+    file.emit(turn(1))
+    path.rename(tmp_path / "events.jsonl.1")
+    path.write_text("of another run\n")
+    file.close()
+    assert file.path is None
+    assert "moved or replaced" in "".join(warnings)
+    assert path.read_text() == "of another run\n"
+
+
+def tampered(path: Path, how: str) -> None:
+    lines = path.read_text().splitlines(keepends=True)
+    if how == "changed":
+        path.write_text("".join(lines).replace("good", "evil"))
+    elif how == "removed":
+        path.write_text(lines[0])
+    else:
+        path.write_text("".join([*lines, forged_line("forged")]))
+
+
+@pytest.mark.parametrize("how", ["changed", "removed", "added"])
+def test_events_that_something_else_has_changed_are_told_and_not_used(tmp_path: Path, how: str) -> None:
+    path = tmp_path / "events.jsonl"
+    path.write_text("of an earlier run\n")
+    file, warnings = opened(path)
+    file.emit(turn(1, "good"))
+    file.emit(turn(2, "good"))
+    content = path.read_text()
+    tampered(path, how)
+    assert path.read_text() != content
+    file.close()
+    assert file.path is None
+    assert "changed by something else" in "".join(warnings)
+
+
+def test_a_pipe_or_a_locked_file_holds_no_run(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(OSError, match="no plain file"):
+        open_descriptor(tmp_path / "pipe", anew=False)
+    with pytest.raises(ConfigurationError, match="no plain file"):
+        read_events(tmp_path / "pipe")
+    with (tmp_path / "locked").open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        with pytest.raises(OSError, match="locked"):
+            open_descriptor(tmp_path / "locked", anew=False)
+
+
+def test_a_folder_that_a_change_brings_in_the_place_of_the_file_is_no_obstacle(tmp_path: Path) -> None:
+    path = tmp_path / "events.jsonl"
+    path.mkdir()
+    (path / "kept").write_text("to be in the way")
+    file, warnings = opened(path, anew=True)
+    file.emit(turn(1))
+    file.close()
+    assert ([one.event for one in read_events(path).events], warnings) == ([turn(1)], [])
+
+
+def test_threads_that_speak_at_once_share_no_number(tmp_path: Path) -> None:
+    path = tmp_path / "events.jsonl"
+    file, warnings = opened(path)
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(lambda number: file.emit(turn(number)), range(400)))
+    file.close()
+    assert [one.sequence for one in read_events(path).events] == list(range(1, 401))
+    assert (file.path, warnings) == (path, [])
