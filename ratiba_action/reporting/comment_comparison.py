@@ -32,7 +32,7 @@ def comparison(report: Report) -> str:
         return ""
     parts = [f"### Compared with the base\n\n{_told(report, found)}"]
     rows = words.metric_rows(found, words.thresholds_of(report))
-    parts += [_differences(rows, exact=found.exact)] if rows else []
+    parts += [_differences(rows)] if rows else []
     parts += [_moved(found)] if words.moved(found) else []
     parts += [_flipped(found)] if found.flips else []
     return "\n\n".join(parts)
@@ -67,6 +67,7 @@ def _told(report: Report, found: Comparison) -> str:
     tier = words.tier_told(found.tier, found.difference or 0.0, exact=found.exact)
     # What the comment's first lines say already is not said again.
     told = [] if found.reason in verdict.reason else [inline(found.reason)]
+    told += [of_others] if (of_others := words.interval_told(found)) else []
     told.append(f"Base: {inline(words.baseline_told(report.baseline, report.started_at))}.")
     told += [seen] if seen and not any(seen in warning for warning in verdict.warnings) else []
     count = words.not_comparable_told(found)
@@ -75,8 +76,9 @@ def _told(report: Report, found: Comparison) -> str:
     return f"{heading}\n\n{_obstacles(found)}" if found.tier is Tier.NOT_COMPARABLE and count else heading
 
 
-def _differences(rows: Sequence[words.Row], *, exact: bool) -> str:
-    header = ("metric", "base:", "this PR:", _POINTS if exact else _INTERVAL, "threshold:", "status")
+def _differences(rows: Sequence[words.Row]) -> str:
+    intervals = any(one.low is not None for one in rows)
+    header = ("metric", "base:", "this PR:", _INTERVAL if intervals else _POINTS, "threshold:", "status")
     cells = [
         (inline(one.name), one.base, one.head, one.change, inline(one.threshold), _emphasis(one.tier, one.status))
         for one in rows

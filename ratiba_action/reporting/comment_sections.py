@@ -112,8 +112,10 @@ def _failed(one: ScenarioOutcome) -> str:
 
 
 def _trials(one: ScenarioOutcome) -> str:
-    needed = sum(map(decides, one.trials)) - most_failures(one.scenario)
-    return f"{trials_told(one)} pass, {needed} must; this is trial {one.deciding.trial.number + 1}"
+    counted, number = sum(map(decides, one.trials)), one.deciding.trial.number + 1
+    if counted < len(one.trials):
+        return f"{trials_told(one)} pass; trial {number} decides, further ones only compare with the base"
+    return f"{trials_told(one)} pass, {counted - most_failures(one.scenario)} must; this is trial {number}"
 
 
 def _assertions(rows: list[tuple[str, str, str, str]]) -> str:

@@ -77,9 +77,19 @@ def mean_told(mean: float) -> str:
 
 
 def change_told(difference: float, low: float | None, high: float | None) -> str:
-    """A difference in points with its interval where it has one."""
+    """A difference in points with its interval where it has one of any width."""
     told = signed_points(difference)
-    return told if low is None or high is None else f"{told} ({signed_points(low)} to {signed_points(high)})"
+    if low is None or high is None or high - low <= _ROUNDING:
+        return told
+    return f"{told} ({signed_points(low)} to {signed_points(high)})"
+
+
+def interval_told(comparison: Comparison) -> str:
+    """What an interval beside an exact difference is of; empty where there is none, or where it needs no saying."""
+    low, high = comparison.low, comparison.high
+    if not comparison.exact or low is None or high is None or high - low <= _ROUNDING:
+        return ""
+    return "The interval is for other conversations like these, and decides nothing."
 
 
 def metric_rows(comparison: Comparison, thresholds: Mapping[str, str]) -> tuple[Row, ...]:

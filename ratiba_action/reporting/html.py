@@ -103,6 +103,8 @@ def _compared(report: Report) -> dict[str, Any] | None:
         "found": found,
         "baseline": comparison_words.baseline_told(report.baseline, report.started_at),
         "seen": sensitivity(found),
+        "intervals": any(row.low is not None for row in rows),
+        "interval_is_of": comparison_words.interval_told(found),
         "rows": rows,
         "chart": chart_of(rows, found.margin),
         "scenarios": [

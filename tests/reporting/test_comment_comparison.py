@@ -20,7 +20,7 @@ from ratiba_action.testing.sample_comparison import (
     sample_comparison,
     sample_passed_comparison,
 )
-from ratiba_action.testing.sample_report import sample_results
+from ratiba_action.testing.sample_report import sample_results, sample_score, sample_scored
 
 
 def flip(name: str, base: tuple[str, ...], head: tuple[str, ...]) -> Flip:
@@ -57,7 +57,9 @@ def not_comparable() -> Report:
 
 def exact() -> Report:
     reason = "The mean score fell by 3 points, exactly: the answers are recorded once on both arms."
-    found = sample_passed_comparison(exact=True, difference=-0.03, low=None, high=None, detectable=None, reason=reason)
+    found = sample_passed_comparison(
+        exact=True, difference=-0.03, low=-0.05, high=-0.01, detectable=None, reason=reason
+    )
     verdict = Verdict(Conclusion.PASSED, f"All hold. {reason}", comparison=found)
     return sample_compared_report(found, verdict=verdict, baseline=None, llm="replay")
 
@@ -81,6 +83,16 @@ def test_what_the_run_fails_by_comes_first() -> None:
     broken = Verdict(Conclusion.FAILED, "1 of 4 breaks an exact check.", "Mend it.", comparison=compared)
     by_check = render_comment(sample_compared_report(compared, verdict=broken, results=sample_results()))
     assert by_check.index("### Failing conversations") < by_check.index("### Compared with the base")
+
+
+def test_an_interval_beside_an_exact_difference_is_said_to_be_of_other_conversations() -> None:
+    said = "The interval is for other conversations like these, and decides nothing."
+    assert said in render_comment(exact())
+    assert said not in render_comment(within_noise())
+    same = sample_passed_comparison(exact=True, difference=0.0, low=0.0, high=0.0, metrics=())
+    unchanged = render_comment(sample_compared_report(same))
+    assert said not in unchanged
+    assert "| 0.0 | above −10.0 | unchanged |" in unchanged
 
 
 def test_nothing_that_cannot_be_compared_has_a_difference() -> None:
@@ -184,3 +196,13 @@ def test_no_text_changes_the_structure_of_the_comment(text: str) -> None:
     for kind in ("td_open", "html_block", "html_inline", "fence", "heading_open", "link_open"):
         assert kinds.count(kind) == PLAIN.count(kind)
     assert "image" not in kinds
+
+
+def test_a_trial_that_decides_is_not_said_to_be_one_of_those_that_had_to_pass() -> None:
+    below = sample_scored("spa_0", scores=(sample_score(value=0.5),))
+    further = tuple(
+        replace(held, trial=replace(held.trial, number=number))
+        for number, held in enumerate([sample_scored("spa_0", scores=(sample_score(),))] * 2, start=1)
+    )
+    body = visible(render_comment(sample_compared_report(within_noise().verdict.comparison, results=(below, *further))))
+    assert "2 of 3 trials pass; trial 1 decides, further ones only compare with the base" in body

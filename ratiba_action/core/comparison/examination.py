@@ -62,9 +62,11 @@ def examine(
 
 
 def _examine_exactly(pairs: Sequence[Pair], left: tuple[NotComparable, ...], rules: Rules) -> Comparison:
-    changes = [(pair, _mean_change(pair)) for pair in pairs]
-    dropped = [pair for pair, change in changes if change <= -rules.scenario_drop + _ROUNDING]
-    difference = fmean(change for _, change in changes)
+    changes = [_mean_change(pair) for pair in pairs]
+    dropped = [pair for pair in pairs if _mean_change(pair) <= -rules.scenario_drop + _ROUNDING]
+    difference = fmean(changes)
+    # It decides nothing: it tells how far other conversations like these might move.
+    interval = t_interval(changes, _CONFIDENCE) if len(changes) > 1 else None
     regression = difference <= -rules.least_margin + _ROUNDING or _counts(dropped)
     moved = "improved" if difference > _ROUNDING else "is unchanged" if abs(difference) <= _ROUNDING else "fell"
     tier = Tier.REGRESSION if regression else Tier.IMPROVED if difference > _ROUNDING else Tier.WITHIN_NOISE
@@ -77,13 +79,16 @@ def _examine_exactly(pairs: Sequence[Pair], left: tuple[NotComparable, ...], rul
         reason,
         exact=True,
         difference=difference,
+        low=None if interval is None else interval.low,
+        high=None if interval is None else interval.high,
         margin=rules.least_margin,
     )
 
 
 def _too_few(pairs: Sequence[Pair], left: tuple[NotComparable, ...], rules: Rules) -> Comparison:
     reason = (
-        f"{len(pairs)} scenarios are too few to tell a drop from chance (at least {rules.fewest_scenarios}); "
+        f"{len(pairs)} {'scenario is' if len(pairs) == 1 else 'scenarios are'} too few to tell a drop from chance "
+        f"(at least {rules.fewest_scenarios}); "
         "only exact checks and thresholds decide."
     )
     return Comparison(

@@ -10,20 +10,19 @@ _CONFIDENCE = 0.90
 _ROUNDING = 1e-9
 
 
-def compare_metrics(pairs: Sequence[Pair], *, exact: bool) -> tuple[MetricComparison, ...]:
+def compare_metrics(pairs: Sequence[Pair]) -> tuple[MetricComparison, ...]:
     """A row for each metric, in order of name.
 
     Args:
         pairs: all scenarios that can be compared.
-        exact: nothing varies by chance, so that no interval is given.
     """
     names = sorted({name for pair in pairs for name in pair.metrics})
-    return tuple(_row(name, [pair.metrics[name] for pair in pairs if name in pair.metrics], exact) for name in names)
+    return tuple(_row(name, [pair.metrics[name] for pair in pairs if name in pair.metrics]) for name in names)
 
 
-def _row(name: str, means: Sequence[tuple[float, float]], exact: bool) -> MetricComparison:  # noqa: FBT001 - private
+def _row(name: str, means: Sequence[tuple[float, float]]) -> MetricComparison:
     changes = [head - base for base, head in means]
-    interval = t_interval(changes, _CONFIDENCE) if len(changes) > 1 and not exact else None
+    interval = t_interval(changes, _CONFIDENCE) if len(changes) > 1 else None
     return MetricComparison(
         name,
         len(means),
@@ -44,8 +43,8 @@ def metric_tier(row: MetricComparison, whole: Comparison) -> Tier:
         whole: the comparison that it is part of.
     """
     change = row.head - row.base
-    fell = change < -_ROUNDING if row.high is None else row.high < 0
-    rose = change > _ROUNDING if row.low is None else row.low > 0
+    fell = change < -_ROUNDING if whole.exact or row.high is None else row.high < 0
+    rose = change > _ROUNDING if whole.exact or row.low is None else row.low > 0
     if fell and whole.tier is Tier.REGRESSION:
         return Tier.REGRESSION
     if whole.exact:

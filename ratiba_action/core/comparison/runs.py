@@ -39,7 +39,7 @@ def compare_runs(head: Sequence[MeasuredRun], base: Sequence[MeasuredRun], rules
     replayed = all(run.answers == REPLAY for run in head)
     exact = replayed and not any(pair.fresh_base or pair.fresh_head for pair in pairs)
     found = examine(pairs, left, _enough(rules, pairs) if replayed else rules, exact=exact)
-    rows = compare_metrics(pairs, exact=exact)
+    rows = compare_metrics(pairs)
     flips = find_flips(head, base, [pair.scenario_id for pair in pairs])
     if isinstance(found, Wanted):
         return replace(found, so_far=replace(found.so_far, metrics=rows, flips=flips))

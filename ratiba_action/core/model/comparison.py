@@ -150,7 +150,7 @@ class MetricComparison:
         scenarios: how many there are.
         base: mean of the scenarios' means.
         head: the same.
-        low: lower end of the 90 % interval of the difference; None for fewer than two scenarios or exact answers.
+        low: lower end of the 90 % interval of the difference; None for fewer than two scenarios.
         high: upper end.
     """
 
@@ -186,7 +186,8 @@ class Comparison:
         tier: of the mean over all scenarios.
         exact: answers were replayed once on both arms, so that every difference is real.
         difference: of the means, head minus base; None where nothing is comparable.
-        low: lower end of the 90 % interval of the difference; None where it has none.
+        low: lower end of the 90 % interval of the difference; None where it has none. Of exact answers it is for
+            other conversations like these, and decides nothing.
         high: upper end.
         screen_p: of the first look; None where none was taken.
         confirm_p: over all data; None before further trials.

@@ -144,10 +144,21 @@ def test_a_rise_beyond_chance_is_an_improvement() -> None:
     assert concluded([pair(number, 0.1) for number in range(20)]).tier is Tier.IMPROVED
 
 
+def test_an_exact_difference_has_an_interval_over_the_conversations_that_decides_nothing() -> None:
+    found = concluded([pair(0, -0.2), *(pair(number) for number in range(1, 4))], exact=True)
+    assert found.low is not None
+    assert found.high is not None
+    assert found.difference is not None
+    assert found.low < found.difference < found.high
+    assert (found.low < -RULES.least_margin, found.tier) == (True, Tier.WITHIN_NOISE)
+    assert concluded([pair(0, -0.05)], exact=True).low is None, "one conversation has no spread"
+
+
 def test_few_scenarios_are_said_to_be_too_few() -> None:
     found = concluded([pair(number, -0.2) for number in range(9)])
     assert found.tier is Tier.UNCLEAR
     assert "9 scenarios are too few" in found.reason
+    assert "1 scenario is too few" in concluded([pair(0, -0.2)]).reason
 
 
 def test_nothing_to_compare_with_has_no_difference() -> None:
