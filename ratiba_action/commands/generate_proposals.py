@@ -4,11 +4,11 @@ import argparse
 import json
 import os
 import sys
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ratiba_action.authoring.proposals.kinds import ADVERSARIAL, SYSTEM_KINDS
 from ratiba_action.commands.options import parse_option
@@ -50,12 +50,7 @@ def run(arguments: argparse.Namespace, environment: Mapping[str, str]) -> int:
         UsageError: an option is wrong.
         RatibaError: configuration, scenarios or keys are wrong.
     """
-    import asyncio  # noqa: PLC0415 - for this task only
-
-    from ratiba_action.authoring.proposals.asked_model import (  # noqa: PLC0415 - the same
-        ask_for_proposals,
-        require_another_model,
-    )
+    from ratiba_action.authoring.proposals.asked_model import require_another_model  # noqa: PLC0415 - for this task only
     from ratiba_action.core.budget import Ledger  # noqa: PLC0415 - the same
     from ratiba_action.paying import require_key  # noqa: PLC0415 - the same
 
@@ -68,23 +63,49 @@ def run(arguments: argparse.Namespace, environment: Mapping[str, str]) -> int:
     require_key(replace(settings, llm="live"), environment)
     prompts = _prompts(arguments.prompt, repository, configuration)
     proposals, known = _known(repository, settings.scenarios)
+    questions = _questions(arguments, count, prompts, known)
     ledger, notes = Ledger(settings.budget_usd), list[str]()
-    try:
-        asyncio.run(
-            ask_for_proposals(
-                _questions(arguments, count, prompts, known),
-                settings,
-                configuration,
-                environment=environment,
-                ledger=ledger,
-                warn=notes.append,
-                take=lambda name, answer: proposals.add(answer, _origin(arguments, name, configuration, prompts)),
-            )
+
+    def take(name: str, answer: "list[dict[str, Any]]") -> None:
+        proposals.add(answer, _origin(arguments, name, configuration, prompts))
+
+    asked = _Asked(settings, configuration, environment, ledger, notes)
+    complete = asked.ask(questions, take)
+    code = _finish(arguments, repository, proposals, ledger, notes)
+    return code if complete else _INCOMPLETE
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """Who is asked, out of what."""
+
+    settings: Settings
+    configuration: "Configuration"
+    environment: Mapping[str, str]
+    ledger: "Ledger"
+    notes: list[str]
+
+    def ask(self, questions: "Sequence[Question]", take: "Callable[[str, list[dict[str, Any]]], None]") -> bool:
+        """Ask everything; whether it could be asked to the end. What came before stays."""
+        import asyncio  # noqa: PLC0415 - for this task only
+
+        from ratiba_action.authoring.proposals.asked_model import ask_for_proposals  # noqa: PLC0415 - the same
+
+        asking = ask_for_proposals(
+            questions,
+            self.settings,
+            self.configuration,
+            environment=self.environment,
+            ledger=self.ledger,
+            warn=self.notes.append,
+            take=take,
         )
-    except (BudgetError, JudgeError, InfrastructureError) as error:
-        notes.append(f"The model was not asked to the end: {error}")
-        return _finish(arguments, repository, proposals, ledger, notes) or _INCOMPLETE
-    return _finish(arguments, repository, proposals, ledger, notes)
+        try:
+            asyncio.run(asking)
+        except (BudgetError, JudgeError, InfrastructureError) as error:
+            self.notes.append(f"The model was not asked to the end: {error}")
+            return False
+        return True
 
 
 def _count(text: str) -> int:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from ratiba_action.core.production.tenants import TenantFacts
     from ratiba_action.observability.langfuse_access import LangfuseAccess
     from ratiba_action.production.sample_reading import SampleRules
+    from ratiba_action.production.sampling import SampleRun
 
 DESCRIPTION = """Measure conversations of production as they stand: a share of all, and every one with an error or with
 negative feedback. No system is run. Judges are paid out of the budget; scores are written to the traces in Langfuse.
@@ -83,33 +84,14 @@ def run(arguments: argparse.Namespace, environment: MutableMapping[str, str]) ->
     """
     from ratiba_action.core.masking import Redactor  # noqa: PLC0415 - for this task only
     from ratiba_action.production.sample_words import sample_json, sample_lines  # noqa: PLC0415 - the same
-    from ratiba_action.production.sampling import SampleRun, sample  # noqa: PLC0415 - the same
+    from ratiba_action.production.sampling import sample  # noqa: PLC0415 - the same
     from ratiba_action.production.sampling_cursor import write_cursor  # noqa: PLC0415 - the same
-    from ratiba_action.production.tenant_file import tenants_outside  # noqa: PLC0415 - the same
-    from ratiba_action.reporting.terminal import make_progress  # noqa: PLC0415 - the same
     from ratiba_action.systems.isolation import protect_process  # noqa: PLC0415 - the same
-    from ratiba_action.tracing import required_access  # noqa: PLC0415 - the same
 
     protect_process()
     settings = read_settings(environment, {name: getattr(arguments, name.replace("-", "_"), None) for name in _INPUTS})
-    access = required_access(settings, environment, "production cannot be read")
-    repository = Path(arguments.repo or environment.get("GITHUB_WORKSPACE") or ".").resolve()
-    cursor = _cursor(arguments, environment, access, repository)
-    redactor = Redactor(settings.secrets)
-    looked = sample(
-        SampleRun(
-            settings=settings,
-            configuration=_configuration(settings, repository),
-            repository=repository,
-            environment=environment,
-            access=replace(access, seconds=parse_option("--seconds", arguments.seconds, parse_seconds)),
-            rules=_rules(arguments, cursor, tenants_outside(arguments.tenants, repository)),
-            progress=make_progress(sys.stderr, environment, redactor),
-            seconds=parse_option(
-                "--deadline", arguments.deadline or "", lambda given: read_deadline(given, environment)
-            ),
-        )
-    )
+    request, cursor = _request(arguments, settings, environment)
+    looked, redactor = sample(request), Redactor(settings.secrets)
     if not arguments.until:
         write_cursor(cursor, looked.next_since)
     if arguments.json:
@@ -117,6 +99,32 @@ def run(arguments: argparse.Namespace, environment: MutableMapping[str, str]) ->
     else:
         sys.stdout.write("".join(f"{printable(line)}\n" for line in sample_lines(looked, redactor)))
     return _BLOCKED if looked.blocked else 0 if looked.complete else _INCOMPLETE
+
+
+def _request(
+    arguments: argparse.Namespace, settings: Settings, environment: MutableMapping[str, str]
+) -> "tuple[SampleRun, Path]":
+    """What is looked at, and the file of the cursor."""
+    from ratiba_action.core.masking import Redactor  # noqa: PLC0415 - for this task only
+    from ratiba_action.production.sampling import SampleRun  # noqa: PLC0415 - the same
+    from ratiba_action.production.tenant_file import tenants_outside  # noqa: PLC0415 - the same
+    from ratiba_action.reporting.terminal import make_progress  # noqa: PLC0415 - the same
+    from ratiba_action.tracing import required_access  # noqa: PLC0415 - the same
+
+    access = required_access(settings, environment, "production cannot be read")
+    repository = Path(arguments.repo or environment.get("GITHUB_WORKSPACE") or ".").resolve()
+    cursor = _cursor(arguments, environment, access, repository)
+    request = SampleRun(
+        settings=settings,
+        configuration=_configuration(settings, repository),
+        repository=repository,
+        environment=environment,
+        access=replace(access, seconds=parse_option("--seconds", arguments.seconds, parse_seconds)),
+        rules=_rules(arguments, cursor, tenants_outside(arguments.tenants, repository)),
+        progress=make_progress(sys.stderr, environment, Redactor(settings.secrets)),
+        seconds=parse_option("--deadline", arguments.deadline or "", lambda given: read_deadline(given, environment)),
+    )
+    return request, cursor
 
 
 def _configuration(settings: Settings, repository: Path) -> "Configuration":
