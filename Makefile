@@ -5,7 +5,7 @@
 # make benchmark          print what the documentation claims about speed and size
 # make recordings         write the authored recordings of the example again
 # make catalogue          write the table of metrics in docs/metrics.md again
-# make schemas            write the published JSON Schemas of scenarios and configuration again
+# make schemas            write every published JSON Schema again
 # make lock               compile requirements/ again
 
 PR ?= prompt

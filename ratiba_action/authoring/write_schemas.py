@@ -1,9 +1,22 @@
-"""``python -m ratiba_action.authoring.write_schemas``: write the published JSON Schemas again."""
+"""``python -m ratiba_action.authoring.write_schemas``: write every published JSON Schema again."""
 
+from collections.abc import Mapping
 from pathlib import Path
 
 from ratiba_action.authoring.schemas import published_schemas
+from ratiba_action.core.event_lines import events_schema_text
+from ratiba_action.reporting.schema import schema_text
+
+
+def every_schema() -> Mapping[str, str]:
+    """Content of each schema file by its path in the package."""
+    return {
+        **{f"authoring/{name}": content for name, content in published_schemas().items()},
+        "observability/events.schema.json": events_schema_text(),
+        "reporting/results.schema.json": schema_text(),
+    }
+
 
 if __name__ == "__main__":
-    for name, content in published_schemas().items():
-        (Path(__file__).parent / name).write_text(content, encoding="utf-8")
+    for path, text in every_schema().items():
+        (Path(__file__).parents[1] / path).write_text(text, encoding="utf-8")

@@ -13,7 +13,7 @@ from pathlib import Path
 from ratiba_action.core.budget import Reservation
 from ratiba_action.core.model.conversation import KeptAnswer, Usage
 from ratiba_action.core.model.values import Usd
-from ratiba_action.errors import LedgerError
+from ratiba_action.errors import LedgerError, UsageError
 from ratiba_action.ledger.books import Books, read_books, whole_lines
 from ratiba_action.ledger.journal_lines import Admitted, Begun, Kept, Line, Released, Reserved, Settled, encode
 
@@ -167,7 +167,8 @@ def resume_journal(path: Path, identity: str, workspace: Path) -> Journal:
         workspace: as there.
 
     Raises:
-        LedgerError: there is none, it is another run's, somebody else's, malformed, or in use.
+        UsageError: there is none.
+        LedgerError: it is another run's, somebody else's, malformed, or in use.
     """
     return _open_left(path, identity, workspace, mend=True)
 
@@ -177,6 +178,11 @@ def _open_left(path: Path, identity: str, workspace: Path, *, mend: bool) -> Jou
     _require_outside(path, workspace)
     try:
         descriptor = os.open(path, _FLAGS)
+    except FileNotFoundError:
+        raise UsageError(
+            "--resume: no interrupted run of this commit is left to go on with.",
+            "Run without --resume; a run that ended with a conclusion needs none, and its report is in its folder.",
+        ) from None
     except OSError as error:
         raise _unusable(path, error) from None
     try:
@@ -200,7 +206,7 @@ def read_journal(path: Path, identity: str, workspace: Path) -> Books:
     """What the journal of a run that was broken off holds; the file stays as it is.
 
     Raises:
-        LedgerError: as ``resume_journal``.
+        LedgerError, UsageError: as ``resume_journal``.
     """
     journal = _open_left(path, identity, workspace, mend=False)
     journal.close()

@@ -27,12 +27,12 @@ METRICS: Mapping[str, MetricEntry] = {
     "BookingSlotConsistencyMetric": MetricEntry(
         "ratiba_action.metrics.booking_slot_consistency:BookingSlotConsistencyMetric",
         "the slot that is said, called and stored is one and the same",
-        system_types=("agent",),
+        system_types=("chatbot", "agent"),
     ),
     "MpesaPaymentSafetyMetric": MetricEntry(
         "ratiba_action.metrics.mpesa_payment_safety:MpesaPaymentSafetyMetric",
         "the customer's money is safe on either payment rail",
-        system_types=("agent",),
+        system_types=("chatbot", "agent"),
     ),
     "NdcgMetric": MetricEntry(
         "ratiba_action.metrics.ndcg:NdcgMetric",

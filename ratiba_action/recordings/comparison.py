@@ -181,7 +181,7 @@ def _unread(line: Recording) -> Parts:
     usage = line.response.get("usage") if isinstance(line, ModelRecording) else line.usage
     question = line.key if isinstance(line, ModelRecording) else line.transcript
     name = "request" if isinstance(line, ModelRecording) else "transcript"
-    return (name, question[:_DIGEST_DIGITS]), ("usage", str(usage))
+    return (name, question[:_DIGEST_DIGITS]), ("usage", canonical_json(usage))
 
 
 def _told(text: str | None, other: str | None) -> Iterator[str]:

@@ -46,6 +46,13 @@ def test_a_good_repository_has_no_mistake(tmp_path: Path, capsys: pytest.Capture
     assert capsys.readouterr().out == "1 scenario, 1 turn: no mistake found.\n"
 
 
+def test_this_projects_own_repository_has_no_mistake_and_nothing_to_warn_of(capsys: pytest.CaptureFixture[str]) -> None:
+    assert validate(Path(__file__).parents[2]) == 0
+    printed = capsys.readouterr()
+    assert "warning" not in printed.out + printed.err
+    assert printed.out.endswith("no mistake found.\n")
+
+
 def test_a_metric_of_a_system_type_that_scenarios_have_no_truth_for_is_told(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -163,8 +163,8 @@ async def test_a_finished_run_leaves_no_journal_and_nothing_to_go_on_with(live: 
     assert live.journals == []
     asked = live.talk.asked
     resumed = await live.gate("--resume")
-    assert resumed.code == 3, resumed.printed
-    assert "journal" in resumed.printed
+    assert resumed.code == 2, resumed.printed
+    assert "no interrupted run of this commit is left" in resumed.printed
     assert "Traceback" not in resumed.printed
     assert live.talk.asked == asked, "nothing was paid for"
 

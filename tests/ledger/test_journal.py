@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from ratiba_action.core.budget import Reservation
 from ratiba_action.core.model.conversation import KeptAnswer, Party, Usage
-from ratiba_action.errors import LedgerError
+from ratiba_action.errors import LedgerError, UsageError
 from ratiba_action.ledger.books import Books
 from ratiba_action.ledger.journal import Journal, begin_journal, resume_journal
 from ratiba_action.ledger.journal_lines import Settled, decode, encode
@@ -207,11 +207,6 @@ def test_another_runs_journal_is_refused(path: Path) -> None:
     assert read(path).total == Decimal("1.125")
 
 
-def test_there_must_be_one_to_resume(path: Path) -> None:
-    with pytest.raises(LedgerError, match="No such file"):
-        resume(path)
-
-
 def test_two_processes_never_share_one(path: Path) -> None:
     journal = begin(path)
     for again in (resume, begin):
@@ -247,6 +242,14 @@ def test_a_link_in_its_place_is_not_followed(path: Path, tmp_path: Path) -> None
         with pytest.raises(LedgerError, match="cannot be opened"):
             open_journal(path)
     assert other.read_text() == "precious"
+
+
+def test_where_no_run_was_interrupted_there_is_nothing_to_go_on_with_and_the_command_was_wrong(path: Path) -> None:
+    with pytest.raises(UsageError, match="no interrupted run of this commit is left") as raised:
+        resume(path)
+    assert raised.value.exit_code == 2
+    assert raised.value.remedy.startswith("Run without --resume")
+    assert not path.exists()
 
 
 def test_one_that_others_could_have_written_is_not_believed(path: Path) -> None:

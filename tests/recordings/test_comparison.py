@@ -37,6 +37,20 @@ def test_nothing_differs_between_a_recording_and_itself() -> None:
     assert compare(lines, lines).summary == "the same answers"
 
 
+def test_usage_in_another_order_is_no_difference() -> None:
+    usage = {"input_tokens": 1, "output_tokens": 2}
+    turned = dict(reversed(usage.items()))
+    body = {"content": [{"type": "text", "text": "Karibu"}]}
+    old = model("Karibu", response={**body, "id": "msg_1", "usage": usage})
+    new = model("Karibu", response={**body, "id": "msg_2", "usage": turned})
+    assert shown([old], [new]) == ["~ answer of claude to 'Habari': only ids differ"]
+    more = model("Karibu", response={**body, "id": "msg_2", "usage": {**turned, "input_tokens": 3}})
+    assert shown([old], [more])[1:] == [
+        '    - usage: {"input_tokens":1,"output_tokens":2}',
+        '    + usage: {"input_tokens":3,"output_tokens":2}',
+    ]
+
+
 def test_another_answer_is_shown_before_and_after() -> None:
     assert shown([model("Karibu sana")], [model("Karibu tena")]) == [
         "~ answer of claude to 'Habari'",
