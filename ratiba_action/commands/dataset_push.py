@@ -85,7 +85,8 @@ def _as_json(task: DatasetTask, pushed: "Pushed") -> dict[str, object]:
 def _lines(task: DatasetTask, pushed: "Pushed", *, dry: bool) -> list[str]:
     plan = pushed.plan
     would = "would be " if dry else ""
-    lines = [f"created: {item.id}" for item in plan.created] + [f"updated: {item.id}" for item in plan.updated]
+    lines = [f"{would}created: {item.id}" for item in plan.created]
+    lines += [f"{would}updated: {item.id}" for item in plan.updated]
     lines += [f"edited in Langfuse, left alone: {item.id} (pull it, or give --overwrite)" for item in plan.conflicting]
     for items, why in ((plan.gone, "no longer in the suite"), (plan.adopted, "taken over into the suite")):
         lines += [

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ratiba_action.core.credentials import find_credentials
-from ratiba_action.core.datasets.fingerprint import plain_numbers
+from ratiba_action.core.datasets.fingerprint import same_json
 from ratiba_action.core.failure_rules import validate_rule
 from ratiba_action.core.traces.datasets import dataset_item_id
 from ratiba_action.datasets.local_suite import LocalSuite
@@ -57,10 +57,10 @@ def plan_pull(local: LocalSuite, pulled: Pulled, dataset: str) -> PullPlan:
     problems = list(pulled.problems)
     files: dict[str, bytes] = {}
     for path, data in pulled.scenarios.items():
-        if plain_numbers(data) != plain_numbers(_local_data(local, path)):
+        if not same_json(data, _local_data(local, path)):
             _render(files, problems, pulled, path, data)
     for path, template in pulled.templates.items():
-        if plain_numbers(template.data) != plain_numbers(_local_data(local, path)):
+        if not same_json(template.data, _local_data(local, path)):
             _render(files, problems, pulled, path, template.data)
         try:
             content = _rows(local, template, pulled.rows[path])
@@ -105,9 +105,7 @@ def _rows(local: LocalSuite, template: Template, pulled: Sequence[PulledRow]) ->
     content = local.files.get(template.rows_path, b"")
     by_id = dict(zip(case_ids_of(template, pulled), pulled, strict=True))
     changed = {
-        case: row
-        for case, row in by_id.items()
-        if case not in ids or plain_numbers(dict(ids[case].values)) != plain_numbers(dict(row.values))
+        case: row for case, row in by_id.items() if case not in ids or not same_json(ids[case].values, row.values)
     }
     if not changed:
         return None

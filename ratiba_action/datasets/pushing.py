@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field, replace
 
-from ratiba_action.core.datasets.fingerprint import OURS, ours, plain_numbers
+from ratiba_action.core.datasets.fingerprint import OURS, ours, same_json
 from ratiba_action.core.datasets.push_plan import PushPlan, plan_push
 from ratiba_action.core.model.dataset_item import DatasetItem
 from ratiba_action.datasets.local_suite import LocalSuite, adopted_item, dataset_metadata, suite_items
@@ -54,7 +54,7 @@ def push(
                 return pushed
             metadata = dict(stored.metadata) if stored is not None else {}
             said = dataset_metadata(suite)
-            if stored is None or plain_numbers(ours(metadata)) != plain_numbers(said):
+            if stored is None or not same_json(ours(metadata), said):
                 write_dataset(server, dataset, {**metadata, OURS: said})
             for item in (*plan.created, *plan.updated):
                 write_item(server, dataset, item)

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from ratiba_action.core.datasets.fingerprint import plain_numbers
+from ratiba_action.core.datasets.fingerprint import same_json
 from ratiba_action.strict_yaml import read_yaml
 from ratiba_action.suite.data_file import Row
 from ratiba_action.suite.scenario_schema import ScenarioBlock
@@ -30,7 +30,7 @@ def render_scenario(data: Mapping[str, Any]) -> bytes:
     for legible in (True, False):
         text = _as_yaml(sorted_data, legible=legible)
         document, problems = read_yaml("the item", text)
-        if document is not None and plain_numbers(document.data) == plain_numbers(sorted_data):
+        if document is not None and same_json(document.data, sorted_data):
             return text
     told = problems[0].message if problems else "it holds a number or a text that YAML reads as another"
     raise RenderingError(f"it cannot be written as YAML: {told}")

@@ -11,6 +11,8 @@ from ratiba_action.observability.langfuse_server import LangfuseServer
 MOST_ITEMS = 10_000
 MOST_BYTES = 64 << 20
 _PAGE = 100
+_DEEPEST = 60
+"""Levels of an item; a scenario file has at most 40."""
 
 
 def read_dataset(server: LangfuseServer, name: str) -> StoredDataset | None:
@@ -31,7 +33,13 @@ def read_dataset(server: LangfuseServer, name: str) -> StoredDataset | None:
         )
     except NotFoundError:
         return None
-    return StoredDataset(found.metadata if isinstance(found.metadata, dict) else {}, _items(server, name))
+    try:
+        items = _items(server, name)
+        canonical_json(found.metadata)
+    except (ValueError, RecursionError) as error:
+        problem = f"its dataset holds what is no JSON, or too deeply nested ({type(error).__name__})"
+        raise LangfuseError(problem) from error
+    return StoredDataset(found.metadata if isinstance(found.metadata, dict) else {}, items)
 
 
 def _items(server: LangfuseServer, name: str) -> tuple[DatasetItem, ...]:
@@ -43,11 +51,24 @@ def _items(server: LangfuseServer, name: str) -> tuple[DatasetItem, ...]:
             item = _item(one)
             items[item.id] = item
             size += len(canonical_json([item.input, item.expected_output, item.metadata]))
+            _refuse_depth([item.input, item.expected_output, item.metadata])
         if len(items) > MOST_ITEMS or size > MOST_BYTES:
             raise LangfuseError(f"its dataset has more than {MOST_ITEMS:,} items or {MOST_BYTES:,} bytes")
         if not page.data or number >= page.meta.total_pages:
             return tuple(sorted(items.values(), key=lambda item: item.id))
         number += 1
+
+
+def _refuse_depth(value: Any) -> None:
+    level = [value]
+    for _ in range(_DEEPEST):
+        level = [item for part in level for item in _inside(part)]
+    if level:
+        raise RecursionError
+
+
+def _inside(value: Any) -> list[Any]:
+    return list(value.values()) if isinstance(value, dict) else value if isinstance(value, list) else []
 
 
 def _page(server: LangfuseServer, name: str, number: int) -> Any:

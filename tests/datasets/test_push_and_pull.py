@@ -1,6 +1,7 @@
 """``ratiba dataset push`` and ``pull``: the real SDK against a stand-in for Langfuse on loopback."""
 
 import json
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,9 @@ import pytest
 pytest.importorskip("langfuse", reason="needs the extra 'langfuse'")
 
 from ratiba_action.main import run
+from ratiba_action.testing.import_times import ASKED_FOR, imported
 from ratiba_action.testing.langfuse_server import LangfuseState, Mode, langfuse_server
+from ratiba_action.testing.small_repository import run_process
 
 SCENARIO = """\
 # This comment stays while nothing changes.
@@ -230,6 +233,7 @@ def test_a_server_that_fails_is_told_in_words(checkout: Checkout, task: str, mod
 def test_a_dry_run_writes_nothing(checkout: Checkout) -> None:
     code, printed = checkout.do("push", "--dry-run")
     assert (code, checkout.writes) == (0, 0)
+    assert "would be created: books_a_massage" in printed
     assert "3 would be created" in printed
 
 
@@ -248,3 +252,46 @@ def test_a_suite_that_is_wrong_or_holds_a_secret_is_not_sent(checkout: Checkout)
     checkout.write("spa/massage.yaml", SCENARIO.replace("language: sw", "language: Swahili"))
     assert checkout.do("push")[0] == 2
     assert checkout.state.received == []
+
+
+def test_a_push_that_broke_off_goes_on_and_makes_nothing_twice(checkout: Checkout) -> None:
+    checkout.state.mode = Mode.ANSWER_LOST
+    code, printed = checkout.do("push", "--seconds", "2")
+    assert code == 3
+    assert "0 items were written; another push goes on from there" in printed
+    checkout.state.mode = Mode.HEALTHY
+    assert checkout.do("push")[0] == 0
+    assert (len(checkout.state.datasets), len(checkout.state.items)) == (1, 3)
+
+
+@pytest.mark.parametrize("value", [float("nan"), json.loads("[" * 100 + "]" * 100)])
+def test_an_item_that_no_suite_can_hold_is_told_without_a_traceback(checkout: Checkout, value: Any) -> None:
+    checkout.do("push")
+    checkout.item("intents__c1")["input"] = {"message": value}
+    code, printed = checkout.do("pull")
+    assert code == 3
+    assert "no JSON, or too deeply nested" in printed
+
+
+def test_words_of_an_item_cannot_command_the_terminal(checkout: Checkout) -> None:
+    checkout.do("push")
+    checkout.item("intents__c1")["input"] = {"message": "\x1b[2J ##[command] \u202e"}
+    code, printed = checkout.do("pull")
+    assert code == 1
+    assert not {"\x1b", "\u202e"} & set(printed)
+    assert "##[command]" not in printed
+
+
+def test_truth_is_not_one(checkout: Checkout) -> None:
+    checkout.write("spa/massage.yaml", SCENARIO + "critical: true\n")
+    checkout.do("push")
+    checkout.item("books_a_massage")["metadata"]["ratiba"]["scenario"]["critical"] = 1
+    code, printed = checkout.do("pull")
+    assert (code, "critical: 1 is not allowed" in printed) == (2, True)
+
+
+def test_without_keys_nothing_of_langfuse_is_imported(tmp_path: Path) -> None:
+    done = run_process(["dataset", "push"], tmp_path, {"PATH": os.environ["PATH"], **ASKED_FOR})
+    assert done.returncode == 2
+    assert "There are no keys of Langfuse, so nothing can be pushed." in done.stderr
+    assert imported(done.stderr) & {"langfuse", "opentelemetry", "httpx", "deepeval"} == set()
