@@ -146,11 +146,11 @@ def _told(came: "Promotion", *, dry_run: bool) -> list[str]:
 
 
 def _complaints(came: "Promotion") -> list[str]:
-    blocked = [f"The tenant {tenant!r} is blocked. {why}" for tenant, why in came.blocked.items()]
-    return [
-        *blocked,
-        *([f"Langfuse could not be read to the end: {came.problem}. Run it again."] if came.problem else []),
-    ]
+    lines = [f"The tenant {tenant!r} is blocked. {why}" for tenant, why in came.blocked.items()]
+    if came.problem:
+        goes_on = "What was written stays; the next run goes on behind it."
+        lines.append(f"Langfuse could not be read to the end: {came.problem}. {goes_on}")
+    return lines
 
 
 def _as_json(came: "Promotion", *, dry_run: bool) -> dict[str, object]:

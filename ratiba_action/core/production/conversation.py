@@ -75,6 +75,8 @@ class ProductionConversation:
 
     Args:
         trace_ids: of its traces, the first one first.
+        tenant: that every one of its traces names; empty where one names none, or they differ. A session that is named
+            by a customer's number may hold what was said to several.
         verticals: every one that its traces name, for one that is not allowed must not hide behind another.
         names: of persons, as its traces name them.
         started: aware of its time zone.
@@ -110,13 +112,19 @@ def read_conversation(observations: Iterable[Observation]) -> ProductionConversa
         trace_ids=traces,
         turns=tuple(turns),
         started=found[0].start,
-        tenant=told.first("tenant_id"),
+        tenant=_tenant([[one for one in found if one.trace_id == trace] for trace in traces]),
         verticals=frozenset(told.every("vertical")),
         names=frozenset({*told.every("customer_name"), *told.every("customer_names")}),
         language=told.first("language"),
         system_type=told.first("system_type"),
         prompt_version=told.first("prompt_version"),
     )
+
+
+def _tenant(traces: Iterable[Sequence[Observation]]) -> str:
+    named = [frozenset(_Told(trace).every("tenant_id")) for trace in traces]
+    every = frozenset[str]().union(*named)
+    return next(iter(every)) if len(every) == 1 and all(named) else ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,7 +36,7 @@ def why_blocked(conversation: ProductionConversation, tenants: Mapping[str, Tena
         tenants: by id.
     """
     if not conversation.tenant:
-        return "The trace names no tenant_id, so that it is not known what must be masked."
+        return "Its traces name no tenant_id, or several, so that it is not known what must be masked."
     facts = tenants.get(conversation.tenant, TenantFacts())
     verticals = sorted({*conversation.verticals, *([facts.vertical] if facts.vertical else [])})
     if not verticals:

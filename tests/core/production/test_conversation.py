@@ -102,6 +102,18 @@ def test_what_is_told_of_the_trace_is_found_on_any_of_its_steps_and_every_vertic
     assert found.names == {"Amina Yusuf", "Otieno"}
 
 
+@pytest.mark.parametrize(
+    ("first", "second", "tenant"),
+    [("spa_1", "spa_1", "spa_1"), ("spa_1", "smile_dental", ""), ("spa_1", "", ""), ("", "spa_1", "")],
+)
+def test_a_session_is_of_a_tenant_only_when_all_of_its_traces_are(first: str, second: str, tenant: str) -> None:
+    found = read(
+        observation("chat", "Habari", "Karibu", trace_id="t1", metadata={"tenant_id": first}),
+        observation("turn 0", "Kesho", "Sawa", trace_id="t2", metadata={"tenant_id": second}),
+    )
+    assert found.tenant == tenant
+
+
 def test_no_observation_is_no_conversation() -> None:
     assert read_conversation([]) is None
 

@@ -52,7 +52,7 @@ def test_no_vertical_at_all_is_no_permission() -> None:
 
 
 def test_a_trace_without_a_tenant_is_blocked() -> None:
-    assert "no tenant_id" in why_blocked(conversation(tenant=""), {"": TenantFacts("spa", ())})
+    assert "no tenant_id, or several" in why_blocked(conversation(tenant=""), {"": TenantFacts("spa", ())})
 
 
 def test_without_an_identity_table_names_would_stay() -> None:
