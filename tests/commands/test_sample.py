@@ -253,6 +253,37 @@ def test_without_a_key_nothing_is_judged_and_it_is_said(stage: Stage, capsys: py
     assert "there is no key" in capsys.readouterr().err
 
 
+def test_exact_metrics_alone_need_no_key_and_cost_nothing(stage: Stage) -> None:
+    path = stage.folder / ".github" / "ratiba.yml"
+    path.write_text(path.read_text().replace("metrics:\n", "metrics:\n  fluency: false\n"))
+    del stage.environment["RATIBA_ANTHROPIC_API_KEY"]
+    trace = conversation(stage, "one", error="it broke")
+    assert stage.sample() == 0
+    assert stage.scores_of(trace) == {"PiiLeakMetric": 1.0, "ratiba_passed": True}
+    assert stage.last["spent_usd"] == "0"
+
+
+def test_time_that_is_over_leaves_the_rest_for_the_next_run(stage: Stage) -> None:
+    trace = conversation(stage, "one", error="it broke")
+    assert stage.sample("--deadline", "0.0001") == 3
+    assert [one["trace"] for one in stage.last["not_looked_at"]] == [trace]
+    assert "deadline" in stage.last["not_looked_at"][0]["reason"]
+    assert stage.models.received == ()
+
+
+def test_a_provider_that_is_down_costs_nothing_and_the_conversation_comes_again(stage: Stage) -> None:
+    trace = conversation(stage, "one", error="it broke")
+    stage.environment["RATIBA_ANTHROPIC_BASE_URL"] = "http://127.0.0.1:9"
+    path = stage.folder / ".github" / "ratiba.yml"
+    path.write_text(f"{path.read_text()}models: {{retries: 0}}\n")
+    assert stage.sample() == 3
+    assert [one["trace"] for one in stage.last["not_looked_at"]] == [trace]
+    # What is exact was measured all the same, and is kept.
+    assert stage.scores_of(trace) == {"PiiLeakMetric": 1.0}
+    assert stage.last["spent_usd"] == "0"
+    assert datetime.fromisoformat(stage.last["next_since"]) == BEGAN
+
+
 @pytest.mark.parametrize(
     ("option", "value"),
     [("--since", "yesterday"), ("--since", "2026-11-22T06:00:00"), ("--share", "5"), ("--until", "9d")],
