@@ -5,7 +5,7 @@ import sys
 from collections.abc import MutableMapping
 from pathlib import Path
 
-from ratiba_action.commands.dataset_options import add_server_options, no_dataset, read_task, server_failed
+from ratiba_action.commands.dataset_options import DatasetTask, add_server_options, no_dataset, read_task, server_failed
 from ratiba_action.commands.options import add_variant, parse_option
 from ratiba_action.core.printable import printable
 from ratiba_action.settings import INPUTS
@@ -19,7 +19,13 @@ EXAMPLE = """example:
   ratiba dataset run
   ratiba dataset run --dataset intent-classifier --gate macro_f1=0.85 --llm live"""
 
-_LEFT_TO_THE_GATE = ("comment", "pull-request", "shard", "baseline", "rules", "scenarios", "mode")
+_LEFT_OUT = ("baseline", "comment", "langfuse-host", "mode", "name", "pull-request", "rules", "scenarios", "shard")
+"""Inputs of the gate that are fixed for the run of a dataset, or say nothing in it."""
+
+_SUFFIX = "-dataset"
+_LONGEST_STEM = 60 - len(_SUFFIX)
+"""A name of a gate has 60 characters at most."""
+
 _OPTIONS = ("concurrency", "trials", "deadline", "variant")
 
 
@@ -29,11 +35,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     told = "what the cases must reach together, such as macro_f1=0.85; may be repeated"
     parser.add_argument("--gate", action="append", default=[], metavar="NAME=LEAST", help=told)
     for entry in INPUTS:
-        if not entry.secret and entry.name not in _LEFT_TO_THE_GATE:
+        if not entry.secret and entry.name not in _LEFT_OUT:
             told = f"{entry.description} ({entry.environment_variable})"
             parser.add_argument(f"--{entry.name}", metavar="VALUE", help=told)
     told = "folder of the scenarios, for recordings and catalogues (RATIBA_SCENARIOS)"
     parser.add_argument("--scenarios", metavar="PATH", help=told)
+    parser.add_argument("--name", metavar="NAME", help="name of the gate whose suite it is (RATIBA_NAME)")
     parser.add_argument("--repo", metavar="DIR", help="the checkout (default: GITHUB_WORKSPACE or this folder)")
     parser.add_argument("--concurrency", metavar="N", help="conversations at once (default: suite.concurrency, or 4)")
     parser.add_argument("--trials", metavar="N", help="hold each conversation at least so often (default: 1)")
@@ -76,7 +83,7 @@ def run(arguments: argparse.Namespace, environment: MutableMapping[str, str]) ->
     experiment = Experiment(task.access, task.dataset, suite.items)
     root = _root(task.repository)
     with scratch_folder(root, task.settings.scenarios, suite) as folder:
-        return gate.run(_of_gate(arguments, folder, root), environment, experiment.tracer)
+        return gate.run(_of_gate(arguments, task, folder, root), environment, experiment.tracer)
 
 
 def _root(repository: Path) -> Path:
@@ -84,12 +91,14 @@ def _root(repository: Path) -> Path:
     return next((one for one in (repository, *repository.parents) if (one / ".git").exists()), repository)
 
 
-def _of_gate(arguments: argparse.Namespace, folder: str, root: Path) -> argparse.Namespace:
+def _of_gate(arguments: argparse.Namespace, task: DatasetTask, folder: str, root: Path) -> argparse.Namespace:
     """The gate's own arguments, for a suite in a folder."""
     from ratiba_action.commands import gate  # noqa: PLC0415 - for this task only
 
-    words = ["--scenarios", folder, "--mode", "blocking", "--comment", "false", "--repo", str(root)]
-    names = [entry.name for entry in INPUTS if not entry.secret and entry.name not in _LEFT_TO_THE_GATE]
+    # Under a name of its own: it must not pass for the gate's status, nor for a run of the gate's history.
+    name = f"{task.settings.name[:_LONGEST_STEM]}{_SUFFIX}"
+    words = ["--scenarios", folder, "--mode", "blocking", "--comment", "false", "--repo", str(root), "--name", name]
+    names = [entry.name for entry in INPUTS if not entry.secret and entry.name not in _LEFT_OUT]
     for name in (*names, *_OPTIONS):
         value = getattr(arguments, name.replace("-", "_"))
         words += [f"--{name}={value}"] if value else []

@@ -70,6 +70,7 @@ def test_a_dataset_is_held_its_gates_decide_and_the_run_is_an_experiment_with_sc
     assert failed.code == 1, failed.printed
     assert "macro_f1 0.7619 is below 0.8" in failed.printed
     assert passed.code == 0, passed.printed
+    assert passed.results["report"]["name"] == "ratiba-dataset"
     assert [path.name for path in small.folder.iterdir() if path.name.startswith(".ratiba-dataset")] == []
     assert state.secret_key not in failed.printed + passed.printed
     held = {span.attributes["langfuse.experiment.item.id"] for span in state.spans}
