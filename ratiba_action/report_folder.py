@@ -6,6 +6,7 @@ from pathlib import Path, PurePosixPath
 
 from ratiba_action.errors import PublishError
 
+_EARLIER = ("results.json", "events.jsonl")
 _ALLOWED = "a folder's path without '..' and '.git', and not the checkout itself"
 
 
@@ -58,21 +59,21 @@ def refuse_links(directory: Path) -> None:
 
 
 def remove_earlier_results(directory: Path) -> None:
-    """Remove the results that lie there before a run: the checkout's own could pass for what the run has found.
+    """Remove the results and events that lie there before a run: the checkout's own could pass for what it has found.
 
     Raises:
         PublishError: they cannot be removed, or a link leads out of the checkout.
     """
     directory = directory.absolute()
     refuse_links(directory)
-    results = directory / "results.json"
-    try:
-        remove_entry(results)
-    except OSError as error:
-        raise PublishError(
-            f"The earlier results {str(results)!r} could not be removed: {error.strerror or error}.",
-            "Give the gate a folder of its own as report-dir.",
-        ) from error
+    for name in _EARLIER:
+        try:
+            remove_entry(directory / name)
+        except OSError as error:
+            raise PublishError(
+                f"The earlier results {str(directory / name)!r} could not be removed: {error.strerror or error}.",
+                "Give the gate a folder of its own as report-dir.",
+            ) from error
 
 
 def remove_entry(path: Path) -> None:

@@ -178,6 +178,16 @@ def test_a_deadline_that_is_none_is_named_before_anything_is_built(
     assert "RATIBA_DEADLINE: '25 minutes' is not allowed: give seconds" in error
 
 
+@pytest.mark.parametrize("name", ["events.jsonl", "events.jsonl/planted"], ids=["a file", "a folder"])
+def test_events_that_the_checkout_brings_do_not_stand_for_the_run(step: Step, name: str) -> None:
+    step.change("docs/readme.md")
+    planted = step.folder / "report" / name
+    planted.parent.mkdir(parents=True)
+    planted.write_text("forged")
+    assert step.publish(RATIBA_COMMENT="false") == 0
+    assert not (step.folder / "report/events.jsonl").exists()
+
+
 @pytest.mark.parametrize("name", ["results.json", "results.json/planted"], ids=["a file", "a folder"])
 def test_results_that_the_checkout_brings_do_not_stand_for_the_run(step: Step, name: str) -> None:
     step.change("prompts/greeting.md")
