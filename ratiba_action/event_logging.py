@@ -7,12 +7,14 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 
+from ratiba_action.changes.git import Git
 from ratiba_action.core.event_masking import EventMask
 from ratiba_action.core.event_resumption import unfinished_run
 from ratiba_action.core.masking import Redactor
 from ratiba_action.core.model.event import Event, LoggedEvent, Place, RunEnded, RunStarted
 from ratiba_action.core.model.verdict import Conclusion, Report
-from ratiba_action.errors import PublishError
+from ratiba_action.earlier_runs import measured_commit
+from ratiba_action.errors import InfrastructureError, PublishError
 from ratiba_action.no_events import NoEvents
 from ratiba_action.observability.event_file import FILE, EventFile, open_descriptor
 from ratiba_action.observability.event_reader import read_events
@@ -69,7 +71,7 @@ def run_started(run: GateRun, prepared: Prepared, prompt_versions: tuple[str, ..
     started = RunStarted(
         gate=run.settings.name,
         mode=run.decided.decision.mode.value,
-        commit=subject.head,
+        commit=subject.head or _checked_out(run.decided.change.git),
         base=subject.base,
         repository=subject.repository,
         pull_request=subject.pull_request,
@@ -82,6 +84,15 @@ def run_started(run: GateRun, prepared: Prepared, prompt_versions: tuple[str, ..
         scenarios=len(prepared.selection.scenarios),
     )
     return Event(started, Place(variant=run.variant or None))
+
+
+def _checked_out(git: Git | None) -> str:
+    """The commit of a work tree, with a mark where it has changes of its own; empty where git cannot tell."""
+    try:
+        commit = git.commit("HEAD") if git is not None else None
+        return f"{commit}-dirty" if commit and not measured_commit(git) else commit or ""
+    except InfrastructureError:
+        return ""
 
 
 def run_ended(report: Report) -> Event:

@@ -10,7 +10,7 @@ from typing import Any
 from ratiba_action.core.masking import Redactor
 from ratiba_action.core.model.event import Event, Place
 
-_DIGEST = re.compile(r"[0-9a-f]{32}|[0-9a-f]{40}|[0-9a-f]{64}")
+_DIGEST = re.compile(r"(?:[0-9a-f]{32}|[0-9a-f]{40}|[0-9a-f]{64})(?:-dirty)?")
 """Ids, commits and checksums: some have ten digits in a row, and none is anybody's number."""
 _RECEIPT = "receipt "
 _REMEMBERED = 1_024

@@ -89,13 +89,15 @@ def test_a_folder_of_its_own_keeps_the_events_of_all_runs(small: SmallRepository
 
 def test_the_events_are_the_run_s_own_whatever_the_change_brings_and_the_system_does(small: SmallRepository) -> None:
     small.scenario("passes", "say hello")
+    commit = small.commit()
     adapter = (small.folder / "adapter.py").read_text()
     small.write("adapter.py", f"{adapter}\n{REPLACES_EVENTS.format(path=str(small.report / 'events.jsonl'))}")
     small.write(str(small.report / "events.jsonl" / "brought_by_the_change"), "in the way")
-    ended = small.gate()
+    ended = small.gate("--scenario", "passes")
     assert ended.code == 0, ended.printed
     told = "were replaced while the run went on" in " ".join(ended.results["report"]["notes"])
     assert told is (os.getuid() != 0), "only a gate that is root can run the system as somebody else"
     found = [one.event for one in read_events(ended.report / "events.jsonl").events]
     assert isinstance(found[0].data, RunStarted)
+    assert found[0].data.commit == f"{commit}-dirty", "the adapter was changed after it"
     assert isinstance(found[-1].data, RunEnded)

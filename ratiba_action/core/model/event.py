@@ -25,7 +25,8 @@ class RunStarted:
 
     Args:
         gate: name of the gate.
-        commit: that is evaluated; ``base`` is what it is compared with. Empty where there is none.
+        commit: that is evaluated, with ``-dirty`` where a work tree had changes of its own; ``base`` is what it is
+            compared with. Empty where there is none.
         workflow_run: ``id.attempt`` of the workflow run, empty outside one.
         llm: where answers come from: ``replay``, ``auto``, ``live`` or ``record``.
         suite: digest of the scenario files.
@@ -367,4 +368,4 @@ class LoggedEvent:
 def conversation_id(run: str, place: Place) -> str:
     """32 hexadecimal digits that name one conversation of one run, the same whoever computes them."""
     parts = (run, place.arm or "", place.scenario or "", str(place.trial or 0), place.variant or "")
-    return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:32]
+    return hashlib.sha256("\n".join(parts).encode("utf-8", "surrogatepass")).hexdigest()[:32]

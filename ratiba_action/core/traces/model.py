@@ -102,10 +102,10 @@ class TracedRun:
 
 def span_id(trace_id: str, key: str) -> str:
     """The id of a span: 16 hexadecimal digits, the same whoever computes them, and never only zeros."""
-    made = hashlib.sha256(f"{trace_id}\n{key}".encode()).hexdigest()[:16]
+    made = hashlib.sha256(f"{trace_id}\n{key}".encode("utf-8", "surrogatepass")).hexdigest()[:16]
     return made if int(made, 16) else "1".rjust(16, "0")
 
 
 def score_id(trace_id: str, key: str) -> str:
     """The id of a score: 32 hexadecimal digits, the same whoever computes them."""
-    return hashlib.sha256(f"score\n{trace_id}\n{key}".encode()).hexdigest()[:32]
+    return hashlib.sha256(f"score\n{trace_id}\n{key}".encode("utf-8", "surrogatepass")).hexdigest()[:32]

@@ -13,6 +13,7 @@ from ratiba_action.core.model.event import (
     ConversationEnded,
     ConversationStarted,
     EvaluationFailed,
+    Happening,
     JudgeCalled,
     ModelCalled,
     Place,
@@ -219,3 +220,13 @@ def test_the_id_of_an_item_is_short_and_safe_in_a_url(dataset: str) -> None:
     made = dataset_item_id(dataset, "spa_booking")
     assert made.startswith("spa_booking-")
     assert made.replace("-", "").replace("_", "").isalnum()
+
+
+def test_names_that_are_no_whole_unicode_have_ids_too() -> None:
+    place = Place("head", "a\ud800", 0, "b\udfff")
+    happened: list[tuple[Happening, Place]] = [
+        (ConversationStarted("", ""), place),
+        (Scored("c\ud800", "1", 1.0, 0.5, passed=True), place),
+    ]
+    ((trace,),) = [run.traces for run in traced_runs(logged(happened))]
+    assert (len(trace.trace_id), len(trace.scores)) == (32, 1)
