@@ -4,9 +4,11 @@ import re
 import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from urllib.parse import quote
 
+from ratiba_action.core.clipping import clip
 from ratiba_action.core.model.delivery import TraceDelivery, TraceLink
-from ratiba_action.core.traces.attributes import shortened
+from ratiba_action.core.traces.attributes import shortened, well_formed
 from ratiba_action.core.traces.experiments import as_experiment
 from ratiba_action.core.traces.model import Span, Trace, TracedRun, TraceScore
 from ratiba_action.observability.langfuse_access import LangfuseAccess
@@ -16,7 +18,14 @@ from ratiba_action.observability.langfuse_server import LangfuseServer, connecte
 _SPANS = 200
 """Most spans of a request, unless one conversation has more."""
 
+_CHARACTERS = 2_000_000
+"""Most characters of a request's spans, the same exception made: Langfuse refuses a body of more than 4.5 MB."""
+
 _SCORES = 100
+_PROBLEMS = 5
+_TOLD = 300
+"""Most characters that are told of what a server, or a client, says about a failure."""
+
 _PROJECT = re.compile(r"[A-Za-z0-9_-]{1,100}", re.ASCII)
 
 
@@ -71,7 +80,7 @@ class _Delivery:
             self.closed = True
             spans, scores = sum(run.spans for run in self.runs), sum(run.scores for run in self.runs)
             there = max(len(self.spans_there) - self.spans_refused, 0)
-            problems = list(dict.fromkeys(self.problems))
+            problems = list(dict.fromkeys(self.problems))[:_PROBLEMS]
             if not self.done and not problems:
                 problems = [f"it did not answer within {self.access.seconds:g} seconds"]
             return TraceDelivery(
@@ -83,6 +92,7 @@ class _Delivery:
                 scores_there=self.scores_there,
                 problem="; ".join(problems),
                 links=tuple(self._links()),
+                run_url=self._run_url(),
             )
 
     def _send_to(self, server: LangfuseServer) -> None:
@@ -133,7 +143,13 @@ class _Delivery:
     def _note(self, problem: str) -> None:
         with self.lock:
             if not self.closed:
-                self.problems.append(problem)
+                self.problems.append(clip(problem, _TOLD))
+
+    def _run_url(self) -> str:
+        if len(self.runs) != 1 or not self.spans_there or not _PROJECT.fullmatch(self.project):
+            return ""
+        session = quote(well_formed(shortened(self.runs[0].run)), safe="")
+        return f"{self.access.host}/project/{self.project}/sessions/{session}"
 
     def _links(self) -> Iterator[TraceLink]:
         if not _PROJECT.fullmatch(self.project):
@@ -152,11 +168,17 @@ def _keys(run: TracedRun) -> Iterator[tuple[str, str]]:
 def _batches(traces: Sequence[Trace], there: frozenset[tuple[str, str]]) -> Iterator[Sequence[Span]]:
     """What is not there yet; the spans of one conversation stay together."""
     batch: list[Span] = []
+    characters = 0
     for trace in traces:
         missing = [span for span in trace.spans if (span.trace_id, span.span_id) not in there]
-        if batch and len(batch) + len(missing) > _SPANS:
+        size = sum(_characters(span) for span in missing)
+        if batch and (len(batch) + len(missing) > _SPANS or characters + size > _CHARACTERS):
             yield batch
-            batch = []
-        batch = [*batch, *missing]
+            batch, characters = [], 0
+        batch, characters = [*batch, *missing], characters + size
     if batch:
         yield batch
+
+
+def _characters(span: Span) -> int:
+    return sum(len(name) + (len(value) if isinstance(value, str) else 0) for name, value in span.attributes.items())

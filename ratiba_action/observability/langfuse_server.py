@@ -162,7 +162,7 @@ class LangfuseServer:
         answer = ask(lambda: self.api.scores.create(request=made, request_options=self.options), self.deadline)
         if isinstance(answer, CreateScoreBatchResults):
             reasons = dict.fromkeys(error.message for error in answer.errors)
-            return answer.rejected, "; ".join(list(reasons)[:_REASONS])
+            return max(answer.rejected, 0), "; ".join(list(reasons)[:_REASONS])
         return 0, ""
 
 

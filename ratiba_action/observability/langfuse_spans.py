@@ -50,10 +50,10 @@ def refused_spans(content_type: str, body: bytes) -> tuple[int, str]:
         )
 
         partial = ExportTraceServiceResponse.FromString(body).partial_success
-        return int(partial.rejected_spans), str(partial.error_message)
+        return max(int(partial.rejected_spans), 0), str(partial.error_message)
     try:
         told = json.loads(body or b"{}").get("partialSuccess") or {}
-        return int(told.get("rejectedSpans") or 0), str(told.get("errorMessage") or "")
+        return max(int(told.get("rejectedSpans") or 0), 0), str(told.get("errorMessage") or "")
     except (ValueError, AttributeError, TypeError):
         return 0, ""
 

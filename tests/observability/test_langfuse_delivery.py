@@ -1,10 +1,13 @@
 """Runs are sent to Langfuse: whole, within their deadline whatever the server does, and never twice."""
 
+import gzip
 import socket
 import time
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from threading import Thread
 
 import pytest
 
@@ -53,6 +56,48 @@ def test_a_healthy_server_has_everything_and_the_conversations_are_linked(host: 
     trace = RUNS[0].traces[0]
     assert delivery.links[0].url == f"{host}/project/project-of-the-gate/traces/{trace.trace_id}"
     assert delivery.links[0].label == "spa_booking_0"
+
+
+def test_all_conversations_of_one_run_are_linked_together(host: str) -> None:
+    assert deliver(access(host), RUNS).run_url == f"{host}/project/project-of-the-gate/sessions/{RUNS[0].run}"
+    assert deliver(access(host), [*RUNS, *traced_runs(logged_run(1, "another"))]).run_url == ""
+    assert deliver(access("http://127.0.0.1:1", 0.5), RUNS).run_url == ""
+
+
+def answering_with(body: bytes) -> type[BaseHTTPRequestHandler]:
+    class Answers(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(200)
+            self.send_header("content-type", "application/json")
+            self.send_header("content-length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_: object) -> None:
+            """Say nothing."""
+
+    return Answers
+
+
+@pytest.mark.parametrize("body", [b"<html>" + b"x" * 2_000_000, b"[" * 100_000, b'{"data": "' + b"y" * 50_000 + b'"}'])
+def test_garbage_is_a_short_problem_however_long_it_is(body: bytes) -> None:
+    with HTTPServer(("127.0.0.1", 0), answering_with(body)) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        delivery = deliver(access(f"http://127.0.0.1:{server.server_port}"), RUNS)
+        server.shutdown()
+    assert not delivery.complete
+    assert 0 < len(delivery.problem) <= 300
+
+
+def test_conversations_of_long_texts_are_sent_in_requests_that_a_server_takes(host: str, state: LangfuseState) -> None:
+    place = [Place("head", f"long_{number}", 0) for number in range(12)]
+    happened: list[tuple[Happening, Place]] = []
+    for one in place:
+        happened += [(ConversationStarted("", ""), one), (TurnEnded("x" * 90_000, 0.1, user="y" * 90_000), one)]
+    assert deliver(access(host), traced_runs(logged(happened))).complete
+    assert len(state.span_copies) == 2 * len(place)
+    sent = [one for one in state.received if one.path.startswith("/api/public/otel")]
+    assert max(len(gzip.decompress(one.content)) for one in sent) < 4_500_000
 
 
 def test_what_is_sent_again_is_there_once(host: str, state: LangfuseState) -> None:

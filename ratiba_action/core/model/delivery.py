@@ -27,6 +27,7 @@ class TraceDelivery:
         scores: of the traces; ``scores_there`` of them are on the server.
         problem: why something is missing, in one sentence; empty when nothing is.
         links: to the conversations that are there.
+        run_url: where they stand together, of one run; empty when none is there.
     """
 
     host: str
@@ -37,6 +38,7 @@ class TraceDelivery:
     scores_there: int = 0
     problem: str = ""
     links: tuple[TraceLink, ...] = ()
+    run_url: str = ""
 
     @property
     def complete(self) -> bool:

@@ -51,7 +51,10 @@ def traced_runs(events: Iterable[LoggedEvent]) -> tuple[TracedRun, ...]:
         elif place.scenario is not None:
             name = conversation_id(logged.run, place)
             conversations.setdefault(name, _Conversation(logged.run, place)).events.append(logged)
-    return tuple(_traced_run(run, facts, conversations) for run, facts in started.items())
+    of_runs: dict[str, dict[str, _Conversation]] = {run: {} for run in started}
+    for name, one in conversations.items():
+        of_runs[one.run][name] = one
+    return tuple(_traced_run(run, facts, of_runs[run]) for run, facts in started.items())
 
 
 def _traced_run(run: str, facts: dict[str | None, RunStarted], conversations: dict[str, _Conversation]) -> TracedRun:
@@ -59,7 +62,7 @@ def _traced_run(run: str, facts: dict[str | None, RunStarted], conversations: di
     traces = tuple(
         _trace(name, one, facts.get(one.place.variant, first))
         for name, one in conversations.items()
-        if one.run == run and any(isinstance(logged.event.data, ConversationStarted) for logged in one.events)
+        if any(isinstance(logged.event.data, ConversationStarted) for logged in one.events)
     )
     return TracedRun(run, traces, suite_dataset(first.repository, first.gate) if first is not None else "")
 
