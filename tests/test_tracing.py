@@ -1,5 +1,6 @@
 """What a report says of its traces, and whether there is anything to send."""
 
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -8,6 +9,7 @@ from ratiba_action.core.model.delivery import TraceDelivery, TraceLink
 from ratiba_action.core.model.verdict import Conclusion, Verdict
 from ratiba_action.core.traces.words import missing_note
 from ratiba_action.reporting.comment import render_comment
+from ratiba_action.reporting.html import render_html
 from ratiba_action.reporting.results_json import load_report, render_results
 from ratiba_action.settings import Settings, read_settings
 from ratiba_action.testing.logged_runs import logged_run
@@ -81,6 +83,25 @@ def test_a_server_that_cannot_be_reached_is_a_note_and_changes_no_verdict(tmp_pa
 
 def test_a_delivery_that_is_complete_needs_no_note() -> None:
     assert missing_note(TraceDelivery("https://langfuse.example", 1, 7, 7, 2, 2), "events.jsonl") == ""
+
+
+def test_the_html_report_leads_to_the_run_and_to_each_conversation_by_plain_addresses_only() -> None:
+    root = "https://langfuse.example/project/p"
+    links = (
+        TraceLink("<b>held</b>", f"{root}/traces/1", passed=True),
+        TraceLink("broken", f"{root}/traces/2", passed=False),
+        TraceLink("evil", "javascript:alert(1)", passed=True),
+    )
+    delivery = TraceDelivery("https://langfuse.example", 3, 3, 3, links=links, run_url=f"{root}/sessions/a-run")
+    page = render_html(replace(sample_report(), traces=delivery))
+    assert re.findall(r'<a href="([^"]*)"', page) == [
+        f"{root}/sessions/a-run",
+        f"{root}/traces/2",
+        f"{root}/traces/1",
+    ]
+    assert "&lt;b&gt;held&lt;/b&gt;</a>: passed" in page
+    evil = render_html(replace(sample_report(), traces=replace(delivery, links=(), run_url="javascript:alert(1)")))
+    assert "In Langfuse" not in evil
 
 
 def test_links_in_the_comment_cannot_become_anything_else() -> None:

@@ -1,4 +1,4 @@
-"""The part of the comment that leads to the conversations in Langfuse."""
+"""What leads from a report to its conversations in Langfuse, and the part of the comment that does so."""
 
 import re
 
@@ -14,16 +14,31 @@ _ADDRESS = re.compile(r"https?://[A-Za-z0-9.:-]+(?:/[A-Za-z0-9._~-]+)+", re.ASCI
 
 def traces(report: Report) -> str:
     """A folded list of links, what failed first; empty where nothing was sent."""
-    links = [link for link in report.traces.links if _ADDRESS.fullmatch(link.url)] if report.traces is not None else []
-    if not links:
+    ordered = trace_links(report)
+    if not ordered:
         return ""
-    ordered = sorted(links, key=lambda link: link.passed is True)
     lines = [_line(link) for link in ordered[:_SHOWN]]
     if len(ordered) > _SHOWN:
         lines.append(f"- {len(ordered) - _SHOWN} more are in `results.json`")
-    return folded(f"{plural(len(links), 'conversation')} in Langfuse", "\n".join(lines))
+    return folded(f"{plural(len(ordered), 'conversation')} in Langfuse", "\n".join(lines))
+
+
+def trace_links(report: Report) -> list[TraceLink]:
+    """Links to the conversations that are plain addresses, what failed first."""
+    links = report.traces.links if report.traces is not None else ()
+    return sorted((link for link in links if _ADDRESS.fullmatch(link.url)), key=lambda link: link.passed is True)
+
+
+def run_link(report: Report) -> str:
+    """Address of all conversations of the run together; empty where there is no plain one."""
+    url = report.traces.run_url if report.traces is not None else ""
+    return url if _ADDRESS.fullmatch(url) else ""
+
+
+def trace_ended(link: TraceLink) -> str:
+    """How a conversation ended, in words."""
+    return {True: "passed", False: "failed", None: "not scored"}[link.passed]
 
 
 def _line(link: TraceLink) -> str:
-    ended = {True: "passed", False: "failed", None: "not scored"}[link.passed]
-    return f"- [{inline(link.label, 120)}]({link.url}): {ended}"
+    return f"- [{inline(link.label, 120)}]({link.url}): {trace_ended(link)}"

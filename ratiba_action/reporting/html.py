@@ -16,6 +16,7 @@ from ratiba_action.core.report_outcomes import (
 from ratiba_action.core.tally import summarise_metrics, tally
 from ratiba_action.reporting import comparison_words, data_set_words, variant_words, wording
 from ratiba_action.reporting.comment_sections import transcript_text
+from ratiba_action.reporting.comment_traces import run_link, trace_ended, trace_links
 from ratiba_action.reporting.difference_chart import chart_of
 from ratiba_action.reporting.judge_facts import judge_facts
 from ratiba_action.reporting.markdown import clean
@@ -43,6 +44,7 @@ def render_html(report: Report) -> str:
         outcome=wording.outcome,
         scenario_label=wording.scenario_label,
         trials_told=wording.trials_told,
+        trace_ended=trace_ended,
         explanation=wording.explanation,
         frames=wording.frames,
         plural=wording.plural,
@@ -64,6 +66,8 @@ def render_html(report: Report) -> str:
         money=money_facts(report),
         compared=_compared(report),
         month=month_note(report),
+        run_link=run_link(report),
+        trace_links=trace_links(report),
         paid=_paid(report),
         variants=[
             {
