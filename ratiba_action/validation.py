@@ -1,6 +1,8 @@
 """Pydantic's findings, told by file and line in the project's own words."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Any, TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
@@ -8,7 +10,7 @@ from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 
 from ratiba_action.errors import FileProblem
-from ratiba_action.strict_yaml import Document
+from ratiba_action.strict_yaml import Document, Path
 
 _SHOWN_CHARACTERS = 80
 
@@ -38,31 +40,100 @@ def validate(model: type[Model], document: Document) -> tuple[Model | None, tupl
     try:
         return model.model_validate(document.data), ()
     except ValidationError as error:
-        return None, tuple(_problem(document, model, details) for details in error.errors(include_url=False))
+        found = [_Finding(_path(details, document.data), details) for details in error.errors(include_url=False)]
+        told = (_problem(document, model, finding) for finding in _of_the_meant_alternatives(found))
+        return None, tuple(dict.fromkeys(told))
 
 
-def _problem(document: Document, model: type[StrictModel], details: ErrorDetails) -> FileProblem:
-    path = tuple(part for part in details["loc"] if isinstance(part, int) or not part.startswith("function-"))
-    where = ".".join(str(part) for part in path) or "the file"
-    return FileProblem(document.name, document.line(path), f"{where}: {_message(details, model)}")
+@dataclass(frozen=True, slots=True)
+class _Finding:
+    """One finding of Pydantic.
+
+    Args:
+        path: of the value in the document; Pydantic's own also names alternatives and functions.
+        details: as Pydantic tells them.
+        others: what other alternatives say of the same value, where it has the shape of none.
+    """
+
+    path: Path
+    details: ErrorDetails
+    others: tuple[ErrorDetails, ...] = ()
+
+    @property
+    def alternative(self) -> tuple[Path, str] | None:
+        """The value that may be one of several things, and which of them was tried; None for another value."""
+        for place, part in enumerate(self.details["loc"]):
+            if place >= len(self.path) or self.path[place] != part:
+                return self.path[:place], str(part)
+        return None
 
 
-def _message(details: ErrorDetails, model: type[StrictModel]) -> str:
+def _path(details: ErrorDetails, data: Any) -> Path:
+    """Where in the data a finding is; the key itself where one is missing."""
+    path: list[str | int] = []
+    *_, last = details["loc"] or ("",)
+    for part in details["loc"]:
+        inner = data if isinstance(data, dict) else dict(enumerate(data)) if isinstance(data, list) else {}
+        if part in inner:
+            data = inner[part]
+            path.append(part)
+    return (*path, last) if details["type"] == "missing" else tuple(path)
+
+
+def _of_the_meant_alternatives(findings: Sequence[_Finding]) -> Iterator[_Finding]:
+    """Without what other alternatives of a value find: the one whose shape the value has is meant."""
+    by_value: dict[Path, dict[str, list[_Finding]]] = {}
+    for finding in findings:
+        if finding.alternative is not None:
+            value, tried = finding.alternative
+            by_value.setdefault(value, {}).setdefault(tried, []).append(finding)
+    for finding in findings:
+        if finding.alternative is None:
+            yield finding
+            continue
+        value, tried = finding.alternative
+        refusals = {
+            one: [each.details for each in found if each.path == value] for one, found in by_value[value].items()
+        }
+        if not refusals[tried]:
+            yield finding
+        elif all(refusals.values()):
+            first, *others = chain.from_iterable(refusals.values())
+            if finding.details is first:
+                yield replace(finding, others=tuple(others))
+
+
+def _problem(document: Document, model: type[StrictModel], finding: _Finding) -> FileProblem:
+    where = ".".join(str(part) for part in finding.path) or "the file"
+    others = (f", or {_asked(details)}" for details in finding.others)
+    message = _message(finding.details, model, finding.path) + "".join(dict.fromkeys(others))
+    return FileProblem(document.name, document.line(finding.path), f"{where}: {message}")
+
+
+def _message(details: ErrorDetails, model: type[StrictModel], path: Path) -> str:
     kind, context = details["type"], details.get("ctx", {})
     shown = shorten(details["input"])
     if kind == "extra_forbidden":
-        return f"unknown key; allowed here: {', '.join(_keys_at(model, details['loc'][:-1]))}"
+        return f"unknown key; allowed here: {', '.join(_keys_at(model, path[:-1]))}"
     if kind == "missing":
         return "missing; it must be given"
     if kind == "literal_error":
         return f"{shown} is not allowed; allowed: {str(context.get('expected', '')).replace(' or ', ', ')}"
     if kind == "value_error":
         return f"{context.get('error', details['msg'])}"
+    return f"{shown} is not allowed: {_asked(details)}"
+
+
+def _asked(details: ErrorDetails) -> str:
+    """What a value should be."""
+    kind, context = details["type"], details.get("ctx", {})
+    if kind in {"model_type", "dict_type"}:
+        return "input should be a mapping"
     asked = _PATTERNS.get(str(context.get("pattern", ""))) if kind == "string_pattern_mismatch" else None
-    return f"{shown} is not allowed: {asked or details['msg'].lower()}"
+    return asked or details["msg"].lower()
 
 
-def _keys_at(model: type[StrictModel], path: tuple[int | str, ...]) -> list[str]:
+def _keys_at(model: type[StrictModel], path: Path) -> list[str]:
     """Keys of the block that ``path`` leads to."""
     block: Any = model
     for part in path:
