@@ -27,6 +27,16 @@ def test_weights_forgive_near_misses() -> None:
     assert weighted > plain
 
 
+@given(st.lists(st.integers(0, 40), min_size=9, max_size=9).filter(any))
+def test_gwets_coefficient_agrees_with_its_definition_by_pairs_of_ratings(cells: list[int]) -> None:
+    """Chance is half of what two raters disagree who each draw from both raters' ratings, by Gwet's scaling."""
+    counts = np.array(cells, dtype=float).reshape(3, 3)
+    shares = (counts.sum(axis=0) + counts.sum(axis=1)) / (2 * counts.sum())
+    chance = (1 - float(shares @ shares)) / (3 - 1)
+    observed = float(np.trace(counts) / counts.sum())
+    assert gwet_coefficient(counts.tolist()) == pytest.approx((observed - chance) / (1 - chance))
+
+
 @pytest.mark.parametrize("table", [[], [[7]], [[0, 0], [0, 0]]])
 def test_agreement_about_nothing_is_undefined(table: list[list[int]]) -> None:
     assert gwet_coefficient(table) is None

@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 from statsmodels.stats.proportion import proportion_confint
@@ -32,6 +32,21 @@ def test_the_bootstrap_interval_is_students_where_the_sample_is_normal() -> None
     values = list(stats.norm.ppf(np.linspace(0.01, 0.99, 80)))
     found, expected = bootstrap_t_interval(values), t_interval(values)
     assert (found.low, found.high) == pytest.approx((expected.low, expected.high), abs=0.03)
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.integers(0, 2**32 - 1), st.integers(15, 60))
+def test_the_bootstrap_interval_agrees_with_scipys_resampling_of_t(seed: int, size: int) -> None:
+    values = np.random.default_rng(seed).beta(4, 2, size)
+    mean, error = float(values.mean()), float(stats.sem(values))
+
+    def t(sample: np.ndarray, axis: int) -> np.ndarray:
+        return np.asarray((sample.mean(axis=axis) - mean) / stats.sem(sample, axis=axis))
+
+    drawn = stats.bootstrap((values,), t, confidence_level=0.9, n_resamples=4_000, method="percentile", rng=seed)
+    low, high = drawn.confidence_interval
+    found = bootstrap_t_interval(list(values), 0.9)
+    assert (found.low, found.high) == pytest.approx((mean - high * error, mean - low * error), abs=0.25 * error)
 
 
 def test_the_bootstrap_interval_covers_a_skewed_mean_about_as_often_as_it_says() -> None:

@@ -1,3 +1,5 @@
+import math
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -21,6 +23,16 @@ def test_the_exact_test_agrees_with_statsmodels(lost: int, won: int) -> None:
 def test_the_mid_p_value_is_below_the_exact_one_and_knows_no_direction(lost: int, won: int) -> None:
     assert 0 < mcnemar_p(lost, won) <= mcnemar_p(lost, won, mid=False)
     assert mcnemar_p(lost, won) == mcnemar_p(won, lost)
+
+
+@given(st.integers(0, 60), st.integers(0, 60).filter(bool))
+def test_the_mid_p_value_agrees_with_statsmodels_two_exact_ones(lost: int, won: int) -> None:
+    """Mid-p is the middle of the exact value and of the one that does not count what was seen."""
+    fewer, more = sorted((lost, won))
+    tied = fewer == more
+    seen = float(mcnemar([[0, fewer], [more, 0]], exact=True).pvalue)
+    beyond = 2 * sum(math.comb(fewer + more, k) for k in range(fewer)) / 2 ** (fewer + more)
+    assert mcnemar_p(lost, won) == pytest.approx(min(1.0, (seen + beyond) / 2) if not tied else 1.0)
 
 
 def test_the_mid_p_value_of_fagerlands_example() -> None:

@@ -1,7 +1,7 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from statsmodels.stats.power import TTestPower
+from statsmodels.stats.power import NormalIndPower, TTestPower
 
 from ratiba_action.core.statistics.power import minimum_detectable_effect, scenarios_needed
 
@@ -34,6 +34,15 @@ def test_without_any_spread_every_effect_is_seen() -> None:
 def test_what_cannot_be_compared_is_refused(spread: float, pairs: int) -> None:
     with pytest.raises(ValueError, match="cannot be compared"):
         minimum_detectable_effect(spread, pairs)
+
+
+@given(st.floats(0.01, 0.3), st.floats(0.01, 0.3), st.floats(0.0, 0.3))
+def test_the_number_of_scenarios_agrees_with_statsmodels(effect: float, between: float, within: float) -> None:
+    size = effect / (between + within) ** 0.5
+    number = scenarios_needed(effect, between, within)
+    power = NormalIndPower().power(size, max(number, 1), 0.05, ratio=0, alternative="two-sided")
+    fewer = NormalIndPower().power(size, max(number - 1, 1), 0.05, ratio=0, alternative="two-sided")
+    assert float(power) >= 0.80 or float(fewer) < 0.80
 
 
 def test_millers_example_needs_969_questions() -> None:
