@@ -34,7 +34,7 @@ def main() -> int:
         page.write_text(f"<!doctype html><meta charset=utf-8><style>{STYLE}</style>{html}", encoding="utf-8")
         options = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-sync"]
         options += ["--hide-scrollbars", "--no-first-run", f"--user-data-dir={folder}/profile"]
-        shot = [f"--screenshot={target.resolve()}", "--window-size=1000,860", page.as_uri()]
+        shot = [f"--screenshot={target.resolve()}", "--window-size=1000,1080", page.as_uri()]
         return subprocess.run(["chromium", *options, *shot], check=False).returncode
 
 
