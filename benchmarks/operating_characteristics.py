@@ -175,25 +175,29 @@ SIZES = (
     (20, 0.10, 3, 1.4),
     (10, 0.10, 3, 1.4),
     (200, 0.10, 3, 0.6),
+    (10, 0.20, 3, 1.4),
+    (20, 0.20, 3, 1.4),
+    (200, 0.20, 3, 0.3),
 )
 """Conversations, the judge's scatter, runs of the base, and repeats as for a column."""
 
 
-def table(repeats: int, broken: list[str]) -> Iterator[str]:
+def table(repeats: int, broken: list[str], sizes: Sequence[tuple[int, float, int, float]] = SIZES) -> Iterator[str]:
     """The table in Markdown, line by line, as it is worked out.
 
     Args:
         repeats: of a cell, less or more by the column.
         broken: filled with promises that do not hold.
+        sizes: the rows; see ``SIZES``.
     """
     titles = ["conversations", "judge's scatter", "runs of the base", *(one.title for one in DROPS)]
     yield f"| {' | '.join(titles)} | further trials at 0 / 10 |"
     yield "|---" * (len(titles) + 1) + "|"
-    for conversations, spread, base_runs, share in SIZES:
+    for conversations, spread, base_runs, share in sizes:
         rates = [
             simulate(
                 World(conversations, spread, drop.size, drop.concentrated, base_runs),
-                round(repeats * drop.repeats * share),
+                max(1, round(repeats * drop.repeats * share)),
             )
             for drop in DROPS
         ]
@@ -202,6 +206,13 @@ def table(repeats: int, broken: list[str]) -> Iterator[str]:
         yield f"| {conversations} | {spread:.2f} | {base_runs} | {' | '.join(cells)} | {further} |"
         if (conversations, spread) == PROMISED:
             broken += [f"{base_runs} of the base, {why}" for why in misses(rates)]
+
+
+def with_table(page: str, lines: Sequence[str]) -> str:
+    """The page with these lines in the place of its table."""
+    before, _, rest = page.partition(BEGIN)
+    text = "\n".join(["± is the standard error.", "", *lines])
+    return f"{before}{BEGIN}\n{text}\n{END}{rest.partition(END)[2]}"
 
 
 def misses(rates: Sequence[Rates]) -> Iterator[str]:
@@ -225,9 +236,7 @@ def main() -> int:
         print(line, flush=True)
         lines.append(line)
     if arguments.write:
-        before, _, rest = PAGE.read_text("utf-8").partition(BEGIN)
-        text = "\n".join(["± is the standard error.", "", *lines])
-        PAGE.write_text(f"{before}{BEGIN}\n{text}\n{END}{rest.partition(END)[2]}", "utf-8")
+        PAGE.write_text(with_table(PAGE.read_text("utf-8"), lines), "utf-8")
     for line in broken:
         print(f"off its limit: {line}")
     return 1 if broken else 0
