@@ -32,8 +32,12 @@ def with_class_gates(data: Mapping[str, Any], asked: Mapping[str, float]) -> dic
         data: of the file; a gate that it lists holds in the place of the standard one.
         asked: by name; hold in the place of both.
     """
-    listed = {str(gate.get("metric")): gate.get("at_least") for gate in data.get("gates") or () if _is_object(gate)}
-    standard = {name: least for name, least in STANDARD_GATES.items() if _has_truth(name, data.get("turns") or ())}
+    parts = data.get("gates", []), data.get("turns", [])
+    if not all(isinstance(part, list) and all(map(_is_object, part)) for part in parts):
+        # No scenario: whoever reads it next says so.
+        return dict(data)
+    listed = {str(gate.get("metric")): gate.get("at_least") for gate in parts[0]}
+    standard = {name: least for name, least in STANDARD_GATES.items() if _has_truth(name, parts[1])}
     gates = {**standard, **listed, **asked}
     return {**data, "gates": [{"metric": name, "at_least": least} for name, least in gates.items()]}
 
@@ -43,7 +47,7 @@ def _is_object(value: Any) -> bool:
 
 
 def _has_truth(name: str, turns: Sequence[Any]) -> bool:
-    expected = [turn.get("expect") or {} for turn in turns if _is_object(turn)]
+    expected = [turn.get("expect") or {} for turn in turns]
     several = any("labels" in one for one in expected if _is_object(one))
     if name == SKILL_RECALL:
         return several

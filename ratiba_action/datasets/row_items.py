@@ -16,8 +16,8 @@ from ratiba_action.validation import shorten
 TRACE = "_trace"
 """Column of a note: the trace that a case was made of."""
 
-_TRUTHS = ("rules", "assertions")
-_TURN_TRUTHS = ("expect", "reply")
+_TRUTHS = (("rules",), ("assertions",))
+_TURN_TRUTHS = (("expect",), ("reply",))
 _LONGEST_ID = 60
 
 
@@ -48,8 +48,9 @@ def template_of(path: str, data: Mapping[str, Any]) -> Template:
     """A scenario file with ``cases``, and what its columns are for."""
     truth: dict[str, bool] = {}
     for place, column in places(dict(data)):
-        is_truth = place[0] in _TRUTHS or (place[0] == "turns" and place[2:3] and place[2] in _TURN_TRUTHS)
-        truth[column] = truth.get(column, True) and bool(is_truth)
+        first, part = place[:1], place[2:3]
+        is_truth = first in _TRUTHS or (first == ("turns",) and part in _TURN_TRUTHS)
+        truth[column] = truth.get(column, True) and is_truth
     given = tuple(name for name, only in truth.items() if not only)
     return Template(path, data, given, tuple(name for name, only in truth.items() if only))
 

@@ -43,3 +43,8 @@ def test_a_gate_that_is_none_is_refused(text: str) -> None:
 
 def test_a_gate_is_a_name_and_a_least_value() -> None:
     assert parse_gate("ndcg@10=0.75") == ("ndcg@10", 0.75)
+
+
+@pytest.mark.parametrize("wrong", [{"gates": 3}, {"gates": ["macro_f1"]}, {"turns": "all"}, {"turns": [7]}])
+def test_what_is_no_scenario_stays_as_it_is_for_whoever_checks_it(wrong: dict[str, Any]) -> None:
+    assert with_class_gates(wrong, {"macro_f1": 0.9}) == wrong

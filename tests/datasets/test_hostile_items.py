@@ -14,6 +14,7 @@ from ratiba_action.datasets.file_writing import replace_files
 from ratiba_action.datasets.local_suite import LocalSuite, dataset_metadata, parse_suite, read_local_suite, suite_items
 from ratiba_action.datasets.pull_plan import PullPlan, plan_pull
 from ratiba_action.datasets.pulled import read_pulled
+from ratiba_action.datasets.scratch_suite import scratch_suite
 from ratiba_action.errors import SuiteError, UsageError
 from ratiba_action.strict_yaml import read_yaml
 
@@ -167,6 +168,33 @@ def test_everything_that_is_wrong_is_told_at_once() -> None:
 )
 def test_an_item_that_is_no_scenario_is_told_and_nothing_is_planned(changed: DatasetItem, told: str) -> None:
     assert told in refused(stored(changed))
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"${x}": 1},
+        {"turns": 3},
+        {"turns": ["${message}"]},
+        {"turns": {"${message}": {"${intent}": []}}},
+        {"gates": "all"},
+        {"id": "../x"},
+        {"id": "${message}"},
+        {"cases": "${message}.jsonl"},
+        {"expect": {"label": None}},
+    ],
+)
+def test_a_template_that_is_no_scenario_is_told_by_a_pull_and_by_a_run(changes: dict[str, Any]) -> None:
+    template = {**SUITE.templates["two.yaml"], **changes}
+    dataset = stored(CASE, metadata={OURS: {"schema": 1, "templates": {"two.yaml": template}}})
+    assert refused(dataset)
+    with pytest.raises(SuiteError):
+        scratch_suite(dataset, NAME, {})
+
+
+@pytest.mark.parametrize("said", [3, [], {"two.yaml": 7}, {"two.yaml": {}}])
+def test_templates_that_are_none_are_told(said: object) -> None:
+    assert refused(stored(CASE, metadata={OURS: {"schema": 1, "templates": said}}))
 
 
 def test_two_items_for_one_file_are_told_also_where_only_case_tells_them_apart() -> None:
