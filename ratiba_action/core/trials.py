@@ -51,8 +51,13 @@ class ScenarioOutcome:
 
     @property
     def passed(self) -> int:
-        """How many trials passed."""
-        return sum(standing(trial) is Standing.PASSED for trial in self.trials)
+        """How many of the trials that decide passed."""
+        return sum(standing(trial) is Standing.PASSED for trial in self.counted)
+
+    @property
+    def counted(self) -> tuple[ScenarioResult, ...]:
+        """The trials that decide; the others only compare with the base."""
+        return tuple(filter(decides, self.trials))
 
     @property
     def open(self) -> bool:

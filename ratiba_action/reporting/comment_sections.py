@@ -5,13 +5,14 @@ from collections.abc import Sequence
 from html import escape
 from typing import Any
 
+from ratiba_action.core.grammar import part_of
 from ratiba_action.core.model.conversation import Exchange
 from ratiba_action.core.model.measurement import Check, NotRun, ScenarioResult, Score, Scored
 from ratiba_action.core.model.scenario import Scenario
 from ratiba_action.core.model.verdict import Report
 from ratiba_action.core.report_outcomes import deciding_outcomes, deciding_results
 from ratiba_action.core.tally import MetricSummary, scenario_of, summarise_metrics
-from ratiba_action.core.trials import ScenarioOutcome, decides, most_failures, outcomes_of
+from ratiba_action.core.trials import ScenarioOutcome, Standing, most_failures, outcomes_of
 from ratiba_action.reporting.markdown import clean, code, defuse, fenced, folded, inline, table
 from ratiba_action.reporting.money_facts import has_paid
 from ratiba_action.reporting.wording import (
@@ -22,7 +23,6 @@ from ratiba_action.reporting.wording import (
     plural,
     scenario_ended,
     scenario_label,
-    trials_told,
 )
 
 _NAMED = 100
@@ -40,7 +40,11 @@ def failing(report: Report, most: int | None = None) -> str:
     """
     outcomes = deciding_outcomes(report)
     failed = sorted(filter(is_failing, outcomes), key=lambda one: not one.scenario.critical)
-    parts = ["### Failing conversations", *map(_failed, failed[:most])] if failed else []
+    parts = (
+        ["### Failing conversations", *(_failed(one, report.limits.pass_rate) for one in failed[:most])]
+        if failed
+        else []
+    )
     parts += _more(len(failed), most)
     gaps = ((one, _gap(one)) for one in outcomes)
     return "\n\n".join([*parts, *_missing([(one, gap) for one, gap in gaps if gap is not None], most)])
@@ -97,13 +101,14 @@ def is_failing(one: ScenarioOutcome) -> bool:
     return not all(check.passed for check in result.checks) or not all(score.passed for score in result.deciding_scores)
 
 
-def _failed(one: ScenarioOutcome) -> str:
+def _failed(one: ScenarioOutcome, rate: float) -> str:
     result, scenario = one.deciding, one.scenario
     if isinstance(result, NotRun):
         return ""
     about = [code(scenario_label(one))]
     about += ["critical"] if scenario.critical else []
     about += [_trials(one)] if len(one.trials) > 1 else []
+    about += [f"judged: {rate:.0%} of such scores must pass"] if one.standing is Standing.BELOW else []
     line = next((check.line for check in result.checks if not check.passed and check.line), scenario.line)
     about += [code(f"{scenario.path}") + (f" line {line}" if line else "")] if scenario.path else []
     rows = [_check_row(check, scenario) for check in result.checks if not check.passed]
@@ -112,10 +117,10 @@ def _failed(one: ScenarioOutcome) -> str:
 
 
 def _trials(one: ScenarioOutcome) -> str:
-    counted, number = sum(map(decides, one.trials)), one.deciding.trial.number + 1
-    if counted < len(one.trials):
-        return f"{trials_told(one)} pass; trial {number} decides, further ones only compare with the base"
-    return f"{trials_told(one)} pass, {counted - most_failures(one.scenario)} must; this is trial {number}"
+    counted = len(one.counted)
+    parts = [f"{part_of(one.passed, counted, 'trial', 'passes', 'pass')}, {counted - most_failures(one.scenario)} must"]
+    parts += [f"{len(one.trials) - counted} more only compare with the base"] if len(one.trials) > counted else []
+    return "; ".join([*parts, f"this is trial {one.deciding.trial.number + 1}"])
 
 
 def _assertions(rows: list[tuple[str, str, str, str]]) -> str:

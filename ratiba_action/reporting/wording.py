@@ -60,9 +60,11 @@ def outcome(result: ScenarioResult) -> str:
 
 
 def trials_told(outcome: ScenarioOutcome) -> str:
-    """How many trials of a scenario passed and which were held again; empty for one that was held once."""
-    several = len(outcome.trials) > 1
-    parts = [f"{outcome.passed} of {plural(len(outcome.trials), 'trial')}"] if several else []
+    """How many trials that decide passed, how many more there are, how many were held again; empty for a single one."""
+    several, counted = len(outcome.trials) > 1, outcome.counted
+    parts = [f"{outcome.passed} of {plural(len(counted), 'trial')}"] if several else []
+    further = len(outcome.trials) - len(counted)
+    parts += [f"{further} more to compare with the base"] if further else []
     count = len(outcome.retried)
     parts += [f"{count} {'retry' if count == 1 else 'retries'}"] if count else []
     return ", ".join(parts)

@@ -205,4 +205,4 @@ def test_a_trial_that_decides_is_not_said_to_be_one_of_those_that_had_to_pass() 
         for number, held in enumerate([sample_scored("spa_0", scores=(sample_score(),))] * 2, start=1)
     )
     body = visible(render_comment(sample_compared_report(within_noise().verdict.comparison, results=(below, *further))))
-    assert "2 of 3 trials pass; trial 1 decides, further ones only compare with the base" in body
+    assert "0 of 1 trial passes, 1 must; 2 more only compare with the base; this is trial 1" in body
