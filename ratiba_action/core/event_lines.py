@@ -9,6 +9,9 @@ from ratiba_action.core.codec import CodecError, decode, encode
 from ratiba_action.core.json_schema import schema_of
 from ratiba_action.core.model.event import EVENT_TYPES, SCHEMA, Event, LoggedEvent, Place
 
+_FIRST_YEAR, _LAST_YEAR = 1971, 2200
+"""Spans count nanoseconds since 1970 in 64 bits."""
+
 
 def event_line(logged: LoggedEvent) -> str:
     """One line without its end; ASCII, so that no text in it can end it early.
@@ -48,6 +51,8 @@ def parse_event_line(line: str | bytes) -> LoggedEvent:
     at = decode(datetime, content.get("at"), "$.at")
     if at.tzinfo is None:
         raise CodecError(f"its time {content['at']!r:.80} has no offset")
+    if not _FIRST_YEAR <= at.year <= _LAST_YEAR:
+        raise CodecError(f"its time {content['at']!r:.80} is none that a run can have")
     data = decode(EVENT_TYPES[kind], content.get("data"), "$.data")
     return LoggedEvent(run, sequence, at, Event(data, decode(Place, content)))
 

@@ -65,6 +65,8 @@ def test_a_reader_passes_over_fields_of_a_later_version_of_the_gate() -> None:
         ({"schema": 2}, "no event of schema 1"),
         ({"type": "invented"}, "its type is 'invented'"),
         ({"at": "2026-11-22T08:30:00"}, "has no offset"),
+        ({"at": "0001-01-01T00:00:00Z"}, "is none that a run can have"),
+        ({"at": "9999-12-31T23:59:59Z"}, "is none that a run can have"),
         ({"sequence": "1"}, r"\$.sequence is '1'"),
         ({"data": {}}, r"\$.data.gate is missing"),
     ],

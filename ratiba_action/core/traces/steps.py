@@ -67,12 +67,13 @@ def step_spans(trace_id: str, root: str, events: Sequence[LoggedEvent]) -> Itera
         if step is None:
             continue
         seconds = data.seconds if isinstance(data, TurnEnded) else 0.0
+        since = max(logged.at - first, timedelta(0)).total_seconds()
         yield Span(
             trace_id=trace_id,
             span_id=_id(trace_id, logged),
             parent_id=parents[logged.sequence],
             name=step.name,
-            start=max(logged.at - timedelta(seconds=max(seconds, 0.0)), first),
+            start=max(logged.at, first) - timedelta(seconds=min(max(seconds, 0.0), since)),
             end=max(logged.at, first),
             attributes=attributes_of(step),
         )

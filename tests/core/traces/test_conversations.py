@@ -230,3 +230,14 @@ def test_names_that_are_no_whole_unicode_have_ids_too() -> None:
     ]
     ((trace,),) = [run.traces for run in traced_runs(logged(happened))]
     assert (len(trace.trace_id), len(trace.scores)) == (32, 1)
+
+
+def test_a_turn_that_claims_to_be_older_than_the_world_begins_with_its_conversation() -> None:
+    place = Place("head", "a", 0)
+    happened: list[tuple[Happening, Place]] = [
+        (ConversationStarted("", ""), place),
+        (TurnEnded("late", 1e18, user="hi"), Place("head", "a", 0, turn=1)),
+    ]
+    ((trace,),) = [run.traces for run in traced_runs(logged(happened))]
+    root, turn = trace.spans
+    assert (turn.start, turn.end) == (root.start, root.end)
