@@ -17,6 +17,7 @@ from ratiba_action.core.redaction.name_table import NameTable
 
 MASK = "***"
 _SHORTEST = 4
+_SHORTEST_INSIDE = 12
 _DEEPEST = 100
 _NAMES = frozenset({"arm", "data_set", "id", "scenario_id", "metric", "version", "models", "prompt_versions"})
 """Fields that name what was run: a commit may well be all digits."""
@@ -156,5 +157,15 @@ def _spellings(secrets: Iterable[str]) -> tuple[str, ...]:
         for value in (secret, secret.strip(), *secret.splitlines()):
             found |= {value, json.dumps(value)[1:-1], quote(value, safe="", errors="replace")}
             found |= {quote_plus(value, errors="replace"), b64encode(value.encode("utf-8", "replace")).decode("ascii")}
+            found |= set(_inside_base64(value.encode("utf-8", "replace")))
     # The longest first: a secret that contains another must not leave its rest behind.
     return tuple(sorted((text for text in found if len(text) >= _SHORTEST), key=lambda text: (-len(text), text)))
+
+
+def _inside_base64(value: bytes) -> Iterable[str]:
+    """What Base64 shows of a value wherever it begins, such as of a password in a header of HTTP's Basic scheme."""
+    for before in range(3):
+        whole = b64encode(bytes(before) + value)[: (before + len(value)) // 3 * 4].decode("ascii")
+        shown = whole[4:] if before else whole
+        if len(shown) >= _SHORTEST_INSIDE:
+            yield shown

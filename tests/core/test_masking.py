@@ -99,3 +99,13 @@ def test_an_error_is_masked_while_the_run_goes_on() -> None:
     (shown,) = watched
     assert isinstance(shown, Errored)
     assert shown.message == "RuntimeError: +254***678 ***"
+
+
+@pytest.mark.parametrize("user", ["", "pk-lf-1", "pk-lf-12", "pk-lf-123"])
+def test_a_secret_inside_a_header_of_basic_authentication_is_not_shown(user: str) -> None:
+    secret = "sk-lf-PLANTED-0123456789"
+    header = base64.b64encode(f"{user}:{secret}".encode()).decode()
+    shown = mask_secrets(f"Authorization: Basic {header}", [secret])
+    left = shown.removeprefix("Authorization: Basic ").replace("***", "")
+    assert "***" in shown
+    assert b"PLANTED" not in base64.b64decode(left + "=" * (-len(left) % 4))
