@@ -1,6 +1,8 @@
 """Where answers come from: recordings as long as they fit, models where a change needs them, never a guess."""
 
+import asyncio
 import json
+import sys
 
 import pytest
 
@@ -145,6 +147,35 @@ async def test_a_second_live_run_takes_its_grades_from_the_cache_and_is_live_all
     assert grades_of(live) == grades + 4
     assert report_of(cleared).spending.cache_hits == 0
     assert KEY not in cleared.printed
+
+
+async def test_scenarios_as_tests_take_grades_from_the_cache_unless_they_are_told_not_to(live: LiveRepository) -> None:
+    live.scenario("greets", "Hello")
+    live.git.commit({})
+    asked: dict[str, int] = {}
+    for number, options in enumerate(((), (), ("--no-deepeval-cache",), ("--deepeval-cache-clear",), ())):
+        before = grades_of(live)
+        await as_tests(live, *options)
+        asked[f"{number} {' '.join(options)}".strip()] = grades_of(live) - before
+    once = asked["0"]
+    assert once > 0
+    assert asked == {"0": once, "1": 0, "2 --no-deepeval-cache": once, "3 --deepeval-cache-clear": once, "4": 0}
+
+
+async def as_tests(live: LiveRepository, *options: str) -> None:
+    """Run the scenarios as tests, live."""
+    plugin = ("-p", "no:cacheprovider", "-p", "ratiba_action.pytest_plugin")
+    command = (sys.executable, "-m", "pytest", *plugin, "--ratiba", "--ratiba-llm", "live", *options, "scenarios")
+    environment = {**live.small.environment, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+    process = await asyncio.create_subprocess_exec(
+        *command,
+        cwd=live.small.folder,
+        env=environment,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.STDOUT,
+    )
+    printed, _ = await process.communicate()
+    assert (process.returncode, b"1 passed" in printed) == (0, True), printed.decode()
 
 
 def grades_of(live: LiveRepository) -> int:
