@@ -170,7 +170,7 @@ def describe(result: ScenarioResult) -> Iterable[str]:
     if isinstance(result, NotRun):
         return [f"not run: {printable(result.reason)}"]
     if isinstance(result, Errored):
-        return [f"{result.phase.value} error: {printable(result.message)}"]
+        return [f"{result.phase.value} error: {printable(result.told)}"]
     lines: list[str] = []
     for check in result.checks:
         if check.passed:

@@ -110,7 +110,10 @@ async def _run_trial(trial: Trial, bench: Bench, attempt: int) -> ScenarioResult
     checks += more
     if errors:
         phase, message = _told(errors[0])
-        return Errored(trial, phase, message, transcript, time.monotonic() - started, checks, scores)
+        remedy = errors[0].remedy if isinstance(errors[0], RecordingError) else ""
+        message = message.removesuffix(f" {remedy}") if remedy else message
+        seconds = time.monotonic() - started
+        return Errored(trial, phase, message, transcript, seconds, checks, scores, remedy=remedy)
     return Scored(trial, transcript, checks, scores, time.monotonic() - started)
 
 

@@ -120,6 +120,8 @@ def _next_steps(answers: StarterAnswers, contents: Mapping[str, bytes]) -> Itera
     if graded or answers.kind == "prompt":
         until = f". Until then {RECORDING} holds a grade that was written by hand" if graded else ""
         yield f"ratiba record --accept       # asks models and judge once and keeps their answers; needs a key{until}"
+    if graded:
+        yield f"Without a key, put `metrics: {{fluency: false}}` into {CONFIGURATION}: replies are not graded then."
     yield f"ratiba validate              # every mistake in {CONFIGURATION} and the scenarios"
     if answers.action == ACTION:
         yield f"In {WORKFLOW} put the action's owner for OWNER and the commit of a release for COMMIT."

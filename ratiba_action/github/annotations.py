@@ -47,4 +47,4 @@ def _problems(result: Scored | Errored | NotRun) -> Iterator[tuple[int, str]]:
             message = f"{score.metric} {score.value:.2f} is below {score.threshold:.2f}{broken}"
             yield lines.get(score.metric, 0), message
     if isinstance(result, Errored):
-        yield 0, f"Could not be measured ({result.phase.value}): {result.message}"
+        yield 0, f"Could not be measured ({result.phase.value}): {result.told}"

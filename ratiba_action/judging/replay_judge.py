@@ -8,6 +8,9 @@ from ratiba_action.core.model.values import JsonObject
 from ratiba_action.errors import RecordingError
 from ratiba_action.judging.valid_answer import validated
 
+_FLUENCY = ("english_fluency", "swahili_fluency")
+"""Metrics that the language of a scenario adds."""
+
 
 def judge_recording_key(metric: str, model: str, transcript: str, ordinal: int) -> str:
     """Key of a judge line: SHA-256 of the canonical JSON of what identifies the question, without its wording.
@@ -49,10 +52,14 @@ class ReplayJudge:
         body = self._recorded.get(key)
         if body is None:
             raise RecordingError(
-                f"No recorded answer of {self._model!r} to {question.metric} for scenario {question.scenario_id!r}: "
+                f"No recorded grade of {question.metric} by {self._model!r} for scenario {question.scenario_id!r}: "
                 "it was never judged, or the conversation changed since.",
-                "With a judge's key in RATIBA_ANTHROPIC_API_KEY or RATIBA_OPENAI_API_KEY, `ratiba record` asks for it; "
-                "without one, leave the metric out: `metrics: {fluency: false}` in .github/ratiba.yml does so for the "
-                "fluency that `language` adds.",
+                _remedy(question),
             )
         return validated(Answer(body, replayed=True), question)
+
+
+def _remedy(question: Question) -> str:
+    added_by_language = question.metric.partition(":")[0] in _FLUENCY
+    without = "set metrics: {fluency: false} in .github/ratiba.yml" if added_by_language else "leave the metric out"
+    return f"With a judge's key, run ratiba record --scenario {question.scenario_id} --accept; without one, {without}."

@@ -106,7 +106,7 @@ def review(
 
 def _why(result: ScenarioResult | None) -> str:
     if isinstance(result, Errored):
-        return f"{result.phase.value} error: {result.message}"
+        return f"{result.phase.value} error: {result.told}"
     return result.reason if result is not None and not isinstance(result, Scored) else "it was not run"
 
 

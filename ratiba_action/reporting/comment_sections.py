@@ -7,7 +7,7 @@ from typing import Any
 
 from ratiba_action.core.grammar import part_of
 from ratiba_action.core.model.conversation import Exchange
-from ratiba_action.core.model.measurement import Check, NotRun, ScenarioResult, Score, Scored
+from ratiba_action.core.model.measurement import Check, Errored, NotRun, ScenarioResult, Score, Scored
 from ratiba_action.core.model.scenario import Scenario
 from ratiba_action.core.model.verdict import Report
 from ratiba_action.core.report_outcomes import deciding_outcomes, deciding_results
@@ -17,6 +17,7 @@ from ratiba_action.reporting.markdown import clean, code, defuse, fenced, folded
 from ratiba_action.reporting.money_facts import has_paid
 from ratiba_action.reporting.wording import (
     explanation,
+    gap_words,
     label,
     number,
     outcome,
@@ -46,8 +47,10 @@ def failing(report: Report, most: int | None = None) -> str:
         else []
     )
     parts += _more(len(failed), most)
-    gaps = ((one, _gap(one)) for one in outcomes)
-    return "\n\n".join([*parts, *_missing([(one, gap) for one, gap in gaps if gap is not None], most)])
+    gaps = [(one, gap) for one in outcomes if (gap := _gap(one)) is not None]
+    if len(gaps) == 1 and explanation(gaps[0][1]) in report.verdict.reason:
+        return "\n\n".join(parts)  # the headline has told it whole
+    return "\n\n".join([*parts, *_missing(gaps, most, report.verdict.action)])
 
 
 def _gap(one: ScenarioOutcome) -> ScenarioResult | None:
@@ -57,11 +60,11 @@ def _gap(one: ScenarioOutcome) -> ScenarioResult | None:
     return next((trial for trial in one.trials if one.open and not isinstance(trial, Scored)), None)
 
 
-def _missing(missing: Sequence[tuple[ScenarioOutcome, ScenarioResult]], most: int | None) -> list[str]:
+def _missing(missing: Sequence[tuple[ScenarioOutcome, ScenarioResult]], most: int | None, action: str) -> list[str]:
     """What has no result, one row a cause: a prompt that changed leaves every conversation without one."""
     causes: dict[tuple[str, str], list[str]] = {}
     for one, gap in missing:
-        causes.setdefault((outcome(gap), explanation(gap)), []).append(code(scenario_label(one)))
+        causes.setdefault((outcome(gap), _whole_explanation(gap, action)), []).append(code(scenario_label(one)))
     rows = [
         (", ".join(names[:_NAMES]) + _others(names), what, inline(why, 500)) for (what, why), names in causes.items()
     ]
@@ -69,6 +72,12 @@ def _missing(missing: Sequence[tuple[ScenarioOutcome, ScenarioResult]], most: in
         return []
     header = ("conversation", "what", "why")
     return ["### Could not be measured", table(header, rows[:most]), *_more(len(rows), most)]
+
+
+def _whole_explanation(gap: ScenarioResult, action: str) -> str:
+    """Why there is no result, with its remedy where the verdict's action tells another."""
+    remedy = gap.remedy if isinstance(gap, Errored) else ""
+    return explanation(gap) if remedy in action else f"{explanation(gap)} {remedy}"
 
 
 def _others(names: Sequence[str]) -> str:
@@ -229,21 +238,28 @@ def _results(rows: Sequence[tuple[str, str, ScenarioResult]]) -> str:
 
 def _result_row(name: str, ended: str, result: ScenarioResult) -> tuple[str, ...]:
     about = (code(name), ended, inline(scenario_of(result).language))
-    if not isinstance(result, Scored):
+    if isinstance(result, NotRun):
         return (*about, "", inline(explanation(result), 120), "")
     measured = [check for check in result.checks if check.measured]
     held = sum(check.passed for check in measured)
-    scores = ", ".join(f"{inline(score.metric)} {number(score.value)}" for score in result.scores)
-    return (*about, f"{held} of {len(measured)}", scores, f"{result.seconds:.1f}")
+    scores = [f"{inline(score.metric)} {number(score.value)}" for score in result.scores]
+    scores += [inline(gap_words(result), 120)] if isinstance(result, Errored) else []
+    if isinstance(result, Errored) and not measured:
+        return (*about, "", ", ".join(scores), "")
+    return (*about, f"{held} of {len(measured)}", ", ".join(scores), f"{result.seconds:.1f}")
 
 
 def transcripts(report: Report) -> str:
-    """The words of each conversation that failed; folded."""
-    failed = [one for one in deciding_outcomes(report) if is_failing(one)]
+    """The words of each conversation that failed, or that was held and lacks a grade; folded."""
+    failed = [one for one in deciding_outcomes(report) if is_failing(one) or _lacks_grade(one.deciding)]
     return "\n\n".join(
         folded(f"Transcript of {code_html(label(one.deciding))}", fenced(transcript_text(one.deciding)))
         for one in failed
     )
+
+
+def _lacks_grade(result: ScenarioResult) -> bool:
+    return isinstance(result, Errored) and result.lacks_grade
 
 
 def code_html(name: str) -> str:

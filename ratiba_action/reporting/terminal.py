@@ -5,20 +5,33 @@ from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
+from ratiba_action.core.clipping import clip
 from ratiba_action.core.masking import Redactor
-from ratiba_action.core.model.measurement import ScenarioResult, Scored
+from ratiba_action.core.model.measurement import Errored, NotRun, ScenarioResult
 from ratiba_action.core.model.verdict import Report
 from ratiba_action.core.quarantine import day_of, quarantine_in_force
 from ratiba_action.core.trials import ScenarioOutcome, outcomes_of
 from ratiba_action.ports import Progress
 from ratiba_action.reporting.markdown import clean, defuse, visible
 from ratiba_action.reporting.redacted_progress import RedactedProgress
-from ratiba_action.reporting.wording import explanation, frames, label, outcome, plural, scenario_ended, scenario_label
+from ratiba_action.reporting.wording import (
+    explanation,
+    frames,
+    gap_words,
+    label,
+    outcome,
+    plural,
+    scenario_ended,
+    scenario_label,
+)
 
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.progress import Progress as RichProgress
     from rich.progress import TaskID
+
+_CELL = 60
+"""Characters of an error in the table, so that a row stays a line; the whole stands in the report."""
 
 _TRACEBACKS = 3
 _FRAME_LINES = 30
@@ -213,12 +226,15 @@ def _table(report: Report) -> object:
 
 
 def _measurements(result: ScenarioResult) -> tuple[str, str, str]:
-    if not isinstance(result, Scored):
-        return "", explanation(result), ""
+    if isinstance(result, NotRun):
+        return "", clip(explanation(result), _CELL), ""
     measured = [check for check in result.checks if check.measured]
     held = sum(check.passed for check in measured)
-    scores = ", ".join(f"{score.metric} {score.value:.2f}" for score in result.scores)
-    return f"{held}/{len(measured)}", scores, f"{result.seconds:.1f}"
+    scores = [f"{score.metric} {score.value:.2f}" for score in result.scores]
+    scores += [clip(gap_words(result), _CELL)] if isinstance(result, Errored) else []
+    if isinstance(result, Errored) and not measured:
+        return "", ", ".join(scores), ""
+    return f"{held}/{len(measured)}", ", ".join(scores), f"{result.seconds:.1f}"
 
 
 def _ended(one: ScenarioOutcome, day: date) -> str:
@@ -231,12 +247,12 @@ def _colour(one: ScenarioOutcome, day: date) -> str:
 
 
 def _scenario_line(one: ScenarioOutcome, day: date) -> str:
-    parts = (scenario_label(one), _ended(one, day), explanation(one.deciding))
+    parts = (scenario_label(one), _ended(one, day), gap_words(one.deciding))
     return _one_line(": ".join(part for part in parts if part))
 
 
 def _line(result: ScenarioResult) -> str:
-    parts = (label(result), outcome(result), explanation(result))
+    parts = (label(result), outcome(result), gap_words(result))
     return _one_line(": ".join(part for part in parts if part))
 
 

@@ -89,6 +89,12 @@ def explanation(result: ScenarioResult) -> str:
     return result.reason if isinstance(result, NotRun) else ""
 
 
+def gap_words(result: ScenarioResult) -> str:
+    """The same in the room that a table has: a grade that is missing is told by two words."""
+    lacks_grade = isinstance(result, Errored) and result.lacks_grade
+    return "no grade" if lacks_grade else explanation(result)
+
+
 def frames(result: ScenarioResult) -> str:
     """Where the system raised an error, in several lines; empty where it raised none."""
     return traceback_of(result.message) if isinstance(result, Errored) else ""

@@ -34,7 +34,7 @@ async def test_another_metric_version_transcript_or_ordinal_has_no_recording(oth
     message = str(caught.value)
     assert other.metric in message
     assert "it was never judged, or the conversation changed since" in message
-    assert "`ratiba record` asks for it" in message
+    assert "ratiba record --scenario spa_booking --accept" in message
     assert "metrics: {fluency: false}" in message
 
 

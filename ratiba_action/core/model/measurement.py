@@ -189,6 +189,7 @@ class Errored:
 
     Args:
         retried: why each earlier attempt at it broke off.
+        remedy: what ends it, where the message does not say so.
     """
 
     trial: Trial
@@ -199,6 +200,17 @@ class Errored:
     checks: tuple[Check, ...] = ()
     scores: tuple[Score, ...] = ()
     retried: tuple[str, ...] = ()
+    remedy: str = ""
+
+    @property
+    def told(self) -> str:
+        """What broke off, and what ends it."""
+        return f"{self.message} {self.remedy}".rstrip()
+
+    @property
+    def lacks_grade(self) -> bool:
+        """Whether the conversation was held to its end, and only a recorded answer about it is missing."""
+        return self.phase is Phase.RECORDING and bool(self.remedy) and self.transcript is not None
 
     @property
     def deciding_scores(self) -> tuple[Score, ...]:

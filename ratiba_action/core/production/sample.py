@@ -77,4 +77,4 @@ class Sample:
 def _why(result: ScenarioResult) -> str:
     if isinstance(result, NotRun):
         return result.reason
-    return f"{result.phase.value}: {result.message}" if isinstance(result, Errored) else ""
+    return f"{result.phase.value}: {result.told}" if isinstance(result, Errored) else ""

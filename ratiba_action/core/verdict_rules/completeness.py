@@ -8,7 +8,7 @@ from ratiba_action.core.model.measurement import Errored, NotRun, Phase, Scenari
 from ratiba_action.core.model.verdict import Conclusion, Evidence, Verdict
 from ratiba_action.core.trials import ScenarioOutcome, Standing, standing
 from ratiba_action.core.verdict_rules.findings import Findings
-from ratiba_action.core.verdict_rules.phrases import conversations, first_of, names, sentence
+from ratiba_action.core.verdict_rules.phrases import conversations, count, first_of, names, sentence
 
 
 def judge_completeness(findings: Findings) -> Verdict | None:
@@ -43,13 +43,21 @@ def _nothing_measured(findings: Findings) -> Verdict:
         action = "Tag a scenario `smoke`, or let its `touches` name the files that it depends on."
         return Verdict(Conclusion.INCOMPLETE, f"Nothing was measured: {why}.", action)
     if not findings.deciding:
-        count = conversations(findings.quarantined)
-        reason = f"Nothing that decides was measured, so nothing can pass: {count} in quarantine, and no other."
+        apart = conversations(findings.quarantined)
+        reason = f"Nothing that decides was measured, so nothing can pass: {apart} in quarantine, and no other."
         return Verdict(Conclusion.INCOMPLETE, reason, "Run scenarios that are not in quarantine too.")
     gap = _gap_of(findings.deciding[0])
     why = evidence.interruption or f"{gap.trial.scenario.id}: {_why(gap)}"
-    reason = f"Nothing was measured, so nothing can pass: {sentence(why)}"
+    held = _checks_of(findings.deciding)
+    opening = f"{count(held, 'check')} of {conversations(findings.deciding)} held" if held else "Nothing was measured"
+    reason = f"{opening}, {'but nothing can pass' if held else 'so nothing can pass'}: {sentence(why)}"
     return Verdict(Conclusion.INCOMPLETE, reason, _action(evidence, gap))
+
+
+def _checks_of(outcomes: Sequence[ScenarioOutcome]) -> int:
+    """How many checks of trials that broke off held; one that fails leaves no trial unmeasured."""
+    broken_off = [one.deciding for one in outcomes if isinstance(one.deciding, Errored)]
+    return sum(check.measured for result in broken_off for check in result.checks)
 
 
 def _gap_of(outcome: ScenarioOutcome) -> ScenarioResult:
@@ -62,6 +70,8 @@ def _action(evidence: Evidence, result: ScenarioResult) -> str:
         return evidence.way_out
     if evidence.interruption:
         return "Run the gate again."
+    if isinstance(result, Errored) and result.remedy:
+        return f"{sentence(result.remedy)} Then run the gate again."
     if isinstance(result, Errored):
         return f"Mend the {result.phase.value} error of {result.trial.scenario.id}, then run the gate again."
     if isinstance(result, NotRun):
