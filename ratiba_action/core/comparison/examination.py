@@ -174,10 +174,15 @@ class _Examination:
         )
 
     def _fell_again(self, pair: Pair) -> bool:
-        """Whether the further trials alone show the drop, by more than their own scatter."""
+        """Whether the further trials alone show the drop, by more than their scatter.
+
+        A few trials that happen to agree would make any drop look certain, and among many suspects some always do.
+        So the scatter is at least that of all suspects together.
+        """
         change = fmean(pair.fresh_head) - fmean(pair.fresh_base)
-        scatter = math.sqrt(_squared_error(pair.fresh_head) + _squared_error(pair.fresh_base))
-        return change <= -max(self._rules.scenario_drop, _ERRORS * scatter) + _ROUNDING
+        own = _squared_error(pair.fresh_head) + _squared_error(pair.fresh_base)
+        common = _pooled_variance(self._suspects) * (1 / len(pair.fresh_head) + 1 / len(pair.fresh_base))
+        return change <= -max(self._rules.scenario_drop, _ERRORS * math.sqrt(max(own, common))) + _ROUNDING
 
     @staticmethod
     def _tier(low: float, margin: float, *, fell: bool) -> Tier:
@@ -217,6 +222,13 @@ def _mean_change(pair: Pair) -> float:
 
 def _squared_error(values: Sequence[float]) -> float:
     return variance(values) / len(values) if len(values) > 1 else 0.0
+
+
+def _pooled_variance(pairs: Sequence[Pair]) -> float:
+    """Of the further trials of one arm around their mean, over all of some scenarios."""
+    arms = [arm for pair in pairs for arm in (pair.fresh_head, pair.fresh_base) if len(arm) > 1]
+    freedom = sum(len(arm) - 1 for arm in arms)
+    return sum(variance(arm) * (len(arm) - 1) for arm in arms) / freedom if freedom else 0.0
 
 
 def _spread(values: Sequence[float]) -> float:

@@ -98,6 +98,15 @@ def test_a_drop_within_the_scatter_of_its_own_trials_is_none() -> None:
     assert concluded([*rest, scattered]).tier is not Tier.REGRESSION
 
 
+def test_trials_that_happen_to_agree_are_not_more_certain_than_those_of_the_other_suspects() -> None:
+    agree = ((0.50, 0.50, 0.50), (0.80, 0.80, 0.80))
+    lucky = [again(pair(number, -0.3), *agree) for number in range(2)]
+    calm = [pair(number, 0.12) for number in range(2, 20)]
+    assert concluded([*lucky, *calm]).tier is Tier.REGRESSION
+    wild = [again(pair(number, -0.3), (0.9, 0.5, 0.9), (0.5, 0.9, 0.9)) for number in range(2, 5)]
+    assert concluded([*lucky, *wild, *calm[3:]]).tier is not Tier.REGRESSION
+
+
 def test_too_much_scatter_to_rule_the_margin_out_is_unclear() -> None:
     pairs = [pair(number, 0.11 if number % 2 else -0.22, base=(0.8, 0.8)) for number in range(10)]
     found = concluded(pairs)
