@@ -12,6 +12,7 @@ from ratiba_action.reporting import comment_money
 from ratiba_action.reporting import comment_sections as sections
 from ratiba_action.reporting.comment_attempts import attempts_table
 from ratiba_action.reporting.comment_comparison import compared_conversations, comparison, flips
+from ratiba_action.reporting.comment_crashes import crashes
 from ratiba_action.reporting.comment_data_sets import data_sets
 from ratiba_action.reporting.comment_quarantine import quarantine
 from ratiba_action.reporting.comment_traces import traces
@@ -32,6 +33,7 @@ _DROP_ORDER = (
     "earlier runs",
     "links to Langfuse",
     "why this mode",
+    "tracebacks",
     "tables of data sets",
     "tables of failing conversations",
     "variants",
@@ -57,9 +59,9 @@ def render_comment(report: Report, limit: int = LIMIT, earlier: tuple[Attempt, .
 
     The marker, the hidden line of attempts, the verdict, the notes, the reason, what to do and the money line always
     stay. Beyond the limit the transcripts go first, then the answers of flips, the lists of compared and of all
-    conversations, earlier runs, the links to Langfuse, why the mode was chosen, the tables of data sets, all but ten
-    tables of failing conversations, the metrics, the judges, the money table, the comparison, and last those ten, so
-    that names are left.
+    conversations, earlier runs, the links to Langfuse, why the mode was chosen, tracebacks, the tables of data sets,
+    all but ten tables of failing conversations, the metrics, the judges, the money table, the comparison, and last
+    those ten, so that names are left.
 
     Args:
         report: what to tell.
@@ -100,6 +102,7 @@ def _sections(report: Report) -> list[_Section]:
     return [
         # What the run fails by comes first.
         *([*compared, *failed] if is_regression(report) else [*failed, *compared]),
+        _Section("tracebacks", (crashes(report), "")),
         _Section("quarantine", (quarantine(report), "")),
         _Section("tables of data sets", (data_sets(report), data_sets(report, tables=False))),
         _Section("variants", (variants(report), "")),
@@ -122,6 +125,7 @@ def _fit(report: Report, top: Sequence[str], parts: Sequence[_Section], limit: i
         "comparison",
         "answers of flips",
         "compared conversations",
+        "tracebacks",
     )
     absent = {part.name for part in parts if part.name in optional and not part.forms[0]}
     order = [name for name in _DROP_ORDER if name not in absent]

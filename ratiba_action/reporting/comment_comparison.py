@@ -64,7 +64,6 @@ def compared_conversations(report: Report) -> str:
 
 def _told(report: Report, found: Comparison) -> str:
     verdict, seen = report.verdict, sensitivity(found)
-    tier = words.tier_told(found.tier, found.difference or 0.0, exact=found.exact)
     # What the comment's first lines say already is not said again.
     told = [] if found.reason in verdict.reason else [inline(found.reason)]
     told += [of_others] if (of_others := words.interval_told(found)) else []
@@ -72,7 +71,7 @@ def _told(report: Report, found: Comparison) -> str:
     told += [seen] if seen and not any(seen in warning for warning in verdict.warnings) else []
     count = words.not_comparable_told(found)
     told += [f"Not comparable: {count}."] if count else []
-    heading = f"**{tier.capitalize()}.** {' '.join(told)}"
+    heading = f"**{words.heading(found)}.** {' '.join(told)}"
     return f"{heading}\n\n{_obstacles(found)}" if found.tier is Tier.NOT_COMPARABLE and count else heading
 
 

@@ -128,6 +128,13 @@ def scenario_status(one: ScenarioComparison, comparison: Comparison) -> str:
     return told + (" (critical)" if one.critical else "")
 
 
+def heading(comparison: Comparison) -> str:
+    """What the comparison came to, in a word or a few."""
+    if comparison.tier is Tier.NOT_COMPARABLE and not comparison.not_comparable:
+        return "Exact checks only"
+    return tier_told(comparison.tier, comparison.difference or 0.0, exact=comparison.exact).capitalize()
+
+
 def tier_told(tier: Tier, difference: float, *, exact: bool) -> str:
     """A tier in words; where nothing varies by chance there is no noise either."""
     if not exact or tier is not Tier.WITHIN_NOISE:

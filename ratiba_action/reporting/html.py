@@ -103,7 +103,7 @@ def _compared(report: Report) -> dict[str, Any] | None:
         return None
     rows = comparison_words.metric_rows(found, comparison_words.thresholds_of(report))
     return {
-        "tier": comparison_words.tier_told(found.tier, found.difference or 0.0, exact=found.exact),
+        "heading": comparison_words.heading(found),
         "found": found,
         "baseline": comparison_words.baseline_told(report.baseline, report.started_at),
         "seen": sensitivity(found),

@@ -88,13 +88,19 @@ def _runs(runs: Sequence[NamedRun]) -> str:
             code(one.path),
             code(one.run.commit[:_COMMIT]) if one.run.commit else "",
             one.run.started_at.isoformat(sep=" ", timespec="minutes"),
-            inline(one.run.judge_model) or "none",
+            _judge(one.run),
             inline(one.run.answers),
             _passing(one.run.results),
         )
         for letter, one in zip(LETTERS, runs, strict=False)
     ]
     return table(("run", "results", "commit", "started", "judge", "answers", "conversations"), rows)
+
+
+def _judge(run: MeasuredRun) -> str:
+    """The judge where it graded anything: a default that nobody asked is not named."""
+    judged = any(score.judged for one in run.results if isinstance(one, Scored) for score in one.scores)
+    return inline(run.judge_model) if judged and run.judge_model else "none"
 
 
 def _passing(results: Sequence[ScenarioResult]) -> str:

@@ -5,10 +5,13 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 from ratiba_action.core.comparison.arms import results_of
+from ratiba_action.core.comparison.exact_checks import held_on
 from ratiba_action.core.comparison.examination import Wanted
 from ratiba_action.core.comparison.runs import compare_runs
+from ratiba_action.core.comparison.scenario_content import content_digest
 from ratiba_action.core.model.comparison import Comparison, MeasuredRun
 from ratiba_action.core.model.plan import BASE, HEAD
+from ratiba_action.core.model.scenario import Scenario
 from ratiba_action.core.model.verdict import Evidence
 from ratiba_action.core.quarantine import quarantine_in_force
 
@@ -21,10 +24,20 @@ def compare(evidence: Evidence) -> Comparison | Wanted | None:
     Earlier runs of the base and a base arm that was run now are pooled, and so are earlier attempts of the head.
     Scenarios in quarantine are left out, and so are those that this run was not to hold.
     """
-    base = (*(_selected(run, evidence.left_out) for run in evidence.baseline), *_run(evidence, BASE))
+    base = _base(evidence)
     if not base:
         return None
     return compare_runs((*evidence.earlier, *_run(evidence, HEAD)), base, evidence.rules)
+
+
+def held_by_base(evidence: Evidence, scenarios: Sequence[Scenario]) -> tuple[str, ...]:
+    """Ids of those of the scenarios that the base is known to pass, with the same content."""
+    base, known = _base(evidence), evidence.scenario_digests
+    return tuple(one.id for one in scenarios if held_on(base, one.id, known.get(one.id) or content_digest(one)))
+
+
+def _base(evidence: Evidence) -> tuple[MeasuredRun, ...]:
+    return (*(_selected(run, evidence.left_out) for run in evidence.baseline), *_run(evidence, BASE))
 
 
 def _selected(run: MeasuredRun, left_out: Sequence[str]) -> MeasuredRun:

@@ -71,7 +71,7 @@ def _examine_exactly(pairs: Sequence[Pair], left: tuple[NotComparable, ...], rul
     moved = "improved" if difference > _ROUNDING else "is unchanged" if abs(difference) <= _ROUNDING else "fell"
     tier = Tier.REGRESSION if regression else Tier.IMPROVED if difference > _ROUNDING else Tier.WITHIN_NOISE
     reason = f"The mean score {moved}" + ("" if abs(difference) <= _ROUNDING else f" by {points(difference)}")
-    reason += ", exactly: the answers are recorded once on both arms."
+    reason += ", exactly: each side was held once, and no model was asked anew."
     return Comparison(
         tier,
         tuple(_scenario(pair, rules, again=pair in dropped) for pair in pairs),

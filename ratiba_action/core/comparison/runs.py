@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 
+from ratiba_action.core.comparison.exact_checks import HeldOnBoth, count_held
 from ratiba_action.core.comparison.examination import Wanted, examine
 from ratiba_action.core.comparison.flips import find_flips
 from ratiba_action.core.comparison.metric_rows import compare_metrics
@@ -43,7 +44,14 @@ def compare_runs(head: Sequence[MeasuredRun], base: Sequence[MeasuredRun], rules
     flips = find_flips(head, base, [pair.scenario_id for pair in pairs])
     if isinstance(found, Wanted):
         return replace(found, so_far=replace(found.so_far, metrics=rows, flips=flips))
+    if not pairs and not left and (held := count_held(head, base)).total:
+        return replace(found, reason=_by_checks(held))
     return replace(found, metrics=rows, flips=flips)
+
+
+def _by_checks(held: HeldOnBoth) -> str:
+    counted = f"{held.base} of {held.total} conversation{'' if held.total == 1 else 's'}"
+    return f"No metric to compare; exact checks: the base holds {counted}, this change {held.head} of {held.total}."
 
 
 def compare_as_measured(head: MeasuredRun, base: MeasuredRun, rules: Rules) -> Comparison:

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from ratiba_action.core.comparison.evidence import held_by_base
 from ratiba_action.core.crash_message import summary_of
 from ratiba_action.core.data_set_scores import open_gates
 from ratiba_action.core.model.measurement import Errored, NotRun, Phase, ScenarioResult
@@ -24,7 +25,7 @@ def judge_completeness(findings: Findings) -> Verdict | None:
     if not gaps:
         return _gates_without_answer(findings)
     reason = f"{len(gaps)} of {conversations(findings.deciding)} could not be measured ({names(gaps)}): "
-    reason += sentence(evidence.interruption or _why_all(evidence, gaps))
+    reason += sentence(evidence.interruption or _why_all(evidence, gaps)) + _on_the_base(evidence, gaps)
     return Verdict(Conclusion.INCOMPLETE, reason, _action(evidence, _gap_of(gaps[0])))
 
 
@@ -51,6 +52,7 @@ def _nothing_measured(findings: Findings) -> Verdict:
     held = _checks_of(findings.deciding)
     opening = f"{count(held, 'check')} of {conversations(findings.deciding)} held" if held else "Nothing was measured"
     reason = f"{opening}, {'but nothing can pass' if held else 'so nothing can pass'}: {sentence(why)}"
+    reason += _on_the_base(evidence, findings.deciding)
     return Verdict(Conclusion.INCOMPLETE, reason, _action(evidence, gap))
 
 
@@ -63,6 +65,17 @@ def _checks_of(outcomes: Sequence[ScenarioOutcome]) -> int:
 def _gap_of(outcome: ScenarioOutcome) -> ScenarioResult:
     """The first trial that lacks a measurement."""
     return next(trial for trial in outcome.trials if standing(trial) is Standing.UNMEASURED)
+
+
+def _on_the_base(evidence: Evidence, gaps: Sequence[ScenarioOutcome]) -> str:
+    """That the base passes what the system broke off in here; empty where that is not known."""
+    crashed = [one for one in gaps if isinstance(gap := _gap_of(one), Errored) and gap.phase is Phase.SYSTEM]
+    passing = held_by_base(evidence, [one.scenario for one in crashed])
+    if not passing:
+        return ""
+    if len(crashed) == 1:
+        return " The base passes this conversation."
+    return f" The base passes {len(passing)} of the {len(crashed)} conversations in which the system broke off."
 
 
 def _action(evidence: Evidence, result: ScenarioResult) -> str:

@@ -1,0 +1,26 @@
+"""Where the system raised errors: the end of each traceback, folded."""
+
+from ratiba_action.core.model.verdict import Report
+from ratiba_action.core.report_outcomes import deciding_outcomes
+from ratiba_action.reporting.comment_sections import code_html
+from ratiba_action.reporting.markdown import clean, fenced, folded
+from ratiba_action.reporting.wording import frames, label, plural
+
+_CRASHES = 5
+_LINES = 40
+_WIDTH = 300
+
+
+def crashes(report: Report) -> str:
+    """The tracebacks of the first few conversations in which the system raised an error; empty without one."""
+    raised = [one.deciding for one in deciding_outcomes(report) if frames(one.deciding)]
+    parts = [folded(f"Traceback of {code_html(label(one))}", fenced(_end_of(frames(one)))) for one in raised[:_CRASHES]]
+    hidden = len(raised) - _CRASHES
+    return "\n\n".join([*parts, *([f"{plural(hidden, 'more traceback')} in the report."] if hidden > 0 else [])])
+
+
+def _end_of(traceback: str) -> str:
+    """The last lines, each of bounded width: what was raised stands at the end."""
+    lines = clean(traceback).split("\n")
+    cut = ["…"] if len(lines) > _LINES else []
+    return "\n".join([*cut, *(line[:_WIDTH] for line in lines[-_LINES:])])

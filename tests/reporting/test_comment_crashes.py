@@ -1,0 +1,45 @@
+"""The traceback of a crash in the comment."""
+
+from ratiba_action.core.crash_message import TRACEBACK
+from ratiba_action.core.model.measurement import Errored, Phase
+from ratiba_action.core.model.plan import Arm, Trial
+from ratiba_action.reporting.comment import render_comment
+from ratiba_action.reporting.comment_crashes import crashes
+from ratiba_action.reporting.markdown import visible
+from ratiba_action.testing.sample_report import sample_report, sample_scored
+
+
+def crashed(name: str, *lines: str) -> Errored:
+    trial = Trial(sample_scored(name).trial.scenario, Arm("head", ""), 0)
+    return Errored(trial, Phase.SYSTEM, "\n".join(("KeyError: 'room'", TRACEBACK, *lines)))
+
+
+def test_a_crash_is_shown_folded_with_what_raised_it() -> None:
+    body = render_comment(sample_report(results=(crashed("spa_0", '  File "adapter.py", line 7, in send'),)))
+    assert "<details><summary>Traceback of <code>spa_0</code></summary>" in body
+    assert 'File "adapter.py", line 7, in send' in body
+    assert "adapter.py" not in visible(body)
+
+
+def test_a_traceback_cannot_leave_its_block() -> None:
+    told = crashes(sample_report(results=(crashed("spa_0", "```", "</details> @everyone", "````"),)))
+    assert "`````text\n" in told
+    assert told.count("</details>") == 1
+    assert "@everyone" not in told
+
+
+def test_a_long_traceback_keeps_its_end() -> None:
+    told = crashes(sample_report(results=(crashed("spa_0", *(f"line {n}" + "x" * 999 for n in range(1000))),)))
+    assert "line 999" in told
+    assert "line 9xx" not in told
+    assert len(told) < 20_000
+
+
+def test_only_the_first_few_crashes_are_shown() -> None:
+    told = crashes(sample_report(results=tuple(crashed(f"spa_{n}", "  raise") for n in range(7))))
+    assert told.count("<details>") == 5
+    assert told.endswith("2 more tracebacks in the report.")
+
+
+def test_without_a_crash_there_is_no_block() -> None:
+    assert crashes(sample_report(results=(sample_scored("spa_0"),))) == ""
