@@ -28,6 +28,7 @@ from ratiba_action.reporting.comment import render_comment
 from ratiba_action.reporting.decision_json import reasons_output
 from ratiba_action.reporting.directory import plain_files, write_report_directory
 from ratiba_action.reporting.forecast_words import forecast_lines
+from ratiba_action.reporting.mode_words import selection_line
 from ratiba_action.reporting.plain_printer import PlainPrinter
 from ratiba_action.reporting.planted import entries_of
 from ratiba_action.reporting.results_json import outputs_of
@@ -193,6 +194,8 @@ class Publication:
         """Say what would run, for a dry run; ``forecast`` is None for a run that asks no model."""
         lines = [f"Mode: {decision.mode}"]
         lines += [f"- {reason.path or reason.rule}: {reason.why}" for reason in decision.reasons]
+        told = selection_line(selection)
+        lines += [told] if told else []
         turns = sum(len(scenario.turns) for scenario in selection.scenarios)
         count = f"{plural(len(selection.scenarios), 'conversation')} with {plural(turns, 'turn')}"
         lines += [f"Would run {count}, replayed: USD 0.00."] if forecast is None else [f"Would run {count}."]

@@ -38,7 +38,7 @@ from ratiba_action.preparing import Choice, GateRun, prepare
 from ratiba_action.publishing import Publication
 from ratiba_action.reporting.baseline_file import write_baseline
 from ratiba_action.reporting.forecast_words import foretell
-from ratiba_action.reporting.mode_words import mode_line
+from ratiba_action.reporting.mode_words import mode_line, selection_line
 from ratiba_action.reporting.results_json import load_report, outputs_of
 from ratiba_action.reporting.terminal import make_progress
 from ratiba_action.run_deadline import read_deadline
@@ -219,6 +219,8 @@ def _report(
         # A dry run and the step that decides say it at length.
         publication.tell(mode_line(decision, enforce=gate_run.settings.enforce))
     prepared = prepare(gate_run)
+    if (told := selection_line(prepared.selection)) and not arguments.dry_run:
+        publication.tell(told)
     sides = variants_of(gate_run, prepared) if arguments.variants else ()
     expected = forecast(gate_run, prepared)
     if arguments.dry_run:

@@ -1,6 +1,7 @@
-"""Why a run has its mode, and whether its failures stop anything, in one line."""
+"""Why a run has its mode, whether its failures stop anything, and what it runs; a line each."""
 
 from ratiba_action.core.model.change import Mode, ModeDecision
+from ratiba_action.core.model.plan import Selection
 from ratiba_action.reporting.wording import plural
 
 
@@ -17,6 +18,17 @@ def mode_line(decision: ModeDecision, *, enforce: bool) -> str:
     same = len({one.path for one in others if one.mode is decision.mode and one.path} - {first.path})
     more = f", and {plural(same, 'more file')}" if same else ""
     return f"Mode: {decision.mode} ({because}{more}). {_effect(decision.mode, enforce=enforce)}"
+
+
+def selection_line(selection: Selection) -> str:
+    """How many of the suite's conversations run and why not the others; empty where all of them run."""
+    chosen = len(selection.scenarios)
+    total = chosen + len(selection.left_out)
+    if chosen == total:
+        return ""
+    advisory = selection.decision.mode is Mode.ADVISORY
+    why = "advisory, smoke and touched ones" if advisory else "those that were asked for"
+    return f"{chosen} of {plural(total, 'conversation')} run: {why}."
 
 
 def _effect(mode: Mode, *, enforce: bool) -> str:

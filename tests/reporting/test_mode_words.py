@@ -3,7 +3,9 @@
 import pytest
 
 from ratiba_action.core.model.change import Mode, ModeDecision, Reason
-from ratiba_action.reporting.mode_words import mode_line
+from ratiba_action.core.model.plan import Selection
+from ratiba_action.reporting.mode_words import mode_line, selection_line
+from ratiba_action.testing.sample_report import sample_scenario
 
 PROMPT = Reason("prompts/a.md", "prompts/**", Mode.BLOCKING, "matches the rule 'blocking prompts/**'")
 CODE = Reason("shop.py", "**/*.py", Mode.ADVISORY, "matches the rule 'advisory **/*.py'")
@@ -39,3 +41,17 @@ def test_the_line_names_mode_file_and_rule_and_says_what_a_failure_does(
     mode: Mode, reasons: tuple[Reason, ...], enforce: object, line: str
 ) -> None:
     assert mode_line(ModeDecision(mode, reasons), enforce=bool(enforce)) == line
+
+
+@pytest.mark.parametrize(
+    ("mode", "left_out", "line"),
+    [
+        (Mode.BLOCKING, (), ""),
+        (Mode.BLOCKING, ("other",), "1 of 2 conversations run: those that were asked for."),
+        (Mode.ADVISORY, ("b", "c", "d"), "1 of 4 conversations run: advisory, smoke and touched ones."),
+    ],
+)
+def test_a_run_of_some_conversations_says_how_many_of_how_many_and_why(
+    mode: Mode, left_out: tuple[str, ...], line: str
+) -> None:
+    assert selection_line(Selection(ModeDecision(mode, (CODE,)), (sample_scenario(),), left_out)) == line
