@@ -2,6 +2,8 @@
 
 import json
 import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -43,23 +45,45 @@ def test_conversations_are_in_langfuse_and_linked_in_the_comment(small: SmallRep
     assert state.secret_key not in ended.printed + ended.comment + json.dumps(ended.results)
 
 
-def test_a_black_hole_changes_no_verdict_and_what_is_missing_is_sent_later_once(
-    small: SmallRepository, capsys: pytest.CaptureFixture[str]
+@contextmanager
+def dead_port() -> Iterator[str]:
+    """An address at which nothing listens."""
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        yield f"http://127.0.0.1:{taken.getsockname()[1]}"
+
+
+@pytest.mark.parametrize(
+    ("mode", "expect", "verdict"),
+    [
+        (Mode.BLACK_HOLE, "SAID", (0, "passed")),
+        (Mode.FAILING, "NEVER", (1, "failed")),
+        (Mode.REJECTING, "SAID", (0, "passed")),
+        (None, "NEVER", (1, "failed")),
+    ],
+    ids=["black hole", "500", "207", "dead"],
+)
+def test_a_server_that_is_not_well_changes_no_verdict_and_what_is_missing_is_sent_later_once(
+    small: SmallRepository,
+    capsys: pytest.CaptureFixture[str],
+    mode: Mode | None,
+    expect: str,
+    verdict: tuple[int, str],
 ) -> None:
-    state = LangfuseState(mode=Mode.BLACK_HOLE)
-    small.scenario("holds", "say hello")
-    with langfuse_server(state) as host:
-        ended = small.gate(**keys(host, state), RATIBA_LANGFUSE_SECONDS="1")
-        assert ended.code == 0, ended.printed
-        assert ended.outputs["conclusion"] == "passed"
+    seconds = "1" if mode is Mode.BLACK_HOLE else "10"
+    state = LangfuseState(mode=mode or Mode.HEALTHY)
+    small.scenario("one", "say hello", expect=expect)
+    with langfuse_server(state) as host, dead_port() as dead:
+        ended = small.gate(**keys(host if mode else dead, state), RATIBA_LANGFUSE_SECONDS=seconds)
+        assert (ended.code, ended.outputs["conclusion"]) == verdict, ended.printed
         assert "Langfuse lacks" in ended.comment
         assert "ratiba report --resend-langfuse" in ended.comment
-        assert state.spans == []
+        assert bool(state.spans) is (mode is Mode.REJECTING)
         state.mode = Mode.HEALTHY
         codes = [resend(ended.report / "events.jsonl", **keys(host, state)) for _ in range(2)]
     assert codes == [0, 0]
     assert capsys.readouterr().out.count("has everything: 1 conversation with") == 2
-    assert set(state.span_copies.values()) | set(state.score_copies.values()) == {1}
+    assert set(state.span_copies.values()) == set(state.score_copies.values()) == {1}
 
 
 def test_without_keys_nothing_of_langfuse_is_imported_or_said(small: SmallRepository) -> None:
@@ -73,9 +97,7 @@ def test_without_keys_nothing_of_langfuse_is_imported_or_said(small: SmallReposi
 
 def test_a_dead_server_is_told_by_a_resend(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "events.jsonl").write_text("torn\n")
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        host = f"http://127.0.0.1:{taken.getsockname()[1]}"
+    with dead_port() as host:
         assert resend(tmp_path / "events.jsonl", **keys(host, LangfuseState())) == 3
     told = capsys.readouterr()
     assert "events.jsonl:1: it is not JSON" in told.err

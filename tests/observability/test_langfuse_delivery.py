@@ -124,12 +124,16 @@ def test_a_server_that_is_not_well_is_left_in_time_and_has_one_copy_of_each_late
     assert holds_one_copy_of_each(state)
 
 
-def test_a_dead_server_is_said_to_be_out_of_reach() -> None:
+def test_a_dead_server_is_said_to_be_out_of_reach_and_has_one_copy_of_each_later(
+    host: str, state: LangfuseState
+) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         delivery = deliver(access(f"http://127.0.0.1:{taken.getsockname()[1]}", 2.0), RUNS)
     assert delivery.problem == "it cannot be reached"
     assert (delivery.spans_there, delivery.scores_there, delivery.links) == (0, 0, ())
+    assert [deliver(access(host), RUNS).complete for _ in range(2)] == [True, True]
+    assert holds_one_copy_of_each(state)
 
 
 def test_spans_whose_answer_was_lost_are_not_sent_again(host: str, state: LangfuseState) -> None:
