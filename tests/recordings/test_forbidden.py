@@ -69,6 +69,18 @@ def test_a_stranger_is_found_with_line_and_field_and_shown_masked() -> None:
 
 
 @pytest.mark.parametrize(
+    ("said", "found"),
+    [
+        ("sifuri saba tisa tisa nane nane nane saba saba saba", "a phone number (+254***777)"),
+        ("0799 halafu 888 halafu 777", "a phone number (+254***777)"),
+        ("amina nukta k kwenye gmail nukta com", "an e-mail address (a***@***)"),
+    ],
+)
+def test_what_is_said_in_words_is_found_too(said: str, found: str) -> None:
+    assert told(text(said)) == [f"line 1, response.content[0].text: {found}"]
+
+
+@pytest.mark.parametrize(
     ("response", "field"),
     [
         (
