@@ -32,6 +32,7 @@ class DecideRequest:
         event_path: file of the payload, None when there is none.
         rules: text of the rules, or ``@FILE``; empty for the default rules.
         floor: the mode never falls below it.
+        floor_why: what asked for it; empty for the mode input.
         config: the gate's configuration file, from the repository's root.
         scenarios: the folder of scenarios, from the repository's root.
         protected: more paths that only a blocking run may change.
@@ -43,6 +44,7 @@ class DecideRequest:
     event_path: Path | None = None
     rules: str = ""
     floor: Mode | None = None
+    floor_why: str = ""
     config: str = ".github/ratiba.yml"
     scenarios: str = "scenarios"
     protected: Sequence[str] = ()
@@ -97,6 +99,7 @@ def decide(request: DecideRequest, environment: Mapping[str, str]) -> Decided:
             reader=contents.read,
             protection=protection,
             floor=request.floor,
+            floor_why=request.floor_why,
         )
         floors = _system_floors(request.config, contents, doubts)
         decision = decide_with(floors=floors, doubts=doubts)

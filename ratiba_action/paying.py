@@ -35,8 +35,10 @@ def require_key(settings: Settings, environment: Mapping[str, str]) -> None:
         InfrastructureError: live answers are asked for, and there is no key.
     """
     if settings.llm in LIVE and not settings.keys:
+        recording = settings.llm == "record"
+        why, undone = ("Recording asks models", "recorded") if recording else (f"llm is {settings.llm!r}", "measured")
         raise InfrastructureError(
-            f"llm is {settings.llm!r}, and there is no key to call a model with, so nothing was measured.",
+            f"{why}, and there is no key to call a model with, so nothing was {undone}.",
             _IN_A_WORKFLOW if environment.get("GITHUB_ACTIONS") == "true" else _ON_A_LAPTOP,
         )
 

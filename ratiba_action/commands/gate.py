@@ -273,6 +273,7 @@ def _request(
         event_path=Path(event) if event else None,
         rules=settings.rules,
         floor=_floor(arguments, settings),
+        floor_why=_floor_why(arguments),
         config=settings.config,
         scenarios=settings.scenarios,
         pull_request=settings.pull_request,
@@ -284,6 +285,13 @@ def _floor(arguments: argparse.Namespace, settings: Settings) -> Mode | None:
     if arguments.scenario or arguments.tag or arguments.failed:
         return Mode.BLOCKING
     return settings.mode if settings.mode is not Mode.SKIP else None
+
+
+def _floor_why(arguments: argparse.Namespace) -> str:
+    """What asks for a blocking run besides the mode; empty where nothing does."""
+    chosen = (("--scenario", arguments.scenario), ("--tag", arguments.tag), ("--failed", arguments.failed))
+    named = [option for option, value in chosen if value]
+    return f"{' and '.join(named)} chooses the conversations to hold" if named else ""
 
 
 def _choice(arguments: argparse.Namespace, settings: Settings) -> Choice:

@@ -19,6 +19,7 @@ def decide_mode(
     protection: Protection,
     floors: Sequence[Rule] = (),
     floor: Mode | None = None,
+    floor_why: str = "",
     doubts: Sequence[str] = (),
 ) -> ModeDecision:
     """The strictest mode that any changed file asks for, with a reason for each file.
@@ -30,6 +31,7 @@ def decide_mode(
         protection: files that decide about the gate itself.
         floors: what files ask for at least, whatever the rules say of them.
         floor: the mode never falls below it.
+        floor_why: what asked for it; empty for the mode input.
         doubts: why something about the decision is uncertain; each makes it blocking.
     """
     collected = _PathReasons(rules, reader, protection)
@@ -40,7 +42,7 @@ def decide_mode(
         reasons.append(Reason("", "nothing changed", Mode.SKIP, "no file differs from the base"))
     reasons += [Reason("", "dependencies", Mode.ADVISORY, note) for note in collected.notes]
     if floor is not None:
-        reasons.append(Reason("", "mode", floor, f"the mode input asks for at least {floor}"))
+        reasons.append(Reason("", "mode", floor, floor_why or f"the mode input asks for at least {floor}"))
     ordered = [reason for mode in reversed(Mode) for reason in reasons if reason.mode is mode]
     return ModeDecision(ordered[0].mode, tuple(ordered), tuple(collected.dependencies))
 

@@ -141,7 +141,8 @@ def _check_row(check: Check, scenario: Scenario) -> tuple[str, str, str, str]:
     asked = scenario.turns[check.turn - 1].user if 0 < check.turn <= len(scenario.turns) else None
     after = f" after “{inline(asked, _QUOTED)}”" if asked else ""
     turn = str(check.turn) if check.turn else "all"
-    return turn, inline(check.what) + after, inline(check.expected), inline(check.got)
+    what = check.what.removesuffix(" after the turn") if after else check.what
+    return turn, inline(what) + after, inline(check.expected), inline(check.got)
 
 
 def _score_rows(score: Score) -> list[tuple[str, str, str, str]]:
@@ -215,7 +216,10 @@ def all_conversations(report: Report) -> str:
     if report.left_out:
         body += "\n\nNot selected in this mode: " + ", ".join(code(name) for name in report.left_out[:_NAMED])
         body += f" and {len(report.left_out) - _NAMED} more." if len(report.left_out) > _NAMED else "."
-    parts = [folded(f"All {plural(len(outcomes), 'conversation')}", body), *_all_trials(outcomes)]
+    parts = [
+        folded(f"{'All ' if len(outcomes) > 1 else ''}{plural(len(outcomes), 'conversation')}", body),
+        *_all_trials(outcomes),
+    ]
     return "\n\n".join(parts)
 
 

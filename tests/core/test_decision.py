@@ -43,6 +43,10 @@ def test_one_broken_check_fails_the_run_and_is_named() -> None:
     assert "broken" in verdict.action
 
 
+def test_a_single_conversation_is_not_counted() -> None:
+    assert decide(BROKEN).reason == "The conversation breaks an exact check: broken."
+
+
 def test_at_most_three_broken_conversations_are_named() -> None:
     results = [sample_scored(f"s{n}", checks=(sample_check(passed=False),)) for n in range(5)]
     assert decide(*results).reason == "5 of 5 conversations break an exact check: s0, s1, s2 and 2 more."

@@ -266,3 +266,19 @@ def test_any_doubt_is_blocking(paths: list[str], doubt: str) -> None:
 @given(st.lists(PATHS, min_size=1, max_size=5))
 def test_the_mode_is_that_of_the_strictest_file_alone(paths: list[str]) -> None:
     assert decide(*paths).mode == max((decide(path).mode for path in paths), key=lambda mode: mode.strictness)
+
+
+@pytest.mark.parametrize(
+    ("why", "told"), [("", "the mode input asks for at least blocking"), ("--failed chooses", "--failed chooses")]
+)
+def test_what_asked_for_a_floor_is_its_reason(why: str, told: str) -> None:
+    nothing = Protection(config=".github/ratiba.yml", scenarios="scenarios")
+    decision = decide_mode(
+        ChangedFiles(("README.md",)),
+        default_rules(),
+        reader=reader({}, {}),
+        protection=nothing,
+        floor=Mode.BLOCKING,
+        floor_why=why,
+    )
+    assert decision.reasons[0].why == told

@@ -14,7 +14,8 @@ def judge_exactness(findings: Findings) -> Verdict | None:
         return None
     parts = []
     if broken:
-        told = part_of(len(broken), len(findings.deciding), "conversation", "breaks", "break")
+        several = part_of(len(broken), len(findings.deciding), "conversation", "breaks", "break")
+        told = "The conversation breaks" if len(findings.deciding) == 1 else several
         parts.append(f"{told} an exact check: {names(broken)}")
     if gates:
         parts.append(f"{count(len(gates), 'gate')} {'fails' if len(gates) == 1 else 'fail'}: {first_of(gates, '; ')}")
