@@ -96,7 +96,5 @@ class Conclusions:
     def _publish(self, report: Report, complaint: str = "") -> int:
         publication = Publication(self.settings, self.environment, self.stream)
         with uninterrupted():
-            publication.publish(report)
-            if complaint and not publication.in_workflow:
-                publication.complain(complaint)
+            publication.publish(report, complaint="" if publication.in_workflow else complaint)
         return exit_code(report.verdict, report.decision.mode, enforce=report.enforce)

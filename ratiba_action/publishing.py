@@ -32,7 +32,7 @@ from ratiba_action.reporting.mode_words import selection_line
 from ratiba_action.reporting.plain_printer import PlainPrinter
 from ratiba_action.reporting.planted import entries_of
 from ratiba_action.reporting.results_json import outputs_of
-from ratiba_action.reporting.wording import plural
+from ratiba_action.reporting.wording import headline, plural
 from ratiba_action.settings import Settings
 
 Result = TypeVar("Result")
@@ -123,13 +123,16 @@ class Publication:
             for secret in self.settings.secrets:
                 WorkflowLog(self.stream).mask(secret)
 
-    def publish(self, report: Report, trace: Callable[[Report], Report] | None = None) -> Report:
+    def publish(
+        self, report: Report, trace: Callable[[Report], Report] | None = None, *, complaint: str = ""
+    ) -> Report:
         """Write everything that can be written; the rest becomes warnings.
 
         Args:
             report: of the run.
             trace: sends the run's conversations to where traces are kept, and says in the report what came of it.
                 Everything of the run has been written down by then.
+            complaint: what stopped the run, one problem a line. A person is told that in the place of the comment.
 
         Returns:
             The report as it was published.
@@ -137,7 +140,12 @@ class Publication:
         report = self.redactor.report(report)
         paths = self._try(lambda: self._write_files(report)) or {}
         report, paths = self._traced(report, paths, trace)
-        self._try(lambda: self._print(report, paths))
+        if complaint and not self.in_workflow:
+            self._try(lambda: self._print_complaint(report, complaint))
+        else:
+            self._try(lambda: self._print(report, paths))
+        if complaint and self.in_workflow:
+            self.complain(complaint)
         self._summarise(report)
         # After the summary: a run that is cancelled while GitHub is slow has left its report there.
         url = self._comment(report)
@@ -225,6 +233,15 @@ class Publication:
             printer.comment(render_comment(report))
         printer.results(report, in_workflow=self.in_workflow)
         printer.files({name: self._shown_directory / name for name in paths})
+
+    def _print_complaint(self, report: Report, complaint: str) -> None:
+        """Each problem once, with its path as it can be copied, and where the report lies."""
+        verdict = report.verdict
+        self.tell(f"{headline(report)}. {verdict.reason}" if verdict.warnings else f"{headline(report)}.")
+        self.complain(complaint)
+        for note in report.notes:
+            self.tell(f"Note: {note}")
+        self.tell(f"Report: {self._shown_directory}")
 
     def _summarise(self, report: Report) -> None:
         summary = self._step_files.get("GITHUB_STEP_SUMMARY")

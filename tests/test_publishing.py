@@ -210,3 +210,28 @@ def test_a_dry_run_of_live_models_says_what_they_are_expected_to_cost() -> None:
         "The budget of this run (USD 0.30) would hold 0 of 1 conversation; it would not hold spa_booking.",
         "Expected to cost USD 0.10 (system 0.10), at most USD 0.40, of the budget of this run (USD 0.30).",
     ]
+
+
+def _stopped() -> tuple[Report, str]:
+    problems = ("scenarios/b.yaml:7: unknown key", "scenarios/c.yaml:9: no turns")
+    verdict = Verdict(Conclusion.INCOMPLETE, "2 mistakes must be mended.", "", problems, misconfigured=True)
+    return sample_report(results=(), verdict=verdict, notes=("planted note",)), "\n".join(problems)
+
+
+def test_a_person_is_told_each_mistake_of_a_stopped_run_once_and_sees_no_empty_table(tmp_path: Path) -> None:
+    report, complaint = _stopped()
+    stream = io.StringIO()
+    variables = {"RATIBA_REPORT_DIR": str(tmp_path), "RATIBA_COMMENT": "false"}
+    full_publication(read_settings(variables, {}), variables, stream).publish(report, complaint=complaint)
+    assert stream.getvalue().splitlines() == [
+        "Misconfigured. 2 mistakes must be mended.",
+        "ratiba: scenarios/b.yaml:7: unknown key",
+        "ratiba: scenarios/c.yaml:9: no turns",
+        "Note: planted note",
+        f"Report: {tmp_path}",
+    ]
+
+
+def test_a_person_can_copy_the_paths_that_the_terminal_shows(tmp_path: Path) -> None:
+    report, _ = _stopped()
+    assert "scenarios/b.yaml:7: unknown key" in publish(report, tmp_path)

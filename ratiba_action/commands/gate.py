@@ -155,9 +155,8 @@ def _conclude(
         return 0
     with uninterrupted():
         trace = tracer(gate_run.settings, gate_run.environment, events)
-        report = publication.publish(_with_trends(report, publication), trace)
-        if failure is not None:
-            publication.complain(str(failure))
+        complaint = "" if failure is None else str(failure)
+        report = publication.publish(_with_trends(report, publication), trace, complaint=complaint)
         if arguments.baseline_out:
             _leave_baseline(report, Path(arguments.baseline_out), publication)
         if arguments.json:
@@ -219,8 +218,8 @@ def _report(
         # A dry run and the step that decides say it at length.
         publication.tell(mode_line(decision, enforce=gate_run.settings.enforce))
     prepared = prepare(gate_run)
-    if (told := selection_line(prepared.selection)) and not arguments.dry_run:
-        publication.tell(told)
+    if (partly := selection_line(prepared.selection)) and not arguments.dry_run:
+        publication.tell(partly)
     sides = variants_of(gate_run, prepared) if arguments.variants else ()
     expected = forecast(gate_run, prepared)
     if arguments.dry_run:

@@ -12,7 +12,7 @@ from ratiba_action.core.model.verdict import Report
 from ratiba_action.core.quarantine import day_of, quarantine_in_force
 from ratiba_action.core.trials import ScenarioOutcome, outcomes_of
 from ratiba_action.ports import Progress
-from ratiba_action.reporting.markdown import clean, defuse, visible
+from ratiba_action.reporting.markdown import ZERO_WIDTH_SPACE, clean, defuse, visible
 from ratiba_action.reporting.redacted_progress import RedactedProgress
 from ratiba_action.reporting.wording import (
     explanation,
@@ -81,10 +81,11 @@ class RichPrinter:
 
     def __init__(self, stream: TextIO, environment: Mapping[str, str]) -> None:
         self._console = make_console(stream, environment)
+        self._in_log = in_ci(environment) or environment.get("GITHUB_ACTIONS") == "true"
 
     def comment(self, body: str) -> None:
-        """The comment without its folded parts."""
-        print_comment(body, self._console)
+        """The comment without its folded parts; a person can copy its paths, as no zero-width space is in them."""
+        print_comment(body if self._in_log else body.replace(ZERO_WIDTH_SPACE, ""), self._console)
 
     def results(self, report: Report, *, in_workflow: bool) -> None:
         """What came of each conversation."""
