@@ -22,26 +22,26 @@ from pathlib import Path
 import aiohttp
 
 from ratiba_action.configuration import Configuration, CrossCheckBlock, JudgeBlock
+from ratiba_action.configuration_blocks.system_block import SystemBlock
 from ratiba_action.core.budget import Ledger
 from ratiba_action.core.model.measurement import Case
 from ratiba_action.core.model.plan import Arm, Trial
 from ratiba_action.core.model.scenario import Assertion
 from ratiba_action.core.model_request import PaidAnswer, PaidRequest
-from ratiba_action.grading import Grading
+from ratiba_action.evaluation.grading import Grading
+from ratiba_action.evaluation.paid_run import PaidRun
+from ratiba_action.evaluation.workshop import Materials, Workshop
 from ratiba_action.judging.deepeval_bridge import load_deepeval, prepare_deepeval
 from ratiba_action.ledger.admissions import Admissions
 from ratiba_action.ledger.journal import begin_journal
 from ratiba_action.ledger.purse import RunPurse
-from ratiba_action.paid_run import PaidRun
 from ratiba_action.ports import PaidCalls
 from ratiba_action.prices import PriceList
 from ratiba_action.providers.client import ProviderClient
 from ratiba_action.providers.metered import MeteredCalls
 from ratiba_action.providers.route import ProviderRoute
-from ratiba_action.system_block import SystemBlock
 from ratiba_action.testing.cases import case, exchange
 from ratiba_action.testing.progress import RecordedProgress
-from ratiba_action.workshop import Materials, Workshop
 
 CPU_LIMIT = 4.0  # milliseconds a judge call above the bare loop
 GROWTH_LIMIT = 1.25  # of the cost a call at four times the cases

@@ -22,7 +22,6 @@ import yaml
 from authored_judge import AuthoredJudge
 from demo import BUNDLED, EXAMPLES, PROJECT, build_pull_request, copy_system
 
-from ratiba_action.bench import Bench
 from ratiba_action.composition import open_system, open_tenants
 from ratiba_action.configuration import read_configuration
 from ratiba_action.core.budget import Ledger
@@ -33,6 +32,8 @@ from ratiba_action.core.model.conversation import ToolCall
 from ratiba_action.core.model.measurement import Case, Scored
 from ratiba_action.core.model.plan import Arm, Plan, Trial
 from ratiba_action.core.model.scenario import Assertion, Scenario
+from ratiba_action.evaluation.simulated_customer import SimulatedCustomer
+from ratiba_action.evaluation.workshop import Workshop
 from ratiba_action.gateway.script import Step
 from ratiba_action.gateway.scripted_answers import ScriptedAnswers
 from ratiba_action.gateway.server import Gateway
@@ -42,10 +43,9 @@ from ratiba_action.ports import Metric
 from ratiba_action.recordings.lines import JudgeRecording, ModelRecording, Recording
 from ratiba_action.recordings.writer import render_recordings, write_recordings
 from ratiba_action.reporting.terminal import make_progress
-from ratiba_action.runner import run_plan
-from ratiba_action.simulated_customer import SimulatedCustomer
+from ratiba_action.running.bench import Bench
+from ratiba_action.running.runner import run_plan
 from ratiba_action.suite.load import load_suite, read_scenario_files
-from ratiba_action.workshop import Workshop
 
 AUTHORED = EXAMPLES / "authored"
 NOTHING_UNDERSTOOD = dict.fromkeys(("intent", "service", "start", "rail", "phone", "reason"))

@@ -12,19 +12,19 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ratiba_action.aftermath import Conclude
-from ratiba_action.answering import Answering, open_answering
-from ratiba_action.arms import Arms
-from ratiba_action.bench import Bench
 from ratiba_action.configuration import Configuration
 from ratiba_action.core.model.plan import BASE, Arm
 from ratiba_action.core.model.scenario import Scenario
 from ratiba_action.core.pricing import parse_model_rates
 from ratiba_action.core.stopping import stop_reason
 from ratiba_action.core.turn_checks import DetectLanguage
+from ratiba_action.evaluation.aftermath import Conclude
+from ratiba_action.evaluation.answering import Answering, open_answering
+from ratiba_action.evaluation.workshop import BaseOffer, Materials, Workshop
 from ratiba_action.language_detection import LanguageDetection
 from ratiba_action.ports import Prices, TenantProvisioner
-from ratiba_action.workshop import BaseOffer, Materials, Workshop
+from ratiba_action.running.arms import Arms
+from ratiba_action.running.bench import Bench
 
 if TYPE_CHECKING:
     from ratiba_action.systems.replay_system import ReplaySystem

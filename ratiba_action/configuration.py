@@ -6,14 +6,14 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, Field, field_validator, model_validator
 
-from ratiba_action.comparison_block import ComparisonBlock, hold_comparison
+from ratiba_action.configuration_blocks.comparison_block import ComparisonBlock, hold_comparison
+from ratiba_action.configuration_blocks.model_limits import ModelsBlock, Name, hold_models
+from ratiba_action.configuration_blocks.suite_block import SuiteBlock, hold_suite
+from ratiba_action.configuration_blocks.system_block import SystemBlock
 from ratiba_action.errors import SuiteError
 from ratiba_action.metrics_block import MetricsBlock, hold_metrics
-from ratiba_action.model_limits import ModelsBlock, Name, hold_models
 from ratiba_action.report_folder import parse_report_folder
 from ratiba_action.strict_yaml import read_yaml
-from ratiba_action.suite_block import SuiteBlock, hold_suite
-from ratiba_action.system_block import SystemBlock
 from ratiba_action.validation import StrictModel, validate
 
 _QUERY = re.compile(r"\s*(select|with|values|table)\b", re.IGNORECASE)

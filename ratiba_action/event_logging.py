@@ -13,13 +13,13 @@ from ratiba_action.core.event_resumption import unfinished_run
 from ratiba_action.core.masking import Redactor
 from ratiba_action.core.model.event import Event, LoggedEvent, Place, RunEnded, RunStarted
 from ratiba_action.core.model.verdict import Conclusion, Report
-from ratiba_action.earlier_runs import measured_commit
 from ratiba_action.errors import InfrastructureError, PublishError
 from ratiba_action.no_events import NoEvents
 from ratiba_action.observability.event_file import FILE, EventFile, open_descriptor
 from ratiba_action.observability.event_reader import read_events
 from ratiba_action.ports import EventLog
-from ratiba_action.preparing import GateRun, Prepared
+from ratiba_action.preparation.earlier_runs import measured_commit
+from ratiba_action.preparation.preparing import GateRun, Prepared
 from ratiba_action.report_folder import refuse_links, remove_entry
 
 

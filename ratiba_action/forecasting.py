@@ -7,11 +7,11 @@ from ratiba_action.configuration import Configuration
 from ratiba_action.core.admission import Limit
 from ratiba_action.core.forecast import Forecast, without_paid
 from ratiba_action.core.model.values import Usd
-from ratiba_action.equipping import materials_of, payment_for, source_of
-from ratiba_action.estimating import expected_models, expected_trials
-from ratiba_action.paid_run import Payment, books_of, limits_before
-from ratiba_action.preparing import GateRun, Prepared
-from ratiba_action.workshop import Materials
+from ratiba_action.evaluation.estimating import expected_models, expected_trials
+from ratiba_action.evaluation.paid_run import Payment, books_of, limits_before
+from ratiba_action.evaluation.workshop import Materials
+from ratiba_action.preparation.equipping import materials_of, payment_for, source_of
+from ratiba_action.preparation.preparing import GateRun, Prepared
 
 
 def forecast(run: GateRun, prepared: Prepared) -> Forecast | None:

@@ -6,8 +6,6 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from ratiba_action.aftermath import Aftermath
-from ratiba_action.cancellation import cancelled_by_signals
 from ratiba_action.composition import open_run
 from ratiba_action.core.budget import Ledger
 from ratiba_action.core.comparison.scenario_content import content_digest
@@ -21,8 +19,14 @@ from ratiba_action.core.model.plan import Plan
 from ratiba_action.core.model.verdict import Conclusion, Evidence, Limits, Report, Spending, Verdict
 from ratiba_action.core.quarantine import day_of
 from ratiba_action.core.turn_limits import limits_not_measured
-from ratiba_action.earlier_runs import FIRST_RUN, EarlierRuns, find_earlier_runs, measured_commit, not_added
-from ratiba_action.equipping import (
+from ratiba_action.evaluation.aftermath import Aftermath
+from ratiba_action.evaluation.cancellation import cancelled_by_signals
+from ratiba_action.evaluation.paying import require_key
+from ratiba_action.evaluation.workshop import BaseOffer, Materials, Workshop
+from ratiba_action.event_logging import run_started
+from ratiba_action.input_values import LIVE
+from ratiba_action.preparation.earlier_runs import FIRST_RUN, EarlierRuns, find_earlier_runs, measured_commit, not_added
+from ratiba_action.preparation.equipping import (
     base_of,
     first_plan,
     materials_of,
@@ -31,13 +35,9 @@ from ratiba_action.equipping import (
     source_of,
     workshop_of,
 )
-from ratiba_action.event_logging import run_started
-from ratiba_action.input_values import LIVE
-from ratiba_action.paying import require_key
-from ratiba_action.plan_loop import Held, PlanLoop
-from ratiba_action.preparing import GateRun, Prepared
+from ratiba_action.preparation.preparing import GateRun, Prepared
 from ratiba_action.recordings.lines import Recording
-from ratiba_action.workshop import BaseOffer, Materials, Workshop
+from ratiba_action.running.plan_loop import Held, PlanLoop
 
 
 @dataclass(frozen=True, slots=True)

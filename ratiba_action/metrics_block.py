@@ -6,13 +6,13 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import BeforeValidator, Field, field_validator, model_validator
 
+from ratiba_action.configuration_blocks.model_limits import Name
 from ratiba_action.core.grammar import part_of
 from ratiba_action.core.language_metrics import attach_language_metrics
 from ratiba_action.core.model.scenario import Assertion, Expectation, Scenario, Suite
 from ratiba_action.metrics.entry import SYSTEM_TYPES
 from ratiba_action.metrics.registry import metric_problems
 from ratiba_action.metrics.standard import STANDARD
-from ratiba_action.model_limits import Name
 from ratiba_action.validation import StrictModel
 
 _WORD = "standard"

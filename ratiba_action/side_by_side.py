@@ -10,7 +10,7 @@ from ratiba_action.core.model.verdict import Conclusion, Report
 from ratiba_action.core.variant_results import variant_result
 from ratiba_action.errors import ConfigurationError, RatibaError
 from ratiba_action.gate import evaluate
-from ratiba_action.preparing import GateRun, Prepared, prepare
+from ratiba_action.preparation.preparing import GateRun, Prepared, prepare
 
 OUT_OF_IT = "the run was ended, or its time or money was"
 

@@ -15,11 +15,11 @@ from ratiba_action.core.model.change import Mode
 from ratiba_action.core.model.measurement import ScenarioResult
 from ratiba_action.core.model.plan import Plan
 from ratiba_action.deciding import DecideRequest, decide, request_of
-from ratiba_action.equipping import materials_of, scratch_folder, workshop_of
+from ratiba_action.evaluation.paying import cache_folder, require_key
 from ratiba_action.judging.cache import JudgeCache
-from ratiba_action.paying import cache_folder, require_key
-from ratiba_action.preparing import GateRun, prepare
-from ratiba_action.runner import run_plan
+from ratiba_action.preparation.equipping import materials_of, scratch_folder, workshop_of
+from ratiba_action.preparation.preparing import GateRun, prepare
+from ratiba_action.running.runner import run_plan
 from ratiba_action.settings import Settings
 
 

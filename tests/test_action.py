@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import yaml
 
-from ratiba_action.publishing import OUTPUTS
+from ratiba_action.publication.publishing import OUTPUTS
 from ratiba_action.settings import INPUTS
 
 PROJECT = Path(__file__).parent.parent

@@ -16,7 +16,7 @@ from ratiba_action.core.aggregates import AGGREGATES
 from ratiba_action.core.custom_code import evidence
 from ratiba_action.core.failure_rules import validate_rule
 from ratiba_action.metrics.registry import metric_problems
-from ratiba_action.publishing import OUTPUTS
+from ratiba_action.publication.publishing import OUTPUTS
 from ratiba_action.settings import INPUTS
 from ratiba_action.suite.load import load_suite
 from ratiba_action.testing.cases import case, exchange

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ratiba_action.bench import Bench
+from ratiba_action.configuration_blocks.suite_block import unmeasured_metrics
 from ratiba_action.core.aggregates import Sample, aggregate
 from ratiba_action.core.comparison.pairing import pair_up
 from ratiba_action.core.failure_rules import validate_rule
@@ -24,10 +24,10 @@ from ratiba_action.github.annotations import annotations_of
 from ratiba_action.metrics.registry import load_metric, metric_problems
 from ratiba_action.metrics_block import MetricsBlock, attach_metrics
 from ratiba_action.reporting.comment import render_comment
-from ratiba_action.runner import run_plan
+from ratiba_action.running.bench import Bench
+from ratiba_action.running.runner import run_plan
 from ratiba_action.suite.gates import gate_problems
 from ratiba_action.suite.load import load_suite
-from ratiba_action.suite_block import unmeasured_metrics
 from ratiba_action.testing.gateways import InMemoryGateway
 from ratiba_action.testing.progress import RecordedProgress
 from ratiba_action.testing.sample_report import sample_report

@@ -74,7 +74,7 @@ def _publish(arguments: argparse.Namespace, environment: Mapping[str, str]) -> i
     if not problems and not decided.change.refused and decided.decision.mode is not Mode.SKIP:
         _write_outputs(decided.decision, environment)
         return 0
-    from ratiba_action.concluding import Conclusions  # noqa: PLC0415 - most runs are not concluded here
+    from ratiba_action.publication.concluding import Conclusions  # noqa: PLC0415 - most runs are not concluded here
 
     return Conclusions(settings, decided, environment, stream).conclude_start(problems)
 

@@ -23,19 +23,20 @@ from ratiba_action.errors import (
     RatibaError,
     UsageError,
 )
+from ratiba_action.evaluation.paying import cache_folder, require_key
 from ratiba_action.event_logging import open_event_log, run_ended
 from ratiba_action.forecasting import forecast
-from ratiba_action.full_publication import full_publication
 from ratiba_action.gate import evaluate
 from ratiba_action.history.keeping import keep_run, with_trends
 from ratiba_action.input_values import parse_count
 from ratiba_action.interruption import uninterrupted
 from ratiba_action.judging.cache import JudgeCache
 from ratiba_action.no_events import NoEvents
-from ratiba_action.paying import cache_folder, require_key
 from ratiba_action.ports import EventLog
-from ratiba_action.preparing import Choice, GateRun, prepare
-from ratiba_action.publishing import Publication
+from ratiba_action.preparation.preparing import Choice, GateRun, prepare
+from ratiba_action.publication.full_publication import full_publication
+from ratiba_action.publication.publishing import Publication
+from ratiba_action.publication.unmeasured_runs import refuse_wrong_start, skipped, stopped
 from ratiba_action.reporting.baseline_file import write_baseline
 from ratiba_action.reporting.forecast_words import foretell
 from ratiba_action.reporting.mode_words import mode_line, selection_line
@@ -51,7 +52,6 @@ from ratiba_action.settings import (
 from ratiba_action.side_by_side import Side, evaluate_side_by_side, variants_of
 from ratiba_action.systems.isolation import protect_process
 from ratiba_action.tracing import Tracer, tracer_of
-from ratiba_action.unmeasured_runs import refuse_wrong_start, skipped, stopped
 
 DESCRIPTION = """Decide the mode, run the golden conversations, and say whether the change may merge.
 Without an event the working tree is compared with its merge base with the default branch."""

@@ -17,13 +17,14 @@ from ratiba_action.core.model.verdict import Report
 from ratiba_action.core.printable import printable
 from ratiba_action.deciding import DecideRequest, decide, request_of
 from ratiba_action.errors import UsageError
+from ratiba_action.evaluation.paying import require_key
 from ratiba_action.forecasting import forecast
 from ratiba_action.gate import Evaluated, evaluate
 from ratiba_action.github.workflow import WorkflowLog
 from ratiba_action.input_values import parse_count
-from ratiba_action.paying import require_key
 from ratiba_action.ports import Progress
-from ratiba_action.preparing import Choice, GateRun, Prepared, prepare
+from ratiba_action.preparation.preparing import Choice, GateRun, Prepared, prepare
+from ratiba_action.publication.unmeasured_runs import refuse_wrong_start
 from ratiba_action.recordings.comparison import Kind, render
 from ratiba_action.recordings.folder import read_folder
 from ratiba_action.recordings.review import Candidate, Outcome, Review, review
@@ -34,7 +35,6 @@ from ratiba_action.reporting.wording import money, plural
 from ratiba_action.run_deadline import read_deadline
 from ratiba_action.settings import INPUTS, Input, Settings, read_settings, unknown_variables
 from ratiba_action.systems.isolation import protect_process
-from ratiba_action.unmeasured_runs import refuse_wrong_start
 
 DESCRIPTION = """Run conversations with live models and keep what models and judges answer as recordings.
 Shows what changes; an existing recording is only replaced with --accept. Exit 1 when something waits for --accept or

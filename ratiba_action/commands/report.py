@@ -93,7 +93,7 @@ def _results(arguments: argparse.Namespace, settings: Settings) -> Path:
 
 
 def _show(arguments: argparse.Namespace, environment: Mapping[str, str]) -> int:
-    from ratiba_action.full_publication import full_publication  # noqa: PLC0415 - the other tasks have no package
+    from ratiba_action.publication.full_publication import full_publication  # noqa: PLC0415 - the other tasks have no package
     from ratiba_action.reporting.results_file import read_results  # noqa: PLC0415 - the first to need it imports it
     from ratiba_action.reporting.results_json import outputs_of  # noqa: PLC0415 - the same
 
@@ -127,9 +127,9 @@ def _diff(arguments: argparse.Namespace, environment: Mapping[str, str]) -> int:
 
 
 def _unfinished(arguments: argparse.Namespace, environment: Mapping[str, str]) -> int:
-    from ratiba_action.concluding import Conclusions  # noqa: PLC0415 - most runs are finished
     from ratiba_action.deciding import DecideRequest, decide_or_doubt, request_of  # noqa: PLC0415 - the same
-    from ratiba_action.publishing import Publication  # noqa: PLC0415 - the same
+    from ratiba_action.publication.concluding import Conclusions  # noqa: PLC0415 - most runs are finished
+    from ratiba_action.publication.publishing import Publication  # noqa: PLC0415 - the same
 
     if not environment.get("GITHUB_RUN_ID"):
         raise UsageError("GITHUB_RUN_ID is not set, so no run can be unfinished.", "Use --unfinished in a workflow.")
@@ -163,8 +163,8 @@ def _is_of_this_run(results: Path, environment: Mapping[str, str]) -> bool:
 def _workflow_run(arguments: argparse.Namespace, environment: Mapping[str, str]) -> int:
     from ratiba_action.changes.event import load_event  # noqa: PLC0415 - for this task only
     from ratiba_action.changes.workflow_run import read_workflow_run  # noqa: PLC0415 - the same
-    from ratiba_action.publishing import Publication  # noqa: PLC0415 - the same
-    from ratiba_action.second_workflow import SecondWorkflow  # noqa: PLC0415 - the same
+    from ratiba_action.publication.publishing import Publication  # noqa: PLC0415 - the same
+    from ratiba_action.publication.second_workflow import SecondWorkflow  # noqa: PLC0415 - the same
 
     settings = read_settings(environment, {})
     name, path = environment.get("GITHUB_EVENT_NAME", ""), environment.get("GITHUB_EVENT_PATH")

@@ -20,16 +20,17 @@ from ratiba_action.core.production.feedback_counts import count_feedback
 from ratiba_action.core.production.sample import Sample
 from ratiba_action.core.production.sample_scores import sample_scores
 from ratiba_action.core.traces.model import TraceScore
-from ratiba_action.equipping import DEFAULT_CONCURRENCY, scratch_folder
 from ratiba_action.errors import InfrastructureError, PublishError
+from ratiba_action.evaluation.paying import cache_folder, require_key
+from ratiba_action.evaluation.workshop import Workshop
 from ratiba_action.metrics.registry import is_judged
 from ratiba_action.no_events import NoEvents
 from ratiba_action.observability.event_file import FILE, EventFile, open_descriptor
 from ratiba_action.observability.langfuse_access import LangfuseAccess
 from ratiba_action.observability.langfuse_asking import Deadline, LangfuseError
 from ratiba_action.observability.langfuse_server import connected
-from ratiba_action.paying import cache_folder, require_key
 from ratiba_action.ports import EventLog, Progress
+from ratiba_action.preparation.equipping import DEFAULT_CONCURRENCY, scratch_folder
 from ratiba_action.production.measuring import (
     Measured,
     measure,
@@ -40,7 +41,6 @@ from ratiba_action.production.measuring import (
 from ratiba_action.production.sample_reading import Found, SampleRules, find
 from ratiba_action.report_folder import refuse_links
 from ratiba_action.settings import Settings
-from ratiba_action.workshop import Workshop
 
 MODE = "sample"
 _SCORES = 100

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, field_validator, model_validator
 
-from ratiba_action.strategy_block import Seconds, StrategyBlock
+from ratiba_action.configuration_blocks.strategy_block import Seconds, StrategyBlock
 from ratiba_action.suite.script_schema import StepBlock
 from ratiba_action.suite.turn_schema import Text, TurnBlock
 from ratiba_action.validation import StrictModel

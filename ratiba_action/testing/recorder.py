@@ -8,7 +8,7 @@ from ratiba_action.core.model.measurement import Errored, Phase, Scored
 from ratiba_action.core.model.plan import Arm, Trial
 from ratiba_action.core.model.scenario import Scenario
 from ratiba_action.gate import Evaluated
-from ratiba_action.preparing import GateRun, Prepared
+from ratiba_action.preparation.preparing import GateRun, Prepared
 from ratiba_action.recordings.lines import Recording
 from ratiba_action.testing.sample_report import sample_check, sample_report
 

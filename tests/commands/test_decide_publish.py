@@ -12,7 +12,7 @@ import pytest
 
 from ratiba_action.core.model.verdict import Conclusion
 from ratiba_action.main import run
-from ratiba_action.publishing import OUTPUTS
+from ratiba_action.publication.publishing import OUTPUTS
 from ratiba_action.reporting.results_json import load_report, render_results
 from ratiba_action.testing.git_repository import GitRepository
 from ratiba_action.testing.github_server import GithubState, github_server

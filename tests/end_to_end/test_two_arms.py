@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from ratiba_action.arms import Arms
 from ratiba_action.composition import open_run
 from ratiba_action.core.budget import Ledger
 from ratiba_action.core.model.change import Mode
@@ -16,8 +15,9 @@ from ratiba_action.core.model.conversation import Party
 from ratiba_action.core.model.measurement import ScenarioResult, Scored
 from ratiba_action.core.model.plan import BASE, HEAD, Arm, Plan, Trial
 from ratiba_action.deciding import DecideRequest, decide
-from ratiba_action.equipping import base_of, materials_of, workshop_of
-from ratiba_action.preparing import GateRun, prepare
+from ratiba_action.preparation.equipping import base_of, materials_of, workshop_of
+from ratiba_action.preparation.preparing import GateRun, prepare
+from ratiba_action.running.arms import Arms
 from ratiba_action.settings import read_settings
 from ratiba_action.testing.live_repository import LiveRepository, report_of
 from ratiba_action.testing.progress import RecordedProgress

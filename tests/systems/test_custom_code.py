@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from ratiba_action.core.model.scenario import Assertion, FailureRule
-from ratiba_action.custom_code import CustomMetric, check_custom_rules
 from ratiba_action.errors import ConfigurationError
+from ratiba_action.running.custom_code import CustomMetric, check_custom_rules
 from ratiba_action.systems.worker_system import WorkerSystem
 from ratiba_action.testing.cases import case, create, exchange
 

@@ -10,12 +10,12 @@ from typing import Any
 
 import pytest
 
+from ratiba_action.configuration_blocks.system_block import SystemBlock
 from ratiba_action.core.model.conversation import Document, Reply, ToolCall
 from ratiba_action.core.model.plan import Tenant
 from ratiba_action.core.model.scenario import Customer, Scenario, Turn
 from ratiba_action.errors import WorkerError
 from ratiba_action.ports import Session
-from ratiba_action.system_block import SystemBlock
 from ratiba_action.systems.choose import Surroundings, choose_system
 from ratiba_action.testing.eventually import eventually
 from ratiba_action.testing.http_stand_in import HttpAnswer, HttpRequest, HttpStandIn, http_answer

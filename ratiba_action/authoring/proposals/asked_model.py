@@ -11,10 +11,10 @@ from ratiba_action.core.budget import Ledger
 from ratiba_action.core.model.conversation import Party
 from ratiba_action.core.model.values import JsonObject, Usd
 from ratiba_action.errors import ConfigurationError
+from ratiba_action.evaluation.paid_run import Payment, open_paid_run
 from ratiba_action.judging.judge_model import JudgeModel
 from ratiba_action.judging.structured_calls import StructuredCalls, StructuredQuestion
 from ratiba_action.no_events import NoEvents
-from ratiba_action.paid_run import Payment, open_paid_run
 from ratiba_action.settings import Settings
 
 _ANSWER_TOKENS = 8_192

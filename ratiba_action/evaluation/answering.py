@@ -1,0 +1,198 @@
+"""Where a run's answers come from: recordings, models, or models where no recording fits; and who judges them."""
+
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from functools import partial
+
+from ratiba_action.configuration import Configuration
+from ratiba_action.configuration_blocks.model_limits import ModelsBlock
+from ratiba_action.core.exhaustion import way_out
+from ratiba_action.core.forecast import Forecast
+from ratiba_action.core.judge_independence import require_independent_judges
+from ratiba_action.core.model.plan import Trial
+from ratiba_action.core.model.scenario import Assertion
+from ratiba_action.core.model.values import Usd
+from ratiba_action.errors import ConfigurationError, LedgerError
+from ratiba_action.evaluation.aftermath import Conclude, Conclusion
+from ratiba_action.evaluation.answer_sources import Sources
+from ratiba_action.evaluation.estimating import ArmCosts, expected_models
+from ratiba_action.evaluation.grading import Grading
+from ratiba_action.evaluation.paid_run import PaidRun, open_paid_run
+from ratiba_action.evaluation.simulated_customer import SimulatedCustomer
+from ratiba_action.evaluation.workshop import Materials, Workshop
+from ratiba_action.ports import AnswerSource, CustomerSimulator, Metric, ModelGateway, Prices, TurnBooks
+from ratiba_action.running.bench import admit_all
+from ratiba_action.running.turn_payments import FreeTurns, TurnPayments
+
+
+@dataclass(frozen=True, slots=True)
+class Answering:
+    """An open source of answers.
+
+    Args:
+        metric: a fresh metric by its name.
+        admit: see ``Bench.admit``.
+        afford: says why the caps do not hold some further trials; empty where they do, which are then waited for.
+        add_base: lets the base's conversations be answered and graded from now on.
+        turns: see ``Bench.turns``.
+        simulator: plays the customers that scenarios leave to a model.
+    """
+
+    gateway: ModelGateway
+    metric: Callable[[Assertion], Metric]
+    admit: Callable[[Trial], AbstractAsyncContextManager[str]]
+    turns: TurnBooks
+    simulator: CustomerSimulator
+    conclude: Conclude
+    afford: Callable[[Sequence[Trial]], Awaitable[str]]
+    add_base: Callable[[Configuration, Materials], None]
+
+
+@asynccontextmanager
+async def open_answering(workshop: Workshop, materials: Materials, prices: Prices) -> AsyncIterator[Answering]:
+    """Start what answers the system under test and what judges it.
+
+    Raises:
+        ConfigurationError: a model has no price, or a judge would judge its own words.
+        InfrastructureError: the gateway, the journal or the shared ledger cannot be used.
+    """
+    judge = workshop.configuration.judge
+    second = _second_judge(workshop)
+    simulator = workshop.configuration.simulator
+    if any(scenario.simulated_user is not None for scenario in materials.scenarios):
+        prices.require({(simulator.model, simulator.provider)})
+    generators = expected_models(workshop.configuration, materials)
+    named = {(judge.model, judge.provider)} if materials.judged else set()
+    prices.require(generators | named | ({second} if second else set()))
+    if workshop.payment is not None:
+        _require_room(workshop.payment.models, sorted(model for model, _ in named | ({second} if second else set())))
+    async with AsyncExitStack() as stack:
+        costs = ArmCosts(prices)
+        if workshop.payment is not None:
+            costs.add(workshop.configuration, materials)
+        paid = await _open_paid(stack, workshop, materials, prices, costs)
+        sources = Sources(workshop, prices, paid)
+        sources.add(materials)
+        answers = sources.answers
+        forbidden = [judge.model, *([second[0]] if second else [])]
+        gateway = await stack.enter_async_context(_open_gateway(workshop, materials, prices, answers, forbidden))
+        grading = Grading(workshop, materials, prices, paid, second)
+        if materials.judged:
+            models = {model for model, _ in generators}
+            for note in require_independent_judges(
+                models, judge.model, second[0] if second else None, replayed=paid is None
+            ):
+                workshop.warn(note)
+        admit = paid.admissions.admit if paid is not None else admit_all
+        conclude = Conclusion(workshop, materials, costs, paid, grading, sources.recording)
+        declared = workshop.configuration.system.price_per_turn_usd
+        turns = FreeTurns(declared) if paid is None else TurnPayments(paid.purse, prices, declared, forbidden)
+        player = SimulatedCustomer(_logged(answers, workshop, prices), workshop.configuration.simulator)
+
+        def add_base(configuration: Configuration, base: Materials) -> None:
+            prices.require(expected_models(configuration, base))
+            if paid is not None:
+                costs.add(configuration, base)
+            sources.add(base)
+            grading.add_arm(base)
+
+        afford = partial(_afford, paid, costs, sources)
+        yield Answering(gateway, grading.metric, admit, turns, player, conclude, afford, add_base)
+
+
+def _require_room(limits: ModelsBlock, judges: Sequence[str]) -> None:
+    """Check that every judge may answer as long as it is asked to."""
+    from ratiba_action.judging.judge_model import ANSWER_TOKENS  # noqa: PLC0415 - not needed to decide
+
+    short = [model for model in judges if limits.output_of(model)[1] < ANSWER_TOKENS]
+    if short:
+        names = ", ".join(repr(model) for model in short)
+        raise ConfigurationError(
+            f"Judges are asked for up to {ANSWER_TOKENS} tokens, and models.max_output_tokens allows {names} less.",
+            f"Give models.overrides.<model>.max_output_tokens: {ANSWER_TOKENS} or more.",
+        )
+
+
+def _second_judge(workshop: Workshop) -> tuple[str, str] | None:
+    """Model and provider of the cross-check; None where nothing is cross-checked in this run."""
+    described, payment = workshop.configuration.judge.cross_check, workshop.payment
+    if payment is None or workshop.llm == "record" or described is None or not described.share:
+        return None
+    if described.provider not in payment.keys:
+        workshop.warn(f"Nothing is cross-checked: there is no key for {described.provider!r}.")
+        return None
+    return described.model, described.provider
+
+
+async def _afford(paid: PaidRun | None, costs: ArmCosts, sources: Sources, trials: Sequence[Trial]) -> str:
+    """Why the caps do not hold further trials, all of them together; those that they hold are expected from now on."""
+    if paid is None:
+        return ""
+    begun = paid.admissions.was_admitted
+    fresh = [trial for trial in trials if not begun(trial) and sources.ask_models(trial)]
+    try:
+        rest = Forecast(await paid.admissions.limits(), costs.expected(fresh))
+    except LedgerError as error:
+        return str(error)
+    if rest.left_out:
+        return way_out(rest)
+    paid.admissions.expect(trials)
+    return ""
+
+
+async def _open_paid(
+    stack: AsyncExitStack, workshop: Workshop, materials: Materials, prices: Prices, costs: ArmCosts
+) -> PaidRun | None:
+    if workshop.payment is None:
+        return None
+    ledger = workshop.ledger
+
+    def estimate(trial: Trial) -> Usd:
+        # As long as every recording fits, an automatic run costs nothing.
+        free = workshop.llm == "auto" and not ledger.snapshot().live_calls
+        return Usd(0) if free else costs.most(trial)
+
+    opened = open_paid_run(
+        workshop.payment,
+        materials.plan.trials,
+        estimate,
+        ledger=ledger,
+        prices=prices,
+        environment=workshop.environment,
+        warn=workshop.warn,
+        concurrency=workshop.concurrency,
+        events=workshop.events,
+    )
+    return await stack.enter_async_context(opened)
+
+
+def _logged(answers: AnswerSource, workshop: Workshop, prices: Prices) -> AnswerSource:
+    from ratiba_action.observability.logged_answers import LoggedAnswers  # noqa: PLC0415 - not needed to decide
+
+    return LoggedAnswers(answers, prices, workshop.events)
+
+
+@asynccontextmanager
+async def _open_gateway(
+    workshop: Workshop, materials: Materials, prices: Prices, answers: AnswerSource, forbidden: list[str]
+) -> AsyncIterator[ModelGateway]:
+    from ratiba_action.gateway.listening import listening_host  # noqa: PLC0415 - not needed to decide
+    from ratiba_action.gateway.scenario_scripts import ScenarioScripts, scripts_of  # noqa: PLC0415 - the same
+    from ratiba_action.gateway.server import Gateway  # noqa: PLC0415 - loads aiohttp
+
+    network = workshop.environment.get("RATIBA_CONTAINER_NETWORK", "")
+    host = listening_host(workshop.configuration.system.url, network)
+    scripts = scripts_of(materials.scenarios)
+    gateway = Gateway(
+        _logged(ScenarioScripts(scripts, answers), workshop, prices),
+        forbidden_models=forbidden,
+        prices=prices,
+        scripts={scenario_id: len(steps) for scenario_id, steps in scripts.items()},
+        host=host,
+    )
+    try:
+        await gateway.start()
+        yield gateway
+    finally:
+        await gateway.close()

@@ -1,0 +1,106 @@
+"""Whether a run may ask live models, and out of what it pays for them."""
+
+import secrets
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+
+from ratiba_action.configuration import Configuration
+from ratiba_action.configuration_blocks.model_limits import ModelsBlock
+from ratiba_action.core.canonical import digest
+from ratiba_action.core.model.change import Subject
+from ratiba_action.errors import InfrastructureError
+from ratiba_action.evaluation.paid_run import JournalPlace, Payment
+from ratiba_action.input_values import LIVE
+from ratiba_action.settings import Settings
+
+_SHOWN = 16
+_IN_A_WORKFLOW = (
+    "Give anthropic-api-key or openai-api-key from the repository's secrets. A fork's run and Dependabot's get "
+    "none: have a maintainer start the workflow by hand with the pull request's number, or use llm: replay."
+)
+_ON_A_LAPTOP = (
+    "Put the key of a provider into the environment variable RATIBA_ANTHROPIC_API_KEY or RATIBA_OPENAI_API_KEY."
+)
+
+
+def require_key(settings: Settings, environment: Mapping[str, str]) -> None:
+    """Refuse to ask models without a key: what was asked for live is never replayed in its place.
+
+    Args:
+        settings: of the run.
+        environment: says whether a key comes from a repository's secrets or from a person's own variables.
+
+    Raises:
+        InfrastructureError: live answers are asked for, and there is no key.
+    """
+    if settings.llm in LIVE and not settings.keys:
+        recording = settings.llm == "record"
+        why, undone = ("Recording asks models", "recorded") if recording else (f"llm is {settings.llm!r}", "measured")
+        raise InfrastructureError(
+            f"{why}, and there is no key to call a model with, so nothing was {undone}.",
+            _IN_A_WORKFLOW if environment.get("GITHUB_ACTIONS") == "true" else _ON_A_LAPTOP,
+        )
+
+
+def source_of_answers(settings: Settings, edited_recordings: int) -> str:
+    """Where this run's answers come from: ``replay``, ``auto``, ``live`` or ``record``.
+
+    ``auto`` without a key replays. With one it asks a model where no recording fits, and for everything when the
+    change itself edits recordings: it must not be judged by what it brought along.
+    """
+    if settings.llm != "auto":
+        return settings.llm
+    if not settings.keys:
+        return "replay"
+    return "live" if edited_recordings else "auto"
+
+
+def payment_of(settings: Settings, subject: Subject, journal: JournalPlace, models: ModelsBlock) -> Payment:
+    """Who is paid, out of what."""
+    number = f"{subject.repository}#{subject.pull_request}" if subject.repository and subject.pull_request else ""
+    run = f"{subject.run_id}.{subject.run_attempt}" if subject.run_id else secrets.token_hex(8)
+    return Payment(
+        keys=settings.keys,
+        base_urls=settings.base_urls,
+        journal=journal,
+        ledger_url=settings.ledger_url,
+        monthly_budget=settings.monthly_budget_usd,
+        run=run,
+        pull_request=number,
+        models=models,
+    )
+
+
+def journal_place(
+    repository: Path,
+    environment: Mapping[str, str],
+    *,
+    resume: bool,
+    configuration: Configuration,
+    evaluated: Mapping[str, object],
+) -> JournalPlace:
+    """Where the run of this repository writes its journal, and what makes it this run's.
+
+    Args:
+        repository: its checkout.
+        environment: names the user's folders.
+        resume: go on with the journal that is there.
+        configuration: as it is held to the base.
+        evaluated: commit, scenarios, prompts and source of answers, as they were when the run began.
+    """
+    name = f"{digest(str(repository.resolve()))[:_SHOWN]}.jsonl"
+    identity = digest({"configuration": configuration.model_dump(mode="json"), **evaluated})
+    return JournalPlace(state_folder(environment) / "journals" / name, identity, repository, resume)
+
+
+def state_folder(environment: Mapping[str, str]) -> Path:
+    """What outlives a run (XDG Base Directory Specification)."""
+    home = environment.get("HOME") or tempfile.gettempdir()
+    return Path(environment.get("XDG_STATE_HOME") or Path(home) / ".local" / "state") / "ratiba"
+
+
+def cache_folder(environment: Mapping[str, str]) -> Path:
+    """Scores of judges between runs (the same specification); one that the repository brings along is not read."""
+    home = environment.get("HOME") or tempfile.gettempdir()
+    return Path(environment.get("XDG_CACHE_HOME") or Path(home) / ".cache") / "ratiba" / "deepeval-cache"

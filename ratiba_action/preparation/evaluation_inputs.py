@@ -1,0 +1,123 @@
+"""Read what a run evaluates: configuration, scenarios and recordings of the head, held to what the base says."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from ratiba_action.changes.contents import Contents
+from ratiba_action.changes.read import Change
+from ratiba_action.configuration import Configuration, hold_configuration, read_configuration
+from ratiba_action.configuration_blocks.strategy_block import StrategyBlock
+from ratiba_action.configuration_blocks.suite_block import unmeasured_metrics
+from ratiba_action.core.edited_code import edited_code
+from ratiba_action.core.failure_rules import validate_rule
+from ratiba_action.core.model.scenario import Suite
+from ratiba_action.core.strategies import with_defaults
+from ratiba_action.core.strictness import hold_to_base, with_assertions
+from ratiba_action.errors import ConfigurationError, FileProblem, SuiteError
+from ratiba_action.metrics.registry import metric_problems, readers_of
+from ratiba_action.metrics_block import attach_metrics
+from ratiba_action.plain_file import read_plain_file
+from ratiba_action.preparation.base_arm import BaseInputs, read_base_inputs
+from ratiba_action.preparation.base_side import BaseSide
+from ratiba_action.recordings.lines import JudgeRecording
+from ratiba_action.settings import Settings
+from ratiba_action.suite.configured_gates import with_configured_gates
+from ratiba_action.suite.load import load_suite, read_scenario_files
+
+
+@dataclass(frozen=True, slots=True)
+class EvaluationInputs:
+    """What a run evaluates.
+
+    Args:
+        suite: every scenario of the repository, with the metrics of its language and its system type.
+        base_grades: judge answers of the base, by key; they hold where the change says otherwise.
+        edited_recordings: how many recordings the change itself edits.
+        notes: what the change tried to relax.
+        base: what the base's conversations would be held with, or why they cannot be.
+    """
+
+    configuration: Configuration
+    suite: Suite
+    base_grades: Mapping[str, JudgeRecording]
+    edited_recordings: int
+    notes: tuple[str, ...]
+    base: BaseInputs | str = "the base was not read"
+
+
+def read_inputs(settings: Settings, repository: Path, change: Change) -> EvaluationInputs:
+    """Read and hold to the base.
+
+    Raises:
+        SuiteError: files are wrong; every problem of configuration and scenarios.
+        InfrastructureError: a pull request whose base cannot be read.
+    """
+    configuration, suite = _read_head(settings, repository)
+    with Contents(change.git, change.files.base, change.files.head) as contents:
+        base = BaseSide(settings, change, contents)
+        base.require()
+        notes: tuple[str, ...] = ()
+        base_configuration, own = base.configuration(), configuration
+        if base_configuration is not None:
+            configuration, notes = hold_configuration(configuration, base_configuration)
+            own = base_configuration
+        defaults = own.suite.strategy
+        suite = _complete(suite, configuration)
+        base_suite, broken = base.suite()
+        # How the suite is run is the base's where it has a configuration, so both sides take the same defaults.
+        base_suite = _with_strategies(_complete(base_suite, own), defaults)
+        if base.known:
+            suite, more = hold_to_base(_with_strategies(suite, defaults), base_suite)
+            notes += more
+        else:
+            suite = _with_strategies(suite, defaults)
+        if broken:
+            notes += (f"The base could not be read in {', '.join(broken)}, so nothing was held to it there.",)
+        notes += edited_code(suite, configuration.system.root, change.files.paths)
+        other = read_base_inputs(base, configuration, base_configuration, suite, base_suite)
+        return EvaluationInputs(configuration, suite, base.grades(), len(base.edited_recordings()), notes, other)
+
+
+def _read_head(settings: Settings, repository: Path) -> tuple[Configuration, Suite]:
+    """Both at once, so that the problems of both are told together."""
+    problems: list[SuiteError] = []
+    configuration = suite = None
+    try:
+        configuration = read_configuration(settings.config, _content(repository, settings.config))
+    except SuiteError as error:
+        problems.append(error)
+    try:
+        files = read_scenario_files(repository, settings.scenarios)
+        # What a truth is for cannot be told where the configuration's own metrics are not known.
+        readers, added = (readers_of, configuration.metrics.names) if configuration is not None else (None, {})
+        suite = load_suite(files, metric_problems, validate_rule, readers, added)
+    except SuiteError as error:
+        problems.append(error)
+    if configuration is not None and suite is not None:
+        unknown = unmeasured_metrics(configuration.suite.metric_thresholds, _complete(suite, configuration))
+        told = [f"suite.metric_thresholds.{name}: no scenario is measured by it" for name in unknown]
+        problems += [SuiteError([FileProblem(settings.config, 0, message) for message in told])] if told else []
+    if configuration is None or suite is None or problems:
+        raise SuiteError([problem for error in problems for problem in error.problems])
+    return configuration, suite
+
+
+def _content(repository: Path, name: str) -> bytes:
+    try:
+        return read_plain_file(repository, name)
+    except OSError as error:
+        raise ConfigurationError(
+            f"The configuration {name!r} cannot be read: {error.strerror}.",
+            "Write it, or name another with --config; docs/configuration.md shows one.",
+        ) from error
+
+
+def _complete(suite: Suite, configuration: Configuration) -> Suite:
+    """The suite with the metrics and gates that it does not list, on both sides, so that they are held too."""
+    measured = with_assertions(suite, lambda scenario: attach_metrics(scenario, configuration.metrics))
+    return with_configured_gates(measured, configuration.suite.gates)
+
+
+def _with_strategies(suite: Suite, defaults: StrategyBlock) -> Suite:
+    return replace(suite, scenarios=tuple(with_defaults(one, defaults.strategy) for one in suite.scenarios))
