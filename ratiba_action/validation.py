@@ -18,6 +18,11 @@ _PATTERNS: Mapping[str, str] = {
     r"^([a-z]{2,3}|mixed)$": "give an ISO 639 code such as en or sw, or mixed",
     r"^[a-z]{2,3}$": "give an ISO 639 code such as en or sw",
     r"^[a-z0-9][a-z0-9_-]*$": "give lower-case letters, digits, _ and -",
+    r"^[A-Za-z_][\w.]*:[A-Za-z_]\w*$": "give module:name, such as shop.adapter:Adapter",
+    r"^[A-Za-z_][\w.]*:[A-Za-z_]\w*(\.[A-Za-z_]\w*)*$": "give module:attribute, such as shop.graph:graph",
+    r"^[A-Za-z_][\w.]*$": "give the name of a module, such as shop.adapter",
+    r"^[A-Za-z_]\w*$": "give the name of a variable: letters, digits and _",
+    r"^[^.\s]+(\.[^.\s]+)*$": "give keys with dots between, such as reply.text",
 }
 """What a regular expression of a schema asks for, in words."""
 

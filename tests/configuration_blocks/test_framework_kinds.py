@@ -40,7 +40,10 @@ def test_a_database_is_there_when_something_is_kept_in_it() -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("{langgraph: shop}", "system.langgraph.graph"),
+        (
+            "{langgraph: shop}",
+            "system.langgraph: 'shop' is not allowed: give module:attribute, such as shop.graph:graph",
+        ),
         ("{langgraph: {graph: 'a:b', saver: sqlite}}", "allowed: 'memory', 'postgres', 'redis'"),
         ("{langgraph: {graph: 'a:b', saver: redis}}", "set REDIS_URL in system.environment"),
         ("{langgraph: {graph: 'a:b', saver: postgres}, database: false}", "langgraph keeps something in a database"),
