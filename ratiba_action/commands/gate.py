@@ -8,13 +8,13 @@ from collections.abc import MutableMapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from ratiba_action.commands.gate_request import chosen_scenarios, decide_request
 from ratiba_action.commands.options import add_variant, parse_option
 from ratiba_action.core.exit_code import exit_code
 from ratiba_action.core.model.change import Mode
 from ratiba_action.core.model.plan import Selection
 from ratiba_action.core.model.verdict import Conclusion, Report
-from ratiba_action.core.trials import Standing, outcomes_of
-from ratiba_action.deciding import DecideRequest, decide
+from ratiba_action.deciding import decide
 from ratiba_action.errors import (
     ConfigurationError,
     InfrastructureError,
@@ -33,14 +33,14 @@ from ratiba_action.interruption import uninterrupted
 from ratiba_action.judging.cache import JudgeCache
 from ratiba_action.no_events import NoEvents
 from ratiba_action.ports import EventLog
-from ratiba_action.preparation.preparing import Choice, GateRun, prepare
+from ratiba_action.preparation.preparing import GateRun, prepare
 from ratiba_action.publication.full_publication import full_publication
 from ratiba_action.publication.publishing import Publication
 from ratiba_action.publication.unmeasured_runs import refuse_wrong_start, skipped, stopped
 from ratiba_action.reporting.baseline_file import write_baseline
 from ratiba_action.reporting.forecast_words import foretell
 from ratiba_action.reporting.mode_words import mode_line, selection_line
-from ratiba_action.reporting.results_json import load_report, outputs_of
+from ratiba_action.reporting.results_json import outputs_of
 from ratiba_action.reporting.terminal import make_progress
 from ratiba_action.run_deadline import read_deadline
 from ratiba_action.settings import (
@@ -109,14 +109,14 @@ def run(arguments: argparse.Namespace, environment: MutableMapping[str, str], tr
     publication.hide_secrets()
     if arguments.variants and (arguments.variant or arguments.resume):
         raise UsageError("--variants runs all of them from the start.", "Leave out --variant and --resume.")
-    decided = decide(_request(arguments, environment, settings, repository), environment)
+    decided = decide(decide_request(arguments, environment, settings, repository), environment)
     gate_run = GateRun(
         settings=settings,
         decided=decided,
         repository=decided.change.git.root if decided.change.git is not None else repository,
         environment=environment,
         progress=make_progress(stream, environment, publication.redactor),
-        choice=_choice(arguments, settings),
+        choice=chosen_scenarios(arguments, settings),
         concurrency=_concurrency(arguments),
         trials=parse_option("--trials", arguments.trials, parse_count),
         seconds=parse_option("--deadline", arguments.deadline or "", lambda given: read_deadline(given, environment)),
@@ -260,59 +260,3 @@ def _refuse_to_record(settings: Settings) -> None:
             "llm is 'record', and a run of the gate keeps no recording, so nothing was asked or paid.",
             "Record with 'ratiba record', which shows what changes; give the gate llm: live to ask models.",
         )
-
-
-def _request(
-    arguments: argparse.Namespace, environment: MutableMapping[str, str], settings: Settings, repository: Path
-) -> DecideRequest:
-    event = arguments.event or environment.get("GITHUB_EVENT_PATH")
-    return DecideRequest(
-        repository=repository,
-        event_name=arguments.event_name or ("" if arguments.event else environment.get("GITHUB_EVENT_NAME", "")),
-        event_path=Path(event) if event else None,
-        rules=settings.rules,
-        floor=_floor(arguments, settings),
-        floor_why=_floor_why(arguments),
-        config=settings.config,
-        scenarios=settings.scenarios,
-        pull_request=settings.pull_request,
-    )
-
-
-def _floor(arguments: argparse.Namespace, settings: Settings) -> Mode | None:
-    """Whoever asks for conversations wants to know whether they hold, whatever has changed."""
-    if arguments.scenario or arguments.tag or arguments.failed:
-        return Mode.BLOCKING
-    return settings.mode if settings.mode is not Mode.SKIP else None
-
-
-def _floor_why(arguments: argparse.Namespace) -> str:
-    """What asks for a blocking run besides the mode; empty where nothing does."""
-    chosen = (("--scenario", arguments.scenario), ("--tag", arguments.tag), ("--failed", arguments.failed))
-    named = [option for option, value in chosen if value]
-    return f"{' and '.join(named)} chooses the conversations to hold" if named else ""
-
-
-def _choice(arguments: argparse.Namespace, settings: Settings) -> Choice:
-    scenarios = list(arguments.scenario)
-    if arguments.failed:
-        scenarios += _not_passed(Path(settings.report_dir) / "results.json")
-    return Choice(tuple(scenarios), tuple(arguments.tag))
-
-
-def _not_passed(results: Path) -> list[str]:
-    """Ids of the scenarios that did not pass in the last run.
-
-    Raises:
-        UsageError: there is no last run, or everything passed in it.
-    """
-    try:
-        report = load_report(results.read_bytes())
-    except (OSError, ValueError) as error:
-        raise UsageError(f"The last run's {str(results)!r} cannot be read: {error}.", "Run the gate once.") from error
-    if not report.results:
-        raise UsageError(f"The last run in {str(results)!r} measured nothing.", "Leave out --failed.")
-    ids = sorted({one.scenario.id for one in outcomes_of(report.results) if one.standing is not Standing.PASSED})
-    if not ids:
-        raise UsageError(f"Every conversation of the last run in {str(results)!r} passed.", "Leave out --failed.")
-    return ids

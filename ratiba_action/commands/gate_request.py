@@ -1,0 +1,75 @@
+"""What the options of ``ratiba gate`` ask for: which change is decided about, and which conversations are held."""
+
+import argparse
+from collections.abc import Mapping
+from pathlib import Path
+
+from ratiba_action.core.model.change import Mode
+from ratiba_action.core.trials import Standing, outcomes_of
+from ratiba_action.deciding import DecideRequest
+from ratiba_action.errors import UsageError
+from ratiba_action.preparation.preparing import Choice
+from ratiba_action.reporting.results_json import load_report
+from ratiba_action.settings import Settings
+
+
+def decide_request(
+    arguments: argparse.Namespace, environment: Mapping[str, str], settings: Settings, repository: Path
+) -> DecideRequest:
+    """What is to be decided about: the event, the checkout, the rules, and the least mode."""
+    event = arguments.event or environment.get("GITHUB_EVENT_PATH")
+    return DecideRequest(
+        repository=repository,
+        event_name=arguments.event_name or ("" if arguments.event else environment.get("GITHUB_EVENT_NAME", "")),
+        event_path=Path(event) if event else None,
+        rules=settings.rules,
+        floor=_floor(arguments, settings),
+        floor_why=_floor_why(arguments),
+        config=settings.config,
+        scenarios=settings.scenarios,
+        pull_request=settings.pull_request,
+    )
+
+
+def _floor(arguments: argparse.Namespace, settings: Settings) -> Mode | None:
+    """Whoever asks for conversations wants to know whether they hold, whatever has changed."""
+    if arguments.scenario or arguments.tag or arguments.failed:
+        return Mode.BLOCKING
+    return settings.mode if settings.mode is not Mode.SKIP else None
+
+
+def _floor_why(arguments: argparse.Namespace) -> str:
+    """What asks for a blocking run besides the mode; empty where nothing does."""
+    chosen = (("--scenario", arguments.scenario), ("--tag", arguments.tag), ("--failed", arguments.failed))
+    named = [option for option, value in chosen if value]
+    return f"{' and '.join(named)} chooses the conversations to hold" if named else ""
+
+
+def chosen_scenarios(arguments: argparse.Namespace, settings: Settings) -> Choice:
+    """The scenarios and tags that were asked for by name, those of the last run among them.
+
+    Raises:
+        UsageError: there is no last run, or everything passed in it.
+    """
+    scenarios = list(arguments.scenario)
+    if arguments.failed:
+        scenarios += _not_passed(Path(settings.report_dir) / "results.json")
+    return Choice(tuple(scenarios), tuple(arguments.tag))
+
+
+def _not_passed(results: Path) -> list[str]:
+    """Ids of the scenarios that did not pass in the last run.
+
+    Raises:
+        UsageError: there is no last run, or everything passed in it.
+    """
+    try:
+        report = load_report(results.read_bytes())
+    except (OSError, ValueError) as error:
+        raise UsageError(f"The last run's {str(results)!r} cannot be read: {error}.", "Run the gate once.") from error
+    if not report.results:
+        raise UsageError(f"The last run in {str(results)!r} measured nothing.", "Leave out --failed.")
+    ids = sorted({one.scenario.id for one in outcomes_of(report.results) if one.standing is not Standing.PASSED})
+    if not ids:
+        raise UsageError(f"Every conversation of the last run in {str(results)!r} passed.", "Leave out --failed.")
+    return ids
