@@ -106,7 +106,7 @@ class Repositories:
         """
         turn = f"  - user: {json.dumps(message)}\n    expect: {{state: {expect}}}"
         more: dict[str, str | bytes | None] = {
-            ".github/ratiba.yml": CONFIGURATION.format(timeout=20),
+            ".github/ratiba.yml": CONFIGURATION.format(timeout=120),
             WORKFLOW: (self.project / "examples" / "consumer" / WORKFLOW).read_bytes(),
             PROMPT: "Say Bonjour.\n",
             "scenarios/greeting.yaml": SCENARIO.format(name="greeting", turns=turn),

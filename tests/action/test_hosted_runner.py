@@ -144,7 +144,7 @@ def test_a_cancelled_run_reports_before_it_ends(make_runner: MakeRunner, github:
     assert process.returncode == 3, printed
     (comment,) = github.comments
     assert "## Incomplete" in comment["body"]
-    assert "cancelled" in comment["body"]
+    assert "cancelled" in comment["body"], comment["body"] + printed
     assert running(runner) == []
 
 
