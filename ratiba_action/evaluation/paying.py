@@ -56,6 +56,20 @@ def source_of_answers(settings: Settings, edited_recordings: int) -> str:
     return "live" if edited_recordings else "auto"
 
 
+def payment_without_journal(settings: Settings, models: ModelsBlock) -> Payment:
+    """The same for calls of which none can be gone on with: the purse and the shared ledger are every run's."""
+    return Payment(
+        keys=settings.keys,
+        base_urls=settings.base_urls,
+        journal=None,
+        ledger_url=settings.ledger_url,
+        monthly_budget=settings.monthly_budget_usd,
+        run=secrets.token_hex(8),
+        pull_request="",
+        models=models,
+    )
+
+
 def payment_of(settings: Settings, subject: Subject, journal: JournalPlace, models: ModelsBlock) -> Payment:
     """Who is paid, out of what."""
     number = f"{subject.repository}#{subject.pull_request}" if subject.repository and subject.pull_request else ""

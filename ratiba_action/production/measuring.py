@@ -2,7 +2,6 @@
 
 import asyncio
 import contextlib
-import secrets
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -20,7 +19,6 @@ from ratiba_action.core.production.captured import CapturedConversation
 from ratiba_action.core.production.masked_case import masked_case
 from ratiba_action.evaluation.answering import Answering, open_answering
 from ratiba_action.evaluation.cancellation import cancelled_by_signals
-from ratiba_action.evaluation.paid_run import Payment
 from ratiba_action.evaluation.workshop import Materials, Workshop
 from ratiba_action.judging.masked_metric import MaskedMetric
 from ratiba_action.metrics.registry import reads_documents
@@ -28,7 +26,6 @@ from ratiba_action.metrics_block import attach_metrics
 from ratiba_action.ports import Metric
 from ratiba_action.running.bench import Bench
 from ratiba_action.running.runner import run_plan
-from ratiba_action.settings import Settings
 from ratiba_action.systems.captured_system import CapturedSystem
 from ratiba_action.tenancy.without_database import NoDatabase
 
@@ -73,20 +70,6 @@ def sampling_configuration(configuration: Configuration) -> Configuration:
     """The same without its system: what was captured stands in its place, and has no rows to read."""
     system = SystemBlock(root=configuration.system.root, replay=ReplayBlock())
     return configuration.model_copy(update={"system": system, "rows": {}})
-
-
-def payment_for_sample(settings: Settings, configuration: Configuration) -> Payment:
-    """Who is paid for the judges, out of what: the same purse and ledger as every other run's."""
-    return Payment(
-        keys=settings.keys,
-        base_urls=settings.base_urls,
-        journal=None,
-        ledger_url=settings.ledger_url,
-        monthly_budget=settings.monthly_budget_usd,
-        run=secrets.token_hex(8),
-        pull_request="",
-        models=configuration.models,
-    )
 
 
 def measure(

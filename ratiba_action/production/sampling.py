@@ -21,7 +21,7 @@ from ratiba_action.core.production.sample import Sample
 from ratiba_action.core.production.sample_scores import sample_scores
 from ratiba_action.core.traces.model import TraceScore
 from ratiba_action.errors import InfrastructureError, PublishError
-from ratiba_action.evaluation.paying import cache_folder, require_key
+from ratiba_action.evaluation.paying import cache_folder, payment_without_journal, require_key
 from ratiba_action.evaluation.workshop import Workshop
 from ratiba_action.metrics.registry import is_judged
 from ratiba_action.no_events import NoEvents
@@ -34,7 +34,6 @@ from ratiba_action.preparation.equipping import DEFAULT_CONCURRENCY, scratch_fol
 from ratiba_action.production.measuring import (
     Measured,
     measure,
-    payment_for_sample,
     sampling_configuration,
     with_metrics,
 )
@@ -134,7 +133,7 @@ def _measured(
             deadline=None if run.seconds is None else time.monotonic() + run.seconds,
             report_dir=run.settings.report_dir,
             llm="live" if judged else "replay",
-            payment=payment_for_sample(run.settings, configuration) if judged else None,
+            payment=payment_without_journal(run.settings, configuration.models) if judged else None,
             events=events,
         )
         return measure(conversations, workshop, run.repository, redactors)

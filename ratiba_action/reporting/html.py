@@ -69,31 +69,39 @@ def render_html(report: Report) -> str:
         run_link=run_link(report),
         trace_links=trace_links(report),
         paid=_paid(report),
-        variants=[
-            {
-                "figures": one,
-                "name": variant_words.name_of(one),
-                "differences": variant_words.differences_of(one),
-                "ended": variant_words.ended(one),
-                "why": variant_words.why(one) if one.name else "",
-                "passed": variant_words.passed_of(one),
-            }
-            for one in report.variants
-        ],
+        variants=_variants(report),
         variant_metrics=variant_words.metrics_of(report.variants),
         verdict_is_of=variant_words.VERDICT_IS_OF,
         trends=[(one, trend_chart(one)) for one in report.trends if one.points],
-        data_sets=[
-            {
-                "scores": one,
-                "about": data_set_words.about(one),
-                "gates": [(gate, data_set_words.value(gate), data_set_words.status(one, gate)) for gate in one.gates],
-                "low": data_set_words.low_cases(one, report.results),
-                "classes": sorted(one.classes, key=lambda found: (found.f1, found.label)),
-            }
-            for one in report.data_sets
-        ],
+        data_sets=_data_sets(report),
     )
+
+
+def _variants(report: Report) -> list[dict[str, Any]]:
+    return [
+        {
+            "figures": one,
+            "name": variant_words.name_of(one),
+            "differences": variant_words.differences_of(one),
+            "ended": variant_words.ended(one),
+            "why": variant_words.why(one) if one.name else "",
+            "passed": variant_words.passed_of(one),
+        }
+        for one in report.variants
+    ]
+
+
+def _data_sets(report: Report) -> list[dict[str, Any]]:
+    return [
+        {
+            "scores": one,
+            "about": data_set_words.about(one),
+            "gates": [(gate, data_set_words.value(gate), data_set_words.status(one, gate)) for gate in one.gates],
+            "low": data_set_words.low_cases(one, report.results),
+            "classes": sorted(one.classes, key=lambda found: (found.f1, found.label)),
+        }
+        for one in report.data_sets
+    ]
 
 
 def _compared(report: Report) -> dict[str, Any] | None:

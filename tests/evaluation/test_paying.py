@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import pytest
 
 from ratiba_action.errors import InfrastructureError
-from ratiba_action.evaluation.paying import require_key
+from ratiba_action.evaluation.paying import require_key, source_of_answers
 from ratiba_action.settings import read_settings
 
 
@@ -21,7 +21,11 @@ def test_a_missing_key_is_told_with_the_place_where_it_belongs(environment: Mapp
         require_key(read_settings(environment, {"llm": "live"}), environment)
 
 
-def test_a_run_with_a_key_and_a_replay_may_begin() -> None:
-    key = {"RATIBA_OPENAI_API_KEY": "planted-key"}
-    require_key(read_settings(key, {"llm": "live"}), key)
-    require_key(read_settings({}, {"llm": "replay"}), {})
+@pytest.mark.parametrize(
+    ("environment", "llm", "answers"),
+    [({"RATIBA_OPENAI_API_KEY": "planted-key"}, "live", "live"), ({}, "replay", "replay")],
+)
+def test_a_run_with_a_key_and_a_replay_may_begin(environment: Mapping[str, str], llm: str, answers: str) -> None:
+    settings = read_settings(environment, {"llm": llm})
+    require_key(settings, environment)
+    assert source_of_answers(settings, 0) == answers

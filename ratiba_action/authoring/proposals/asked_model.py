@@ -1,6 +1,5 @@
 """Asks the configured model for proposals: out of the budget, through the same purse as every other call."""
 
-import secrets
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -11,7 +10,8 @@ from ratiba_action.core.budget import Ledger
 from ratiba_action.core.model.conversation import Party
 from ratiba_action.core.model.values import JsonObject, Usd
 from ratiba_action.errors import ConfigurationError
-from ratiba_action.evaluation.paid_run import Payment, open_paid_run
+from ratiba_action.evaluation.paid_run import open_paid_run
+from ratiba_action.evaluation.paying import payment_without_journal
 from ratiba_action.judging.judge_model import JudgeModel
 from ratiba_action.judging.structured_calls import StructuredCalls, StructuredQuestion
 from ratiba_action.no_events import NoEvents
@@ -68,19 +68,9 @@ async def ask_for_proposals(
     described, prices = configuration.simulator, price_list(configuration)
     prices.require([(described.model, described.provider)])
     require_reachable_servers(environment, settings.ledger_url)
-    payment = Payment(
-        keys=settings.keys,
-        base_urls=settings.base_urls,
-        journal=None,
-        ledger_url=settings.ledger_url,
-        monthly_budget=settings.monthly_budget_usd,
-        run=secrets.token_hex(8),
-        pull_request="",
-        models=configuration.models,
-    )
     tokens = min(_ANSWER_TOKENS, configuration.models.output_of(described.model)[1])
     async with open_paid_run(
-        payment,
+        payment_without_journal(settings, configuration.models),
         (),
         lambda _: Usd(0),
         ledger=ledger,
