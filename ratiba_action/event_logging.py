@@ -7,13 +7,13 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 
-from ratiba_action.changes.git import Git
 from ratiba_action.core.event_masking import EventMask
 from ratiba_action.core.event_resumption import unfinished_run
 from ratiba_action.core.masking import Redactor
 from ratiba_action.core.model.event import Event, LoggedEvent, Place, RunEnded, RunStarted
 from ratiba_action.core.model.verdict import Conclusion, Report
 from ratiba_action.errors import InfrastructureError, PublishError
+from ratiba_action.git import Git
 from ratiba_action.no_events import NoEvents
 from ratiba_action.observability.event_file import FILE, EventFile, open_descriptor
 from ratiba_action.observability.event_reader import read_events

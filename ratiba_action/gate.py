@@ -68,7 +68,7 @@ def evaluate(run: GateRun, prepared: Prepared, ledger: Ledger | None = None) -> 
     ledger = Ledger(run.settings.budget_usd) if ledger is None else ledger
     commit = measured_commit(run.decided.change.git)
     rules = prepared.inputs.configuration.comparison.rules
-    known = _Known(run, prepared, ledger, find_earlier_runs(run, prepared, run.started_at, rules), [])
+    known = _Known(run, prepared, ledger, find_earlier_runs(run, prepared, run.started_at, rules, commit), [])
     ended, journal = _Ended(), None
     if prepared.selection.scenarios:
         with scratch_folder() as scratch:

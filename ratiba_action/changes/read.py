@@ -6,9 +6,10 @@ from pathlib import Path
 from typing import Any
 
 from ratiba_action.changes.event import PullRequest, mapping, read_pull_request, sha, subject_of
-from ratiba_action.changes.git import Git
 from ratiba_action.core.model.change import ChangedFiles, Subject
 from ratiba_action.errors import InfrastructureError
+from ratiba_action.git import Git
+from ratiba_action.work_tree import changed_since
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,4 +238,4 @@ def _default_base(git: Git) -> str:
 
 def _work_tree(git: Git) -> ChangedFiles:
     base = _default_base(git)
-    return ChangedFiles(git.changed(base), base, None)
+    return ChangedFiles(changed_since(git, base), base, None)

@@ -122,5 +122,4 @@ class BaseSide:
     def _names(self, folder: str) -> Sequence[str]:
         if self.change.git is None or self.change.files.base is None:
             return ()
-        listed = self.change.git.run("ls-tree", "-r", "-z", "--name-only", self.change.files.base, "--", f"{folder}/")
-        return [name for name in listed.split("\0") if name]
+        return tuple(self.change.git.tree(self.change.files.base, f"{folder}/"))

@@ -9,11 +9,12 @@ from ratiba_action.baseline.artifacts import Wanted, find_artifacts
 from ratiba_action.baseline.attempts import Attempt, attempts_in_folder, attempts_on_github, keep_attempt
 from ratiba_action.baseline.files import read_named_baseline
 from ratiba_action.baseline.found import FoundBaseline, no_baseline
-from ratiba_action.changes.git import Git
 from ratiba_action.core.model.comparison import BaselineFacts, MeasuredRun, Rules
 from ratiba_action.errors import GithubError, InfrastructureError
+from ratiba_action.git import Git
 from ratiba_action.github_api import GithubApi
 from ratiba_action.preparation.preparing import GateRun, Prepared
+from ratiba_action.work_tree import changed_since
 
 AUTO = "auto"
 NONE = "none"
@@ -41,7 +42,7 @@ class EarlierRuns:
     notes: tuple[str, ...] = ()
 
 
-def find_earlier_runs(run: GateRun, prepared: Prepared, now: datetime, rules: Rules) -> EarlierRuns:
+def find_earlier_runs(run: GateRun, prepared: Prepared, now: datetime, rules: Rules, commit: str) -> EarlierRuns:
     """Find them; whatever goes wrong is a note, and never changes a verdict.
 
     Args:
@@ -49,11 +50,12 @@ def find_earlier_runs(run: GateRun, prepared: Prepared, now: datetime, rules: Ru
         prepared: its scenarios and judge.
         now: when it began.
         rules: of the comparison.
+        commit: ``measured_commit`` of the run.
     """
     api, notes = _api(run)
     found = _baseline(run, api, rules)
     facts = found.facts(now, rules)
-    earlier, troubles = _earlier(run, prepared, api)
+    earlier, troubles = _earlier(run, prepared, api, commit)
     notes = (*notes, *found.notes, *troubles, *_warning_of_age(facts, now, rules))
     return EarlierRuns(found.runs, earlier, facts, notes)
 
@@ -62,7 +64,7 @@ def measured_commit(git: Git | None) -> str:
     """The commit that the work tree is equal to; empty where it has changes of its own, or git cannot tell."""
     try:
         commit = git.commit("HEAD") if git is not None else None
-        return commit if git is not None and commit and not git.changed(commit) else ""
+        return commit if git is not None and commit and not changed_since(git, commit) else ""
     except InfrastructureError:
         return ""
 
@@ -98,12 +100,12 @@ def _is_searched(run: GateRun) -> bool:
 
 
 def _earlier(
-    run: GateRun, prepared: Prepared, api: GithubApi | None
+    run: GateRun, prepared: Prepared, api: GithubApi | None, commit: str
 ) -> tuple[tuple[MeasuredRun, ...], tuple[str, ...]]:
     subject, inputs = run.decided.change.subject, prepared.inputs
     attempt = Attempt(
         gate=run.settings.name,
-        commit=measured_commit(run.decided.change.git),
+        commit=commit,
         suite_digest=inputs.suite.digest,
         judge_model=inputs.configuration.judge.model,
         run_id=subject.run_id,
@@ -152,8 +154,9 @@ def _is_doubtful(run: GateRun, path: Path) -> bool:
     if change.git is None or not change.files.doubt:
         return False
     try:
-        return bool(change.git.run("ls-files", "-z", "--", str(path.absolute())))
-    except InfrastructureError:
+        inside = path.resolve().relative_to(change.git.root)
+        return bool(change.git.index(inside.as_posix()))
+    except (InfrastructureError, ValueError):
         return False  # it lies outside the repository
 
 

@@ -55,7 +55,7 @@ def materials_of(run: GateRun, prepared: Prepared) -> Materials:
         arm=Arm(run.variant or HEAD, str(run.repository), run.decided.change.files.head),
         scenarios=scenarios,
         recordings={name: _held(lines, prepared.inputs.base_grades) for name, lines in recordings.items()},
-        prompt_versions=prompt_versions(run.repository, system.root, system.prompt_patterns, run.environment),
+        prompt_versions=prompt_versions(run.repository, system.root, system.prompt_patterns, run.decided.change.git),
         day=day_of(run.started_at),
     )
 
@@ -79,7 +79,7 @@ def base_of(run: GateRun, prepared: Prepared, scratch: Path) -> BaseOffer | str:
             scenarios=same,
             recordings=recordings,
             prompt_versions=prompt_versions(
-                run.repository, system.root, system.prompt_patterns, run.environment, exported
+                run.repository, system.root, system.prompt_patterns, run.decided.change.git, exported
             ),
             day=day_of(run.started_at),
         )

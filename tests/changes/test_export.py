@@ -4,8 +4,8 @@ from pathlib import Path
 import pytest
 
 from ratiba_action.changes.export import export_commit
-from ratiba_action.changes.git import Git
 from ratiba_action.errors import InfrastructureError
+from ratiba_action.git import Git
 from ratiba_action.testing.git_repository import GitRepository
 
 

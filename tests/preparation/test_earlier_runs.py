@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from ratiba_action.changes.git import Git
 from ratiba_action.core.model.change import Mode, Subject
 from ratiba_action.core.model.comparison import Rules
 from ratiba_action.deciding import DecideRequest, decide
+from ratiba_action.git import Git
 from ratiba_action.preparation.earlier_runs import FIRST_RUN, EarlierRuns, find_earlier_runs, measured_commit
 from ratiba_action.preparation.preparing import GateRun, prepare
 from ratiba_action.reporting.results_json import render_results
@@ -78,7 +78,7 @@ def find(
     }
     decided = decide(DecideRequest(git.folder, "pull_request", event, floor=Mode.BLOCKING), environment)
     run = GateRun(read_settings(environment, {}), decided, git.folder, environment, RecordedProgress())
-    return find_earlier_runs(run, prepare(run), now, Rules())
+    return find_earlier_runs(run, prepare(run), now, Rules(), measured_commit(run.decided.change.git))
 
 
 def test_the_artifact_of_the_base_is_found_and_its_age_told(

@@ -1,6 +1,7 @@
 import os
 from pathlib import Path
 
+from ratiba_action.git import Git
 from ratiba_action.preparation.prompt_versions import prompt_versions
 from ratiba_action.testing.git_repository import GitRepository
 
@@ -16,7 +17,8 @@ def repository(folder: Path) -> GitRepository:
 
 
 def versions(folder: Path) -> tuple[str, ...]:
-    return prompt_versions(folder, "app", PATTERNS, os.environ)
+    git = Git(folder, os.environ) if (folder / ".git").exists() else None
+    return prompt_versions(folder, "app", PATTERNS, git)
 
 
 def test_a_version_is_the_last_commit_that_touched_the_prompt(tmp_path: Path) -> None:
@@ -50,4 +52,4 @@ def test_without_git_a_prompt_is_versioned_by_content(tmp_path: Path) -> None:
 
 def test_a_pattern_that_matches_nothing_gives_nothing(tmp_path: Path) -> None:
     repository(tmp_path)
-    assert prompt_versions(tmp_path, "app", ("absent/*.md",), os.environ) == ()
+    assert prompt_versions(tmp_path, "app", ("absent/*.md",), Git(tmp_path, os.environ)) == ()

@@ -1,0 +1,357 @@
+"""Every call of git that the product makes, in one repository that is resolved once. Standard library only.
+
+A change can bury a repository of its own in its files, whose configuration names commands; git would discover it from a
+folder below. So the repository is the one whose ``.git`` lies at the checkout's root, which no commit can hold, and
+every call names it. Only commands that neither read nor write the content of the work tree are run: no filter, hook,
+file system monitor, external diff or pager has a part in them (``docs/decisions/0027-one-way-to-git.md``).
+"""
+
+import os
+import shutil
+import subprocess
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from ratiba_action.errors import InfrastructureError
+
+LINK, EXECUTABLE, PLAIN, SUBMODULE = "120000", "100755", "100644", "160000"
+"""Modes of a tree's entries."""
+_SECONDS = 60
+_OPTIONS = (
+    "--no-pager",
+    "--literal-pathspecs",
+    *("-c", "safe.bareRepository=explicit"),
+    *("-c", "core.fsmonitor=false"),
+    *("-c", "core.untrackedCache=false"),
+    *("-c", f"core.hooksPath={os.devnull}"),
+    *("-c", "core.quotePath=off"),
+)
+# `none` would start git in every submodule, under that submodule's own configuration.
+_DIFF = ("diff-tree", "-r", "-z", "--name-only", "--no-renames", "--no-ext-diff", "--ignore-submodules=dirty")
+_FIXED = {
+    "GIT_OPTIONAL_LOCKS": "0",
+    "GIT_TERMINAL_PROMPT": "0",
+    "GIT_NO_REPLACE_OBJECTS": "1",
+    # A partial clone is not completed: that would run whatever its configuration names to reach its remote. An older
+    # git does not know the first of these; the second allows it no protocol, not even its own.
+    "GIT_NO_LAZY_FETCH": "1",
+    "GIT_ALLOW_PROTOCOL": "",
+    "LC_ALL": "C",
+}
+_NO_USER = {"HOME": "/nonexistent", "GIT_CONFIG_NOSYSTEM": "1", "GIT_CONFIG_GLOBAL": os.devnull}
+_USER = ("HOME", "XDG_CONFIG_HOME")
+_MISSING = ("missing", "unable to read", "could not read", "bad object", "not a tree object", "could not fetch")
+
+
+@dataclass(frozen=True, slots=True)
+class TreeEntry:
+    """A file, link or submodule as a commit or the index holds it.
+
+    Args:
+        mode: six octal digits, such as ``100644``.
+        id: of the blob, or the commit of a submodule.
+        skipped: a sparse checkout leaves it out of the work tree; only an entry of the index can be.
+    """
+
+    mode: str
+    id: str
+    skipped: bool = False
+
+
+def find_checkout(folder: Path) -> Path | None:
+    """The nearest folder, from this one upwards, that has a ``.git``; None when there is none.
+
+    Nothing else makes a folder a repository: a commit can hold everything that git takes for a bare one.
+
+    Args:
+        folder: inside the checkout.
+    """
+    real = folder.resolve()
+    return next((one for one in (real, *real.parents) if os.path.lexists(one / ".git")), None)
+
+
+class Git:
+    """A repository with its work tree, read-only.
+
+    Args:
+        folder: a folder inside the work tree.
+        environment: of the caller; git gets ``PATH``, ``HOME`` and ``XDG_CONFIG_HOME`` of it at most.
+
+    Attributes:
+        root: top folder of the work tree.
+
+    Raises:
+        InfrastructureError: git is missing, or the folder is in no work tree.
+    """
+
+    def __init__(self, folder: Path, environment: Mapping[str, str]) -> None:
+        root = find_checkout(folder)
+        if root is None:
+            raise InfrastructureError(
+                f"The folder {str(folder)!r} is in no git repository.",
+                "Install git before actions/checkout runs, or name the checkout with --repo.",
+            )
+        self.root = root
+        self._given = environment
+        path = _path_outside(root, environment.get("PATH", os.defpath))
+        self._program = shutil.which("git", path=path) or "git"
+        self._environment = {"PATH": path, **_FIXED, **_NO_USER}
+        user = {name: value for name in _USER if (value := environment.get(name))}
+        self._user_environment = {"PATH": path, **_FIXED, **user}
+        self._folder = str(root / ".git")
+        self._folder = self.run("rev-parse", "--absolute-git-dir").removesuffix("\n")
+
+    def run(self, *arguments: str, given: str = "", user: bool = False) -> str:
+        """Output of a git command, decoded with ``surrogateescape``.
+
+        Args:
+            arguments: a plumbing command that does not look into files of the work tree, and its options.
+            given: its standard input.
+            user: whether the user's own configuration counts.
+
+        Raises:
+            InfrastructureError: git is missing, failed, or took too long.
+        """
+        try:
+            done = subprocess.run(
+                self._command(*arguments),
+                cwd="/",
+                env=self._user_environment if user else self._environment,
+                input=given.encode("utf-8", "surrogateescape"),
+                capture_output=True,
+                check=False,
+                timeout=_SECONDS,
+            )
+        except (OSError, ValueError, subprocess.TimeoutExpired) as error:
+            raise InfrastructureError(
+                f"git could not be run in {str(self.root)!r}: {error}.", "Install git and check the folder."
+            ) from error
+        if done.returncode != 0:
+            said = done.stderr.decode("utf-8", "replace").strip()
+            last = said.splitlines()[-1] if said else str(done.returncode)
+            absent = any(word in said.lower() for word in _MISSING)
+            raise InfrastructureError(
+                f"'git {arguments[0]}' failed in {str(self.root)!r}: {last}.", self.remedy() if absent else ""
+            )
+        return done.stdout.decode("utf-8", "surrogateescape")
+
+    def _command(self, *arguments: str) -> list[str]:
+        return [self._program, *_OPTIONS, f"--git-dir={self._folder}", f"--work-tree={self.root}", *arguments]
+
+    def remedy(self) -> str:
+        """What to do about an object that is not in this clone."""
+        try:
+            keys = self.run("config", "--name-only", "-z", "--list").casefold()
+        except InfrastructureError:
+            keys = ""
+        if "extensions.partialclone\0" in keys or ".promisor\0" in keys:
+            return "This clone is a partial one: check out without 'filter:'."
+        return "Check out with fetch-depth: 2 or more, and without 'filter:'."
+
+    def commit(self, name: str) -> str | None:
+        """Full id of a commit that is in the repository, None when it is not."""
+        try:
+            return self.run("rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}").strip()
+        except InfrastructureError:
+            return None
+
+    def parents(self, commit: str) -> tuple[str, ...]:
+        """Parents that a commit names, whether a shallow clone holds them or not."""
+        header = self.run("cat-file", "commit", commit).partition("\n\n")[0]
+        return tuple(line[7:] for line in header.splitlines() if line.startswith("parent "))
+
+    def merge_base(self, one: str, other: str) -> str | None:
+        """The best common ancestor, None when there is none or history is cut off before it."""
+        try:
+            return self.run("merge-base", "--end-of-options", one, other).strip() or None
+        except InfrastructureError:
+            return None
+
+    def changed(self, base: str, head: str) -> tuple[str, ...]:
+        """Paths that differ between two commits; the work tree has no part in it.
+
+        Raises:
+            InfrastructureError: a folder of one of them is not in this clone.
+        """
+        return _names(self.run(*_DIFF, base, head, "--"))
+
+    def last_commit(self, name: str, commit: str) -> str:
+        """Short id of the last commit up to this one that touched a path; empty when none did, or history is cut off.
+
+        Raises:
+            InfrastructureError: folders of an earlier commit are not in this clone.
+        """
+        if self.run("rev-parse", "--is-shallow-repository").strip() != "false":
+            return ""
+        return self.run("rev-list", "-1", "--abbrev-commit", commit, "--", name).strip()
+
+    def tree(self, commit: str, under: str = "") -> dict[str, TreeEntry]:
+        """Files, links and submodules of a commit by path, sorted.
+
+        Args:
+            commit: full id, or ``HEAD``.
+            under: a path of it: that file, or everything in that folder; empty for everything.
+
+        Raises:
+            InfrastructureError: the commit, or a folder of it, is not in this clone.
+        """
+        listed = self.run("ls-tree", "-r", "-z", "--full-tree", commit, *(["--", under] if under else []))
+        entries = {}
+        for line in _names(listed):
+            described, _, path = line.partition("\t")
+            mode, _, identifier = described.split(" ")
+            entries[path] = TreeEntry(mode, identifier)
+        return entries
+
+    def index(self, under: str = "") -> dict[str, TreeEntry]:
+        """What is tracked, by path; of a file in conflict one of its versions.
+
+        Args:
+            under: as ``tree`` takes it.
+        """
+        entries = {}
+        for line in _names(self.run("ls-files", "-z", "--stage", "-t", *(["--", under] if under else []))):
+            described, _, path = line.partition("\t")
+            tag, mode, identifier, _ = described.split(" ")
+            entries[path] = TreeEntry(mode, identifier, tag == "S")
+        return entries
+
+    def untracked(self, under: str = "") -> tuple[str, ...]:
+        """Paths that are neither tracked nor ignored; a repository of its own ends in a slash.
+
+        What the user's own ``core.excludesFile`` names is ignored too.
+
+        Args:
+            under: as ``tree`` takes it.
+        """
+        options = ("ls-files", "-z", "--others", "--exclude-standard")
+        return _names(self.run(*options, *(["--", under] if under else []), user=True))
+
+    def attributes(self, names: Sequence[str], paths: Sequence[str]) -> dict[str, dict[str, str]]:
+        """Values of git's attributes by path and name.
+
+        Args:
+            names: of the attributes.
+            paths: in the work tree.
+        """
+        given = "".join(f"{path}\0" for path in paths)
+        fields = self.run("check-attr", "-z", "--stdin", *names, given=given, user=True).split("\0")
+        found: dict[str, dict[str, str]] = {}
+        for path, name, value in zip(fields[0::3], fields[1::3], fields[2::3], strict=False):
+            found.setdefault(path, {})[name] = value
+        return found
+
+    def setting(self, name: str, kind: str = "") -> str:
+        """A value of the configuration, the user's own included; empty where it is not set.
+
+        Args:
+            name: such as ``core.fileMode``.
+            kind: that git is to read it as, such as ``bool``; empty for any text.
+        """
+        try:
+            return self.run("config", *([f"--type={kind}"] if kind else []), "--get", name, user=True).strip()
+        except InfrastructureError:
+            return ""
+
+    def submodule(self, folder: Path) -> "Git":
+        """The repository of a submodule that is checked out.
+
+        Args:
+            folder: its own.
+
+        Raises:
+            InfrastructureError: it cannot be used.
+        """
+        return Git(folder, self._given)
+
+    def blobs(self) -> "Blobs":
+        """A reader of objects, to be used in ``with``."""
+        return Blobs(self._command("cat-file", "--batch"), self._environment)
+
+
+class Blobs:
+    """Reads the content of files of commits through one process, started when it is needed.
+
+    Args:
+        command: ``git cat-file --batch``.
+        environment: its whole environment.
+    """
+
+    def __init__(self, command: list[str], environment: Mapping[str, str]) -> None:
+        self._command = command
+        self._environment = environment
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop()
+
+    def stop(self) -> None:
+        """End the process; it starts again when it is needed."""
+        if self._process is not None:
+            self._process.kill()
+            self._process.communicate()
+            self._process = None
+
+    def read(self, name: str, most: int) -> bytes | None:
+        """Content of a file, None when it is not in this clone.
+
+        Args:
+            name: id of a blob, or ``commit:path`` without a line break.
+            most: bytes that it may have.
+
+        Raises:
+            InfrastructureError: it is no file, or larger; or git failed.
+        """
+        try:
+            return self._read(name, most)
+        except (OSError, ValueError) as error:
+            self.stop()
+            raise InfrastructureError(f"git could not read {name[:300]!r}: {error}.") from error
+
+    def _read(self, name: str, most: int) -> bytes | None:
+        if "\n" in name:
+            raise ValueError("its name has a line break")
+        process = self._started()
+        if process.stdin is None or process.stdout is None:
+            raise ValueError("git gave no pipes")
+        process.stdin.write(f"{name}\n".encode("utf-8", "surrogateescape"))
+        process.stdin.flush()
+        header = process.stdout.readline()
+        if header.endswith(b" missing\n"):
+            return None
+        kind, size = header.split()[-2:]
+        if kind != b"blob" or int(size) > most:
+            raise ValueError(f"it is not a plain file of at most {most} bytes")
+        content = process.stdout.read(int(size))
+        process.stdout.read(1)
+        return content
+
+    def _started(self) -> "subprocess.Popen[bytes]":
+        if self._process is None:
+            self._process = subprocess.Popen(
+                self._command,
+                cwd="/",
+                env=dict(self._environment),
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+            )
+        return self._process
+
+
+def _names(listed: str) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(name for name in listed.split("\0") if name))
+
+
+def _path_outside(root: Path, path: str) -> str:
+    """The folders of a ``PATH`` that the change cannot have put a program into: absolute, and outside of its files."""
+    folders = [Path(one) for one in path.split(os.pathsep) if one]
+    return os.pathsep.join(str(one) for one in folders if one.is_absolute() and not one.resolve().is_relative_to(root))
