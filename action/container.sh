@@ -93,11 +93,15 @@ count_down() {
 # Lays out what goes in (inbox) and what comes out (outbox) below a folder of the runner's own.
 prepare_boxes() {
   local work=$1
-  mkdir -p "$work/inbox" "$work/outbox/step"
-  : >"$work/outbox/step/output"
-  : >"$work/outbox/step/summary"
-  if [ -r "${GITHUB_EVENT_PATH:-}" ]; then cp "$GITHUB_EVENT_PATH" "$work/inbox/event.json"; fi
-  if [ -r "${SSL_CERT_FILE:-}" ]; then cp "$SSL_CERT_FILE" "$work/inbox/ca.pem"; fi
+  if ! { mkdir -p "$work/inbox" "$work/outbox/step" && : >"$work/outbox/step/output" &&
+    : >"$work/outbox/step/summary" && copy_if_there "${GITHUB_EVENT_PATH:-}" "$work/inbox/event.json" &&
+    copy_if_there "${SSL_CERT_FILE:-}" "$work/inbox/ca.pem"; }; then
+    give_up disk "The runner's folder for temporary files, '${RUNNER_TEMP:-/tmp}', cannot be written to, so the gate was not started. Make room on that disk."
+  fi
+}
+
+copy_if_there() {
+  if [ -r "$1" ]; then cp "$1" "$2"; fi
 }
 
 # Whether the daemon sees our files and the workspace's owner may write to the outbox. It does not where this step
@@ -215,12 +219,19 @@ copy_out() {
   local work=$1
   if [ "${#VOLUMES[@]}" -gt 0 ]; then
     rm -rf "$work/outbox"
-    mkdir -p "$work/outbox"
-    docker cp --quiet "$CONTAINER:/report" - |
-      tar --extract --file - --no-same-owner --no-same-permissions --strip-components 1 --directory "$work/outbox" ||
+    fetch "$work/outbox" report ||
+      # On a full disk no file is whole; the verdict, with outputs and summary, needs little room.
+      { rm -rf "$work/outbox"; warn_about "The report could not be copied from the container to '$work'. Make room on that disk."; fetch "$work/outbox/step" report/step; } ||
       return
   fi
   find "$work/outbox" ! -type f ! -type d -delete
+}
+
+# Unpacks a folder of the container; fails when not all of it could be written.
+fetch() {
+  mkdir -p "$1"
+  docker cp --quiet "$CONTAINER:/$2" - |
+    tar --extract --file - --no-same-owner --no-same-permissions --strip-components 1 --directory "$1"
 }
 
 # Removes what a step has made, whatever had come of it, and the folder that names it.

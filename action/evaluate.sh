@@ -14,10 +14,11 @@ work=$(mktemp -d "${RUNNER_TEMP:-/tmp}/ratiba-evaluate-XXXXXXXX")
 trap 'clear_away "$work"' EXIT
 export RATIBA_DEADLINE=${RATIBA_DEADLINE:-1500}
 
-# The exit code counts once there is a report; a mistake on the command line leaves none.
+# The exit code counts once there is a report, or on a full disk the outputs at least; a mistake on the command line
+# leaves none.
 has_concluded() {
   case $CODE in
-    0 | 1 | 3) [ -f "$work/outbox/ratiba-report/results.json" ] ;;
+    0 | 1 | 3) [ -f "$work/outbox/ratiba-report/results.json" ] || [ -s "$work/outbox/step/output" ] ;;
     *) [ "$CODE" = 2 ] ;;
   esac
 }
@@ -25,8 +26,7 @@ has_concluded() {
 choose_report_folder || exit 2
 # Of an earlier gate of the job, or from the checkout: it must not pass for what this run has found.
 rm -rf "${REPORT:?}/results.json"
-prepare_boxes "$work"
-if require_docker && get_image "$here/.." "$work" && count_down && create_container "$work" "${@:-gate}"; then
+if prepare_boxes "$work" && require_docker && get_image "$here/.." "$work" && count_down && create_container "$work" "${@:-gate}"; then
   run_container
   if copy_out "$work" && has_concluded; then
     deliver_report "$work/outbox"
@@ -34,5 +34,5 @@ if require_docker && get_image "$here/.." "$work" && count_down && create_contai
   fi
   ENDED=${ENDED:-killed}
 fi
-echo "ended=$ENDED" >>"${GITHUB_OUTPUT:-/dev/null}"
+echo "ended=$ENDED" >>"${GITHUB_OUTPUT:-/dev/null}" || true
 if [ $# -gt 0 ]; then exit 4; fi

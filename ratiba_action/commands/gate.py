@@ -107,6 +107,7 @@ def run(arguments: argparse.Namespace, environment: MutableMapping[str, str], tr
     stream = sys.stderr if arguments.json else sys.stdout
     publication = full_publication(settings, environment, stream)
     publication.hide_secrets()
+    publication.keep_room()
     if arguments.variants and (arguments.variant or arguments.resume):
         raise UsageError("--variants runs all of them from the start.", "Leave out --variant and --resume.")
     decided = decide(decide_request(arguments, environment, settings, repository), environment)

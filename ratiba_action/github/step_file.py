@@ -36,7 +36,8 @@ class StepFile:
     def publish(self, added: bytes, what: str) -> None:
         """Let the file hold what it held and what is added, nothing else, whatever lies in its place by now.
 
-        Call it once, when every process of the change has ended: a second call would drop what the first one added.
+        Call it when every process of the change has ended. A second call drops what the first one added; where it
+        fails, as on a full disk, what the first one added stays.
 
         Args:
             added: stands behind the remembered content.
@@ -86,8 +87,13 @@ class StepFile:
         with open(number, "wb") as file:  # noqa: PTH123 - a descriptor
             if not stat.S_ISREG(os.fstat(number).st_mode):
                 raise OSError("it is no plain file")
-            file.truncate()
-            file.write(content)
+            try:
+                file.write(content)
+                file.flush()
+            except OSError:
+                os.ftruncate(number, len(self.content))  # half an output would fail the step
+                raise
+            file.truncate(len(content))
 
 
 def remember(path: Path) -> StepFile:
@@ -103,6 +109,30 @@ def remember(path: Path) -> StepFile:
         return StepFile(resolved, resolved.read_bytes(), stat.S_IMODE(mode))
     except OSError:
         return StepFile(resolved)
+
+
+def keep_room(folder: Path, size: int) -> int | None:
+    """Take room on a folder's disk, so that something can be written when the disk is full.
+
+    Args:
+        folder: on that disk.
+        size: in bytes.
+
+    Returns:
+        A descriptor of a file without a name, which gives the room back when it is closed; None where there is none.
+    """
+    try:
+        number, name = tempfile.mkstemp(prefix=".ratiba-", dir=folder)
+    except OSError:
+        return None
+    try:
+        Path(name).unlink()
+        if os.write(number, bytes(size)) == size:
+            return number
+    except OSError:
+        pass
+    os.close(number)
+    return None
 
 
 def _unwritable(path: Path, what: str, error: OSError) -> PublishError:

@@ -21,6 +21,10 @@ ENDINGS: Mapping[str, tuple[str, str]] = {
         "The gate's container could not be made, so nothing was run.",
         "Read the log of the step before, which says what the Docker daemon refused.",
     ),
+    "disk": (
+        "The runner's folder for temporary files cannot be written to, so the gate was not started.",
+        f"Make room on the runner's disk. {_AGAIN}",
+    ),
     "docker": (
         "There is no Docker daemon that the gate's container could run in.",
         "Use a Linux runner with Docker, outside a 'container:' job; the log of the step before says more.",

@@ -5,6 +5,7 @@ A failure here is a warning; it never changes the verdict.
 
 import contextlib
 import json
+import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -20,7 +21,7 @@ from ratiba_action.errors import PublishError
 from ratiba_action.github.annotations import annotations_of
 from ratiba_action.github.comment import PullRequestComment
 from ratiba_action.github.status import CommitStatus
-from ratiba_action.github.step_file import StepFile, remember
+from ratiba_action.github.step_file import StepFile, keep_room, remember
 from ratiba_action.github.step_files import write_outputs, write_summary
 from ratiba_action.github.workflow import WorkflowLog
 from ratiba_action.github_api import GITHUB_API
@@ -28,6 +29,7 @@ from ratiba_action.reporting.comment import render_comment
 from ratiba_action.reporting.decision_json import reasons_output
 from ratiba_action.reporting.directory import plain_files, write_report_directory
 from ratiba_action.reporting.forecast_words import forecast_lines
+from ratiba_action.reporting.markdown import inline
 from ratiba_action.reporting.mode_words import selection_line
 from ratiba_action.reporting.plain_printer import PlainPrinter
 from ratiba_action.reporting.planted import entries_of
@@ -39,6 +41,7 @@ Result = TypeVar("Result")
 
 _STEP_FILES = ("GITHUB_OUTPUT", "GITHUB_STEP_SUMMARY")
 _SUMMARY_CHARACTERS = 1_000_000
+_ROOM = 512 << 10  # bytes; the outputs and a summary of the usual length
 
 OUTPUTS = (
     "mode",
@@ -96,6 +99,8 @@ class Publication:
     redactor: Redactor = field(init=False, repr=False)
     _step_files: Mapping[str, StepFile] = field(init=False, repr=False)
     _report_before: frozenset[str] | None = field(init=False, repr=False)
+    _room: list[int] = field(init=False, repr=False, default_factory=list)
+    _warnings: list[str] = field(init=False, repr=False, default_factory=list)
 
     def __post_init__(self) -> None:
         named = {name: path for name in _STEP_FILES if (path := self.environment.get(name))}
@@ -123,6 +128,12 @@ class Publication:
             for secret in self.settings.secrets:
                 WorkflowLog(self.stream).mask(secret)
 
+    def keep_room(self) -> None:
+        """Keep room for the step's files until they are written, since the run itself may fill the disk."""
+        for folder in {file.path.parent for file in self._step_files.values()}:
+            number = keep_room(folder, _ROOM)
+            self._room.extend([] if number is None else [number])
+
     def publish(
         self, report: Report, trace: Callable[[Report], Report] | None = None, *, complaint: str = ""
     ) -> Report:
@@ -138,6 +149,8 @@ class Publication:
             The report as it was published.
         """
         report = self.redactor.report(report)
+        # Before anything that takes room on a disk, or time: whatever happens then, verdict and summary are there.
+        self._write_step_files(report, None, early=True)
         paths = self._try(lambda: self._write_files(report)) or {}
         report, paths = self._traced(report, paths, trace)
         if complaint and not self.in_workflow:
@@ -146,13 +159,9 @@ class Publication:
             self._try(lambda: self._print(report, paths))
         if complaint and self.in_workflow:
             self.complain(complaint)
-        self._summarise(report)
-        # After the summary: a run that is cancelled while GitHub is slow has left its report there.
         url = self._comment(report)
         self._status(report)
-        outputs = self._step_files.get("GITHUB_OUTPUT")
-        if outputs:
-            self._try(lambda: write_outputs(outputs, self._outputs(report, url)))
+        self._write_step_files(report, url)
         if self.in_workflow:
             WorkflowLog(self.stream).annotate(annotations_of(report))
         return report
@@ -164,9 +173,10 @@ class Publication:
             The comment's address, None when there is none.
         """
         report = self.redactor.report(report)
+        self._summarise(report, early=True)
         self._try(lambda: self._print(report, {}))
-        self._summarise(report)
         url = self._comment(report)
+        self._summarise(report)
         outputs = self._step_files.get("GITHUB_OUTPUT")
         if outputs:
             self._try(lambda: write_outputs(outputs, {"comment-url": url or ""}))
@@ -243,10 +253,28 @@ class Publication:
             self.tell(f"Note: {note}")
         self.tell(f"Report: {self._shown_directory}")
 
-    def _summarise(self, report: Report) -> None:
+    def _write_step_files(self, report: Report, url: str | None, *, early: bool = False) -> None:
+        """Write outputs and summary.
+
+        Args:
+            report: of the run.
+            url: the comment's address.
+            early: they are written once more. What can only be added to is left alone, and nothing is warned of yet.
+        """
+        while self._room:
+            os.close(self._room.pop())
+        outputs = self._step_files.get("GITHUB_OUTPUT")
+        if outputs and not (early and not outputs.plain):
+            self._try(lambda: write_outputs(outputs, self._outputs(report, url)), quiet=early)
+        self._summarise(report, early=early)
+
+    def _summarise(self, report: Report, *, early: bool = False) -> None:
+        """Write the summary, with what could not be done so far; ``early`` as in ``_write_step_files``."""
         summary = self._step_files.get("GITHUB_STEP_SUMMARY")
-        if summary:
-            self._try(lambda: write_summary(summary, render_comment(report, limit=_SUMMARY_CHARACTERS)))
+        if summary and not (early and not summary.plain):
+            told = [f"> **Warning:** {inline(warning, 600)}" for warning in self._warnings]
+            text = "\n\n".join([render_comment(report, limit=_SUMMARY_CHARACTERS), *told])
+            self._try(lambda: write_summary(summary, text), quiet=early)
 
     def _comment(self, report: Report) -> str | None:
         if not self.settings.comment or report.subject.pull_request is None:
@@ -274,13 +302,16 @@ class Publication:
         known["reasons"] = reasons_output(report.decision)
         return {name: _text_of(known[name]) for name in OUTPUTS}
 
-    def _try(self, work: Callable[[], Result]) -> Result | None:
+    def _try(self, work: Callable[[], Result], *, quiet: bool = False) -> Result | None:
         try:
             return work()
         except Exception as error:  # noqa: BLE001 - nothing that goes wrong here may change the verdict
+            if quiet:
+                return None
             told = str(error) if isinstance(error, PublishError) else f"{type(error).__name__}: {error}"
             with contextlib.suppress(OSError, ValueError):
                 self.warn(told)
+            self._warnings.append(self.redactor.text(told))
             return None
 
     def _text(self, text: str) -> None:

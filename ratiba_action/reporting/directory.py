@@ -1,5 +1,6 @@
 """Writes the report directory: all of its files, or none."""
 
+import errno
 import os
 import shutil
 import tempfile
@@ -14,7 +15,10 @@ from ratiba_action.reporting.planted import remove_planted
 from ratiba_action.reporting.results_json import render_results
 
 FILES = ("comment.md", "junit.xml", "results.csv", "report.html", "results.json")
-"""Every file of a report. The last one is moved in last: where it is, the others are."""
+"""Every file of a report. The last one is moved in last: where it is, the others are, unless the disk was full."""
+
+_NEEDED = ("comment.md", "results.json")
+_FULL = (errno.ENOSPC, errno.EDQUOT)
 
 
 def plain_files(report: Report) -> dict[str, bytes]:
@@ -47,7 +51,8 @@ def write_report_directory(
         The path of each file by its name.
 
     Raises:
-        PublishError: a file could not be written; what was there before is unchanged.
+        PublishError: a file could not be written. On a full disk the comment and the results are there all the same
+            where they have room; otherwise what was there before is unchanged.
     """
     rendered = render(report)
     contents = {name: rendered[name] for name in FILES if name in rendered}
@@ -60,20 +65,36 @@ def write_report_directory(
         # The gate's own reports are no change to the repository that they lie in.
         contents[".gitignore"] = b"*\n"
     try:
-        directory.parent.mkdir(parents=True, exist_ok=True)
-        # On the same file system, so that each move is a rename.
-        staging = Path(tempfile.mkdtemp(prefix=f".{directory.name}-", dir=directory.parent))
+        _write(contents, directory)
     except OSError as error:
-        raise _unwritable(directory, error) from error
+        if error.errno not in _FULL:
+            raise _unwritable(directory, error) from error
+        raise _full(contents, directory, error) from error
+    return {name: directory / name for name in reversed(FILES) if name in contents}
+
+
+def _write(contents: Mapping[str, bytes], directory: Path) -> None:
+    directory.parent.mkdir(parents=True, exist_ok=True)
+    # On the same file system, so that each move is a rename.
+    staging = Path(tempfile.mkdtemp(prefix=f".{directory.name}-", dir=directory.parent))
     try:
         for name, content in contents.items():
             (staging / name).write_bytes(content)
         _move(staging, directory, tuple(contents))
-    except OSError as error:
-        raise _unwritable(directory, error) from error
     finally:
         shutil.rmtree(staging, ignore_errors=True)
-    return {name: directory / name for name in reversed(FILES) if name in contents}
+
+
+def _full(contents: Mapping[str, bytes], directory: Path, error: OSError) -> PublishError:
+    """Write at least what a comment can be made of; the error that says what is there."""
+    try:
+        _write({name: content for name, content in contents.items() if name in (*_NEEDED, ".gitignore")}, directory)
+    except OSError as again:
+        return _unwritable(directory, again)
+    return PublishError(
+        f"Of the report only {' and '.join(_NEEDED)} could be written to {str(directory)!r}: {error.strerror}.",
+        "Make room on that disk, or name a folder on another one as report-dir.",
+    )
 
 
 def _move(staging: Path, directory: Path, names: tuple[str, ...]) -> None:
