@@ -6,7 +6,7 @@ cap, whatever was admitted.
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from decimal import Decimal
+from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 from enum import StrEnum
 
 from ratiba_action.core.model.values import Usd
@@ -107,8 +107,8 @@ def cross_check_refusal(
         left = limit.cap - _committed(limit, running)
         if left < needed + upper:
             return (
-                f"{limit.name} has {show_usd(max(left, _NOTHING))} left of {show_usd(limit.cap)}, and the scenarios "
-                f"that wait may need {show_usd(needed)}"
+                f"{limit.name} has {show_usd(max(left, _NOTHING), ROUND_FLOOR)} left of {show_usd(limit.cap)}, and the "
+                f"scenarios that wait may need {show_usd(needed, ROUND_CEILING)}"
             )
     return ""
 
@@ -120,4 +120,5 @@ def _committed(limit: Limit, running: Sequence[Running]) -> Usd:
 
 def _refused(limit: Limit, estimate: Usd) -> str:
     left = max(limit.cap - limit.spent, _NOTHING)
-    return f"it may cost {show_usd(estimate)}, and {limit.name} has {show_usd(left)} left of {show_usd(limit.cap)}"
+    may, has = show_usd(estimate, ROUND_CEILING), show_usd(left, ROUND_FLOOR)
+    return f"it may cost {may}, and {limit.name} has {has} left of {show_usd(limit.cap)}"

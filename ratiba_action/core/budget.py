@@ -8,7 +8,7 @@ The ledger is synchronous and does no I/O: on one event loop each of its methods
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from decimal import Decimal
+from decimal import ROUND_CEILING, Decimal
 
 from ratiba_action.core.model.conversation import ModelCall, Party, Usage
 from ratiba_action.core.model.values import Usd
@@ -120,9 +120,9 @@ class Ledger:
         _exact(upper, f"the upper bound of a call to {model!r}")
         if upper and self._spent + self._reserved + upper > self._cap:
             raise BudgetError(
-                f"A call of the {party} to {model!r} in scenario {scenario_id!r} may cost {show_usd(upper)}: "
-                f"{show_usd(self._spent)} is spent and {show_usd(self._reserved)} reserved "
-                f"of a cap of {show_usd(self._cap)}.",
+                f"A call of the {party} to {model!r} in scenario {scenario_id!r} may cost "
+                f"{show_usd(upper, ROUND_CEILING)}: {show_usd(self._spent)} is spent and "
+                f"{show_usd(self._reserved)} reserved of a cap of {show_usd(self._cap)}.",
                 "Raise RATIBA_EVAL_BUDGET_USD, or run fewer scenarios.",
             )
         self._count += 1
@@ -145,7 +145,8 @@ class Ledger:
         if cost > reservation.upper:
             self._breaches.append(
                 f"A call of the {reservation.party} to {reservation.model!r} in scenario "
-                f"{reservation.scenario_id!r} cost {show_usd(cost)}, reserved were {show_usd(reservation.upper)}."
+                f"{reservation.scenario_id!r} cost {show_usd(cost, ROUND_CEILING)}, reserved were "
+                f"{show_usd(reservation.upper)}."
             )
         self._book(reservation, usage, cost)
 

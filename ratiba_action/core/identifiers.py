@@ -14,14 +14,22 @@ from dataclasses import dataclass
 from ratiba_action.core.redaction.documents import LONG_NUMBER, PASSPORT, TAX_NUMBER
 from ratiba_action.core.redaction.email_addresses import email_patterns, one_address
 from ratiba_action.core.redaction.kept_figures import AMOUNTS, MOMENTS, REFERENCES
-from ratiba_action.core.redaction.name_table import NameTable
-from ratiba_action.core.redaction.phone_numbers import KENYA, PHONES, is_local_mobile, other_phones, read_phone
+from ratiba_action.core.redaction.name_table import MASKED_NAME, NameTable
+from ratiba_action.core.redaction.phone_numbers import (
+    KENYA,
+    PHONES,
+    crowded_numbers,
+    is_local_mobile,
+    other_phones,
+    read_phone,
+)
 from ratiba_action.core.redaction.plain_text import PlainText, plain_text
 from ratiba_action.core.redaction.spoken_numbers import may_be_spoken, spoken_digits, spoken_numbers
 
 _GAP = "|"
 """Stands where something was cleared, so that its neighbours do not run together."""
 _SHOWN_DIGITS = 3
+_LONG_MASK = "***"
 _EMAIL, _PHONE, _TAX, _PASSPORT, _LONG = (
     "an e-mail address",
     "a phone number",
@@ -29,7 +37,6 @@ _EMAIL, _PHONE, _TAX, _PASSPORT, _LONG = (
     "a passport number",
     "a long number",
 )
-_NAME = "<name>"
 _AT = re.compile(r"[@\uff20\ufe6b]|%40|u0040")
 _DIGIT = re.compile(r"\d")
 _FEWEST_DIGITS = 6
@@ -63,7 +70,7 @@ class Identifier:
     @property
     def masked(self) -> str:
         """What stands in its place; a document keeps none of its digits, so that they join no others."""
-        return self.shown if self.kind in {_EMAIL, _PHONE} else "***"
+        return self.shown if self.kind in {_EMAIL, _PHONE} else _LONG_MASK
 
     @property
     def _plus(self) -> str:
@@ -81,7 +88,7 @@ def find_identifiers(text: str) -> tuple[Identifier, ...]:
     return tuple(identifier for identifier, _ in _find(plain_text(text).read))
 
 
-def mask_identifiers(text: str, names: NameTable | None = None) -> str:
+def mask_identifiers(text: str, names: NameTable | None = None, *, keep_long: bool = False) -> str:
     """The text with each identifier ``masked`` and each listed name as ``<name>``; the rest stays as it is written.
 
     Masking again changes nothing. JSON stays JSON: a bare number becomes a string.
@@ -89,16 +96,18 @@ def mask_identifiers(text: str, names: NameTable | None = None) -> str:
     Args:
         text: may hold JSON, also inside a string.
         names: of the people whom the text may name.
+        keep_long: the text names a thing, so that a long number that is no phone's stays.
     """
     identified = _may_hold_any(text)
     if not identified and not names:
         return text
     plain = plain_text(text)
     found = [(span, one.masked) for one, span in _find(plain.read)] if identified else []
+    found = [(span, mask) for span, mask in found if not (keep_long and mask == _LONG_MASK)]
     if names:
         # A name inside an e-mail address would hide that it is one, so that addresses go first.
         rest = _cleared(plain.read, [span for span, _ in found])
-        found += [(span, _NAME) for span in names.find(rest)]
+        found += [(span, MASKED_NAME) for span in names.find(rest)]
     return _replaced(plain, sorted(found)) if found else text
 
 
@@ -158,6 +167,9 @@ def _places(rest: str) -> Iterator[tuple[str, _Span]]:
     spoken = [(_PHONE if one.phone else _LONG, (one.start, one.end)) for one in spoken_numbers(rest)]
     yield from spoken
     rest = _cleared(rest, [span for _, span in spoken])
+    crowd = crowded_numbers(rest)
+    yield from ((_LONG, span) for span in crowd)
+    rest = _cleared(rest, crowd)
     others = list(other_phones(rest))
     yield from ((_PHONE, span) for span in others)
     rest = _cleared(rest, others)

@@ -1,6 +1,7 @@
 """Removes secrets, and what identifies a person, from everything that leaves the process."""
 
 import json
+import re
 from base64 import b64encode
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, fields, is_dataclass, replace
@@ -10,8 +11,9 @@ from typing import Any
 from urllib.parse import quote, quote_plus
 
 from ratiba_action.core.identifiers import mask_identifiers
+from ratiba_action.core.model.conversation import Document
 from ratiba_action.core.model.measurement import ScenarioResult
-from ratiba_action.core.model.verdict import Report
+from ratiba_action.core.model.verdict import Report, Verdict
 from ratiba_action.core.numbers_of_persons import mask_number
 from ratiba_action.core.redaction.name_table import NameTable
 
@@ -19,8 +21,10 @@ MASK = "***"
 _SHORTEST = 4
 _SHORTEST_INSIDE = 12
 _DEEPEST = 100
-_NAMES = frozenset({"arm", "data_set", "id", "scenario_id", "metric", "version", "models", "prompt_versions"})
-"""Fields that name what was run: a commit may well be all digits."""
+_NAMES = frozenset({"arm", "data_set", "id", "path", "scenario_id", "metric", "version", "models", "prompt_versions"})
+"""Fields that name what was run: a commit may well be all digits, and a scenario be called after its customer."""
+_TOKEN = re.compile(r"\w[\w./:@-]*")
+_SHORT_COMMIT = 7
 
 
 def mask_secrets(text: str, secrets: Iterable[str]) -> str:
@@ -45,6 +49,10 @@ class Redactor:
     people than a customer talks to, and what a model says of a customer is not known beforehand (masking floor,
     ``seeds/000`` §4). It is applied before a text is rendered, since escaping splits words.
 
+    What people, systems and models said is masked: conversations, what was measured in them, errors, messages. Amounts,
+    dates, durations, commits and names of what was run are the gate's own and stay. A text is masked once; where it
+    comes again, as in an event and in the report, it is looked up.
+
     Args:
         secrets: values to hide; a text may hold them anywhere.
         names: the identity table: full names of people whom a text may name.
@@ -53,16 +61,24 @@ class Redactor:
     def __init__(self, secrets: Iterable[str] = (), names: Iterable[str] = ()) -> None:
         self._secrets = tuple(secrets)
         self._spellings = _spellings(self._secrets)
-        self._names = NameTable(names)
-        self._spoken = _Mask(partial(mask_identifiers, names=self._names), mask_number, _NAMES)
+        self._listed = tuple(names)
+        self._names = NameTable(self._listed)
+        self._masked = MaskedTexts()
+        self._known: dict[tuple[str, ...], Redactor] = {}
+        self._spoken = _Mask(self.text, mask_number, _NAMES, self._thing)
 
     def knowing(self, names: Iterable[str]) -> "Redactor":
-        """The same for texts about these people."""
-        return Redactor(self._secrets, names)
+        """The same for texts about these people; what it has masked is remembered."""
+        listed = tuple(dict.fromkeys(names))
+        if listed not in self._known:
+            known = Redactor(self._secrets, listed)
+            known._masked = self._masked
+            self._known[listed] = known
+        return self._known[listed]
 
     def text(self, text: str) -> str:
         """The text without any secret or identifier."""
-        return mask_identifiers(self._hide(text), self._names)
+        return self._masked.of(self._listed, text, self._mask)
 
     def secretless(self, text: str) -> str:
         """The text without any secret; what identifies a person stays."""
@@ -79,19 +95,105 @@ class Redactor:
 
     def result(self, result: ScenarioResult) -> ScenarioResult:
         """The result with every text and number in it masked."""
-        masked: ScenarioResult = self._spoken.apply(_Mask(self._hide).apply(result))
+        about = self._about([result])
+        masked: ScenarioResult = about._spoken.apply(_Mask(self._hide).apply(result))  # noqa: SLF001 - of the same class
         return masked
 
     def report(self, report: Report) -> Report:
-        """The report without secrets anywhere, and without identifiers in all that was said and measured."""
+        """The report without secrets anywhere, and without identifiers in all that was said and measured.
+
+        Each conversation's customer is known from its scenario. In sentences of the gate the names of what was run
+        stay.
+        """
         hidden: Report = _Mask(self._hide).apply(report)
-        spoken = {"results": hidden.results, "verdict": hidden.verdict, "notes": hidden.notes}
-        return replace(hidden, **{name: self._spoken.apply(value) for name, value in spoken.items()})
+        sentences = _Mask(_Sentences(self._about(report.results).text, hidden).masked, mask_number, _NAMES)
+        return replace(
+            hidden,
+            results=tuple(self.result(result) for result in report.results),
+            verdict=self._verdict(hidden, sentences),
+            notes=sentences.apply(hidden.notes),
+            variants=sentences.apply(hidden.variants),
+        )
+
+    def _verdict(self, report: Report, sentences: "_Mask") -> Verdict:
+        compared = report.verdict.comparison
+        verdict: Verdict = sentences.apply(replace(report.verdict, comparison=None))
+        if compared is None:
+            return verdict
+        shown = sentences.apply(replace(compared, flips=()))
+        people = {result.trial.scenario.id: self._about([result]) for result in report.results}
+        flips = tuple(people.get(flip.scenario_id, self)._spoken.apply(flip) for flip in compared.flips)  # noqa: SLF001 - of the same class
+        return replace(verdict, comparison=replace(shown, flips=flips))
+
+    def _about(self, results: Iterable[ScenarioResult]) -> "Redactor":
+        """The redactor that knows the customers of these results besides the names that this one knows."""
+        return self.knowing([*self._listed, *(result.trial.scenario.customer.name for result in results)])
+
+    def _mask(self, text: str) -> str:
+        return mask_identifiers(self._hide(text), self._names)
+
+    def _thing(self, text: str) -> str:
+        """The id of a document: a long number in it is the document's, and stays."""
+        return mask_identifiers(self._hide(text), self._names, keep_long=True)
 
     def _hide(self, text: str) -> str:
         for spelling in self._spellings:
             text = text.replace(spelling, MASK)
         return text
+
+
+class MaskedTexts:
+    """Texts that were masked already, by the names that were looked for.
+
+    Args:
+        most: characters that are kept before all of them are forgotten.
+    """
+
+    def __init__(self, most: int = 32_000_000) -> None:
+        self._most = most
+        self._size = 0
+        self._kept: dict[tuple[tuple[str, ...], str], str] = {}
+
+    def of(self, names: tuple[str, ...], text: str, mask: Callable[[str], str]) -> str:
+        """The masked text, by ``mask`` where it is not known."""
+        masked = self._kept.get((names, text))
+        if masked is None:
+            masked = mask(text)
+            if self._size > self._most:
+                self._kept, self._size = {}, 0
+            self._kept[names, text] = masked
+            self._size += len(text) + len(masked)
+        return masked
+
+
+class _Sentences:
+    """Masks sentences of the gate, which name what was run between what people said.
+
+    Args:
+        mask: masks a text.
+        report: that the sentences are about; names its scenarios and commits.
+    """
+
+    def __init__(self, mask: Callable[[str], str], report: Report) -> None:
+        self._mask = mask
+        subject, base = report.subject, report.baseline
+        commits = (report.commit, subject.head, subject.base, base.commit if base is not None else "")
+        self._commits = tuple(commit for commit in commits if commit and len(commit) >= _SHORT_COMMIT)
+        ids = {result.trial.scenario.id for result in report.results}
+        self._own = {*ids, *report.left_out, *report.scenario_digests, str(subject.run_id or ""), report.name}
+
+    def masked(self, text: str) -> str:
+        """The sentence without any secret or identifier."""
+        parts, end = list[str](), 0
+        for token in _TOKEN.finditer(text):
+            word = token[0].rstrip(".:")
+            if word in self._own or self._is_commit(word):
+                parts += [self._mask(text[end : token.start()]), word]
+                end = token.start() + len(word)
+        return "".join([*parts, self._mask(text[end:])])
+
+    def _is_commit(self, word: str) -> bool:
+        return len(word) >= _SHORT_COMMIT and any(commit.startswith(word) for commit in self._commits)
 
 
 def _unchanged(_: str, number: float) -> float | str:
@@ -106,11 +208,13 @@ class _Mask:
         text: masks a text.
         number: masks a number, given the name of the JSON field that holds it.
         skipped: names of dataclass fields that stay as they are.
+        thing: masks the id of a document, which the system under test has given.
     """
 
     text: Callable[[str], str]
     number: Callable[[str, float], float | str] = _unchanged
     skipped: frozenset[str] = frozenset()
+    thing: Callable[[str], str] | None = None
 
     def apply(self, value: Any, name: str | None = None, depth: int = 0) -> Any:
         """The value, masked; ``name`` is that of its JSON field, None outside JSON. What lies too deep is its text."""
@@ -120,7 +224,10 @@ class _Mask:
             return self.text(_text_of(value))
         if is_dataclass(value) and not isinstance(value, type):
             names = [item.name for item in fields(value) if item.name not in self.skipped]
-            return replace(value, **{each: self.apply(getattr(value, each), None, depth + 1) for each in names})
+            masked = {each: self.apply(getattr(value, each), None, depth + 1) for each in names}
+            if isinstance(value, Document) and self.thing is not None:
+                masked["id"] = self.thing(value.id)
+            return replace(value, **masked)
         if isinstance(value, Mapping):
             return self._mapping(value, depth + 1)
         if isinstance(value, (list, tuple, frozenset)):

@@ -6,6 +6,7 @@ that held.
 """
 
 from collections.abc import Iterable, Iterator
+from decimal import ROUND_CEILING
 
 from ratiba_action.core.model.conversation import Exchange, Transcript
 from ratiba_action.core.model.measurement import Check, NotRun, ScenarioResult
@@ -22,7 +23,8 @@ def check_limits(scenario: Scenario, transcript: Transcript) -> Iterator[Check]:
             got, held = _seconds(exchange, seconds)
             yield _check(number, "seconds of the turn", f"at most {seconds:g} s", got, held=held, line=line)
         if usd is not None:
-            got = show_usd(exchange.usd) if exchange.usd is not None else "not measured: the answers have no list price"
+            unknown = "not measured: the answers have no list price"
+            got = show_usd(exchange.usd, ROUND_CEILING) if exchange.usd is not None else unknown
             held_usd = exchange.usd <= usd if exchange.usd is not None else None
             yield _check(number, "list price of the turn", f"at most {show_usd(usd)}", got, held=held_usd, line=line)
 

@@ -5,7 +5,7 @@ import uuid
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from decimal import Decimal
+from decimal import ROUND_CEILING, Decimal
 from typing import Any
 
 from ratiba_action.core.budget import Reservation
@@ -255,7 +255,7 @@ def _refusal(reservation: Reservation, accounts: list[Account]) -> SharedCapErro
     )
     return SharedCapError(
         f"A call of the {reservation.party} to {reservation.model!r} in scenario {reservation.scenario_id!r} may cost "
-        f"{show_usd(reservation.upper)}: {amounts}.",
+        f"{show_usd(reservation.upper, ROUND_CEILING)}: {amounts}.",
         " ".join(dict.fromkeys(_remedy(account.scope) for account in full)),
         may_fit_later=not hopeless,
     )

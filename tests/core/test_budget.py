@@ -49,7 +49,7 @@ def test_a_call_that_might_pass_the_cap_is_refused_with_every_amount_and_a_remed
     reserve(ledger, "4.50")
     with pytest.raises(BudgetError) as caught:
         reserve(ledger, "3.000000000001", Party.JUDGE, "claude-opus-5-5")
-    for part in ("judge", "claude-opus-5-5", "'spa'", "$3.000000000001", "$12.50", "$4.50", "$20.00"):
+    for part in ("judge", "claude-opus-5-5", "'spa'", "$3.0001", "$12.50", "$4.50", "$20.00"):
         assert part in caught.value.problem
     assert "RATIBA_EVAL_BUDGET_USD" in caught.value.remedy
     assert ledger.reserved == Decimal("4.50")

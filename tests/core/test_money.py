@@ -27,9 +27,12 @@ def test_rounding_never_favours_the_budget_and_gives_an_exact_amount(amount: Dec
         ("0", "$0.00"),
         ("20", "$20.00"),
         ("1E+2", "$100.00"),
-        ("0.0012300", "$0.00123"),
-        ("0.000000000001", "$0.000000000001"),
+        ("0.0012300", "$0.0012"),
+        ("0.03463", "$0.0346"),
+        ("0.05", "$0.05"),
+        ("1234567.891", "$1234567.891"),
+        ("0.000000000001", "under $0.0001"),
     ],
 )
-def test_an_amount_is_shown_without_an_exponent(amount: str, shown: str) -> None:
+def test_an_amount_is_shown_with_two_to_four_decimals_and_no_exponent(amount: str, shown: str) -> None:
     assert show_usd(Decimal(amount)) == shown

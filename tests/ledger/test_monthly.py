@@ -75,7 +75,7 @@ async def test_a_call_that_would_pass_the_month_is_refused_with_every_amount(dat
         await ledger.reserve(reservation(1, "1.5"))
         with pytest.raises(SharedCapError) as caught:
             await ledger.reserve(reservation(2, "0.600000000001"))
-        for part in ("'spa'", "'gpt-6'", "$0.600000000001", "month 2026-11", "$1.50", "$2.00"):
+        for part in ("'spa'", "'gpt-6'", "$0.6001", "month 2026-11", "$1.50", "$2.00"):
             assert part in caught.value.problem
         assert "RATIBA_EVAL_MONTHLY_BUDGET_USD" in caught.value.remedy
         assert caught.value.may_fit_later

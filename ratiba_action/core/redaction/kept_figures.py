@@ -3,7 +3,7 @@
 import re
 
 _YEAR, _MONTH, _DAY = r"(?:19|20)\d\d", r"(?:0?[1-9]|1[0-2])", r"(?:0?[1-9]|[12]\d|3[01])"
-_AMOUNT = r"(?:\d{1,3}(?:[, ]\d{3}){1,3}|\d{1,9})(?:\.\d{1,2})?(?!\d)"
+_AMOUNT = r"(?:\d{1,3}(?:[, ]\d{3}){1,3}|\d{1,9})(?:\.\d{1,12})?(?!\d)"
 _CURRENCY = r"(?:KES|KSH?S?|SHS?|USD|US\$|EUR|GBP|TZS|TSH|UGX|USH|shilingi|shillings?|bob|dola|dollars?|[$€£])"
 _SHORT_QUANTITY = r"(?<![a-z])(?:kes|usd|fees?|bei|costs?)(?![a-z])|_at(?![a-z])"
 _QUANTITY = rf"(?:amount|price|total|deposit|balance|kiasi|jumla|second|token|time|epoch|{_SHORT_QUANTITY})"
@@ -15,6 +15,9 @@ MOMENTS = tuple(
     for pattern in (
         # What stands in the place of a phone number already.
         r"\+\d{0,3}\*{3}\d{3}(?!\d)",
+        # Commits and digests, and dollars as the gate writes them: neither runs together with the figure beside it.
+        r"(?<!\w)(?:[0-9a-f]{32}|[0-9a-f]{40}|[0-9a-f]{64})(?!\w)",
+        r"(?<!\w)(?:\$|USD )(?:0|[1-9]\d{0,2}(?:,\d{3}){1,3}|[1-9]\d{0,11})\.\d{2,4}(?!\d|\.\d)",
         r"(?<!\w)[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}(?!\w)",
         rf"(?<![\d+]){_YEAR}-{_MONTH}-{_DAY}(?:[T ]\d\d(?::?\d\d){{0,2}}(?:\.\d{{1,9}})?(?:[+-]\d\d:?\d\d)?)?(?!\d)",
         rf"(?<![\d+]){_DAY}([./-]){_MONTH}\1{_YEAR}(?!\d)",
@@ -23,12 +26,13 @@ MOMENTS = tuple(
         r"(?<!\d)\d{1,2}:\d\d(?::\d\d)?(?!\d)",
     )
 )
-"""Dates and times, and ids whose form cannot be a person's number."""
+"""Dates and times, and ids, digests and dollars whose form cannot be a person's number."""
 
 # A till or paybill number identifies a business, which prints it on its wall.
 AMOUNTS = tuple(
     re.compile(pattern, re.IGNORECASE)
     for pattern in (
+        r"(?<!\w)\d{1,15}\s(?:bytes|characters|tokens|ms|milliseconds|KiB|MiB)(?!\w)",
         rf"(?<![a-z]){_CURRENCY}\.?\s{{0,2}}{_AMOUNT}(?:\s?-\s?{_AMOUNT})?",
         rf"(?<!\w){_AMOUNT}\s?(?:/[=-]|{_CURRENCY}(?![a-z])|%)",
         r"(?<![\d.])(?<!\d,)\d{1,3}(?:,\d{3})+(?:\.\d{1,9})?(?!\d)",
@@ -36,7 +40,7 @@ AMOUNTS = tuple(
         rf"{_QUANTITY}[a-z_]{{0,30}}\"?\s?[:=]\s?\"?\d{{1,13}}(?:\.\d{{1,9}})?(?!\d)",
     )
 )
-"""Money, shares and quantities."""
+"""Money, shares, quantities and sizes."""
 
 REFERENCES = (
     re.compile(r"(?<!\w)(?!ID|NO|NIN|TEL|ACC|PIN)[A-Z]{2,8}(?:[-/#]\d+)+"),

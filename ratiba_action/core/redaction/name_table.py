@@ -16,6 +16,8 @@ _MARKS = "\u0300-\u036f"
 _WORD = re.compile(rf"[^\W\d_](?:[^\W\d_{_APOSTROPHES}]|[{_MARKS}]|[{_APOSTROPHES}](?=[^\W\d_]))*")
 _HUMP = re.compile(rf"[^\W\d_](?:(?![A-Z])[^\W\d_]|[{_MARKS}{_APOSTROPHES}])*")
 _JOINS = re.compile(r"[\s._\-]{1,3}(?:[^\W\d_]\.?[\s._\-]{1,3})?")
+MASKED_NAME = "<name>"
+"""Stands where a name stood."""
 _FEWEST_LETTERS = 2
 _SURE_STEM = 5
 """Letters of a name from which on its inflected form is taken for it in lower case as well."""
@@ -78,7 +80,8 @@ class NameTable:
     """
 
     def __init__(self, names: Iterable[str]) -> None:
-        keys = {key for name in names for key in _parts(name)}
+        # A report that is read again names its people by the mask, which is nobody's name.
+        keys = {key for name in names for key in _parts(name.replace(MASKED_NAME, " "))}
         self._letters_after = {f"{key}{ending}": len(ending) for key in keys for ending in _ENDINGS}
         self._letters_after.update(dict.fromkeys(keys, 0))
 
@@ -148,7 +151,7 @@ def _if_sure(run: Sequence[_Named]) -> Iterator[Sequence[_Named]]:
 
 def _is_mask(word: re.Match[str]) -> bool:
     around = word.string[max(0, word.start() - 1) : word.end() + 1]
-    return around == "<name>"
+    return around == MASKED_NAME
 
 
 def _last_word(read: str, end: int) -> str:
@@ -160,5 +163,7 @@ def _key(word: str) -> str:
     """A word without case, diacritics and apostrophes."""
     if word.isascii():
         return word.casefold().replace("'", "").replace("`", "")
-    letters = unicodedata.normalize("NFKD", word).casefold()
+    # Without its marks first: to sort thousands of them takes the square of their number.
+    bare = "".join(one for one in word if not unicodedata.combining(one))
+    letters = unicodedata.normalize("NFKD", bare).casefold()
     return "".join(one for one in letters if unicodedata.category(one) != "Mn" and one not in _APOSTROPHES)

@@ -4,10 +4,15 @@ import re
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from urllib.parse import unquote_to_bytes
 
 # JSON inside JSON escapes the backslash again: one, three, seven, fifteen of them.
 _SPECIAL = re.compile(r"\\{1,31}u[0-9a-fA-F]{4}|\\{1,31}[nrt]|(?:%[0-9a-fA-F]{2})+|&#\d{1,5};|&nbsp;|[^\x00-\x7f]")
+_LONGEST_FORM = 4
+"""Characters that one stands for; more are a whole phrase, such as U+FDFA, and hold no digit and no Latin letter."""
+_MARKS = frozenset({"Mn", "Me"})
+"""Categories of marks, which belong to the letter or digit before them."""
 _ASCII_OF_LETTERS = {"ø": "o", "Ø": "O", "ł": "l", "Ł": "L", "đ": "d", "Đ": "D", "\u0131": "i"}
 
 
@@ -33,7 +38,10 @@ class PlainText:
 
 
 def plain_text(text: str) -> PlainText:
-    """Read a text: compatibility forms, other scripts' digits, JSON's and URLs' escapes, format characters."""
+    """Read a text: compatibility forms, other scripts' digits, JSON's and URLs' escapes, no marks and no format signs.
+
+    Each character is read by itself, since normalising a whole text takes the square of the marks on one letter.
+    """
     read: list[str] = []
     starts: list[int] = []
     ends: list[int] = []
@@ -46,10 +54,13 @@ def plain_text(text: str) -> PlainText:
 
     for special in _SPECIAL.finditer(text):
         copy(done, special.start())
-        for plain in map(_plain_character, _meant(special[0])):
+        for one in _meant(special[0]):
+            plain = _plain_character(one)
             read.append(plain)
             starts.extend([special.start()] * len(plain))
             ends.extend([special.end()] * len(plain))
+            if not plain and ends and unicodedata.category(one) in _MARKS:
+                ends[-1] = special.end()
         done = special.end()
     copy(done, len(text))
     return PlainText(text, "".join(read), starts, ends)
@@ -69,13 +80,17 @@ def _meant(special: str) -> str:
     return chr(int(letters[1:], base=16)) if letters[0] == "u" else " "
 
 
+@lru_cache(maxsize=4_096)
 def _plain_character(one: str) -> str:
     if one.isascii():
         return one
-    return "".join(_ASCII_OF_LETTERS.get(part) or _folded(part) for part in unicodedata.normalize("NFKC", one))
+    parts = unicodedata.normalize("NFKC", one)
+    if len(parts) > _LONGEST_FORM:
+        return one
+    return "".join(_ASCII_OF_LETTERS.get(part) or _folded(part) for part in parts)
 
 
 def _folded(one: str) -> str:
     if one.isdecimal():
         return str(unicodedata.decimal(one))
-    return {"Cf": "", "Pd": "-"}.get(unicodedata.category(one), one)
+    return {"Cf": "", "Mn": "", "Me": "", "Pd": "-"}.get(unicodedata.category(one), one)
