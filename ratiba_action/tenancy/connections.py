@@ -14,6 +14,13 @@ if TYPE_CHECKING:
 
 STATEMENT_SECONDS = 30.0
 _LOCK_SECONDS = 10.0
+_ADMINISTRATOR: Mapping[str, str] = {
+    # A tenant may be allowed to create in `public`: no name of the administrator's is looked up there. A connection's
+    # own options outrank what is set for a role or a database. `pg_temp` is named, or it would come first.
+    "search_path": "pg_catalog,pg_temp",
+    "default_transaction_read_only": "off",
+    "client_min_messages": "error",
+}
 _MOST_CONNECTIONS = 4
 # A server that vanished without a word is noticed after about half a minute.
 _KEEPALIVE: Mapping[str, Any] = {
@@ -24,7 +31,7 @@ _KEEPALIVE: Mapping[str, Any] = {
 }
 
 
-def _session(statement_seconds: float) -> dict[str, int]:
+def _session(statement_seconds: float) -> dict[str, int | str]:
     return {
         "statement_timeout": int(statement_seconds * 1000),
         "lock_timeout": int(_LOCK_SECONDS * 1000),
@@ -37,29 +44,63 @@ def _session(statement_seconds: float) -> dict[str, int]:
     }
 
 
-async def connect(dsn: str, statement_seconds: float = STATEMENT_SECONDS) -> "Connection":
-    """An autocommit connection whose statements and waits for locks have limits.
+async def connect_as_administrator(dsn: str) -> "Connection":
+    """An autocommit connection on which every name means PostgreSQL's own function, operator or type.
+
+    Args:
+        dsn: the administrator's connection string.
 
     Raises:
         psycopg.Error: the server cannot be reached or refuses.
         TimeoutError: it was silent.
     """
+    return await _connect(dsn, {**_session(STATEMENT_SECONDS), **_ADMINISTRATOR})
+
+
+async def _connect(dsn: str, settings: Mapping[str, int | str]) -> "Connection":
     import psycopg  # noqa: PLC0415 - the pytest plug-in and the command line load without it
 
-    limits = " ".join(f"-c {name}={value}" for name, value in _session(statement_seconds).items())
+    limits = " ".join(f"-c {name}={value}" for name, value in settings.items())
     options = f"{parameters(dsn).get('options', '')} {limits}".strip()
     async with asyncio.timeout(CONNECT_TIMEOUT_SECONDS):
         return await psycopg.AsyncConnection.connect(dsn, autocommit=True, options=options, **_KEEPALIVE)
 
 
 @asynccontextmanager
-async def connected(dsn: str, statement_seconds: float = STATEMENT_SECONDS) -> AsyncIterator["Connection"]:
-    """``connect``, closed on every way out."""
-    connection = await connect(dsn, statement_seconds)
+async def connected_as_tenant(
+    dsn: str, seconds: float, statement_seconds: float = STATEMENT_SECONDS
+) -> AsyncIterator["Connection"]:
+    """An autocommit connection whose statements, and waits for locks, have limits; closed on every way out.
+
+    Args:
+        dsn: of a tenant or a template.
+        seconds: after which the whole block is given up: a function of the tenant's own can catch the server's
+            cancelling of its statement, and change the limits of those that follow.
+        statement_seconds: that one statement may take.
+
+    Raises:
+        psycopg.Error: the server cannot be reached or refuses.
+        TimeoutError: the time is over.
+    """
+    async with asyncio.timeout(seconds):
+        connection = await _connect(dsn, _session(statement_seconds))
+        try:
+            yield connection
+        finally:
+            await connection.close()
+
+
+@asynccontextmanager
+async def connected_elsewhere(connection: "Connection", database: str) -> AsyncIterator["Connection"]:
+    """The administrator's connection to another database of the same server, closed on every way out."""
+    from psycopg.conninfo import make_conninfo  # noqa: PLC0415 - see above
+
+    info = connection.info
+    other = await connect_as_administrator(make_conninfo(info.dsn, password=info.password or None, dbname=database))
     try:
-        yield connection
+        yield other
     finally:
-        await connection.close()
+        await other.close()
 
 
 class Connections:
@@ -78,7 +119,7 @@ class Connections:
     async def one(self) -> AsyncIterator["Connection"]:
         """A connection for a moment; one that an error broke is not used again."""
         async with self._free:
-            connection = self._idle.pop() if self._idle else await connect(self.dsn)
+            connection = self._idle.pop() if self._idle else await connect_as_administrator(self.dsn)
             try:
                 yield connection
             except BaseException:

@@ -44,6 +44,8 @@ class ContainerServer:
         ready_seconds: how long the server may take to answer once its container runs.
     """
 
+    own = True
+
     def __init__(self, ready_seconds: float) -> None:
         self._ready_seconds = ready_seconds
         self._container: Any = None

@@ -53,6 +53,8 @@ UNION ALL SELECT 'conversion', o.conname FROM pg_conversion o WHERE o.connamespa
 UNION ALL SELECT 'text search configuration', o.cfgname FROM pg_ts_config o WHERE o.cfgnamespace = {_IN_SCHEMA}
 UNION ALL SELECT 'text search dictionary', o.dictname FROM pg_ts_dict o WHERE o.dictnamespace = {_IN_SCHEMA}
 UNION ALL SELECT 'extension', e.extname FROM pg_extension e WHERE e.extnamespace = {_IN_SCHEMA}
+UNION ALL (SELECT 'large object', l.oid::text FROM pg_largeobject_metadata l
+    WHERE l.lomowner = (SELECT s.nspowner FROM pg_namespace s WHERE s.oid = {_IN_SCHEMA}) LIMIT 1)
 UNION ALL SELECT 'other schema', n.nspname FROM pg_namespace n
     WHERE n.nspowner = (SELECT s.nspowner FROM pg_namespace s WHERE s.oid = {_IN_SCHEMA})
     AND n.oid <> {_IN_SCHEMA}

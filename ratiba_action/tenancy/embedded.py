@@ -69,6 +69,8 @@ class EmbeddedServer:
         tcp: listen on the loopback address too, on a free port.
     """
 
+    own = True
+
     def __init__(
         self, installation: Installation, scratch: Path | None, ready_seconds: float, *, tcp: bool = False
     ) -> None:

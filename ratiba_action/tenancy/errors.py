@@ -3,8 +3,12 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from ratiba_action.core.printable import printable
 from ratiba_action.errors import DatabaseError
 from ratiba_action.tenancy.dsn import address, without_password
+
+_READ, _SHOWN = 20_000, 2_000
+"""Characters of an error: a function of a tenant can raise whatever it wants."""
 
 
 @contextmanager
@@ -24,5 +28,6 @@ def database_errors(what: str, dsn: str, remedy: str = "") -> Iterator[None]:
     try:
         yield
     except (psycopg.Error, OSError, TimeoutError) as error:
-        words = " ".join(without_password(str(error), dsn).split()) or type(error).__name__
+        words = printable(" ".join(without_password(str(error)[:_READ], dsn).split()))[:_SHOWN]
+        words = words or ("it took too long" if isinstance(error, TimeoutError) else type(error).__name__)
         raise DatabaseError(f"The PostgreSQL server at {address(dsn)!r} could not {what}: {words}.", remedy) from None

@@ -19,6 +19,8 @@ class GivenServer:
         ready_seconds: how long it may take to answer; service containers start beside the job.
     """
 
+    own = False
+
     def __init__(self, dsn: str, ready_seconds: float) -> None:
         parameters(dsn)
         self._dsn = dsn

@@ -4,7 +4,7 @@ import hashlib
 from typing import TYPE_CHECKING
 
 from ratiba_action.errors import DatabaseError
-from ratiba_action.tenancy.connections import connect
+from ratiba_action.tenancy.connections import connect_as_administrator
 
 if TYPE_CHECKING:
     from ratiba_action.tenancy.connections import Connection
@@ -36,8 +36,8 @@ class RunLock:
         Raises:
             DatabaseError: another process holds it.
         """
-        self._connection = await connect(self._dsn)
-        taken = await self._connection.execute("SELECT pg_try_advisory_lock(%s)", (lock_key(self._run),))
+        self._connection = await connect_as_administrator(self._dsn)
+        taken = await self._connection.execute("SELECT pg_catalog.pg_try_advisory_lock(%s)", (lock_key(self._run),))
         if await taken.fetchone() != (True,):
             raise DatabaseError(
                 f"The run {self._run!r} is alive already.", "Start again: each run draws a name of its own."

@@ -11,18 +11,18 @@ from ratiba_action.core.model.plan import Arm, Tenant
 from ratiba_action.core.model.values import JsonObject
 from ratiba_action.errors import DatabaseError
 from ratiba_action.tenancy import administration
-from ratiba_action.tenancy.connections import Connections, connected
+from ratiba_action.tenancy.connections import Connections, connected_as_tenant
 from ratiba_action.tenancy.dsn import for_role
 from ratiba_action.tenancy.errors import database_errors
 from ratiba_action.tenancy.lock import RunLock
 from ratiba_action.tenancy.names import template_name, tenant_name
 from ratiba_action.tenancy.registry import Registration
-from ratiba_action.tenancy.rights import check_rights
+from ratiba_action.tenancy.rights import check_rights, close_to_public, warnings_of_public
 from ratiba_action.tenancy.rows import read_rows
 from ratiba_action.tenancy.search_path import search_path
 from ratiba_action.tenancy.server import DatabaseServer
 from ratiba_action.tenancy.sweep import drop_quietly, sweep
-from ratiba_action.tenancy.template import Template, clone_into, read_template, refuse_unequal
+from ratiba_action.tenancy.template import CLONE_SECONDS, Template, clone_into, read_template, refuse_unequal
 
 if TYPE_CHECKING:
     from ratiba_action.tenancy.connections import Connection
@@ -69,6 +69,10 @@ class PostgresTenantProvisioner:
                 self._lock = RunLock(self._server.dsn, self._run)
                 await self._lock.take()
                 self._database, self._extensions = await search_path(connection)
+                if self._server.own:
+                    await close_to_public(connection)
+                else:
+                    self._warnings += await warnings_of_public(connection, self._server.dsn)
                 self._warnings += await sweep(connection)
 
     async def prepare(self, arm: Arm, migrate: Callable[[str], Awaitable[None]]) -> None:
@@ -160,7 +164,7 @@ class PostgresTenantProvisioner:
         """Fill a tenant's schema, as the tenant: the repository's own functions may run meanwhile."""
         async with self._administrator() as connection:
             await administration.lend(connection, template.name, name)
-        async with connected(dsn) as tenant:
+        async with connected_as_tenant(dsn, CLONE_SECONDS) as tenant:
             await clone_into(tenant, template, name, singly=singly)
         async with self._administrator() as connection:
             await administration.take_back(connection, template.name, name)
@@ -172,7 +176,7 @@ class PostgresTenantProvisioner:
             with database_errors(f"clone the migrated schema of arm {arm.name!r}", self._server.dsn):
                 dsn = await _finish(self._create(name, arm.name, uuid.uuid4()))
                 await self._clone(template, name, dsn, singly=True)
-                async with connected(dsn) as tenant:
+                async with connected_as_tenant(dsn, CLONE_SECONDS) as tenant:
                     await refuse_unequal(tenant, template, name)
         finally:
             await _finish(self._drop(name))

@@ -11,10 +11,20 @@ if TYPE_CHECKING:
 _OLDEST = 140000
 
 _QUESTION = """
-SELECT current_setting('server_version_num')::int, pg_is_in_recovery(), quote_ident(current_user),
-    quote_ident(current_database()), r.rolsuper, r.rolcreaterole,
-    has_database_privilege(current_database(), 'CREATE')
-FROM pg_roles r WHERE r.rolname = current_user"""
+SELECT pg_catalog.current_setting('server_version_num')::int, pg_catalog.pg_is_in_recovery(),
+    pg_catalog.quote_ident(current_user::text), pg_catalog.quote_ident(pg_catalog.current_database()::text),
+    r.rolsuper, r.rolcreaterole, pg_catalog.has_database_privilege(pg_catalog.current_database(), 'CREATE')
+FROM pg_catalog.pg_roles r WHERE r.rolname = current_user"""
+
+_OPEN = """
+SELECT pg_catalog.quote_ident(pg_catalog.current_database()::text),
+    pg_catalog.has_database_privilege('public', pg_catalog.current_database(), 'CREATE'),
+    ARRAY(SELECT pg_catalog.quote_ident(n.nspname::text) FROM pg_catalog.pg_namespace n
+        WHERE pg_catalog.has_schema_privilege('public', n.oid, 'CREATE') ORDER BY n.nspname),
+    ARRAY(SELECT pg_catalog.quote_ident(d.datname::text) FROM pg_catalog.pg_database d
+        WHERE d.datallowconn AND d.datname <> pg_catalog.current_database()
+            AND pg_catalog.has_database_privilege('public', d.oid, 'CONNECT') ORDER BY d.datname)"""
+"""What PUBLIC, and so every tenant, may do beside its own schema."""
 
 
 async def check_rights(connection: "Connection", dsn: str) -> None:
@@ -49,3 +59,40 @@ async def check_rights(connection: "Connection", dsn: str) -> None:
             f"Tenants cannot be made on {address(dsn)!r}: {'; '.join(problem for problem, _ in problems)}.",
             " ".join(remedy for _, remedy in problems),
         )
+
+
+async def close_to_public(connection: "Connection") -> None:
+    """In a server of the run's own: nobody but the administrator makes anything outside the tenants' schemas."""
+    database, _, schemas, others = await _open_to_public(connection)
+    statements = [
+        f"REVOKE CREATE ON DATABASE {database} FROM PUBLIC",
+        *(f"REVOKE CREATE ON SCHEMA {schema} FROM PUBLIC" for schema in schemas),
+        *(f"REVOKE CONNECT ON DATABASE {other} FROM PUBLIC" for other in others),
+    ]
+    # The names come quoted from the catalogue itself.
+    await connection.execute("; ".join(statements).encode())
+
+
+async def warnings_of_public(connection: "Connection", dsn: str) -> tuple[str, ...]:
+    """In a server of somebody else's: what PUBLIC may create there, and the statements that end it."""
+    database, creates, schemas, _ = await _open_to_public(connection)
+    objects = [*([f"DATABASE {database}"] if creates else []), *(f"SCHEMA {schema}" for schema in schemas)]
+    if not objects:
+        return ()
+    statements = " ".join(f"REVOKE CREATE ON {name} FROM PUBLIC;" for name in objects)
+    where = ", ".join(map(_lowered, objects))
+    warning = (
+        f"Every role may create objects in {where} of {address(dsn)!r}, so one scenario's code can plant functions"
+        f" there that another scenario's code calls. The gate itself calls none of them. Run: {statements}"
+    )
+    return (warning,)
+
+
+def _lowered(name: str) -> str:
+    kind, _, identifier = name.partition(" ")
+    return f"{kind.lower()} {identifier}"
+
+
+async def _open_to_public(connection: "Connection") -> tuple[str, bool, list[str], list[str]]:
+    row = await (await connection.execute(_OPEN)).fetchone()
+    return row or ("", False, [], [])

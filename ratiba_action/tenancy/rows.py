@@ -1,5 +1,6 @@
 """Reads the configured queries in a tenant, as that tenant, without changing it."""
 
+import asyncio
 from collections.abc import Mapping
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
@@ -9,11 +10,14 @@ from typing import Any
 from ratiba_action.core.model.plan import Tenant
 from ratiba_action.core.model.values import JsonObject
 from ratiba_action.errors import DatabaseError
-from ratiba_action.tenancy.connections import connected
+from ratiba_action.tenancy.connections import connected_as_tenant
 from ratiba_action.tenancy.errors import database_errors
 
 MOST_ROWS = 1000
 _STATEMENT_SECONDS = 10.0
+_CANCEL_SECONDS = 20.0
+QUERY_SECONDS = 15.0
+"""After which a query is given up whose own functions do not let the server cancel it."""
 
 
 async def read_rows(tenant: Tenant, queries: Mapping[str, str]) -> Mapping[str, tuple[JsonObject, ...]]:
@@ -23,13 +27,14 @@ async def read_rows(tenant: Tenant, queries: Mapping[str, str]) -> Mapping[str, 
         DatabaseError: a query is refused, writes, takes too long or finds too many rows; names the query.
     """
     found: dict[str, tuple[JsonObject, ...]] = {}
+    seconds = QUERY_SECONDS * len(queries) + _CANCEL_SECONDS
     with database_errors(f"open the tenant {tenant.schema!r} for reading", tenant.dsn):
-        async with connected(tenant.dsn, _STATEMENT_SECONDS) as connection:
+        async with connected_as_tenant(tenant.dsn, seconds, _STATEMENT_SECONDS) as connection:
             await connection.set_read_only(True)
             for name, query in queries.items():
                 remedy = f"Correct the query {name!r} under 'rows' in the configuration."
                 with database_errors(f"run the query {name!r} in the tenant {tenant.schema!r}", tenant.dsn, remedy):
-                    async with connection.transaction():
+                    async with asyncio.timeout(QUERY_SECONDS), connection.transaction():
                         found[name] = await _run(connection, name, query)
     return found
 

@@ -6,8 +6,9 @@ if TYPE_CHECKING:
     from ratiba_action.tenancy.connections import Connection
 
 _QUESTION = """
-SELECT current_database(), ARRAY(
-    SELECT DISTINCT n.nspname::text FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace
+SELECT pg_catalog.current_database(), ARRAY(
+    SELECT DISTINCT n.nspname::text FROM pg_catalog.pg_extension e
+    JOIN pg_catalog.pg_namespace n ON n.oid = e.extnamespace
     WHERE n.nspname <> 'pg_catalog' ORDER BY 1)"""
 
 

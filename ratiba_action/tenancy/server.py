@@ -16,6 +16,11 @@ class DatabaseServer(Protocol):
     """A running PostgreSQL server."""
 
     @property
+    def own(self) -> bool:
+        """Whether it was started for this run, and nobody else's data is in it."""
+        ...
+
+    @property
     def dsn(self) -> str:
         """Connection string of an administrator; holds a password."""
         ...

@@ -11,13 +11,15 @@ if TYPE_CHECKING:
     from ratiba_action.tenancy.connections import Connection
 
 _ROLES = """
-SELECT r.rolname, shobj_description(r.oid, 'pg_authid'), current_database(),
-    ARRAY(SELECT datname FROM pg_database)
-FROM pg_roles r WHERE starts_with(r.rolname, %s) OR starts_with(r.rolname, %s) ORDER BY r.rolname"""
+SELECT r.rolname, pg_catalog.shobj_description(r.oid, 'pg_authid'), pg_catalog.current_database(),
+    ARRAY(SELECT datname FROM pg_catalog.pg_database)
+FROM pg_catalog.pg_roles r
+WHERE pg_catalog.starts_with(r.rolname::text, %s::text) OR pg_catalog.starts_with(r.rolname::text, %s::text)
+ORDER BY r.rolname"""
 
 _STRANGERS = """
-SELECT n.nspname FROM pg_namespace n LEFT JOIN pg_roles r ON r.rolname = n.nspname
-WHERE starts_with(n.nspname, %s) AND r.oid IS NULL ORDER BY n.nspname"""
+SELECT n.nspname FROM pg_catalog.pg_namespace n LEFT JOIN pg_catalog.pg_roles r ON r.rolname = n.nspname
+WHERE pg_catalog.starts_with(n.nspname::text, %s::text) AND r.oid IS NULL ORDER BY n.nspname"""
 
 
 async def sweep(connection: "Connection") -> tuple[str, ...]:
@@ -29,11 +31,11 @@ async def sweep(connection: "Connection") -> tuple[str, ...]:
     """
     warnings = []
     for run, names in (await _leftovers(connection)).items():
-        if await _ask(connection, "SELECT pg_try_advisory_lock(%s)", run):
+        if await _ask(connection, "SELECT pg_catalog.pg_try_advisory_lock(%s)", run):
             try:
                 warnings += [warning for name in names if (warning := await drop_quietly(connection, name))]
             finally:
-                await _ask(connection, "SELECT pg_advisory_unlock(%s)", run)
+                await _ask(connection, "SELECT pg_catalog.pg_advisory_unlock(%s)", run)
     strangers = await (await connection.execute(_STRANGERS, (TENANT_PREFIX,))).fetchall()
     warnings += [
         f"The schema {name!r} is named like a tenant but the gate did not make it, so it stays."

@@ -6,10 +6,13 @@ from typing import TYPE_CHECKING
 from ratiba_action.errors import DatabaseError
 from ratiba_action.tenancy.catalogue import Catalogue, catalogue, differences
 from ratiba_action.tenancy.clone import Blueprint, read_blueprint
-from ratiba_action.tenancy.connections import connected
+from ratiba_action.tenancy.connections import connected_as_tenant
 
 if TYPE_CHECKING:
     from ratiba_action.tenancy.connections import Connection
+
+CLONE_SECONDS = 120.0
+"""After which reading a template, or filling or reading a clone, is given up: both run the repository's code."""
 
 _MOST_DIFFERENCES = 5
 _BEFORE = "SET LOCAL search_path = ''; SET LOCAL check_function_bodies = off; SET LOCAL client_min_messages = warning"
@@ -40,7 +43,7 @@ async def read_template(dsn: str, name: str) -> Template:
     Raises:
         DatabaseError: it holds what cannot be cloned; names each such object.
     """
-    async with connected(dsn) as connection:
+    async with connected_as_tenant(dsn, CLONE_SECONDS) as connection:
         blueprint = await read_blueprint(connection, name)
         return Template(name, blueprint, await catalogue(connection, name))
 

@@ -12,7 +12,7 @@ from langgraph.checkpoint.postgres import PostgresSaver
 from ratiba_action.core.model.plan import Arm
 from ratiba_action.errors import DatabaseError
 from ratiba_action.tenancy.catalogue import catalogue, differences
-from ratiba_action.tenancy.connections import connected
+from ratiba_action.tenancy.connections import connected_as_tenant
 from ratiba_action.tenancy.provisioner import PostgresTenantProvisioner
 from ratiba_action.testing.sql import fetch, migration, run_sql
 
@@ -56,7 +56,7 @@ async def test_a_clone_of_every_kind_of_object_equals_a_schema_that_was_migrated
         provisioner.provision("migrated", Arm("empty", "/checkout")) as migrated,
     ):
         await migrate_rich(migrated.dsn)
-        async with connected(cloned.dsn) as one, connected(migrated.dsn) as other:
+        async with connected_as_tenant(cloned.dsn, 30) as one, connected_as_tenant(migrated.dsn, 30) as other:
             ours, theirs = await catalogue(one, cloned.schema), await catalogue(other, migrated.schema)
     # Rows are compared when the arm is prepared; here each migration drew its own random ids.
     found = [each for each in differences(ours, theirs) if not each.startswith("rows ")]
