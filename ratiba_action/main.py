@@ -1,43 +1,65 @@
-"""The console script: reads ``os.environ``, runs one command, and catches whatever no other place caught."""
+"""The console script: reads ``os.environ``, runs one command, and catches whatever no other place caught.
 
+Whatever takes time to import is imported after the signals' handlers are installed: a signal that comes before them is
+lost in a container, whose first process has no default action for it.
+"""
+
+import contextlib
 import os
 import sys
-import traceback
 from collections.abc import Mapping, MutableMapping, Sequence
 from typing import TYPE_CHECKING
 
-from ratiba_action.cli import COMMANDS, build_parser
-from ratiba_action.core.printable import printable_lines
-from ratiba_action.errors import ConfigurationError, RatibaError, UsageError
-from ratiba_action.interruption import interruptible
-from ratiba_action.settings import read_settings_leniently
+from ratiba_action.interruption import CancelledBySignal, Interruption, current
 
 if TYPE_CHECKING:
     from ratiba_action.core.masking import Redactor
+    from ratiba_action.errors import RatibaError
 
 _REPORT_AT = "the issues of the ratiba-eval-gate repository"
 _UNEXPECTED = 3
+_CANCELLED = 3
+_REPORTS_ITSELF = "gate"
+"""The command that publishes a report when it is cancelled; a signal ends every other one where it is."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line of this process; returns its exit code."""
-    with interruptible():
-        return run(sys.argv[1:] if arguments is None else arguments, os.environ)
+    interruption = Interruption()
+    interruption.install()
+    from ratiba_action.step_output import keep_harmless, leave  # noqa: PLC0415 - the handlers come first
+
+    keep_harmless(os.environ)
+    code = run(sys.argv[1:] if arguments is None else arguments, os.environ)
+    if interruption.name is not None:
+        leave(code)  # what is left of the run is not waited for
+    return code
 
 
 def run(
-    arguments: Sequence[str], environment: MutableMapping[str, str], commands: Mapping[str, tuple[str, str]] = COMMANDS
+    arguments: Sequence[str],
+    environment: MutableMapping[str, str],
+    commands: Mapping[str, tuple[str, str]] | None = None,
 ) -> int:
     """Run one command with a given environment; returns its exit code.
 
     Args:
         arguments: of the command line, without the program's name.
         environment: variables that the command may read.
-        commands: the table of commands.
+        commands: the table of commands; None for the program's own.
     """
+    from ratiba_action.cli import COMMANDS, build_parser  # noqa: PLC0415 - the handlers come first
+    from ratiba_action.core.printable import printable_lines  # noqa: PLC0415 - the same
+    from ratiba_action.errors import RatibaError  # noqa: PLC0415 - the same
+
+    interruption = current()
     try:
-        parsed = build_parser(arguments, commands).parse_args(arguments)
-        code: int = parsed.run(parsed, environment)
+        with contextlib.nullcontext() if arguments[:1] == [_REPORTS_ITSELF] else interruption.raising():
+            parsed = build_parser(arguments, commands or COMMANDS).parse_args(arguments)
+            code: int = parsed.run(parsed, environment)
+    except CancelledBySignal:
+        sys.stderr.write(f"ratiba: The run was cancelled by {interruption.name}. Run it again.\n")
+        return _CANCELLED
     except RatibaError as error:
         sys.stderr.write(f"ratiba: {printable_lines(_shown(error, environment))}\n")
         return error.exit_code
@@ -48,6 +70,8 @@ def run(
     except Exception as error:  # noqa: BLE001 - the last resort, which says what to do
         sys.stderr.write(f"ratiba: unexpected {type(error).__name__}; please report it at {_REPORT_AT}.\n")
         if environment.get("RATIBA_DEBUG") == "1":
+            import traceback  # noqa: PLC0415 - for this alone
+
             sys.stderr.write(_redactor(environment).text("".join(traceback.format_exception(error))))
         else:
             sys.stderr.write("Set RATIBA_DEBUG=1 to see where it happened.\n")
@@ -55,8 +79,10 @@ def run(
     return code
 
 
-def _shown(error: RatibaError, environment: Mapping[str, str]) -> str:
+def _shown(error: "RatibaError", environment: Mapping[str, str]) -> str:
     """What a person typed or wrote is shown as it is; what a system, a server or a model said may name anybody."""
+    from ratiba_action.errors import ConfigurationError, UsageError  # noqa: PLC0415 - the handlers come first
+
     theirs = isinstance(error, UsageError | ConfigurationError)
     return str(error) if theirs else _redactor(environment).text(str(error))
 
@@ -64,5 +90,6 @@ def _shown(error: RatibaError, environment: Mapping[str, str]) -> str:
 def _redactor(environment: Mapping[str, str]) -> "Redactor":
     """For what ends a command before it has one, or in spite of it."""
     from ratiba_action.core.masking import Redactor  # noqa: PLC0415 - `--help` is quicker without it
+    from ratiba_action.settings import read_settings_leniently  # noqa: PLC0415 - the same
 
     return Redactor(read_settings_leniently(environment, {})[0].secrets)

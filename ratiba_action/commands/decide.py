@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from ratiba_action.core.model.change import Mode, ModeDecision
-from ratiba_action.core.printable import printable
+from ratiba_action.core.printable import printable, unreadable_as_command
 from ratiba_action.deciding import Decided, DecideRequest, decide, decide_or_doubt, request_of
 from ratiba_action.errors import PublishError, UsageError
 
@@ -132,7 +132,7 @@ def json_text(decision: ModeDecision) -> str:
     """The decision as one line of JSON in ASCII."""
     from ratiba_action.reporting.decision_json import decision_values  # noqa: PLC0415 - for programs only
 
-    return json.dumps(decision_values(decision)) + "\n"
+    return unreadable_as_command(json.dumps(decision_values(decision))) + "\n"
 
 
 def text(decided: Decided) -> str:

@@ -6,14 +6,18 @@ import sys
 import traceback
 from collections.abc import MutableMapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
+from typing import NoReturn
 
 from ratiba_action.commands.gate_request import chosen_scenarios, decide_request
 from ratiba_action.commands.options import add_variant, parse_option
+from ratiba_action.core.decision import cut_short
 from ratiba_action.core.exit_code import exit_code
 from ratiba_action.core.model.change import Mode
 from ratiba_action.core.model.plan import Selection
 from ratiba_action.core.model.verdict import Conclusion, Report
+from ratiba_action.core.printable import unreadable_as_command
 from ratiba_action.deciding import decide
 from ratiba_action.errors import (
     ConfigurationError,
@@ -29,7 +33,7 @@ from ratiba_action.forecasting import forecast
 from ratiba_action.gate import evaluate
 from ratiba_action.history.keeping import keep_run, with_trends
 from ratiba_action.input_values import parse_count
-from ratiba_action.interruption import uninterrupted
+from ratiba_action.interruption import Interruption, current
 from ratiba_action.judging.cache import JudgeCache
 from ratiba_action.no_events import NoEvents
 from ratiba_action.ports import EventLog
@@ -50,11 +54,15 @@ from ratiba_action.settings import (
     unknown_variables,
 )
 from ratiba_action.side_by_side import Side, evaluate_side_by_side, variants_of
+from ratiba_action.step_output import leave
 from ratiba_action.systems.isolation import protect_process
 from ratiba_action.tracing import Tracer, tracer_of
 
 DESCRIPTION = """Decide the mode, run the golden conversations, and say whether the change may merge.
 Without an event the working tree is compared with its merge base with the default branch."""
+_PATIENCE = 4.0
+"""Seconds from a signal until a report is written without what the run has measured; a runner kills it after 10."""
+
 EXAMPLE = """example:
   ratiba gate
   ratiba gate --scenario spa_booking_swahili_happy --concurrency 1
@@ -99,6 +107,8 @@ def run(arguments: argparse.Namespace, environment: MutableMapping[str, str], tr
         UsageError: an option is wrong; nothing is published then.
     """
     protect_process()
+    interruption = current()
+    interruption.watch(_PATIENCE, lambda: _leave_early(interruption))
     options = {entry.name: getattr(arguments, entry.attribute, None) for entry in INPUTS}
     settings, problems = read_settings_leniently(environment, options)
     repository = Path(arguments.repo or environment.get("GITHUB_WORKSPACE") or ".").resolve()
@@ -131,6 +141,12 @@ def run(arguments: argparse.Namespace, environment: MutableMapping[str, str], tr
     return _conclude(arguments, gate_run, publication, problems, tracer)
 
 
+def _leave_early(interruption: Interruption) -> NoReturn:
+    """Nothing is known yet that could be reported; the action's concluding step does that."""
+    sys.stderr.write(f"ratiba: {_cancelled(interruption)}\n")
+    leave(_cancelled(interruption).exit_code)
+
+
 def _concurrency(arguments: argparse.Namespace) -> int | None:
     given = arguments.concurrency
     return None if given is None else parse_option("--concurrency", given, parse_count)
@@ -145,6 +161,8 @@ def _conclude(
 ) -> int:
     """Run, publish whatever came of it, and say the exit code."""
     failure: RatibaError | None = None
+    interruption = current()
+    interruption.replace_stand_in(lambda: _conclude_instead(gate_run, publication, interruption))
     try:
         report, events = _report(arguments, gate_run, publication, problems)
     except UsageError:
@@ -154,18 +172,50 @@ def _conclude(
         report, events = stopped(gate_run, failure), NoEvents()
     if report is None:
         return 0
-    with uninterrupted():
+    interruption.conclude()
+    with interruption.noting():
         trace = tracer(gate_run.settings, gate_run.environment, events)
         complaint = "" if failure is None else str(failure)
-        report = publication.publish(_with_trends(report, publication), trace, complaint=complaint)
+        report = _with_trends(_cut_short(report, interruption), publication)
+        report = publication.publish(report, trace, complaint=complaint)
+        # A signal that comes while GitHub is slow: a run that was cancelled is never shown as passed.
+        if (short := _cut_short(report, interruption)) != report:
+            report = publication.publish(short)
         if arguments.baseline_out:
             _leave_baseline(report, Path(arguments.baseline_out), publication)
         if arguments.json:
-            sys.stdout.write(json.dumps(outputs_of(report), indent=2) + "\n")
+            sys.stdout.write(unreadable_as_command(json.dumps(outputs_of(report), indent=2)) + "\n")
             sys.stdout.flush()
         # Last: a run that is cancelled may be killed while the server is slow.
         _keep(report, publication)
     return exit_code(report.verdict, report.decision.mode, enforce=report.enforce)
+
+
+def _cut_short(report: Report, interruption: Interruption) -> Report:
+    """The report, incomplete where a signal came that its verdict does not know of."""
+    reason = interruption.reason
+    return report if reason is None else replace(report, verdict=cut_short(report.verdict, reason))
+
+
+def _conclude_instead(gate_run: GateRun, publication: Publication, interruption: Interruption) -> NoReturn:
+    """Conclude a cancelled run whose main thread does not come back in time; what it has measured is not known here."""
+    report = stopped(gate_run, _cancelled(interruption))
+    publication.publish(report)
+    leave(exit_code(report.verdict, report.decision.mode, enforce=report.enforce))
+
+
+def _cancelled(interruption: Interruption) -> InfrastructureError:
+    return InfrastructureError(f"The run was cancelled by {interruption.name}.", "Run the gate again.")
+
+
+def _go_on(interruption: Interruption) -> None:
+    """Between two steps that no signal interrupts.
+
+    Raises:
+        InfrastructureError: the run was cancelled.
+    """
+    if interruption.name is not None:
+        raise _cancelled(interruption)
 
 
 def _leave_baseline(report: Report, path: Path, publication: Publication) -> None:
@@ -206,6 +256,8 @@ def _report(
     arguments: argparse.Namespace, gate_run: GateRun, publication: Publication, problems: Sequence[str]
 ) -> tuple[Report | None, EventLog]:
     """The report of the run, and its events; None for a dry run, which only prints."""
+    go_on = partial(_go_on, current())
+    go_on()
     refuse_wrong_start(gate_run.decided, problems)
     decision = gate_run.decided.decision
     if decision.mode is Mode.SKIP:
@@ -219,6 +271,7 @@ def _report(
         # A dry run and the step that decides say it at length.
         publication.tell(mode_line(decision, enforce=gate_run.settings.enforce))
     prepared = prepare(gate_run)
+    go_on()
     if (partly := selection_line(prepared.selection)) and not arguments.dry_run:
         publication.tell(partly)
     sides = variants_of(gate_run, prepared) if arguments.variants else ()
@@ -230,6 +283,7 @@ def _report(
         foretell(expected, publication.tell, gate_run.warnings.append)
     for side in sides:
         _foretell(side, publication)
+    go_on()
     with open_event_log(gate_run, prepared, publication.redactor) as events:
         logged = replace(gate_run, events=events)
         if arguments.variants:

@@ -5,13 +5,14 @@ from dataclasses import replace
 
 from ratiba_action.core.comparison.weighing import show, weigh
 from ratiba_action.core.model.plan import Plan
-from ratiba_action.core.model.verdict import Evidence, Verdict
+from ratiba_action.core.model.verdict import Conclusion, Evidence, Verdict
 from ratiba_action.core.verdict_rules.completeness import judge_completeness
 from ratiba_action.core.verdict_rules.exactness import judge_exactness
 from ratiba_action.core.verdict_rules.findings import Findings, find
 from ratiba_action.core.verdict_rules.metric_means import judge_metric_means
 from ratiba_action.core.verdict_rules.pass_rate import judge_pass_rate
 from ratiba_action.core.verdict_rules.passing import passed, skipped
+from ratiba_action.core.verdict_rules.phrases import sentence
 
 Rule = Callable[[Findings], Verdict | None]
 
@@ -42,3 +43,16 @@ def next_step(evidence: Evidence) -> Plan | Verdict:
     if verdict is None:
         return weigh(evidence, passed(findings))
     return replace(verdict, comparison=show(evidence))
+
+
+def cut_short(verdict: Verdict, interruption: str) -> Verdict:
+    """What a verdict is when the run is interrupted before it was published: a pass is none, and a failure stays one.
+
+    Args:
+        verdict: of all that was measured.
+        interruption: why the run did not go to its end.
+    """
+    if verdict.conclusion not in (Conclusion.PASSED, Conclusion.INCONCLUSIVE):
+        return verdict
+    reason = f"The run was interrupted: {sentence(interruption)}"
+    return replace(verdict, conclusion=Conclusion.INCOMPLETE, reason=reason, action="Run the gate again.")

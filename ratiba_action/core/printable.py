@@ -22,6 +22,11 @@ def printable_lines(text: str) -> str:
     return "\n".join(printable(line.expandtabs(4)) for line in lines)
 
 
+def unreadable_as_command(text: str) -> str:
+    """JSON with the same values, in which a runner finds no ``##[command]``."""
+    return text.replace("##[", r"##\u005b")
+
+
 def _escape(character: str) -> str:
     code = ord(character)
     if 0xDC80 <= code <= 0xDCFF:  # noqa: PLR2004 - where surrogateescape puts a byte

@@ -2,32 +2,50 @@
 
 import asyncio
 import contextlib
-import signal
 from collections.abc import Callable, Iterator
 
-from ratiba_action.interruption import SIGNALS
+from ratiba_action.interruption import current
+
+_PATIENCE = 2.0
+"""Seconds that a cancelled run has to close what it has opened; a runner kills it 10 s after the first signal."""
+
+_AGAIN = 0.5
 
 
 @contextlib.contextmanager
 def cancelled_by_signals(note: Callable[[str], None]) -> Iterator[None]:
-    """Within, the first SIGINT or SIGTERM cancels the running task.
+    """Within, the first SIGINT or SIGTERM cancels the running task; what it then waits for is cut short after 2 s.
 
     Args:
-        note: told which signal it was.
+        note: told which signal it was; a signal from before is one too.
     """
     loop, task = asyncio.get_running_loop(), asyncio.current_task()
+    inside = [True]
 
-    def cancel(name: str) -> None:
-        note(f"the run was cancelled by {name}")
-        if task is not None:
+    def cancel() -> None:
+        if inside and task is not None:
             task.cancel()
 
-    before = {number: signal.getsignal(number) for number in SIGNALS}
-    for number in SIGNALS:
-        loop.add_signal_handler(number, cancel, number.name)
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            loop.remove_signal_handler(number)
-            signal.signal(number, handler)
+    def hurry() -> None:
+        cancel()
+        if inside:
+            loop.call_later(_AGAIN, hurry)
+
+    def begin() -> None:
+        cancel()
+        loop.call_later(_PATIENCE, hurry)
+
+    noted: list[str] = []
+
+    def tell(name: str) -> None:
+        # In a handler between two steps of the loop, which may be asleep.
+        if not noted:
+            note(f"the run was cancelled by {name}")
+        loop.call_soon_threadsafe(cancel if noted else begin)
+        noted.append(name)
+
+    with current().noting(tell):
+        try:
+            yield
+        finally:
+            inside.clear()

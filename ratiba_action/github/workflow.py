@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TextIO
 
 from ratiba_action.core.printable import printable_lines
+from ratiba_action.step_output import StepOutput
 
 _MESSAGE_LIMIT = 4_096
 _ERRORS_SHOWN = 10
@@ -67,7 +68,13 @@ class WorkflowLog:
 
     @contextmanager
     def plain(self) -> Iterator[None]:
-        """What is printed within is never read as a command; the older ``##[`` form must be broken by the printer."""
+        """What is printed within is never read as a command; the older ``##[`` form must be broken by the printer.
+
+        A stream that passes the filter needs no more, and what stands in one stream would not hold for the other.
+        """
+        if isinstance(self._stream, StepOutput):
+            yield
+            return
         token = self._new_token()
         self._write(f"::stop-commands::{token}")
         try:
@@ -85,6 +92,9 @@ class WorkflowLog:
             self._write("::endgroup::")
 
     def _write(self, line: str) -> None:
+        if isinstance(self._stream, StepOutput):
+            self._stream.command(line)
+            return
         self._stream.write(f"{line}\n")
         self._stream.flush()
 

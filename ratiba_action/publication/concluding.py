@@ -8,7 +8,7 @@ from ratiba_action.core.exit_code import exit_code
 from ratiba_action.core.model.verdict import Conclusion, Report, Verdict
 from ratiba_action.deciding import Decided
 from ratiba_action.errors import RatibaError
-from ratiba_action.interruption import uninterrupted
+from ratiba_action.interruption import current
 from ratiba_action.publication.publishing import Publication
 from ratiba_action.publication.unmeasured_runs import refuse_wrong_start, report_without_run, skipped, stopped
 from ratiba_action.settings import Settings, unknown_variables
@@ -99,6 +99,6 @@ class Conclusions:
 
     def _publish(self, report: Report, complaint: str = "") -> int:
         publication = Publication(self.settings, self.environment, self.stream)
-        with uninterrupted():
+        with current().noting():
             publication.publish(report, complaint="" if publication.in_workflow else complaint)
         return exit_code(report.verdict, report.decision.mode, enforce=report.enforce)

@@ -24,6 +24,7 @@ from ratiba_action.reporting.wording import (
     scenario_ended,
     scenario_label,
 )
+from ratiba_action.step_output import StepOutput
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -172,12 +173,19 @@ def print_results(report: Report, console: "Console", *, in_workflow: bool = Fal
         console.print(_table(report))
         _print_frames(report, console)
         return
-    console.out("::group::Conversations", highlight=False)
+    _command("::group::Conversations", console)
     day = day_of(report.started_at)
     for one in outcomes_of(report.results):
         console.out(_scenario_line(one, day), highlight=False)
     _print_frames(report, console)
-    console.out("::endgroup::", highlight=False)
+    _command("::endgroup::", console)
+
+
+def _command(line: str, console: "Console") -> None:
+    if isinstance(console.file, StepOutput):
+        console.file.command(line)
+    else:
+        console.out(line, highlight=False)
 
 
 def _print_frames(report: Report, console: "Console") -> None:
@@ -194,7 +202,7 @@ def _print_frames(report: Report, console: "Console") -> None:
 def print_comment(body: str, console: "Console") -> None:
     """The comment without its folded parts: rendered on a terminal, as Markdown elsewhere.
 
-    Under CI the caller wraps this in ``stop-commands``: the text quotes replies of the system under test.
+    In a workflow the caller sees to it that the runner reads no command in it: it quotes replies of the system.
     """
     shown = visible(body)
     if not console.is_terminal:
