@@ -3,6 +3,7 @@
 # make test               set up, then run every test
 # make lint               style, types and import contracts
 # make benchmark          print what the documentation claims about speed and size
+# make fuzz               run the fuzz campaign: CASES=1000 SEED=… (docs/fuzzing.md)
 # make recordings         write the authored recordings of the example again
 # make catalogue          write the table of metrics in docs/metrics.md again
 # make schemas            write every published JSON Schema again
@@ -26,7 +27,7 @@ endif
 EDITABLE = $(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation --editable . \
 	&& $(BIN)/python -m compileall -q ratiba_action examples
 
-.PHONY: demo test lint benchmark recordings catalogue schemas lock clean
+.PHONY: demo test lint benchmark fuzz recordings catalogue schemas lock clean
 
 demo: $(VENV)/.demo
 ifdef EXAMPLE
@@ -46,6 +47,10 @@ lint: $(VENV)/.dev
 
 benchmark: $(VENV)/.dev
 	@for script in benchmarks/*.py; do echo "== $$script"; $(BIN)/python $$script || exit 1; done
+
+CASES ?= 1000
+fuzz: $(VENV)/.dev
+	$(BIN)/python -m fuzz --cases $(CASES) $(addprefix --from-seed=,$(SEED))
 
 recordings: $(VENV)/.demo
 	$(BIN)/python examples/record_authored.py

@@ -1,0 +1,139 @@
+"""The action's own steps, with the gate in its container beside a real Docker daemon; some runs are cancelled."""
+
+import os
+import shutil
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+from fuzz.attacks import Ground
+from fuzz.case import Case
+from fuzz.world import World, hostile_world
+from ratiba_action.testing.hosted_runner import HostedRunner
+
+OWNER = (4321, 4322) if os.geteuid() == 0 else (os.geteuid(), os.getegid())
+REACHED = ("/report", "/workspace", "/run/ratiba", "/tmp", "/home", "/opt/ratiba/app", "/etc")
+TARGETS = (
+    "/report", "/report/ratiba-report", "/report/ratiba-report/results.json", "/report/step/output", "/report/step/summary",
+    "/workspace/x", "/run/ratiba/x", "/opt/ratiba/app/x", "/tmp/x", "/report/word", "/report/ratiba-report/comment.md",
+)  # fmt: skip
+EARLY, LATE = 2.5, 7.5
+"""Seconds after SIGINT after which a runner sends SIGTERM and SIGKILL are 7.5 and 10."""
+
+
+def gate_in_container(case: Case) -> None:
+    """The step that evaluates and the step that concludes, as a hosted runner runs them."""
+    case.count("runs in the container")
+    ground = Ground(REACHED, TARGETS, tuple(range(1, 40)), case.nonce)
+    database = case.services.database if case.chance(0.6) else ""
+    with hostile_world(case, ground) as world:
+        _give(world.change.folder)
+        runner = _runner(case, world, database)
+        inspected = _Inspected()
+        code, printed, cancelled = _evaluate(case, runner, inspected)
+        concluded = runner.run("conclude", RATIBA_ENDED=_ended(runner))
+        printed += f"\n{concluded.stdout}"
+        code = code or concluded.returncode
+        _require_nothing_left(case, runner)
+        left = case.folder / "left"
+        left.mkdir()
+        for name in ("output", "summary"):
+            shutil.copy(runner.folder / name, left / name) if (runner.folder / name).exists() else None
+        if (world.change.folder / "ratiba-report").is_dir():
+            shutil.copytree(world.change.folder / "ratiba-report", left / "report", symlinks=True)
+        world.require_all(code, printed, left, signalled=cancelled)
+        case.require_no_secret({"docker inspect": inspected.text}, [database] if database else ())
+        if cancelled:
+            case.count("runs in the container that were cancelled")
+            case.require("c", f"a cancelled run ended with 0: {printed[-1500:]}", holds=code != 0)
+
+
+class _Inspected:
+    text = ""
+
+
+def _runner(case: Case, world: World, database: str) -> HostedRunner:
+    folder = case.folder / "runner"
+    folder.mkdir()
+    inputs = {"image": case.services.image, "github-token": case.secrets["github"]}
+    names = {
+        "RATIBA_ANTHROPIC_API_KEY": "anthropic-api-key",
+        "RATIBA_OPENAI_API_KEY": "openai-api-key",
+        "RATIBA_ANTHROPIC_BASE_URL": "anthropic-base-url",
+        "RATIBA_OPENAI_BASE_URL": "openai-base-url",
+        "RATIBA_EVAL_BUDGET_USD": "budget-usd",
+        "RATIBA_LLM": "llm",
+    }
+    given = {**world.inputs, **world.secrets}
+    inputs |= {name: given[variable] for variable, name in names.items() if variable in given}
+    if database:
+        inputs["database-url"] = database
+    event = world.change.pull_request_event()
+    variables = {"GITHUB_API_URL": world.api, "RATIBA_DEADLINE": given["RATIBA_DEADLINE"]}
+    return HostedRunner(case.services.action, world.change, folder, event, inputs, variables)
+
+
+def _evaluate(case: Case, runner: HostedRunner, inspected: _Inspected) -> tuple[int, str, bool]:
+    """Run the step that evaluates, and perhaps cancel it as a runner does; its code, log, and whether it was."""
+    moment = case.rng.uniform(0, case.rng.choice((1.0, 4.0, 8.0))) if case.chance(0.25) else None
+    with runner.start("evaluate") as process:
+        printed, started = "", time.monotonic()
+        deadline = started + (moment if moment is not None else 90)
+        try:
+            printed, _ = process.communicate(timeout=1.5 if moment is None else moment)
+        except subprocess.TimeoutExpired:
+            inspected.text = _inspect(case)
+        if process.returncode is not None and printed:
+            return process.returncode, printed, False
+        if moment is None:
+            printed, _ = process.communicate(timeout=max(deadline - time.monotonic(), 1))
+            return process.returncode, printed, False
+        return _cancel(process)
+
+
+def _cancel(process: "subprocess.Popen[str]") -> tuple[int, str, bool]:
+    for number, seconds in ((signal.SIGINT, LATE), (signal.SIGTERM, EARLY), (signal.SIGKILL, 30.0)):
+        if process.poll() is None:
+            process.send_signal(number)
+        try:
+            printed, _ = process.communicate(timeout=seconds)
+        except subprocess.TimeoutExpired:
+            continue
+        return process.returncode, printed, True
+    return 137, "", True
+
+
+def _inspect(case: Case) -> str:
+    listed = subprocess.run(_containers(case), capture_output=True, text=True, check=False).stdout.split()
+    shown = (
+        subprocess.run(["docker", "inspect", *listed], capture_output=True, text=True, check=False) if listed else None
+    )
+    return shown.stdout if shown is not None else ""
+
+
+def _containers(case: Case) -> list[str]:
+    return ["docker", "ps", "--all", "--quiet", "--filter", f"ancestor={case.services.image}"]
+
+
+def _ended(runner: HostedRunner) -> str:
+    """What the step's output ``ended`` says, as the expression of action.yml gives it."""
+    outputs = runner.outputs if (runner.folder / "output").exists() else ""
+    found = [line.removeprefix("ended=") for line in outputs.splitlines() if line.startswith("ended=")]
+    return found[-1] if found else "cancelled"
+
+
+def _require_nothing_left(case: Case, runner: HostedRunner) -> None:
+    """Invariant g: neither container nor volume, nor a folder of the runner's, and the checkout keeps its owner."""
+    left = subprocess.run(_containers(case), capture_output=True, text=True, check=True).stdout.split()
+    case.require("g", f"containers are left: {left}", holds=not left)
+    folders = [path.name for path in (runner.folder / "temp").iterdir()]
+    case.require("g", f"left in RUNNER_TEMP: {folders}", holds=not folders)
+
+
+def _give(folder: Path) -> None:
+    for path in (folder, *folder.rglob("*")):
+        if not path.is_symlink():
+            shutil.chown(path, *OWNER)
+        else:
+            os.chown(path, *OWNER, follow_symlinks=False)
