@@ -120,13 +120,29 @@ class GithubError(InfrastructureError):
         problem: what could not be done.
         remedy: what to do about it.
         status: of the answer, None when there was none.
-        timed_out: the deadline passed.
+        timed_out: the answer did not come in time.
+        transient: the next try may succeed.
+        unclear: GitHub may have done all the same what it was asked to write.
+        wait_seconds: that GitHub asks to wait before the next request; None where it asks for nothing.
     """
 
-    def __init__(self, problem: str, remedy: str = "", *, status: int | None = None, timed_out: bool = False) -> None:
+    def __init__(
+        self,
+        problem: str,
+        remedy: str = "",
+        *,
+        status: int | None = None,
+        timed_out: bool = False,
+        transient: bool = False,
+        unclear: bool = False,
+        wait_seconds: float | None = None,
+    ) -> None:
         super().__init__(problem, remedy)
         self.status = status
         self.timed_out = timed_out
+        self.transient = transient
+        self.unclear = unclear
+        self.wait_seconds = wait_seconds
 
 
 class RecordingError(InfrastructureError):

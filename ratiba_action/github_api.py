@@ -4,14 +4,18 @@ Nothing is imported at the top that a step which only decides would have to wait
 """
 
 import json
+import math
 import re
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 from ratiba_action.errors import GithubError
 from ratiba_action.github_connection import Answer, Question, exchange
+from ratiba_action.github_retry import RATE_LIMITED, TRANSIENT, USUAL, RetryPolicy, asked_wait, repeat
+
+Result = TypeVar("Result")
 
 GITHUB_API = "https://api.github.com"
 API_VERSION = "2022-11-28"
@@ -27,7 +31,6 @@ _NEXT = re.compile(r'<([^<>\s]+)>\s*;[^,<]*\brel="?next\b')
 _ORIGIN = re.compile(r"https?://[^/?#]+", re.IGNORECASE)
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 _ANONYMOUS: Mapping[str, str] = {"User-Agent": "ratiba-eval-gate"}
-_RATE_LIMITED = frozenset({403, 429})
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +43,8 @@ class GithubApi:
         address: base of the API, ``GITHUB_API_URL`` on an enterprise server.
         environment: its ``HTTPS_PROXY``, ``NO_PROXY``, ``SSL_CERT_FILE`` and ``REQUESTS_CA_BUNDLE`` are heeded; a
             proxy's address may hold a password.
-        deadline_seconds: for all requests together.
+        deadline_seconds: for all requests together, with the waits between them.
+        retry: how often a request is made, and for how long it is waited for.
 
     Raises:
         GithubError: token, address or repository cannot be used.
@@ -50,7 +54,8 @@ class GithubApi:
     token: str = field(repr=False)
     address: str = GITHUB_API
     environment: Mapping[str, str] = field(default_factory=dict, repr=False)
-    deadline_seconds: float = 10.0
+    deadline_seconds: float = 60.0
+    retry: RetryPolicy = USUAL
     _ends: float = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -70,7 +75,7 @@ class GithubApi:
         object.__setattr__(self, "_ends", time.monotonic() + self.deadline_seconds)
 
     def get(self, path: str, query: Mapping[str, str] | None = None) -> Any:
-        """The decoded answer to a GET.
+        """The decoded answer to a GET, which is asked for again where GitHub fails for a moment.
 
         Args:
             path: below the repository, such as ``pulls/7``.
@@ -96,13 +101,26 @@ class GithubApi:
             yield rows
             address = self._next(answer.headers.get("link", ""))
 
-    def send(self, method: str, path: str, body: Mapping[str, Any]) -> Any:
-        """The decoded answer to a request that writes.
+    def send(self, method: str, path: str, body: Mapping[str, Any] | None = None, *, idempotent: bool = False) -> Any:
+        """The decoded answer to a request that writes; None where it has no content.
+
+        Args:
+            method: of HTTP.
+            path: below the repository.
+            body: None for none.
+            idempotent: doing it twice leaves what doing it once leaves, so that it is asked for again even where it
+                is not known what came of it.
 
         Raises:
-            GithubError: as for ``get``.
+            GithubError: as for ``get``. It says ``unclear`` where GitHub may have done it all the same.
         """
-        return _decoded(self._ask(method, self._url(path, None), json.dumps(body).encode()))
+        content = None if body is None else json.dumps(body).encode()
+        answer = self._ask(method, self._url(path, None), content, idempotent=idempotent)
+        return _decoded(answer, writes=True) if answer.body else None
+
+    def repeat(self, work: Callable[[], Result], may_repeat: Callable[[GithubError], bool]) -> Result:
+        """Do something again that several requests belong to; see ``github_retry.repeat``."""
+        return repeat(work, self.retry, self._ends, may_repeat)
 
     def download(self, path: str) -> bytes:
         """A file that GitHub keeps elsewhere and redirects to; the token stays here.
@@ -113,12 +131,12 @@ class GithubApi:
         Raises:
             GithubError: GitHub refused, the file is elsewhere than behind https, too large, or took too long.
         """
-        answer = exchange(
-            Question("GET", self._url(path, None), _headers(self.token, None)), self.environment, self._ends
-        )
+        return self.repeat(lambda: self._download(path), lambda _: True)
+
+    def _download(self, path: str) -> bytes:
+        answer = self._exchange(Question("GET", self._url(path, None), _headers(self.token, None)))
         if answer.status in _REDIRECTS:
-            question = Question("GET", self._elsewhere(answer.headers.get("location", "")), _ANONYMOUS)
-            answer = exchange(question, self.environment, self._ends)
+            answer = self._exchange(Question("GET", self._elsewhere(answer.headers.get("location", "")), _ANONYMOUS))
         if answer.status != 200:  # noqa: PLR2004 - what HTTP calls success, with a body
             raise _refusal(answer)
         return answer.body
@@ -148,12 +166,19 @@ class GithubApi:
             raise GithubError(f"The next page is said to be at {found[1][:200]!r}, which is not GITHUB_API_URL's host.")
         return found[1]
 
-    def _ask(self, method: str, url: str, content: bytes | None = None) -> Answer:
+    def _ask(self, method: str, url: str, content: bytes | None = None, *, idempotent: bool = True) -> Answer:
         question = Question(method, url, _headers(self.token, content), content)
-        answer = exchange(question, self.environment, self._ends)
-        if not 200 <= answer.status < 300:  # noqa: PLR2004 - what HTTP calls success
-            raise _refusal(answer)
-        return answer
+
+        def once() -> Answer:
+            answer = self._exchange(question)
+            if not 200 <= answer.status < 300:  # noqa: PLR2004 - what HTTP calls success
+                raise _refusal(answer, writes=method != "GET")
+            return answer
+
+        return self.repeat(once, lambda error: idempotent or not error.unclear)
+
+    def _exchange(self, question: Question) -> Answer:
+        return exchange(question, self.environment, min(self._ends, time.monotonic() + self.retry.try_seconds))
 
 
 def _headers(token: str, content: bytes | None) -> dict[str, str]:
@@ -176,28 +201,39 @@ def _message_of(answer: Answer) -> str:
     return message if isinstance(message, str) else ""
 
 
-def _refusal(answer: Answer) -> GithubError:
-    status, headers = answer.status, answer.headers
-    answered = f"GitHub answered {status} ({_message_of(answer)[:200] or 'no message'!r})"
-    wait = headers.get("retry-after", "")
-    if status in _RATE_LIMITED and (wait or headers.get("x-ratelimit-remaining") == "0"):
-        when = f"in {wait} seconds" if wait.isascii() and wait.isdigit() else "later"
-        return GithubError(f"{answered}: too many requests.", f"Run the job again {when}.", status=status)
+def _refusal(answer: Answer, *, writes: bool = False) -> GithubError:
+    status, headers, message = answer.status, answer.headers, _message_of(answer)
+    answered = f"GitHub answered {status} ({message[:200] or 'no message'!r})"
+    wait = asked_wait(status, headers, message)
+    if status in RATE_LIMITED and (wait is not None or headers.get("x-ratelimit-remaining") == "0"):
+        when = "later" if wait is None else f"in {math.ceil(wait)} seconds"
+        return GithubError(
+            f"{answered}: too many requests.",
+            f"Run the job again {when}.",
+            status=status,
+            transient=wait is not None,
+            wait_seconds=wait,
+        )
     if 300 <= status < 400:  # noqa: PLR2004 - the redirects of HTTP
         return GithubError(
             f"{answered}: a redirect, which a token does not follow.",
             "Check GITHUB_API_URL, and whether the repository has a new name.",
             status=status,
         )
-    return GithubError(f"{answered}.", status=status)
+    failed = status in TRANSIENT
+    return GithubError(f"{answered}.", status=status, transient=failed, unclear=writes and failed, wait_seconds=wait)
 
 
-def _decoded(answer: Answer) -> Any:
+def _decoded(answer: Answer, *, writes: bool = False) -> Any:
     try:
         return json.loads(answer.body)
     except (ValueError, RecursionError) as error:
         raise GithubError(
-            "GitHub's answer was not understood: it is not JSON.", "Check GITHUB_API_URL.", status=answer.status
+            "GitHub's answer was not understood: it is not JSON.",
+            "Check GITHUB_API_URL.",
+            status=answer.status,
+            transient=writes,
+            unclear=writes,
         ) from error
 
 

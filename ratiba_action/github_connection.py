@@ -3,6 +3,7 @@
 Nothing is imported at the top that a step which only decides would have to wait for.
 """
 
+import re
 import threading
 import time
 from collections.abc import Callable, Mapping
@@ -58,9 +59,11 @@ def exchange(question: Question, environment: Mapping[str, str], ends: float) ->
         ends: reading of the monotonic clock at which the answer must be there.
 
     Raises:
-        GithubError: nothing was reached, the time is over, or the answer is too large.
+        GithubError: nothing was reached, the time is over, or the answer is too large or was cut off. Says whether
+            another try may help, and whether a request that writes may have arrived.
     """
-    return _within(ends, lambda: _open(question, environment, ends))
+    writes = question.method != "GET"
+    return _within(ends, lambda: _open(question, environment, ends), writes=writes)
 
 
 def _open(question: Question, environment: Mapping[str, str], ends: float) -> Answer:
@@ -72,25 +75,53 @@ def _open(question: Question, environment: Mapping[str, str], ends: float) -> An
     )
     seconds = max(ends - time.monotonic(), 0.001)
     try:
-        with _opener(request, environment).open(request, timeout=seconds) as response:
-            return _read(response.status, response)
-    except urllib.error.HTTPError as error:
-        with error:
-            return _read(error.code, error)
+        try:
+            with _opener(request, environment).open(request, timeout=seconds) as response:
+                return _read(response.status, response)
+        except urllib.error.HTTPError as error:
+            with error:
+                return _read(error.code, error)
     except (OSError, ValueError, _http_error()) as error:
-        raise _unreachable(question.url, getattr(error, "reason", None) or error) from None
+        raise _unreachable(question, getattr(error, "reason", None) or error) from None
 
 
-def _unreachable(url: str, reason: object) -> GithubError:
+def _unreachable(question: Question, reason: object) -> GithubError:
+    writes = question.method != "GET"
     if isinstance(reason, TimeoutError):
-        return _too_slow()
+        return _too_slow(writes=writes)
     told = f"{type(reason).__name__}: {reason}"[:200]
     remedy = "Check GITHUB_API_URL, the proxy and the network."
     if "CERTIFICATE_VERIFY_FAILED" in told:
         remedy = "Name the certificates of your own authority by SSL_CERT_FILE."
     # The query of a file's address may hold a signature.
-    shown = url.partition("?")[0].partition("/repos/")[0]
-    return GithubError(f"{shown!r} could not be reached ({told}).", remedy)
+    shown = question.url.partition("?")[0].partition("/repos/")[0]
+    never_sent = _was_never_sent(reason)
+    return GithubError(
+        f"{shown!r} could not be reached ({told}).",
+        remedy,
+        transient=never_sent or _is_broken(reason),
+        unclear=writes and not never_sent,
+    )
+
+
+def _was_never_sent(reason: object) -> bool:
+    """Whether there was no connection, and may be one the next time."""
+    import errno  # noqa: PLC0415 - only for a failure
+    import socket  # noqa: PLC0415 - the same
+
+    if isinstance(reason, socket.gaierror):
+        return reason.errno == socket.EAI_AGAIN
+    no_route = isinstance(reason, OSError) and reason.errno in {errno.EHOSTUNREACH, errno.ENETUNREACH, errno.ENETDOWN}
+    return no_route or isinstance(reason, ConnectionRefusedError)
+
+
+def _is_broken(reason: object) -> bool:
+    """Whether a connection ended before the answer did, or a proxy could not make it just now."""
+    import http.client  # noqa: PLC0415 - only for a failure
+    import ssl  # noqa: PLC0415 - the same
+
+    broken = (ConnectionError, http.client.IncompleteRead, ssl.SSLEOFError, ssl.SSLZeroReturnError)
+    return isinstance(reason, broken) or re.search(r"Tunnel connection failed: 50[0234]\b", str(reason)) is not None
 
 
 def _opener(request: "urllib.request.Request", environment: Mapping[str, str]) -> "urllib.request.OpenerDirector":
@@ -138,10 +169,15 @@ def _read(status: int, response: "http.client.HTTPResponse | urllib.error.HTTPEr
     content = response.read(MOST_BYTES + 1)
     if len(content) > MOST_BYTES:
         raise GithubError(f"GitHub's answer has more than {MOST_BYTES:,} bytes and was not read.", status=status)
+    expected = response.headers.get("Content-Length", "")
+    if expected.isascii() and expected.isdigit() and len(content) < int(expected):
+        import http.client  # noqa: PLC0415 - only for a failure
+
+        raise http.client.IncompleteRead(content, int(expected) - len(content))
     return Answer(status, {str(name).lower(): str(value) for name, value in response.headers.items()}, content)
 
 
-def _within(ends: float, work: Callable[[], Answer]) -> Answer:
+def _within(ends: float, work: Callable[[], Answer], *, writes: bool) -> Answer:
     """Do the work in a thread and leave it behind when its time is over; a slow server feeds a byte at a time."""
     results: list[Answer] = []
     errors: list[Exception] = []
@@ -160,9 +196,9 @@ def _within(ends: float, work: Callable[[], Answer]) -> Answer:
     if errors:
         raise errors[0]
     if not results:
-        raise _too_slow()
+        raise _too_slow(writes=writes and remaining > 0)
     return results[0]
 
 
-def _too_slow() -> GithubError:
-    return GithubError("GitHub took too long.", "Run the job again.", timed_out=True)
+def _too_slow(*, writes: bool) -> GithubError:
+    return GithubError("GitHub took too long.", "Run the job again.", timed_out=True, transient=True, unclear=writes)

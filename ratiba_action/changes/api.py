@@ -6,8 +6,10 @@ from typing import Any
 from ratiba_action.changes.event import PullRequest, read_pull_request
 from ratiba_action.errors import InfrastructureError
 from ratiba_action.github_api import GithubApi
+from ratiba_action.github_retry import RetryPolicy
 
-_SECONDS = 20.0
+_SECONDS = 60.0
+_RETRY = RetryPolicy(most_tries=4)  # a few seconds: without an answer the mode is blocking
 _CAP = 3000  # rows that the API gives at most
 
 
@@ -61,7 +63,7 @@ class PullRequestApi:
                 "The API cannot be asked without GITHUB_TOKEN, GITHUB_API_URL and GITHUB_REPOSITORY.",
                 "Give the step the workflow's token, or check out with fetch-depth: 2.",
             )
-        return GithubApi(self._repository, token, address, environment, _SECONDS)
+        return GithubApi(self._repository, token, address, environment, _SECONDS, _RETRY)
 
 
 def _names(row: Any) -> list[str]:

@@ -1,6 +1,7 @@
 """One comment on a pull request, kept up to date: found again by its marker and its author."""
 
-from collections.abc import Callable, Mapping
+import contextlib
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -9,6 +10,10 @@ from ratiba_action.core.marker import Marker, is_stale, marker_of, read_marker
 from ratiba_action.core.model.verdict import Report
 from ratiba_action.errors import GithubError, PublishError
 from ratiba_action.github_api import GITHUB_API, GithubApi
+from ratiba_action.github_retry import USUAL, RetryPolicy
+
+COMMENT_SECONDS = 90.0
+"""For the comment; long enough to wait out a secondary rate limit, for which GitHub asks a minute."""
 
 ACTIONS_BOT = "github-actions[bot]"
 """Author of what a workflow's own ``GITHUB_TOKEN`` writes; ``GET /user`` is forbidden to that token."""
@@ -44,8 +49,10 @@ class PullRequestComment:
         api_url: base of the API, ``GITHUB_API_URL`` on an enterprise server.
         author: login whose comments may be overwritten; a marker in another's comment counts for nothing.
         create: False only updates a comment that exists, as a skipped run does.
-        deadline_seconds: for all requests together.
+        deadline_seconds: for all requests together, with the waits between them.
         environment: names proxies and certificates.
+        retry: how often a request is made.
+        only_missing: leave the comment as it is where this very run has written it.
     """
 
     token: str = field(repr=False)
@@ -53,8 +60,10 @@ class PullRequestComment:
     api_url: str = GITHUB_API
     author: str = ACTIONS_BOT
     create: bool = True
-    deadline_seconds: float = 10.0
+    deadline_seconds: float = COMMENT_SECONDS
     environment: Mapping[str, str] = field(default_factory=dict, repr=False)
+    retry: RetryPolicy = USUAL
+    only_missing: bool = False
 
     def publish(self, report: Report) -> str | None:
         """Update the gate's comment, or create it.
@@ -72,18 +81,35 @@ class PullRequestComment:
         if not subject.repository or subject.pull_request is None:
             raise PublishError("No comment was posted: the run belongs to no pull request.", _ELSEWHERE)
         try:
-            api = GithubApi(subject.repository, self.token, self.api_url, self.environment, self.deadline_seconds)
+            api = GithubApi(
+                subject.repository, self.token, self.api_url, self.environment, self.deadline_seconds, self.retry
+            )
             return self._write(api, report, subject.pull_request)
         except GithubError as error:
             raise self._refused(error) from error
 
     def _write(self, api: GithubApi, report: Report, number: int) -> str | None:
+        """Write the comment; where it is not known what came of it, look for it before it is written again."""
+        unclear: list[GithubError] = []
+
+        def is_unclear(error: GithubError) -> bool:
+            unclear.extend([error] if error.unclear else [])
+            return error.unclear
+
+        url = api.repeat(lambda: self._write_once(api, report, number), is_unclear)
+        if unclear and url:
+            self._remove_copies(api, report, number, url)
+        return url
+
+    def _write_once(self, api: GithubApi, report: Report, number: int) -> str | None:
         ours = marker_of(report)
-        found = self._find(api, number, ours.name)
+        found = next(self._found(api, number, ours.name), None)
         if found is None:
             if not self.create:
                 return None
             return _address(api.send("POST", f"issues/{number}/comments", {"body": self.render(report, ())}))
+        if self.only_missing and found.marker == ours:
+            return found.url
         if is_stale(ours, found.marker, _head(api.get(f"pulls/{number}"))):
             raise PublishError(
                 f"The comment was left as it is: run {found.marker.run_id} for {found.marker.head[:12]} wrote it, "
@@ -95,13 +121,20 @@ class PullRequestComment:
             return found.url
         return _address(api.send("PATCH", f"issues/comments/{found.id}", {"body": body}))
 
-    def _find(self, api: GithubApi, number: int, name: str) -> _Found | None:
+    def _remove_copies(self, api: GithubApi, report: Report, number: int, url: str) -> None:
+        """Leave one comment of this run, where GitHub has done late what it did not answer."""
+        ours = marker_of(report)
+        with contextlib.suppress(GithubError):
+            for one in list(self._found(api, number, ours.name)):
+                if one.marker == ours and one.url != url:
+                    api.send("DELETE", f"issues/comments/{one.id}", idempotent=True)
+
+    def _found(self, api: GithubApi, number: int, name: str) -> Iterator[_Found]:
         for page in api.pages(f"issues/{number}/comments"):
             for row in page:
                 found = _read(row, self.author)
                 if found is not None and found.marker.name == name:
-                    return found
-        return None
+                    yield found
 
     def _refused(self, error: GithubError) -> PublishError:
         if error.timed_out:

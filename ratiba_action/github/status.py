@@ -15,6 +15,7 @@ from ratiba_action.core.printable import printable
 from ratiba_action.core.tally import tally
 from ratiba_action.errors import GithubError, PublishError
 from ratiba_action.github_api import GITHUB_API, GithubApi
+from ratiba_action.github_retry import USUAL, RetryPolicy
 
 LONGEST_DESCRIPTION = 140
 
@@ -62,14 +63,15 @@ class CommitStatus:
     Args:
         token: of GitHub; empty when there is none.
         api_url: base of the API, ``GITHUB_API_URL`` on an enterprise server.
-        deadline_seconds: for the request.
+        deadline_seconds: for all requests together, with the waits between them.
         environment: names proxies and certificates.
     """
 
     token: str = field(repr=False)
     api_url: str = GITHUB_API
-    deadline_seconds: float = 10.0
+    deadline_seconds: float = 60.0
     environment: Mapping[str, str] = field(default_factory=dict, repr=False)
+    retry: RetryPolicy = USUAL
 
     def publish(self, report: Report) -> str | None:
         """Set the status.
@@ -94,8 +96,11 @@ class CommitStatus:
         if subject.run_url:
             body["target_url"] = subject.run_url
         try:
-            api = GithubApi(subject.repository, self.token, self.api_url, self.environment, self.deadline_seconds)
-            api.send("POST", f"statuses/{subject.head}", body)
+            api = GithubApi(
+                subject.repository, self.token, self.api_url, self.environment, self.deadline_seconds, self.retry
+            )
+            # Of several statuses with one context the last one counts.
+            api.send("POST", f"statuses/{subject.head}", body, idempotent=True)
         except GithubError as error:
             remedy = error.remedy or _REMEDIES.get(error.status or 0, "Run the job again.")
             raise PublishError(f"The commit status could not be set: {error.problem}", remedy) from error

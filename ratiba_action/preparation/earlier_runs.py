@@ -22,7 +22,7 @@ FIRST_RUN = "There is nothing to compare with yet; this run becomes the baseline
 NOT_COMPARED = frozenset({"push", "schedule"})
 """Events of the base branch itself: what they measure is the baseline of others."""
 
-_SECONDS = 20.0
+_SECONDS = 60.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -142,6 +142,14 @@ def _create_status(request: _Request) -> Answer:
     return Answer(201, request.objects.status(statuses[-1], len(statuses), request.state.login))
 
 
+def _delete_comment(request: _Request) -> Answer:
+    number = int(request.route["comment_id"])
+    found = [stored for stored in request.state.comments if stored["id"] == number]
+    for stored in found:
+        request.state.comments.remove(stored)
+    return Answer(204, b"") if found else _refuse(404, _NOT_FOUND)
+
+
 def _list_artifacts(request: _Request) -> Answer:
     run, wanted = int(request.route["run_id"]), request.query.get("name")
     names = request.state.artifacts.get(run)
@@ -215,6 +223,7 @@ _OPERATIONS: tuple[tuple[str, str, str, Callable[[_Request], Answer]], ...] = (
     ("GET", r"/issues/(?P<issue_number>\d+)/comments", "issues.list_comments", _list_comments),
     ("POST", r"/issues/(?P<issue_number>\d+)/comments", "issues.create_comment", _create_comment),
     ("PATCH", r"/issues/comments/(?P<comment_id>\d+)", "issues.update_comment", _update_comment),
+    ("DELETE", r"/issues/comments/(?P<comment_id>\d+)", "issues.delete_comment", _delete_comment),
     ("POST", r"/statuses/(?P<sha>[^/]+)", "repos.create_commit_status", _create_status),
     ("GET", r"/actions/runs/(?P<run_id>\d+)/artifacts", "actions.list_workflow_run_artifacts", _list_artifacts),
     ("GET", r"/actions/artifacts", "actions.list_artifacts_for_repo", _list_all_artifacts),

@@ -84,7 +84,7 @@ class GithubDescription:
         noted = self._noted(call)
         if isinstance(noted, str):
             return []  # told with the request
-        if 300 <= status < 400:  # noqa: PLR2004 - the redirects of HTTP, which are not described
+        if status == 204 or 300 <= status < 400:  # noqa: PLR2004 - no content, and redirects, which are not described
             return []
         errors = noted.get("error_models") or {}
         model = noted["response_model"] if status < 400 else errors.get(str(status), self._models.BasicError)  # noqa: PLR2004 - where HTTP's refusals begin

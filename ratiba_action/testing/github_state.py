@@ -75,6 +75,37 @@ class Received:
 
 
 @dataclass
+class Fault:
+    """A bad moment of GitHub: what goes wrong with the next requests of one kind.
+
+    Args:
+        method: of the requests; empty for any.
+        path: a part of their path; empty for any.
+        times: how many of them; the fault is over then.
+        done: whether GitHub does what it is asked all the same.
+        status: of the answer; 0 for GitHub's own.
+        message: of that answer.
+        headers: of that answer.
+        seconds: that the answer takes, whatever it is.
+        reset: the connection is reset in the place of an answer.
+        cut: the answer ends in its middle.
+        late: GitHub does what it is asked only when the next request that writes arrives.
+    """
+
+    method: str = ""
+    path: str = ""
+    times: int = 1
+    done: bool = False
+    status: int = 0
+    message: str = "Server Error"
+    headers: Mapping[str, str] = field(default_factory=dict)
+    seconds: float = 0.0
+    reset: bool = False
+    cut: bool = False
+    late: bool = False
+
+
+@dataclass
 class GithubState:
     """One stand-in's content.
 
@@ -90,7 +121,10 @@ class GithubState:
         failure: status and message to answer every request with, None to serve it.
         failure_headers: sent with it.
         failing_methods: the methods that ``failure`` holds for.
+        faults: each holds for the next requests that it is about; the first one in the list comes first.
         gate: requests wait until it is set; a slow server is one whose gate stays shut.
+        pending: requests that are done late.
+        closing: set when the server ends.
         violations: what was asked or answered against GitHub's own description.
     """
 
@@ -108,7 +142,11 @@ class GithubState:
     failure: tuple[int, str] | None = None
     failure_headers: Mapping[str, str] = field(default_factory=dict)
     failing_methods: frozenset[str] = frozenset({"GET", "POST", "PATCH"})
+    faults: list[Fault] = field(default_factory=list)
     gate: threading.Event = field(default_factory=threading.Event)
+    closing: threading.Event = field(default_factory=threading.Event)
+    pending: list[Received] = field(default_factory=list)
+    lock: threading.Lock = field(default_factory=threading.Lock)
     violations: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -118,6 +156,15 @@ class GithubState:
     def requests(self) -> list[tuple[str, str]]:
         """Method and path with query of each request, in order."""
         return [(request.method, request.path) for request in self.received]
+
+    def next_fault(self, request: Received) -> Fault | None:
+        """What goes wrong with a request, None where nothing does."""
+        with self.lock:
+            for fault in self.faults:
+                if fault.times > 0 and fault.method in {"", request.method} and fault.path in request.path:
+                    fault.times -= 1
+                    return fault
+        return None
 
     def pull(self, number: int) -> Pull | None:
         """A pull request, None when there is none of this number."""
@@ -131,6 +178,7 @@ class GithubState:
 
     def add_comment(self, body: str, login: str, number: int = 7) -> dict[str, Any]:
         """Put a comment on a pull request; what is returned may be edited in place."""
-        comment = {"id": 1_000 + len(self.comments), "body": body, "login": login, "number": number}
+        number_of_it = 1_000 + max([len(self.comments), *(one["id"] - 999 for one in self.comments)])
+        comment = {"id": number_of_it, "body": body, "login": login, "number": number}
         self.comments.append(comment)
         return comment

@@ -101,7 +101,7 @@ def test_a_skipped_run_marks_an_earlier_comment_and_creates_none(state: GithubSt
 
 @pytest.mark.parametrize(
     ("status", "told"),
-    [(401, "is valid"), (403, "pull-requests: write"), (404, "number"), (422, "text"), (500, "again")],
+    [(401, "is valid"), (403, "pull-requests: write"), (404, "number"), (422, "text"), (501, "again")],
 )
 def test_a_refusal_says_what_to_do_and_is_not_repeated(
     state: GithubState, address: str, status: int, told: str

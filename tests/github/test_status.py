@@ -110,7 +110,7 @@ def test_a_failure_that_stops_no_merge_says_why() -> None:
 
 @pytest.mark.parametrize(
     ("status", "told"),
-    [(401, "valid"), (403, "statuses: write"), (404, "statuses: write"), (422, "commit"), (500, "again")],
+    [(401, "valid"), (403, "statuses: write"), (404, "statuses: write"), (422, "commit"), (501, "again")],
 )
 def test_a_refusal_says_what_to_do(state: GithubState, address: str, status: int, told: str) -> None:
     state.failure = (status, "Resource not accessible by integration")

@@ -34,7 +34,7 @@ def ask(
     ("method", "path", "body", "told"),
     [
         ("GET", "/user", None, "does not know this operation"),
-        ("DELETE", f"{HERE}/issues/comments/1000", None, "does not know this operation"),
+        ("DELETE", f"{HERE}/git/refs/heads/main", None, "does not know this operation"),
         ("PUT", f"{HERE}/pulls/7/merge", {}, "does not know this operation"),
         ("GET", f"{HERE}/pulls/7?per_page=100", None, "per_page"),
         ("GET", f"{HERE}/pulls?state=merged", None, "merged"),
