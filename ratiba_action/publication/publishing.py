@@ -19,12 +19,13 @@ from ratiba_action.core.model.verdict import Conclusion, Report
 from ratiba_action.core.printable import printable
 from ratiba_action.errors import PublishError
 from ratiba_action.github.annotations import annotations_of
-from ratiba_action.github.comment import PullRequestComment
+from ratiba_action.github.comment import COMMENT_SECONDS, PullRequestComment
 from ratiba_action.github.status import CommitStatus
 from ratiba_action.github.step_file import StepFile, keep_room, remember
 from ratiba_action.github.step_files import write_outputs, write_summary
 from ratiba_action.github.workflow import WorkflowLog
 from ratiba_action.github_api import GITHUB_API
+from ratiba_action.interruption import current
 from ratiba_action.reporting.comment import render_comment
 from ratiba_action.reporting.decision_json import reasons_output
 from ratiba_action.reporting.directory import plain_files, write_report_directory
@@ -41,6 +42,9 @@ Result = TypeVar("Result")
 
 _STEP_FILES = ("GITHUB_OUTPUT", "GITHUB_STEP_SUMMARY")
 _SUMMARY_CHARACTERS = 1_000_000
+_CANCELLED_SECONDS = 4.0
+"""For the comment of a cancelled run: a runner kills it 10 seconds after it was told to end."""
+
 _ROOM = 512 << 10  # bytes; the outputs and a summary of the usual length
 
 OUTPUTS = (
@@ -148,6 +152,7 @@ class Publication:
         Returns:
             The report as it was published.
         """
+        self._warnings.clear()
         report = self.redactor.report(report)
         # Before anything that takes room on a disk, or time: whatever happens then, verdict and summary are there.
         self._write_step_files(report, None, early=True)
@@ -166,8 +171,12 @@ class Publication:
             WorkflowLog(self.stream).annotate(annotations_of(report))
         return report
 
-    def publish_comment(self, report: Report) -> str | None:
+    def publish_comment(self, report: Report, *, only_missing: bool = False) -> str | None:
         """Only what people read of another run's report: the log, the summary and the comment.
+
+        Args:
+            report: of that run.
+            only_missing: leave the comment as it is where that run has written it.
 
         Returns:
             The comment's address, None when there is none.
@@ -175,7 +184,7 @@ class Publication:
         report = self.redactor.report(report)
         self._summarise(report, early=True)
         self._try(lambda: self._print(report, {}))
-        url = self._comment(report)
+        url = self._comment(report, only_missing=only_missing)
         self._summarise(report)
         outputs = self._step_files.get("GITHUB_OUTPUT")
         if outputs:
@@ -276,7 +285,7 @@ class Publication:
             text = "\n\n".join([render_comment(report, limit=_SUMMARY_CHARACTERS), *told])
             self._try(lambda: write_summary(summary, text), quiet=early)
 
-    def _comment(self, report: Report) -> str | None:
+    def _comment(self, report: Report, *, only_missing: bool = False) -> str | None:
         if not self.settings.comment or report.subject.pull_request is None:
             return None
         publisher = PullRequestComment(
@@ -284,7 +293,9 @@ class Publication:
             render=lambda told, earlier: render_comment(told, earlier=earlier),
             api_url=self.environment.get("GITHUB_API_URL") or GITHUB_API,
             create=report.verdict.conclusion is not Conclusion.SKIPPED,
+            deadline_seconds=_CANCELLED_SECONDS if current().name else COMMENT_SECONDS,
             environment=self.environment,
+            only_missing=only_missing,
         )
         return self._try(lambda: publisher.publish(report))
 

@@ -59,7 +59,7 @@ class SecondWorkflow:
             self.publication.tell(refusal)
             return None
         try:
-            return self.publication.publish_comment(self._report(self._find()))
+            return self.publication.publish_comment(self._report(self._find()), only_missing=_is_own(self.run))
         except PublishError as refusal:
             self.publication.warn(str(refusal))
             return None
@@ -142,9 +142,12 @@ def _nothing_to_do(run: WorkflowRun) -> str:
         return f"Nothing to do: the run ended with {run.ended!r}, so no job of it was run."
     if not run.head_repository:
         return "Nothing to do: the repository that the pull request came from is gone."
-    if run.head_repository == run.repository and not run.branch.startswith(DEPENDABOT):
-        return "Nothing to do: the run was of a branch of this repository, and has commented by itself."
     return ""
+
+
+def _is_own(run: WorkflowRun) -> bool:
+    """Whether the run was of a branch of this repository, and so has commented by itself unless GitHub failed."""
+    return run.head_repository == run.repository and not run.branch.startswith(DEPENDABOT)
 
 
 def _invalid(why: str) -> Report:

@@ -277,7 +277,6 @@ def test_without_exactly_one_pull_request_at_that_commit_nothing_is_posted(
 @pytest.mark.parametrize(
     "changes",
     [
-        {"head_repository": {"full_name": "salon/assistant"}},
         {"head_repository": None},
         {"event": "push"},
         {"conclusion": "action_required"},
@@ -292,6 +291,25 @@ def test_runs_that_need_no_help_are_left_alone_without_asking_github(
     assert post.run() == 0
     assert post.state.requests == []
     assert "Nothing to do" in capsys.readouterr().out
+
+
+def test_a_run_of_this_repository_whose_comment_was_lost_is_posted_once(post: Post) -> None:
+    """GitHub was down when the run wanted to comment; its artifact has what it would have said."""
+    post.state.pulls = {7: Pull(head=HEAD)}
+    post.event(workflow_run_event(HEAD, head_repository={"full_name": "salon/assistant"}))
+    post.leave(report_of())
+    assert post.run() == 0
+    assert "## Failed: ratiba" in post.body
+
+
+def test_a_run_of_this_repository_that_has_commented_is_left_alone(post: Post) -> None:
+    post.state.pulls = {7: Pull(head=HEAD)}
+    post.event(workflow_run_event(HEAD, head_repository={"full_name": "salon/assistant"}))
+    theirs = f"<!-- ratiba-eval-gate name=ratiba head={HEAD} run=555 attempt=2 -->\nwritten by the run"
+    post.state.add_comment(theirs, "github-actions[bot]")
+    post.leave(report_of())
+    assert post.run() == 0
+    assert post.body == theirs
 
 
 def test_dependabots_runs_cannot_write_either(post: Post) -> None:
