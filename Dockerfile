@@ -38,6 +38,8 @@ LABEL org.opencontainers.image.title="Ratiba Eval Gate" \
       org.opencontainers.image.licenses="Apache-2.0" \
       org.opencontainers.image.revision="${REVISION}" \
       org.opencontainers.image.version="${VERSION}"
+# Read by the gate: the checkout here is a job's, of which the system under test sees tracked files alone.
+ENV RATIBA_CONTAINER=1
 USER 1001:1001
 WORKDIR /workspace
 ENTRYPOINT ["/opt/ratiba/bin/python", "-I", "/opt/ratiba/app/entrypoint.py"]

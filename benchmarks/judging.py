@@ -142,6 +142,7 @@ async def live_grading(
     judge = JudgeBlock(cross_check=CrossCheckBlock(share=share))
     workshop = Workshop(
         environment={},
+        git=None,
         scratch=folder,
         cache=folder / "cache",
         database_url="",

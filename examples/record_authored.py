@@ -37,6 +37,7 @@ from ratiba_action.evaluation.workshop import Workshop
 from ratiba_action.gateway.script import Step
 from ratiba_action.gateway.scripted_answers import ScriptedAnswers
 from ratiba_action.gateway.server import Gateway
+from ratiba_action.git import Git, find_checkout
 from ratiba_action.judging.deepeval_bridge import prepare_deepeval
 from ratiba_action.metrics.registry import is_judged, load_metric, metric_problems
 from ratiba_action.ports import Metric
@@ -123,6 +124,7 @@ async def drive(
     configuration_file = ".github/ratiba.yml"
     workshop = Workshop(
         environment=dict(os.environ),
+        git=Git(repository, os.environ) if find_checkout(repository) is not None else None,
         scratch=scratch,
         cache=None,
         database_url="",

@@ -22,6 +22,7 @@ from ratiba_action.evaluation.aftermath import Conclude
 from ratiba_action.evaluation.answering import Answering, open_answering
 from ratiba_action.evaluation.workshop import BaseOffer, Materials, Workshop
 from ratiba_action.language_detection import LanguageDetection
+from ratiba_action.persisted_credentials import in_job
 from ratiba_action.ports import Prices, TenantProvisioner
 from ratiba_action.running.arms import Arms
 from ratiba_action.running.bench import Bench
@@ -178,18 +179,22 @@ async def open_tenants(workshop: Workshop) -> AsyncIterator[TenantProvisioner]:
 def open_system(workshop: Workshop, arm: Arm) -> "WorkerSystem | ReplaySystem":
     """The arm's system under test, not started."""
     from ratiba_action.systems.choose import Surroundings, choose_system  # noqa: PLC0415 - not needed to decide
-    from ratiba_action.systems.private_places import private_places  # noqa: PLC0415 - the same
+    from ratiba_action.systems.private_places import places_of_job, private_places  # noqa: PLC0415 - the same
+    from ratiba_action.systems.scratch import Checkout  # noqa: PLC0415 - the same
 
+    job = in_job(workshop.environment)
+    # The base's files are those of its commit: what was written to them is a repository no more.
+    checkout = Checkout(workshop.git, committed=arm.commit is not None, untracked=not job and arm.commit is None)
     around = Surroundings(
         Path(arm.root),
         inherited=workshop.environment,
         scratch=workshop.scratch,
-        # The base's files are those of its commit: what was written to them is a repository no more.
-        tracked_only=arm.commit is not None and arm.name != BASE,
+        checkout=None if arm.name == BASE else checkout,
         private=(
             *private_places(workshop.environment, workshop.report_dir),
             *_money_places(workshop),
             *_event_places(workshop, arm.root),
+            *(places_of_job(workshop.git, workshop.environment) if job else ()),
         ),
     )
     return choose_system(workshop.configuration.system, around)

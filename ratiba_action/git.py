@@ -82,6 +82,7 @@ class Git:
 
     Attributes:
         root: top folder of the work tree.
+        folders: where git keeps what belongs to it: one folder, or two of a work tree beside others.
 
     Raises:
         InfrastructureError: git is missing, or the folder is in no work tree.
@@ -102,7 +103,8 @@ class Git:
         user = {name: value for name in _USER if (value := environment.get(name))}
         self._user_environment = {"PATH": path, **_FIXED, **user}
         self._folder = str(root / ".git")
-        self._folder = self.run("rev-parse", "--absolute-git-dir").removesuffix("\n")
+        self._folder, common = self.run("rev-parse", "--absolute-git-dir", "--git-common-dir").splitlines()
+        self.folders = tuple(dict.fromkeys(Path(one).resolve() for one in (self._folder, str(Path("/", common)))))
 
     def run(self, *arguments: str, given: str = "", user: bool = False) -> str:
         """Output of a git command, decoded with ``surrogateescape``.
@@ -325,6 +327,9 @@ class Blobs:
         process.stdin.write(f"{name}\n".encode("utf-8", "surrogateescape"))
         process.stdin.flush()
         header = process.stdout.readline()
+        if not header:
+            self.stop()  # git ends at an object that a partial clone lacks and that it may not fetch
+            return None
         if header.endswith(b" missing\n"):
             return None
         kind, size = header.split()[-2:]

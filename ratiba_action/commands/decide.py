@@ -3,15 +3,17 @@
 import argparse
 import json
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
+from typing import TextIO
 
 from ratiba_action.core.model.change import Mode, ModeDecision
 from ratiba_action.core.printable import printable, unreadable_as_command
 from ratiba_action.deciding import Decided, DecideRequest, decide, decide_or_doubt, request_of
 from ratiba_action.errors import PublishError, UsageError
+from ratiba_action.persisted_credentials import persisted_credentials
 
 DESCRIPTION = """Choose blocking, advisory or skip from the paths that a change touches, and say why.
 A mode is always printed: whatever cannot be found out makes it blocking."""
@@ -63,13 +65,11 @@ def _publish(arguments: argparse.Namespace, environment: Mapping[str, str]) -> i
     options = {name.replace("_", "-"): getattr(arguments, name) for name in _INPUTS}
     settings, problems = read_settings_leniently(environment, options)
     stream = sys.stderr if arguments.json else sys.stdout
-    if environment.get("GITHUB_ACTIONS") == "true":
-        from ratiba_action.github.workflow import WorkflowLog  # noqa: PLC0415 - only a step has such a log
-
-        for secret in settings.secrets:
-            WorkflowLog(stream).mask(secret)
+    _mask(settings.secrets, environment, stream)
     problems = (*problems, *_earlier_results(settings.report_dir, environment))
     decided = decide_or_doubt(request_of(settings, _event_of(arguments, environment)), environment)
+    # The files that hold them may not be seen from the container; what is masked here stays masked in the whole job.
+    _mask(persisted_credentials(decided.change.git, environment).secrets, environment, stream)
     _print(decided, environment, as_json=arguments.json)
     if not problems and not decided.change.refused and decided.decision.mode is not Mode.SKIP:
         _write_outputs(decided.decision, environment)
@@ -77,6 +77,15 @@ def _publish(arguments: argparse.Namespace, environment: Mapping[str, str]) -> i
     from ratiba_action.publication.concluding import Conclusions  # noqa: PLC0415 - most runs are not concluded here
 
     return Conclusions(settings, decided, environment, stream).conclude_start(problems)
+
+
+def _mask(secrets: Iterable[str], environment: Mapping[str, str], stream: TextIO) -> None:
+    """Have the runner mask them, before anything is printed."""
+    if environment.get("GITHUB_ACTIONS") == "true":
+        from ratiba_action.github.workflow import WorkflowLog  # noqa: PLC0415 - only a step has such a log
+
+        for secret in secrets:
+            WorkflowLog(stream).mask(secret)
 
 
 def _earlier_results(folder: str, environment: Mapping[str, str]) -> list[str]:

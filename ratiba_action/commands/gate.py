@@ -36,6 +36,7 @@ from ratiba_action.input_values import parse_count
 from ratiba_action.interruption import Interruption, current
 from ratiba_action.judging.cache import JudgeCache
 from ratiba_action.no_events import NoEvents
+from ratiba_action.persisted_credentials import persisted_credentials
 from ratiba_action.ports import EventLog
 from ratiba_action.preparation.preparing import GateRun, prepare
 from ratiba_action.publication.full_publication import full_publication
@@ -121,6 +122,8 @@ def run(arguments: argparse.Namespace, environment: MutableMapping[str, str], tr
     if arguments.variants and (arguments.variant or arguments.resume):
         raise UsageError("--variants runs all of them from the start.", "Leave out --variant and --resume.")
     decided = decide(decide_request(arguments, environment, settings, repository), environment)
+    persisted = persisted_credentials(decided.change.git, environment)
+    publication.hide(persisted)
     gate_run = GateRun(
         settings=settings,
         decided=decided,
@@ -134,7 +137,10 @@ def run(arguments: argparse.Namespace, environment: MutableMapping[str, str], tr
         resume=arguments.resume,
         variant=arguments.variant,
         cache=not arguments.no_deepeval_cache,
-        warnings=[f"The variable {name} is set, and no input reads it." for name in unknown_variables(environment)],
+        warnings=[
+            *(f"The variable {name} is set, and no input reads it." for name in unknown_variables(environment)),
+            *([persisted.warning] if persisted.warning else []),
+        ],
     )
     if arguments.deepeval_cache_clear:
         JudgeCache(cache_folder(environment), gate_run.warnings.append).clear()

@@ -11,6 +11,7 @@ from ratiba_action.core.model.plan import Arm, Plan, Trial
 from ratiba_action.core.model.scenario import Scenario
 from ratiba_action.core.quarantine import quarantine_in_force
 from ratiba_action.evaluation.paid_run import Payment
+from ratiba_action.git import Git
 from ratiba_action.metrics.registry import is_judged
 from ratiba_action.no_events import NoEvents
 from ratiba_action.ports import EventLog, Progress
@@ -23,6 +24,7 @@ class Workshop:
 
     Args:
         environment: the process's own; DeepEval's settings are written to it before it is loaded.
+        git: the repository of the head; None where there is none.
         scratch: a folder outside the workspace, removed when the run ends.
         cache: folder of the judge cache; None to judge everything anew.
         warn: told what a reader should know and what does not change the verdict.
@@ -33,6 +35,7 @@ class Workshop:
     """
 
     environment: MutableMapping[str, str]
+    git: Git | None
     scratch: Path
     cache: Path | None
     database_url: str

@@ -168,6 +168,7 @@ def workshop_of(run: GateRun, prepared: Prepared, ledger: Ledger, scratch: Path,
     llm = source_of(run, prepared)
     return Workshop(
         environment=run.environment,
+        git=run.decided.change.git,
         scratch=scratch,
         # A replayed grade costs nothing and an edited recording must show; what is recorded is asked for.
         cache=cache_folder(run.environment) if run.cache and llm in {"auto", "live"} else None,

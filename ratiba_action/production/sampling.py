@@ -122,6 +122,7 @@ def _measured(
     with scratch_folder() as scratch:
         workshop = Workshop(
             environment=run.environment,
+            git=None,
             scratch=scratch,
             cache=cache_folder(run.environment),
             database_url="",

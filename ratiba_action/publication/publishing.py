@@ -6,7 +6,7 @@ A failure here is a warning; it never changes the verdict.
 import contextlib
 import json
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol, TextIO, TypeVar
@@ -26,6 +26,7 @@ from ratiba_action.github.step_files import write_outputs, write_summary
 from ratiba_action.github.workflow import WorkflowLog
 from ratiba_action.github_api import GITHUB_API
 from ratiba_action.interruption import current
+from ratiba_action.persisted_credentials import Persisted
 from ratiba_action.reporting.comment import render_comment
 from ratiba_action.reporting.decision_json import reasons_output
 from ratiba_action.reporting.directory import plain_files, write_report_directory
@@ -128,8 +129,22 @@ class Publication:
 
     def hide_secrets(self) -> None:
         """Have the runner mask every secret of the run, before anything is printed."""
+        self._mask(self.settings.secrets)
+
+    def hide(self, found: Persisted) -> None:
+        """Hide the credentials that a job has left behind, and warn of them.
+
+        Args:
+            found: in what git reads.
+        """
+        object.__setattr__(self, "redactor", Redactor((*self.settings.secrets, *found.secrets)))
+        self._mask(found.secrets)
+        if found.warning:
+            self.warn(found.warning)
+
+    def _mask(self, secrets: Iterable[str]) -> None:
         if self.in_workflow:
-            for secret in self.settings.secrets:
+            for secret in secrets:
                 WorkflowLog(self.stream).mask(secret)
 
     def keep_room(self) -> None:

@@ -13,6 +13,7 @@ from ratiba_action.core.model.scenario import Scenario
 from ratiba_action.core.model.values import JsonObject
 from ratiba_action.systems.dialogue import Dialogue, plain_dialogue
 from ratiba_action.systems.replay_system import ReplaySystem
+from ratiba_action.systems.scratch import Checkout
 from ratiba_action.systems.templated_dialogue import TemplatedDialogue
 from ratiba_action.systems.worker_system import WorkerSystem
 
@@ -28,14 +29,14 @@ class Surroundings:
         root: the checkout of its arm.
         inherited: the gate's environment.
         scratch: folder to work in; None for the system's temporary folder.
-        tracked_only: copy no file that git does not track.
+        checkout: the repository that ``root`` is of, and what of it is copied; None for every file.
         private: absolute paths that it must not open.
     """
 
     root: Path
     inherited: Mapping[str, str]
     scratch: Path | None = None
-    tracked_only: bool = False
+    checkout: Checkout | None = None
     private: Sequence[str] = ()
 
 
@@ -78,7 +79,7 @@ def _worker(block: SystemBlock, chosen: InWorker, around: Surroundings) -> Worke
         turn_timeout=block.turn_timeout_seconds,
         setup_timeout=block.setup_timeout_seconds,
         scratch=around.scratch,
-        tracked_only=around.tracked_only,
+        checkout=around.checkout,
         private=around.private,
     )
 

@@ -3,17 +3,34 @@
 import os
 import shutil
 import stat
-import subprocess
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
-from ratiba_action.errors import WorkerError
+from ratiba_action.errors import InfrastructureError, WorkerError
+from ratiba_action.git import SUBMODULE, Git, find_checkout
+from ratiba_action.work_tree import differing
 
 LEFT_OUT = frozenset({".git", "__pycache__"})
-GIT_TIMEOUT_SECONDS = 60
 
 
-def copy_files(root: Path, destination: Path, path: str = os.defpath, *, tracked_only: bool = False) -> tuple[str, ...]:
+@dataclass(frozen=True, slots=True)
+class Checkout:
+    """The repository that an arm's files are in, and which of them travel.
+
+    Args:
+        git: the repository; None where there is none.
+        committed: only files that are as their commit has them: an earlier step of the job may have written to others,
+            perhaps a credential.
+        untracked: files that git neither tracks nor ignores travel too, such as a prompt that has just been written.
+    """
+
+    git: Git | None
+    committed: bool = False
+    untracked: bool = True
+
+
+def copy_files(root: Path, destination: Path, checkout: Checkout | None = None) -> tuple[str, ...]:
     """Copy what a commit of ``root`` would hold: tracked files, and untracked ones that are not ignored.
 
     Ignored files stay behind, so a ``.env`` does not travel. Without a repository every file is taken.
@@ -21,11 +38,11 @@ def copy_files(root: Path, destination: Path, path: str = os.defpath, *, tracked
     Args:
         root: folder of the system under test.
         destination: existing empty folder.
-        path: where git is looked up.
-        tracked_only: leave untracked files behind too, such as credentials that an earlier step wrote.
+        checkout: what the folder is a part of; None to take every file.
 
     Returns:
-        A warning for each symbolic link that was left out because it leads out of ``root``.
+        A warning for each file that was left out because it differs from its commit, and for each symbolic link that
+        leads out of ``root``.
 
     Raises:
         WorkerError: ``root`` is missing or unreadable, or git failed.
@@ -34,76 +51,79 @@ def copy_files(root: Path, destination: Path, path: str = os.defpath, *, tracked
         raise WorkerError(f"the system's folder {str(root)!r} does not exist.", "Correct `system.root`.")
     warnings = []
     try:
-        edited = _edited(root, path) if tracked_only else frozenset()
-        for relative in _files(root, path, tracked_only=tracked_only):
-            if relative in edited:
+        for relative, edited in _files(root.resolve(), checkout):
+            if not LEFT_OUT.isdisjoint(part.casefold() for part in relative.parts):
+                continue
+            if edited:
                 warnings.append(f"the file {str(relative)!r} differs from its commit and was not copied")
-            elif LEFT_OUT.isdisjoint(relative.parts):
+            else:
                 warnings += _copy(root, relative, destination)
     except OSError as problem:
         raise WorkerError(f"cannot copy the system's files from {str(root)!r}: {problem}.") from problem
+    except InfrastructureError as problem:
+        raise WorkerError(
+            f"git cannot list the files of {str(root)!r}: {problem.problem}",
+            problem.remedy or "Install git, or run `git status` there and correct what it reports.",
+        ) from problem
     return tuple(warnings)
 
 
-def _files(root: Path, path: str, *, tracked_only: bool) -> Iterator[Path]:
-    listed = _listed_by_git(root, path, tracked_only=tracked_only) if _in_repository(root) else ()
-    if tracked_only and not listed:
+def _files(root: Path, checkout: Checkout | None) -> Iterator[tuple[Path, bool]]:
+    """Paths below the root that travel, with whether one differs from its commit."""
+    git = checkout.git if checkout is not None else None
+    if checkout is not None and git is None and find_checkout(root) is not None:
+        raise InfrastructureError("its repository cannot be read.")
+    listed = list(_of_repository(git, root, checkout)) if git is not None and checkout is not None else []
+    if checkout is not None and not listed and not checkout.untracked:
         raise WorkerError(f"no file of the system's folder {str(root)!r} is committed.", "Commit it.")
-    for relative in listed or _walk(root, root):
-        if not (root / relative).is_dir() or (root / relative).is_symlink():
-            yield relative
-        elif not tracked_only:
-            yield from _walk(root, root / relative)  # a submodule is one entry of the index
+    if not listed:
+        listed = [(path, False) for path in _walk(root)]
+    for path, edited in listed:
+        if path.is_relative_to(root):
+            yield path.relative_to(root), edited
 
 
-def _in_repository(root: Path) -> bool:
-    return any((folder / ".git").exists() for folder in (root.resolve(), *root.resolve().parents))
+def _of_repository(git: Git, root: Path, checkout: Checkout, commit: str = "HEAD") -> Iterator[tuple[Path, bool]]:
+    """Absolute paths of a repository's files and of its submodules' that are checked out."""
+    under = root.relative_to(git.root).as_posix() if root.is_relative_to(git.root) else "."
+    tracked = git.tree(commit) if checkout.committed else git.index()
+    files = {name: one for name, one in tracked.items() if one.mode != SUBMODULE and _is_below(name, under)}
+    edited = set(differing(git, files)) if checkout.committed else set[str]()
+    for name in files:
+        yield _path(git, name), name in edited
+    for name, entry in tracked.items():
+        if entry.mode == SUBMODULE and (_is_below(name, under) or _is_below(under, name)):
+            yield from _of_submodule(git, _path(git, name), root, checkout, entry.id)
+    if checkout.untracked:
+        for name in git.untracked("" if under == "." else under):
+            path = _path(git, name)
+            # Another repository, which is no submodule, is told by its folder.
+            yield from _of_submodule(git, path, root, checkout, "HEAD") if name.endswith("/") else [(path, False)]
 
 
-def _edited(root: Path, path: str) -> frozenset[Path]:
-    """Tracked files that an earlier step of the job wrote to, perhaps a credential."""
-    return frozenset(
-        _git_names(root, path, ["diff", "--no-ext-diff", "--no-renames", "--relative", "--name-only", "-z", "HEAD"])
-    )
+def _of_submodule(git: Git, folder: Path, root: Path, checkout: Checkout, commit: str) -> Iterator[tuple[Path, bool]]:
+    if os.path.lexists(folder / ".git"):
+        yield from _of_repository(git.submodule(folder), root, checkout, commit)
+    elif checkout.untracked and folder.is_dir() and not folder.is_symlink():
+        yield from ((path, False) for path in _walk(folder))
 
 
-def _listed_by_git(root: Path, path: str, *, tracked_only: bool) -> tuple[Path, ...]:
-    return _git_names(
-        root, path, ["ls-files", "--cached", "-z", *([] if tracked_only else ["--others", "--exclude-standard"])]
-    )
+def _path(git: Git, name: str) -> Path:
+    return git.root / os.fsdecode(name.encode("utf-8", "surrogateescape"))
 
 
-def _git_names(root: Path, path: str, arguments: Sequence[str]) -> tuple[Path, ...]:
-    # A checkout may belong to another user, and its own configuration may name a program to run: neither counts here.
-    command = ["git", "-c", "safe.directory=*", "-c", "core.fsmonitor=false", "-c", "core.untrackedCache=false"]
-    command += arguments
-    try:
-        done = subprocess.run(
-            command,
-            cwd=root,
-            env={"PATH": path, "LC_ALL": "C", "HOME": "/nonexistent"},
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            timeout=GIT_TIMEOUT_SECONDS,
-            check=True,
-        )
-    except (OSError, subprocess.SubprocessError) as problem:
-        detail = getattr(problem, "stderr", None) or str(problem).encode()
-        raise WorkerError(
-            f"git cannot list the files of {str(root)!r}: {detail.decode('utf-8', 'replace').strip()[:500]}.",
-            "Install git, or run `git status` there and mend what it reports.",
-        ) from problem
-    return tuple(dict.fromkeys(Path(os.fsdecode(name)) for name in done.stdout.split(b"\0") if name))
+def _is_below(name: str, folder: str) -> bool:
+    return folder in (".", name) or name.startswith(f"{folder}/")
 
 
-def _walk(root: Path, folder: Path) -> Iterator[Path]:
+def _walk(folder: Path) -> Iterator[Path]:
     for entry in sorted(folder.iterdir()):
-        if entry.name in LEFT_OUT:
+        if entry.name.casefold() in LEFT_OUT:
             continue
         if entry.is_dir() and not entry.is_symlink():
-            yield from _walk(root, entry)
+            yield from _walk(entry)
         else:
-            yield entry.relative_to(root)
+            yield entry
 
 
 def _copy(root: Path, relative: Path, destination: Path) -> list[str]:

@@ -20,6 +20,7 @@ from ratiba_action.systems.downloads import download_environment, withheld
 from ratiba_action.systems.launch import GuardedCommand, launch
 from ratiba_action.systems.link import Link, open_link
 from ratiba_action.systems.replies import decode_line
+from ratiba_action.systems.scratch import Checkout
 from ratiba_action.systems.worker_session import WorkerSession, opening
 from ratiba_action.systems.workplace import Workplace, prepare_workplace
 
@@ -45,7 +46,7 @@ class WorkerSystem:
         start_timeout: seconds for preloading, for ``open`` and for ``migrate``.
         setup_timeout: seconds for the set-up command.
         scratch: folder to work in; None for the system's temporary folder.
-        tracked_only: copy no file that git does not track.
+        checkout: the repository that ``root`` is a part of, and what of it is copied; None for every file.
         uid: user to run as when the gate is root; None for one that nobody uses.
         private: absolute paths that the system must not open (``launch``).
     """
@@ -67,7 +68,7 @@ class WorkerSystem:
         setup_timeout: float = 600.0,
         scratch: Path | None = None,
         uid: int | None = None,
-        tracked_only: bool = False,
+        checkout: Checkout | None = None,
         private: Sequence[str] = (),
     ) -> None:
         self._root = root
@@ -84,7 +85,7 @@ class WorkerSystem:
         self._setup_timeout = setup_timeout
         self._scratch = scratch
         self._uid = uid
-        self._tracked_only = tracked_only
+        self._checkout = checkout
         self._private = tuple(private)
         self._workplace: Workplace | None = None
         self._server: tuple[GuardedCommand, socket.socket] | None = None
@@ -113,7 +114,7 @@ class WorkerSystem:
                 self._environment,
                 python=self._python,
                 uid=self._uid,
-                tracked_only=self._tracked_only,
+                checkout=self._checkout,
             )
             if self._setup is not None:
                 await self._run_setup(self._workplace, self._setup)

@@ -13,7 +13,7 @@ from pathlib import Path
 from ratiba_action.errors import WorkerError
 from ratiba_action.systems.isolation import has_landlock, separation_warnings
 from ratiba_action.systems.launch import Identity, allowed_environment, launch, unused_identity, worker_folder
-from ratiba_action.systems.scratch import copy_files, give_to
+from ratiba_action.systems.scratch import Checkout, copy_files, give_to
 
 PROBE = "import asyncio, ctypes, json, resource, socket"
 PROBE_SECONDS = 60.0
@@ -53,7 +53,7 @@ async def prepare_workplace(
     *,
     python: str | None,
     uid: int | None,
-    tracked_only: bool = False,
+    checkout: Checkout | None = None,
 ) -> Workplace:
     """Make the folders, copy the files, choose the user.
 
@@ -65,7 +65,7 @@ async def prepare_workplace(
     except OSError as problem:
         raise WorkerError(f"cannot make a folder for the worker in {str(scratch)!r}: {problem}.") from problem
     try:
-        copying = functools.partial(copy_files, root, tracked_only=tracked_only)
+        copying = functools.partial(copy_files, root, checkout=checkout)
         return await _furnish(folder, copying, inherited, configured, python=python, uid=uid)
     except BaseException:
         await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
@@ -85,7 +85,7 @@ async def _furnish(
     environment = allowed_environment(inherited, home, temporary, configured)
     await asyncio.to_thread(_make_folders, folder)
     interpreter = _find_python(python, copy, environment["PATH"])
-    warnings = list(await asyncio.to_thread(copying, copy, inherited.get("PATH", os.defpath)))
+    warnings = list(await asyncio.to_thread(copying, copy))
     identity = None
     if os.geteuid() == 0:
         identity = unused_identity() if uid is None else Identity(uid, uid)

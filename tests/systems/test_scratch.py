@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from ratiba_action.errors import WorkerError
-from ratiba_action.systems.scratch import copy_files
+from ratiba_action.git import Git
+from ratiba_action.systems.scratch import Checkout, copy_files
 
 
 @pytest.fixture
@@ -29,6 +30,16 @@ def git(root: Path, *arguments: str) -> None:
     subprocess.run(["git", *settings, *arguments], cwd=root, check=True, capture_output=True)
 
 
+def whole(root: Path) -> Checkout:
+    """What a person's own machine copies."""
+    return Checkout(Git(root, os.environ))
+
+
+def committed(root: Path) -> Checkout:
+    """What a job copies."""
+    return Checkout(Git(root, os.environ), committed=True, untracked=False)
+
+
 def names(folder: Path) -> list[str]:
     return sorted(str(path.relative_to(folder)) for path in folder.rglob("*") if not path.is_dir() or path.is_symlink())
 
@@ -46,7 +57,7 @@ def test_tracked_and_new_files_travel_and_ignored_ones_do_not(root: Path, copy: 
     git(root, "add", "a.py", ".gitignore", "deleted.py")
     git(root, "commit", "-m", "one")
     (root / "deleted.py").unlink()
-    assert copy_files(root, copy, os.environ["PATH"]) == ()
+    assert copy_files(root, copy, whole(root)) == ()
     assert names(copy) == [".gitignore", "a.py", "b/new.py"]
     assert (copy / "b" / "new.py").read_text() == "b/new.py"
 
@@ -56,7 +67,7 @@ def test_where_only_tracked_files_count_a_credential_beside_them_stays_behind(ro
     git(root, "init")
     git(root, "add", "a.py")
     git(root, "commit", "-m", "one")
-    assert copy_files(root, copy, os.environ["PATH"], tracked_only=True) == ()
+    assert copy_files(root, copy, committed(root)) == ()
     assert names(copy) == ["a.py"]
 
 
@@ -66,7 +77,7 @@ def test_where_only_tracked_files_count_one_that_a_step_wrote_to_stays_behind(ro
     git(root, "add", "--force", "a.py", ".env")
     git(root, "commit", "-m", "one")
     (root / ".env").write_text("KEY=planted-secret")
-    (warning,) = copy_files(root, copy, os.environ["PATH"], tracked_only=True)
+    (warning,) = copy_files(root, copy, committed(root))
     assert "'.env' differs from its commit" in warning
     assert names(copy) == ["a.py"]
 
@@ -77,7 +88,7 @@ def test_where_only_tracked_files_count_a_folder_without_any_is_refused(root: Pa
     git(root, "add", "a.py")
     git(root, "commit", "-m", "one")
     with pytest.raises(WorkerError, match="no file of the system's folder"):
-        copy_files(root / "creds", copy, os.environ["PATH"], tracked_only=True)
+        copy_files(root / "creds", copy, committed(root))
 
 
 def test_where_only_tracked_files_count_the_contents_of_a_gitlink_stay_behind(root: Path, copy: Path) -> None:
@@ -87,14 +98,14 @@ def test_where_only_tracked_files_count_the_contents_of_a_gitlink_stay_behind(ro
     git(root, "update-index", "--add", "--cacheinfo", f"160000,{'1' * 40},creds")
     git(root, "commit", "-m", "one")
     write(root, "creds/key.json")
-    copy_files(root, copy, os.environ["PATH"], tracked_only=True)
+    copy_files(root, copy, committed(root))
     assert names(copy) == ["a.py"]
 
 
 def test_only_the_systems_own_folder_of_a_repository_travels(root: Path, copy: Path) -> None:
     write(root, "README.md", "system/a.py", "system/jina la faili.py", "system/habari\n.py")
     git(root, "init")
-    copy_files(root / "system", copy, os.environ["PATH"])
+    copy_files(root / "system", copy, whole(root))
     assert names(copy) == ["a.py", "habari\n.py", "jina la faili.py"]
 
 
@@ -134,7 +145,7 @@ def test_a_repositorys_own_configuration_runs_no_program(root: Path, copy: Path,
     program.write_text(f"#!/bin/sh\ntouch {tmp_path}/ran\n")
     program.chmod(0o755)
     git(root, "config", "core.fsmonitor", str(program))
-    copy_files(root, copy, os.environ["PATH"])
+    copy_files(root, copy, whole(root))
     assert names(copy) == ["a.md"]
     assert not (tmp_path / "ran").exists()
 
@@ -156,5 +167,5 @@ def test_a_broken_repository_is_an_error_and_not_a_copy_of_everything(root: Path
     write(root, "a.md", ".env")
     (root / ".git").mkdir()
     with pytest.raises(WorkerError, match="git cannot list the files"):
-        copy_files(root, copy, os.environ["PATH"])
+        copy_files(root, copy, Checkout(None))
     assert names(copy) == []
