@@ -4,10 +4,12 @@ Importing this module loads aiohttp; the composition root imports it when a run 
 """
 
 import json
+import logging
 from collections.abc import Collection, Mapping
 from typing import Any, NoReturn
 
 from aiohttp import ClientPayloadError, web
+from aiohttp.web_protocol import RequestPayloadError
 
 from ratiba_action.core.model.conversation import Party
 from ratiba_action.core.model.plan import HEAD
@@ -32,7 +34,7 @@ _BODY_LIMIT = 16 * 1024 * 1024
 _ASKED_LIMIT = 200
 _SHUTDOWN_SECONDS = 2.0
 _HEADERS = {"x-should-retry": "false"}
-_BAD_REQUEST, _FORBIDDEN, _BAD_GATEWAY = 400, 403, 502
+_BAD_REQUEST, _FORBIDDEN, _SERVER_ERROR, _BAD_GATEWAY = 400, 403, 500, 502
 _ERRORS = range(400, 600)
 
 
@@ -94,7 +96,11 @@ class Gateway:
                 application.router.add_post(f"{prefix}/{endpoint.name}", self._handler(endpoint))
         application.router.add_route("*", "/{path:.*}", self._refuse_path)
         self._runner = web.AppRunner(
-            application, access_log=None, handle_signals=False, shutdown_timeout=_SHUTDOWN_SECONDS
+            application,
+            access_log=None,
+            logger=_silent_logger(),
+            handle_signals=False,
+            shutdown_timeout=_SHUTDOWN_SECONDS,
         )
         await self._runner.setup()
         site = web.TCPSite(self._runner, self._host, 0)
@@ -149,6 +155,11 @@ class Gateway:
         except _RefusedError as refused:
             access.note(refused.problem)
             return _refusal(endpoint, refused.status, str(refused))
+        except ConnectionError:
+            raise  # whoever asked has gone
+        except Exception as error:  # noqa: BLE001 - the server would only log it, with the request's own words
+            access.note(InfrastructureError(f"The gateway failed: {type(error).__name__}.", "Please report it."))
+            return _refusal(endpoint, _SERVER_ERROR, "The gateway failed.")
         if events is not None:
             return await _send_events(request, events)
         return web.json_response(dict(answer.body), headers=_HEADERS)
@@ -165,7 +176,7 @@ class Gateway:
             body = json.loads((await request.read()).decode("utf-8"), parse_constant=_refuse_constant)
         except web.HTTPRequestEntityTooLarge:
             raise _RefusedError(413, f"The request is larger than {self._body_limit} bytes.") from None
-        except (ValueError, RecursionError, ClientPayloadError):
+        except (ValueError, RecursionError, ClientPayloadError, RequestPayloadError):
             raise _RefusedError(400, "The request's body is not JSON in UTF-8.") from None
         if not isinstance(body, dict):
             raise _RefusedError(400, "The request's body is not a JSON object.")
@@ -235,6 +246,13 @@ def _status(problem: RatibaError) -> int:
     if isinstance(problem, ProviderError):
         return problem.status if problem.status is not None and problem.status in _ERRORS else _BAD_GATEWAY
     return _FORBIDDEN if isinstance(problem, ConfigurationError) else _BAD_REQUEST
+
+
+def _silent_logger() -> logging.Logger:
+    """For aiohttp's server, which logs a malformed request as it came: lines that a runner takes as commands."""
+    logger = logging.getLogger(__name__)
+    logger.setLevel(logging.CRITICAL + 1)
+    return logger
 
 
 def _refuse_constant(name: str) -> NoReturn:

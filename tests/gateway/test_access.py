@@ -186,3 +186,25 @@ async def test_closing_the_gateway_twice_refuses_every_token(gateway: Gateway) -
     assert access.closed
     outcomes = await asyncio.gather(SdkTalk(access.environment).message(), return_exceptions=True)
     assert isinstance(outcomes[0], anthropic.APIConnectionError)
+
+
+MALFORMED = {
+    "no path": b"GET /##[set-output name=conclusion;]x HTTP/1.1\r\n\r\n",
+    "no request": b"::set-output name=conclusion::passed\r\n\r\n",
+    "two lengths": b"POST /v1/messages HTTP/1.1\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\n{}",
+    "a folded header": b"POST /v1/messages HTTP/1.1\r\nHost: x\r\n ##[error]planted\r\n\r\n",
+    "no gzip": b"POST /v1/messages HTTP/1.1\r\nHost: x\r\nContent-Encoding: gzip\r\nContent-Length: 2\r\n\r\n{}",
+}
+
+
+@pytest.mark.parametrize("what", MALFORMED)
+async def test_a_malformed_request_is_not_logged(
+    gateway: Gateway, what: str, capfd: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
+) -> None:
+    host, _, port = gateway.url.removeprefix("http://").rpartition(":")
+    reader, writer = await asyncio.open_connection(host, int(port))
+    writer.write(MALFORMED[what])
+    assert b" 40" in await reader.readline()
+    writer.close()
+    printed = capfd.readouterr()
+    assert (printed.out, printed.err, caplog.text) == ("", "", "")
