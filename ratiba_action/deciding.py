@@ -1,5 +1,6 @@
 """Decide the mode of a run: event, repository and rules in, mode and reasons out. Standard library only."""
 
+import contextlib
 import functools
 import os
 from collections.abc import Mapping, Sequence
@@ -10,13 +11,15 @@ from typing import TYPE_CHECKING, Any
 from ratiba_action.changes.contents import Contents
 from ratiba_action.changes.event import infer_name, load_event, subject_of
 from ratiba_action.changes.read import UNKNOWN_REFUSED, Change, read_change
+from ratiba_action.core.judging_code import Modules, read_addresses
+from ratiba_action.core.links import Links
 from ratiba_action.core.model.change import ChangedFiles, Mode, ModeDecision, Reason, Rule
 from ratiba_action.core.protection import Protection
 from ratiba_action.core.rules import default_rules, parse_rules
 from ratiba_action.core.selection import decide_mode
-from ratiba_action.core.system_paths import read_system_paths
+from ratiba_action.core.system_paths import read_root, read_system_paths
 from ratiba_action.core.touches import read_touches
-from ratiba_action.errors import RatibaError
+from ratiba_action.errors import InfrastructureError, RatibaError
 
 if TYPE_CHECKING:
     from ratiba_action.settings import Settings
@@ -92,20 +95,25 @@ def decide(request: DecideRequest, environment: Mapping[str, str]) -> Decided:
     )
     rules = _rules(request, doubts)
     with Contents(change.git, change.files.base, change.files.head) as contents:
+        links = _links(contents, doubts)
         decide_with = functools.partial(
             decide_mode,
             change.files,
             rules,
             reader=contents.read,
+            links=links,
             protection=protection,
             floor=request.floor,
             floor_why=request.floor_why,
         )
+        scenarios = _scenario_texts(request, change)
         floors = _system_floors(request.config, contents, doubts)
+        floors = (*floors, *_judging_floors(request.config, contents, scenarios, doubts))
         decision = decide_with(floors=floors, doubts=doubts)
         if decision.mode is Mode.SKIP and change.files.paths:
             # A document that a conversation is answered from is no documentation.
-            decision = decide_with(floors=(*floors, *_touched_floors(request, change)), doubts=doubts)
+            touched = _touched_floors(scenarios, doubts)
+            decision = decide_with(floors=(*floors, *touched), doubts=doubts)
     return Decided(decision, change)
 
 
@@ -122,13 +130,54 @@ def decide_or_doubt(request: DecideRequest, environment: Mapping[str, str]) -> D
         return Decided(decision, Change(ChangedFiles((), doubt=why), subject, refused=refused))
 
 
-def _touched_floors(request: DecideRequest, change: Change) -> tuple[Rule, ...]:
+def _links(contents: Contents, doubts: list[str]) -> Links:
+    try:
+        return contents.links()
+    except InfrastructureError as error:
+        doubts.append(f"the symbolic links of this change cannot be read: {error}")
+        return Links()
+
+
+def _scenario_texts(request: DecideRequest, change: Change) -> dict[str, str]:
+    """The scenario files of the checkout, by path."""
+    top = (change.git.root if change.git is not None else request.repository) / request.scenarios
+    files = sorted([*top.rglob("*.yaml"), *top.rglob("*.yml")]) if change.files.paths else []
+    return {
+        path.relative_to(top).as_posix(): path.read_text("utf-8", "replace")
+        for path in files
+        if path.is_file() and not path.is_symlink()
+    }
+
+
+def _touched_floors(scenarios: Mapping[str, str], doubts: list[str]) -> tuple[Rule, ...]:
     """What the scenarios of the checkout say that they depend on."""
     floors: dict[Rule, None] = {}
-    top = (change.git.root if change.git is not None else request.repository) / request.scenarios
-    for path in sorted([*top.rglob("*.yaml"), *top.rglob("*.yml")]):
-        if path.is_file() and not path.is_symlink():
-            floors |= dict.fromkeys(read_touches(path.read_text("utf-8", "replace")))
+    for name, text in scenarios.items():
+        try:
+            floors |= dict.fromkeys(read_touches(text))
+        except ValueError as error:
+            doubts.append(f"the files that the scenario {name!r} depends on cannot be told: {error}")
+    return tuple(floors)
+
+
+def _judging_floors(
+    config: str, contents: Contents, scenarios: Mapping[str, str], doubts: list[str]
+) -> tuple[Rule, ...]:
+    """The code of the repository's own metrics and rules, at either side."""
+    addresses = {module for text in scenarios.values() for module in read_addresses(text)}
+    roots: dict[str, None] = {}
+    for text in _configurations(config, contents):
+        addresses |= read_addresses(text, without="system")
+        with contextlib.suppress(ValueError):  # told by the floors of the system
+            roots[read_root(text)] = None
+    if not addresses:
+        return ()
+    floors: dict[Rule, None] = {}
+    try:
+        for root in roots or {"": None}:
+            floors |= dict.fromkeys(Modules(root, contents.links().paths, contents.both).floors(addresses))
+    except (ValueError, InfrastructureError) as error:
+        doubts.append(f"the code of the metrics and rules cannot be told: {error}")
     return tuple(floors)
 
 
@@ -152,16 +201,17 @@ def _event(request: DecideRequest, doubts: list[str]) -> tuple[Mapping[str, Any]
 def _system_floors(config: str, contents: Contents, doubts: list[str]) -> tuple[Rule, ...]:
     """Prompts and adapter that the configuration names at either side."""
     floors: dict[Rule, None] = {}
-    for side in ("base", "head"):
+    for text in _configurations(config, contents):
         try:
-            content = contents.read(side, config)
-        except RatibaError:
-            continue  # without a side there is a doubt already, or no base to ask
-        try:
-            floors |= dict.fromkeys(read_system_paths(content.decode("utf-8")) if content is not None else ())
+            floors |= dict.fromkeys(read_system_paths(text))
         except ValueError as error:
             doubts.append(f"the prompts that {config!r} names cannot be told: {error}")
     return tuple(floors)
+
+
+def _configurations(config: str, contents: Contents) -> list[str]:
+    """The configuration at base and head, as far as it is there; without a side there is a doubt already."""
+    return [content.decode("utf-8", "replace") for content in contents.both(config)]
 
 
 def _rules_file(request: DecideRequest) -> Sequence[str]:

@@ -9,27 +9,36 @@ from ratiba_action.core.model.change import Mode, Rule
 from ratiba_action.errors import ConfigurationError
 
 DEFAULT_RULES = r"""
-# The matrix of seeds/000 §1: prompts and FSM blocking, other code advisory, docs skip.
+# The matrix of seeds/000 §1: prompts and FSM blocking, other code advisory, docs skip. Names count in any letter case.
 # A file that no line matches is blocking: data of unknown kind, and lock files that cannot be parsed here.
-advisory *.py *.pyi *.pyx *.ipynb *.js *.jsx *.mjs *.cjs *.ts *.tsx *.vue *.svelte *.css *.scss *.html
+# What a skip line matches must be documentation by its kind too (core/documentation.py): code in docs/ is code.
+advisory docs/ doc/ *.css *.scss *.html
+skip docs/ doc/ *.md *.rst *.adoc license* licence* notice* copying* authors* codeowners citation.cff
+skip *.png *.jpg *.jpeg *.gif
+advisory *.py *.pyi *.pyw *.pyx *.ipynb *.js *.jsx *.mjs *.cjs *.ts *.tsx *.mts *.cts *.vue *.svelte
 advisory *.go *.rs *.java *.kt *.kts *.scala *.rb *.php *.cs *.swift *.c *.h *.cc *.cpp *.hpp *.ex *.exs *.lua *.dart
-advisory *.sh *.bash *.ps1 *.sql *.proto *.graphql *.tf Makefile *.mk Dockerfile* *.dockerfile Procfile
-advisory pyproject.toml uv.lock poetry.lock requirements*.txt requirements*.in requirements/*.txt requirements/*.in
-advisory package.json package-lock.json pnpm-lock.yaml tsconfig*.json
+advisory *.sh *.bash *.ps1 *.sql *.proto *.graphql *.tf makefile *.mk dockerfile* *.dockerfile containerfile* procfile
+advisory cmakelists.txt pyproject.toml uv.lock poetry.lock pdm.lock pylock*.toml pipfile.lock
+advisory requirements*.txt requirements*.in requirements/*.txt requirements/*.in constraints*.txt
+advisory package.json package-lock.json npm-shrinkwrap.json pnpm-lock.yaml yarn.lock bun.lock tsconfig*.json
+advisory .python-version .node-version .nvmrc .tool-versions
 advisory .github/ .gitignore .gitattributes .dockerignore .editorconfig
 advisory .pre-commit-config.yaml renovate.json .renovaterc* tests/ test/ alembic.ini
-skip docs/ doc/ *.md *.rst *.adoc LICENSE* NOTICE* COPYING* AUTHORS* CODEOWNERS CITATION.cff *.png *.jpg *.jpeg *.gif
-blocking prompts/ prompt/ *[Pp]rompt*.* *.prompt *.jinja *.jinja2 *.j2
-blocking fsm/ fsms/ *[Ff]sm*.* state_machine*/ *state_machine*.* *[Ss]tate[Mm]achine*.*
+blocking *prompt* prompts/ prompt/ *.prompt *.jinja *.jinja2 *.j2
+blocking fsm/ fsms/ *fsm*.* *state_machine*/ *state_machine*.* *statemachine*.*
 """
 
 _TOKEN = re.compile(r"(?:\\.|[^\s\\])+\\?|\\")
 
 
-def parse_rules(text: str) -> tuple[Rule, ...]:
+def parse_rules(text: str, *, built_in: bool = False) -> tuple[Rule, ...]:
     r"""Read rules: ``mode pattern…`` per line, ``#`` comments, ``\ `` for a space in a pattern.
 
     Within a line ``!pattern`` takes out what the patterns before it matched, as in one gitignore file.
+
+    Args:
+        text: of the rules.
+        built_in: they are the default rules.
 
     Raises:
         ConfigurationError: lines that are wrong, all of them at once.
@@ -44,7 +53,7 @@ def parse_rules(text: str) -> tuple[Rule, ...]:
         if problem:
             problems.append(f"line {number}: {problem}")
         else:
-            rules += [Rule(Mode(tokens[0]), pattern, number) for pattern in tokens[1:]]
+            rules += [Rule(Mode(tokens[0]), pattern, number, built_in) for pattern in tokens[1:]]
     if not rules and not problems:
         problems.append("there is no rule in the text")
     if problems:
@@ -57,7 +66,7 @@ def parse_rules(text: str) -> tuple[Rule, ...]:
 
 def default_rules() -> tuple[Rule, ...]:
     """The rules that hold when none are given."""
-    return parse_rules(DEFAULT_RULES)
+    return parse_rules(DEFAULT_RULES, built_in=True)
 
 
 def _tokens(line: str) -> list[str]:
@@ -106,11 +115,18 @@ class RuleBook:
         lines = [list(group) for _, group in groupby(rules, key=lambda rule: (rule.line, rule.mode))]
         self._lines = [(PatternList([rule.pattern for rule in line]), line) for line in reversed(lines)]
 
-    def rule_for(self, path: str) -> Rule | None:
-        """The rule that decides about a file: that of the last line which matches it."""
-        name = encode(path)
+    def rule_for(self, path: str, *, document: bool = True) -> Rule | None:
+        """The rule that decides about a file: that of the last line which matches it.
+
+        Args:
+            path: of the file.
+            document: it is one by its kind; else the default rules for documentation do not count.
+        """
+        name, lower = encode(path), encode(path.casefold())
         for patterns, line in self._lines:
-            text = patterns.match_name(name)
+            if line[0].built_in and line[0].mode is Mode.SKIP and not document:
+                continue
+            text = patterns.match_name(lower if line[0].built_in else name)
             if text is not None:
                 return next(rule for rule in line if rule.pattern == text)
         return None

@@ -1,14 +1,19 @@
 """Which mode a change asks for."""
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 from ratiba_action.core.dependencies.files import FileChange, Kind, KindTable, blocks, compare_file
 from ratiba_action.core.dependencies.narrowing import counts, read_narrowing
+from ratiba_action.core.documentation import why_code
 from ratiba_action.core.gitignore import PatternList
+from ratiba_action.core.links import Links
 from ratiba_action.core.model.change import ChangedFiles, DependencyChange, Mode, ModeDecision, Reason, Rule
 from ratiba_action.core.protection import Guard, Protection, Reader
 from ratiba_action.core.rules import RuleBook
 from ratiba_action.errors import InfrastructureError
+
+_NO_RULE = "no rule"
 
 
 def decide_mode(
@@ -17,6 +22,7 @@ def decide_mode(
     *,
     reader: Reader,
     protection: Protection,
+    links: Links | None = None,
     floors: Sequence[Rule] = (),
     floor: Mode | None = None,
     floor_why: str = "",
@@ -29,15 +35,16 @@ def decide_mode(
         rules: the rules that hold, in order.
         reader: contents of files at base and head.
         protection: files that decide about the gate itself.
+        links: of base and head; None for none.
         floors: what files ask for at least, whatever the rules say of them.
         floor: the mode never falls below it.
         floor_why: what asked for it; empty for the mode input.
         doubts: why something about the decision is uncertain; each makes it blocking.
     """
-    collected = _PathReasons(rules, reader, protection)
+    collected = _PathReasons(rules, reader, protection, links or Links(), floors)
     reasons = [Reason("", "doubt", Mode.BLOCKING, why) for why in (*doubts, *filter(None, [changed.doubt]))]
+    reasons += collected.of_broken_links(changed.paths)
     reasons += [reason for path in dict.fromkeys(changed.paths) for reason in collected.of(path)]
-    reasons += _by_floors(changed.paths, floors)
     if not changed.paths and not reasons:
         reasons.append(Reason("", "nothing changed", Mode.SKIP, "no file differs from the base"))
     reasons += [Reason("", "dependencies", Mode.ADVISORY, note) for note in collected.notes]
@@ -47,24 +54,36 @@ def decide_mode(
     return ModeDecision(ordered[0].mode, tuple(ordered), tuple(collected.dependencies))
 
 
-def _by_floors(paths: Iterable[str], floors: Sequence[Rule]) -> Iterable[Reason]:
-    for rule in floors:
-        why = f"the system or a scenario names it ({rule.pattern})"
-        try:
-            patterns = PatternList([rule.pattern])
-            named = [path for path in paths if patterns.match(path)]
-        except ValueError:
-            named = list(paths)  # a pattern that cannot be read must not hide its files
-        yield from (Reason(path, "named", rule.mode, why) for path in named)
+class _Floors:
+    """What files ask for at least; a pattern that cannot be read must not hide its files."""
+
+    def __init__(self, floors: Sequence[Rule]) -> None:
+        self._floors: list[tuple[Rule, PatternList | None]] = []
+        for rule in floors:
+            try:
+                self._floors.append((rule, PatternList([rule.pattern])))
+            except ValueError:
+                self._floors.append((rule, None))
+
+    def of(self, path: str, name: str) -> list[Reason]:
+        return [
+            Reason(path, "named", rule.mode, f"{rule.why or 'the system or a scenario names it'} ({rule.pattern})")
+            for rule, patterns in self._floors
+            if patterns is None or patterns.match(name)
+        ]
 
 
 class _PathReasons:
     """Says why one file after another asks for its mode; collects the dependency changes on its way."""
 
-    def __init__(self, rules: Sequence[Rule], reader: Reader, protection: Protection) -> None:
+    def __init__(
+        self, rules: Sequence[Rule], reader: Reader, protection: Protection, links: Links, floors: Sequence[Rule]
+    ) -> None:
         self._rules = RuleBook(rules)
         self._reader = reader
         self._guard = Guard(protection, reader)
+        self._links = links
+        self._floors = _Floors(floors)
         self._kinds = KindTable()
         self._config = protection.config
         self._narrowing: list[frozenset[str] | None] = []
@@ -73,10 +92,43 @@ class _PathReasons:
 
     def of(self, path: str) -> list[Reason]:
         """Why this file asks for what; the strictest of them is the file's mode."""
-        protected = self._guard.why(path)
-        kind = self._kinds.kind_of(path)
+        reasons = [*self._under(path, path), *self._floors.of(path, path)]
+        try:
+            others = self._links.names(path)
+        except ValueError as error:
+            return [*reasons, Reason(path, "doubt", Mode.BLOCKING, str(error))]
+        strictest = max(reason.mode.strictness for reason in reasons)
+        for name in others:
+            found = [*self._under(name, path), *self._floors.of(path, name)]
+            what = f"as {name.removesuffix('/.')}, through a symbolic link"
+            # A file that no rule knows under another name is known by its own.
+            reasons += [
+                replace(reason, why=f"{reason.why} {what}")
+                for reason in found
+                if reason.mode.strictness > strictest and reason.rule != _NO_RULE
+            ]
+        return reasons
+
+    def of_broken_links(self, changed: Iterable[str]) -> Iterable[Reason]:
+        """A changed link that leads nowhere in the repository, and a prompt that does, cannot be followed."""
+        paths = set(changed)
+        for link, why in self._links.broken.items():
+            named = link in paths
+            if named or any(self._is_blocking(name) for name in (link, f"{link}/.")):
+                told = f"the symbolic link {link!r} {why}, so it is not known what changed behind it"
+                yield Reason(link if named else "", "doubt", Mode.BLOCKING, told)
+
+    def _is_blocking(self, name: str) -> bool:
+        rule = self._rules.rule_for(name)
+        modes = [rule.mode] if rule is not None else []
+        return Mode.BLOCKING in [*modes, *(reason.mode for reason in self._floors.of(name, name))]
+
+    def _under(self, name: str, path: str) -> list[Reason]:
+        """Why a file asks for what under one of its names."""
+        protected = self._guard.why(name)
+        kind = self._kinds.kind_of(name)
         reasons = [Reason(path, "protected", Mode.BLOCKING, f"{protected} changed")] if protected else []
-        ruled = self._by_rule(path)
+        ruled = self._by_rule(name, path)
         if kind is None:
             return reasons or [ruled or _unmatched(path)]
         change = self._compare(kind, path)
@@ -87,11 +139,36 @@ class _PathReasons:
             reasons.append(_unmatched(path))
         return reasons
 
-    def _by_rule(self, path: str) -> Reason | None:
-        rule = self._rules.rule_for(path)
+    def _by_rule(self, name: str, path: str) -> Reason | None:
+        rule = self._rules.rule_for(name)
         if rule is None:
             return None
-        return Reason(path, rule.pattern, rule.mode, f"matches the rule '{rule.mode} {rule.pattern}'")
+        if rule.built_in and self._links.submodule(path):
+            doubt = "it is a submodule, and what changed in it is not known; a rule of your own may name it"
+            return Reason(path, "doubt", Mode.BLOCKING, doubt)
+        if not (rule.built_in and rule.mode is Mode.SKIP):
+            return Reason(path, rule.pattern, rule.mode, f"matches the rule '{rule.mode} {rule.pattern}'")
+        why = self._why_code(path)
+        if why is None:
+            return Reason(path, rule.pattern, rule.mode, f"matches the rule '{rule.mode} {rule.pattern}'")
+        other = self._rules.rule_for(name, document=False)
+        but = f"it is no documentation, as {why}"
+        if other is None:
+            return Reason(path, _NO_RULE, Mode.BLOCKING, f"no rule matches this file; {but}")
+        return Reason(path, other.pattern, other.mode, f"matches the rule '{other.mode} {other.pattern}'; {but}")
+
+    def _why_code(self, path: str) -> str | None:
+        """Why a changed file is no documentation at one of its sides; None when it is at both."""
+        executable = self._links.executable(path)
+        for side in ("base", "head"):
+            try:
+                content = self._reader(side, path)
+            except InfrastructureError:
+                content = None  # another side, or the file's name, must do
+            why = why_code(path, executable=executable, content=content)
+            if why is not None:
+                return why
+        return None
 
     def _compare(self, kind: Kind, path: str) -> FileChange:
         try:
@@ -123,7 +200,7 @@ class _PathReasons:
 
 
 def _unmatched(path: str) -> Reason:
-    return Reason(path, "no rule", Mode.BLOCKING, "no rule matches this file")
+    return Reason(path, _NO_RULE, Mode.BLOCKING, "no rule matches this file")
 
 
 def _sentence(change: DependencyChange, *, counted: bool) -> str:

@@ -42,14 +42,8 @@ def read_system_paths(text: str) -> tuple[Rule, ...]:
     Raises:
         ValueError: there is a ``system`` block in another form, so that its prompts are not known.
     """
-    lines = [_Line(len(raw) - len(raw.lstrip()), _bare(raw)) for raw in text.splitlines() if _bare(raw)]
-    for line in lines:
-        if not line.indent and not _TOP_LEVEL.fullmatch(line.text):
-            raise ValueError(f"the line {line.text!r} is not in the plain form")
-    if lines and lines[0].indent:
-        raise ValueError("its first line is indented")
-    block = _system_block(lines)
-    root = "/".join(part for part in (_words(block, "root") or ["."])[0].split("/") if part not in {"", "."})
+    block = _block_in(text)
+    root = _root_of(block)
     below = f"/{root}/" if root else "/"
     blocking = [*_words(block, "prompts"), *_prompt_files(block)]
     blocking += [f"{folder}/" for folder in _words(_inner(block, "replay"), "transcripts")]
@@ -57,7 +51,41 @@ def read_system_paths(text: str) -> tuple[Rule, ...]:
     for address in (*_words(block, "adapter"), *_framework_addresses(block)):
         module = address.partition(":")[0].replace(".", "/")
         rules += [Rule(Mode.ADVISORY, f"{below}{module}{ending}") for ending in (".py", "/")]
+    for key in ("command", "setup", "python"):
+        # What is started is code, whatever it is called; a word that is no file of the repository matches none.
+        rules += [Rule(Mode.ADVISORY, below + _normal(word)) for word in _files_among(block, key)]
     return tuple(rules)
+
+
+def read_root(text: str) -> str:
+    """Folder of the system, from the repository's root; empty for that root itself.
+
+    Raises:
+        ValueError: as ``read_system_paths``.
+    """
+    return _root_of(_block_in(text))
+
+
+def _root_of(block: dict[str, _Entry]) -> str:
+    return "/".join(part for part in (_words(block, "root") or ["."])[0].split("/") if part not in {"", "."})
+
+
+def _block_in(text: str) -> dict[str, _Entry]:
+    lines = [_Line(len(raw) - len(raw.lstrip()), _bare(raw)) for raw in text.splitlines() if _bare(raw)]
+    for line in lines:
+        if not line.indent and not _TOP_LEVEL.fullmatch(line.text):
+            raise ValueError(f"the line {line.text!r} is not in the plain form")
+    if lines and lines[0].indent:
+        raise ValueError("its first line is indented")
+    return _system_block(lines)
+
+
+def _files_among(block: dict[str, _Entry], key: str) -> list[str]:
+    """Words of a command that may be files below root."""
+    if key not in block:
+        return []
+    text = " ".join([block[key].value, *(line.text for line in block[key].below)])
+    return [word for word in re.findall(r"[\w./-]*[\w-]", text) if not word.startswith(("-", "/")) and ".." not in word]
 
 
 def _prompt_files(block: dict[str, _Entry]) -> list[str]:

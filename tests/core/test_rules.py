@@ -42,7 +42,7 @@ def test_the_default_rules_do_not_match_a_file_of_unknown_kind() -> None:
     assert RuleBook(default_rules()).rule_for("model/weights.bin") is None
 
 
-@pytest.mark.parametrize("path", ["yarn.lock", "Cargo.lock", "go.sum", "Pipfile.lock"])
+@pytest.mark.parametrize("path", ["composer.lock", "Cargo.lock", "go.sum", "Gemfile.lock"])
 def test_the_default_rules_do_not_match_a_lock_file_that_cannot_be_parsed(path: str) -> None:
     assert RuleBook(default_rules()).rule_for(path) is None
 

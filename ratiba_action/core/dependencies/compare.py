@@ -1,5 +1,6 @@
 """The packages that differ between two states of a manifest or lock file, and how much."""
 
+import re
 from collections.abc import Callable, Iterable
 
 from ratiba_action.core.dependencies.constraints import parse_range, range_step
@@ -9,6 +10,8 @@ from ratiba_action.core.model.change import DependencyChange
 
 SEVERITY = ("added", "patch", "minor", "removed", "major", "downgrade", "source", "unreadable")
 """Kinds of change from the least to the most worrying."""
+
+_LONGEST_SHOWN = 200
 
 StepOf = Callable[[str, str], str | None]
 """Size of the step between two requirements of one package."""
@@ -59,13 +62,30 @@ def compare(before: Manifest, after: Manifest, path: str, steps: StepOf) -> list
         else:
             change = _worst(name, old, new, path, steps)
             changes += [change] if change is not None else []
-    return changes
+    return [*changes, *_source_changes(before, after, path)]
+
+
+def _source_changes(before: Manifest, after: Manifest, path: str) -> list[DependencyChange]:
+    """Each setting of where packages come from that differs: other code may stand under the same names."""
+    names = sorted(before.sources.keys() | after.sources.keys())
+    pairs = [(name, before.sources.get(name), after.sources.get(name)) for name in names]
+    return [
+        DependencyChange(name, old and _public(old), new and _public(new), "source", path)
+        for name, old, new in pairs
+        if old != new
+    ]
+
+
+def _public(text: str) -> str:
+    """A source as it may be shown: without user and password, and no longer than a line."""
+    shown = re.sub(r"//[^/@\s]*@", "//***@", text)
+    return shown if len(shown) <= _LONGEST_SHOWN else f"{shown[:_LONGEST_SHOWN]}…"
 
 
 def _shown(pins: Iterable[Pin], *, sources: bool = False) -> str:
     """Versions for a reader, with their sources where those are what matters."""
     shown = (
-        f"{pin.requirement or 'any'} ({pin.source})" if sources and pin.source else pin.requirement or "any"
+        f"{pin.requirement or 'any'} ({_public(pin.source)})" if sources and pin.source else pin.requirement or "any"
         for pin in pins
     )
     return ", ".join(sorted(set(shown)))
@@ -101,8 +121,13 @@ def _rank(before: Pin, after: Pin, steps: StepOf) -> int:
 
 
 def _other_content(before: Pin, after: Pin) -> bool:
-    """Whether the same file of the same version has another hash: it was replaced."""
+    """Whether the same file of the same version has another hash: it was replaced.
+
+    Hashes without names of files are compared as a whole.
+    """
     if before.requirement != after.requirement:
         return False
+    if all(file == value for file, value in before.hashes | after.hashes):
+        return before.hashes != after.hashes
     old = dict(before.hashes)
     return any(old.get(file, value) != value for file, value in after.hashes)

@@ -1,7 +1,9 @@
 """What a manifest or lock file says about packages, in one shape for every ecosystem."""
 
+import json
+import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,10 +30,12 @@ class Manifest:
     Args:
         pins: by package; a package may be pinned more than once.
         rest: everything else that the file says, comparable with ``==``.
+        sources: settings that decide where packages come from, or which of them are taken, by their names.
     """
 
     pins: Mapping[str, frozenset[Pin]]
     rest: object = None
+    sources: Mapping[str, str] = field(default_factory=dict)
 
 
 def gather(pins: Iterable[tuple[str, Pin]]) -> dict[str, frozenset[Pin]]:
@@ -40,3 +44,19 @@ def gather(pins: Iterable[tuple[str, Pin]]) -> dict[str, frozenset[Pin]]:
     for name, pin in pins:
         result.setdefault(name, set()).add(pin)
     return {name: frozenset(found) for name, found in result.items()}
+
+
+def gather_sources(settings: Iterable[tuple[str, object]]) -> dict[str, str]:
+    """Settings by name, in the order in which they are written; what is not a text is spelled out."""
+    result: dict[str, str] = {}
+    for name, value in settings:
+        text = value if isinstance(value, str) else json.dumps(value, sort_keys=True, default=str)
+        result[name] = f"{result[name]}, {text}" if name in result else text
+    return result
+
+
+def with_hosts(source: str, addresses: Iterable[str]) -> str:
+    """A pin's source with where its files are downloaded from: a lock file's addresses are used as they are."""
+    hosts = {re.sub(r"^[^/]*//([^/]*).*", r"\1", address, flags=re.DOTALL) for address in addresses}
+    others = sorted(host for host in hosts if f"//{host}/" not in f"{source}/")
+    return f"{source} (files from {', '.join(others)})".strip() if others else source

@@ -1,11 +1,15 @@
-"""``pyproject.toml``: PEP 621, dependency groups, build requirements, Poetry and uv."""
+"""``pyproject.toml``: PEP 621, dependency groups, build requirements, Poetry, PDM and uv."""
 
 import tomllib
 from collections.abc import Iterator
 from typing import Any
 
-from ratiba_action.core.dependencies.manifest import Manifest, Pin, gather
+from ratiba_action.core.dependencies.manifest import Manifest, Pin, gather, gather_sources
 from ratiba_action.core.dependencies.pep508 import normalise, parse_requirement
+
+_RESOLVERS = ("uv", "pdm", "rye", "pixi", "pip", "conda-lock")
+"""Tools whose tables say where packages come from; only the keys below are known to say nothing of it."""
+_HARMLESS = frozenset({"package", "default-groups", "managed", "scripts", "cache-keys", "required-version"})
 
 
 def parse(text: str) -> Manifest:
@@ -23,10 +27,12 @@ def parse(text: str) -> Manifest:
     if "requires-python" in project:
         pins.append(("python", Pin(project.pop("requires-python"))))
     placed = [
-        (name, Pin(pin.requirement, sources.pop(name), qualifier=pin.qualifier) if name in sources else pin)
+        (name, Pin(pin.requirement, sources[name], qualifier=pin.qualifier) if name in sources else pin)
         for name, pin in pins
     ]
-    return Manifest(gather(placed), (document, sources))
+    # A source of a package that only another package asks for.
+    indirect = [(f"tool.uv.sources.{name}", sources[name]) for name in sources.keys() - {name for name, _ in pins}]
+    return Manifest(gather(placed), document, gather_sources([*indirect, *_take_settings(document)]))
 
 
 def _take_requirements(document: dict[str, Any]) -> Iterator[str]:
@@ -37,10 +43,27 @@ def _take_requirements(document: dict[str, Any]) -> Iterator[str]:
     yield from document.get("build-system", {}).pop("requires", [])
     for key in ("dev-dependencies", "constraint-dependencies", "override-dependencies"):
         yield from tool_uv.pop(key, [])
-    for table in (project.get("optional-dependencies", {}), document.get("dependency-groups", {})):
+    tool_pdm = document.get("tool", {}).get("pdm", {}).get("dev-dependencies", {})
+    for table in (project.get("optional-dependencies", {}), document.get("dependency-groups", {}), tool_pdm):
         for group, lines in table.items():
             yield from (line for line in lines if isinstance(line, str))
             table[group] = [line for line in lines if not isinstance(line, str)]
+
+
+def _take_settings(document: dict[str, Any]) -> Iterator[tuple[str, object]]:
+    """What decides where packages come from, and what builds them; it is removed from the document."""
+    tools = document.get("tool", {})
+    for tool in _RESOLVERS:
+        table = tools.get(tool, {})
+        for key in [one for one in table if one not in _HARMLESS]:
+            value = table.pop(key)
+            if key != "dev-dependencies" or any(value.values()):
+                yield f"tool.{tool}.{key}", value
+    for tool, key in (("poetry", "source"), ("setuptools", "dynamic")):
+        if key in tools.get(tool, {}):
+            yield f"tool.{tool}.{key}", tools[tool].pop(key)
+    built = document.get("build-system", {})
+    yield from ((f"build-system.{key}", built.pop(key)) for key in ("build-backend", "backend-path") if key in built)
 
 
 def _take_poetry(document: dict[str, Any]) -> Iterator[tuple[str, Pin]]:

@@ -3,7 +3,7 @@
 import tomllib
 from typing import Any
 
-from ratiba_action.core.dependencies.manifest import Manifest, Pin, gather
+from ratiba_action.core.dependencies.manifest import Manifest, Pin, gather, with_hosts
 from ratiba_action.core.dependencies.pep508 import normalise
 
 
@@ -31,4 +31,5 @@ def _pin(package: dict[str, Any]) -> tuple[str, Pin]:
         for file in files
         if "hash" in file
     )
-    return normalise(package["name"]), Pin(str(package.get("version", "")), shown, hashes)
+    origin = with_hosts(shown, (str(file["url"]) for file in files if "url" in file))
+    return normalise(package["name"]), Pin(str(package.get("version", "")), origin, hashes)

@@ -30,7 +30,7 @@ class Version:
         epoch: of PEP 440, else 0.
         release: its numbers, without trailing zeros.
         key: orders versions of the same epoch and release.
-        flavour: what must not change silently, such as the ``-alpine`` of an image tag.
+        flavour: what must not change silently, such as the ``-alpine`` of an image tag or a local version.
     """
 
     epoch: int
@@ -75,11 +75,11 @@ def pep440(text: str) -> Version:
         pre = (-1,)
     post = int(found["post_n1"] or found["post_n2"] or 0) if found["post"] else -1
     dev = (0, int(found["dev_n"] or 0)) if found["dev"] else (1, 0)
-    local: tuple[Any, ...] = ()
-    if found["local"]:
-        parts = re.split(r"[-_.]", found["local"].lower())
-        local = tuple((1, int(part), "") if part.isdigit() else (0, 0, part) for part in parts)
-    return Version(int(found["epoch"] or 0), _release(found["release"]), (pre, post, dev, local))
+    parts = re.split(r"[-_.]", found["local"].lower()) if found["local"] else []
+    local = tuple((1, int(part), "") if part.isdigit() else (0, 0, part) for part in parts)
+    key = (pre, post, dev, local)
+    # Another local version is another build of unknown origin, not only a later one.
+    return Version(int(found["epoch"] or 0), _release(found["release"]), key, "+" + ".".join(parts) if parts else "")
 
 
 def semver(text: str) -> Version:

@@ -27,12 +27,16 @@ class Rule:
     Args:
         mode: what a matching file asks for.
         pattern: a gitignore pattern.
-        line: its line in the rules text, from 1; 0 for a built-in rule.
+        line: its line in the rules text, from 1; 0 for what the system or a scenario names.
+        built_in: one of the default rules, which count in any letter case and take no code for documentation.
+        why: what names the file; empty for the system or a scenario.
     """
 
     mode: Mode
     pattern: str
     line: int = 0
+    built_in: bool = False
+    why: str = ""
 
 
 @dataclass(frozen=True, slots=True)

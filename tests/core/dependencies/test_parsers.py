@@ -108,7 +108,8 @@ def test_requirements_files_are_read() -> None:
     assert versions(manifest) == {"langgraph": ["==1.2.0"], "anthropic": [">=2"], "ours": [""], "other": [""]}
     assert only(manifest, "other").source == "https://files.example/other-1.0.zip"
     assert len(only(manifest, "langgraph").hashes) == 2
-    assert manifest.rest == ["-r base.txt", "--index-url https://packages.example/simple"]
+    assert manifest.rest == ["-r base.txt"]
+    assert manifest.sources == {"--index-url": "https://packages.example/simple"}
 
 
 def test_package_json_is_read() -> None:
