@@ -26,10 +26,9 @@ def gate_in_container(case: Case) -> None:
     """The step that evaluates and the step that concludes, as a hosted runner runs them."""
     case.count("runs in the container")
     ground = Ground(REACHED, TARGETS, tuple(range(1, 40)), case.nonce)
-    database = case.services.database if case.chance(0.6) else ""
     with hostile_world(case, ground) as world:
         _give(world.change.folder)
-        runner = _runner(case, world, database)
+        runner = _runner(case, world)
         inspected = _Inspected()
         code, printed, cancelled = _evaluate(case, runner, inspected)
         concluded = runner.run("conclude", RATIBA_ENDED=_ended(runner))
@@ -43,7 +42,7 @@ def gate_in_container(case: Case) -> None:
         if (world.change.folder / "ratiba-report").is_dir():
             shutil.copytree(world.change.folder / "ratiba-report", left / "report", symlinks=True)
         world.require_all(code, printed, left, signalled=cancelled)
-        case.require_no_secret({"docker inspect": inspected.text}, [database] if database else ())
+        case.require_no_secret({"docker inspect": inspected.text})
         if cancelled:
             case.count("runs in the container that were cancelled")
             case.require("c", f"a cancelled run ended with 0: {printed[-1500:]}", holds=code != 0)
@@ -53,7 +52,7 @@ class _Inspected:
     text = ""
 
 
-def _runner(case: Case, world: World, database: str) -> HostedRunner:
+def _runner(case: Case, world: World) -> HostedRunner:
     folder = case.folder / "runner"
     folder.mkdir()
     inputs = {"image": case.services.image, "github-token": case.secrets["github"]}
@@ -67,8 +66,6 @@ def _runner(case: Case, world: World, database: str) -> HostedRunner:
     }
     given = {**world.inputs, **world.secrets}
     inputs |= {name: given[variable] for variable, name in names.items() if variable in given}
-    if database:
-        inputs["database-url"] = database
     event = world.change.pull_request_event()
     variables = {"GITHUB_API_URL": world.api, "RATIBA_DEADLINE": given["RATIBA_DEADLINE"]}
     return HostedRunner(case.services.action, world.change, folder, event, inputs, variables)
