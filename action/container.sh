@@ -2,18 +2,53 @@
 # shellcheck disable=SC2034 # CODE, ENDED and REPORT belong to the script that sources this
 # Sourced: the container that the gate runs in. What it may do, and why, is in docs/container.md.
 
-# The variables that enter the container; whatever is not named here stays outside.
+# The variables that enter the container; whatever is named in neither list stays outside.
 readonly ENTERING=(
   RATIBA_CONFIG RATIBA_SCENARIOS RATIBA_RULES RATIBA_MODE RATIBA_ENFORCE RATIBA_NAME RATIBA_PULL_REQUEST
-  RATIBA_EVAL_BUDGET_USD RATIBA_EVAL_MONTHLY_BUDGET_USD RATIBA_DATABASE_URL RATIBA_LEDGER_URL RATIBA_LLM
-  RATIBA_ANTHROPIC_API_KEY RATIBA_OPENAI_API_KEY RATIBA_ANTHROPIC_BASE_URL RATIBA_OPENAI_BASE_URL
-  RATIBA_LANGFUSE_HOST RATIBA_LANGFUSE_PUBLIC_KEY RATIBA_LANGFUSE_SECRET_KEY RATIBA_BASELINE RATIBA_SHARD
-  RATIBA_COMMENT RATIBA_GITHUB_TOKEN RATIBA_DEADLINE RATIBA_LANGFUSE_SECONDS RATIBA_ENDED RATIBA_DEBUG
+  RATIBA_EVAL_BUDGET_USD RATIBA_EVAL_MONTHLY_BUDGET_USD RATIBA_LLM RATIBA_LANGFUSE_HOST RATIBA_BASELINE RATIBA_SHARD
+  RATIBA_COMMENT RATIBA_DEADLINE RATIBA_LANGFUSE_SECONDS RATIBA_ENDED RATIBA_DEBUG
   GITHUB_ACTIONS GITHUB_API_URL GITHUB_SERVER_URL GITHUB_REPOSITORY GITHUB_RUN_ID GITHUB_RUN_ATTEMPT
   GITHUB_EVENT_NAME
-  HTTP_PROXY HTTPS_PROXY NO_PROXY http_proxy https_proxy no_proxy
+  NO_PROXY no_proxy
+)
+# Those that are secrets, or may hold one as a user and password. They arrive on standard input: a container's
+# variables stand in `docker inspect`. The seal's key comes last, so that what breaks off leaves a run unsealed.
+readonly SECRET=(
+  RATIBA_DATABASE_URL RATIBA_LEDGER_URL RATIBA_ANTHROPIC_API_KEY RATIBA_OPENAI_API_KEY RATIBA_ANTHROPIC_BASE_URL
+  RATIBA_OPENAI_BASE_URL RATIBA_LANGFUSE_PUBLIC_KEY RATIBA_LANGFUSE_SECRET_KEY RATIBA_GITHUB_TOKEN
+  HTTP_PROXY HTTPS_PROXY http_proxy https_proxy RATIBA_SEAL_KEY
+)
+# Names of those that the runner must mask; it knows the proxies itself, and an address is no secret.
+readonly MASKED=(
+  RATIBA_DATABASE_URL RATIBA_LEDGER_URL RATIBA_ANTHROPIC_API_KEY RATIBA_OPENAI_API_KEY
+  RATIBA_LANGFUSE_PUBLIC_KEY RATIBA_LANGFUSE_SECRET_KEY RATIBA_GITHUB_TOKEN RATIBA_SEAL_KEY
 )
 readonly IMAGE_USER=1001
+# Where the evaluating step leaves for the concluding one what the container has written.
+readonly HANDED=${RUNNER_TEMP:-/tmp}/ratiba-handed
+
+# Has the runner mask the secrets, and keeps them from every program that this shell starts. Docker's builder needs the
+# proxies.
+withhold_secrets() {
+  local name line
+  for name in "${MASKED[@]}"; do
+    while IFS= read -r line; do
+      line=${line//%/%25}
+      if [ -n "${line//[[:space:]]/}" ]; then printf '::add-mask::%s\n' "${line//$'\r'/%0D}"; fi
+    done <<<"${!name:-}"
+  done
+  for name in "${SECRET[@]}"; do
+    case $name in *[pP][rR][oO][xX][yY]) ;; *) export -n "${name?}" ;; esac
+  done
+}
+
+# Prints the secrets for the container: NAME=value, each ended by a NUL byte. No program is started for it.
+secrets() {
+  local name
+  for name in "${SECRET[@]}"; do
+    if [ -n "${!name:-}" ]; then printf '%s=%s\0' "$name" "${!name}"; fi
+  done
+}
 
 # Says why nothing can be run, one line; fails. The first argument is a word that the concluding step knows.
 give_up() {
@@ -95,13 +130,13 @@ prepare_boxes() {
   local work=$1
   if ! { mkdir -p "$work/inbox" "$work/outbox/step" && : >"$work/outbox/step/output" &&
     : >"$work/outbox/step/summary" && copy_if_there "${GITHUB_EVENT_PATH:-}" "$work/inbox/event.json" &&
-    copy_if_there "${SSL_CERT_FILE:-}" "$work/inbox/ca.pem"; }; then
+    copy_if_there "${SSL_CERT_FILE:-}" "$work/inbox/ca.pem" && copy_if_there "$HANDED" "$work/inbox/handed"; }; then
     give_up disk "The runner's folder for temporary files, '${RUNNER_TEMP:-/tmp}', cannot be written to, so the gate was not started. Make room on that disk."
   fi
 }
 
 copy_if_there() {
-  if [ -r "$1" ]; then cp "$1" "$2"; fi
+  if [ -r "$1" ]; then cp --recursive "$1" "$2"; fi
 }
 
 # Whether the daemon sees our files and the workspace's owner may write to the outbox. It does not where this step
@@ -150,16 +185,22 @@ create_container() {
   fi
   variables+=(
     --env GITHUB_WORKSPACE=/workspace --env GITHUB_EVENT_PATH=/run/ratiba/event.json
-    --env GITHUB_OUTPUT=/report/step/output --env GITHUB_STEP_SUMMARY=/report/step/summary
+    --env RATIBA_SECRETS=stdin --env GITHUB_STEP_SUMMARY=/report/step/summary
     --env RATIBA_REPORT_DIR=/report/ratiba-report --env RATIBA_REPORT_DIR_OUTSIDE="$REPORT"
   )
+  # What the gate concludes counts once it is sealed; the concluding step's own words count as they are.
+  if [ "$1" = gate ]; then
+    variables+=(--env RATIBA_SEAL=/report/step/seal)
+  else
+    variables+=(--env GITHUB_OUTPUT=/report/step/output)
+  fi
   if [ -n "${RATIBA_JOB_NETWORK:-}" ]; then
     variables+=(--env RATIBA_CONTAINER_NETWORK=job)
   else
     variables+=(--env RATIBA_CONTAINER_NETWORK=host)
   fi
   CONTAINER=$(
-    docker create --cidfile "$work/container" --read-only \
+    docker create --interactive --cidfile "$work/container" --read-only \
       --tmpfs /tmp:exec,nosuid,nodev,mode=1777 --tmpfs /home/ratiba:nosuid,nodev,mode=1777 \
       --cap-drop ALL --security-opt no-new-privileges --pids-limit 512 --memory "$(memory_limit)" \
       --network "${RATIBA_JOB_NETWORK:-host}" --user "$owner" --workdir /workspace \
@@ -203,7 +244,7 @@ packed() {
 run_container() {
   local client stopped=""
   trap 'stopped=cancelled; docker kill --signal TERM "$CONTAINER" >/dev/null 2>&1 || true' INT TERM
-  docker start --attach "$CONTAINER" &
+  docker start --attach --interactive "$CONTAINER" < <(secrets) &
   client=$!
   # A trapped signal ends a wait early.
   while kill -0 "$client" 2>/dev/null; do wait "$client" || true; done
@@ -240,6 +281,8 @@ clear_away() {
   for made in "$work/container" "$work/carrier"; do
     if [ -s "$made" ]; then docker rm --force "$(<"$made")" >/dev/null 2>&1 || true; fi
   done
+  # The container ran as this user, and may have taken every right from its folders.
+  chmod -R u+rwX "$work" 2>/dev/null || true
   if [ -s "$work/volumes" ]; then xargs docker volume rm --force <"$work/volumes" >/dev/null 2>&1 || true; fi
   rm -rf "$work"
 }

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Runs a command of the gate in its container, `gate` unless other words are given. Its exit code is the command's;
-# where the gate could not be run at all it is 0, and the concluding step, which knows the mode, says what that means.
-# With other words this is the concluding step, and it is 4.
+# Runs the gate in its container and leaves what it has written to the concluding step, which alone says what the job
+# comes to: this step ends with 0 whatever came of the run. With words, it runs them in the container for the concluding
+# step of a runner without Python, and its exit code is theirs, or 4 where the container could not be run.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 # shellcheck source=action/container.sh
@@ -14,25 +14,28 @@ work=$(mktemp -d "${RUNNER_TEMP:-/tmp}/ratiba-evaluate-XXXXXXXX")
 trap 'clear_away "$work"' EXIT
 export RATIBA_DEADLINE=${RATIBA_DEADLINE:-1500}
 
-# The exit code counts once there is a report, or on a full disk the outputs at least; a mistake on the command line
-# leaves none.
-has_concluded() {
-  case $CODE in
-    0 | 1 | 3) [ -f "$work/outbox/ratiba-report/results.json" ] || [ -s "$work/outbox/step/output" ] ;;
-    *) [ "$CODE" = 2 ] ;;
-  esac
+# Runs the words in the container; fails where it did not end by itself, or nothing can be had from it.
+run_words() {
+  prepare_boxes "$work" && require_docker && get_image "$here/.." "$work" && count_down && create_container "$work" "$@" || return
+  run_container
+  ENDED=${ENDED:-killed}
+  [[ $CODE =~ ^(1?[0-3])$ ]] && copy_out "$work"
 }
 
 choose_report_folder || exit 2
-# Of an earlier gate of the job, or from the checkout: it must not pass for what this run has found.
-rm -rf "${REPORT:?}/results.json"
-if prepare_boxes "$work" && require_docker && get_image "$here/.." "$work" && count_down && create_container "$work" "${@:-gate}"; then
-  run_container
-  if copy_out "$work" && has_concluded; then
-    deliver_report "$work/outbox"
-    exit "$CODE"
-  fi
-  ENDED=${ENDED:-killed}
+withhold_secrets
+if [ $# -gt 0 ]; then
+  run_words "$@" || exit 4
+  deliver_report "$work/outbox"
+  exit "$CODE"
 fi
-echo "ended=$ENDED" >>"${GITHUB_OUTPUT:-/dev/null}" || true
-if [ $# -gt 0 ]; then exit 4; fi
+# Of an earlier gate of the job, or from the checkout: neither must pass for what this run has found.
+rm -rf "${REPORT:?}/results.json" "$HANDED"
+if run_words gate; then
+  # The name of an empty file, for which a full disk has room.
+  rm -rf "$work/outbox"/code-*
+  : >"$work/outbox/code-$CODE"
+  mv "$work/outbox" "$HANDED"
+else
+  echo "ended=$ENDED" >>"${GITHUB_OUTPUT:-/dev/null}" || true
+fi

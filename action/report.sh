@@ -20,7 +20,7 @@ choose_report_folder() {
   fi
 }
 
-# Brings the step's outputs and summary to the runner's files, and then the finished report to REPORT. The verdict is
+# Brings the step's summary, and outputs if they are the concluding step's own, to the runner's files, and then the finished report to REPORT. The verdict is
 # known by now: whatever cannot be written, on a full disk say, is a warning.
 deliver_report() {
   local outbox=$1 file missing=()

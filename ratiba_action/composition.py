@@ -196,6 +196,7 @@ def open_system(workshop: Workshop, arm: Arm) -> "WorkerSystem | ReplaySystem":
             *_event_places(workshop, arm.root),
             *(places_of_job(workshop.git, workshop.environment) if job else ()),
         ),
+        secrets=workshop.secrets,
     )
     return choose_system(workshop.configuration.system, around)
 

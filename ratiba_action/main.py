@@ -1,4 +1,4 @@
-"""The console script: reads ``os.environ``, runs one command, and catches whatever no other place caught.
+"""The console script: takes the secrets out of ``os.environ``, runs one command, catches what nobody else caught.
 
 Whatever takes time to import is imported after the signals' handlers are installed: a signal that comes before them is
 lost in a container, whose first process has no default action for it.
@@ -27,10 +27,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line of this process; returns its exit code."""
     interruption = Interruption()
     interruption.install()
-    from ratiba_action.step_output import keep_harmless, leave  # noqa: PLC0415 - the handlers come first
+    from ratiba_action.environment import protect_process, take_secrets  # noqa: PLC0415 - the handlers come first
+    from ratiba_action.errors import RatibaError  # noqa: PLC0415 - the same
+    from ratiba_action.step_output import keep_harmless, leave  # noqa: PLC0415 - the same
 
+    # Before the first child, which the filter of the output is: what is protected now is so in its copy, too.
+    protect_process()
     keep_harmless(os.environ)
-    code = run(sys.argv[1:] if arguments is None else arguments, os.environ)
+    try:
+        environment = take_secrets(os.environ)
+    except RatibaError as error:
+        sys.stderr.write(f"ratiba: {error}\n")
+        return error.exit_code
+    code = run(sys.argv[1:] if arguments is None else arguments, environment)
     if interruption.name is not None:
         leave(code)  # what is left of the run is not waited for
     return code

@@ -9,7 +9,7 @@ import asyncio
 import inspect
 import os
 import threading
-from collections.abc import Awaitable, Callable, Coroutine, Iterator
+from collections.abc import Awaitable, Callable, Coroutine, Iterator, MutableMapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 _OPTION = "--ratiba-database-url"
 _VARIABLE = "RATIBA_DATABASE_URL"
+_ENVIRONMENT = pytest.StashKey[MutableMapping[str, str]]()
 
 Migrate = Callable[[str], "Awaitable[None] | None"]
 """Creates the system's tables, given a connection string; synchronous or asynchronous."""
@@ -139,12 +140,24 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Collect scenarios where the ini file or ``--ratiba`` asks for it."""
+    """Take the gate's secrets out of the environment; collect scenarios where the ini file or ``--ratiba`` asks."""
+    # pytest-xdist's workers get theirs from this process, and take them out themselves.
+    if config.getoption("dist", "no") == "no" and any(name.startswith("RATIBA_") for name in os.environ):
+        from ratiba_action.environment import take_inputs  # noqa: PLC0415 - only who gives an input pays
+
+        config.stash[_ENVIRONMENT] = take_inputs(os.environ)
     folder = config.getini("ratiba_scenarios") or ("scenarios" if config.getoption("--ratiba") else "")
     if folder:
         from ratiba_action.pytest_scenarios import ScenarioTests  # noqa: PLC0415 - only who asks for it pays
 
-        config.pluginmanager.register(ScenarioTests(config, folder.strip("/")), "ratiba-scenarios")
+        config.pluginmanager.register(
+            ScenarioTests(config, folder.strip("/"), _environment(config)), "ratiba-scenarios"
+        )
+
+
+def _environment(config: pytest.Config) -> MutableMapping[str, str]:
+    """The variables of this process, the gate's secrets among them."""
+    return config.stash.get(_ENVIRONMENT, os.environ)
 
 
 @pytest.fixture(scope="session")
@@ -154,7 +167,7 @@ def ratiba_tenants(pytestconfig: pytest.Config) -> Iterator[TenantsOfASession]:
     from ratiba_action.tenancy.provisioner import PostgresTenantProvisioner  # noqa: PLC0415 - the same
     from ratiba_action.tenancy.server import choose_server  # noqa: PLC0415 - the same
 
-    url = pytestconfig.getoption(_OPTION) or os.environ.get(_VARIABLE)
+    url = pytestconfig.getoption(_OPTION) or _environment(pytestconfig).get(_VARIABLE)
     try:
         tenants = TenantsOfASession(PostgresTenantProvisioner(choose_server(url), "pytest"))
         try:

@@ -1,7 +1,6 @@
 """Scenario files as tests, one item each; imported only in a pytest that was asked to collect them."""
 
-import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, MutableMapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -28,10 +27,12 @@ class ScenarioTests:
     Args:
         config: pytest's.
         folder: of the scenarios, from pytest's root folder.
+        environment: variables of this process; names the inputs.
     """
 
-    def __init__(self, config: pytest.Config, folder: str) -> None:
+    def __init__(self, config: pytest.Config, folder: str, environment: MutableMapping[str, str]) -> None:
         self._config = config
+        self._environment = environment
         self._folder = folder
         self._run: StandingRun | None = None
         self._broken: RatibaError | None = None
@@ -87,11 +88,11 @@ class ScenarioTests:
                 "Leave -n out, or replay.",
             )
         given = {"llm": llm, "scenarios": self._folder, "database-url": option("--ratiba-database-url")}
-        settings = read_settings(os.environ, given)
+        settings = read_settings(self._environment, given)
         return StandingRun(
             self._config.rootpath,
             settings,
-            os.environ,
+            self._environment,
             cache=not option("--no-deepeval-cache"),
             clear_cache=option("--deepeval-cache-clear"),
         )

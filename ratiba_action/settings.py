@@ -36,6 +36,9 @@ _OTHER_VARIABLES = frozenset(
         "RATIBA_IMAGE",
         LANGFUSE_SECONDS,
         "RATIBA_JOB_NETWORK",
+        "RATIBA_SEAL",
+        "RATIBA_SEAL_KEY",
+        "RATIBA_SECRETS",
         "RATIBA_REPORT_DIR_OUTSIDE",
     }
 )

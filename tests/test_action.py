@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 import yaml
 
+from ratiba_action.environment import is_secret
 from ratiba_action.publication.publishing import OUTPUTS
 from ratiba_action.settings import INPUTS
 
@@ -32,8 +33,9 @@ def cells(name: str) -> list[list[str]]:
     return [[cell.strip() for cell in line.strip("|").split("|")] for line in block.splitlines()[2:]]
 
 
-def entering() -> set[str]:
-    (block,) = re.findall(r"readonly ENTERING=\((.*?)\)", (SCRIPTS / "container.sh").read_text(), re.DOTALL)
+def listed(name: str) -> set[str]:
+    """Words of a list of the script that makes the container."""
+    (block,) = re.findall(rf"readonly {name}=\((.*?)\)", (SCRIPTS / "container.sh").read_text(), re.DOTALL)
     return set(block.split())
 
 
@@ -59,7 +61,7 @@ def test_the_outputs_of_the_action_are_what_the_gate_writes() -> None:
         [f"`{name}`", entry["description"]] for name, entry in declared.items()
     ]
     for name, entry in declared.items():
-        expression = " || ".join(f"steps.{step}.outputs.{name}" for step in ("evaluate", "conclude", "decide"))
+        expression = " || ".join(f"steps.{step}.outputs.{name}" for step in ("conclude", "decide"))
         assert entry["value"] == f"${{{{ {expression} }}}}"
 
 
@@ -67,7 +69,7 @@ def test_the_outputs_of_the_action_are_what_the_gate_writes() -> None:
 def test_a_step_hands_each_input_on_by_its_own_variable(step: str) -> None:
     environment = steps()[step]["env"]
     expected = {entry.environment_variable: f"${{{{ inputs.{entry.name} }}}}" for entry in INPUTS}
-    own = {"RATIBA_IMAGE", "RATIBA_JOB_NETWORK", "RATIBA_ENDED"}
+    own = {"RATIBA_IMAGE", "RATIBA_JOB_NETWORK", "RATIBA_ENDED", "RATIBA_SEAL_KEY"}
     assert {name: value for name, value in environment.items() if name not in own} == {
         name: expected[name] for name in environment if name not in own
     }
@@ -78,10 +80,17 @@ def test_a_step_hands_each_input_on_by_its_own_variable(step: str) -> None:
 
 def test_every_input_enters_the_container_but_the_place_of_the_report() -> None:
     inputs = {entry.environment_variable for entry in INPUTS} - {"RATIBA_REPORT_DIR"}
-    assert inputs <= entering()
-    others = entering() - inputs
-    assert {name for name in others if re.search(r"TOKEN|KEY|SECRET|PASSWORD", name)} == set()
-    assert "PATH" not in others
+    assert inputs <= listed("ENTERING") | listed("SECRET")
+    assert "PATH" not in listed("ENTERING")
+
+
+def test_no_variable_of_the_container_is_or_may_hold_a_secret() -> None:
+    secrets = {entry.environment_variable for entry in INPUTS if entry.secret} | {"RATIBA_SEAL_KEY"}
+    assert secrets == listed("MASKED")
+    assert secrets <= listed("SECRET")
+    with_password = "http://user:password@proxy.example:3128"
+    assert {name for name in listed("SECRET") if is_secret(name, with_password)} == listed("SECRET")
+    assert {name for name in listed("ENTERING") if is_secret(name, "")} == set()
 
 
 def test_deciding_alone_takes_inputs_of_the_action() -> None:

@@ -56,7 +56,6 @@ from ratiba_action.settings import (
 )
 from ratiba_action.side_by_side import Side, evaluate_side_by_side, variants_of
 from ratiba_action.step_output import leave
-from ratiba_action.systems.isolation import protect_process
 from ratiba_action.tracing import Tracer, tracer_of
 
 DESCRIPTION = """Decide the mode, run the golden conversations, and say whether the change may merge.
@@ -107,7 +106,6 @@ def run(arguments: argparse.Namespace, environment: MutableMapping[str, str], tr
     Raises:
         UsageError: an option is wrong; nothing is published then.
     """
-    protect_process()
     interruption = current()
     interruption.watch(_PATIENCE, lambda: _leave_early(interruption))
     options = {entry.name: getattr(arguments, entry.attribute, None) for entry in INPUTS}

@@ -34,7 +34,6 @@ from ratiba_action.reporting.terminal import make_progress
 from ratiba_action.reporting.wording import money, plural
 from ratiba_action.run_deadline import read_deadline
 from ratiba_action.settings import INPUTS, Input, Settings, read_settings, unknown_variables
-from ratiba_action.systems.isolation import protect_process
 
 DESCRIPTION = """Run conversations with live models and keep what models and judges answer as recordings.
 Shows what changes; an existing recording is only replaced with --accept. Exit 1 when something waits for --accept or
@@ -83,7 +82,6 @@ def run(arguments: argparse.Namespace, environment: MutableMapping[str, str]) ->
     Raises:
         RatibaError: nothing could be recorded.
     """
-    protect_process()
     return record(arguments, environment, evaluate)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from ratiba_action.commands.options import add_rules, read_rules
-from ratiba_action.errors import InfrastructureError, RatibaError, UsageError
+from ratiba_action.errors import InfrastructureError, PublishError, RatibaError, UsageError
 from ratiba_action.settings import Settings, read_settings, read_settings_leniently
 
 DESCRIPTION = """Show the report of the last run, or publish one for a run that could not do so itself."""
@@ -22,6 +22,10 @@ EXAMPLE = """example:
   ratiba report --workflow-run    # the second workflow of forks"""
 
 
+_SEALED = 10
+"""Added to an exit code that was read under a seal."""
+
+
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the command's options."""
     parser.add_argument("--results", metavar="FILE", help="the run's results.json (default: in the report directory)")
@@ -33,6 +37,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     task.add_argument(
         "--unfinished", action="store_true", help="publish an incomplete report unless this run has left its results"
+    )
+    task.add_argument(
+        "--sealed",
+        metavar="DIR",
+        help="take the conclusion that the gate's container left there under its seal: 10 and its exit code",
     )
     task.add_argument(
         "--workflow-run", action="store_true", help="post the results of the run that the event 'workflow_run' is about"
@@ -56,6 +65,7 @@ def run(arguments: argparse.Namespace, environment: Mapping[str, str]) -> int:
         UsageError: the command does not fit where it is run.
     """
     tasks = (
+        (arguments.sealed, _sealed),
         (arguments.unfinished, _unfinished),
         (arguments.workflow_run, _workflow_run),
         (arguments.diff, _diff),
@@ -124,6 +134,21 @@ def _diff(arguments: argparse.Namespace, environment: Mapping[str, str]) -> int:
     else:
         console.out(body, end="", highlight=False)
     return 0
+
+
+def _sealed(arguments: argparse.Namespace, environment: Mapping[str, str]) -> int:
+    """For the action's concluding step, which must tell this from every other way to end."""
+    from ratiba_action.github.step_file import remember  # noqa: PLC0415 - for this task only
+    from ratiba_action.github.step_files import write_outputs  # noqa: PLC0415 - the same
+    from ratiba_action.publication.seal import SEAL_KEY, open_seal  # noqa: PLC0415 - the same
+
+    sealed = open_seal(Path(arguments.sealed), environment.get(SEAL_KEY, ""))
+    try:
+        if file := environment.get("GITHUB_OUTPUT"):
+            write_outputs(remember(Path(file)), sealed.outputs)
+    except PublishError as error:
+        sys.stderr.write(f"ratiba: {error}\n")
+    return _SEALED + sealed.exit_code
 
 
 def _unfinished(arguments: argparse.Namespace, environment: Mapping[str, str]) -> int:

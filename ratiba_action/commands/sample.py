@@ -86,9 +86,7 @@ def run(arguments: argparse.Namespace, environment: MutableMapping[str, str]) ->
     from ratiba_action.production.sample_words import sample_json, sample_lines  # noqa: PLC0415 - the same
     from ratiba_action.production.sampling import sample  # noqa: PLC0415 - the same
     from ratiba_action.production.sampling_cursor import write_cursor  # noqa: PLC0415 - the same
-    from ratiba_action.systems.isolation import protect_process  # noqa: PLC0415 - the same
 
-    protect_process()
     settings = read_settings(environment, {name: getattr(arguments, name.replace("-", "_"), None) for name in _INPUTS})
     request, cursor = _request(arguments, settings, environment)
     looked, redactor = sample(request), Redactor(settings.secrets)

@@ -32,6 +32,7 @@ class Workshop:
         llm: where answers come from: ``replay``, ``auto`` (a model where no recording fits), ``live`` or ``record``.
         payment: who is paid for live answers; None where none may be given.
         events: where what happens is written down.
+        secrets: whether the gate holds any that the system under test must not reach.
     """
 
     environment: MutableMapping[str, str]
@@ -49,6 +50,7 @@ class Workshop:
     llm: str = "replay"
     payment: Payment | None = None
     events: EventLog = field(default_factory=NoEvents)
+    secrets: bool = False
 
 
 @dataclass(frozen=True, slots=True)

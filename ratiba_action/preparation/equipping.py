@@ -10,6 +10,7 @@ from ratiba_action.core.budget import Ledger
 from ratiba_action.core.model.plan import BASE, HEAD, Arm, Plan
 from ratiba_action.core.quarantine import day_of
 from ratiba_action.core.trial_plan import with_recorded
+from ratiba_action.environment import has_proxy_password
 from ratiba_action.evaluation.paid_run import Payment
 from ratiba_action.evaluation.paying import cache_folder, journal_place, payment_of, source_of_answers
 from ratiba_action.evaluation.workshop import BaseOffer, Materials, Workshop
@@ -183,6 +184,7 @@ def workshop_of(run: GateRun, prepared: Prepared, ledger: Ledger, scratch: Path,
         llm=llm,
         payment=payment_for(run, llm, prepared, materials) if llm != "replay" else None,
         events=run.events,
+        secrets=bool(run.settings.secrets) or has_proxy_password(run.environment),
     )
 
 

@@ -37,6 +37,14 @@ ENDINGS: Mapping[str, tuple[str, str]] = {
         "The gate's container ended before it could report.",
         f"Read the log of the step before. {_AGAIN}",
     ),
+    "misconfigured": (
+        "The gate refused its settings before it could report.",
+        "Read the log of the step before, which names the setting.",
+    ),
+    "unsealed": (
+        "What the gate's container left is not sealed by the gate, so none of it counts.",
+        f"The gate died, or code of the change wrote in its place: read the log of the step before. {_AGAIN}",
+    ),
     "memory": (
         "The gate's container was ended because it used up its memory.",
         "Use a runner with more memory, or let the system under test use less.",
@@ -95,7 +103,8 @@ class Conclusions:
         except RatibaError as error:
             return self._publish(stopped(self, error), str(error))
         reason, action = ENDINGS.get(ended, ENDINGS[""])
-        return self._publish(report_without_run(self, Verdict(Conclusion.INCOMPLETE, reason, action)))
+        verdict = Verdict(Conclusion.INCOMPLETE, reason, action, misconfigured=ended == "misconfigured")
+        return self._publish(report_without_run(self, verdict))
 
     def _publish(self, report: Report, complaint: str = "") -> int:
         publication = Publication(self.settings, self.environment, self.stream)

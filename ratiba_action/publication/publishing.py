@@ -4,6 +4,7 @@ A failure here is a warning; it never changes the verdict.
 """
 
 import contextlib
+import hashlib
 import json
 import os
 from collections.abc import Callable, Iterable, Mapping
@@ -11,12 +12,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol, TextIO, TypeVar
 
+from ratiba_action.core.exit_code import exit_code
 from ratiba_action.core.forecast import Forecast
 from ratiba_action.core.masking import Redactor
 from ratiba_action.core.model.change import ModeDecision
 from ratiba_action.core.model.plan import Selection
 from ratiba_action.core.model.verdict import Conclusion, Report
 from ratiba_action.core.printable import printable
+from ratiba_action.environment import FROM_STDIN
 from ratiba_action.errors import PublishError
 from ratiba_action.github.annotations import annotations_of
 from ratiba_action.github.comment import COMMENT_SECONDS, PullRequestComment
@@ -27,6 +30,7 @@ from ratiba_action.github.workflow import WorkflowLog
 from ratiba_action.github_api import GITHUB_API
 from ratiba_action.interruption import current
 from ratiba_action.persisted_credentials import Persisted
+from ratiba_action.publication.seal import SEAL, SEAL_KEY, Sealed, seal
 from ratiba_action.reporting.comment import render_comment
 from ratiba_action.reporting.decision_json import reasons_output
 from ratiba_action.reporting.directory import plain_files, write_report_directory
@@ -35,13 +39,13 @@ from ratiba_action.reporting.markdown import inline
 from ratiba_action.reporting.mode_words import selection_line
 from ratiba_action.reporting.plain_printer import PlainPrinter
 from ratiba_action.reporting.planted import entries_of
-from ratiba_action.reporting.results_json import outputs_of
+from ratiba_action.reporting.results_json import outputs_of, render_results
 from ratiba_action.reporting.wording import headline, plural
 from ratiba_action.settings import Settings
 
 Result = TypeVar("Result")
 
-_STEP_FILES = ("GITHUB_OUTPUT", "GITHUB_STEP_SUMMARY")
+_STEP_FILES = ("GITHUB_OUTPUT", "GITHUB_STEP_SUMMARY", SEAL)
 _SUMMARY_CHARACTERS = 1_000_000
 _CANCELLED_SECONDS = 4.0
 """For the comment of a cancelled run: a runner kills it 10 seconds after it was told to end."""
@@ -128,8 +132,12 @@ class Publication:
         return self.environment.get("GITHUB_ACTIONS") == "true"
 
     def hide_secrets(self) -> None:
-        """Have the runner mask every secret of the run, before anything is printed."""
-        self._mask(self.settings.secrets)
+        """Have the runner mask every secret of the run, before anything is printed.
+
+        Whoever hands them over on standard input, as the action does, has them masked before that.
+        """
+        if self.environment.get(FROM_STDIN) != "stdin":
+            self._mask(self.settings.secrets)
 
     def hide(self, found: Persisted) -> None:
         """Hide the credentials that a job has left behind, and warn of them.
@@ -278,7 +286,7 @@ class Publication:
         self.tell(f"Report: {self._shown_directory}")
 
     def _write_step_files(self, report: Report, url: str | None, *, early: bool = False) -> None:
-        """Write outputs and summary.
+        """Write outputs, their seal and the summary.
 
         Args:
             report: of the run.
@@ -290,6 +298,7 @@ class Publication:
         outputs = self._step_files.get("GITHUB_OUTPUT")
         if outputs and not (early and not outputs.plain):
             self._try(lambda: write_outputs(outputs, self._outputs(report, url)), quiet=early)
+        self._try(lambda: self._seal(report, url), quiet=early)
         self._summarise(report, early=early)
 
     def _summarise(self, report: Report, *, early: bool = False) -> None:
@@ -321,6 +330,15 @@ class Publication:
             environment=self.environment,
         )
         self._try(lambda: publisher.publish(report))
+
+    def _seal(self, report: Report, url: str | None) -> None:
+        """Say under the run's key what it came to; it counts only if the gate ends with that exit code, too."""
+        file, key = self._step_files.get(SEAL), self.environment.get(SEAL_KEY)
+        if file is None or not key:
+            return
+        code = exit_code(report.verdict, report.decision.mode, enforce=report.enforce)
+        digest = hashlib.sha256(render_results(report).encode("ascii")).hexdigest()
+        file.publish(seal(Sealed(code, digest, self._outputs(report, url)), key), "seal")
 
     def _outputs(self, report: Report, url: str | None) -> dict[str, str]:
         known = {name.replace("_", "-"): value for name, value in outputs_of(report).items()}

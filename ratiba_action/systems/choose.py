@@ -31,6 +31,7 @@ class Surroundings:
         scratch: folder to work in; None for the system's temporary folder.
         checkout: the repository that ``root`` is of, and what of it is copied; None for every file.
         private: absolute paths that it must not open.
+        secrets: whether the gate holds any.
     """
 
     root: Path
@@ -38,6 +39,7 @@ class Surroundings:
     scratch: Path | None = None
     checkout: Checkout | None = None
     private: Sequence[str] = ()
+    secrets: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +83,7 @@ def _worker(block: SystemBlock, chosen: InWorker, around: Surroundings) -> Worke
         scratch=around.scratch,
         checkout=around.checkout,
         private=around.private,
+        secrets=around.secrets,
     )
 
 

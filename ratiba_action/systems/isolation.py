@@ -1,27 +1,11 @@
-"""Keeps the gate's own memory and environment from every process that the repository under test can start."""
+"""How far the system under test can be kept from the gate's own processes and files."""
 
 import ctypes
-import resource
 import sys
 
-PR_SET_DUMPABLE = 4
+from ratiba_action.errors import ConfigurationError
+
 _LANDLOCK_CREATE_RULESET, _QUERY_VERSION, _NEEDED_VERSION = 444, 1, 2
-
-
-def protect_process() -> bool:
-    """Make this process unreadable to others of the same user, and never write its memory to a core file.
-
-    Call it first thing, before any secret is read: afterwards ``/proc/<pid>/environ``, ``mem`` and ``fd`` of this
-    process belong to root, and a debugger of the same user is refused.
-
-    Returns:
-        Whether the kernel did it; False on anything but Linux.
-    """
-    resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))
-    if sys.platform != "linux":
-        return False
-    libc = ctypes.CDLL(None, use_errno=True)
-    return bool(libc.prctl(PR_SET_DUMPABLE, ctypes.c_ulong(0), 0, 0, 0) == 0)
 
 
 def has_landlock() -> bool:
@@ -35,17 +19,29 @@ def has_landlock() -> bool:
     return bool(version >= _NEEDED_VERSION)
 
 
-def separation_warnings(*, same_user: bool, landlock: bool) -> tuple[str, ...]:
+def separation_warnings(*, same_user: bool, landlock: bool, secrets: bool) -> tuple[str, ...]:
     """What the reader of a report should know about how far the worker is from the gate.
 
     Args:
         same_user: whether the worker runs as the gate's own user.
         landlock: whether the kernel has it.
+        secrets: whether the gate holds any.
+
+    Raises:
+        ConfigurationError: nothing but the process boundary would part the worker from secrets.
     """
     if not same_user or landlock:
         return ()
+    if secrets:
+        raise ConfigurationError(
+            "The gate was given keys or tokens, and the system under test would run as the gate's own user on a kernel "
+            "without Landlock, so nothing was run: the system could reach the gate's files and processes.",
+            "Use Linux 5.19 or newer with 'landlock' in /sys/kernel/security/lsm, or start the gate as root outside "
+            "the action's container, so that the system gets a user of its own. To replay recordings without secrets, "
+            "give no key, no database-url or ledger-url, an empty github-token, and no proxy with a password.",
+        )
     warning = (
         "The system runs as the gate's own user on a kernel without Landlock: the files and processes of an embedded "
-        "database are not closed to it. Use Linux 5.19 or newer, or give a database-url."
+        "database are not closed to it. Use Linux 5.19 or newer."
     )
     return (warning,)

@@ -11,7 +11,7 @@ from ratiba_action.persisted_credentials import persisted_credentials
 
 _FOLDERS = ("ratiba-pg-*", ".ratiba-pg-*", "ratiba-run-*", ".ratiba-run-*")
 _CHECKOUT_CREDENTIALS = "git-credentials-*"
-_STEP_FILES = ("GITHUB_OUTPUT", "GITHUB_STEP_SUMMARY", "GITHUB_ENV", "GITHUB_PATH", "GITHUB_STATE")
+_STEP_FILES = ("GITHUB_OUTPUT", "GITHUB_STEP_SUMMARY", "GITHUB_ENV", "GITHUB_PATH", "GITHUB_STATE", "RATIBA_SEAL")
 
 
 def private_places(environment: Mapping[str, str], report_dir: str) -> tuple[str, ...]:

@@ -49,6 +49,7 @@ class WorkerSystem:
         checkout: the repository that ``root`` is a part of, and what of it is copied; None for every file.
         uid: user to run as when the gate is root; None for one that nobody uses.
         private: absolute paths that the system must not open (``launch``).
+        secrets: the gate holds some, so that a system which could reach its processes is refused.
     """
 
     def __init__(
@@ -70,6 +71,7 @@ class WorkerSystem:
         uid: int | None = None,
         checkout: Checkout | None = None,
         private: Sequence[str] = (),
+        secrets: bool = False,
     ) -> None:
         self._root = root
         self._adapter = adapter
@@ -87,6 +89,7 @@ class WorkerSystem:
         self._uid = uid
         self._checkout = checkout
         self._private = tuple(private)
+        self._secrets = secrets
         self._workplace: Workplace | None = None
         self._server: tuple[GuardedCommand, socket.socket] | None = None
         self._links: set[Link] = set()
@@ -103,6 +106,7 @@ class WorkerSystem:
 
         Raises:
             WorkerError: one of these failed.
+            ConfigurationError: the gate's secrets could not be kept from the system here.
         """
         if ADAPTER.fullmatch(self._adapter) is None:
             raise WorkerError(f"the adapter {self._adapter!r} is not `module:attribute`.", "Correct `system.adapter`.")
@@ -115,6 +119,7 @@ class WorkerSystem:
                 python=self._python,
                 uid=self._uid,
                 checkout=self._checkout,
+                secrets=self._secrets,
             )
             if self._setup is not None:
                 await self._run_setup(self._workplace, self._setup)

@@ -54,11 +54,13 @@ async def prepare_workplace(
     python: str | None,
     uid: int | None,
     checkout: Checkout | None = None,
+    secrets: bool = False,
 ) -> Workplace:
     """Make the folders, copy the files, choose the user.
 
     Raises:
         WorkerError: the files cannot be copied or the interpreter is not there.
+        ConfigurationError: the gate holds secrets, and the kernel cannot keep them from this code.
     """
     try:
         folder = await asyncio.to_thread(_make_folder, scratch)
@@ -66,7 +68,7 @@ async def prepare_workplace(
         raise WorkerError(f"cannot make a folder for the worker in {str(scratch)!r}: {problem}.") from problem
     try:
         copying = functools.partial(copy_files, root, checkout=checkout)
-        return await _furnish(folder, copying, inherited, configured, python=python, uid=uid)
+        return await _furnish(folder, copying, inherited, configured, python=python, uid=uid, secrets=secrets)
     except BaseException:
         await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
         raise
@@ -80,6 +82,7 @@ async def _furnish(
     *,
     python: str | None,
     uid: int | None,
+    secrets: bool,
 ) -> Workplace:
     copy, home, temporary = (folder / name for name in OWNED)
     environment = allowed_environment(inherited, home, temporary, configured)
@@ -103,7 +106,7 @@ async def _furnish(
             )
             identity = None
             await asyncio.to_thread(_give, folder, Identity(os.geteuid(), os.getegid()))
-    warnings += separation_warnings(same_user=identity is None, landlock=has_landlock())
+    warnings += separation_warnings(same_user=identity is None, landlock=has_landlock(), secrets=secrets)
     return Workplace(folder, copy, interpreter, identity, environment, tuple(warnings))
 
 

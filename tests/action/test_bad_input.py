@@ -26,7 +26,7 @@ def evaluated(
 def test_live_answers_without_a_key_are_incomplete_and_block(act: Act, repositories: Repositories) -> None:
     github = GithubState()
     run = evaluated(act, repositories.small(), github, inputs={"llm": "live"})
-    assert run.exit_codes["evaluate"] == 3, run.printed
+    assert run.exit_codes["conclude"] == 3, run.printed
     assert run.outputs["conclusion"] == "incomplete"
     (comment,) = github.comments
     assert "key" in comment["body"]

@@ -26,7 +26,7 @@ def test_a_forks_run_says_what_to_do_and_the_second_workflow_posts_its_report(
     github = GithubState(pulls={7: pull}, writable=False)
     with github_server(github) as api:
         first = act.run(repository, "pull_request", repository.pull_request_event(head=head), api)
-        assert first.exit_codes["evaluate"] == 1, first.printed
+        assert first.exit_codes["conclude"] == 1, first.printed
         assert github.comments == []
         assert "## Failed" in first.summary
         warnings = " ".join(note.message for note in first.annotations if note.level == "warning")

@@ -70,7 +70,7 @@ def assert_failed_verdict(runner: HostedRunner, done: CompletedProcess[str]) -> 
 def test_a_full_report_directory(runner: HostedRunner, disk: Callable[[Path, int], Path], pages: int) -> None:
     report = disk(runner.repository.folder / "ratiba-report", pages * PAGE)
     give_away(runner)
-    done = runner.run("evaluate")
+    done = runner.gate()
     assert_failed_verdict(runner, done)
     assert "::warning title=Ratiba Eval Gate::The report in" in done.stdout
     assert "report.html" in done.stdout.partition("is not complete:")[2]
@@ -85,7 +85,7 @@ def test_a_full_folder_for_temporary_files(
 ) -> None:
     give_away(runner)
     temporary = disk(tmp_path / "small", pages * PAGE)
-    done = replace(runner, variables={**runner.variables, "RUNNER_TEMP": str(temporary)}).run("evaluate")
+    done = replace(runner, variables={**runner.variables, "RUNNER_TEMP": str(temporary)}).gate()
     assert_failed_verdict(runner, done)
     results = runner.repository.folder / "ratiba-report/results.json"
     if results.exists():

@@ -67,7 +67,7 @@ def conversation_begun(runner: HostedRunner) -> bool:
 def test_the_checkout_is_mounted_and_the_report_belongs_to_its_owner(make_runner: MakeRunner) -> None:
     runner = make_runner("say Bonjour")
     before = runner.repository.files()
-    done = runner.run("evaluate")
+    done = runner.gate()
     assert done.returncode == 0, done.stdout
     assert "conclusion<<" in runner.outputs
     assert "## Passed" in runner.summary
@@ -80,7 +80,7 @@ def test_the_checkout_is_mounted_and_the_report_belongs_to_its_owner(make_runner
 
 def test_without_an_image_one_is_built_from_the_folder_of_the_action(make_runner: MakeRunner) -> None:
     runner = replace(make_runner("say Bonjour"), inputs={"github-token": TOKEN})
-    done = runner.run("evaluate")
+    done = runner.gate()
     assert done.returncode == 0, done.stdout
     assert "conclusion<<" in runner.outputs, done.stdout
     assert "## Passed" in runner.summary
@@ -141,10 +141,13 @@ def test_a_cancelled_run_reports_before_it_ends(make_runner: MakeRunner, github:
         eventually(lambda: conversation_begun(runner))
         process.send_signal(signal.SIGINT)
         printed, _ = process.communicate(timeout=60)
-    assert process.returncode == 3, printed
+    assert process.returncode == 0, printed
     (comment,) = github.comments
     assert "## Incomplete" in comment["body"]
     assert "cancelled" in comment["body"], comment["body"] + printed
+    concluded = runner.conclude()
+    assert concluded.returncode == 3, concluded.stdout
+    assert len(github.comments) == 1
     assert running(runner) == []
 
 

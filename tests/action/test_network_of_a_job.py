@@ -45,7 +45,7 @@ def runner(act: Act, repositories: Repositories, tmp_path: Path) -> HostedRunner
 
 
 def evaluated(runner: HostedRunner, network: str, url: str) -> "subprocess.CompletedProcess[str]":
-    return runner.run("evaluate", RATIBA_JOB_NETWORK=network, RATIBA_DATABASE_URL=url)
+    return runner.gate(RATIBA_JOB_NETWORK=network, RATIBA_DATABASE_URL=url)
 
 
 def test_the_service_is_found_by_its_name_once_it_is_ready(runner: HostedRunner, network: str) -> None:

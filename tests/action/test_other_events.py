@@ -38,7 +38,7 @@ def test_a_merge_queue_is_judged_by_its_own_commits(act: Act, repositories: Repo
     github = GithubState()
     with github_server(github) as api:
         run = act.run(repository, "merge_group", repository.merge_group_event(), api)
-    assert run.exit_codes["evaluate"] == 1, run.printed
+    assert run.exit_codes["conclude"] == 1, run.printed
     assert (run.outputs["mode"], run.outputs["conclusion"]) == ("blocking", "failed")
     assert github.comments == []
     assert "## Failed" in run.summary

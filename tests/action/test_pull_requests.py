@@ -85,7 +85,7 @@ def test_the_workspace_is_as_it_was_but_for_the_report(name: str, request: pytes
 
 def test_a_regression_fails_the_step_with_the_exit_code_of_the_gate(lost_tool: Ran) -> None:
     assert lost_tool.run.code == 1
-    assert lost_tool.run.exit_codes["evaluate"] == 1, lost_tool.run.printed
+    assert lost_tool.run.exit_codes["conclude"] == 1, lost_tool.run.printed
     outputs = lost_tool.run.outputs
     assert (outputs["conclusion"], outputs["regression-detected"], outputs["failed"]) == ("failed", "true", "2")
     assert "## Failed" in lost_tool.comment

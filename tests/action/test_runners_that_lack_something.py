@@ -51,7 +51,7 @@ def test_without_python_the_mode_is_decided_in_the_container(make_runner: MakeRu
     runner = make_runner({"README.md": "# Hello\n"}, PATH=path_without(r"python[0-9.]*", tmp_path / "bin"))
     decided = runner.run("decide")
     assert (decided.returncode, "no Python 3.11" in decided.stdout) == (0, True)
-    evaluated = runner.run("evaluate")
+    evaluated = runner.gate()
     assert evaluated.returncode == 0, evaluated.stdout
     assert "skipped" in runner.outputs
 
@@ -137,7 +137,7 @@ def test_results_that_lie_there_already_do_not_stand_for_a_run_that_measured_not
     make_runner: MakeRunner, github: GithubState
 ) -> None:
     first = make_runner({PROMPT: "Say Bonjour, warmly.\n"})
-    assert first.run("evaluate").returncode == 0
+    assert first.gate().returncode == 0
     second = replace(first, inputs={**first.inputs, "image": MISSING, "name": "second"})
     evaluated = second.run("evaluate")
     assert evaluated.returncode == 0, evaluated.stdout
@@ -150,7 +150,7 @@ def test_what_a_change_lays_in_the_place_of_the_report_is_replaced(
     make_runner: MakeRunner, repository: ConsumerRepository
 ) -> None:
     runner = make_runner({PROMPT: "Say Bonjour, warmly.\n", "ratiba-report/results.json/planted": "x\n"})
-    done = runner.run("evaluate")
+    done = runner.gate()
     assert done.returncode == 0, done.stdout
     assert (repository.folder / "ratiba-report" / "results.json").is_file()
 
@@ -168,7 +168,7 @@ def test_the_folders_above_the_report_belong_to_the_owner_of_the_checkout_too(
     for path in (repository.folder, *repository.folder.rglob("*")):
         shutil.chown(path, 4321, 4322)
     runner = replace(runner, inputs={**runner.inputs, "report-dir": "out/of/the-way"})
-    done = runner.run("evaluate")
+    done = runner.gate()
     assert done.returncode == 0, done.stdout
     assert (repository.folder / "out/of/the-way/results.json").is_file()
     owners = {(path.stat().st_uid, path.stat().st_gid) for path in repository.folder.rglob("*")}
