@@ -107,7 +107,7 @@ def test_the_container_is_confined_and_holds_no_variable_but_the_listed_ones(mak
     script = (runner.action / "action" / "container.sh").read_text()
     (listed,) = re.findall(r"readonly ENTERING=\((.*?)\)", script, re.DOTALL)
     given = set(re.findall(r"--env ([A-Z_]+)=", script)) | set(listed.split())
-    image = {"PATH", "LANG", "GPG_KEY", "PYTHON_VERSION", "PYTHON_SHA256"}
+    image = {"PATH", "LANG", "GPG_KEY", "PYTHON_VERSION", "PYTHON_SHA256", "RATIBA_CONTAINER"}
     assert {line.partition("=")[0] for line in found["Config"]["Env"]} - image <= given
     host = found["HostConfig"]
     assert host["ReadonlyRootfs"]
