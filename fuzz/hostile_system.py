@@ -157,9 +157,10 @@ class Conversation:
     def look(self, argument: str) -> dict[str, Any]:
         """Look for secrets; digits are told backwards, so that no masking of the gate hides a find."""
         given = json.loads(argument)
-        found = [*self._in_processes(), *self._in_files(given["tops"]), *self._in_sockets()]
+        found = [*self._in_processes(), *self._in_files(given["tops"])]
         found += [f"own environment {digits}" for digits in backwards(repr(dict(os.environ)).encode())]
-        if given["memory"]:
+        if given["memory"]:  # in the container, where every process and socket is the gate's or the system's
+            found += self._in_sockets()
             found += [f"LOOT-MEMORY {place}" for place in self._opened_memories()]
         return self.say(json.dumps(found) if found else "nothing")
 

@@ -37,6 +37,8 @@ class HangingError(Exception):
 def run_seeds(seeds: Sequence[int]) -> Iterator[Outcome]:
     """Run the cases of these seeds."""
     signal.signal(signal.SIGALRM, _stop)
+    # What the cases share, a database server among it, is ended too.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     with tempfile.TemporaryDirectory(prefix="ratiba-fuzz-", ignore_cleanup_errors=True) as name:
         top = Path(name)
         top.chmod(0o755)
