@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 
 from fuzz.attacks import Ground
-from fuzz.case import Case
+from fuzz.case import Case, texts_below
 from fuzz.world import World, hostile_world
 from ratiba_action.testing.hosted_runner import HostedRunner
 
@@ -31,7 +31,7 @@ def gate_in_container(case: Case) -> None:
         runner = _runner(case, world)
         inspected = _Inspected()
         code, printed, cancelled = _evaluate(case, runner, inspected)
-        concluded = runner.run("conclude", RATIBA_ENDED=_ended(runner))
+        concluded = runner.conclude(code, **({"RATIBA_ENDED": "cancelled"} if cancelled else {}))
         printed += f"\n{concluded.stdout}"
         code = code or concluded.returncode
         _require_nothing_left(case, runner)
@@ -42,7 +42,8 @@ def gate_in_container(case: Case) -> None:
         if (world.change.folder / "ratiba-report").is_dir():
             shutil.copytree(world.change.folder / "ratiba-report", left / "report", symlinks=True)
         world.require_all(code, printed, left, signalled=cancelled)
-        case.require_no_secret({"docker inspect": inspected.text})
+        case.require_no_secret({"log": printed, **texts_below(left, "left")}, [runner.seal_key])
+        case.require_no_secret({"docker inspect": inspected.text}, [runner.seal_key])
         if cancelled:
             case.count("runs in the container that were cancelled")
             case.require("c", f"a cancelled run ended with 0: {printed[-1500:]}", holds=code != 0)
@@ -68,7 +69,8 @@ def _runner(case: Case, world: World) -> HostedRunner:
     inputs |= {name: given[variable] for variable, name in names.items() if variable in given}
     event = world.change.pull_request_event()
     variables = {"GITHUB_API_URL": world.api, "RATIBA_DEADLINE": given["RATIBA_DEADLINE"]}
-    return HostedRunner(case.services.action, world.change, folder, event, inputs, variables)
+    seal = case.digits("seal") * 4
+    return HostedRunner(case.services.action, world.change, folder, event, inputs, variables, seal)
 
 
 def _evaluate(case: Case, runner: HostedRunner, inspected: _Inspected) -> tuple[int, str, bool]:
@@ -111,13 +113,6 @@ def _inspect(case: Case) -> str:
 
 def _containers(case: Case) -> list[str]:
     return ["docker", "ps", "--all", "--quiet", "--filter", f"ancestor={case.services.image}"]
-
-
-def _ended(runner: HostedRunner) -> str:
-    """What the step's output ``ended`` says, as the expression of action.yml gives it."""
-    outputs = runner.outputs if (runner.folder / "output").exists() else ""
-    found = [line.removeprefix("ended=") for line in outputs.splitlines() if line.startswith("ended=")]
-    return found[-1] if found else "cancelled"
 
 
 def _require_nothing_left(case: Case, runner: HostedRunner) -> None:

@@ -16,7 +16,7 @@ from ratiba_action.testing.pull_request_events import workflow_run_event
 from ratiba_action.testing.sample_report import sample_report
 
 HEAD = "a" * 40
-AUTOLINK = re.compile(r"(?:https?://|ftp://|mailto:|www\.)\S*|[\w.]+@[\w.]+")
+AUTOLINK = re.compile(r"(?:https?://|ftp://|mailto:|www\.)[^\s\u200b]*|[\w.]+@[\w.]+")
 MENTION = re.compile(r"(?<![\w/`])@[A-Za-z0-9][A-Za-z0-9-]*(?:/[\w-]+)?")
 
 
