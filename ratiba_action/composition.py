@@ -4,6 +4,7 @@ Everything heavy is imported here, inside functions, so that ``decide`` and a sk
 """
 
 import asyncio
+import os
 import secrets
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -221,4 +222,4 @@ def _money_places(workshop: Workshop) -> tuple[str, ...]:
 def _event_places(workshop: Workshop, repository: str) -> tuple[str, ...]:
     """Folder of the events of all runs: the system is told of in it, and adds nothing to it itself."""
     directory = workshop.configuration.events.directory
-    return () if directory is None else (str((Path(repository) / directory).resolve()),)
+    return () if directory is None else (os.path.realpath(Path(repository) / directory),)

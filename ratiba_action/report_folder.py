@@ -1,5 +1,6 @@
 """Which folder the reports may be written to: a plain one, and in a workflow one of the workspace."""
 
+import os
 import shutil
 from collections.abc import Mapping
 from pathlib import Path, PurePosixPath
@@ -51,7 +52,8 @@ def refuse_links(directory: Path) -> None:
         PublishError: one does.
     """
     inside = directory.is_relative_to(Path.cwd())
-    if directory.is_symlink() or (inside and not directory.resolve().is_relative_to(Path.cwd().resolve())):
+    real = Path(os.path.realpath(directory))
+    if directory.is_symlink() or (inside and not real.is_relative_to(Path.cwd().resolve())):
         raise PublishError(
             f"The report was not written to {str(directory)!r}: a symbolic link leads it elsewhere.",
             "Give the gate a plain folder as report-dir.",
@@ -90,4 +92,4 @@ def remove_entry(path: Path) -> None:
 
 def _spellings(folder: str) -> tuple[Path, ...]:
     """A folder as it is named and, since a link may lead to it, as it is; none of an empty name."""
-    return (Path(folder).absolute(), Path(folder).resolve()) if folder else ()
+    return (Path(folder).absolute(), Path(os.path.realpath(folder))) if folder else ()

@@ -33,7 +33,7 @@ def write_new_files(folder: Path, contents: Mapping[str, bytes]) -> None:
 def _write(folder: Path, name: str, content: bytes, undo: contextlib.ExitStack) -> None:
     path = folder / name
     try:
-        if not path.parent.resolve().is_relative_to(folder.resolve()):
+        if not Path(os.path.realpath(path.parent)).is_relative_to(folder.resolve()):
             raise UsageError(f"{name!r} would lie outside {str(folder)!r}, behind a symbolic link.", "Remove the link.")
         for parent in reversed([one for one in path.parents if one.is_relative_to(folder) and not one.exists()]):
             parent.mkdir()

@@ -7,6 +7,7 @@ from ratiba_action.core.clipping import clip
 from ratiba_action.core.model.conversation import Transcript
 from ratiba_action.core.model.measurement import Check
 from ratiba_action.core.model.scenario import Scenario
+from ratiba_action.core.text.words import stream_safe
 
 _SHOWN_BEFORE = 40
 
@@ -36,7 +37,7 @@ def check_replies(scenario: Scenario, transcript: Transcript) -> Iterator[Check]
 
 
 def _normal(text: str) -> str:
-    return " ".join(unicodedata.normalize("NFKC", text).split())
+    return " ".join(unicodedata.normalize("NFKC", stream_safe(text)).split())
 
 
 def _first_difference(one: str, other: str) -> int:

@@ -7,8 +7,6 @@ second is asked of the repository's own code after the conversation.
 from collections.abc import Callable
 from typing import Any
 
-import regex
-
 from ratiba_action.core.call_words import calls_words
 from ratiba_action.core.clipping import clip
 from ratiba_action.core.conversation_events import happenings
@@ -17,7 +15,7 @@ from ratiba_action.core.model.conversation import Transcript
 from ratiba_action.core.model.event import Event
 from ratiba_action.core.model.measurement import Check
 from ratiba_action.core.model.scenario import FailureRule
-from ratiba_action.core.patterns import pattern_problem
+from ratiba_action.core.patterns import SCENARIO_SECONDS, SEARCH_SECONDS, SearchTime, compile_pattern, pattern_problem
 from ratiba_action.core.refusal import refusal_in
 from ratiba_action.errors import ConfigurationError
 
@@ -29,7 +27,6 @@ EMITTED = ("hand_off", "payment", "state_transition", "tool_call")
 REFUSE, RISK, CUSTOM = "must_refuse", "max_hallucination_risk", "custom"
 RULE_TYPES = (*_TEXT_RULES, *_CALL_RULES, *_EVENT_RULES, REFUSE, RISK, CUSTOM)
 
-_PATTERN_SECONDS = 1.0
 _MOST_TURNS = 250
 
 
@@ -66,8 +63,13 @@ def _wrong_value(rule_type: str, value: str) -> str | None:
     return pattern_problem(value) if rule_type.startswith("regex_") else None
 
 
-def check_rule(rule: FailureRule, transcript: Transcript) -> list[Check]:
+def check_rule(rule: FailureRule, transcript: Transcript, time: SearchTime | None = None) -> list[Check]:
     """One check for each value of a rule; none for a ``custom`` one.
+
+    Args:
+        rule: of a scenario.
+        transcript: what happened.
+        time: for the patterns of all rules of the scenario.
 
     Raises:
         ConfigurationError: a pattern takes too long on a reply.
@@ -80,7 +82,9 @@ def check_rule(rule: FailureRule, transcript: Transcript) -> list[Check]:
     if rule.type == REFUSE:
         return [_refusal_rule(rule, transcript)]
     values = rule.value if isinstance(rule.value, list | tuple) else [rule.value]
-    test = _call_rule if rule.type in _CALL_RULES else _event_rule if rule.type in _EVENT_RULES else _text_rule
+    if rule.type in _TEXT_RULES:
+        return [_text_rule(rule, str(value), transcript, time or SearchTime()) for value in values]
+    test = _call_rule if rule.type in _CALL_RULES else _event_rule
     return [test(rule, str(value), transcript) for value in values]
 
 
@@ -92,9 +96,9 @@ def _written_wrong(rule: FailureRule) -> str | None:
         return validate_rule(rule.type, rule.value)
     for pattern in rule.value if isinstance(rule.value, list | tuple) else [rule.value]:
         try:
-            regex.compile(pattern)
-        except (regex.error, OverflowError, RecursionError, MemoryError, TypeError, ValueError) as error:
-            return f"{pattern!r} is not a regular expression: {error}"
+            compile_pattern(str(pattern))
+        except ValueError as error:
+            return str(error)
     return None
 
 
@@ -107,8 +111,8 @@ def _refusal_rule(rule: FailureRule, transcript: Transcript) -> Check:
     return Check("rule", number, REFUSE, "a refusal", clip(got), passed=words is not None, line=rule.line)
 
 
-def _text_rule(rule: FailureRule, value: str, transcript: Transcript) -> Check:
-    finder = _regex(value) if rule.type.startswith("regex_") else _substring(value)
+def _text_rule(rule: FailureRule, value: str, transcript: Transcript, time: SearchTime) -> Check:
+    finder = _regex(value, time) if rule.type.startswith("regex_") else _substring(value)
     hits = [
         (number, exchange.reply.text)
         for number, exchange in enumerate(transcript.exchanges, 1)
@@ -172,15 +176,16 @@ def _substring(value: str) -> Callable[[str], bool]:
     return lambda text: needle in text.casefold()
 
 
-def _regex(pattern: str) -> Callable[[str], bool]:
-    compiled = regex.compile(pattern)
+def _regex(pattern: str, time: SearchTime) -> Callable[[str], bool]:
+    compiled = compile_pattern(pattern)
 
     def found(text: str) -> bool:
         try:
-            return compiled.search(text, timeout=_PATTERN_SECONDS) is not None
+            return time.search(compiled, text)
         except TimeoutError as error:
             raise ConfigurationError(
-                f"The pattern {clip(pattern)!r} of a rule took longer than {_PATTERN_SECONDS:g} s on one reply.",
+                f"The pattern {clip(pattern)!r} of a rule took longer than {SEARCH_SECONDS:g} s on one reply of "
+                f"{len(text)} characters, or all patterns of the scenario longer than {SCENARIO_SECONDS:g} s.",
                 "Write it without a repetition inside a repetition.",
             ) from error
 

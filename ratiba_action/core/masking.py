@@ -78,7 +78,7 @@ class Redactor:
 
     def text(self, text: str) -> str:
         """The text without any secret or identifier."""
-        return self._masked.of(self._listed, text, self._mask)
+        return self._masked.of(self, text, self._mask)
 
     def secretless(self, text: str) -> str:
         """The text without any secret; what identifies a person stays."""
@@ -143,7 +143,7 @@ class Redactor:
 
 
 class MaskedTexts:
-    """Texts that were masked already, by the names that were looked for.
+    """Texts that were masked already, by the redactor that did.
 
     Args:
         most: characters that are kept before all of them are forgotten.
@@ -152,16 +152,16 @@ class MaskedTexts:
     def __init__(self, most: int = 32_000_000) -> None:
         self._most = most
         self._size = 0
-        self._kept: dict[tuple[tuple[str, ...], str], str] = {}
+        self._kept: dict[tuple[object, str], str] = {}
 
-    def of(self, names: tuple[str, ...], text: str, mask: Callable[[str], str]) -> str:
+    def of(self, by: object, text: str, mask: Callable[[str], str]) -> str:
         """The masked text, by ``mask`` where it is not known."""
-        masked = self._kept.get((names, text))
+        masked = self._kept.get((by, text))
         if masked is None:
             masked = mask(text)
             if self._size > self._most:
                 self._kept, self._size = {}, 0
-            self._kept[names, text] = masked
+            self._kept[by, text] = masked
             self._size += len(text) + len(masked)
         return masked
 

@@ -4,13 +4,22 @@ Whether a pattern can take exponential time cannot be read off it with certainty
 from what it itself names, with a time-out. What passes is still searched with a time-out at run time.
 """
 
-from collections.abc import Iterator
+import re
+from collections.abc import Callable, Iterator
 
 import regex
 
 PROBE_SECONDS = 0.25
 """For each probe of a pattern; a plain one takes microseconds."""
+_SLOW_SECONDS = 0.02
+_MOST_SLOW = 4
+SEARCH_SECONDS = 1.0
+"""For each search of a reply."""
+SCENARIO_SECONDS = 5.0
+"""For all searches of one scenario."""
 _LONGEST_PATTERN = 2_000
+_MOST_EXPANDED = 100_000
+_COUNT = re.compile(r"(?P<atom>[\w\].])?\{(?P<least>\d+)(?:,\d*)?\}", re.ASCII)
 _LENGTHS = (28, 2_000)
 _SYNTAX = frozenset("\\^$*+?{}[]()|")
 _STRANGER = "\N{REPLACEMENT CHARACTER}"
@@ -26,20 +35,84 @@ def pattern_problem(pattern: str) -> str | None:
     if len(pattern) > _LONGEST_PATTERN:
         return f"{pattern[:60]!r}… is longer than {_LONGEST_PATTERN} characters; write several rules"
     try:
-        compiled = regex.compile(pattern)
-    except (regex.error, OverflowError, RecursionError, MemoryError) as error:
-        return f"{pattern!r} is not a regular expression: {error}"
+        compiled = compile_pattern(pattern)
+    except ValueError as error:
+        return str(error)
+    slow = 0
     for probe in _probes(pattern):
         try:
-            compiled.search(probe, timeout=PROBE_SECONDS)
+            slow += _is_slow(compiled, probe)
         except TimeoutError:
+            slow = _MOST_SLOW + 1
+        except (RecursionError, MemoryError) as error:
+            return f"{pattern!r} cannot be searched: {type(error).__name__}"
+        if slow > _MOST_SLOW:
             return (
                 f"{pattern!r} takes longer than {PROBE_SECONDS:g} s on {len(probe)} characters such as {probe[:8]!r}…; "
                 "write it without a repetition inside a repetition"
             )
-        except (RecursionError, MemoryError) as error:
-            return f"{pattern!r} cannot be searched: {type(error).__name__}"
     return None
+
+
+def _is_slow(compiled: "regex.Pattern[str]", probe: str) -> bool:
+    """Whether a probe takes long, though not too long; a pattern that does so again and again is refused as well."""
+    try:
+        compiled.search(probe, timeout=_SLOW_SECONDS)
+    except TimeoutError:
+        compiled.search(probe, timeout=PROBE_SECONDS)
+        return True
+    return False
+
+
+def compile_pattern(pattern: str) -> "regex.Pattern[str]":
+    """The pattern, ready to be searched for with ``SearchTime``.
+
+    Raises:
+        ValueError: it is not a regular expression, or its counts would take more memory than a runner has; says which.
+    """
+    # Counted repetitions are written out when a pattern is compiled: a{1000000000} takes all memory there is.
+    single, groups = len(pattern), 1
+    for count in _COUNT.finditer(pattern):
+        least = max(int(count["least"][:12]), 1)
+        if count["atom"]:
+            single += least
+        else:
+            groups *= least
+    if single * groups > _MOST_EXPANDED:
+        raise ValueError(
+            f"{pattern[:200]!r} repeats more than {_MOST_EXPANDED:,} times what it looks for; write smaller counts"
+        )
+    try:
+        return regex.compile(pattern)
+    except (regex.error, OverflowError, RecursionError, MemoryError, TypeError, ValueError) as error:
+        raise ValueError(f"{pattern!r} is not a regular expression: {error}") from error
+
+
+class SearchTime:
+    """Time for searching texts with patterns that somebody else wrote.
+
+    Args:
+        seconds: of all searches together.
+        clock: tells seconds; None where only each search by itself has a limit.
+    """
+
+    def __init__(self, seconds: float = SCENARIO_SECONDS, clock: Callable[[], float] | None = None) -> None:
+        self._left = seconds
+        self._clock = clock or (lambda: 0.0)
+
+    def search(self, compiled: "regex.Pattern[str]", text: str) -> bool:
+        """Whether the text has the pattern.
+
+        Raises:
+            TimeoutError: the search took too long, or those before it have used up the time.
+        """
+        if self._left <= 0:
+            raise TimeoutError
+        began = self._clock()
+        try:
+            return compiled.search(text, timeout=min(SEARCH_SECONDS, self._left)) is not None
+        finally:
+            self._left -= self._clock() - began
 
 
 def _probes(pattern: str) -> Iterator[str]:

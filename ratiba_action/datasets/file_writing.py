@@ -36,7 +36,7 @@ def replace_files(folder: Path, contents: Mapping[str, bytes]) -> None:
 def _stage(folder: Path, name: str, content: bytes, stack: contextlib.ExitStack) -> Path:
     path = folder / name
     try:
-        if path.resolve() != folder.resolve() / name:
+        if Path(os.path.realpath(path)) != folder.resolve() / name:
             raise UsageError(f"{name!r} lies behind a symbolic link, so nothing was written.", "Remove the link.")
         path.parent.mkdir(parents=True, exist_ok=True)
         descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=".pulled-")

@@ -101,7 +101,7 @@ def remember(path: Path) -> StepFile:
 
     A file that is missing or cannot be read holds nothing: publishing tells what is wrong with its place.
     """
-    resolved = path.resolve()
+    resolved = Path(os.path.realpath(path))
     try:
         mode = resolved.stat().st_mode
         if not stat.S_ISREG(mode):

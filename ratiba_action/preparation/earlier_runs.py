@@ -1,5 +1,6 @@
 """Runs before this one: of the base, to be compared with, and earlier attempts of its own, to be added to."""
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -154,7 +155,7 @@ def _is_doubtful(run: GateRun, path: Path) -> bool:
     if change.git is None or not change.files.doubt:
         return False
     try:
-        inside = path.resolve().relative_to(change.git.root)
+        inside = Path(os.path.realpath(path)).relative_to(change.git.root)
         return bool(change.git.index(inside.as_posix()))
     except (InfrastructureError, ValueError):
         return False  # it lies outside the repository

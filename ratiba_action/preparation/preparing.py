@@ -1,5 +1,6 @@
 """What a run evaluates, known before anything is started."""
 
+import os
 from collections.abc import MutableMapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -114,7 +115,8 @@ def _of_variant(name: str, inputs: EvaluationInputs) -> EvaluationInputs:
 
 def _require_root(repository: Path, root: str) -> None:
     """The system lies in the repository, also when links are followed."""
-    found, top = (repository / root).resolve(), repository.resolve()
+    # Not Path.resolve: it raises RuntimeError where links lead in a circle.
+    found, top = Path(os.path.realpath(repository / root)), repository.resolve()
     if not found.is_dir() or not found.is_relative_to(top) or ".git" in found.relative_to(top).parts:
         raise ConfigurationError(
             f"system.root is {root!r}, which is no folder inside the repository.", "Name the system's folder."

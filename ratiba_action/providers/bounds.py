@@ -8,6 +8,7 @@ from typing import Any
 
 from ratiba_action.core.model.values import JsonObject
 from ratiba_action.core.model_request import PaidRequest
+from ratiba_action.core.text.words import stream_safe
 from ratiba_action.errors import ConfigurationError
 from ratiba_action.providers.billable import contents
 
@@ -128,7 +129,7 @@ def _text_tokens(body: JsonObject) -> int:
     size = len(text.encode("utf-8", "surrogatepass"))
     if not text.isascii():
         # Tokenizers may normalise first, which can make one character of three bytes eighteen.
-        size = max(size, len(unicodedata.normalize("NFKC", text).encode("utf-8", "surrogatepass")))
+        size = max(size, len(unicodedata.normalize("NFKC", stream_safe(text)).encode("utf-8", "surrogatepass")))
     instructed = any(body.get(name) for name in ("tools", "functions", "response_format", "output_config", "text"))
     instructed = instructed or bool(body.get("output_format"))
     return size + _EVERY_CALL_TOKENS + (_TOOLS_TOKENS if instructed else 0)

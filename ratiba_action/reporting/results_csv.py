@@ -2,6 +2,7 @@
 
 import csv
 import io
+import re
 from collections.abc import Iterator
 
 from ratiba_action.core.comparison.metric_rows import metric_tier
@@ -37,6 +38,8 @@ HEADER = (
 
 # A spreadsheet runs a cell that begins with one of these as a formula.
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")
+# Where semicolons or tabs separate cells, as in most of Europe, quotation marks inside a line hold nothing together.
+_INNER_FORMULA = re.compile("([;,|\t\r\n])(?=[\\s\"']{0,20}[=+@\uff1d\uff0b\uff0d\uff20-])")
 
 
 def render_csv(report: Report) -> str:
@@ -121,5 +124,5 @@ def _truth(holds: bool) -> str:  # noqa: FBT001 - the value itself, not a switch
 
 
 def _cell(text: str) -> str:
-    text = text.replace("\x00", "")
-    return f"'{text}" if text.lstrip(" ").startswith(_FORMULA) else text
+    text = _INNER_FORMULA.sub(r"\1'", text.replace("\x00", ""))
+    return f"'{text}" if text.lstrip(" \"'").startswith(_FORMULA) else text

@@ -1,11 +1,13 @@
 """Hold one trial's conversation in its own tenant."""
 
+import json
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from typing import Any
 
 from ratiba_action.core.conversation_events import beginning, place_of_trial, turn_events
-from ratiba_action.core.model.conversation import AnsweredCalls, Exchange, Party, ToldUsage, Transcript
+from ratiba_action.core.model.conversation import AnsweredCalls, Exchange, Party, Reply, ToldUsage, Transcript
 from ratiba_action.core.model.event import Event, ModelCalled
 from ratiba_action.core.model.plan import Trial
 from ratiba_action.core.model.scenario import Turn
@@ -13,6 +15,11 @@ from ratiba_action.core.model.values import Usd
 from ratiba_action.errors import ConfigurationError, RatibaError, WorkerError
 from ratiba_action.ports import ModelAccess, Session
 from ratiba_action.running.bench import Bench
+
+MOST_BYTES_OF_A_PART = 256 * 1024
+"""Of a reply's text, and of each tool call, document, event and structured output, as UTF-8."""
+MOST_BYTES = 2 * 1024 * 1024
+"""Of all replies of a scenario, and of its rows."""
 
 
 class Conversation:
@@ -30,6 +37,7 @@ class Conversation:
         self._attempt = attempt
         self._exchanges: list[Exchange] = []
         self._told: set[str] = set()
+        self._bytes = 0
 
     async def hold(self) -> Transcript:
         """Provision, speak every turn, read the rows; the tenant is gone afterwards."""
@@ -48,6 +56,7 @@ class Conversation:
                 access.close()
             _raise_first(access.problems)
             rows = await self._bench.tenants.read(tenant, self._bench.rows.get(arm.name, {}))
+            self._require_size(((f"rows of {name}", found) for name, found in rows.items()), MOST_BYTES)
         return Transcript(
             scenario_id=scenario.id,
             exchanges=tuple(self._exchanges),
@@ -82,6 +91,7 @@ class Conversation:
             _raise_first(access.problems)
             raise
         _raise_first(access.problems)
+        self._require_size(_parts(reply), MOST_BYTES_OF_A_PART)
         seconds, calls = time.monotonic() - started, access.calls
         self._told.update(call.model for call in session.told_usage)
         replayed = arm in self._bench.captured or calls.replayed > before.replayed
@@ -101,11 +111,46 @@ class Conversation:
         for event in turn_events(self._trial, len(self._exchanges), self._exchanges[-1], earlier):
             self._bench.events.emit(event)
 
+    def _require_size(self, parts: Iterator[tuple[str, Any]], most: int) -> None:
+        """Refuse what is too large to be checked, masked and shown in time; cut, it could pass ``must_not_contain``."""
+        turn = len(self._exchanges) + 1
+        for what, value in parts:
+            size = _size(value)
+            self._bytes += size
+            told = f"scenario {self._trial.scenario.id!r}, turn {turn}: the {what} has {size} bytes"
+            remedy = "Return less, such as a page of the result, or what the model needs of it."
+            if size > most:
+                raise WorkerError(f"{told}; at most {most} bytes are measured, and none of it was cut.", remedy)
+            if self._bytes > MOST_BYTES:
+                raise WorkerError(
+                    f"{told}, and all replies and rows so far {self._bytes} bytes; at most {MOST_BYTES} bytes are "
+                    "measured.",
+                    remedy,
+                )
+
     def so_far(self) -> Transcript | None:
         """The conversation up to where it broke off."""
         if not self._exchanges:
             return None
         return Transcript(self._trial.scenario.id, tuple(self._exchanges))
+
+
+def _parts(reply: Reply) -> Iterator[tuple[str, Any]]:
+    """What a reply holds, by what it is called in a message."""
+    yield "text", reply.text
+    yield "state", [reply.state, reply.payment]
+    for call in reply.tool_calls:
+        yield f"call of the tool {call.name[:80]!r}", [call.args, call.output]
+    for event in reply.events:
+        yield f"event {event.type[:80]!r}", event.data
+    for document in reply.documents:
+        yield f"document {document.id[:80]!r}", document.text
+    yield "output", reply.output
+
+
+def _size(value: Any) -> int:
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+    return len(text.encode("utf-8", "replace"))
 
 
 def _list_price(before: AnsweredCalls, after: AnsweredCalls, past: Usd | None) -> Usd | None:

@@ -11,6 +11,7 @@ from ratiba_action.core.custom_code import is_address
 from ratiba_action.core.model.measurement import Case, Check, Errored, NotRun, Phase, ScenarioResult, Score, Scored
 from ratiba_action.core.model.plan import Plan, Trial
 from ratiba_action.core.model.scenario import Assertion
+from ratiba_action.core.patterns import SCENARIO_SECONDS, SearchTime
 from ratiba_action.errors import (
     BudgetError,
     ConfigurationError,
@@ -28,6 +29,8 @@ from ratiba_action.running.bench import Bench
 from ratiba_action.running.conversation import Conversation
 from ratiba_action.running.custom_code import CustomMetric, check_custom_rules
 from ratiba_action.running.retrying import with_retries
+
+_LATE = "the run's deadline passed while it ran"
 
 
 async def run_plan(plan: Plan, bench: Bench) -> tuple[ScenarioResult, ...]:
@@ -84,7 +87,7 @@ async def _within_deadline(trial: Trial, bench: Bench, attempt: int) -> Scenario
     try:
         return await asyncio.wait_for(_admitted(trial, bench, attempt), left)
     except TimeoutError:
-        return NotRun(trial, "the run's deadline passed while it ran")
+        return NotRun(trial, _LATE)
 
 
 async def _admitted(trial: Trial, bench: Bench, attempt: int) -> ScenarioResult:
@@ -101,7 +104,10 @@ async def _run_trial(trial: Trial, bench: Bench, attempt: int) -> ScenarioResult
     try:
         async with limit:
             transcript = await conversation.hold()
-            checks = check_transcript(trial.scenario, transcript, bench.detect_language)
+            if bench.deadline is not None and time.monotonic() >= bench.deadline:
+                # Reading and masking took the processor without a pause, so that no timer could end the trial.
+                return NotRun(trial, _LATE)
+            checks = check_transcript(trial.scenario, transcript, bench.detect_language, _search_time(bench))
             more, scores, errors = await _measure(Case(trial.scenario, transcript, trial.number, trial.arm.name), bench)
     except Exception as error:  # noqa: BLE001 - a defect in one trial must not lose what the others measured
         late = f"the trial did not end within {seconds:g} s (strategy.timeout_seconds)" if limit.expired() else ""
@@ -115,6 +121,12 @@ async def _run_trial(trial: Trial, bench: Bench, attempt: int) -> ScenarioResult
         seconds = time.monotonic() - started
         return Errored(trial, phase, message, transcript, seconds, checks, scores, remedy=remedy)
     return Scored(trial, transcript, checks, scores, time.monotonic() - started)
+
+
+def _search_time(bench: Bench) -> SearchTime:
+    """Time for the patterns of a scenario: a search holds up the whole run, which has a deadline."""
+    left = SCENARIO_SECONDS if bench.deadline is None else bench.deadline - time.monotonic()
+    return SearchTime(min(SCENARIO_SECONDS, left), time.monotonic)
 
 
 async def _measure(case: Case, bench: Bench) -> tuple[tuple[Check, ...], tuple[Score, ...], tuple[Exception, ...]]:

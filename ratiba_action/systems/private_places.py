@@ -25,8 +25,8 @@ def private_places(environment: Mapping[str, str], report_dir: str) -> tuple[str
         report_dir: as the settings name it.
     """
     temporary = Path(tempfile.gettempdir()).resolve()
-    report = Path(report_dir).resolve()
-    steps = {str(Path(path).resolve().parent) for name in _STEP_FILES if (path := environment.get(name))}
+    report = Path(os.path.realpath(report_dir))
+    steps = {str(Path(os.path.realpath(path)).parent) for name in _STEP_FILES if (path := environment.get(name))}
     staged = report.with_name(f".{report.name}-*")
     return (*(str(temporary / name) for name in _FOLDERS), str(report), str(staged), *sorted(steps - {"/", "/dev"}))
 

@@ -23,11 +23,18 @@ def decode_line(line: bytes) -> JsonObject:
         WorkerError: it is not a JSON object, or holds NaN, an infinity or a number too long to read.
     """
     try:
-        value = json.loads(line, parse_constant=_refuse_constant)
+        value = json.loads(line, parse_constant=_refuse_constant, parse_float=_finite)
     except (ValueError, RecursionError) as problem:
         raise WorkerError(f"the worker answered {line[:80]!r}, which is not JSON: {problem}.") from problem
     if not isinstance(value, dict):
         raise WorkerError(f"the worker answered {_kind(value)}, not an object.")
+    return value
+
+
+def _finite(written: str) -> float:
+    value = float(written)
+    if math.isinf(value):
+        raise ValueError(f"{written[:80]} is larger than any JSON number that can be kept")
     return value
 
 

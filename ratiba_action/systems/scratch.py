@@ -149,7 +149,8 @@ def _stays_inside(root: Path, relative: Path) -> bool:
     if goal.is_absolute():
         return False
     real_root = root.resolve()
-    return (real_root / relative.parent / goal).resolve().is_relative_to(real_root)
+    # Not Path.resolve: it raises RuntimeError where links lead in a circle, which does no harm in the copy.
+    return Path(os.path.realpath(real_root / relative.parent / goal)).is_relative_to(real_root)
 
 
 def give_to(folder: Path, uid: int, gid: int) -> None:

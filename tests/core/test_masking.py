@@ -184,7 +184,7 @@ def test_a_text_is_masked_once_and_what_is_remembered_has_a_bound() -> None:
 
     texts = MaskedTexts(most=10)
     for text in ("abcdef", "abcdef", "ghijkl", "ghijkl", "abcdef"):
-        texts.of((), text, mask)
+        texts.of(texts, text, mask)
     assert asked == ["abcdef", "ghijkl", "abcdef"]
 
 

@@ -31,15 +31,31 @@ def test_votes_and_the_cache_stand_beside_a_score() -> None:
     assert (found["got"], found["cached"], found["votes"]) == ("0.8100", "true", "0.7800 0.8100 0.8400")
 
 
-@pytest.mark.parametrize("text", ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1", " =1", "\uff1d1"])
+@pytest.mark.parametrize("text", ["=1+1", "+1", "-1", "@SUM(A1)", "\r", " =1", "\uff1d1", '"=1'])
 def test_a_cell_never_begins_a_formula(text: str) -> None:
     scored = sample_scored(text, (sample_check(got=text),))
     table = rows(render_csv(sample_report(results=(scored,))))
     assert (table[1][0], table[1][10]) == (f"'{text}", f"'{text}")
 
 
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("ok;=1", "ok;'=1"),
+        ("ok, @SUM(1)", "ok,' @SUM(1)"),
+        ('ok;""=1', 'ok;\'""=1'),
+        ("a\t+1\r-1\n=2", "a\t'+1\r'-1\n'=2"),
+        ("\t=1", "'\t'=1"),
+        ("from 1, then 2; a=b", "from 1, then 2; a=b"),
+    ],
+)
+def test_no_part_of_a_cell_becomes_a_formula_where_other_signs_separate_cells(text: str, shown: str) -> None:
+    table = rows(render_csv(sample_report(results=(sample_scored("a", (sample_check(got=text),)),))))
+    assert table[1][10] == shown
+
+
 @given(st.text(max_size=20))
 def test_any_text_stays_in_its_cell(text: str) -> None:
     table = rows(render_csv(sample_report(results=(sample_scored("a", (sample_check(got=text),)),))))
     assert [len(row) for row in table] == [len(HEADER)] * 2
-    assert table[1][10].removeprefix("'") == text.replace("\x00", "").removeprefix("'")
+    assert table[1][10].replace("'", "") == text.replace("\x00", "").replace("'", "")

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from ratiba_action.core.model.conversation import Reply
+from ratiba_action.core.model.conversation import Reply, ToolCall
 from ratiba_action.core.model.measurement import Case, Errored, NotRun, Phase, Score, Scored
 from ratiba_action.core.model.plan import Arm, Plan, Tenant, Trial
 from ratiba_action.core.model.scenario import Assertion, Expectation, Scenario, Strategy, Turn
@@ -204,6 +204,47 @@ async def test_after_the_deadline_nothing_starts() -> None:
     assert isinstance(result, NotRun)
     assert result.reason == "the run's deadline had passed"
     assert system.sessions == []
+
+
+async def test_a_deadline_that_passes_while_the_processor_is_busy_ends_the_trial_before_it_is_checked() -> None:
+    tenants, checked, deadline = InMemoryTenants(), list[str](), time.monotonic() + 0.5
+    read = tenants.read
+
+    async def reading(*given: Any) -> Any:
+        while time.monotonic() < deadline:
+            pass  # no timer of the loop can run meanwhile
+        return await read(*given)
+
+    def detect(text: str) -> str:
+        checked.append(text)
+        return "sw"
+
+    tenants.read = reading  # type: ignore[assignment,method-assign]
+    expects = replace(scenario("a"), turns=(Turn(user="hi", expect=Expectation(language="sw")),))
+    system = ScriptedSystem({"a": [Reply("x")]})
+    (result,) = await run(expects, system=system, tenants=tenants, deadline=deadline, detect_language=detect)
+    assert result == NotRun(Trial(expects, HEAD), "the run's deadline passed while it ran")
+    assert checked == []
+
+
+@pytest.mark.parametrize(
+    ("replies", "told"),
+    [
+        ([Reply("é" * 131_073)], "turn 1: the text has 262146 bytes; at most 262144 bytes are measured"),
+        ([Reply("", tool_calls=(ToolCall("list", {}, ["x" * 262_144]),))], "turn 1: the call of the tool 'list' has "),
+        ([Reply("", output={"x": "y" * 300_000})], "turn 1: the output has 300009 bytes"),
+        ([Reply("x" * 262_000)] * 9, "turn 9: the text has 262000 bytes, and all replies and rows so far 235"),
+    ],
+)
+async def test_an_answer_that_is_too_large_to_be_measured_is_an_error_and_is_not_cut(
+    replies: list[Reply], told: str
+) -> None:
+    messages = ["hi"] * len(replies)
+    (result,) = await run(scenario("a", *messages), system=ScriptedSystem({"a": replies}))
+    assert isinstance(result, Errored)
+    assert result.phase is Phase.SYSTEM
+    assert told in result.message
+    assert len(result.transcript.exchanges if result.transcript else ()) == len(replies) - 1
 
 
 def test_a_conversation_that_outlives_the_deadline_is_ended_and_its_tenant_dropped() -> None:

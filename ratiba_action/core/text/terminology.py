@@ -5,8 +5,10 @@ not a grammar: what the affixes do not cover stands in the catalogue as an infle
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 
 from ratiba_action.core.text.words import words
 
@@ -88,16 +90,16 @@ class Catalogue:
         for word, _, _ in tokens:
             starts.append(at)
             at += len(word) + 1
-        allowed = [match.span() for pattern in self._allowed for match in pattern.finditer(line)]
-        quotes = list(_quotes_of(text, customer))
+        allowed = _Spans(match.span() for pattern in self._allowed for match in pattern.finditer(line))
+        quotes = _Spans(_quotes_of(text, customer))
         uses = []
         for canonical, pattern in self._rivals:
             for match in pattern.finditer(line):
-                if any(start <= match.start() and match.end() <= end for start, end in allowed):
+                if allowed.hold(match.start(), match.end()):
                     continue
-                first, last = starts.index(match.start()), _last(starts, match.end())
+                first, last = bisect_left(starts, match.start()), bisect_left(starts, match.end()) - 1
                 start, end = tokens[first][1], tokens[last][2]
-                if not any(begin <= start and end <= finish for begin, finish in quotes):
+                if not quotes.hold(start, end):
                     uses.append((start, RivalUse(canonical, text[start:end])))
         return tuple(dict.fromkeys(use for _, use in sorted(uses, key=lambda one: one[0])))
 
@@ -124,8 +126,18 @@ def _folded(token: str) -> str:
     return "".join(words(token)) or "\N{REPLACEMENT CHARACTER}"
 
 
-def _last(starts: Sequence[int], end: int) -> int:
-    return max(index for index, start in enumerate(starts) if start < end)
+class _Spans:
+    """Parts of a text; a reply may hold thousands, so that none is looked at twice."""
+
+    def __init__(self, spans: Iterable[tuple[int, int]]) -> None:
+        ordered = sorted(spans)
+        self._starts = [start for start, _ in ordered]
+        self._furthest = list(accumulate((end for _, end in ordered), max))
+
+    def hold(self, start: int, end: int) -> bool:
+        """Whether one of them holds a place as a whole."""
+        before = bisect_right(self._starts, start)
+        return bool(before) and end <= self._furthest[before - 1]
 
 
 def _quotes_of(text: str, customer: Sequence[str]) -> Iterator[tuple[int, int]]:
