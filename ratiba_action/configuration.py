@@ -10,6 +10,7 @@ from ratiba_action.configuration_blocks.comparison_block import ComparisonBlock,
 from ratiba_action.configuration_blocks.model_limits import ModelsBlock, Name, hold_models
 from ratiba_action.configuration_blocks.suite_block import SuiteBlock, hold_suite
 from ratiba_action.configuration_blocks.system_block import SystemBlock
+from ratiba_action.core.model.verdict import PassRateRule
 from ratiba_action.errors import SuiteError
 from ratiba_action.metrics_block import MetricsBlock, hold_metrics
 from ratiba_action.report_folder import parse_report_folder
@@ -81,6 +82,10 @@ class Configuration(StrictModel):
     simulator: SimulatorBlock = Field(default_factory=SimulatorBlock)
     models: ModelsBlock = Field(default_factory=ModelsBlock)
     pass_rate: Share = 0.80
+    pass_rate_rule: Annotated[PassRateRule, Field(strict=False)] = Field(
+        default=PassRateRule.INTERVAL,
+        description="interval: a share below pass_rate fails when chance does not explain it; strict: always",
+    )
     suite: SuiteBlock = Field(default_factory=SuiteBlock)
     metrics: MetricsBlock = Field(default_factory=MetricsBlock)
     comparison: ComparisonBlock = Field(default_factory=ComparisonBlock)
@@ -165,6 +170,8 @@ def hold_configuration(head: Configuration, base: Configuration) -> tuple[Config
         notes.append(f"This change tests another system: {head.system.kind} in the place of {base.system.kind}.")
     if head.pass_rate < base.pass_rate:
         notes.append(f"The pass rate stays {base.pass_rate:.0%}; this change asks for {head.pass_rate:.0%}.")
+    if head.pass_rate_rule is not PassRateRule.STRICT and base.pass_rate_rule is PassRateRule.STRICT:
+        notes.append("pass_rate_rule stays strict; what this change asks for applies once it is merged.")
     models, refused = hold_models(head.models, base.models)
     if refused:
         notes.append(f"Model calls keep to the base's limits where this change loosens them: {', '.join(refused)}.")
@@ -190,6 +197,7 @@ def hold_configuration(head: Configuration, base: Configuration) -> tuple[Config
             "dependencies": base.dependencies,
             "events": base.events,
             "pass_rate": max(head.pass_rate, base.pass_rate),
+            "pass_rate_rule": max(head.pass_rate_rule, base.pass_rate_rule, key=list(PassRateRule).index),
         }
     )
     return held, tuple(notes)

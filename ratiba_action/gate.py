@@ -89,16 +89,17 @@ def evaluate(run: GateRun, prepared: Prepared, ledger: Ledger | None = None) -> 
 def _hold(known: "_Known", materials: Materials, workshop: Workshop, base: BaseOffer | str) -> "_Ended":
     """Hold the conversations of every plan that the evidence asks for."""
     run, prepared = known.run, known.prepared
+    no_base = base if isinstance(base, str) else ""
     loop = PlanLoop(
         first_plan(run, prepared, materials, base, measured=bool(known.earlier.baseline)),
-        lambda held: next_step(_evidence(known, _Ended(held))),
-        no_further_trials(run, prepared, base),
+        lambda held: next_step(_evidence(known, _Ended(held, no_base=no_base))),
+        no_further_trials(run, prepared),
         known.interruptions,
     )
     aftermath = asyncio.run(_run(workshop, materials, base, loop, known.interruptions))
     if loop.held.no_base:
         run.warnings.append(f"The base's conversations were not held: {loop.held.no_base}")
-    return _Ended(loop.held, aftermath)
+    return _Ended(loop.held, aftermath, no_base)
 
 
 def _report(known: "_Known", ended: "_Ended", verdict: Verdict) -> Report:
@@ -155,6 +156,7 @@ class _Ended:
 
     held: Held = field(default_factory=Held)
     aftermath: Aftermath = field(default_factory=Aftermath)
+    no_base: str = ""
 
 
 def _data_sets(known: _Known, ended: _Ended) -> tuple[DataSetScores, ...]:
@@ -163,7 +165,7 @@ def _data_sets(known: _Known, ended: _Ended) -> tuple[DataSetScores, ...]:
 
 def _limits(prepared: Prepared) -> Limits:
     configuration = prepared.inputs.configuration
-    return Limits(configuration.pass_rate, configuration.suite.metric_thresholds)
+    return Limits(configuration.pass_rate, configuration.pass_rate_rule, configuration.suite.metric_thresholds)
 
 
 def _evidence(known: _Known, ended: _Ended) -> Evidence:
@@ -186,7 +188,7 @@ def _evidence(known: _Known, ended: _Ended) -> Evidence:
         earlier=tuple(one for one in known.earlier.earlier if one.answers == answers),
         rules=prepared.inputs.configuration.comparison.rules,
         no_further=ended.held.no_further,
-        confirmed=ended.held.confirmed,
+        no_base=ended.no_base,
         day=day_of(run.started_at),
         left_out=prepared.selection.left_out,
     )

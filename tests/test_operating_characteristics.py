@@ -1,4 +1,4 @@
-"""The table in docs/statistics.md is the one that its benchmark writes; its numbers take minutes, its form does not."""
+"""The tables in docs/statistics.md are those of their benchmark; their numbers take minutes, their form does not."""
 
 import re
 import sys
@@ -11,7 +11,7 @@ import pytest
 
 PROJECT = Path(__file__).parent.parent
 PAGE = PROJECT / "docs/statistics.md"
-FIRST_COLUMNS = 3
+RATE = re.compile(r"\d+\.\d% ± \d+\.\d%")
 
 
 @pytest.fixture
@@ -21,47 +21,54 @@ def benchmark(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleType]:
     sys.modules.pop("operating_characteristics", None)
 
 
-def cells(line: str) -> list[str]:
-    return [cell.strip() for cell in line.strip("|").split("|")]
+def published(name: str) -> list[list[str]]:
+    """The cells of a table on the page, line by line."""
+    text = PAGE.read_text("utf-8").partition(f"<!-- table: {name} -->")[2].partition(f"<!-- end: {name} -->")[0]
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in text.splitlines() if line]
 
 
-def shape(lines: list[str]) -> list[str]:
-    """The lines with every measured number replaced: header, rule, and of each row its first columns and form."""
-    heads, rows = lines[:2], [cells(line) for line in lines[2:]]
-    return [
-        *heads,
-        *(
-            " | ".join([*row[:FIRST_COLUMNS], *(re.sub(r"\d+", "0", one) for one in row[FIRST_COLUMNS:])])
-            for row in rows
-        ),
+@pytest.mark.parametrize("name", ["sizes", "judges", "dependence"])
+def test_the_page_has_the_rows_and_columns_of_the_benchmark(benchmark: ModuleType, name: str) -> None:
+    (table,) = (one for one in benchmark.TABLES if one.name == name)
+    header, _, *rows = published(name)
+    assert header == list(table.titles)
+    assert [" | ".join(row[: -len(cells) - 1]) for row, (_, cells) in zip(rows, table.rows, strict=True)] == [
+        title for title, _ in table.rows
     ]
+    for row, (_, cells) in zip(rows, table.rows, strict=True):
+        assert all(RATE.fullmatch(cell) for cell in row[-len(cells) - 1 : -1])
 
 
-def published(benchmark: ModuleType) -> list[str]:
-    text = PAGE.read_text("utf-8").partition(benchmark.BEGIN)[2].partition(benchmark.END)[0]
-    return [line for line in text.splitlines() if line.startswith("|")]
+@pytest.mark.parametrize("name", ["sizes", "judges", "dependence"])
+def test_what_the_page_shows_is_within_the_limits_that_the_benchmark_holds(benchmark: ModuleType, name: str) -> None:
+    (table,) = (one for one in benchmark.TABLES if one.name == name)
+    for row, (_, cells) in zip(published(name)[2:], table.rows, strict=True):
+        for shown, cell in zip(row[-len(cells) - 1 : -1], cells, strict=True):
+            blocked, error = (float(number) / 100 for number in re.findall(r"\d+\.\d", shown))
+            allowed = 3 * max(error, 0.004)
+            assert cell.least - allowed <= blocked <= cell.most + allowed, (row, cell)
 
 
-def test_the_page_has_the_columns_and_rows_of_the_benchmark_in_its_format(benchmark: ModuleType) -> None:
-    written = list(benchmark.table(0, [], benchmark.SIZES[4:5]))
-    shown = published(benchmark)
-    assert shape(written)[:2] == shape(shown)[:2]
-    (form,) = {one.split(" | ", FIRST_COLUMNS)[FIRST_COLUMNS] for one in shape(shown)[2:]}
-    assert shape(written)[2].endswith(f" | {form}")
-    assert [cells(line)[:FIRST_COLUMNS] for line in shown[2:]] == [
-        [str(conversations), f"{spread:.2f}", str(runs)] for conversations, spread, runs, _ in benchmark.SIZES
-    ]
+def test_the_table_of_the_pass_rate_is_the_benchmarks(benchmark: ModuleType) -> None:
+    header, _, *rows = published("pass rate")
+    assert header[2:-1] == [f"{rate:.0%}" for rate in benchmark.RATES]
+    assert [row[:2] for row in rows] == [[size, rule] for size in ("20", "50") for rule in ("interval", "strict")]
+    assert all(RATE.fullmatch(cell) for row in rows for cell in row[2:-1])
+
+
+def test_a_cell_is_simulated_by_the_gates_own_verdict(benchmark: ModuleType) -> None:
+    rates = benchmark.simulate(benchmark.World(scenarios=12, drop=0.5), 2)
+    assert (rates.blocked, rates.repeats) == (1.0, 2)
+    assert benchmark.simulate(benchmark.World(scenarios=12, judge_spread=0.0, drop=-0.2), 2).blocked == 0.0
+    assert benchmark.pass_rate_blocks(0.2, 20, benchmark.PassRateRule.INTERVAL, 2).blocked == 1.0
 
 
 def test_what_it_writes_into_the_page_leaves_the_rest_as_it_is(benchmark: ModuleType) -> None:
     page = PAGE.read_text("utf-8")
-    assert benchmark.with_table(page, published(benchmark)) == page
-    other = benchmark.with_table(page, ["| a |", "|---|"])
-    assert "\n| a |\n|---|\n" in other
-    assert other.partition(benchmark.BEGIN)[0] == page.partition(benchmark.BEGIN)[0]
-    assert other.partition(benchmark.END)[2] == page.partition(benchmark.END)[2]
-
-
-def test_it_asks_for_every_size_and_scatter_that_is_promised(benchmark: ModuleType) -> None:
-    asked = {(conversations, spread) for conversations, spread, _, _ in benchmark.SIZES}
-    assert asked >= {(size, spread) for size in (10, 20, 50, 200) for spread in (0.10, 0.20)}
+    other = benchmark.with_table(page, "sizes", ["| a |", "|---|"])
+    begin, end = "<!-- table: sizes -->", "<!-- end: sizes -->"
+    assert f"{begin}\n| a |\n|---|\n{end}" in other
+    assert other.partition(begin)[0] == page.partition(begin)[0]
+    assert other.partition(end)[2] == page.partition(end)[2]
+    with pytest.raises(ValueError, match="has no table 'other'"):
+        benchmark.with_table(page, "other", [])

@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ratiba_action.baseline.archive import results_in
@@ -126,6 +126,16 @@ def attempts_on_github(api: GithubApi, attempt: Attempt) -> tuple[MeasuredRun, .
     return _added(contents, attempt)
 
 
+def _confirming(report: Report) -> dict[str, tuple[tuple[float, ...], tuple[float, ...]]]:
+    """What an attempt measured on both arms to confirm a drop; of the base nothing else is kept of it."""
+    scenarios = report.verdict.comparison.scenarios if report.verdict.comparison is not None else ()
+    return {
+        one.scenario_id: (one.confirming_base, one.confirming_head)
+        for one in scenarios
+        if one.confirming_base and one.confirming_head
+    }
+
+
 def _added(contents: Iterable[bytes], attempt: Attempt) -> tuple[MeasuredRun, ...]:
     """Each attempt once, in order; what cannot be read adds nothing, and was told when it was written."""
     runs: dict[str, MeasuredRun] = {}
@@ -135,7 +145,7 @@ def _added(contents: Iterable[bytes], attempt: Attempt) -> tuple[MeasuredRun, ..
             if attempt.is_added_to(report):
                 # On a laptop every attempt is the first, and only its time tells it apart.
                 name = report.subject.run_attempt if attempt.run_id else report.started_at.isoformat()
-                runs.setdefault(str(name), measured_run(report))
+                runs.setdefault(str(name), replace(measured_run(report), confirming=_confirming(report)))
         except RatibaError:
             continue
     return tuple(sorted(runs.values(), key=lambda run: run.started_at))

@@ -3,14 +3,14 @@
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from ratiba_action.core.comparison.weighing import show, weigh
+from ratiba_action.core.comparison.weighing import is_guarded, show, weigh
 from ratiba_action.core.model.plan import Plan
 from ratiba_action.core.model.verdict import Conclusion, Evidence, Verdict
 from ratiba_action.core.verdict_rules.completeness import judge_completeness
 from ratiba_action.core.verdict_rules.exactness import judge_exactness
 from ratiba_action.core.verdict_rules.findings import Findings, find
 from ratiba_action.core.verdict_rules.metric_means import judge_metric_means
-from ratiba_action.core.verdict_rules.pass_rate import judge_pass_rate
+from ratiba_action.core.verdict_rules.pass_rate import extend, is_unclear, judge_pass_rate
 from ratiba_action.core.verdict_rules.passing import passed, skipped
 from ratiba_action.core.verdict_rules.phrases import sentence
 
@@ -24,10 +24,11 @@ def next_step(evidence: Evidence) -> Plan | Verdict:
     """Decide what the measurements mean.
 
     Exact checks, deterministic scores and everything in a ``critical`` scenario must hold, in as many trials as the
-    scenario's strategy asks for, and so must the gates of data sets. Of the judged scores of other scenarios,
-    ``limits.pass_rate`` must. Anything unmeasured makes the run incomplete, unless something exact has failed already:
-    what is measured as broken stays broken whatever the rest would have shown. A pass rate or a mean that lacks some of
-    its scores is not final, so it cannot fail a run by itself. Scenarios in quarantine count for nothing.
+    scenario's strategy asks for, and so must the gates of data sets. Of the other scenarios that a judge scores,
+    ``limits.pass_rate`` must pass; an unclear share that no base guards is measured again. Anything unmeasured makes
+    the run incomplete, unless something exact has failed already: what is measured as broken stays broken whatever the
+    rest would have shown. A pass rate or a mean that lacks some of its scores is not final, so it cannot fail a run by
+    itself. Scenarios in quarantine count for nothing.
 
     What nothing speaks against is compared with the base (``docs/statistics.md``).
 
@@ -35,11 +36,16 @@ def next_step(evidence: Evidence) -> Plan | Verdict:
         evidence: all results of the run so far, in any order; those of the base's arm are only compared with.
 
     Returns:
-        The verdict, or the further trials that an alarm has to be confirmed by.
+        The verdict, or further trials: of both arms to confirm an alarm, of the head for an unclear pass rate.
     """
     findings = find(evidence)
     verdicts = (rule(findings) for rule in RULES)
     verdict = next((verdict for verdict in verdicts if verdict is not None), None)
+    if verdict is None and is_unclear(findings) and not is_guarded(evidence):
+        step = extend(findings)
+        if isinstance(step, Plan):
+            return step
+        verdict = step
     if verdict is None:
         return weigh(evidence, passed(findings))
     return replace(verdict, comparison=show(evidence))

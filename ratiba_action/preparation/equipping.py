@@ -118,10 +118,8 @@ def first_plan(
     return with_recorded(materials.plan, recorded_trials(materials.recordings), beside)
 
 
-def no_further_trials(run: GateRun, prepared: Prepared, base: BaseOffer | str) -> str:
-    """Why an alarm cannot be confirmed by further trials on both sides; empty where it can."""
-    if isinstance(base, str):
-        return base
+def no_further_trials(run: GateRun, prepared: Prepared) -> str:
+    """Why no trial can be run beyond those that are planned; empty where one can."""
     return "the recordings hold no further trials" if source_of(run, prepared) == "replay" else ""
 
 

@@ -1,4 +1,4 @@
-"""The only loop of a run: hold a plan, ask what its evidence means, hold the plan that answers."""
+"""The only loop of a run: run a plan, decide what its evidence means, run the plan that this asks for."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from ratiba_action.core.comparison.arms import results_of_change
 from ratiba_action.core.model.measurement import NotRun, ScenarioResult
-from ratiba_action.core.model.plan import BASE, Plan
+from ratiba_action.core.model.plan import BASE, Plan, Trial
 from ratiba_action.core.model.verdict import Verdict
 from ratiba_action.running.arms import Arms, Ran
 
@@ -19,15 +19,13 @@ class Held:
 
     Args:
         results: of every arm.
-        no_base: why the base was not held beside the head; empty where it was, or nobody asked for it.
+        no_base: why the base was not run beside the head; empty where it was, or nobody asked for it.
         no_further: see ``Evidence``.
-        confirmed: see ``Evidence``.
     """
 
     results: tuple[ScenarioResult, ...] = ()
     no_base: str = ""
     no_further: str = ""
-    confirmed: bool = False
 
     @property
     def own(self) -> tuple[ScenarioResult, ...]:
@@ -36,12 +34,14 @@ class Held:
 
 
 class PlanLoop:
-    """Holds the first plan and at most one further one.
+    """Runs the first plan, then further ones until the evidence has its verdict.
+
+    It ends: ``next_step`` asks for no trial twice, and for at most so many of each scenario.
 
     Args:
-        first: what is held in any case.
+        first: what is run in any case.
         ask: what the evidence so far asks for.
-        no_further: why no further plan can be held, known before; empty where one can.
+        no_further: why no further plan can be run, known before; empty where one can.
         interruptions: filled when the run is cancelled; nothing is begun from then on.
     """
 
@@ -56,23 +56,35 @@ class PlanLoop:
         self.held = Held(tuple(NotRun(trial, never) for trial in own), no_further=no_further)
 
     async def hold(self, arms: Arms) -> None:
-        """Hold conversations until the evidence has its verdict. ``held`` is right however this ends."""
+        """Run scenarios until the evidence has its verdict. ``held`` is right however this ends."""
         own, base = _split(self._first)
         self.held = replace(self.held, results=(await arms.run(own)).results)
         if base.trials and not self._interruptions:
             ran = await _uncancelled(arms.run(base))
             self._extend(ran)
             self.held = replace(self.held, no_base=ran.refusal)
-        if self._interruptions or self.held.no_further:
-            return
-        step = self._ask(self.held)
-        if isinstance(step, Plan):
+        while not self._interruptions and not self.held.no_further:
+            step = self._ask(self.held)
+            if not isinstance(step, Plan):
+                return
+            self._require_new(step)
             ran = await _uncancelled(arms.run_further(step))
             self._extend(ran)
-            self.held = replace(self.held, no_further=ran.refusal, confirmed=not ran.refusal)
+            self.held = replace(self.held, no_further=ran.refusal)
+
+    def _require_new(self, plan: Plan) -> None:
+        """Models are paid for every trial: a rule that asks for one again must not go on for ever."""
+        known = {_place(result.trial) for result in self.held.results}
+        again = [trial for trial in plan.trials if _place(trial) in known]
+        if again or not plan.trials:
+            raise RuntimeError(f"the verdict asks for trials that were run already: {[_place(one) for one in again]}")
 
     def _extend(self, ran: Ran) -> None:
         self.held = replace(self.held, results=(*self.held.results, *ran.results))
+
+
+def _place(trial: Trial) -> tuple[str, str, int]:
+    return trial.scenario.id, trial.arm.name, trial.number
 
 
 async def _uncancelled(running: Awaitable[Ran]) -> Ran:

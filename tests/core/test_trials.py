@@ -89,7 +89,7 @@ def test_the_mean_of_a_metric_over_the_run_must_reach_its_threshold() -> None:
     assert decide(*results, pass_rate=0.5, metric_thresholds={"SwahiliFluencyMetric": 0.55}).reason.startswith("Every")
     verdict = decide(*results, pass_rate=0.5, metric_thresholds={"SwahiliFluencyMetric": 0.56})
     assert verdict.conclusion is Conclusion.FAILED
-    assert "SwahiliFluencyMetric 0.55, at least 0.56 is asked" in verdict.reason
+    assert "SwahiliFluencyMetric 0.55, threshold 0.56" in verdict.reason
 
 
 def test_a_quarantined_failure_does_not_decide_until_its_last_day_is_over() -> None:

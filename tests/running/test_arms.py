@@ -108,19 +108,27 @@ async def test_a_further_plan_that_the_money_does_not_hold_is_not_begun() -> Non
     assert asked == [(OURS.root, 1), (THEIRS.root, 1)]
 
 
-async def test_the_loop_holds_one_further_plan_and_adds_its_results() -> None:
-    seen: list[Held] = []
+async def test_the_loop_runs_further_plans_until_there_is_a_verdict() -> None:
+    seen: list[int] = []
 
     def ask(held: Held) -> Plan | Verdict:
-        seen.append(held)
-        return plan(HEAD, BASE, number=1)
+        seen.append(len(held.results))
+        return plan(HEAD, BASE, number=len(seen)) if len(seen) < 3 else DONE
 
     loop = PlanLoop(plan(HEAD), ask, "", [])
     await loop.hold(await opened(Base()))
-    assert [(one.trial.arm.name, one.trial.number) for one in loop.held.results] == [(HEAD, 0), (HEAD, 1), (BASE, 1)]
-    assert loop.held.confirmed
-    assert len(loop.held.own) == 2
-    assert len(seen) == 1
+    assert [(one.trial.arm.name, one.trial.number) for one in loop.held.results] == [
+        (HEAD, 0),
+        *((arm, number) for number in (1, 2) for arm in (HEAD, BASE)),
+    ]
+    assert len(loop.held.own) == 3
+    assert seen == [1, 3, 5]
+
+
+async def test_a_trial_is_never_run_twice() -> None:
+    loop = PlanLoop(plan(HEAD), lambda _: plan(HEAD, BASE, number=1), "", [])
+    with pytest.raises(RuntimeError, match="asks for trials that were run already"):
+        await loop.hold(await opened(Base()))
 
 
 async def test_what_is_known_before_to_be_impossible_is_not_asked_for() -> None:
@@ -130,7 +138,7 @@ async def test_what_is_known_before_to_be_impossible_is_not_asked_for() -> None:
     loop = PlanLoop(plan(HEAD, BASE), ask, "the recordings hold no further trials", [])
     await loop.hold(await opened(Base()))
     assert [one.trial.arm.name for one in loop.held.results] == [HEAD, BASE]
-    assert (loop.held.no_further, loop.held.confirmed) == ("the recordings hold no further trials", False)
+    assert loop.held.no_further == "the recordings hold no further trials"
 
 
 async def test_a_run_that_was_cancelled_begins_nothing_more_and_keeps_what_it_has() -> None:

@@ -52,4 +52,5 @@ def _run(evidence: Evidence, arm: str) -> tuple[MeasuredRun, ...]:
     if not results:
         return ()
     known = evidence.scenario_digests
-    return (MeasuredRun(None, _UNTIMED, evidence.judge_model, evidence.answers, results, known),)
+    run = MeasuredRun(None, _UNTIMED, evidence.judge_model, evidence.answers, results, known, this_run=True)
+    return (run,)

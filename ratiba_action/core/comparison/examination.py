@@ -9,10 +9,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import fmean, median, variance
 
+from ratiba_action.core.comparison.pairing import common_trials, compared_trials
 from ratiba_action.core.comparison.wording import points
 from ratiba_action.core.model.comparison import Comparison, NotComparable, Pair, Rules, ScenarioComparison, Tier
 from ratiba_action.core.statistics.interval import t_interval
 from ratiba_action.core.statistics.power import minimum_detectable_effect
+from ratiba_action.core.statistics.sequential import look_levels
 from ratiba_action.core.statistics.sign_flip import sign_flip_p
 
 _CONFIDENCE = 0.90
@@ -38,7 +40,12 @@ class Wanted:
 
 
 def examine(
-    pairs: Sequence[Pair], not_comparable: Sequence[NotComparable], rules: Rules, *, exact: bool
+    pairs: Sequence[Pair],
+    not_comparable: Sequence[NotComparable],
+    rules: Rules,
+    *,
+    exact: bool,
+    replayed: bool = False,
 ) -> Comparison | Wanted:
     """Compare both arms as far as the data goes.
 
@@ -47,6 +54,7 @@ def examine(
         not_comparable: what cannot; handed on.
         rules: levels and margins, frozen when the run started.
         exact: both arms were replayed once, so that nothing varies by chance.
+        replayed: both arms were replayed, perhaps several trials of each scenario.
 
     Returns:
         What is known, or the further trials that an alarm has to be confirmed by.
@@ -58,7 +66,7 @@ def examine(
         return _examine_exactly(pairs, left, rules)
     if len(pairs) < rules.fewest_scenarios:
         return _too_few(pairs, left, rules)
-    return _Examination(pairs, left, rules).result()
+    return _Examination(pairs, left, rules, replayed=replayed).result()
 
 
 def _examine_exactly(pairs: Sequence[Pair], left: tuple[NotComparable, ...], rules: Rules) -> Comparison:
@@ -74,7 +82,7 @@ def _examine_exactly(pairs: Sequence[Pair], left: tuple[NotComparable, ...], rul
     reason += ", exactly: each side was held once, and no model was asked anew."
     return Comparison(
         tier,
-        tuple(_scenario(pair, rules, again=pair in dropped) for pair in pairs),
+        tuple(_scenario(pair, (pair.base, pair.head), rules, again=pair in dropped) for pair in pairs),
         left,
         reason,
         exact=True,
@@ -93,7 +101,7 @@ def _too_few(pairs: Sequence[Pair], left: tuple[NotComparable, ...], rules: Rule
     )
     return Comparison(
         Tier.UNCLEAR,
-        tuple(_scenario(pair, rules, again=False) for pair in pairs),
+        tuple(_scenario(pair, (pair.base, pair.head), rules, again=False) for pair in pairs),
         left,
         reason,
         difference=fmean(_mean_change(pair) for pair in pairs),
@@ -101,47 +109,67 @@ def _too_few(pairs: Sequence[Pair], left: tuple[NotComparable, ...], rules: Rule
 
 
 class _Examination:
-    """One comparison of pairs that vary by chance."""
+    """One comparison of pairs that vary by chance.
 
-    def __init__(self, pairs: Sequence[Pair], left: tuple[NotComparable, ...], rules: Rules) -> None:
-        self._pairs, self._left, self._rules = tuple(pairs), left, rules
+    The first look compares the planned trials, those of the base perhaps of earlier runs. It only chooses what is
+    looked at again. What blocks is found in further trials alone, which run on both arms beside each other: whatever
+    has changed since the base was measured, a provider's model for one, changes both.
+    """
+
+    def __init__(self, pairs: Sequence[Pair], left: tuple[NotComparable, ...], rules: Rules, *, replayed: bool) -> None:
+        self._pairs, self._left, self._rules, self._replayed = tuple(pairs), left, rules, replayed
         first = [fmean(pair.head) - fmean(pair.base) for pair in pairs]
         self._screen_p = sign_flip_p(first)
         self._suspects = [
             pair for pair, change in zip(pairs, first, strict=True) if change <= -rules.scenario_drop + _ROUNDING
         ]
-        self._alarm = self._screen_p <= _screen_level(pairs, rules)
+        self._common = common_trials(pairs)
+        # An attempt before this one may have raised the alarm: its data is added, so its question stays open.
+        self._alarm = self._screen_p <= _screen_level(pairs, rules) or all(pair.added_head for pair in pairs)
+        self._confirm_p = sign_flip_p([_fresh_change(pair, self._common) for pair in pairs]) if self._looks else None
+
+    @property
+    def _looks(self) -> int:
+        """How many looks at further trials were taken."""
+        return min(self._common, self._rules.confirming_trials) if self._alarm else 0
+
+    @property
+    def _mean_fell(self) -> bool:
+        if self._confirm_p is None:
+            return False
+        levels = look_levels(self._rules.confirm_level, self._rules.confirming_trials)
+        return self._confirm_p <= levels[self._looks - 1]
 
     def result(self) -> Comparison | Wanted:
-        wanted = self._wanted()
-        if not wanted:
-            return self._conclude()
-        scenarios = tuple(_scenario(pair, self._rules, again=False) for pair in self._pairs)
-        changes = [_mean_change(pair) for pair in self._pairs]
+        again = [pair for pair in self._suspects if _is_looked_at(pair, self._rules) and self._fell_again(pair)]
+        wanted = {} if self._mean_fell or _counts(again) else self._wanted()
+        return Wanted(wanted, self._so_far()) if wanted else self._conclude(again)
+
+    def _wanted(self) -> dict[str, int]:
+        suspected = {pair.scenario_id for pair in self._suspects}
+        look = min(self._looks + 1, self._rules.confirming_trials) if self._alarm else 0
+        wanted: dict[str, int] = {}
+        for pair in self._pairs:
+            needed = max(look, self._rules.suspect_trials) if pair.scenario_id in suspected else look
+            missing = needed - min(len(pair.fresh_base), len(pair.fresh_head))
+            if missing > 0:
+                wanted[pair.scenario_id] = missing
+        return wanted
+
+    def _so_far(self) -> Comparison:
+        changes = self._changes()
         interval = t_interval(changes, _CONFIDENCE)
-        so_far = Comparison(
+        return Comparison(
             Tier.UNCLEAR,
-            scenarios,
+            tuple(self._scenario(pair) for pair in self._pairs),
             self._left,
             self._because(),
             difference=fmean(changes),
             low=interval.low,
             high=interval.high,
             screen_p=self._screen_p,
+            confirm_p=self._confirm_p,
         )
-        return Wanted(wanted, so_far)
-
-    def _wanted(self) -> dict[str, int]:
-        suspected = {pair.scenario_id for pair in self._suspects}
-        wanted: dict[str, int] = {}
-        for pair in self._pairs:
-            needed = self._rules.confirming_trials if self._alarm else 0
-            if pair.scenario_id in suspected:
-                needed = max(needed, self._rules.suspect_trials)
-            missing = needed - min(len(pair.fresh_base), len(pair.fresh_head))
-            if missing > 0:
-                wanted[pair.scenario_id] = missing
-        return wanted
 
     def _because(self) -> str:
         if self._alarm:
@@ -149,39 +177,48 @@ class _Examination:
         names = ", ".join(pair.scenario_id for pair in self._suspects)
         return f"A large drop has to be confirmed: {names}."
 
-    def _conclude(self) -> Comparison:
-        again = [pair for pair in self._suspects if self._fell_again(pair)]
-        changes = [_mean_change(pair) for pair in self._pairs]
+    def _conclude(self, again: Sequence[Pair]) -> Comparison:
+        changes = self._changes()
         difference, interval = fmean(changes), t_interval(changes, _CONFIDENCE)
         detectable = minimum_detectable_effect(_spread(changes), len(changes), power=self._rules.detectable_power)
         margin = max(self._rules.least_margin, detectable)
-        confirm_p = sign_flip_p(changes) if self._alarm else None
-        mean_fell = confirm_p is not None and confirm_p <= self._rules.confirm_level
-        tier = self._tier(interval.low, margin, fell=mean_fell or _counts(again))
+        tier = self._tier(interval.low, margin, fell=self._mean_fell or _counts(again))
         return Comparison(
             tier,
-            tuple(_scenario(pair, self._rules, again=pair in again) for pair in self._pairs),
+            tuple(self._scenario(pair, again=pair in again) for pair in self._pairs),
             self._left,
-            self._reason(tier, again, difference, margin, mean_fell=mean_fell),
+            self._reason(tier, again, difference, margin, mean_fell=self._mean_fell),
             difference=difference,
             low=interval.low,
             high=interval.high,
             screen_p=self._screen_p,
-            confirm_p=confirm_p,
-            mean_fell=mean_fell,
+            confirm_p=self._confirm_p,
+            mean_fell=self._mean_fell,
             margin=margin,
             detectable=detectable,
         )
 
+    def _changes(self) -> list[float]:
+        return [fmean(head) - fmean(base) for base, head in map(self._compared, self._pairs)]
+
+    def _compared(self, pair: Pair) -> tuple[Sequence[float], Sequence[float]]:
+        base = compared_trials(pair.base, pair.fresh_base, self._common, replayed=self._replayed)
+        head = compared_trials(pair.head, pair.fresh_head, self._common, replayed=self._replayed)
+        return ((*base, *pair.added_base), (*head, *pair.added_head)) if self._common else (base, head)
+
+    def _scenario(self, pair: Pair, *, again: bool = False) -> ScenarioComparison:
+        return _scenario(pair, self._compared(pair), self._rules, again=again)
+
     def _fell_again(self, pair: Pair) -> bool:
-        """Whether the further trials alone show the drop, by more than their scatter.
+        """Whether the further trials alone show the drop, by more than their noise.
 
         A few trials that happen to agree would make any drop look certain, and among many suspects some always do.
-        So the scatter is at least that of all suspects together.
+        So the standard error is at least that of all suspects together.
         """
-        change = fmean(pair.fresh_head) - fmean(pair.fresh_base)
-        own = _squared_error(pair.fresh_head) + _squared_error(pair.fresh_base)
-        common = _pooled_variance(self._suspects) * (1 / len(pair.fresh_head) + 1 / len(pair.fresh_base))
+        base, head = _further(pair)
+        change = fmean(head) - fmean(base)
+        own = _squared_error(head) + _squared_error(base)
+        common = _pooled_variance(self._suspects) * (1 / len(head) + 1 / len(base))
         return change <= -max(self._rules.scenario_drop, _ERRORS * math.sqrt(max(own, common))) + _ROUNDING
 
     @staticmethod
@@ -206,7 +243,7 @@ class _Examination:
 
 
 def _screen_level(pairs: Sequence[Pair], rules: Rules) -> float:
-    """The level of the first look, which decides what is looked at again; the second look alone bounds false blocks."""
+    """The level of the first look, which chooses what is looked at again; the looks after it bound false blocks."""
     single = median(len(pair.base) for pair in pairs) <= 1
     return rules.single_run_screen_level if single else rules.screen_level
 
@@ -217,7 +254,22 @@ def _counts(dropped: Sequence[Pair]) -> bool:
 
 
 def _mean_change(pair: Pair) -> float:
-    return fmean((*pair.head, *pair.fresh_head)) - fmean((*pair.base, *pair.fresh_base))
+    return fmean(pair.head) - fmean(pair.base)
+
+
+def _further(pair: Pair) -> tuple[tuple[float, ...], tuple[float, ...]]:
+    """All further trials of base and head, earlier attempts' too."""
+    return (*pair.fresh_base, *pair.added_base), (*pair.fresh_head, *pair.added_head)
+
+
+def _fresh_change(pair: Pair, common: int) -> float:
+    """The change in as many further trials as every scenario has, and in those of earlier attempts."""
+    head, base = (*pair.fresh_head[:common], *pair.added_head), (*pair.fresh_base[:common], *pair.added_base)
+    return fmean(head) - fmean(base)
+
+
+def _is_looked_at(pair: Pair, rules: Rules) -> bool:
+    return min(len(pair.fresh_base), len(pair.fresh_head)) >= rules.suspect_trials
 
 
 def _squared_error(values: Sequence[float]) -> float:
@@ -226,7 +278,7 @@ def _squared_error(values: Sequence[float]) -> float:
 
 def _pooled_variance(pairs: Sequence[Pair]) -> float:
     """Of the further trials of one arm around their mean, over all of some scenarios."""
-    arms = [arm for pair in pairs for arm in (pair.fresh_head, pair.fresh_base) if len(arm) > 1]
+    arms = [arm for pair in pairs for arm in _further(pair) if len(arm) > 1]
     freedom = sum(len(arm) - 1 for arm in arms)
     return sum(variance(arm) * (len(arm) - 1) for arm in arms) / freedom if freedom else 0.0
 
@@ -235,8 +287,15 @@ def _spread(values: Sequence[float]) -> float:
     return math.sqrt(variance(values))
 
 
-def _scenario(pair: Pair, rules: Rules, *, again: bool) -> ScenarioComparison:
-    change = _mean_change(pair)
+def _scenario(
+    pair: Pair, compared: tuple[Sequence[float], Sequence[float]], rules: Rules, *, again: bool
+) -> ScenarioComparison:
+    base, head = map(fmean, compared)
+    confirming_base, confirming_head = _further(pair)
+    if again:
+        # Why it blocks: all of its own further trials, of which it has more than others.
+        base, head = fmean(confirming_base or compared[0]), fmean(confirming_head or compared[1])
+    change = head - base
     tier = Tier.WITHIN_NOISE
     if again:
         tier = Tier.REGRESSION
@@ -244,5 +303,6 @@ def _scenario(pair: Pair, rules: Rules, *, again: bool) -> ScenarioComparison:
         tier = Tier.UNCLEAR
     elif change >= rules.scenario_drop - _ROUNDING:
         tier = Tier.IMPROVED
-    base, head = fmean((*pair.base, *pair.fresh_base)), fmean((*pair.head, *pair.fresh_head))
-    return ScenarioComparison(pair.scenario_id, base, head, tier, pair.critical, again)
+    return ScenarioComparison(
+        pair.scenario_id, base, head, tier, pair.critical, again, confirming_base, confirming_head
+    )

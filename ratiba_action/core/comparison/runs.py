@@ -8,10 +8,8 @@ from ratiba_action.core.comparison.exact_checks import HeldOnBoth, count_held
 from ratiba_action.core.comparison.examination import Wanted, examine
 from ratiba_action.core.comparison.flips import find_flips
 from ratiba_action.core.comparison.metric_rows import compare_metrics
-from ratiba_action.core.comparison.pairing import pair_up
-from ratiba_action.core.model.comparison import Comparison, MeasuredRun, Pair, Rules
-
-REPLAY = "replay"
+from ratiba_action.core.comparison.pairing import common_trials, pair_up
+from ratiba_action.core.model.comparison import REPLAY, Comparison, MeasuredRun, Pair, Rules
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +37,8 @@ def compare_runs(head: Sequence[MeasuredRun], base: Sequence[MeasuredRun], rules
     pairs, left = pair_up(head, base)
     replayed = all(run.answers == REPLAY for run in head)
     exact = replayed and not any(pair.fresh_base or pair.fresh_head for pair in pairs)
-    found = examine(pairs, left, _enough(rules, pairs) if replayed else rules, exact=exact)
+    looked_at = _looks_of_recordings(rules, pairs) if replayed else rules
+    found = examine(pairs, left, looked_at, exact=exact, replayed=replayed)
     rows = compare_metrics(pairs)
     flips = find_flips(head, base, [pair.scenario_id for pair in pairs])
     if isinstance(found, Wanted):
@@ -66,7 +65,9 @@ def compare_each(runs: Sequence[MeasuredRun], rules: Rules) -> tuple[RunPair, ..
     return tuple(RunPair(base, head, compare_as_measured(runs[head], runs[base], rules)) for base, head in pairs)
 
 
-def _enough(rules: Rules, pairs: Sequence[Pair]) -> Rules:
-    """Recordings hold as many trials as they hold: enough to confirm the mean is enough for single scenarios too."""
-    enough = all(min(len(pair.fresh_base), len(pair.fresh_head)) >= rules.confirming_trials for pair in pairs)
-    return replace(rules, suspect_trials=rules.confirming_trials) if enough else rules
+def _looks_of_recordings(rules: Rules, pairs: Sequence[Pair]) -> Rules:
+    """Recordings hold as many trials as they hold: one look at all of them, where all scenarios have some."""
+    held = common_trials(pairs)
+    if not held:
+        return rules
+    return replace(rules, confirming_trials=1, suspect_trials=min(held, rules.suspect_trials))

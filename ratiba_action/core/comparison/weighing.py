@@ -8,7 +8,9 @@ from ratiba_action.core.comparison.evidence import compare
 from ratiba_action.core.comparison.examination import Wanted
 from ratiba_action.core.comparison.wording import points
 from ratiba_action.core.model.comparison import Comparison, Tier
+from ratiba_action.core.model.measurement import Scored
 from ratiba_action.core.model.plan import BASE, HEAD, Arm, Plan, Trial
+from ratiba_action.core.model.scenario import Scenario
 from ratiba_action.core.model.verdict import Conclusion, Evidence, Verdict
 
 _NAMED = 3
@@ -52,6 +54,12 @@ def show(evidence: Evidence) -> Comparison | None:
     return found.so_far if isinstance(found, Wanted) else found
 
 
+def is_guarded(evidence: Evidence) -> bool:
+    """Whether the comparison with the base can find a drop of this change."""
+    found = compare(evidence)
+    return isinstance(found, Wanted) or (found is not None and (found.exact or found.low is not None))
+
+
 def sensitivity(comparison: Comparison) -> str:
     """What a comparison of this size can see, in words; empty where it cannot be told."""
     if comparison.detectable is None or comparison.detectable < _LEAST_TOLD:
@@ -61,9 +69,7 @@ def sensitivity(comparison: Comparison) -> str:
 
 
 def _confirm(evidence: Evidence, wanted: Wanted) -> Plan | Verdict:
-    obstacle = evidence.no_further
-    if evidence.confirmed and not obstacle:
-        obstacle = "further trials of it broke off"
+    obstacle = evidence.no_base or evidence.no_further or _errored(evidence, wanted)
     if obstacle:
         return Verdict(
             Conclusion.INCOMPLETE,
@@ -74,19 +80,40 @@ def _confirm(evidence: Evidence, wanted: Wanted) -> Plan | Verdict:
     return _plan(evidence, wanted)
 
 
+def _errored(evidence: Evidence, wanted: Wanted) -> str:
+    """Which of the scenarios that are looked at again were not measured then; they are not run a third time."""
+    lost = {
+        one.trial.scenario.id
+        for one in evidence.results
+        if not isinstance(one, Scored) and one.trial.number >= one.trial.scenario.strategy.trials
+    }
+    names = sorted(lost & wanted.trials.keys())
+    return f"further trials of {_names(names)} were not measured" if names else ""
+
+
 def _plan(evidence: Evidence, wanted: Wanted) -> Plan:
+    """Trials of both arms side by side, so that nothing but the change itself tells them apart."""
     head = results_of(evidence.results, HEAD)
     arms = {result.trial.arm.name: result.trial.arm for result in evidence.results}
-    base = arms.get(BASE, Arm(BASE, ""))
+    sides = (arms[HEAD], arms.get(BASE, Arm(BASE, "")))
     trials: list[Trial] = []
     for scenario in {one.trial.scenario.id: one.trial.scenario for one in head}.values():
         count = wanted.trials.get(scenario.id, 0)
-        held = [one.trial for one in evidence.results if one.trial.scenario.id == scenario.id]
-        for arm in (arms[HEAD], base):
-            # The base's first trial may be an earlier run's, so number 0 is never a further one.
-            start = max((trial.number for trial in held if trial.arm.name == arm.name), default=0) + 1
-            trials += [Trial(scenario, arm, number) for number in range(start, start + count)]
+        starts = [_next_number(evidence, scenario, arm) for arm in sides]
+        trials += [
+            Trial(scenario, arm, start + step)
+            for step in range(count)
+            for arm, start in zip(sides, starts, strict=True)
+        ]
     return Plan(tuple(trials))
+
+
+def _next_number(evidence: Evidence, scenario: Scenario, arm: Arm) -> int:
+    """The base's planned trials may be an earlier run's, so their numbers are never those of further ones."""
+    numbers = (
+        one.trial.number for one in results_of(evidence.results, arm.name) if one.trial.scenario.id == scenario.id
+    )
+    return max(scenario.strategy.trials, max(numbers, default=-1) + 1)
 
 
 def _look_at(comparison: Comparison) -> str:

@@ -7,6 +7,9 @@ from enum import StrEnum
 
 from ratiba_action.core.model.measurement import ScenarioResult
 
+REPLAY = "replay"
+"""Where the answers of a run came from when no model was called."""
+
 
 @dataclass(frozen=True, slots=True)
 class MeasuredRun:
@@ -19,6 +22,8 @@ class MeasuredRun:
         results: of one arm.
         scenario_digests: digest of each scenario's content by its id, of results that were masked since; what is
             missing is taken from the results.
+        this_run: measured by the run that asks, so that its further trials ran beside those of the other arm.
+        confirming: composites of the further trials of an earlier attempt, by scenario id: base, then head.
     """
 
     commit: str | None
@@ -27,6 +32,8 @@ class MeasuredRun:
     answers: str
     results: tuple[ScenarioResult, ...]
     scenario_digests: Mapping[str, str] = field(default_factory=dict)
+    this_run: bool = False
+    confirming: Mapping[str, tuple[tuple[float, ...], tuple[float, ...]]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,11 +62,11 @@ class Rules:
     Args:
         screen_level: p-value of the first look that asks for confirmation.
         single_run_screen_level: the same where a single run of the base is compared with, which scatters more.
-        confirm_level: p-value over all data that makes a drop a regression.
+        confirm_level: chance that the looks at further trials take noise for a drop of the mean, all looks together.
         least_margin: drop of the mean that must be ruled out, in points of the score; more where fewer scenarios
             can see less.
         scenario_drop: drop of one scenario that is looked at by itself.
-        confirming_trials: of every scenario on both arms after an alarm.
+        confirming_trials: looks after an alarm at most, one further trial of every scenario on both arms before each.
         suspect_trials: of a scenario that dropped, on both arms.
         fewest_scenarios: below this only exact checks and thresholds decide.
         pooled_runs: runs of the base that are pooled at most.
@@ -67,12 +74,12 @@ class Rules:
         detectable_power: with which the smallest drop that a run can see is told.
     """
 
-    screen_level: float = 0.10
-    single_run_screen_level: float = 0.20
+    screen_level: float = 0.20
+    single_run_screen_level: float = 0.25
     confirm_level: float = 0.025
     least_margin: float = 0.10
     scenario_drop: float = 0.25
-    confirming_trials: int = 2
+    confirming_trials: int = 3
     suspect_trials: int = 3
     fewest_scenarios: int = 10
     pooled_runs: int = 3
@@ -85,10 +92,12 @@ class Pair:
     """One scenario's composite scores on both arms.
 
     Args:
-        base: of the first trials; one for each pooled run of the base.
-        head: of the first trials; more than one when a red run was repeated.
-        fresh_base: of further trials, which confirm what the first ones showed.
-        fresh_head: the same.
+        base: of the planned trials of each pooled run of the base.
+        head: of the planned trials; of several runs when a red run was repeated.
+        fresh_base: of further trials, run beside those of the head.
+        fresh_head: of further trials, run beside those of the base.
+        added_base: of further trials of earlier attempts at the same commit.
+        added_head: the same.
         metrics: that the composite is the mean of, by name, each with its means on base and head.
     """
 
@@ -98,6 +107,8 @@ class Pair:
     head: tuple[float, ...]
     fresh_base: tuple[float, ...] = ()
     fresh_head: tuple[float, ...] = ()
+    added_base: tuple[float, ...] = ()
+    added_head: tuple[float, ...] = ()
     metrics: Mapping[str, tuple[float, float]] = field(default_factory=dict)
 
 
@@ -129,9 +140,11 @@ class ScenarioComparison:
     """One scenario on both arms.
 
     Args:
-        base: mean composite of all trials.
-        head: mean composite of all trials.
+        base: mean composite, over as many trials as every scenario has.
+        head: the same.
         dropped_again: its drop showed again in the further trials alone.
+        confirming_base: composites of all further trials; a repeated run adds its own to them.
+        confirming_head: the same.
     """
 
     scenario_id: str
@@ -140,6 +153,8 @@ class ScenarioComparison:
     tier: Tier
     critical: bool = False
     dropped_again: bool = False
+    confirming_base: tuple[float, ...] = ()
+    confirming_head: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,7 +205,7 @@ class Comparison:
             other conversations like these, and decides nothing.
         high: upper end.
         screen_p: of the first look; None where none was taken.
-        confirm_p: over all data; None before further trials.
+        confirm_p: over the further trials of both arms, up to the look that was last; None before any.
         mean_fell: the drop of the mean is confirmed; a regression without it rests on single scenarios.
         margin: drop that had to be ruled out.
         detectable: smallest drop that so many scenarios show with 80 % power; None where it cannot be told.

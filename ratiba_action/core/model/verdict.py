@@ -59,16 +59,27 @@ class CrossChecking:
     off: str = ""
 
 
+class PassRateRule(StrEnum):
+    """When a share of scenarios below the pass rate fails a run whose answers vary by chance."""
+
+    INTERVAL = "interval"
+    """When chance does not explain it: an unclear share is measured again, and may stay inconclusive."""
+    STRICT = "strict"
+    """Always."""
+
+
 @dataclass(frozen=True, slots=True)
 class Limits:
     """What a run is held to; frozen when it starts.
 
     Args:
-        pass_rate: least share of judged scores that must reach their threshold, 0 to 1.
-        metric_thresholds: what the mean of a metric over all conversations must reach, by its name.
+        pass_rate: least share of scenarios whose judged scores must all reach their threshold, 0 to 1.
+        pass_rate_rule: what happens to a share below it where answers vary by chance.
+        metric_thresholds: what the mean of a metric over all scenarios must reach, by its name.
     """
 
     pass_rate: float = 0.80
+    pass_rate_rule: PassRateRule = PassRateRule.INTERVAL
     metric_thresholds: Mapping[str, float] = field(default_factory=dict)
 
 
@@ -86,8 +97,8 @@ class Evidence:
         baseline: earlier runs of the base.
         earlier: earlier attempts of the same commit; a repeated run adds its data to theirs.
         rules: of the comparison with the base.
-        no_further: why no more can be held; empty where they can.
-        confirmed: further trials were held already; there is no second round.
+        no_further: why no further trial can be run; empty where it can.
+        no_base: why none can be run on the base; empty where it can.
         day: of the run, in UTC; a quarantine that ended before it does not hold. Without it none holds.
         scenario_digests: of the contents of scenarios by their ids; worked out where they are missing.
         left_out: ids of scenarios that this run was not to hold.
@@ -106,7 +117,7 @@ class Evidence:
     earlier: tuple[MeasuredRun, ...] = ()
     rules: Rules = field(default_factory=Rules)
     no_further: str = ""
-    confirmed: bool = False
+    no_base: str = ""
     day: date = date.max
     scenario_digests: Mapping[str, str] = field(default_factory=dict)
     left_out: tuple[str, ...] = ()

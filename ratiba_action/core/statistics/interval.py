@@ -5,6 +5,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import fmean, stdev
 
+from ratiba_action.core.mean import mean
+
 _DRAWS = 4_000
 
 
@@ -29,9 +31,23 @@ def t_interval(values: Sequence[float], confidence: float = 0.95) -> Interval:
     from scipy import stats  # noqa: PLC0415 - half a second, only when a run is compared
 
     _require_two(values)
-    mean, error = fmean(values), standard_error(values)
+    middle, error = fmean(values), standard_error(values)
     reach = float(stats.t.ppf((1 + confidence) / 2, len(values) - 1)) * error
-    return Interval(mean - reach, mean + reach)
+    return Interval(middle - reach, middle + reach)
+
+
+def mean_below_p(values: Sequence[float], limit: float) -> float:
+    """One-sided p-value of the hypothesis that the true mean is at least ``limit`` (Student 1908).
+
+    Args:
+        values: independent measurements, at least one; what does not vary is taken as it is.
+        limit: that the mean should reach.
+    """
+    from scipy import stats  # noqa: PLC0415 - half a second, only where a limit of a mean is configured
+
+    if len(set(values)) < 2:  # noqa: PLR2004 - nothing varies
+        return 0.0 if mean(values) < limit else 1.0
+    return float(stats.ttest_1samp(values, limit, alternative="less").pvalue)
 
 
 def bootstrap_t_interval(values: Sequence[float], confidence: float = 0.95, *, seed: int = 0) -> Interval:
@@ -52,16 +68,16 @@ def bootstrap_t_interval(values: Sequence[float], confidence: float = 0.95, *, s
 
     _require_two(values)
     sample = np.asarray(values, dtype=float)
-    mean, error = float(sample.mean()), standard_error(values)
+    middle, error = float(sample.mean()), standard_error(values)
     if not error:
-        return Interval(mean, mean)
+        return Interval(middle, middle)
     picks = np.random.default_rng(seed).integers(0, sample.size, size=(_DRAWS, sample.size))
     drawn = sample[picks]
     errors = drawn.std(axis=1, ddof=1) / math.sqrt(sample.size)
     usable = errors > np.finfo(float).eps * np.abs(sample).max()
-    statistics = (drawn.mean(axis=1)[usable] - mean) / errors[usable]
+    statistics = (drawn.mean(axis=1)[usable] - middle) / errors[usable]
     low, high = np.quantile(statistics, [(1 - confidence) / 2, (1 + confidence) / 2])
-    return Interval(mean - float(high) * error, mean - float(low) * error)
+    return Interval(middle - float(high) * error, middle - float(low) * error)
 
 
 def wilson_interval(successes: int, trials: int, confidence: float = 0.95) -> Interval:

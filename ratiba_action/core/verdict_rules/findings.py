@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from ratiba_action.core.comparison.arms import results_of_change
 from ratiba_action.core.model.data_set import DataSetScores
-from ratiba_action.core.model.measurement import ScenarioResult, Score
+from ratiba_action.core.model.measurement import ScenarioResult
 from ratiba_action.core.model.verdict import Evidence
 from ratiba_action.core.quarantine import quarantine_in_force
 from ratiba_action.core.trials import ScenarioOutcome, Standing, decides, outcomes_of
@@ -48,15 +48,15 @@ class Findings:
         return tuple(one for one in self.deciding if one.standing is Standing.BELOW)
 
     @property
-    def judged(self) -> tuple[Score, ...]:
-        """The judged scores that the pass rate covers: of each scenario those of its deciding trial."""
+    def judged(self) -> tuple[ScenarioOutcome, ...]:
+        """Those that the pass rate covers: not critical, and measured by a judge."""
         counted = (Standing.PASSED, Standing.BELOW)
         return tuple(
-            score
+            one
             for one in self.deciding
-            if one.standing in counted and not one.scenario.critical
-            for score in getattr(one.deciding, "deciding_scores", ())
-            if score.judged
+            if one.standing in counted
+            and not one.scenario.critical
+            and any(score.judged for score in getattr(one.deciding, "deciding_scores", ()))
         )
 
 

@@ -5,9 +5,16 @@ from fractions import Fraction
 from ratiba_action.core.grammar import part_of
 from ratiba_action.core.model.change import Mode
 from ratiba_action.core.model.verdict import Conclusion, Verdict
+from ratiba_action.core.trials import Standing
 from ratiba_action.core.verdict_rules.findings import Findings
-from ratiba_action.core.verdict_rules.pass_rate import is_unclear, share_interval
-from ratiba_action.core.verdict_rules.phrases import conversations, ids_of, names
+from ratiba_action.core.verdict_rules.pass_rate import (
+    extended_share,
+    is_unclear,
+    reaches_after_all,
+    share_interval,
+    why_not_extended,
+)
+from ratiba_action.core.verdict_rules.phrases import conversations, ids_of, names, sentence
 
 
 def skipped(findings: Findings) -> Verdict | None:
@@ -20,7 +27,7 @@ def skipped(findings: Findings) -> Verdict | None:
 
 def passed(findings: Findings) -> Verdict:
     """Passed, or inconclusive where the pass rate is; the reason names what the pass rate allows."""
-    if is_unclear(findings):
+    if is_unclear(findings) and not reaches_after_all(findings):
         return _unclear(findings)
     low = findings.below
     apart = f"; {conversations(findings.quarantined)} in quarantine" if findings.quarantined else ""
@@ -38,16 +45,30 @@ def passed(findings: Findings) -> Verdict:
 
 
 def _unclear(findings: Findings) -> Verdict:
-    judged, rate = findings.judged, findings.evidence.limits.pass_rate
-    interval, reached = share_interval(findings), sum(score.passed for score in judged)
-    told = part_of(reached, len(judged), "judged score", "reaches its", "reach their")
-    doubt = (
-        f"{told} threshold; the true share lies between "
-        f"{interval.low:.0%} and {interval.high:.0%}, so it is not known whether it is {rate:.0%}."
-    )
+    rate = findings.evidence.limits.pass_rate
+    doubt = _doubt(findings)
+    missing = why_not_extended(findings)
+    if missing:
+        doubt += f" Further trials could tell: {sentence(missing)}"
     return Verdict(
         Conclusion.INCONCLUSIVE,
-        f"Every exact check holds. {doubt}",
-        f"Read what the judge says about {ids_of(findings.below)[0]}.",
+        f"Every deterministic assertion passes. {doubt}",
+        f"Read what the judge says about {ids_of(findings.below)[0]}, or set pass_rate_rule: strict to fail every run "
+        f"below {rate:.0%}.",
         warnings=(doubt,),
+    )
+
+
+def _doubt(findings: Findings) -> str:
+    judged, rate = findings.judged, findings.evidence.limits.pass_rate
+    measured = extended_share(findings)
+    if measured.extra:
+        return (
+            f"{measured.share:.0%} of {measured.extra + 1} trials of each judged scenario pass, within one standard "
+            f"error ({measured.error:.0%}) of the {rate:.0%} that must."
+        )
+    interval, passing = share_interval(findings), sum(one.standing is Standing.PASSED for one in judged)
+    return (
+        f"{part_of(passing, len(judged), 'judged scenario', 'passes', 'pass')}; the true share lies between "
+        f"{interval.low:.0%} and {interval.high:.0%}, so it is not known whether it is {rate:.0%}."
     )

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from ratiba_action.core.comparison.examination import Wanted, examine
 from ratiba_action.core.model.comparison import Comparison, NotComparable, Pair, Rules, Tier
+from ratiba_action.core.statistics.sequential import look_levels
 from ratiba_action.core.statistics.sign_flip import sign_flip_p
 
 RULES = Rules()
@@ -45,11 +46,49 @@ def test_no_drop_is_within_noise_and_rules_the_margin_out() -> None:
     assert found.low > -0.10
 
 
-def test_a_drop_is_confirmed_by_two_further_trials_of_everything_on_both_arms_before_it_blocks() -> None:
+def test_a_drop_is_looked_at_again_in_one_further_trial_of_everything_on_both_arms_before_it_blocks() -> None:
     alarm = wanted([pair(number, -0.05) for number in range(20)])
-    assert set(alarm.trials.values()) == {2}
+    assert set(alarm.trials.values()) == {1}
     assert len(alarm.trials) == 20
     assert "has to be confirmed" in alarm.so_far.reason
+
+
+def test_a_drop_that_the_first_look_leaves_open_is_looked_at_up_to_three_times() -> None:
+    heads, bases = (0.70, 0.82, 0.75), (0.80, 0.80, 0.80)
+    for looks in (1, 2):
+        pairs = [again(pair(number, -0.05), heads[:looks], bases[:looks]) for number in range(0, 40, 2)]
+        pairs[::3] = [again(one, (0.95,) * looks, bases[:looks]) for one in pairs[::3]]
+        assert set(wanted(pairs).trials.values()) == {1}
+    pairs = [again(one, (*one.fresh_head, 0.80), (*one.fresh_base, 0.80)) for one in pairs]
+    assert concluded(pairs).tier is not Tier.REGRESSION
+
+
+def test_a_clear_drop_ends_at_the_first_look() -> None:
+    pairs = [again(pair(number, -0.1), (0.70 + WAVES[number % 5],), (0.8,)) for number in range(20)]
+    found = concluded(pairs)
+    assert found.tier is Tier.REGRESSION
+    assert found.confirm_p is not None
+    assert found.confirm_p <= look_levels(RULES.confirm_level, RULES.confirming_trials)[0]
+
+
+def test_a_provider_that_got_worse_since_the_base_was_measured_blocks_no_change() -> None:
+    pairs = [again(pair(number, -0.05), (0.75,) * 3, (0.75 + WAVES[number % 5],) * 3) for number in range(20)]
+    found = concluded(pairs)
+    assert found.tier is Tier.WITHIN_NOISE
+    assert found.difference == pytest.approx(0.0, abs=1e-9), "the old scores of the base count no more"
+
+
+def test_further_trials_of_a_suspect_alone_do_not_move_the_mean() -> None:
+    rest = [pair(number, 0.01) for number in range(19)]
+    unlucky = pair(19, -0.3)
+    lone = concluded([*rest, again(unlucky, (0.8,) * 3, (0.8,) * 3)])
+    assert lone.difference == pytest.approx((19 * 0.01 - 0.3 + sum(WAVES[number % 5] for number in range(20))) / 20)
+
+
+def test_an_attempt_that_raised_an_alarm_keeps_its_question_open_and_its_data_counts() -> None:
+    added = [replace(pair(number), added_head=(0.7,) * 3, added_base=(0.8,) * 3) for number in range(20)]
+    assert set(wanted(added).trials.values()) == {1}
+    assert concluded([again(one, (0.78,), (0.8,)) for one in added]).tier is Tier.REGRESSION
 
 
 def test_a_confirmed_drop_of_the_mean_is_a_regression() -> None:
@@ -62,7 +101,7 @@ def test_a_confirmed_drop_of_the_mean_is_a_regression() -> None:
 
 
 def test_an_alarm_that_further_trials_do_not_show_again_is_no_regression() -> None:
-    pairs = [again(pair(number, -0.03), (0.84, 0.86), (0.80, 0.80)) for number in range(20)]
+    pairs = [again(pair(number, -0.03), (0.84, 0.86, 0.80), (0.80, 0.80, 0.80)) for number in range(20)]
     assert concluded(pairs).tier is not Tier.REGRESSION
 
 
@@ -109,7 +148,8 @@ def test_trials_that_happen_to_agree_are_not_more_certain_than_those_of_the_othe
 
 def test_too_much_scatter_to_rule_the_margin_out_is_unclear() -> None:
     pairs = [pair(number, 0.11 if number % 2 else -0.22, base=(0.8, 0.8)) for number in range(10)]
-    found = concluded(pairs)
+    found = examine(pairs, (), replace(RULES, screen_level=0.05), exact=False)
+    assert isinstance(found, Comparison)
     assert found.tier is Tier.UNCLEAR
     assert "cannot be ruled out" in found.reason
     assert found.detectable is not None
@@ -117,9 +157,10 @@ def test_too_much_scatter_to_rule_the_margin_out_is_unclear() -> None:
 
 
 def test_a_single_run_of_the_base_scatters_more_so_less_of_a_drop_is_looked_at_again() -> None:
-    changes = [-0.12 if number % 3 else 0.14 for number in range(20)]
-    assert 0.10 < sign_flip_p([change + WAVES[number % 5] for number, change in enumerate(changes)]) < 0.20
-    assert set(wanted([pair(number, change) for number, change in enumerate(changes)]).trials.values()) == {2}
+    changes = [-0.12 if number % 3 else 0.16 for number in range(20)]
+    p = sign_flip_p([change + WAVES[number % 5] for number, change in enumerate(changes)])
+    assert RULES.screen_level < p < RULES.single_run_screen_level
+    assert set(wanted([pair(number, change) for number, change in enumerate(changes)]).trials.values()) == {1}
     concluded([pair(number, change, base=(0.8, 0.8)) for number, change in enumerate(changes)])
 
 
@@ -131,9 +172,9 @@ def test_levels_and_margins_are_those_of_the_rules() -> None:
         found = examine(pairs, (), replace(RULES, **changes), exact=False)
         return found.tier if isinstance(found, Comparison) else None
 
-    assert tier(pairs, confirm_level=0.0000001) is Tier.WITHIN_NOISE
+    assert tier(pairs, confirm_level=0.0000001, confirming_trials=2) is Tier.WITHIN_NOISE
     assert tier(pairs, screen_level=0.0000001, single_run_screen_level=0.0000001) is Tier.WITHIN_NOISE
-    assert tier(pairs, confirming_trials=3) is None
+    assert tier(pairs, confirm_level=0.0000001) is None, "a third look is to come"
     assert tier(small, fewest_scenarios=7) is Tier.WITHIN_NOISE
     assert tier([*small, pair(10, -0.1), *map(pair, range(11, 20))], scenario_drop=0.1) is None
     exact = examine([pair(0, -0.06)], (), replace(RULES, least_margin=0.05), exact=True)

@@ -7,6 +7,7 @@ import pytest
 from ratiba_action.core.comparison.pairing import pair_up
 from ratiba_action.core.model.comparison import MeasuredRun, NotComparable
 from ratiba_action.core.model.measurement import Errored, Phase, ScenarioResult, Scored
+from ratiba_action.core.model.scenario import Strategy
 from ratiba_action.testing.sample_report import sample_score, sample_scored
 
 FLUENT = sample_score(0.9)
@@ -43,10 +44,38 @@ def test_runs_of_the_base_are_pooled_and_a_repeated_run_adds_its_data() -> None:
     assert (pair.head, pair.base) == ((0.5, 0.6), (0.7, 0.8, 0.9))
 
 
-def test_further_trials_are_fresh_data() -> None:
-    head = run(scored("a", 0.5), scored("a", 0.6, number=1), scored("a", 0.7, number=2))
-    ((pair,), _) = pair_up([head], [run(scored("a", 0.9), scored("a", 0.8, number=1))])
+def test_further_trials_count_as_fresh_where_both_arms_ran_beside_each_other() -> None:
+    head = replace(run(scored("a", 0.5), scored("a", 0.6, number=1), scored("a", 0.7, number=2)), this_run=True)
+    earlier, beside = run(scored("a", 0.9), scored("a", 0.1, number=1)), run(scored("a", 0.8, number=1))
+    ((pair,), _) = pair_up([head], [earlier, replace(beside, this_run=True)])
     assert (pair.head, pair.fresh_head, pair.base, pair.fresh_base) == ((0.5,), (0.6, 0.7), (0.9,), (0.8,))
+    assert pair.metrics == {"SwahiliFluencyMetric": (0.8, 0.6)}, "as many trials of one arm as of the other"
+
+
+def test_planned_trials_are_all_looked_at_first() -> None:
+    def twice(*values: float) -> MeasuredRun:
+        trials = [scored("a", value, number=number) for number, value in enumerate(values)]
+        return run(*(planned_twice(one) for one in trials))
+
+    ((pair,), _) = pair_up([replace(twice(0.5, 0.6, 0.7), this_run=True)], [twice(0.9, 0.8, 0.1)])
+    assert (pair.head, pair.fresh_head, pair.base, pair.fresh_base) == ((0.5, 0.6), (0.7,), (0.9, 0.8), ())
+
+
+def planned_twice(result: Scored) -> Scored:
+    scenario = replace(result.trial.scenario, strategy=Strategy(trials=2))
+    return replace(result, trial=replace(result.trial, scenario=scenario))
+
+
+def test_what_an_earlier_attempt_measured_to_confirm_a_drop_is_added() -> None:
+    earlier = replace(run(scored("a", 0.5)), confirming={"a": ((0.9, 0.8), (0.4, 0.5))})
+    ((pair,), _) = pair_up([earlier, run(scored("a", 0.6))], [run(scored("a", 0.9))])
+    assert (pair.added_base, pair.added_head, pair.fresh_head) == ((0.9, 0.8), (0.4, 0.5), ())
+
+
+def test_a_scenario_that_errored_in_a_run_of_the_base_has_no_difference() -> None:
+    base = [run(scored("a", 0.9)), run(Errored(scored("a", 0.9).trial, Phase.SYSTEM, "it fell over"))]
+    pairs, problems = pair_up([run(scored("a", 0.9))], base)
+    assert (pairs, problems) == ((), (NotComparable("a", "", "it errored in a run of the base"),))
 
 
 def test_a_new_scenario_and_a_missing_one_have_no_difference() -> None:

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from scipy import stats
 from statsmodels.stats.proportion import proportion_confint
 
-from ratiba_action.core.statistics.interval import bootstrap_t_interval, t_interval, wilson_interval
+from ratiba_action.core.statistics.interval import bootstrap_t_interval, mean_below_p, t_interval, wilson_interval
 
 SAMPLES = st.lists(st.integers(0, 1_000).map(lambda number: number / 1_000), min_size=2, max_size=60)
 
@@ -74,3 +74,10 @@ def test_one_value_has_no_spread(interval: object) -> None:
 def test_a_share_of_nothing_is_refused() -> None:
     with pytest.raises(ValueError, match="no share"):
         wilson_interval(0, 0)
+
+
+def test_the_p_value_of_a_low_mean_is_that_of_scipy_and_of_what_does_not_vary_certain() -> None:
+    values = [0.78, 0.81, 0.76, 0.80, 0.77, 0.80, 0.75, 0.79, 0.80, 0.76]
+    expected = stats.t.cdf((np.mean(values) - 0.80) / stats.sem(values), len(values) - 1)
+    assert mean_below_p(values, 0.80) == pytest.approx(expected)
+    assert (mean_below_p([0.7, 0.7], 0.8), mean_below_p([0.8], 0.8)) == (0.0, 1.0)
