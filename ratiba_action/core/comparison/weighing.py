@@ -10,7 +10,6 @@ from ratiba_action.core.comparison.wording import points
 from ratiba_action.core.model.comparison import Comparison, Tier
 from ratiba_action.core.model.measurement import Scored
 from ratiba_action.core.model.plan import BASE, HEAD, Arm, Plan, Trial
-from ratiba_action.core.model.scenario import Scenario
 from ratiba_action.core.model.verdict import Conclusion, Evidence, Verdict
 
 _NAMED = 3
@@ -96,24 +95,21 @@ def _plan(evidence: Evidence, wanted: Wanted) -> Plan:
     head = results_of(evidence.results, HEAD)
     arms = {result.trial.arm.name: result.trial.arm for result in evidence.results}
     sides = (arms[HEAD], arms.get(BASE, Arm(BASE, "")))
-    trials: list[Trial] = []
-    for scenario in {one.trial.scenario.id: one.trial.scenario for one in head}.values():
-        count = wanted.trials.get(scenario.id, 0)
-        starts = [_next_number(evidence, scenario, arm) for arm in sides]
-        trials += [
-            Trial(scenario, arm, start + step)
-            for step in range(count)
-            for arm, start in zip(sides, starts, strict=True)
-        ]
-    return Plan(tuple(trials))
-
-
-def _next_number(evidence: Evidence, scenario: Scenario, arm: Arm) -> int:
-    """The base's planned trials may be an earlier run's, so their numbers are never those of further ones."""
-    numbers = (
-        one.trial.number for one in results_of(evidence.results, arm.name) if one.trial.scenario.id == scenario.id
+    # The base's planned trials may be an earlier run's, so their numbers are never those of further ones.
+    following = {
+        (side.name, one.trial.scenario.id): one.trial.scenario.strategy.trials for one in head for side in sides
+    }
+    for trial in (one.trial for one in evidence.results):
+        place = (trial.arm.name, trial.scenario.id)
+        following[place] = max(following.get(place, 0), trial.number + 1)
+    return Plan(
+        tuple(
+            Trial(scenario, side, following[side.name, scenario.id] + step)
+            for scenario in {one.trial.scenario.id: one.trial.scenario for one in head}.values()
+            for step in range(wanted.trials.get(scenario.id, 0))
+            for side in sides
+        )
     )
-    return max(scenario.strategy.trials, max(numbers, default=-1) + 1)
 
 
 def _look_at(comparison: Comparison) -> str:
