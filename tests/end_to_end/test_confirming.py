@@ -6,11 +6,15 @@ from fractions import Fraction
 from pathlib import Path
 
 from ratiba_action.core.model.comparison import Comparison, Tier
+from ratiba_action.core.model.conversation import Usage
 from ratiba_action.core.model.measurement import Scored
 from ratiba_action.core.model.verdict import Conclusion
+from ratiba_action.gateway.script import Step
 from ratiba_action.testing.eventually import eventually_async
 from ratiba_action.testing.judge_of_arms import BASE_SAYS, HEAD_SAYS, JudgeOfArms
-from ratiba_action.testing.live_repository import CONFIGURATION, LiveRepository, report_of
+from ratiba_action.testing.live_repository import CONFIGURATION, LiveRepository, is_judged, report_of
+from ratiba_action.testing.model_servers import Received
+from ratiba_action.testing.provider_faults import Served
 from ratiba_action.testing.small_repository import Ended
 
 NAMES = tuple(f"asks_{number}" for number in range(6))
@@ -72,7 +76,7 @@ async def test_an_alarm_is_confirmed_live_on_both_sides_or_incomplete_and_a_resu
     report, found = report_of(whole), comparison_of(whole)
     assert (whole.code, report.verdict.conclusion, report.llm) == (1, Conclusion.FAILED, "live"), whole.printed
     assert (found.tier, found.mean_fell) == (Tier.REGRESSION, True)
-    assert measured(whole) == [(name, number) for name in NAMES for number in (0, 1, 2)]
+    assert measured(whole) == [(name, number) for name in NAMES for number in (0, 1, 2, 3)]
     assert report.spending.by_party["baseline"] > 0
     calls = len(live.models.received) - before
 
@@ -97,3 +101,21 @@ async def test_an_alarm_is_confirmed_live_on_both_sides_or_incomplete_and_a_resu
     assert comparison_of(resumed) == found, "what the cancelled run has left is counted once"
     assert len(live.models.received) - before == calls + judge.holding, "what was settled is not asked again"
     assert Fraction(resumed.outputs["spent_usd"]) >= Fraction(whole.outputs["spent_usd"])
+
+
+async def test_an_unclear_pass_rate_without_a_base_is_measured_again_before_it_fails(live: LiveRepository) -> None:
+    def judge(received: Received) -> Served | None:
+        poor = "Hello from asks_0" in str(received.body)
+        data = {"reason": "Plain.", "score": 2 if poor else 10}
+        return Step("anthropic", data=data, usage=Usage(1_000, 100)) if is_judged(received) else None
+
+    live.talk.instead = judge
+    live.small.environment["RATIBA_LLM"] = "live"
+    live.small.write(".github/ratiba.yml", CONFIGURATION.replace("share: 1.0", "share: 0.0"))
+    for name in NAMES[:3]:
+        live.scenario(name, f"Hello from {name}")
+    ended = await live.gate("--mode", "blocking", "--baseline", "none", "--no-deepeval-cache")
+    report = report_of(ended)
+    assert (ended.code, report.verdict.conclusion) == (1, Conclusion.FAILED), ended.printed
+    assert report.verdict.reason == "67% of 3 trials of each judged scenario pass, and 80% must: asks_0."
+    assert measured(ended) == [(name, number) for name in NAMES[:3] for number in (0, 1, 2)]
