@@ -166,8 +166,6 @@ def hold_configuration(head: Configuration, base: Configuration) -> tuple[Config
     ]
     if head.system.price_per_turn_usd != base.system.price_per_turn_usd:
         notes.append("The price per turn is the base's; what this change asks for holds once it is merged.")
-    if head.system.kind != base.system.kind:
-        notes.append(f"This change tests another system: {head.system.kind} in the place of {base.system.kind}.")
     if head.pass_rate < base.pass_rate:
         notes.append(f"The pass rate stays {base.pass_rate:.0%}; this change asks for {head.pass_rate:.0%}.")
     if head.pass_rate_rule is not PassRateRule.STRICT and base.pass_rate_rule is PassRateRule.STRICT:

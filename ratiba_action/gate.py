@@ -120,6 +120,7 @@ def _report(known: "_Known", ended: "_Ended", verdict: Verdict) -> Report:
         judge_model=prepared.inputs.configuration.judge.model,
         suite_digest=prepared.inputs.suite.digest,
         edited_recordings=prepared.inputs.edited_recordings,
+        replaced=prepared.inputs.replaced,
         system_ran=prepared.inputs.configuration.system.replay is None,
         notes=(
             *prepared.inputs.notes,
@@ -191,6 +192,24 @@ def _evidence(known: _Known, ended: _Ended) -> Evidence:
         no_base=ended.no_base,
         day=day_of(run.started_at),
         left_out=prepared.selection.left_out,
+        unconfirmed=_unconfirmed(run, prepared),
+        confirm=_how_to_confirm(run),
+    )
+
+
+def _unconfirmed(run: GateRun, prepared: Prepared) -> str:
+    """Why a person has to start the run by hand before it may pass; empty where nobody has to."""
+    if not prepared.inputs.replaced or not run.decided.change.needs_confirmation:
+        return ""
+    return "Another system than the base's was tested, and no maintainer has confirmed it by a manual run."
+
+
+def _how_to_confirm(run: GateRun) -> str:
+    subject = run.decided.change.subject
+    number = f" pull-request: {subject.pull_request} and" if subject.pull_request is not None else ""
+    return (
+        "Read what replaces the system. If it is right, start this workflow by hand (Actions, Run workflow) with"
+        f"{number} commit: {subject.head}."
     )
 
 

@@ -46,6 +46,8 @@ class Change:
         fork: the pull request comes from another repository.
         git: the repository, None when there is none.
         refused: why the gate must not run on the event; None when it may.
+        confirmed: a manual run that names the commit which it evaluates, so that a person has read it.
+        merged: what the event is about has been merged, or was let into a merge queue.
     """
 
     files: ChangedFiles
@@ -53,6 +55,13 @@ class Change:
     fork: bool = False
     git: Git | None = None
     refused: Refusal | None = None
+    confirmed: bool = False
+    merged: bool = False
+
+    @property
+    def needs_confirmation(self) -> bool:
+        """Whether a person has to start the run by hand before another system may pass it; none has on a laptop."""
+        return bool(self.subject.event) and not self.confirmed and not self.merged
 
 
 def read_change(
@@ -89,7 +98,16 @@ def read_change(
     refused = TARGET_REFUSED if event_name == "pull_request_target" else reader.refused
     if event_name == "workflow_dispatch" and found is None and (event is None or reader.number):
         refused = UNKNOWN_REFUSED
-    return Change(files, subject, found.fork if found else False, reader.git, refused)
+    confirmed = reader.confirmed and files.doubt is None
+    fork = found.fork if found else False
+    return Change(files, subject, fork, reader.git, refused, confirmed, _is_merged(event_name, event or {}))
+
+
+def _is_merged(event_name: str, event: Mapping[str, Any]) -> bool:
+    """Whether people have let the change in already: a merge queue takes what has passed, a push is on the branch."""
+    default = mapping(event.get("repository")).get("default_branch")
+    pushed = event_name == "push" and isinstance(default, str) and event.get("ref") == f"refs/heads/{default}"
+    return pushed or event_name == "merge_group"
 
 
 class _ChangeReader:
@@ -100,6 +118,7 @@ class _ChangeReader:
         self.pull_request: PullRequest | None = None
         self.git: Git | None = None
         self.refused: Refusal | None = None
+        self.confirmed = False
         self.evaluated: str | None = None  # the pull request's head, or what is checked out in its place
         self._environment = environment
         self._number = number
@@ -186,6 +205,7 @@ class _ChangeReader:
             if self.pull_request.fork and str(inputs.get("commit") or "") != self.pull_request.head:
                 # A stranger may push after the maintainer has read the change and before the run checks it out.
                 self.refused = UNREAD_REFUSED
+            self.confirmed = str(inputs.get("commit") or "") == self.pull_request.head
             return self._files_of(git, self.pull_request)
         ref = str(inputs.get("ref") or "")
         if not ref:
@@ -196,6 +216,7 @@ class _ChangeReader:
         if head != git.commit("HEAD"):
             return ChangedFiles((), None, head, f"the ref {ref[:200]!r} is not what is checked out")
         base = _default_base(git)
+        self.confirmed = str(inputs.get("commit") or "") == head
         return ChangedFiles(git.changed(base, head), base, head)
 
 

@@ -30,7 +30,8 @@ def next_step(evidence: Evidence) -> Plan | Verdict:
     rest would have shown. A pass rate or a mean that lacks some of its scores is not final, so it cannot fail a run by
     itself. Scenarios in quarantine count for nothing.
 
-    What nothing speaks against is compared with the base (``docs/statistics.md``).
+    What nothing speaks against is compared with the base (``docs/statistics.md``). What a person has to confirm first
+    does not pass without that.
 
     Args:
         evidence: all results of the run so far, in any order; those of the base's arm are only compared with.
@@ -47,8 +48,16 @@ def next_step(evidence: Evidence) -> Plan | Verdict:
             return step
         verdict = step
     if verdict is None:
-        return weigh(evidence, passed(findings))
+        weighed = weigh(evidence, passed(findings))
+        return weighed if isinstance(weighed, Plan) else _confirmed(evidence, weighed)
     return replace(verdict, comparison=show(evidence))
+
+
+def _confirmed(evidence: Evidence, verdict: Verdict) -> Verdict:
+    """A verdict that a person has to confirm first is incomplete; what failed has failed without it."""
+    if not evidence.unconfirmed or verdict.conclusion not in (Conclusion.PASSED, Conclusion.INCONCLUSIVE):
+        return verdict
+    return replace(verdict, conclusion=Conclusion.INCOMPLETE, reason=evidence.unconfirmed, action=evidence.confirm)
 
 
 def cut_short(verdict: Verdict, interruption: str) -> Verdict:

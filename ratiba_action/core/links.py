@@ -104,6 +104,16 @@ class Links:
         for folder in _folders(real):
             self._above.setdefault(folder, {})[link] = None
 
+    def leads(self, path: str) -> tuple[str, str]:
+        """Where a path leads at base and head; why it cannot be followed, where it cannot."""
+        found: list[str] = []
+        for side in self._sides:
+            try:
+                found.append(resolve(path, side.targets)[0] or ".")
+            except ValueError as error:
+                found.append(str(error))
+        return (found[0], found[-1]) if found else ("", "")
+
     @property
     def paths(self) -> frozenset[str]:
         """Every path of both sides."""

@@ -48,6 +48,15 @@ class BaseSide:
         """Whether there is a base commit that can be read."""
         return self.change.git is not None and self.change.files.base is not None
 
+    @property
+    def has_configuration(self) -> bool:
+        """Whether there is a configuration at all; without one the change is the first to have one.
+
+        Raises:
+            InfrastructureError: it cannot be read from this clone.
+        """
+        return self._read(self.settings.config) is not None
+
     def configuration(self) -> Configuration | None:
         """Its configuration; None where it has none, or none that could be used.
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from ratiba_action.changes.contents import Contents
 from ratiba_action.changes.read import Change
 from ratiba_action.configuration import Configuration, hold_configuration, read_configuration
+from ratiba_action.configuration_blocks.replaced_system import replaced_system
 from ratiba_action.configuration_blocks.strategy_block import StrategyBlock
 from ratiba_action.configuration_blocks.suite_block import unmeasured_metrics
 from ratiba_action.core.edited_code import edited_code
@@ -25,6 +26,8 @@ from ratiba_action.settings import Settings
 from ratiba_action.suite.configured_gates import with_configured_gates
 from ratiba_action.suite.load import load_suite, read_scenario_files
 
+_UNREADABLE_BASE = ("the base's configuration could not be read, so the system that it tests is not known",)
+
 
 @dataclass(frozen=True, slots=True)
 class EvaluationInputs:
@@ -36,6 +39,7 @@ class EvaluationInputs:
         edited_recordings: how many recordings the change itself edits.
         notes: what the change tried to relax.
         base: what the base's conversations would be held with, or why they cannot be.
+        replaced: each setting by which the change tests another system than its base.
     """
 
     configuration: Configuration
@@ -44,6 +48,7 @@ class EvaluationInputs:
     edited_recordings: int
     notes: tuple[str, ...]
     base: BaseInputs | str = "the base was not read"
+    replaced: tuple[str, ...] = ()
 
 
 def read_inputs(settings: Settings, repository: Path, change: Change) -> EvaluationInputs:
@@ -59,7 +64,9 @@ def read_inputs(settings: Settings, repository: Path, change: Change) -> Evaluat
         base.require()
         notes: tuple[str, ...] = ()
         base_configuration, own = base.configuration(), configuration
+        replaced: tuple[str, ...] = _UNREADABLE_BASE if base.has_configuration else ()
         if base_configuration is not None:
+            replaced = replaced_system(configuration.system, base_configuration.system, contents.links().leads)
             configuration, notes = hold_configuration(configuration, base_configuration)
             own = base_configuration
         defaults = own.suite.strategy
@@ -76,7 +83,8 @@ def read_inputs(settings: Settings, repository: Path, change: Change) -> Evaluat
             notes += (f"The base could not be read in {', '.join(broken)}, so nothing was held to it there.",)
         notes += edited_code(suite, configuration.system.root, change.files.paths)
         other = read_base_inputs(base, configuration, base_configuration, suite, base_suite)
-        return EvaluationInputs(configuration, suite, base.grades(), len(base.edited_recordings()), notes, other)
+        edited = len(base.edited_recordings())
+        return EvaluationInputs(configuration, suite, base.grades(), edited, notes, other, replaced)
 
 
 def _read_head(settings: Settings, repository: Path) -> tuple[Configuration, Suite]:

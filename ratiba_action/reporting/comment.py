@@ -18,7 +18,7 @@ from ratiba_action.reporting.comment_quarantine import quarantine
 from ratiba_action.reporting.comment_traces import traces
 from ratiba_action.reporting.comment_variants import variants
 from ratiba_action.reporting.markdown import inline, length
-from ratiba_action.reporting.wording import caveat, headline, leniency, summary_line
+from ratiba_action.reporting.wording import caveat, headline, leniency, replacement, summary_line
 
 LIMIT = 60_000
 """Most characters of a comment; GitHub refuses more than 65,536."""
@@ -80,6 +80,7 @@ def _top(report: Report, attempts: tuple[Attempt, ...]) -> list[str]:
     verdict = report.verdict
     hidden_lines = "".join(f"{line}\n" for line in (str(marker_of(report)), attempts_line(attempts)) if line)
     parts = [f"{hidden_lines}## {headline(report)}: {inline(report.name, 80)}{caveat(report)}"]
+    parts += [f"**{inline(replacement(report), 1_500)}**"] if report.replaced else []
     parts += [inline(verdict.reason, 2_000)]
     parts += [inline(leniency(report))] if leniency(report) else []
     parts += [f"**What to do:** {inline(verdict.action, 1_000)}"] if verdict.action else []

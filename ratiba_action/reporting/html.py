@@ -60,6 +60,7 @@ def render_html(report: Report) -> str:
         metrics=summarise_metrics(deciding_results(report)),
         headline=wording.headline(report),
         caveat=wording.caveat(report),
+        replacement=wording.replacement(report),
         leniency=wording.leniency(report),
         summary=wording.summary_line(report),
         judges=judge_facts(report),

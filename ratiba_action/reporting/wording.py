@@ -115,9 +115,15 @@ def caveat(report: Report) -> str:
         return ""
     parts = [
         "" if report.system_ran else ", on captured replies: no system ran",
+        ", of another system than the base's" if report.replaced else "",
         ", on recordings that this change edits" if report.edited_recordings else "",
     ]
     return "".join(parts)
+
+
+def replacement(report: Report) -> str:
+    """By which settings another system was tested than at the base; empty where it is the same."""
+    return f"This change replaces the system under test: {'; '.join(report.replaced)}." if report.replaced else ""
 
 
 def leniency(report: Report) -> str:

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ratiba_action.configuration import Configuration, hold_configuration, read_configuration
+from ratiba_action.configuration import Configuration, read_configuration
 from ratiba_action.configuration_blocks.system_block import KINDS
 from ratiba_action.errors import SuiteError
 
@@ -108,11 +108,6 @@ def test_the_file_of_a_prompt_counts_as_a_prompt_and_its_model_as_one_of_the_sys
     system = configured({"prompt": ONE_OF_EACH["prompt"], "prompts": ["more/*.md"]}).system
     assert system.prompt_patterns == ("more/*.md", "a.md")
     assert system.models == {("m", "openai")}
-
-
-def test_a_change_to_another_kind_of_system_is_noted() -> None:
-    _, notes = hold_configuration(configured({"replay": {}}), configured({"adapter": "a:A"}))
-    assert "This change tests another system: replay in the place of adapter." in notes
 
 
 @given(

@@ -102,6 +102,8 @@ class Evidence:
         day: of the run, in UTC; a quarantine that ended before it does not hold. Without it none holds.
         scenario_digests: of the contents of scenarios by their ids; worked out where they are missing.
         left_out: ids of scenarios that this run was not to hold.
+        unconfirmed: why a person has to confirm what was tested before it may pass; empty when nobody has to.
+        confirm: how that is done.
     """
 
     mode: Mode
@@ -121,6 +123,8 @@ class Evidence:
     day: date = date.max
     scenario_digests: Mapping[str, str] = field(default_factory=dict)
     left_out: tuple[str, ...] = ()
+    unconfirmed: str = ""
+    confirm: str = ""
 
 
 class Conclusion(StrEnum):
@@ -163,6 +167,7 @@ class Report:
         shared_ledger: whether there is one.
         system_ran: False when nothing but captured replies was measured.
         edited_recordings: how many of the recordings that it is judged by the change itself edits.
+        replaced: each setting by which the change tests another system than its base.
         notes: what the reader must know besides the verdict, such as recordings that the change itself edited.
         data_sets: what the cases of each data set came to together.
         variants: of the system, the system as it stands first; empty when only that was run.
@@ -189,6 +194,7 @@ class Report:
     judge_model: str = ""
     suite_digest: str = ""
     edited_recordings: int = 0
+    replaced: tuple[str, ...] = ()
     system_ran: bool = True
     notes: tuple[str, ...] = ()
     left_out: tuple[str, ...] = ()
