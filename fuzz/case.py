@@ -1,9 +1,10 @@
 """One case of the campaign: its seed, its planted secrets, and what must be true after it."""
 
 import hashlib
+import itertools
 import random
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -118,10 +119,24 @@ class Case:
             printed: what the gate printed.
             theirs: a mark of what the system under test printed or raised, whose lines do not count.
         """
-        for line in printed.splitlines():
-            if DEFECTS.search(line) and not (theirs and theirs in line):
-                at = printed.find(line)
-                self.require("f", f"{printed[max(at - 300, 0) : at + 1500]!r}", holds=False)
+        lines = printed.splitlines()
+        for number, line in enumerate(lines):
+            if not DEFECTS.search(line) or (theirs and theirs in line):
+                continue
+            told = "\n".join(lines[max(number - 3, 0) : number + 40])
+            self.require(
+                "f", told, holds=line.lstrip().startswith("Traceback") and _is_of_the_system(lines[number + 1 :])
+            )
+
+
+def _is_of_the_system(lines: Sequence[str]) -> bool:
+    """Whether a traceback has no frame but those of the system under test, which a report shows to its author."""
+    frames = [line for line in itertools.takewhile(_continues_a_traceback, lines) if line.lstrip().startswith("File ")]
+    return bool(frames) and not any("ratiba_action" in frame or "site-packages" in frame for frame in frames)
+
+
+def _continues_a_traceback(line: str) -> bool:
+    return line.startswith(" ")
 
 
 def without_masks(text: str) -> str:

@@ -53,8 +53,15 @@ def spoilt_usage(rng: random.Random) -> Callable[[dict[str, Any]], Any]:
     return change
 
 
-def random_answer(rng: random.Random, received: Received, *, slow: bool = True) -> Served:
-    """What a provider answers: often well, within what the request allows, and in every bad way."""
+def random_answer(rng: random.Random, received: Received, *, slow: bool = True, bad: float = 0.5) -> Served:
+    """What a provider answers: well, within what the request allows, and in every bad way.
+
+    Args:
+        rng: of the case.
+        received: the request.
+        slow: whether an answer may hang or come byte by byte.
+        bad: share of bad answers.
+    """
     step = honest_step(rng, received)
     well: list[Served] = [step, step, step, step]
     badly: list[Served] = [
@@ -75,7 +82,7 @@ def random_answer(rng: random.Random, received: Received, *, slow: bool = True) 
     ]
     if slow:
         badly += [Stalled(step, after=rng.choice((0, 60, 300))), Drip(step, pause=0.05)]
-    return rng.choice(well if rng.random() < 0.5 else badly)
+    return rng.choice(badly if rng.random() < bad else well)
 
 
 def honest_step(rng: random.Random, received: Received) -> Step:

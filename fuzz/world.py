@@ -30,7 +30,7 @@ CONFIGURATION = """\
 system:
   adapter: adapter:Adapter
   prompts: [prompts/*.md]
-  turn_timeout_seconds: 3
+  turn_timeout_seconds: 2
 suite: {concurrency: 2}
 """
 MODELS = """\
@@ -184,7 +184,7 @@ def _answer(rng: random.Random, received: Received) -> Served:
     if is_judged(received) and rng.random() < 0.6:
         provider = "anthropic" if received.path.endswith("/messages") else "openai"
         return Step(provider, data={"reason": "Plain.", "score": rng.choice((0, 5, 9, 10))})
-    return random_answer(rng, received, slow=False)
+    return random_answer(rng, received, slow=False, bad=0.2)
 
 
 def _base(case: Case, ground: Ground, *, asks: bool, broken: bool) -> dict[str, str | bytes | None]:
@@ -193,7 +193,7 @@ def _base(case: Case, ground: Ground, *, asks: bool, broken: bool) -> dict[str, 
         "prompts/greeting.md": "Say Bonjour.\n",
         "README.md": "# An assistant\n",
     }
-    for number in range(case.rng.randint(1, 3)):
+    for number in range(case.rng.randint(1, 2)):
         said = random_attacks(case.rng, ground, asks=asks)
         files[f"scenarios/attack_{number}.yaml"] = _scenario(
             f"attack_{number}", said, critical=False, judged=asks and case.chance(0.3)

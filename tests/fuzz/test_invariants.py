@@ -50,6 +50,9 @@ BROKEN: dict[str, Callable[[Case], None]] = {
     "an annotation without a title": lambda case: case.require_harmless_log("::error::x"),
     "a planted stop": lambda case: case.require_harmless_log(f"::stop-commands::{case.nonce}"),
     "a traceback": lambda case: case.require_no_defect("x\nTraceback (most recent call last):\n"),
+    "a traceback of the gate": lambda case: case.require_no_defect(
+        'Traceback (most recent call last):\n  File "/opt/ratiba/app/ratiba_action/gate.py", line 1, in run\n'
+    ),
     "a link": lambda case: require_dead(case, "comment", f"[x](https://{case.nonce}.example)"),
     "a bare link": lambda case: require_dead(case, "comment", f"see https://{case.nonce}.example"),
     "an image": lambda case: require_dead(case, "comment", f"![x](https://{case.nonce}.example)"),
@@ -69,6 +72,9 @@ def test_the_gates_own_log_breaks_nothing(case: Case) -> None:
     case.require_harmless_log(f"{own}::error title=Ratiba::x")
     case.require_no_secret({"log": own})
     case.require_no_defect("All 3 scenarios passed.")
+    case.require_no_defect(
+        '  Traceback (most recent call last):\n    File "adapter.py", line 62, in send\n  ValueError: x'
+    )
 
 
 def test_a_seed_is_one_case_for_ever() -> None:
