@@ -8,6 +8,7 @@ import json
 import os
 import secrets
 import selectors
+import signal
 import subprocess
 import sys
 import time
@@ -29,6 +30,7 @@ EXAMPLE = """examples:
 def main() -> int:
     """Run what the command line asks for; returns the exit code."""
     options = _parser().parse_args()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     first = options.seed if options.seed is not None else options.from_seed
     first = secrets.randbelow(10**9) if first is None else first
     count = 1 if options.seed is not None else options.cases
@@ -83,7 +85,11 @@ def _outcomes(seeds: Sequence[int], jobs: int) -> Iterator[Outcome]:
             process.stdin.write(json.dumps(seeds[number::jobs]))
             process.stdin.close()
         readers.append(process)
-    yield from _lines(readers)
+    try:
+        yield from _lines(readers)
+    finally:
+        for process in readers:
+            process.terminate()
 
 
 def _lines(processes: Sequence["subprocess.Popen[str]"]) -> Iterator[Outcome]:
