@@ -12,15 +12,21 @@ here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 
 # `ratiba report` with these words, on the runner or, without Python there, in the container.
 report() {
+  local code=0
+  resume_commands
   if [ -n "$python" ]; then
-    "$python" -I "$here/../entrypoint.py" report "$@"
+    "$python" -I "$here/../entrypoint.py" report "$@" || code=$?
   else
-    bash "$here/evaluate.sh" report "$@"
+    bash "$here/evaluate.sh" report "$@" || code=$?
   fi
+  stop_commands
+  return "$code"
 }
 
 python=$(suitable_python) || python=""
 REPORT="" code=0
+# The names of files that code of the change has left stand in messages of programs.
+stop_commands
 remove_leftovers
 if [ -d "$HANDED" ]; then
   place=$HANDED
@@ -41,5 +47,5 @@ export RATIBA_ENDED
 code=0
 report --unfinished || code=$?
 if [ "$code" != 4 ]; then exit "$code"; fi
-echo "::error title=Ratiba Eval Gate::Nothing was measured, and without Python 3.11 or newer on this runner no comment could be written. The log above says what happened."
+announce "::error title=Ratiba Eval Gate::Nothing was measured, and without Python 3.11 or newer on this runner no comment could be written. The log above says what happened."
 exit 3

@@ -2,6 +2,9 @@
 # shellcheck disable=SC2034 # CODE, ENDED and REPORT belong to the script that sources this
 # Sourced: the container that the gate runs in. What it may do, and why, is in docs/container.md.
 
+# shellcheck source=action/runner.sh
+. "$(dirname "${BASH_SOURCE[0]}")/runner.sh"
+
 # The variables that enter the container; whatever is named in neither list stays outside.
 readonly ENTERING=(
   RATIBA_CONFIG RATIBA_SCENARIOS RATIBA_RULES RATIBA_MODE RATIBA_ENFORCE RATIBA_NAME RATIBA_PULL_REQUEST
@@ -50,10 +53,11 @@ secrets() {
   done
 }
 
-# Says why nothing can be run, one line; fails. The first argument is a word that the concluding step knows.
+# Says why nothing can be run, one line; fails. The first argument is a word that the concluding step knows. What a
+# signal has ended is no fault of what was ended.
 give_up() {
-  ENDED=$1
-  printf '::error title=Ratiba Eval Gate::%s\n' "$2"
+  ENDED=${CANCELLED:-$1}
+  if [ -z "$CANCELLED" ]; then announce "::error title=Ratiba Eval Gate::$2"; fi
   return 1
 }
 
@@ -67,7 +71,7 @@ require_docker() {
   esac
   if ! command -v docker >/dev/null; then
     give_up docker "There is no docker command here. In a job with 'container:', leave the container out, or make this action's image the job's container and call /opt/ratiba/bin/python -I /opt/ratiba/app/entrypoint.py gate."
-  elif ! docker version >/dev/null 2>&1; then
+  elif ! interruptible docker version >/dev/null 2>&1; then
     give_up docker "The Docker daemon does not answer. Start it, and let the runner's user reach its socket."
   fi
 }
@@ -92,10 +96,10 @@ build_image() {
   done
   # A builder in a container, which a job may have chosen, keeps what it builds unless it is told to hand it over.
   if docker buildx version >/dev/null 2>&1; then options+=(--load); fi
-  echo "::group::Build the image"
-  DOCKER_BUILDKIT=1 docker build --progress plain --iidfile "$identifier" "${options[@]}" "$action" ||
-    { echo "::endgroup::"; give_up image "The image could not be built from the action's folder; the log above says why."; return; }
-  echo "::endgroup::"
+  announce "::group::Build the image"
+  DOCKER_BUILDKIT=1 interruptible docker build --progress plain --iidfile "$identifier" "${options[@]}" "$action" ||
+    { announce "::endgroup::"; give_up image "The image could not be built from the action's folder; the log above says why."; return; }
+  announce "::endgroup::"
   IMAGE=$(<"$identifier")
 }
 
@@ -104,11 +108,11 @@ pull_image() {
   local here=false
   if docker image inspect "$RATIBA_IMAGE" >/dev/null 2>&1; then here=true; fi
   if ! $here || [[ ! $RATIBA_IMAGE =~ (^|@)sha256:[0-9a-f]{64}$ ]]; then
-    echo "::group::Pull the image"
-    if docker pull --quiet "$RATIBA_IMAGE"; then
-      echo "::endgroup::"
-    elif echo "::endgroup::" && $here; then
-      echo "::warning title=Ratiba Eval Gate::The image '$RATIBA_IMAGE' could not be pulled again, so the copy on this runner is used, and it may be an old one. Name it by its digest to have the same one everywhere."
+    announce "::group::Pull the image"
+    if interruptible docker pull --quiet "$RATIBA_IMAGE"; then
+      announce "::endgroup::"
+    elif announce "::endgroup::" && $here && [ -z "$CANCELLED" ]; then
+      announce "::warning title=Ratiba Eval Gate::The image '$RATIBA_IMAGE' could not be pulled again, so the copy on this runner is used, and it may be an old one. Name it by its digest to have the same one everywhere."
     else
       give_up image "The image '$RATIBA_IMAGE' could not be pulled. Check its name, that it is public or that the job has logged in, or leave the input empty to have it built."
       return
@@ -185,7 +189,7 @@ create_container() {
   fi
   variables+=(
     --env GITHUB_WORKSPACE=/workspace --env GITHUB_EVENT_PATH=/run/ratiba/event.json
-    --env RATIBA_SECRETS=stdin --env GITHUB_STEP_SUMMARY=/report/step/summary
+    --env RATIBA_SECRETS=stdin --env RATIBA_COMMANDS=/report/step/commands --env GITHUB_STEP_SUMMARY=/report/step/summary
     --env RATIBA_REPORT_DIR=/report/ratiba-report --env RATIBA_REPORT_DIR_OUTSIDE="$REPORT"
   )
   # What the gate concludes counts once it is sealed; the concluding step's own words count as they are.
@@ -218,20 +222,25 @@ copy_in() {
   local work=$1 workspace=$2 carrier
   for _ in workspace report inbox; do docker volume create || break; done >"$work/volumes"
   mapfile -t VOLUMES <"$work/volumes"
-  if [ "${#VOLUMES[@]}" != 3 ]; then give_up container "The volumes for the workspace and the report could not be created."; return; fi
+  if [ "${#VOLUMES[@]}" != 3 ] || [ -n "$CANCELLED" ]; then give_up container "The volumes for the workspace and the report could not be created."; return; fi
   carrier=$(
     docker create --cidfile "$work/carrier" \
       --mount "type=volume,source=${VOLUMES[0]},target=/workspace,volume-nocopy" \
       --mount "type=volume,source=${VOLUMES[1]},target=/report,volume-nocopy" \
       --mount "type=volume,source=${VOLUMES[2]},target=/run/ratiba,volume-nocopy" "$IMAGE"
   ) || { give_up container "The container could not be created; the log above says why."; return; }
-  if packed "$workspace" workspace | docker cp --quiet - "$carrier:/" &&
-    packed "$work/outbox" report | docker cp --quiet - "$carrier:/" &&
-    packed "$work/inbox" run/ratiba | docker cp --quiet - "$carrier:/"; then
+  if interruptible fill "$carrier"; then
     docker rm --force "$carrier" >/dev/null
   else
     give_up container "The workspace could not be copied into the container; the log above says why."
   fi
+}
+
+# Uses the names of `copy_in`.
+fill() {
+  packed "$workspace" workspace | docker cp --quiet - "$1:/" &&
+    packed "$work/outbox" report | docker cp --quiet - "$1:/" &&
+    packed "$work/inbox" run/ratiba | docker cp --quiet - "$1:/"
 }
 
 # Prints a folder as an archive under another name, owned by the image's user; where links lead stays as it is.
@@ -240,15 +249,16 @@ packed() {
     --directory "$1" .
 }
 
-# Starts CONTAINER, shows what it prints, hands on signals, and sets CODE to its exit code.
+# Starts CONTAINER, shows what it prints, sends it the runner's signals, and sets CODE to its exit code.
 run_container() {
-  local client stopped=""
-  trap 'stopped=cancelled; docker kill --signal TERM "$CONTAINER" >/dev/null 2>&1 || true' INT TERM
+  local stopped
   docker start --attach --interactive "$CONTAINER" < <(secrets) &
-  client=$!
-  # A trapped signal ends a wait early.
-  while kill -0 "$client" 2>/dev/null; do wait "$client" || true; done
-  trap - INT TERM
+  CLIENT=$!
+  if [ -n "$CANCELLED" ]; then end_work; fi
+  # A signal ends a wait early.
+  while kill -0 "$CLIENT" 2>/dev/null; do wait "$CLIENT" || true; done
+  CLIENT=""
+  stopped=$CANCELLED
   # A container that was lost sight of may still run; its code is 0 until it has ended.
   CODE=$(docker inspect --format '{{if eq .State.Status "exited"}}{{.State.ExitCode}}{{end}}' "$CONTAINER") || CODE=""
   if [ "$(docker inspect --format '{{.State.OOMKilled}}' "$CONTAINER")" = true ]; then stopped=memory; fi

@@ -3,12 +3,16 @@
 # comes to: this step ends with 0 whatever came of the run. With words, it runs them in the container for the concluding
 # step of a runner without Python, and its exit code is theirs, or 4 where the container could not be run.
 set -euo pipefail
+# Before anything else: a signal that comes while no handler is there would be taken for the running command's affair.
+CANCELLED=""
+trap 'CANCELLED=cancelled' INT TERM
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 # shellcheck source=action/container.sh
 . "$here/container.sh"
 # shellcheck source=action/report.sh
 . "$here/report.sh"
 
+trap cancel INT TERM
 VOLUMES=() CONTAINER="" ENDED="" IMAGE="" CODE="" REPORT=""
 work=$(mktemp -d "${RUNNER_TEMP:-/tmp}/ratiba-evaluate-XXXXXXXX")
 trap 'clear_away "$work"' EXIT
@@ -19,11 +23,13 @@ run_words() {
   prepare_boxes "$work" && require_docker && get_image "$here/.." "$work" && count_down && create_container "$work" "$@" || return
   run_container
   ENDED=${ENDED:-killed}
-  [[ $CODE =~ ^(1?[0-3])$ ]] && copy_out "$work"
+  [[ $CODE =~ ^(1?[0-3])$ ]] && copy_out "$work" && announce_file "$work/outbox/step/commands"
 }
 
 choose_report_folder || exit 2
 withhold_secrets
+# Whatever a build, the daemon or the container prints from here on is nothing that the runner obeys.
+stop_commands
 if [ $# -gt 0 ]; then
   run_words "$@" || exit 4
   deliver_report "$work/outbox"

@@ -11,11 +11,11 @@ choose_report_folder() {
   esac
   REPORT=$(realpath --canonicalize-missing --no-symlinks "$REPORT")
   if [ "$REPORT" != "$(realpath --canonicalize-missing "$REPORT")" ] || [ "$REPORT" = "$workspace" ]; then
-    printf '::error title=Ratiba Eval Gate::%s\n' "The report cannot be written: report-dir is the workspace itself, or a symbolic link leads it elsewhere. Give the name of a plain folder."
+    announce "::error title=Ratiba Eval Gate::The report cannot be written: report-dir is the workspace itself, or a symbolic link leads it elsewhere. Give the name of a plain folder."
     return 1
   fi
   if [ -e "$REPORT" ] && [ ! -d "$REPORT" ]; then
-    printf '::error title=Ratiba Eval Gate::%s\n' "The report cannot be written: report-dir is a file. Give the name of a folder, or of nothing yet."
+    announce "::error title=Ratiba Eval Gate::The report cannot be written: report-dir is a file. Give the name of a folder, or of nothing yet."
     return 1
   fi
 }
@@ -76,5 +76,5 @@ append() {
 }
 
 warn_about() {
-  printf '::warning title=Ratiba Eval Gate::%s\n' "$1"
+  announce "::warning title=Ratiba Eval Gate::$1"
 }

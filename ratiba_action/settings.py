@@ -30,6 +30,7 @@ _OTHER_VARIABLES = frozenset(
         "RATIBA_DEBUG",
         # The action's own, which say how its container is placed.
         "RATIBA_CONTAINER",
+        "RATIBA_COMMANDS",
         "RATIBA_CONTAINER_NETWORK",
         DEADLINE,
         "RATIBA_ENDED",

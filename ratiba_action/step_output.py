@@ -141,11 +141,11 @@ def leave(code: int) -> NoReturn:
 
 
 def _open_commands(path: str) -> int:
-    """The file that the action has made for commands; -1 where there is none."""
+    """The action's file for commands, opened before any code of the change runs; -1 where there is none."""
     if not path:
         return -1
     try:
-        return os.open(path, os.O_WRONLY | os.O_APPEND | os.O_NOFOLLOW)
+        return os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW, 0o644)
     except OSError:
         return os.open(os.devnull, os.O_WRONLY)
 
