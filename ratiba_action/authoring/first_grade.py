@@ -1,7 +1,6 @@
 """The recorded grades of the first conversation, so that it can be measured before anybody has a key."""
 
 from ratiba_action.authoring.first_words import FirstWords
-from ratiba_action.configuration import JudgeBlock
 from ratiba_action.core.cache_key import metric_version
 from ratiba_action.core.canonical import transcript_digest
 from ratiba_action.core.language_metrics import attach_language_metrics
@@ -16,14 +15,14 @@ _SCORE = 0.9
 _USAGE = {"input_tokens": 1_200, "output_tokens": 90}
 
 
-def first_grades(scenario: Scenario, words: FirstWords) -> tuple[JudgeRecording, ...]:
+def first_grades(scenario: Scenario, words: FirstWords, model: str) -> tuple[JudgeRecording, ...]:
     """One line for each judged metric of the scenario, marked as written by hand.
 
     Args:
         scenario: of one turn.
         words: what is said in it.
+        model: of the judge that the configuration names.
     """
-    model = JudgeBlock().model
     exchanges = tuple(Exchange(turn, Reply(words.reply)) for turn in scenario.turns)
     transcript = transcript_digest(Transcript(scenario.id, exchanges))
     lines: list[JudgeRecording] = []

@@ -28,6 +28,7 @@ class StarterAnswers:
         branch: the repository's default branch.
         action: what the workflow uses.
         url: of the server, for the kind ``http``.
+        provider: the only one whose key is there; empty for several, or for none.
     """
 
     kind: str = "python"
@@ -37,3 +38,10 @@ class StarterAnswers:
     branch: str = "main"
     action: str = ACTION
     url: str = "http://127.0.0.1:8000/chat"
+    provider: str = ""
+
+    @property
+    def prompt_file(self) -> str:
+        """The prompt of the kind ``prompt``: the one that was named, else a stand-in."""
+        plain = [one for one in self.prompts if not set(one) & set("*?[")]
+        return plain[0] if len(plain) == len(self.prompts) == 1 else "prompts/assistant.md"

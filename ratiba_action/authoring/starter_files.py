@@ -28,11 +28,18 @@ _STAND_INS: Mapping[str, str] = {
     "langgraph": "ratiba_graph.py",
     "http": "ratiba_server.py",
 }
+_SYSTEM_MODELS: Mapping[str, str] = {"anthropic": "claude-sonnet-5-5", "openai": "gpt-5"}
+_JUDGES: Mapping[str, str] = {"anthropic": "claude-opus-5-5", "openai": "gpt-5.6"}
+"""By provider; a judge is never the model of the system that it judges."""
 _HERE = "ratiba_action.authoring"
 
 
-def starter_files(answers: StarterAnswers) -> Mapping[str, bytes]:
+def starter_files(answers: StarterAnswers, *, has_prompt: bool = False) -> Mapping[str, bytes]:
     """Content of each file by its path in the repository.
+
+    Args:
+        answers: what is to be set up.
+        has_prompt: the prompt file of the kind ``prompt`` is there already.
 
     Raises:
         SuiteError: an answer cannot stand in a configuration or a scenario; says which.
@@ -40,15 +47,27 @@ def starter_files(answers: StarterAnswers) -> Mapping[str, bytes]:
     words = first_words(answers.language)
     scenario = _scenario(answers, words)
     schema = f"{SCHEMAS.rpartition('/')[2]}/{CONFIGURATION_SCHEMA}"
-    configuration = _render("ratiba.yml.j2", schema=schema, kind=answers.kind, prompts=answers.prompts, url=answers.url)
-    read_configuration(CONFIGURATION, configuration)
+    system_provider = answers.provider or "anthropic"
+    configuration = _render(
+        "ratiba.yml.j2",
+        schema=schema,
+        kind=answers.kind,
+        prompts=answers.prompts,
+        prompt_file=answers.prompt_file,
+        url=answers.url,
+        provider=answers.provider,
+        system_provider=system_provider,
+        system_model=_SYSTEM_MODELS[system_provider],
+        judge=_JUDGES.get(answers.provider, ""),
+    )
+    judge = read_configuration(CONFIGURATION, configuration).judge
     (read,) = load_suite({SCENARIO: scenario}, metric_problems, validate_rule, readers_of).scenarios
     written = stand_in(answers)
-    grades = first_grades(read, words) if words.grade and written else ()
+    grades = first_grades(read, words, judge.model) if words.grade and written else ()
     return {
         WORKFLOW: workflow(answers),
         CONFIGURATION: configuration,
-        **({written: _render(f"{written.rpartition('/')[2]}.j2", reply=words.reply)} if written else {}),
+        **({written: _render(_template_of(answers), reply=words.reply)} if written and not has_prompt else {}),
         SCENARIO: scenario,
         **({RECORDING: render_recordings(grades)} if grades else {}),
         **{f"{SCHEMAS}/{name}": schema_file(name) for name in (SCENARIO_SCHEMA, CONFIGURATION_SCHEMA)},
@@ -58,7 +77,13 @@ def starter_files(answers: StarterAnswers) -> Mapping[str, bytes]:
 def stand_in(answers: StarterAnswers) -> str:
     """The file in whose place the user's own comes; empty for a server that is there already."""
     there = answers.kind == "http" and answers.url != StarterAnswers().url
+    if answers.kind == "prompt":
+        return answers.prompt_file
     return "" if there else _STAND_INS.get(answers.kind, "")
+
+
+def _template_of(answers: StarterAnswers) -> str:
+    return f"{_STAND_INS[answers.kind].rpartition('/')[2]}.j2"
 
 
 def _scenario(answers: StarterAnswers, words: FirstWords) -> bytes:

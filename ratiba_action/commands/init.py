@@ -5,6 +5,7 @@ import json
 import re
 import sys
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -24,6 +25,7 @@ EXAMPLE = """example:
   ratiba init --yes --language sw --prompts 'prompts/*.md'
   ratiba init --yes --kind prompt --json"""
 
+PROVIDERS = ("anthropic", "openai")
 _BRANCH = re.compile(r"ref: refs/(?:remotes/origin|heads)/(\S+)\s*")
 _ACTION = re.compile(r"[\w.-]+/[\w./-]+@[\w./-]+")
 
@@ -44,7 +46,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print JSON; asks nothing either")
 
 
-def run(arguments: argparse.Namespace, _: Mapping[str, str]) -> int:
+def run(arguments: argparse.Namespace, environment: Mapping[str, str]) -> int:
     """Ask, write, and say what to do next.
 
     Raises:
@@ -54,12 +56,12 @@ def run(arguments: argparse.Namespace, _: Mapping[str, str]) -> int:
     repository = Path(arguments.repo or ".").resolve()
     if not repository.is_dir():
         raise UsageError(f"There is no folder {str(repository)!r}.", "Name the checkout with --repo.")
-    answers = _from_options(arguments, repository)
+    answers = replace(_from_options(arguments, repository), provider=_only_provider(environment))
     if not (arguments.yes or arguments.json):
         if not sys.stdin.isatty():
             raise UsageError("There is no terminal to ask questions on.", "Give --yes, with options where needed.")
         answers = ask_everything(answers, input, lambda line: print(line, flush=True))  # noqa: T201 - a dialogue
-    contents = starter_files(answers)
+    contents = starter_files(answers, has_prompt=_has_prompt(answers, repository))
     write_new_files(repository, contents)
     steps = list(_next_steps(answers, contents))
     if arguments.json:
@@ -82,6 +84,17 @@ def _from_options(arguments: argparse.Namespace, repository: Path) -> StarterAns
         action=parse_option("--action", arguments.action or ACTION, _parse_action),
         url=arguments.url or proposed.url,
     )
+
+
+def _only_provider(environment: Mapping[str, str]) -> str:
+    """The provider whose key is the only one in the environment; the key itself is not used."""
+    names = {provider: (f"RATIBA_{provider.upper()}_API_KEY", f"{provider.upper()}_API_KEY") for provider in PROVIDERS}
+    there = [provider for provider, variables in names.items() if any(map(environment.get, variables))]
+    return there[0] if len(there) == 1 else ""
+
+
+def _has_prompt(answers: StarterAnswers, repository: Path) -> bool:
+    return answers.kind == "prompt" and (repository / answers.prompt_file).is_file()
 
 
 def _parse_action(text: str) -> str:

@@ -5,7 +5,7 @@ from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontext
 from dataclasses import dataclass
 from functools import partial
 
-from ratiba_action.configuration import Configuration
+from ratiba_action.configuration import Configuration, JudgeBlock
 from ratiba_action.configuration_blocks.model_limits import ModelsBlock
 from ratiba_action.core.exhaustion import way_out
 from ratiba_action.core.forecast import Forecast
@@ -18,7 +18,7 @@ from ratiba_action.evaluation.aftermath import Conclude, Conclusion
 from ratiba_action.evaluation.answer_sources import Sources
 from ratiba_action.evaluation.estimating import ArmCosts, expected_models
 from ratiba_action.evaluation.grading import Grading
-from ratiba_action.evaluation.paid_run import PaidRun, open_paid_run
+from ratiba_action.evaluation.paid_run import PaidRun, Payment, open_paid_run
 from ratiba_action.evaluation.simulated_customer import SimulatedCustomer
 from ratiba_action.evaluation.workshop import Materials, Workshop
 from ratiba_action.ports import AnswerSource, CustomerSimulator, Metric, ModelGateway, Prices, TurnBooks
@@ -66,6 +66,8 @@ async def open_answering(workshop: Workshop, materials: Materials, prices: Price
     named = {(judge.model, judge.provider)} if materials.judged else set()
     prices.require(generators | named | ({second} if second else set()))
     if workshop.payment is not None:
+        if materials.judged:
+            _require_judge_key(judge, workshop.payment)
         _require_room(workshop.payment.models, sorted(model for model, _ in named | ({second} if second else set())))
     async with AsyncExitStack() as stack:
         costs = ArmCosts(prices)
@@ -99,6 +101,19 @@ async def open_answering(workshop: Workshop, materials: Materials, prices: Price
 
         afford = partial(_afford, paid, costs, sources)
         yield Answering(gateway, grading.metric, admit, turns, player, conclude, afford, add_base)
+
+
+def _require_judge_key(judge: JudgeBlock, payment: Payment) -> None:
+    """Check that the judge can be called, before the system's answers are paid for."""
+    if judge.provider in payment.keys:
+        return
+    there = ", ".join(sorted(payment.keys)) or "no provider"
+    raise ConfigurationError(
+        f"The judge {judge.model!r} needs a key for {judge.provider!r}, and there is one for {there}.",
+        f"Set judge.provider and judge.model in the configuration to a model that you have a key for, and "
+        f"judge.cross_check to null where you have no second key; or give the input {judge.provider}-api-key "
+        f"(RATIBA_{judge.provider.upper()}_API_KEY).",
+    )
 
 
 def _require_room(limits: ModelsBlock, judges: Sequence[str]) -> None:

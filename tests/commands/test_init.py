@@ -58,6 +58,32 @@ def test_what_it_writes_passes_at_once_without_a_key(kind: str, language: str, r
     assert json.loads(gate.stdout)["conclusion"] == "passed"
 
 
+@pytest.mark.parametrize(
+    ("variable", "models"),
+    [("OPENAI_API_KEY", ("gpt-5", "gpt-5.6")), ("RATIBA_ANTHROPIC_API_KEY", ("claude-sonnet-5-5", "claude-opus-5-5"))],
+)
+def test_a_team_with_one_key_gets_a_judge_of_that_provider_and_its_own_prompt_file(
+    variable: str, models: tuple[str, str], empty: Path, home: dict[str, str], forks: GateForks
+) -> None:
+    system, judge = models
+    (empty / "support.md").write_text("Be brief.\n")
+    words = ("init", "--yes", "--kind", "prompt", "--prompts", "support.md")
+    assert forks.run(words, empty, {**home, variable: "planted-0123456789"}).returncode == 0
+    text = (empty / ".github/ratiba.yml").read_text(encoding="utf-8")
+    written = yaml.safe_load(text)
+    assert (written["system"]["prompt"]["file"], written["system"]["prompt"]["model"]) == ("support.md", system)
+    assert written["judge"] == {
+        "provider": written["system"]["prompt"]["provider"],
+        "model": judge,
+        "cross_check": None,
+    }
+    assert "planted" not in text
+    assert (empty / "support.md").read_text() == "Be brief.\n"
+    assert not (empty / "prompts").exists()
+    gate = forks.run(("gate", "--json"), empty, home)
+    assert json.loads(gate.stdout)["conclusion"] == "passed", gate.stderr
+
+
 def test_the_grade_that_it_writes_says_that_it_was_written_by_hand(empty: Path, ratiba: Ratiba) -> None:
     ratiba("init", "--yes")
     (line,) = (empty / "scenarios/recordings/first_conversation.jsonl").read_text(encoding="utf-8").splitlines()
