@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from ratiba_action.changes.contents import Contents
 from ratiba_action.changes.event import infer_name, load_event, subject_of
 from ratiba_action.changes.read import UNKNOWN_REFUSED, Change, read_change
+from ratiba_action.core.dependencies.included import included_floors
 from ratiba_action.core.judging_code import Modules, read_addresses
 from ratiba_action.core.links import Links
 from ratiba_action.core.model.change import ChangedFiles, Mode, ModeDecision, Reason, Rule
@@ -111,8 +112,11 @@ def decide(request: DecideRequest, environment: Mapping[str, str]) -> Decided:
         floors = (*floors, *_judging_floors(request.config, contents, scenarios, doubts))
         decision = decide_with(floors=floors, doubts=doubts)
         if decision.mode is Mode.SKIP and change.files.paths:
-            # A document that a conversation is answered from is no documentation.
-            touched = _touched_floors(scenarios, doubts)
+            # A document that a conversation is answered from, or that names packages, is no documentation.
+            touched = (
+                *_touched_floors(scenarios, doubts),
+                *included_floors(links.paths, contents.both),
+            )
             decision = decide_with(floors=(*floors, *touched), doubts=doubts)
     return Decided(decision, change)
 

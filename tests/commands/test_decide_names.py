@@ -421,3 +421,20 @@ def test_other_code_does_not_block_for_a_custom_metric(decide: Decide) -> None:
 )
 def test_the_adapters_own_code_is_never_skipped(decide: Decide, configuration: str, path: str) -> None:
     assert decide({CONFIG: configuration}, {path: "1"})["mode"] != "skip"
+
+
+@pytest.mark.parametrize(
+    "base",
+    [
+        {"requirements.txt": "-r docs/pins.txt\n"},
+        {"requirements/dev.txt": "a==1\n-c ../docs/pins.txt  # pins\n"},
+        {"requirements.txt": "-rdocs/base.txt\n", "docs/base.txt": "--requirement=pins.txt\n"},
+        {"pyproject.toml": '[tool.setuptools.dynamic]\ndependencies = {file = ["docs/pins.txt"]}\n'},
+    ],
+)
+def test_a_file_that_a_dependency_file_includes_is_no_documentation(decide: Decide, base: Mapping[str, Any]) -> None:
+    printed = decide({**base, "docs/pins.txt": "a==1.0\n"}, {"docs/pins.txt": "a==2.0\n"})
+
+    assert printed["reasons"][0] == reason(
+        "docs/pins.txt", "named", "blocking", "a dependency file includes it (/docs/pins.txt)"
+    )

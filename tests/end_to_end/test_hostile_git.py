@@ -74,4 +74,8 @@ def test_no_command_of_a_hidden_repository_runs(
     assert not marker.exists(), "decide ran a command of the change"
     ended = small.gate("--baseline", "none", "--mode", "blocking", **variables)
     assert not marker.exists(), f"the gate ran a command of the change\n{ended.printed}"
-    assert (ended.code, ended.outputs["conclusion"]) == (0, "passed"), ended.printed
+    # Another root is another system, which a maintainer has to confirm; on a laptop there is none.
+    moved = where == "a job" and layout.root != "a/b"
+    expected = (3, "incomplete") if moved else (0, "passed")
+    assert (ended.code, ended.outputs["conclusion"]) == expected, ended.printed
+    assert ended.outputs["passed"] == 1
