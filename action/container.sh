@@ -30,8 +30,8 @@ readonly IMAGE_USER=1001
 # Where the evaluating step leaves for the concluding one what the container has written.
 readonly HANDED=${RUNNER_TEMP:-/tmp}/ratiba-handed
 
-# Has the runner mask the secrets, and keeps them from every program that this shell starts. Docker's builder needs the
-# proxies.
+# Has the runner mask the secrets, and keeps them from every program that this shell starts; a proxy without a user is
+# none.
 withhold_secrets() {
   local name line
   for name in "${MASKED[@]}"; do
@@ -41,7 +41,7 @@ withhold_secrets() {
     done <<<"${!name:-}"
   done
   for name in "${SECRET[@]}"; do
-    case $name in *[pP][rR][oO][xX][yY]) ;; *) export -n "${name?}" ;; esac
+    if [[ $name != *_[pP][rR][oO][xX][yY] || ${!name:-} == *@* ]]; then export -n "${name?}"; fi
   done
 }
 
@@ -97,10 +97,16 @@ build_image() {
   # A builder in a container, which a job may have chosen, keeps what it builds unless it is told to hand it over.
   if docker buildx version >/dev/null 2>&1; then options+=(--load); fi
   announce "::group::Build the image"
-  DOCKER_BUILDKIT=1 interruptible docker build --progress plain --iidfile "$identifier" "${options[@]}" "$action" ||
+  interruptible build --iidfile "$identifier" "${options[@]}" "$action" ||
     { announce "::endgroup::"; give_up image "The image could not be built from the action's folder; the log above says why."; return; }
   announce "::endgroup::"
   IMAGE=$(<"$identifier")
+}
+
+# Runs in a process of its own: the proxies, whatever user they have, reach the builder and no other program.
+build() {
+  export HTTP_PROXY HTTPS_PROXY http_proxy https_proxy DOCKER_BUILDKIT=1
+  docker build --progress plain "$@"
 }
 
 # A tag may have moved since this daemon pulled it; what a digest or an identifier names never changes.

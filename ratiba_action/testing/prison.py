@@ -4,7 +4,7 @@ import json
 import os
 import secrets
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,8 +13,20 @@ from ratiba_action.testing.container_image import Confined
 from ratiba_action.testing.small_repository import SmallRepository
 
 IMAGE_USER = 1001
-_SECRETS = ("RATIBA_GITHUB_TOKEN", "RATIBA_ANTHROPIC_API_KEY", "RATIBA_OPENAI_API_KEY")
-_STEP_FILES = {"GITHUB_OUTPUT": "/report/step/output", "GITHUB_STEP_SUMMARY": "/report/step/summary"}
+_SECRETS = (
+    "RATIBA_GITHUB_TOKEN",
+    "RATIBA_ANTHROPIC_API_KEY",
+    "RATIBA_OPENAI_API_KEY",
+    "RATIBA_LANGFUSE_PUBLIC_KEY",
+    "RATIBA_LANGFUSE_SECRET_KEY",
+    "RATIBA_SEAL_KEY",
+)
+_STEP_FILES = {
+    "GITHUB_OUTPUT": "/report/step/output",
+    "GITHUB_STEP_SUMMARY": "/report/step/summary",
+    "RATIBA_SEAL": "/report/step/seal",
+}
+_LANGFUSE = {"RATIBA_LANGFUSE_HOST": "http://127.0.0.1:9", "RATIBA_LANGFUSE_SECONDS": "1"}
 
 
 @dataclass(frozen=True)
@@ -60,7 +72,12 @@ class Prison:
         return SmallRepository(self.place.workspace, self.place.report, {"PATH": os.environ["PATH"]})
 
     def run(
-        self, *messages: str, init: bool = False, network: str = "none", variables: Mapping[str, str] | None = None
+        self,
+        *messages: str,
+        init: bool = False,
+        network: str = "none",
+        variables: Mapping[str, str] | None = None,
+        options: Sequence[str] = (),
     ) -> Run:
         """Send the probe these messages; each must find nothing.
 
@@ -68,20 +85,22 @@ class Prison:
             messages: names of the probe's looks.
             init: start Docker's own first process before the gate.
             network: that the container is in.
-            variables: for the gate, besides the planted secrets.
+            variables: for the gate, besides the planted secrets; all of them arrive on its standard input.
+            options: of ``docker run``.
         """
         self.repository.scenario("greeting", *messages, expect="CLEAN")
         give(self.place.workspace)
         planted = {name: plant() for name in _SECRETS}
-        environment = planted | _STEP_FILES | {"RATIBA_LLM": "replay"} | dict(variables or {})
+        planted["HTTPS_PROXY"] = f"http://user:{(password := plant())}@127.0.0.1:9"
+        given = planted | _STEP_FILES | _LANGFUSE | {"RATIBA_LLM": "replay"} | dict(variables or {})
         command = self.place.command("gate", "--report-dir", "/report/ratiba-report")
         command[command.index("none")] = network
         place = command.index(self.place.image)
-        command[place:place] = [word for name in environment for word in ("--env", name)] + ["--init"] * init
-        done = subprocess.run(
-            command, env=os.environ | environment, capture_output=True, text=True, check=False, timeout=180
-        )
-        return Run(done.returncode, done.stdout + done.stderr, self.place.report, tuple(planted.values()))
+        command[place:place] = ["--interactive", "--env", "RATIBA_SECRETS=stdin", *["--init"] * init, *options]
+        written = "".join(f"{name}={value}\0" for name, value in given.items())
+        done = subprocess.run(command, input=written, capture_output=True, text=True, check=False, timeout=180)
+        secrets = (*planted.values(), password)
+        return Run(done.returncode, done.stdout + done.stderr, self.place.report, secrets)
 
 
 def plant() -> str:

@@ -1,11 +1,13 @@
 """The system under test tries everything to find the gate's secrets, inside the running container."""
 
+import errno
 import json
+from pathlib import Path
 
 import pytest
 
 from ratiba_action.testing.container_image import finished
-from ratiba_action.testing.prison import Prison, Run, plant
+from ratiba_action.testing.prison import Prison, Run, give, plant
 from ratiba_action.worker import landlock
 
 pytestmark = pytest.mark.docker
@@ -35,6 +37,34 @@ def test_an_init_process_would_show_the_token_to_every_process_of_its_user(priso
     assert found["own environment"]
     assert "/proc/1/environ" in found["processes"]
     assert any(place.startswith("1 ") for place in found["memory opened"])
+
+
+def test_beside_secrets_a_kernel_without_landlock_is_refused_with_what_to_do(prison: Prison, tmp_path: Path) -> None:
+    run = prison.run("look", options=without_landlock(tmp_path))
+    assert run.code == 2, run.printed
+    assert "without Landlock, so nothing was run" in run.printed
+    assert "/sys/kernel/security/lsm" in run.printed
+    assert json.loads((run.report / "ratiba-report/results.json").read_text())["report"]["results"] == []
+    assert not any(secret in run.published for secret in run.planted)
+
+
+def test_without_any_secret_such_a_kernel_is_warned_of(prison: Prison, tmp_path: Path) -> None:
+    prison.repository.scenario("greeting", "variables", expect="CLEAN")
+    give(prison.place.workspace)
+    command = prison.place.command("gate", "--report-dir", "/report/ratiba-report", "--llm", "replay")
+    command[2:2] = without_landlock(tmp_path)
+    done = finished(command)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "on a kernel without Landlock" in done.stdout
+
+
+def without_landlock(folder: Path) -> list[str]:
+    """Options of ``docker run`` for a container whose kernel says that it has none."""
+    calls = ["landlock_create_ruleset", "landlock_add_rule", "landlock_restrict_self"]
+    refused = {"names": calls, "action": "SCMP_ACT_ERRNO", "errnoRet": errno.ENOSYS}
+    profile = folder / "seccomp.json"
+    profile.write_text(json.dumps({"defaultAction": "SCMP_ACT_ALLOW", "syscalls": [refused]}))
+    return ["--security-opt", f"seccomp={profile}"]
 
 
 @NEEDS_LANDLOCK
