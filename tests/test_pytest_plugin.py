@@ -5,6 +5,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from ratiba_action.testing.sql import tenants_on
 
 SUITE = """
@@ -68,7 +70,7 @@ class TestNamed:
 """
 
 
-def run_pytest(folder: Path, *options: str) -> subprocess.CompletedProcess[str]:
+def run_pytest(folder: Path, *options: str, **variables: str) -> subprocess.CompletedProcess[str]:
     arguments = ["-p", "no:cacheprovider", "-o", "asyncio_mode=auto", "-W", "error", *options]
     arguments += ["-o", "asyncio_default_fixture_loop_scope=function"]
     environment = {name: value for name, value in os.environ.items() if name != "RATIBA_DATABASE_URL"}
@@ -77,7 +79,7 @@ def run_pytest(folder: Path, *options: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, "-m", "pytest", *plugins, *arguments, str(folder)],
         cwd=folder,
-        env=environment | {"PYTHONPATH": str(Path(__file__).parents[1])},
+        env=environment | {"PYTHONPATH": str(Path(__file__).parents[1]), **variables},
         capture_output=True,
         text=True,
         check=False,
@@ -93,6 +95,28 @@ async def test_each_test_has_a_fresh_migrated_tenant_that_is_dropped_afterwards(
     assert ended.returncode == 0, ended.stdout
     assert "5 passed" in ended.stdout
     assert await tenants_on(embedded_server_dsn) == set()
+
+
+INHERITED = """
+import os
+import subprocess
+
+def test_it(tenant_scoped_eval_environment):
+    inherited = subprocess.run(["env"], capture_output=True, text=True, check=True).stdout
+    assert "RATIBA_DATABASE_URL" not in os.environ
+    assert "PLANTED" not in inherited
+    assert "OPENAI_API_KEY=of-the-tests" in inherited
+"""
+
+
+@pytest.mark.parametrize("options", [(), ("-p", "xdist.plugin", "-n", "1")], ids=["here", "in a worker"])
+async def test_no_child_of_a_test_inherits_the_gates_secrets(
+    tmp_path: Path, embedded_server_dsn: str, options: tuple[str, ...]
+) -> None:
+    (tmp_path / "test_suite.py").write_text(INHERITED)
+    secrets = {"RATIBA_DATABASE_URL": embedded_server_dsn, "RATIBA_OPENAI_API_KEY": "PLANTED"}
+    ended = run_pytest(tmp_path, *options, **secrets, OPENAI_API_KEY="of-the-tests")
+    assert ended.returncode == 0, ended.stdout + ended.stderr
 
 
 async def test_a_test_that_fails_leaves_no_tenant(tmp_path: Path, embedded_server_dsn: str) -> None:
