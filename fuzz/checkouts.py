@@ -3,6 +3,7 @@
 import json
 import os
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from fuzz.case import Case
@@ -31,9 +32,9 @@ NAMES = (
 
 
 def command_of(case: Case) -> str:
-    """A command that shows that it ran, and hands on what it could see."""
+    """A command that shows that it ran, and hands on what it could see; on this machine and in the container."""
     marker = case.services.folder / "ran"
-    return f"env >>{marker}; cat"
+    return f"env >>{marker}; env >>/report/ran; cat"
 
 
 def buried_repository(case: Case, tree: HostileTree) -> str:
@@ -265,17 +266,39 @@ def decide_on_hostile_checkout(case: Case) -> None:
         environment |= {"GITHUB_EVENT_NAME": "pull_request", "GITHUB_EVENT_PATH": str(event)}
     asked = run_command(["decide", *(["--json"] if case.chance(0.5) else [])], environment)
     written = Path(environment["GITHUB_OUTPUT"]).read_text(errors="replace")
-    case.require("f", f"decide ended with {asked.code}: {asked.printed[-500:]}", holds=asked.code == 0)
-    case.require_no_defect(asked.printed)
-    case.require_no_secret({"output": asked.printed, "step output": written})
-    case.require_harmless_log(asked.printed)
     ran = marker.read_text(errors="replace") if marker.exists() else ""
     marker.unlink(missing_ok=True)
-    case.require("a", f"a command of the change ran: {ran[:300]!r}", holds=not ran)
     mode = next((name for name in ORDER if f"\n{name}\n" in written), "")
-    told = f"the mode is {mode!r}, and must be at least {least!r}: {asked.printed[:1000]}"
-    case.require("c", told, holds=bool(mode) and ORDER.index(mode) >= ORDER.index(least))
+    require_decision(case, Decision(asked.code, asked.printed, written, ran, mode), least)
     case.require("g", "decide changed the checkout", holds=_state(change.folder) == before)
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What ``ratiba decide`` left.
+
+    Args:
+        written: to the step's outputs.
+        ran: what a command of the change wrote.
+    """
+
+    code: int
+    printed: str
+    written: str
+    ran: str
+    mode: str
+
+
+def require_decision(case: Case, decision: Decision, least: str) -> None:
+    """Every invariant, after a decision that had to be at least so strict."""
+    printed = decision.printed
+    case.require("f", f"decide ended with {decision.code}: {printed[-500:]}", holds=decision.code == 0)
+    case.require_no_defect(printed)
+    case.require_no_secret({"output": printed, "step output": decision.written})
+    case.require_harmless_log(printed)
+    case.require("a", f"a command of the change ran: {decision.ran[:300]!r}", holds=not decision.ran)
+    told = f"the mode is {decision.mode!r}, and must be at least {least!r}: {printed[:1000]}"
+    case.require("c", told, holds=decision.mode in ORDER and ORDER.index(decision.mode) >= ORDER.index(least))
 
 
 def _state(folder: Path) -> list[tuple[str, int, int]]:

@@ -1,5 +1,6 @@
 """The action's own steps, with the gate in its container beside a real Docker daemon; some runs are cancelled."""
 
+import json
 import os
 import shutil
 import signal
@@ -9,7 +10,10 @@ from pathlib import Path
 
 from fuzz.attacks import Ground
 from fuzz.case import Case, texts_below
+from fuzz.checkouts import BASE, ORDER, Decision, hostile_change, require_decision
 from fuzz.world import World, hostile_world
+from ratiba_action.testing.consumer_repository import NAME
+from ratiba_action.testing.container_image import Confined
 from ratiba_action.testing.hosted_runner import HostedRunner
 
 OWNER = (4321, 4322) if os.geteuid() == 0 else (os.geteuid(), os.getegid())
@@ -49,6 +53,42 @@ def gate_in_container(case: Case) -> None:
             case.require("c", f"a cancelled run ended with 0: {printed[-1500:]}", holds=code != 0)
 
 
+def decide_in_container(case: Case) -> None:
+    """``ratiba decide`` in the gate's container, on the checkout of a hostile pull request, as its owner or as root."""
+    case.count("decisions in the container")
+    empty, report = case.folder / "empty", case.folder / "report"
+    empty.mkdir()
+    report.mkdir()
+    change, least = hostile_change(case, empty, BASE)
+    (report / "event.json").write_text(json.dumps(change.pull_request_event()))
+    (report / "output").touch()
+    if case.chance(0.8):
+        for folder in (change.folder, report):
+            _give(folder)
+    variables = {
+        "RATIBA_SECRETS": "stdin",
+        "GITHUB_ACTIONS": "true",
+        "GITHUB_REPOSITORY": NAME,
+        "GITHUB_WORKSPACE": "/workspace",
+        "GITHUB_EVENT_NAME": "pull_request",
+        "GITHUB_EVENT_PATH": "/report/event.json",
+        "GITHUB_OUTPUT": "/report/output",
+    }
+    command = Confined(case.services.image, change.folder, report).command("decide")
+    place = command.index(case.services.image)
+    command[place:place] = ["--interactive", *(f"--env={name}={value}" for name, value in variables.items())]
+    secrets = {"RATIBA_GITHUB_TOKEN": case.secrets["github"], "RATIBA_OPENAI_API_KEY": case.secrets["openai"]}
+    given = "".join(f"{name}={value}\0" for name, value in secrets.items())
+    done = subprocess.run(
+        command, input=given, capture_output=True, text=True, errors="replace", check=False, timeout=200
+    )
+    written = (report / "output").read_text(errors="replace")
+    ran = (report / "ran").read_text(errors="replace") if (report / "ran").exists() else ""
+    mode = next((name for name in ORDER if f"\n{name}\n" in written), "")
+    printed = f"{done.stdout}\n{done.stderr}"
+    require_decision(case, Decision(done.returncode, printed, written, ran, mode), least)
+
+
 class _Inspected:
     text = ""
 
@@ -78,9 +118,9 @@ def _evaluate(case: Case, runner: HostedRunner, inspected: _Inspected) -> tuple[
     moment = case.rng.uniform(0, case.rng.choice((1.0, 4.0, 8.0))) if case.chance(0.25) else None
     with runner.start("evaluate") as process:
         printed, started = "", time.monotonic()
-        deadline = started + (moment if moment is not None else 90)
+        deadline = started + (moment if moment is not None else 200)
         try:
-            printed, _ = process.communicate(timeout=1.5 if moment is None else moment)
+            printed, _ = process.communicate(timeout=3 if moment is None else moment)
         except subprocess.TimeoutExpired:
             inspected.text = _inspect(case)
         if process.returncode is not None and printed:

@@ -17,7 +17,7 @@ TRANSIENT = ("502", "503", "504", "503 retry-after", "429 secondary", "403 secon
 
 LASTING = (
     "500", "403", "404", "401", "422", "html", "empty", "truncated", "malformed", "huge", "slow", "redirect", "null",
-    "array", "301", "deep", "418 hostile", "drip",
+    "object", "301", "deep", "418 hostile", "drip",
 )  # fmt: skip
 _HANG = 0.5
 
@@ -144,7 +144,8 @@ class _Handler(BaseHTTPRequestHandler):
     def _canned(self, fault: str) -> tuple[int, bytes, list[tuple[str, str]]]:
         bodies = {
             "html": b"<html>", "empty": b"", "malformed": b'{"x": ', "huge": b"[" + b" " * (33 << 20) + b"]",
-            "null": b"null", "array": b'[null, 1, {"user": 1}, {"body": {}}, []]', "deep": b"[" * 100_000,
+            "null": b"null", "object": b'{"comments": [null, {"user": 1}], "id": "x"}',
+                "deep": b"[" * 100_000,
         }  # fmt: skip
         if fault in bodies:
             return 200, bodies[fault], [("Content-Type", "application/json")]

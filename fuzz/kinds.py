@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from fuzz.case import Case
 from fuzz.checkouts import decide_on_hostile_checkout
-from fuzz.container import gate_in_container
+from fuzz.container import decide_in_container, gate_in_container
 from fuzz.fork_artifacts import post_hostile_artifact
 from fuzz.gateway_requests import send_hostile_requests
 from fuzz.github_answers import publish_to_faulty_github
@@ -37,7 +37,8 @@ KINDS: Mapping[str, Kind] = {
     "artifact": Kind(0.060, post_hostile_artifact, "a fork's results.json, posted by the second workflow"),
     "gate": Kind(0.025, gate_on_host, "a whole gate: hostile change, system, providers and GitHub"),
     "signal": Kind(0.015, signal_on_host, "the same, with signals at random moments"),
-    "container": Kind(0.056, gate_in_container, "the action's steps with the gate in its container, some cancelled"),
+    "container": Kind(0.018, gate_in_container, "the action's steps with the gate in its container, some cancelled"),
+    "contained": Kind(0.038, decide_in_container, "`ratiba decide` on a hostile checkout, in the container"),
 }
 
 
