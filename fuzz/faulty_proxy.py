@@ -165,6 +165,8 @@ class _Handler(BaseHTTPRequestHandler):
             self._answer(status, content, headers)
             return
         self.send_response(status)
+        for name, value in headers:
+            self.send_header(name, value)
         self.send_header("Content-Length", str(len(content)))
         self.end_headers()
         for start in range(0, len(content), max(len(content) // 20, 1)):
