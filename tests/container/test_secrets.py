@@ -1,12 +1,15 @@
 """The system under test tries everything to find the gate's secrets, inside the running container."""
 
+import base64
 import errno
 import json
+import os
 from pathlib import Path
 
 import pytest
 
 from ratiba_action.testing.container_image import finished
+from ratiba_action.testing.git_repository import GitRepository
 from ratiba_action.testing.prison import Prison, Run, give, plant
 from ratiba_action.worker import landlock
 
@@ -58,6 +61,26 @@ def test_without_any_secret_such_a_kernel_is_warned_of(prison: Prison, tmp_path:
     assert "on a kernel without Landlock" in done.stdout
 
 
+def test_a_credential_of_the_checkout_is_such_a_secret(prison: Prison, tmp_path: Path) -> None:
+    prison.repository.scenario("greeting", "variables", expect="CLEAN")
+    keep_credential(prison, plant())
+    give(prison.place.workspace)
+    command = prison.place.command("gate", "--report-dir", "/report/ratiba-report", "--llm", "replay")
+    command[2:2] = without_landlock(tmp_path)
+    done = finished(command)
+    assert done.returncode == 2, done.stdout + done.stderr
+    assert "persist-credentials: false" in done.stdout + done.stderr
+
+
+def keep_credential(prison: Prison, token: str) -> str:
+    """Leave a token as ``actions/checkout`` does; as the header holds it."""
+    repository = GitRepository(prison.place.workspace, os.environ["PATH"])
+    header = base64.b64encode(f"x-access-token:{token}".encode()).decode()
+    repository.git("config", "http.https://github.com/.extraheader", f"AUTHORIZATION: basic {header}")
+    repository.git("config", "url.https://x-access-token:" + token + "@github.com/.insteadOf", "https://github.com/")
+    return header
+
+
 def without_landlock(folder: Path) -> list[str]:
     """Options of ``docker run`` for a container whose kernel says that it has none."""
     calls = ["landlock_create_ruleset", "landlock_add_rule", "landlock_restrict_self"]
@@ -65,6 +88,20 @@ def without_landlock(folder: Path) -> list[str]:
     profile = folder / "seccomp.json"
     profile.write_text(json.dumps({"defaultAction": "SCMP_ACT_ALLOW", "syscalls": [refused]}))
     return ["--security-opt", f"seccomp={profile}"]
+
+
+@NEEDS_LANDLOCK
+def test_what_the_job_left_in_the_checkout_is_out_of_reach(prison: Prison) -> None:
+    """A credential that checkout keeps, a file that is ignored, one that is not, and what an earlier step fetched."""
+    token = plant()
+    header = keep_credential(prison, token)
+    for name in (".env", "gha-creds-1.json", ".git/planted", "node_modules/token"):
+        prison.repository.write(name, plant())
+    run = prison.run("look")
+    assert_clean(run)
+    assert token not in run.published
+    assert header not in run.published
+    assert "persist-credentials: false" in run.printed
 
 
 @NEEDS_LANDLOCK
