@@ -23,7 +23,7 @@ from ratiba_action.evaluation.aftermath import Conclude
 from ratiba_action.evaluation.answering import Answering, open_answering
 from ratiba_action.evaluation.workshop import BaseOffer, Materials, Workshop
 from ratiba_action.language_detection import LanguageDetection
-from ratiba_action.persisted_credentials import in_job
+from ratiba_action.persisted_credentials import in_job, persisted_credentials
 from ratiba_action.ports import Prices, TenantProvisioner
 from ratiba_action.running.arms import Arms
 from ratiba_action.running.bench import Bench
@@ -184,6 +184,7 @@ def open_system(workshop: Workshop, arm: Arm) -> "WorkerSystem | ReplaySystem":
     from ratiba_action.systems.scratch import Checkout  # noqa: PLC0415 - the same
 
     job = in_job(workshop.environment)
+    persisted = persisted_credentials(workshop.git, workshop.environment)
     # The base's files are those of its commit: what was written to them is a repository no more.
     checkout = Checkout(workshop.git, committed=arm.commit is not None, untracked=not job and arm.commit is None)
     around = Surroundings(
@@ -196,8 +197,9 @@ def open_system(workshop: Workshop, arm: Arm) -> "WorkerSystem | ReplaySystem":
             *_money_places(workshop),
             *_event_places(workshop, arm.root),
             *(places_of_job(workshop.git, workshop.environment) if job else ()),
+            *persisted.files,
         ),
-        secrets=workshop.secrets,
+        secrets=workshop.secrets or bool(persisted.places),
     )
     return choose_system(workshop.configuration.system, around)
 

@@ -150,7 +150,7 @@ class Git:
         except InfrastructureError:
             keys = ""
         if "extensions.partialclone\0" in keys or ".promisor\0" in keys:
-            return "This clone is a partial one: check out without 'filter:'."
+            return "Check out without 'filter:', since this clone is a partial one."
         return "Check out with fetch-depth: 2 or more, and without 'filter:'."
 
     def commit(self, name: str) -> str | None:

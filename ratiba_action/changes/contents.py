@@ -90,7 +90,7 @@ class Contents:
         content = self._blobs.read(f"{commit}:{path}", _LARGEST) if self._blobs is not None else None
         if content is None and git.tree(commit, path):
             # It is in the commit, whose content is not here.
-            raise InfrastructureError(f"the content of {path!r} of {commit} is not in this clone.", git.remedy())
+            raise InfrastructureError(f"the content of {path!r} of {commit} is not in this clone. {git.remedy()}")
         return content
 
 

@@ -25,7 +25,7 @@ def separation_warnings(*, same_user: bool, landlock: bool, secrets: bool) -> tu
     Args:
         same_user: whether the worker runs as the gate's own user.
         landlock: whether the kernel has it.
-        secrets: whether the gate holds any.
+        secrets: whether the gate holds any, or its checkout does.
 
     Raises:
         ConfigurationError: nothing but the process boundary would part the worker from secrets.
@@ -38,7 +38,8 @@ def separation_warnings(*, same_user: bool, landlock: bool, secrets: bool) -> tu
             "without Landlock, so nothing was run: the system could reach the gate's files and processes.",
             "Use Linux 5.19 or newer with 'landlock' in /sys/kernel/security/lsm, or start the gate as root outside "
             "the action's container, so that the system gets a user of its own. To replay recordings without secrets, "
-            "give no key, no database-url or ledger-url, an empty github-token, and no proxy with a password.",
+            "give no key, no database-url or ledger-url, an empty github-token and no proxy with a password, and check "
+            "out with 'persist-credentials: false'.",
         )
     warning = (
         "The system runs as the gate's own user on a kernel without Landlock: the files and processes of an embedded "

@@ -7,7 +7,6 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from ratiba_action.git import Git
-from ratiba_action.persisted_credentials import persisted_credentials
 
 _FOLDERS = ("ratiba-pg-*", ".ratiba-pg-*", "ratiba-run-*", ".ratiba-run-*")
 _CHECKOUT_CREDENTIALS = "git-credentials-*"
@@ -51,7 +50,7 @@ def places_of_job(git: Git | None, environment: Mapping[str, str]) -> tuple[str,
     closed = {place for top in tops for place in _all_but(top, own)}
     temporary = environment.get("RUNNER_TEMP")
     more = [str(Path(temporary).resolve() / _CHECKOUT_CREDENTIALS)] if temporary else []
-    return (*sorted(map(str, closed | places)), *more, *persisted_credentials(git, environment).files)
+    return (*sorted(map(str, closed | places)), *more)
 
 
 def _all_but(folder: Path, kept: Path) -> Iterator[Path]:

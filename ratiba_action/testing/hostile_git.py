@@ -52,7 +52,7 @@ _CONFIGURATION = """\
 [submodule]
 \trecurse = true
 [remote "evil"]
-\turl = "ext::{command}"
+\turl = /evil
 \tuploadpack = {command}
 \tpromisor = true
 \tpartialclonefilter = blob:none

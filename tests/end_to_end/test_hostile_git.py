@@ -8,7 +8,7 @@ import pytest
 
 from ratiba_action.testing.gate_forks import GateForks
 from ratiba_action.testing.git_repository import GitRepository
-from ratiba_action.testing.hostile_git import LAYOUTS, Layout
+from ratiba_action.testing.hostile_git import LAYOUTS, Layout, poison
 from ratiba_action.testing.pull_request_events import pull_request_event
 from ratiba_action.testing.small_repository import SmallRepository
 
@@ -74,8 +74,25 @@ def test_no_command_of_a_hidden_repository_runs(
     assert not marker.exists(), "decide ran a command of the change"
     ended = small.gate("--baseline", "none", "--mode", "blocking", **variables)
     assert not marker.exists(), f"the gate ran a command of the change\n{ended.printed}"
-    # Another root is another system, which a maintainer has to confirm; on a laptop there is none.
-    moved = where == "a job" and layout.root != "a/b"
-    expected = (3, "incomplete") if moved else (0, "passed")
-    assert (ended.code, ended.outputs["conclusion"]) == expected, ended.printed
-    assert ended.outputs["passed"] == 1
+    assert (ended.code, ended.outputs["conclusion"]) == (0, "passed"), ended.printed
+
+
+def test_a_content_that_is_missing_is_not_fetched_by_a_command_of_the_checkout(
+    small: SmallRepository, tmp_path: Path
+) -> None:
+    """A partial clone is completed by whatever its configuration names; it stays as it is, and the run is blocking."""
+    marker, command = marker_of(tmp_path)
+    git = GitRepository(small.folder, small.environment["PATH"])
+    lock = 'version = 1\n[[package]]\nname = "a"\nversion = "1.0.{}"\n'
+    base = git.commit({"uv.lock": lock.format(0)})
+    missing = git.git("rev-parse", "HEAD:uv.lock")
+    git.git("checkout", "--quiet", "-b", "feature")
+    head = git.commit({"uv.lock": lock.format(1)})
+    (small.folder / ".git/objects" / missing[:2] / missing[2:]).unlink()
+    poison(small.folder / ".git", command, small.folder / ".git/evil-hooks", str(small.folder))
+    variables = in_a_job(tmp_path, base, head)
+    decided = small.run(["decide", "--json"], small.folder, small.environment | variables)
+    assert not marker.exists()
+    printed = json.loads(decided.stdout)
+    assert printed["mode"] == "blocking"
+    assert "'filter:'" in printed["reasons"][0]["why"], printed
