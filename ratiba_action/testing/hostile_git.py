@@ -112,7 +112,7 @@ class Layout:
     Args:
         committed: puts files into the checkout that a commit can hold.
         planted: adds what no commit can hold, as an unpacked archive or an earlier step could.
-        root: ``system.root``.
+        root: ``system.root``, where ``link`` leads to ``a``.
     """
 
     committed: Callable[[Path, str, str], None]
@@ -126,11 +126,6 @@ def _above(top: Path, path: str, command: str) -> None:
 
 def _root_itself(top: Path, path: str, command: str) -> None:
     evil_folder(top / "a/b", path, command, ".", ["adapter.py"])
-
-
-def _behind_a_link(top: Path, path: str, command: str) -> None:
-    _above(top, path, command)
-    (top / "link").symlink_to("a")
 
 
 def _elsewhere(top: Path, path: str, command: str) -> None:
@@ -178,7 +173,7 @@ LAYOUTS: Mapping[str, Layout] = MappingProxyType(
     {
         "a bare repository above the system": Layout(_above),
         "a bare repository that is the system's folder": Layout(_root_itself),
-        "a bare repository behind a link": Layout(_behind_a_link, root="link/b"),
+        "a bare repository behind a link": Layout(_above, root="link/b"),
         "a file .git that names one": Layout(_elsewhere, _named_by_a_file),
         "a link .git that leads to one": Layout(_elsewhere, _named_by_a_link),
         "a .git in another case": Layout(_nothing, _in_another_case),

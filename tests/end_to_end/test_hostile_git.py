@@ -44,9 +44,10 @@ def marker_of(folder: Path) -> tuple[Path, str]:
 def prepare(small: SmallRepository, layout: Layout, command: str) -> tuple[str, str]:
     """Commit a change that brings the layout; base and head."""
     git = GitRepository(small.folder, small.environment["PATH"])
+    (small.folder / "link").symlink_to("a")
+    small.write(".github/ratiba.yml", CONFIGURATION.format(root=layout.root))
     base = git.commit({})
     git.git("checkout", "--quiet", "-b", "feature")
-    small.write(".github/ratiba.yml", CONFIGURATION.format(root=layout.root))
     layout.committed(small.folder, small.environment["PATH"], command)
     head = git.commit({"a/b/prompts/greet.md": "Greet warmly."})
     layout.planted(small.folder, small.environment["PATH"], command)
