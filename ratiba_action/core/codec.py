@@ -8,7 +8,7 @@ from dataclasses import MISSING, fields, is_dataclass
 from datetime import date, datetime
 from decimal import Decimal, InvalidOperation
 from enum import Enum
-from typing import Any, Union, get_args, get_origin, get_type_hints
+from typing import Any, Protocol, Union, get_args, get_origin, get_type_hints
 
 from ratiba_action.core.evaluation_failures import evaluation_failures
 from ratiba_action.core.model.measurement import Errored, NotRun, Scored
@@ -29,7 +29,7 @@ class CodecError(ValueError):
 def encode(value: Any) -> Any:
     """Plain JSON values: amounts as decimal strings, times as ISO 8601, sets sorted, no NaN (null instead)."""
     if is_dataclass(value) and not isinstance(value, type):
-        return _tag(value) | {item.name: encode(getattr(value, item.name)) for item in fields(value)}
+        return encode_tag(value) | {item.name: encode(getattr(value, item.name)) for item in fields(value)}
     if isinstance(value, Mapping):
         return {str(key): encode(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
@@ -39,7 +39,7 @@ def encode(value: Any) -> Any:
     return _encode_atom(value)
 
 
-def _tag(value: Any) -> dict[str, Any]:
+def encode_tag(value: Any) -> dict[str, Any]:
     """What tells the outcomes of a trial apart, and flags those in which something that was evaluated failed."""
     if not isinstance(value, Scored | Errored | NotRun):
         return {}
@@ -58,55 +58,93 @@ def _encode_atom(value: Any) -> Any:
     return value if isinstance(value, (str, int, type(None))) else str(value)
 
 
-def decode(hint: Any, value: Any, where: str = "$") -> Any:
+class Demands(Protocol):
+    """What else is asked of a value than its type; each raises ``CodecError``."""
+
+    def value(self, value: Any, where: str) -> None:
+        """Look at a plain value, or at a list or mapping before its items."""
+        ...
+
+    def anything(self, value: Any, where: str) -> None:
+        """Look at JSON of any shape."""
+        ...
+
+    def record(self, found: Mapping[str, Any], made: Any, where: str) -> None:
+        """Look at a dataclass and the JSON object that it was made of."""
+        ...
+
+
+def decode(hint: Any, value: Any, where: str = "$", demands: Demands | None = None) -> Any:
     """The inverse of ``encode`` for a type hint.
 
     Args:
         hint: a type of ``core/model`` or one of its fields' hints.
         value: decoded JSON.
         where: path of the value, for messages.
+        demands: what else is asked of every value; None for nothing.
 
     Raises:
         CodecError: the value does not fit the hint.
     """
-    origin, arguments = get_origin(hint), get_args(hint)
-    if hint is Any:
+    return _Decoder(demands).decode(hint, value, where)
+
+
+class _Decoder:
+    def __init__(self, demands: Demands | None) -> None:
+        self._demands = demands
+
+    def decode(self, hint: Any, value: Any, where: str) -> Any:
+        origin, arguments = get_origin(hint), get_args(hint)
+        if hint is Any:
+            if self._demands is not None:
+                self._demands.anything(value, where)
+            return value
+        if origin in (Union, types.UnionType):
+            return self._union(arguments, value, where)
+        if origin in (tuple, frozenset):
+            items = self._expect(list, value, where)
+            return origin(self.decode(arguments[0], item, f"{where}[{index}]") for index, item in enumerate(items))
+        if origin is not None and issubclass(origin, Mapping):
+            items = self._expect(dict, value, where)
+            return {key: self.decode(arguments[1], item, f"{where}.{key}") for key, item in items.items()}
+        if is_dataclass(hint):
+            return self._record(hint, value, where)
+        plain = _decode_plain(hint, value, where)
+        if self._demands is not None:
+            self._demands.value(plain, where)
+        return plain
+
+    def _union(self, hints: tuple[Any, ...], value: Any, where: str) -> Any:
+        if value is None and type(None) in hints:
+            return None
+        if not any(hint in OUTCOMES for hint in hints):
+            return self.decode(next(hint for hint in hints if hint is not type(None)), value, where)
+        outcome = self._expect(dict, value, where).get("outcome")
+        for hint in hints:
+            if OUTCOMES[hint] == outcome:
+                return self.decode(hint, value, where)
+        raise CodecError(f"{where}.outcome is {outcome!r:.80}, and must be one of {', '.join(OUTCOMES.values())}.")
+
+    def _record(self, hint: Any, value: Any, where: str) -> Any:
+        found = self._expect(dict, value, where)
+        hints = get_type_hints(hint)
+        values: dict[str, Any] = {}
+        for item in fields(hint):
+            if item.name in found:
+                values[item.name] = self.decode(hints[item.name], found[item.name], f"{where}.{item.name}")
+            elif item.default is MISSING and item.default_factory is MISSING:
+                raise CodecError(f"{where}.{item.name} is missing.")
+        made = hint(**values)
+        if self._demands is not None:
+            self._demands.record(found, made, where)
+        return made
+
+    def _expect(self, kind: type, value: Any, where: str) -> Any:
+        if not isinstance(value, kind):
+            raise CodecError(f"{where} is {value!r:.80}, and must be a {'list' if kind is list else 'JSON object'}.")
+        if self._demands is not None:
+            self._demands.value(value, where)
         return value
-    if origin in (Union, types.UnionType):
-        return _decode_union(arguments, value, where)
-    if origin in (tuple, frozenset):
-        items = _expect(list, value, where)
-        return origin(decode(arguments[0], item, f"{where}[{index}]") for index, item in enumerate(items))
-    if origin is not None and issubclass(origin, Mapping):
-        items = _expect(dict, value, where)
-        return {key: decode(arguments[1], item, f"{where}.{key}") for key, item in items.items()}
-    if is_dataclass(hint):
-        return _decode_dataclass(hint, value, where)
-    return _decode_plain(hint, value, where)
-
-
-def _decode_union(hints: tuple[Any, ...], value: Any, where: str) -> Any:
-    if value is None and type(None) in hints:
-        return None
-    if not any(hint in OUTCOMES for hint in hints):
-        return decode(next(hint for hint in hints if hint is not type(None)), value, where)
-    outcome = _expect(dict, value, where).get("outcome")
-    for hint in hints:
-        if OUTCOMES[hint] == outcome:
-            return decode(hint, value, where)
-    raise CodecError(f"{where}.outcome is {outcome!r:.80}, and must be one of {', '.join(OUTCOMES.values())}.")
-
-
-def _decode_dataclass(hint: Any, value: Any, where: str) -> Any:
-    found = _expect(dict, value, where)
-    hints = get_type_hints(hint)
-    values: dict[str, Any] = {}
-    for item in fields(hint):
-        if item.name in found:
-            values[item.name] = decode(hints[item.name], found[item.name], f"{where}.{item.name}")
-        elif item.default is MISSING and item.default_factory is MISSING:
-            raise CodecError(f"{where}.{item.name} is missing.")
-    return hint(**values)
 
 
 def _decode_plain(hint: Any, value: Any, where: str) -> Any:
@@ -124,9 +162,3 @@ def _decode_plain(hint: Any, value: Any, where: str) -> Any:
         except (ValueError, InvalidOperation):
             pass
     raise CodecError(f"{where} is {value!r:.80}, and must be a value of type {hint.__name__}.")
-
-
-def _expect(kind: type, value: Any, where: str) -> Any:
-    if not isinstance(value, kind):
-        raise CodecError(f"{where} is {value!r:.80}, and must be a {'list' if kind is list else 'JSON object'}.")
-    return value

@@ -98,8 +98,8 @@ class SecondWorkflow:
             PublishError: it is about another commit.
         """
         try:
-            theirs = read_results(self.results)
-            ours = self._own(theirs, pull_request)
+            theirs = read_results(self.results, exact=True)
+            ours = self.publication.redactor.report(self._own(theirs, pull_request))
             render_comment(ours)
         except Exception as error:  # noqa: BLE001 - whatever a fork writes, what is posted is a report
             told = error.problem if isinstance(error, RatibaError) else type(error).__name__

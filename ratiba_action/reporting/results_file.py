@@ -10,11 +10,12 @@ from ratiba_action.reporting.results_json import load_report
 MOST_BYTES = 20_000_000
 
 
-def read_results(path: Path) -> Report:
+def read_results(path: Path, *, exact: bool = False) -> Report:
     """The report in a file.
 
     Args:
         path: relative to the working folder, or absolute.
+        exact: as in ``load_report``.
 
     Raises:
         ConfigurationError: it is missing, no plain file, larger than 20 MB, or holds no report; says which.
@@ -26,4 +27,4 @@ def read_results(path: Path) -> Report:
     except (OSError, ValueError) as error:
         told = getattr(error, "strerror", None) or error
         raise ConfigurationError(f"The results {str(path)!r} cannot be read: {told}.", "Run the gate once.") from error
-    return load_report(content)
+    return load_report(content, exact=exact)

@@ -1,17 +1,22 @@
 """``results.json``: everything about a run, for programs."""
 
 import json
-from typing import Any
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any, NoReturn
 
 from ratiba_action.core.codec import CodecError, decode, encode
 from ratiba_action.core.exit_code import exit_code
 from ratiba_action.core.model.verdict import Report
 from ratiba_action.core.regression import confidence, regression_detected
+from ratiba_action.core.report_formats import ExactFormats
 from ratiba_action.core.tally import tally
 from ratiba_action.errors import ConfigurationError
 
 SCHEMA = 1
 """Version of the file's format; it grows when a field changes its meaning or goes away."""
+
+_MOST_DIGITS = 300
 
 
 def outputs_of(report: Report) -> dict[str, Any]:
@@ -40,25 +45,63 @@ def render_results(report: Report) -> str:
     return json.dumps(content, indent=1, ensure_ascii=True, allow_nan=False) + "\n"
 
 
-def load_report(text: str | bytes) -> Report:
+def load_report(text: str | bytes, *, exact: bool = False) -> Report:
     """The report that ``render_results`` wrote.
 
     Args:
         text: content of a ``results.json``.
+        exact: refuse whatever this version of the gate cannot have written, down to the format of each field. For a
+            file that a stranger may have written.
 
     Raises:
         ConfigurationError: the text is not JSON, of another version, or lacks a field; says which.
     """
     remedy = "Write the file again with this version of the gate."
     try:
-        content = json.loads(text)
+        content = _STRICT.decode(_text(text)) if exact else json.loads(text)
     except (ValueError, RecursionError) as error:
         raise ConfigurationError(f"results.json could not be read as JSON: {error}.", remedy) from error
     if not isinstance(content, dict) or content.get("schema") != SCHEMA:
         version = content.get("schema") if isinstance(content, dict) else content
         raise ConfigurationError(f"results.json has schema {version!r:.80}, and {SCHEMA} is understood.", remedy)
     try:
-        report: Report = decode(Report, content.get("report"), "$.report")
+        report: Report = decode(Report, content.get("report"), "$.report", ExactFormats() if exact else None)
+        if exact:
+            _require_own_outputs(content, report)
     except CodecError as error:
         raise ConfigurationError(f"results.json could not be read: {error}", remedy) from error
     return report
+
+
+def _require_own_outputs(content: Mapping[str, Any], report: Report) -> None:
+    unknown = sorted(content.keys() - {"schema", "outputs", "report"})
+    if unknown:
+        raise CodecError(f"$ has the field {unknown[0]!r:.80}, which is not known.")
+    if content.get("outputs") != outputs_of(report):
+        raise CodecError("$.outputs are not those of the report.")
+
+
+def _text(content: str | bytes) -> str:
+    return content if isinstance(content, str) else content.decode("utf-8")
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """A JSON object, none of whose keys stands twice: readers do not agree on which of them counts."""
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        twice = Counter(key for key, _ in pairs).most_common(1)[0][0]
+        raise ValueError(f"the key {twice!r:.80} stands twice")
+    return found
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is no number of JSON")
+
+
+def _short_int(digits: str) -> int:
+    if len(digits) > _MOST_DIGITS:
+        raise ValueError(f"a number has {len(digits):,} digits")
+    return int(digits)
+
+
+_STRICT = json.JSONDecoder(object_pairs_hook=_once, parse_constant=_refuse_constant, parse_int=_short_int)

@@ -171,7 +171,7 @@ def test_it_says_whose_figures_these_are_and_how_the_run_ended(post: Post) -> No
 def test_hostile_text_is_shown_as_text(post: Post, capsys: pytest.CaptureFixture[str]) -> None:
     reply = sample_scored("spa_booking", checks=(sample_check(passed=False, got=HOSTILE, what=HOSTILE),), reply=HOSTILE)
     verdict = Verdict(Conclusion.FAILED, HOSTILE, HOSTILE, (HOSTILE,))
-    post.leave(report_of(verdict=verdict, notes=(HOSTILE,), results=(reply,), judge_model=HOSTILE, llm=HOSTILE))
+    post.leave(report_of(verdict=verdict, notes=(HOSTILE,), results=(reply,)))
 
     assert post.run() == 0
 
