@@ -92,6 +92,7 @@ def decode(hint: Any, value: Any, where: str = "$", demands: Demands | None = No
 class _Decoder:
     def __init__(self, demands: Demands | None) -> None:
         self._demands = demands
+        self._hints: dict[Any, dict[str, Any]] = {}
 
     def decode(self, hint: Any, value: Any, where: str) -> Any:
         origin, arguments = get_origin(hint), get_args(hint)
@@ -127,7 +128,9 @@ class _Decoder:
 
     def _record(self, hint: Any, value: Any, where: str) -> Any:
         found = self._expect(dict, value, where)
-        hints = get_type_hints(hint)
+        if hint not in self._hints:
+            self._hints[hint] = get_type_hints(hint)
+        hints = self._hints[hint]
         values: dict[str, Any] = {}
         for item in fields(hint):
             if item.name in found:

@@ -63,7 +63,9 @@ def _each(one: Format, of_keys: Format | None = None) -> Format:
 _COMMIT = _like(r"([0-9a-f]{7,64})?", "a commit in hexadecimal digits")
 _DIGEST = _like(r"([0-9a-f]{8,64})?", "a digest in hexadecimal digits")
 _REPOSITORY = _like(r"([A-Za-z0-9_.-]{1,100}/[A-Za-z0-9_.-]{1,100})?", "owner/name")
-_URL = _like(r"(https?://[A-Za-z0-9._:\[\]-]{1,300}(/[A-Za-z0-9._~!$&*+,;=:@%/?-]{0,2000})?)?", "an address by http or https")
+_URL = _like(
+    r"(https?://[A-Za-z0-9._:\[\]-]{1,300}(/[A-Za-z0-9._~!$&*+,;=:@%/?-]{0,2000})?)?", "an address by http or https"
+)
 _WORD = _like(r"[a-z_-]{0,40}", "a word")
 _ID = _like(r"[a-z0-9_-]{0,300}", "an id of small letters, digits, '_' and '-'")
 _MODEL = _like(r"[A-Za-z0-9._:/@+-]{0,300}", "the name of a model")
