@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ratiba_action.configuration import Configuration
+from ratiba_action.core.custom_code import needs_custom_code
 from ratiba_action.core.model.plan import BASE, Arm
 from ratiba_action.core.model.scenario import Scenario
 from ratiba_action.core.pricing import parse_model_rates
@@ -29,6 +30,7 @@ from ratiba_action.running.arms import Arms
 from ratiba_action.running.bench import Bench
 
 if TYPE_CHECKING:
+    from ratiba_action.systems.choose import Surroundings
     from ratiba_action.systems.replay_system import ReplaySystem
     from ratiba_action.systems.worker_system import WorkerSystem
 
@@ -58,11 +60,12 @@ async def open_run(
     require_reachable_servers(workshop.environment, database_url, ledger_url)
     prices = price_list(workshop.configuration)
     async with AsyncExitStack() as stack:
-        system = open_system(workshop, materials.arm)
-        stack.push_async_callback(system.close)
+        system, custom = await _open_code(stack, workshop, materials)
         answering = await stack.enter_async_context(open_answering(workshop, materials, prices))
         tenants, *_ = await asyncio.gather(
-            stack.enter_async_context(open_tenants(workshop)), system.start(), load_judging(workshop, materials)
+            stack.enter_async_context(open_tenants(workshop)),
+            _start_all(system, *custom.values()),
+            load_judging(workshop, materials),
         )
         await tenants.prepare(materials.arm, system.migrate)
         for warning in getattr(system, "warnings", ()):
@@ -79,7 +82,7 @@ async def open_run(
             deadline=workshop.deadline,
             admit=answering.admit,
             turns=answering.turns,
-            custom={materials.arm.name: system},
+            custom=custom,
             captured=_captured(workshop, materials.arm),
             simulator=answering.simulator,
             detect_language=_language_detector(materials.scenarios),
@@ -101,9 +104,8 @@ async def _start_base(
     materials = await asyncio.to_thread(offer.fetch)
     arm, theirs = materials.arm, replace(workshop, configuration=offer.configuration)
     answering.add_base(offer.configuration, materials)
-    system = open_system(theirs, arm)
-    stack.push_async_callback(system.close)
-    await system.start()
+    system, custom = await _open_code(stack, theirs, materials)
+    await _start_all(system, *custom.values())
     await bench.tenants.prepare(arm, system.migrate)
     said = {warning for one in bench.systems.values() for warning in getattr(one, "warnings", ())}
     for warning in getattr(system, "warnings", ()):
@@ -114,9 +116,33 @@ async def _start_base(
         systems={**bench.systems, arm.name: system},
         rows={**bench.rows, arm.name: offer.configuration.rows},
         prompt_versions={**bench.prompt_versions, arm.name: materials.prompt_versions},
-        custom={**bench.custom, arm.name: system},
+        custom={**bench.custom, **custom},
         captured=(*bench.captured, *_captured(theirs, arm)),
     )
+
+
+async def _open_code(
+    stack: AsyncExitStack, workshop: Workshop, materials: Materials
+) -> tuple["WorkerSystem | ReplaySystem", dict[str, "WorkerSystem"]]:
+    """An arm's system, and what runs its rules and metrics by the arm's name: none where none are asked for.
+
+    The files of both are copied before anything of the change runs.
+    """
+    arm = materials.arm
+    system = open_system(workshop, arm)
+    stack.push_async_callback(system.close)
+    if not needs_custom_code(materials.scenarios):
+        return system, {}
+    from ratiba_action.systems.choose import choose_judges  # noqa: PLC0415 - not needed to decide
+
+    judges = choose_judges(workshop.configuration.system, _surroundings(workshop, arm))
+    stack.push_async_callback(judges.close)
+    await judges.copy()
+    return system, {arm.name: judges}
+
+
+async def _start_all(*code: "WorkerSystem | ReplaySystem") -> None:
+    await asyncio.gather(*(one.start() for one in code))
 
 
 def _captured(workshop: Workshop, arm: Arm) -> tuple[str, ...]:
@@ -179,7 +205,13 @@ async def open_tenants(workshop: Workshop) -> AsyncIterator[TenantProvisioner]:
 
 def open_system(workshop: Workshop, arm: Arm) -> "WorkerSystem | ReplaySystem":
     """The arm's system under test, not started."""
-    from ratiba_action.systems.choose import Surroundings, choose_system  # noqa: PLC0415 - not needed to decide
+    from ratiba_action.systems.choose import choose_system  # noqa: PLC0415 - not needed to decide
+
+    return choose_system(workshop.configuration.system, _surroundings(workshop, arm))
+
+
+def _surroundings(workshop: Workshop, arm: Arm) -> "Surroundings":
+    from ratiba_action.systems.choose import Surroundings  # noqa: PLC0415 - not needed to decide
     from ratiba_action.systems.private_places import places_of_job, private_places  # noqa: PLC0415 - the same
     from ratiba_action.systems.scratch import Checkout  # noqa: PLC0415 - the same
 
@@ -187,7 +219,7 @@ def open_system(workshop: Workshop, arm: Arm) -> "WorkerSystem | ReplaySystem":
     persisted = persisted_credentials(workshop.git, workshop.environment)
     # The base's files are those of its commit: what was written to them is a repository no more.
     checkout = Checkout(workshop.git, committed=arm.commit is not None, untracked=not job and arm.commit is None)
-    around = Surroundings(
+    return Surroundings(
         Path(arm.root),
         inherited=workshop.environment,
         scratch=workshop.scratch,
@@ -201,7 +233,6 @@ def open_system(workshop: Workshop, arm: Arm) -> "WorkerSystem | ReplaySystem":
         ),
         secrets=workshop.secrets or bool(persisted.places),
     )
-    return choose_system(workshop.configuration.system, around)
 
 
 async def load_judging(workshop: Workshop, materials: Materials) -> None:

@@ -5,17 +5,21 @@ only as far as it has the right shape.
 """
 
 import re
+from collections.abc import Iterable
 from typing import Any
 
 from ratiba_action.core.clipping import clip
 from ratiba_action.core.model.conversation import Exchange, Reply
 from ratiba_action.core.model.measurement import Case, Check, Score
-from ratiba_action.core.model.scenario import Assertion, FailureRule
+from ratiba_action.core.model.scenario import Assertion, FailureRule, Scenario
 from ratiba_action.core.model.values import JsonObject
 from ratiba_action.errors import ConfigurationError
 
 CUSTOM_VERSION = "own"
 """Version of every custom metric: its code lies in the repository, and its commit tells which code it was."""
+
+_MODEL_CODE_METRICS = frozenset({"CodeTestsMetric"})
+"""Built-in metrics that run code of a reply, where the repository's own rules and metrics run."""
 
 _ADDRESS = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*(\.[^\W\d]\w*)*")
 _SHAPE = "Let it return {score} as plain JSON; docs/scenarios.md shows one."
@@ -24,6 +28,15 @@ _SHAPE = "Let it return {score} as plain JSON; docs/scenarios.md shows one."
 def is_address(name: str) -> bool:
     """Whether a name is ``module:attribute``, the address of a repository's own code."""
     return _ADDRESS.fullmatch(name) is not None
+
+
+def needs_custom_code(scenarios: Iterable[Scenario]) -> bool:
+    """Whether any scenario is measured by a repository's own rule or metric, or by running code of a reply."""
+    return any(
+        any(is_address(one.metric) or one.metric in _MODEL_CODE_METRICS for one in scenario.assertions)
+        or any(rule.type == "custom" for rule in scenario.rules)
+        for scenario in scenarios
+    )
 
 
 def evidence(case: Case, parameters: JsonObject) -> JsonObject:

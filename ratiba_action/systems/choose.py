@@ -60,14 +60,18 @@ class InWorker:
 
 
 def choose_system(block: SystemBlock, around: Surroundings) -> WorkerSystem | ReplaySystem:
-    """The system that a configuration describes, not started; it runs the repository's own rules and metrics too."""
+    """The system that a configuration describes, not started."""
     if block.replay is not None:
-        worker = _worker(block, InWorker(_NO_ADAPTER), around)
-        return ReplaySystem(around.root / block.root, block.replay.transcripts, worker)
+        return ReplaySystem(around.root / block.root, block.replay.transcripts)
     return _worker(block, _IN_WORKER[block.kind](block), around)
 
 
-def _worker(block: SystemBlock, chosen: InWorker, around: Surroundings) -> WorkerSystem:
+def choose_judges(block: SystemBlock, around: Surroundings) -> WorkerSystem:
+    """What runs the repository's own rules and metrics, not started: processes and files apart from the system's."""
+    return _worker(block, InWorker(_NO_ADAPTER), around, judging=True)
+
+
+def _worker(block: SystemBlock, chosen: InWorker, around: Surroundings, *, judging: bool = False) -> WorkerSystem:
     return WorkerSystem(
         around.root / block.root,
         chosen.adapter,
@@ -84,6 +88,7 @@ def _worker(block: SystemBlock, chosen: InWorker, around: Surroundings) -> Worke
         checkout=around.checkout,
         private=around.private,
         secrets=around.secrets,
+        judging=judging,
     )
 
 

@@ -43,6 +43,6 @@ def separation_warnings(*, same_user: bool, landlock: bool, secrets: bool) -> tu
         )
     warning = (
         "The system runs as the gate's own user on a kernel without Landlock: the files and processes of an embedded "
-        "database are not closed to it. Use Linux 5.19 or newer."
+        "database, and the repository's own rules and metrics, are not closed to it. Use Linux 5.19 or newer."
     )
     return (warning,)

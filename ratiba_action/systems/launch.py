@@ -7,7 +7,7 @@ import os
 import random
 import re
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,6 +16,7 @@ from ratiba_action.systems.output import OutputTail, open_output
 
 INHERITED = re.compile(r"PATH|LANG|LC_[A-Z]+|TZ|SSL_CERT_FILE|SSL_CERT_DIR")
 UNUSED_USERS = range(40_000, 60_000)
+JUDGING_USERS = range(60_001, 65_000)
 END_SECONDS = 10.0
 FAREWELL = b"end\n"
 
@@ -43,10 +44,10 @@ def allowed_environment(
     }
 
 
-def unused_identity() -> Identity:
-    """A user and group that no account and no running process has."""
+def unused_identity(users: Iterable[int] = UNUSED_USERS) -> Identity:
+    """A user and group that no account and no running process has, one of ``users``."""
     taken = _accounts() | _users_of_processes()
-    free = [uid for uid in UNUSED_USERS if uid not in taken]
+    free = [uid for uid in users if uid not in taken]
     # Random, so that two gates on one machine do not share a user by starting at the same moment.
     uid = random.SystemRandom().choice(free)
     return Identity(uid, uid)
@@ -108,6 +109,7 @@ async def launch(
     identity: Identity | None,
     descriptors: Sequence[int] = (),
     private: Sequence[str] = (),
+    read_only: Sequence[str] = (),
 ) -> GuardedCommand:
     """Start a command.
 
@@ -119,6 +121,7 @@ async def launch(
         identity: the user that it runs as; None for the gate's own.
         descriptors: open files to hand on under the same numbers; all others stay with the gate.
         private: absolute paths that it must not open, where the kernel has Landlock; ``*`` ends a prefix of names.
+        read_only: absolute paths of folders that it must not write to, likewise.
 
     Raises:
         WorkerError: the guardian itself cannot be started.
@@ -132,6 +135,7 @@ async def launch(
         "gid": identity and identity.gid,
         "descriptors": list(descriptors),
         "private": list(private),
+        "read_only": list(read_only),
     }
     output, writing = await open_output()
     try:

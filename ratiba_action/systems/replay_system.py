@@ -1,18 +1,14 @@
 """No system at all: gives the replies that were captured when a conversation took place."""
 
-import asyncio
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from ratiba_action.core.model.conversation import Reply, ToldUsage
 from ratiba_action.core.model.plan import Tenant
 from ratiba_action.core.model.scenario import Scenario, Turn
-from ratiba_action.core.model.values import JsonObject
 from ratiba_action.errors import WorkerError
 from ratiba_action.plain_file import read_plain_file
 from ratiba_action.systems.replies import decode_line, parse_reply
-from ratiba_action.systems.worker_system import WorkerSystem
 
 
 class ReplaySession:
@@ -54,15 +50,11 @@ class ReplaySystem:
     Args:
         root: folder of the system.
         transcripts: folder below it with ``<scenario id>.jsonl``, a reply a line; None for the scenarios' own replies.
-        worker: runs the repository's own rules and metrics; started when the first of them is asked.
     """
 
-    def __init__(self, root: Path, transcripts: str | None, worker: WorkerSystem) -> None:
+    def __init__(self, root: Path, transcripts: str | None) -> None:
         self._root = root
         self._transcripts = transcripts
-        self._worker = worker
-        self._beginning = asyncio.Lock()
-        self._worker_started = False
         self._sessions: list[ReplaySession] | None = None
 
     async def start(self) -> None:
@@ -84,24 +76,11 @@ class ReplaySystem:
         sessions.append(session)
         return session
 
-    async def run(self, address: str, evidence: JsonObject) -> Any:
-        """Ask the repository's own rule or metric; see ``WorkerSystem.run``.
-
-        Raises:
-            WorkerError: it gave no answer.
-        """
-        async with self._beginning:
-            if not self._worker_started:
-                await self._worker.start()
-                self._worker_started = True
-        return await self._worker.run(address, evidence)
-
     async def close(self) -> None:
         """Close every session; may be called twice."""
         for session in self._sessions or ():
             await session.close()
         self._sessions = None
-        await self._worker.close()
 
     def _require_started(self) -> list[ReplaySession]:
         if self._sessions is None:

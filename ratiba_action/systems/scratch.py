@@ -159,3 +159,13 @@ def give_to(folder: Path, uid: int, gid: int) -> None:
     for parent, folders, files in os.walk(folder):
         for name in (*folders, *files):
             os.chown(Path(parent) / name, uid, gid, follow_symlinks=False)
+
+
+def make_read_only(folder: Path, gid: int) -> None:
+    """Make the gate the owner of a folder and of all in it, following no link; its group may read it."""
+    for parent, folders, files in os.walk(folder):
+        for path in (Path(parent), *(Path(parent) / name for name in (*folders, *files))):
+            os.chown(path, os.geteuid(), gid, follow_symlinks=False)
+            if not path.is_symlink():
+                mode = stat.S_IMODE(path.stat().st_mode)
+                path.chmod((mode & stat.S_IRWXU) | ((mode & (stat.S_IRUSR | stat.S_IXUSR)) >> 3))

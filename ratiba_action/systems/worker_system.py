@@ -5,6 +5,7 @@ import json
 import re
 import shutil
 import socket
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,7 @@ from ratiba_action.core.printable import printable, printable_lines
 from ratiba_action.errors import WorkerError
 from ratiba_action.systems.dialogue import Dialogue, plain_dialogue
 from ratiba_action.systems.downloads import download_environment, withheld
-from ratiba_action.systems.launch import GuardedCommand, launch
+from ratiba_action.systems.launch import GuardedCommand, launch, worker_folder
 from ratiba_action.systems.link import Link, open_link
 from ratiba_action.systems.replies import decode_line
 from ratiba_action.systems.scratch import Checkout
@@ -30,7 +31,7 @@ MAX_READY = 64 * 1024
 
 
 class WorkerSystem:
-    """Implements ``SystemUnderTest`` and ``CustomCode``. No code of the repository runs in the gate's own process.
+    """Implements ``SystemUnderTest`` or ``CustomCode``. No code of the repository runs in the gate's own process.
 
     Args:
         root: folder of the system; copied, never written to.
@@ -50,6 +51,8 @@ class WorkerSystem:
         uid: user to run as when the gate is root; None for one that nobody uses.
         private: absolute paths that the system must not open (``launch``).
         secrets: the gate holds some, so that a system which could reach its processes is refused.
+        judging: it runs rules and metrics and no system: in a copy that it cannot write to, and that the processes of
+            no system can reach.
     """
 
     def __init__(
@@ -72,6 +75,7 @@ class WorkerSystem:
         checkout: Checkout | None = None,
         private: Sequence[str] = (),
         secrets: bool = False,
+        judging: bool = False,
     ) -> None:
         self._root = root
         self._adapter = adapter
@@ -90,6 +94,7 @@ class WorkerSystem:
         self._checkout = checkout
         self._private = tuple(private)
         self._secrets = secrets
+        self._judging = judging
         self._workplace: Workplace | None = None
         self._server: tuple[GuardedCommand, socket.socket] | None = None
         self._links: set[Link] = set()
@@ -101,28 +106,43 @@ class WorkerSystem:
         """What the reader of a report should know about how this system was run."""
         return tuple(dict.fromkeys((*(self._workplace.warnings if self._workplace else ()), *self._warnings)))
 
+    async def copy(self) -> None:
+        """Copy the files; what is changed in the repository afterwards is not run.
+
+        Raises:
+            WorkerError: they could not be copied, or there is no such adapter.
+            ConfigurationError: the gate's secrets could not be kept from the system here.
+        """
+        if self._workplace is not None:
+            return
+        if ADAPTER.fullmatch(self._adapter) is None:
+            raise WorkerError(f"the adapter {self._adapter!r} is not `module:attribute`.", "Correct `system.adapter`.")
+        self._workplace = await prepare_workplace(
+            self._root,
+            self._scratch,
+            self._inherited,
+            self._environment,
+            python=self._python,
+            uid=self._uid,
+            checkout=self._checkout,
+            secrets=self._secrets,
+            judging=self._judging,
+        )
+
     async def start(self) -> None:
-        """Copy the files, run the set-up command and start the fork server.
+        """Copy the files if that was not done, run the set-up command and start the fork server.
 
         Raises:
             WorkerError: one of these failed.
             ConfigurationError: the gate's secrets could not be kept from the system here.
         """
-        if ADAPTER.fullmatch(self._adapter) is None:
-            raise WorkerError(f"the adapter {self._adapter!r} is not `module:attribute`.", "Correct `system.adapter`.")
         try:
-            self._workplace = await prepare_workplace(
-                self._root,
-                self._scratch,
-                self._inherited,
-                self._environment,
-                python=self._python,
-                uid=self._uid,
-                checkout=self._checkout,
-                secrets=self._secrets,
-            )
+            await self.copy()
+            workplace = self._require_workplace()
             if self._setup is not None:
-                await self._run_setup(self._workplace, self._setup)
+                await self._run_setup(workplace, self._setup)
+            if self._judging:
+                await asyncio.to_thread(workplace.seal)
             await self._control()
         except BaseException:
             await self.close()
@@ -135,7 +155,7 @@ class WorkerSystem:
             cwd=workplace.copy,
             folder=workplace.folder,
             identity=workplace.identity,
-            private=self._private,
+            private=(*self._private, *workplace.closed),
         )
         try:
             code, output = await command.wait(self._setup_timeout)
@@ -161,23 +181,23 @@ class WorkerSystem:
     async def _control(self) -> socket.socket:
         """The fork server's socket; started, or started again after hostile code ended it."""
         async with self._starting:
-            if self._workplace is None:
-                raise WorkerError("the system under test is not started.")
+            workplace = self._require_workplace()
             if self._server is not None and not _hung_up(self._server[1]):
                 return self._server[1]
             await self._end_server()
             near, far = socket.socketpair()
             near.settimeout(0)
-            argv = (*self._workplace.server_command, str(far.fileno()), json.dumps(self._preload))
+            argv = (*workplace.server_command, str(far.fileno()), json.dumps(self._preload))
             try:
                 command = await launch(
                     argv,
-                    environment=self._workplace.environment,
-                    cwd=self._workplace.copy,
-                    folder=self._workplace.folder,
-                    identity=self._workplace.identity,
+                    environment=workplace.environment,
+                    cwd=workplace.copy,
+                    folder=workplace.folder,
+                    identity=workplace.identity,
                     descriptors=[far.fileno()],
-                    private=self._private,
+                    private=(*self._private, *workplace.closed),
+                    read_only=(*workplace.read_only, *_of_the_gate(self._root)),
                 )
             except BaseException:
                 near.close()
@@ -187,6 +207,11 @@ class WorkerSystem:
             self._server = (command, near)
             await self._await_ready(command, near)
             return near
+
+    def _require_workplace(self) -> Workplace:
+        if self._workplace is None:
+            raise WorkerError("the system under test is not started.")
+        return self._workplace
 
     async def _await_ready(self, command: GuardedCommand, control: socket.socket) -> None:
         line = b""
@@ -281,6 +306,11 @@ class WorkerSystem:
             command, control = server
             control.close()
             await command.end()
+
+
+def _of_the_gate(root: Path) -> tuple[str, ...]:
+    """The repository's own files, and the programs that the gate and its judges run by."""
+    return tuple(str(Path(one).resolve()) for one in (root, sys.prefix, sys.base_prefix, worker_folder().parent))
 
 
 def _hung_up(connection: socket.socket) -> bool:

@@ -12,12 +12,21 @@ from pathlib import Path
 
 from ratiba_action.errors import WorkerError
 from ratiba_action.systems.isolation import has_landlock, separation_warnings
-from ratiba_action.systems.launch import Identity, allowed_environment, launch, unused_identity, worker_folder
-from ratiba_action.systems.scratch import Checkout, copy_files, give_to
+from ratiba_action.systems.launch import (
+    JUDGING_USERS,
+    UNUSED_USERS,
+    Identity,
+    allowed_environment,
+    launch,
+    unused_identity,
+    worker_folder,
+)
+from ratiba_action.systems.scratch import Checkout, copy_files, give_to, make_read_only
 
 PROBE = "import asyncio, ctypes, json, resource, socket"
 PROBE_SECONDS = 60.0
 OWNED = ("copy", "home", "tmp")
+_SYSTEM, _JUDGING = "ratiba-worker-", "ratiba-judges-"
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +39,7 @@ class Workplace:
         python: absolute path of the interpreter.
         environment: the whole environment, without a scenario's own part.
         warnings: links that were not copied, and a separation that could not be had.
+        judging: whether rules and metrics work there, not the system.
     """
 
     folder: Path
@@ -38,6 +48,22 @@ class Workplace:
     identity: Identity | None
     environment: Mapping[str, str]
     warnings: tuple[str, ...]
+    judging: bool = False
+
+    @property
+    def read_only(self) -> tuple[str, ...]:
+        """Folders that no process of the fork server's may write to."""
+        return (str(self.folder / "worker"), *([str(self.copy)] if self.judging else []))
+
+    @property
+    def closed(self) -> tuple[str, ...]:
+        """Where the rules and metrics of every run beside it lie; for ``launch``. Its own folder is open to it."""
+        return (str(self.folder.with_name(f"{_JUDGING}*")),)
+
+    def seal(self) -> None:
+        """Let nobody but the gate change the copy, where its code has a user of its own."""
+        if self.identity is not None:
+            make_read_only(self.copy, self.identity.gid)
 
     @property
     def server_command(self) -> tuple[str, ...]:
@@ -55,20 +81,34 @@ async def prepare_workplace(
     uid: int | None,
     checkout: Checkout | None = None,
     secrets: bool = False,
+    judging: bool = False,
 ) -> Workplace:
     """Make the folders, copy the files, choose the user.
+
+    Args:
+        root: folder of the system.
+        scratch: folder to make them in; None for the system's temporary folder.
+        inherited: the gate's environment.
+        configured: variables given by value.
+        python: interpreter, as the configuration names it.
+        uid: user to run as when the gate is root; None for one that nobody uses.
+        checkout: the repository that ``root`` is a part of, and what of it is copied; None for every file.
+        secrets: the gate holds some.
+        judging: it is for rules and metrics: closed to every system under test.
 
     Raises:
         WorkerError: the files cannot be copied or the interpreter is not there.
         ConfigurationError: the gate holds secrets, and the kernel cannot keep them from this code.
     """
     try:
-        folder = await asyncio.to_thread(_make_folder, scratch)
+        folder = await asyncio.to_thread(_make_folder, scratch, _JUDGING if judging else _SYSTEM)
     except OSError as problem:
         raise WorkerError(f"cannot make a folder for the worker in {str(scratch)!r}: {problem}.") from problem
     try:
         copying = functools.partial(copy_files, root, checkout=checkout)
-        return await _furnish(folder, copying, inherited, configured, python=python, uid=uid, secrets=secrets)
+        return await _furnish(
+            folder, copying, inherited, configured, python=python, uid=uid, secrets=secrets, judging=judging
+        )
     except BaseException:
         await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
         raise
@@ -83,6 +123,7 @@ async def _furnish(
     python: str | None,
     uid: int | None,
     secrets: bool,
+    judging: bool,
 ) -> Workplace:
     copy, home, temporary = (folder / name for name in OWNED)
     environment = allowed_environment(inherited, home, temporary, configured)
@@ -91,7 +132,9 @@ async def _furnish(
     warnings = list(await asyncio.to_thread(copying, copy))
     identity = None
     if os.geteuid() == 0:
-        identity = unused_identity() if uid is None else Identity(uid, uid)
+        identity = (
+            Identity(uid, uid) if uid is not None else unused_identity(JUDGING_USERS if judging else UNUSED_USERS)
+        )
         plain = allowed_environment(inherited, home, temporary, {})
         if not await _can_run(_probe_of(interpreter, copy), folder, plain, identity):
             if interpreter != sys.executable:
@@ -107,7 +150,7 @@ async def _furnish(
             identity = None
             await asyncio.to_thread(_give, folder, Identity(os.geteuid(), os.getegid()))
     warnings += separation_warnings(same_user=identity is None, landlock=has_landlock(), secrets=secrets)
-    return Workplace(folder, copy, interpreter, identity, environment, tuple(warnings))
+    return Workplace(folder, copy, interpreter, identity, environment, tuple(warnings), judging)
 
 
 def _give(folder: Path, identity: Identity) -> None:
@@ -115,8 +158,8 @@ def _give(folder: Path, identity: Identity) -> None:
         give_to(folder / name, identity.uid, identity.gid)
 
 
-def _make_folder(scratch: Path | None) -> Path:
-    return Path(tempfile.mkdtemp(prefix="ratiba-worker-", dir=scratch and scratch.absolute()))
+def _make_folder(scratch: Path | None, prefix: str) -> Path:
+    return Path(tempfile.mkdtemp(prefix=prefix, dir=scratch and scratch.absolute())).resolve()
 
 
 def _make_folders(folder: Path) -> None:

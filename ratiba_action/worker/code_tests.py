@@ -38,7 +38,7 @@ def run_test(order: dict[str, Any]) -> dict[str, str]:
     reading, writing = os.pipe()
     try:
         with tempfile.TemporaryDirectory(prefix="ratiba-code-") as folder, tempfile.TemporaryFile() as printed:
-            whole = {**order, "word": word, "result": writing, "folder": folder, "private": [_system_folder()]}
+            whole = {**order, "word": word, "result": writing, "folder": folder, "private": _closed_folders()}
             code = _run(whole, printed.fileno(), writing)
             os.close(writing)
             writing = -1
@@ -55,8 +55,10 @@ def run_test(order: dict[str, Any]) -> dict[str, str]:
             os.close(writing)
 
 
-def _system_folder() -> str:
-    return os.getcwd()  # noqa: PTH109 - rules hold strings
+def _closed_folders() -> list[str]:
+    """The repository's files and the worker's own, with the home beside them: what the next test is run by."""
+    own = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))  # noqa: PTH100, PTH120 - rules hold strings
+    return [os.getcwd(), own]  # noqa: PTH109 - the same
 
 
 def _run(order: dict[str, Any], printed: int, result: int) -> int | None:
@@ -88,7 +90,7 @@ def main(_arguments: list[str]) -> None:
     order = json.loads(sys.stdin.buffer.readline())
     result, word = order["result"], order.pop("word").encode()
     # Rules are made while files may still be opened.
-    ruleset = landlock.make_ruleset(order["private"], order["folder"])
+    ruleset = landlock.make_ruleset(order["private"], order["folder"], [])
     landlock.enforce(ruleset)
     if ruleset >= 0:
         os.close(ruleset)

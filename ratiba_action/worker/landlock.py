@@ -30,14 +30,15 @@ def version() -> int:
     return found if found >= FILES_MOVE_BETWEEN_FOLDERS else 0
 
 
-def make_ruleset(private: list[str], own: str) -> int:
-    """Rules that leave every file as it is but the gate's private ones.
+def make_ruleset(private: list[str], own: str, read_only: list[str]) -> int:
+    """Rules that leave every file as it is but the gate's private ones, and those that are only to be read.
 
-    A new file cannot be made directly in a folder above a private one; ``own`` is there for that.
+    A new file cannot be made directly in a folder above a private or a read-only one; ``own`` is there for that.
 
     Args:
         private: absolute paths; one that ends in ``*`` stands for every name that begins so, now or later.
         own: the folder of the untrusted code, granted wherever it lies.
+        read_only: absolute paths of folders in which nothing can be written, in ``own`` too.
 
     Returns:
         A file descriptor for ``enforce``; -1 where the kernel has no Landlock.
@@ -51,8 +52,9 @@ def make_ruleset(private: list[str], own: str) -> int:
     # A kernel refuses a longer structure than it knows unless the rest is zero.
     ruleset = _call(CREATE_RULESET, attributes, len(attributes) if scoped else 8, 0)
     if ruleset >= 0:
-        for path in _granted(private, own):
-            _grant(ruleset, path, files)
+        # Its own folder may lie in a private one.
+        for path, writable in (*_granted("/", private, read_only), *_granted(own, [], read_only)):
+            _grant(ruleset, path, files if writable else READ_FILE)
     return ruleset
 
 
@@ -61,29 +63,29 @@ def enforce(ruleset: int) -> bool:
     return ruleset >= 0 and _call(RESTRICT_SELF, ruleset, 0) == 0
 
 
-def _granted(private: list[str], own: str) -> list[str]:
-    granted, unread = [own], ["/"]
+def _granted(top: str, private: list[str], read_only: list[str]) -> list[tuple[str, bool]]:
+    """Paths from a folder on, each with whether it may be written to; a path grants all that is below it."""
+    granted: list[tuple[str, bool]] = []
+    unread = [(top, True)]
     while unread:
-        folder = unread.pop()
-        if not _leads_to(folder, private):
-            granted.append(folder)
+        path, writable = unread.pop()
+        writable = writable and path not in read_only
+        closed = [*private, *(read_only if writable else ())]
+        if not any(one.startswith(path.rstrip("/") + "/") for one in closed):
+            granted.append((path, writable))
             continue
         with contextlib.suppress(OSError):
-            names = os.listdir(folder)  # noqa: PTH208 - plain strings, thousands of them
-            paths = [os.path.join(folder, name) for name in names]  # noqa: PTH118 - the same
-            unread += [path for path in paths if not _is_private(path, private)]
+            names = os.listdir(path)  # noqa: PTH208 - plain strings, thousands of them
+            paths = [os.path.join(path, name) for name in names]  # noqa: PTH118 - the same
+            unread += [(below, writable) for below in paths if not _is_private(below, private)]
     return granted
-
-
-def _leads_to(folder: str, private: list[str]) -> bool:
-    return any(one.startswith(folder.rstrip("/") + "/") for one in private)
 
 
 def _is_private(path: str, private: list[str]) -> bool:
     return any(path.startswith(one[:-1]) if one.endswith("*") else path == one for one in private)
 
 
-def _grant(ruleset: int, path: str, files: int) -> None:
+def _grant(ruleset: int, path: str, rights: int) -> None:
     try:
         # A link is not followed: what it leads to has a rule of its own, or is private.
         descriptor = os.open(path, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC)
@@ -91,7 +93,7 @@ def _grant(ruleset: int, path: str, files: int) -> None:
         return
     try:
         mode = os.fstat(descriptor).st_mode
-        rights = files | REMOVE_MAKE_AND_MOVE if stat.S_ISDIR(mode) else files
+        rights |= REMOVE_MAKE_AND_MOVE if stat.S_ISDIR(mode) and rights & WRITE_FILE else 0
         if not stat.S_ISLNK(mode):
             _call(ADD_RULE, ruleset, PATH_BENEATH, struct.pack("=Qi", rights, descriptor), 0)
     finally:

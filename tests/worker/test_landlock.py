@@ -39,7 +39,7 @@ def place(tmp_path: Path) -> Path:
     return tmp_path
 
 
-async def attempts(place: Path, *wanted: tuple[str, str]) -> list[str]:
+async def attempts(place: Path, *wanted: tuple[str, str], read_only: tuple[str, ...] = ()) -> list[str]:
     """What comes of opening each file, named below the place, in a mode."""
     asked = json.dumps([(str(place / name), mode) for name, mode in wanted])
     command = await launch(
@@ -49,6 +49,7 @@ async def attempts(place: Path, *wanted: tuple[str, str]) -> list[str]:
         folder=place / "own",
         identity=None,
         private=[str(place / "private"), str(place / "ratiba-pg-*")],
+        read_only=[str(place / name) for name in read_only],
     )
     code, printed = await command.wait(60)
     await command.end()
@@ -70,6 +71,20 @@ async def test_private_folders_are_closed_and_their_neighbours_are_open(place: P
         )
         == ["done"] * 5
     )
+
+
+async def test_read_only_folders_are_read_and_never_written(place: Path) -> None:
+    (place / "own" / "kept").mkdir()
+    (place / "own" / "kept" / "file").write_text("x")
+    kept = ("other", "own/kept")
+    assert await attempts(place, ("other/file", "r"), ("own/kept/file", "r"), ("own/file", "a"), read_only=kept) == (
+        ["done"] * 3
+    )
+    writes = (("other/file", "a"), ("other/new", "w"), ("own/kept/file", "w"), ("own/kept/new", "w"))
+    assert await attempts(place, *writes, read_only=kept) == ["refused"] * 4
+    # A private folder in a read-only one stays closed, and its own folder is written to.
+    every = (("private/file", "r"), ("other/file", "r"), ("other/file", "a"), ("own/file", "a"))
+    assert await attempts(place, *every, read_only=("",)) == ["refused", "done", "refused", "done"]
 
 
 async def test_a_link_is_no_way_into_a_private_folder(place: Path) -> None:
