@@ -63,6 +63,9 @@ class PriceBlock(StrictModel):
     output_per_million: PricePerMillion
     cache_read_per_million: PricePerMillion | None = None
     cache_write_per_million: PricePerMillion | None = None
+    per_call_usd: Annotated[Decimal, Field(ge=0, le=1_000, allow_inf_nan=False, strict=False)] | None = Field(
+        default=None, description="the most that a call costs beside its tokens, such as searches; 0 for nothing"
+    )
 
 
 class EventsBlock(StrictModel):

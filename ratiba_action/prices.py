@@ -7,7 +7,7 @@ from typing import Any
 from ratiba_action.core.model.conversation import Usage
 from ratiba_action.core.model.values import Usd
 from ratiba_action.core.money import round_up
-from ratiba_action.core.pricing import ModelRates
+from ratiba_action.core.pricing import ModelRates, bills_more_than_tokens
 from ratiba_action.errors import ConfigurationError
 
 _GRAIN = 250
@@ -57,9 +57,18 @@ class PriceList:
         """The most that a call with at most so many tokens can cost, however its input is cached.
 
         Raises:
-            ConfigurationError: the model has no price.
+            ConfigurationError: the model has no price, or none for what it bills beside tokens.
         """
         self.require([(model, provider)])
+        own = self._overrides.get(model)
+        if bills_more_than_tokens(model) and (own is None or own.per_call_usd is None):
+            raise ConfigurationError(
+                f"The model {model!r} is of a kind that bills more than tokens (searches, sound, images or steps), so "
+                "the most that a call can cost is not known.",
+                "Use a model of text when the system is evaluated, answer from recordings, or give the most that a "
+                f"call costs beside its tokens, 0 for nothing: prices: {{{model}: {{input_per_million: …, "
+                "output_per_million: …, per_call_usd: …}}.",
+            )
         if model in self._overrides:
             return self._overrides[model].upper_bound(input_tokens, output_tokens)
         asked = -(-input_tokens // _GRAIN) * _GRAIN

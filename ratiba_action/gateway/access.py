@@ -1,9 +1,11 @@
 """A scenario's way into the gateway: its token, what it asked so far, and what went wrong on its behalf."""
 
+import asyncio
 import hmac
 import secrets
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from types import TracebackType
 from typing import Self
 
@@ -39,6 +41,7 @@ class ScenarioAccess:
         self._models: set[str] = set()
         self._scripted = scripted
         self._calls = AnsweredCalls()
+        self._unanswered: set[asyncio.Task[object]] = set()
 
     @property
     def token(self) -> str:
@@ -99,7 +102,10 @@ class ScenarioAccess:
         self._problems.append(problem)
 
     def close(self) -> None:
-        """Refuse the token from now on; may be called twice. A script that was not asked to its end is a problem."""
+        """Refuse the token from now on; may be called twice. A script that was not asked to its end is a problem.
+
+        Calls without an answer are given up: nobody waits for them, and each holds one of the run's few places.
+        """
         asked = self._asked.total()
         if not self._closed and self._scripted is not None and asked < self._scripted:
             told = (
@@ -107,6 +113,20 @@ class ScenarioAccess:
             )
             self.note(RecordingError(told, "Remove the steps that are left over, or look why the system did not ask."))
         self._closed = True
+        for task in self._unanswered:
+            task.cancel()
+
+    @contextmanager
+    def answering(self) -> Iterator[None]:
+        """While the current task answers a call; ``close`` cancels it."""
+        task = asyncio.current_task()
+        if task is not None:
+            self._unanswered.add(task)
+        try:
+            yield
+        finally:
+            if task is not None:
+                self._unanswered.discard(task)
 
     def __enter__(self) -> Self:
         return self

@@ -150,7 +150,8 @@ class Gateway:
             return _refusal(endpoint, 401, "The API key is not the token of an open scenario of this gateway.")
         try:
             body = await self._read(endpoint, request)
-            answer = await self._ask(endpoint, body, access)
+            with access.answering():
+                answer = await self._ask(endpoint, body, access)
             events = _events(endpoint, body, answer.body, access) if body.get("stream") is True else None
         except _RefusedError as refused:
             access.note(refused.problem)

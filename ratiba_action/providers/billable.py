@@ -4,6 +4,7 @@ What is allowed is listed, not what is forbidden: a parameter, a tool or a kind 
 may be billed in a way that nobody here knows. Such a request is refused before anything is spent.
 """
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -38,12 +39,25 @@ _VALUES: Mapping[str, tuple[Any, ...]] = {
     "background": (False,),
     "inference_geo": ("global",),
     "modalities": (["text"],),
-    "service_tier": ("auto", "default", "flex", "standard_only"),
     "speed": ("standard",),
 }
 """Fields of which only some values are billed at the list price, or below it."""
 
-_TOOLS = ("custom", "function", "bash_", "memory_", "text_editor_")
+_TIERS: Mapping[str, Mapping[Any, str]] = {
+    "messages": {None: "standard_only", "auto": "standard_only", "standard_only": "standard_only"},
+    "chat/completions": {None: "default", "auto": "default", "default": "default", "flex": "flex"},
+    "responses": {None: "default", "auto": "default", "default": "default", "flex": "flex"},
+}
+"""What each tier that may be asked for is sent as: ``auto``, or none, is whatever the account is set to."""
+
+_TOOLS: Mapping[str, re.Pattern[str]] = {
+    "messages": re.compile(r"custom|(bash|memory|text_editor)_\d{8}"),
+    "chat/completions": re.compile(r"custom|function"),
+    "responses": re.compile(r"custom|function"),
+}
+"""Types of tools that the system runs itself, by endpoint."""
+
+_CHOICES = frozenset({"auto", "any", "tool", "none", "function", "custom", "allowed_tools"})
 _BLOCKS = frozenset({
     "text", "tool_use", "tool_result", "thinking", "redacted_thinking", "search_result",
     "refusal", "message", "function_call", "function_call_output", "custom_tool_call", "custom_tool_call_output",
@@ -73,7 +87,7 @@ def contents(endpoint: str, body: JsonObject) -> Contents:
         endpoint: as ``PaidRequest`` names it.
         body: the request.
     """
-    problems = [*_wrong_fields(endpoint, body), *_wrong_tools(body)]
+    problems = [*_wrong_fields(endpoint, body), *_wrong_tools(endpoint, body)]
     images = thoughts = 0
     for block in _blocks(body):
         kind = block.get("type")
@@ -90,18 +104,38 @@ def _wrong_fields(endpoint: str, body: JsonObject) -> Iterator[str]:
     for name, value in body.items():
         if value is None or value == []:
             continue
+        allowed = tuple(_TIERS.get(endpoint, ())) if name == "service_tier" else _VALUES.get(name)
         if name not in _FIELDS[endpoint]:
             yield f"the field {str(name)[:60]!r}"
-        elif name in _VALUES and value not in _VALUES[name]:
+        elif allowed is not None and value not in allowed:
             yield f"{name} {str(value)[:60]!r}"
 
 
-def _wrong_tools(body: JsonObject) -> Iterator[str]:
+def pinned_tier(endpoint: str, body: JsonObject) -> JsonObject:
+    """The field that keeps a provider from serving a request at a dearer tariff, whatever its account is set to.
+
+    Args:
+        endpoint: as ``PaidRequest`` names it.
+        body: a request without ``problems``.
+    """
+    tiers = _TIERS.get(endpoint)
+    return {} if tiers is None else {"service_tier": tiers[body.get("service_tier") or None]}
+
+
+def _wrong_tools(endpoint: str, body: JsonObject) -> Iterator[str]:
+    for name in ("tools", "functions"):
+        if not isinstance(body.get(name, []), list | None):
+            yield f"{name} that are not a list"
     tools = body.get("tools")
     for tool in tools if isinstance(tools, list) else []:
-        kind = tool.get("type", "custom") if isinstance(tool, Mapping) else tool
-        if not isinstance(kind, str) or not kind.startswith(_TOOLS):
+        # Only Anthropic takes a tool without a type, for one that the system runs.
+        absent = "custom" if endpoint == "messages" else None
+        kind = tool.get("type", absent) if isinstance(tool, Mapping) else tool
+        if endpoint not in _TOOLS or not isinstance(kind, str) or not _TOOLS[endpoint].fullmatch(kind):
             yield f"the tool {str(kind)[:60]!r}, which the provider runs or bills itself"
+    choice = body.get("tool_choice")
+    if isinstance(choice, Mapping) and choice.get("type") not in _CHOICES:
+        yield f"tool_choice {str(choice.get('type'))[:60]!r}"
 
 
 def _blocks(value: Any) -> Iterator[Mapping[str, Any]]:
@@ -125,9 +159,10 @@ def _holds_blocks(value: Any) -> bool:
 
 def _is_bounded(block: Mapping[str, Any]) -> bool:
     kind = block.get("type")
+    if block.get("audio"):  # an answer in sound refers to what the provider has stored
+        return False
     if kind is None:
-        # A message without a type has a role; an answer in sound refers to what the provider has stored.
-        return "role" in block and not block.get("audio")
+        return "role" in block
     if kind == "document":
         source = block.get("source")
         return isinstance(source, Mapping) and source.get("type") in ("text", "content")

@@ -10,7 +10,7 @@ from ratiba_action.core.model.values import JsonObject
 from ratiba_action.core.model_request import PaidRequest
 from ratiba_action.core.text.words import stream_safe
 from ratiba_action.errors import ConfigurationError
-from ratiba_action.providers.billable import contents
+from ratiba_action.providers.billable import contents, pinned_tier
 
 _LIMIT_FIELDS = {
     "messages": ("max_tokens",),
@@ -61,7 +61,7 @@ class BoundedRequest:
     """A request that can be priced.
 
     Args:
-        body: what is sent: never a stream, always with an output limit.
+        body: what is sent: never a stream, always with an output limit and a tier.
         input_tokens: the most that it can be billed for as input, cached or not.
         output_tokens: the most as output, reasoning and every choice included.
     """
@@ -90,6 +90,7 @@ def bounded(request: PaidRequest, limits: OutputLimits) -> BoundedRequest:
             f"it can cost is not known: {'; '.join(problems)}.",
             "Have the system leave it out when it is evaluated, or answer from recordings.",
         )
+    body |= pinned_tier(request.endpoint, body)
     return BoundedRequest(
         body=body,
         input_tokens=_text_tokens(body)

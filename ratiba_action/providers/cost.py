@@ -1,6 +1,7 @@
 """What an answered call cost."""
 
 from collections.abc import Mapping
+from typing import Any
 
 from ratiba_action.core.model.conversation import Usage
 from ratiba_action.core.model.values import JsonObject, Usd
@@ -9,6 +10,7 @@ from ratiba_action.core.reported_usage import long_cache_writes, reported_usage
 from ratiba_action.ports import Prices
 
 _LIST_PRICE_TIERS = ("auto", "default", "standard", "standard_only", "flex", "batch")
+_OWN_CALLS = ("function_call", "custom_tool_call")
 _LIST_PRICE_PLACES = (None, "", "global", "not_available")
 
 
@@ -41,5 +43,18 @@ def _refuse_other_tariffs(answer: JsonObject) -> None:
     if usage.get("inference_geo") not in _LIST_PRICE_PLACES:
         raise ValueError(f"it was made in {str(usage['inference_geo'])[:40]!r}, which costs more than the list price")
     tools = usage.get("server_tool_use")
-    if any(tools.values()) if isinstance(tools, Mapping) else tools:
+    if (any(tools.values()) if isinstance(tools, Mapping) else tools) or any(map(_ran_by_provider, _items(answer))):
         raise ValueError("the provider ran tools of its own, which are billed apart")
+    details = [value for name, value in usage.items() if str(name).endswith("_details") and isinstance(value, Mapping)]
+    if any(each.get("audio_tokens") for each in details):
+        raise ValueError("it holds sound, whose tokens cost more than those of text")
+
+
+def _items(answer: JsonObject) -> list[Any]:
+    """What an answer consists of, in Anthropic's and in OpenAI's words."""
+    return [item for name in ("content", "output") if isinstance(items := answer.get(name), list) for item in items]
+
+
+def _ran_by_provider(item: Any) -> bool:
+    kind = str(item.get("type")) if isinstance(item, Mapping) else ""
+    return kind == "server_tool_use" or (kind.endswith("_call") and kind not in _OWN_CALLS)

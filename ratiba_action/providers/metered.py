@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 
 from ratiba_action.core.budget import Reservation
 from ratiba_action.core.model.conversation import KeptAnswer
@@ -15,6 +16,7 @@ from ratiba_action.providers.outcome import Answered, NotSent, Outcome, Provider
 from ratiba_action.providers.retries import RetryPolicy
 
 _FORBIDDEN = frozenset({401, 403})
+_MALFORMED = frozenset({400, 422})
 _NOT_FOUND, _TOO_MANY, _SERVER_ERROR = 404, 429, 500
 
 
@@ -49,6 +51,7 @@ class MeteredCalls:
         self._retries = retries or RetryPolicy()
         self._slots = asyncio.Semaphore(concurrency)
         self._sleep = sleep
+        self._without_tiers: set[str] = set()
 
     async def call(self, request: PaidRequest) -> PaidAnswer:
         """See ``PaidCalls.call``."""
@@ -57,9 +60,14 @@ class MeteredCalls:
         upper = self._prices.upper_bound(request.model, request.provider, work.input_tokens, work.output_tokens)
         failures: list[Outcome] = []
         while True:
+            if request.provider in self._without_tiers:
+                work = replace(work, body={name: work.body[name] for name in work.body if name != "service_tier"})
             outcome = await self._attempt(request, work, upper)
             if isinstance(outcome, PaidAnswer):
                 return outcome
+            if _knows_no_tier(outcome, request, work):
+                self._without_tiers.add(request.provider)
+                continue
             failures.append(outcome)
             pause = self._retries.wait(failures)
             if pause is None:
@@ -98,6 +106,13 @@ class MeteredCalls:
             case Refused() | NotSent():
                 await self._purse.release(reservation)
         return outcome
+
+
+def _knows_no_tier(outcome: Outcome, request: PaidRequest, work: BoundedRequest) -> bool:
+    """Whether a server that speaks as OpenAI does refuses the tier that we added: then it bills by none."""
+    ours = "service_tier" in work.body and not request.body.get("service_tier")
+    refused = isinstance(outcome, Refused) and outcome.status in _MALFORMED and "service_tier" in outcome.message
+    return ours and refused and request.provider == "openai"
 
 
 def _error(request: PaidRequest, failures: list[Outcome]) -> ProviderError:

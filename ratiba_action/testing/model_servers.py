@@ -121,7 +121,7 @@ class ModelServer:
 
     def _charge(self, endpoint: str, received: Received, step: Step) -> Usage:
         usage = spent_tokens(endpoint, step, received.body)
-        self.bill.charge(received.body["model"], usage)
+        self.bill.charge(endpoint, received.body, usage)
         return usage
 
 

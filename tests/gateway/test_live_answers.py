@@ -1,6 +1,7 @@
 """Both providers' own SDKs through the gateway in live mode, against asking the provider directly."""
 
 import logging
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from decimal import Decimal
@@ -213,6 +214,23 @@ async def test_a_system_that_hangs_up_is_paid_for_all_the_same() -> None:
                     model=HAIKU, max_tokens=200, messages=[{"role": "user", "content": "Habari"}]
                 )
         await gateway.close()
+        assert rig.purse.reserved == 0
+        assert rig.paid_enough()
+
+
+async def test_a_call_that_hangs_ends_with_its_conversation_and_frees_its_place() -> None:
+    script = [Stalled(LONG, 0), SAID]
+    async with live_gateway(script, total_seconds=60, concurrency=1) as (rig, gateway):
+        began = time.monotonic()
+        with gateway.open_scenario("hangs") as access, pytest.raises(anthropic.APITimeoutError):
+            async with SdkTalk(access.environment).anthropic(timeout=0.5) as client:
+                await client.messages.create(
+                    model=HAIKU, max_tokens=200, messages=[{"role": "user", "content": "Habari"}]
+                )
+        with gateway.open_scenario("next") as access:
+            await SdkTalk(access.environment).message()
+        assert time.monotonic() - began < 30
+        assert len(rig.server.received) == 2
         assert rig.purse.reserved == 0
         assert rig.paid_enough()
 
