@@ -232,7 +232,7 @@ def hostile_change(
         for hazard in dict.fromkeys([*chosen, *([always] if always else [])]):
             try:
                 least.append(hazard(case, tree))
-            except (FileExistsError, NotADirectoryError, IsADirectoryError, FileNotFoundError):
+            except OSError:
                 continue  # two hazards wanted the same name
 
     change.propose_tree(edit, commits=commits)
@@ -265,7 +265,8 @@ def decide_on_hostile_checkout(case: Case) -> None:
     if in_workflow:
         environment |= {"GITHUB_EVENT_NAME": "pull_request", "GITHUB_EVENT_PATH": str(event)}
     asked = run_command(["decide", *(["--json"] if case.chance(0.5) else [])], environment)
-    written = Path(environment["GITHUB_OUTPUT"]).read_text(errors="replace")
+    output = Path(environment["GITHUB_OUTPUT"])
+    written = output.read_text(errors="replace") if output.exists() else ""
     ran = marker.read_text(errors="replace") if marker.exists() else ""
     marker.unlink(missing_ok=True)
     mode = next((name for name in ORDER if f"\n{name}\n" in written), "")

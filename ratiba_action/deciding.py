@@ -21,6 +21,7 @@ from ratiba_action.core.selection import decide_mode
 from ratiba_action.core.system_paths import read_root, read_system_paths
 from ratiba_action.core.touches import read_touches
 from ratiba_action.errors import InfrastructureError, RatibaError
+from ratiba_action.plain_file import is_file, is_folder
 
 if TYPE_CHECKING:
     from ratiba_action.settings import Settings
@@ -145,11 +146,11 @@ def _links(contents: Contents, doubts: list[str]) -> Links:
 def _scenario_texts(request: DecideRequest, change: Change) -> dict[str, str]:
     """The scenario files of the checkout, by path."""
     top = (change.git.root if change.git is not None else request.repository) / request.scenarios
-    files = sorted([*top.rglob("*.yaml"), *top.rglob("*.yml")]) if change.files.paths else []
+    files = sorted([*top.rglob("*.yaml"), *top.rglob("*.yml")]) if change.files.paths and is_folder(top) else []
     return {
         path.relative_to(top).as_posix(): path.read_text("utf-8", "replace")
         for path in files
-        if path.is_file() and not path.is_symlink()
+        if is_file(path) and not path.is_symlink()
     }
 
 

@@ -15,6 +15,7 @@ from urllib.parse import unquote
 
 from ratiba_action.errors import InfrastructureError
 from ratiba_action.git import Git
+from ratiba_action.plain_file import is_file
 
 _USER_OF_URL = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://([^/@\s]+)@")
 _INCLUDED = re.compile(r"git-credentials-[^/]*\.config")
@@ -149,7 +150,7 @@ def _stores(git: Git | None, environment: Mapping[str, str]) -> Iterator[Path]:
 
 
 def _present(paths: Iterable[Path]) -> Iterator[Path]:
-    yield from (path for path in paths if path.is_file())
+    yield from (path for path in paths if is_file(path))
 
 
 def _content(path: Path) -> str:

@@ -31,3 +31,13 @@ def read_plain_file(root: Path, name: str, most: int = MOST_BYTES) -> bytes:
         if found.st_size > most:
             raise OSError(errno.EFBIG, f"it has {found.st_size:,} bytes; at most {most:,} are read", name)
         return file.read(most + 1)
+
+
+def is_file(path: Path) -> bool:
+    """Whether there is a file; False where nobody can tell, as of a link to a name that is too long."""
+    return os.path.isfile(path)  # noqa: PTH113 - before Python 3.14 pathlib raises some of the errors
+
+
+def is_folder(path: Path) -> bool:
+    """Whether there is a folder; False where nobody can tell."""
+    return os.path.isdir(path)  # noqa: PTH112 - the same

@@ -14,6 +14,7 @@ from ratiba_action.authoring.proposals.kinds import ADVERSARIAL, SYSTEM_KINDS
 from ratiba_action.commands.options import parse_option
 from ratiba_action.core.printable import printable_lines
 from ratiba_action.errors import BudgetError, ConfigurationError, InfrastructureError, JudgeError, UsageError
+from ratiba_action.plain_file import is_file
 from ratiba_action.settings import Settings, read_settings
 
 if TYPE_CHECKING:
@@ -131,7 +132,7 @@ def _prompts(named: Sequence[str], repository: Path, configuration: "Configurati
     from ratiba_action.plain_file import read_plain_file  # noqa: PLC0415 - for this task only
 
     root = repository / configuration.system.root
-    found = (path for pattern in configuration.system.prompt_patterns for path in root.glob(pattern) if path.is_file())
+    found = (path for pattern in configuration.system.prompt_patterns for path in root.glob(pattern) if is_file(path))
     names = list(named) or sorted({path.relative_to(repository).as_posix() for path in found})
     texts: dict[str, str] = {}
     for name in names:

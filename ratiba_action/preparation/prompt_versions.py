@@ -10,6 +10,7 @@ from pathlib import Path
 
 from ratiba_action.errors import InfrastructureError
 from ratiba_action.git import Git
+from ratiba_action.plain_file import is_file
 from ratiba_action.work_tree import differing
 
 
@@ -44,7 +45,7 @@ def prompt_versions(
     """
     top = repository if exported is None else exported.folder
     root = top / system_root
-    files = sorted({path for pattern in patterns for path in root.glob(pattern) if path.is_file()})
+    files = sorted({path for pattern in patterns for path in root.glob(pattern) if is_file(path)})
     names = [path.relative_to(top).as_posix() for path in files]
     commits = _commits(git, names, exported.commit if exported is not None else None)
     versions = zip(files, commits, strict=True)

@@ -8,7 +8,7 @@ from pathlib import Path, PurePosixPath
 from ratiba_action.core.model.data_set import DataSet
 from ratiba_action.core.model.scenario import Scenario, Suite
 from ratiba_action.errors import FileProblem, SuiteError
-from ratiba_action.plain_file import read_plain_file
+from ratiba_action.plain_file import is_folder, read_plain_file
 from ratiba_action.strict_yaml import read_yaml
 from ratiba_action.suite.building import build_scenario
 from ratiba_action.suite.catalogues import CATALOGUE_SUFFIX, with_catalogues
@@ -32,14 +32,14 @@ def read_scenario_files(repository: Path, folder: str) -> Mapping[str, bytes]:
         SuiteError: the folder is missing, or a file cannot be read.
     """
     top = repository / folder
-    if not top.is_dir():
+    if not is_folder(top):
         raise SuiteError([FileProblem(folder, 0, "there is no such folder; name it with --scenarios")])
     files: dict[str, bytes] = {}
     problems: list[FileProblem] = []
     for path in sorted(top.rglob("*")):
         name = path.relative_to(repository).as_posix()
         wanted = is_scenario_file(name, folder) or is_data_file(name, folder)
-        if not wanted or (path.is_dir() and not path.is_symlink()):
+        if not wanted or (is_folder(path) and not path.is_symlink()):
             continue
         try:
             files[name] = read_plain_file(repository, name)

@@ -210,6 +210,15 @@ def test_a_link_that_holds_itself_takes_no_time(decide: Decide) -> None:
     assert decide(base, {"docs/x.md": "2"})["mode"] == "blocking"
 
 
+@pytest.mark.parametrize(
+    "name", ["scenarios/x.yaml", "scenarios", "prompts/x.md", ".github/ratiba.yml", ".git-credentials"]
+)
+def test_a_link_to_a_name_that_is_too_long_is_no_surprise(decide: Decide, name: str) -> None:
+    printed = decide({"prompts/greeting.md": "1"}, {name: Link("x" * 300), "prompts/greeting.md": "2"})
+
+    assert printed["mode"] == "blocking"
+
+
 def test_a_link_from_documentation_to_documentation_is_skipped(decide: Decide) -> None:
     base = {"docs/README.md": Link("../README.md"), "README.md": "1"}
 
