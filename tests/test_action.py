@@ -1,6 +1,8 @@
 """action.yml, the settings and the tables of the README say the same."""
 
+import os
 import re
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -91,6 +93,26 @@ def test_no_variable_of_the_container_is_or_may_hold_a_secret() -> None:
     with_password = "http://user:password@proxy.example:3128"
     assert {name for name in listed("SECRET") if is_secret(name, with_password)} == listed("SECRET")
     assert {name for name in listed("ENTERING") if is_secret(name, "")} == set()
+
+
+def test_the_step_that_concludes_runs_whatever_came_of_the_others_with_the_key_of_the_step_that_decides() -> None:
+    assert steps()["conclude"]["if"] == "always() && steps.decide.outputs.conclusion == ''"
+    for step in ("evaluate", "conclude"):
+        assert steps()[step]["env"]["RATIBA_SEAL_KEY"] == "${{ steps.decide.outputs.seal-key }}"
+    assert "continue-on-error" not in str(steps())
+
+
+def test_each_run_has_a_key_of_its_own_which_the_runner_masks_first(tmp_path: Path) -> None:
+    keys = []
+    for name in ("first", "second"):
+        output = tmp_path / name
+        environment = {"PATH": os.environ["PATH"], "GITHUB_OUTPUT": str(output), "GITHUB_WORKSPACE": str(tmp_path)}
+        command = ["bash", str(SCRIPTS / "decide.sh")]
+        done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+        (key,) = re.findall(r"^seal-key=([0-9a-f]{64})$", output.read_text(), re.MULTILINE)
+        assert done.stdout.startswith(f"::add-mask::{key}\n")
+        keys.append(key)
+    assert keys[0] != keys[1]
 
 
 def test_deciding_alone_takes_inputs_of_the_action() -> None:
