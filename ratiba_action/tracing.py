@@ -10,6 +10,7 @@ from ratiba_action.core.codec import encode
 from ratiba_action.core.model.delivery import TraceDelivery
 from ratiba_action.core.model.verdict import Conclusion, Report
 from ratiba_action.core.printable import printable
+from ratiba_action.core.proxy import Proxy, proxy_for
 from ratiba_action.core.traces.conversations import traced_runs
 from ratiba_action.core.traces.words import missing_note
 from ratiba_action.errors import UsageError
@@ -40,7 +41,17 @@ def langfuse_access(settings: Settings, environment: Mapping[str, str]) -> Langf
         settings.langfuse_public_key,
         settings.langfuse_secret_key,
         langfuse_seconds(environment),
+        _proxy_with_user(settings.langfuse_host, environment),
     )
+
+
+def _proxy_with_user(host: str, environment: Mapping[str, str]) -> Proxy | None:
+    """A proxy whose variable was taken out of the process's own, since it holds a password."""
+    try:
+        proxy = proxy_for(host, environment)
+    except ValueError:
+        return None  # not one that could be used; what speaks with GitHub and the providers says so
+    return proxy if proxy is not None and proxy.credentials else None
 
 
 def required_access(settings: Settings, environment: Mapping[str, str], purpose: str) -> LangfuseAccess:

@@ -1,13 +1,19 @@
 """What a report says of its traces, and whether there is anything to send."""
 
 import re
+from base64 import b64encode
 from dataclasses import replace
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
+from threading import Thread
 
 from ratiba_action.core.event_lines import event_line
 from ratiba_action.core.model.delivery import TraceDelivery, TraceLink
 from ratiba_action.core.model.verdict import Conclusion, Verdict
+from ratiba_action.core.traces.conversations import traced_runs
 from ratiba_action.core.traces.words import missing_note
+from ratiba_action.environment import take_secrets
+from ratiba_action.observability.langfuse_delivery import deliver
 from ratiba_action.reporting.comment import render_comment
 from ratiba_action.reporting.html import render_html
 from ratiba_action.reporting.results_json import load_report, render_results
@@ -42,6 +48,32 @@ def settings(**variables: str) -> Settings:
 def test_without_keys_or_events_there_is_nothing_to_send(tmp_path: Path) -> None:
     assert tracer_of(settings(), {}, WrittenEvents(tmp_path / "events.jsonl")) is None
     assert tracer_of(settings(**KEYS), {}, WrittenEvents(None)) is None
+
+
+def test_a_proxy_with_a_password_is_told_to_the_connection_itself() -> None:
+    """Its variable is in no environment by then."""
+    asked: list[str | None] = []
+
+    class Proxy(BaseHTTPRequestHandler):
+        def do_CONNECT(self) -> None:
+            asked.append(self.headers["Proxy-Authorization"])
+            self.send_error(502)
+
+        def log_message(self, *_: object) -> None:
+            """Print nothing."""
+
+    with HTTPServer(("127.0.0.1", 0), Proxy) as proxy:
+        Thread(target=proxy.serve_forever, daemon=True).start()
+        variables = {**KEYS, "RATIBA_LANGFUSE_HOST": "https://langfuse.example"}
+        variables["HTTPS_PROXY"] = f"http://user:PLANTED@127.0.0.1:{proxy.server_port}"
+        environment = take_secrets(variables)
+        access = langfuse_access(read_settings(environment, {}), environment)
+        assert access is not None
+        assert "PLANTED" not in repr(access)
+        delivery = deliver(access, traced_runs(logged_run(1)))
+        proxy.shutdown()
+    assert not delivery.complete
+    assert set(asked) == {"Basic " + b64encode(b"user:PLANTED").decode()}
 
 
 def test_the_time_for_sending_is_ten_seconds_or_what_the_variable_says() -> None:

@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass, field
 
+from ratiba_action.core.proxy import Proxy
+
 
 @dataclass(frozen=True, slots=True)
 class LangfuseAccess:
@@ -10,9 +12,11 @@ class LangfuseAccess:
     Args:
         host: with its scheme, without a slash at its end.
         seconds: that everything sent at once may take together.
+        proxy: on the way to the host; None where the process's own variables say it, or there is none.
     """
 
     host: str
     public_key: str = field(repr=False)
     secret_key: str = field(repr=False)
     seconds: float = 10.0
+    proxy: Proxy | None = None

@@ -35,8 +35,12 @@ def connected(access: LangfuseAccess, deadline: Deadline) -> "Iterator[LangfuseS
         from langfuse.api import LangfuseAPI  # noqa: PLC0415 - the same
     except ImportError as error:
         raise LangfuseError(f"the package {error.name} is not installed: install ratiba-eval-gate[langfuse]") from None
+    proxy = None
+    if access.proxy is not None:
+        headers = {"Proxy-Authorization": access.proxy.credentials}
+        proxy = httpx.Proxy(f"http://{access.proxy.address}", headers=headers)
     # No redirect is followed: it might lead the keys elsewhere.
-    with httpx.Client(timeout=deadline.timeout(), follow_redirects=False) as http:
+    with httpx.Client(timeout=deadline.timeout(), follow_redirects=False, proxy=proxy) as http:
         api = LangfuseAPI(
             base_url=access.host, username=access.public_key, password=access.secret_key, httpx_client=http
         )
