@@ -119,7 +119,7 @@ class Case:
             printed: what the gate printed.
             theirs: a mark of what the system under test printed or raised, whose lines do not count.
         """
-        lines = printed.splitlines()
+        lines = printed.replace("%0A", "\n").splitlines()  # an annotation has its line breaks escaped
         for number, line in enumerate(lines):
             if not DEFECTS.search(line) or (theirs and theirs in line):
                 continue
