@@ -20,10 +20,21 @@ from ratiba_action.testing.model_servers import Received
 from ratiba_action.testing.provider_faults import Served
 
 PATHS = ("messages", "chat/completions", "responses", "embeddings")
-DEAR_MODELS = (
+BILLED_OTHERWISE = (
     "o3-deep-research", "gpt-4o-search-preview", "gpt-4o-audio-preview", "gpt-image-1", "dall-e-3", "tts-1", "sora-2",
-    "whisper-1", "claude-opus-5-5", "CLAUDE-OPUS-5-5", "openai/claude-opus-5-5", "gpt-5.2-pro", "gpt-realtime", "", " ",
+    "whisper-1", "gpt-realtime",
 )  # fmt: skip
+"""Models that bill searches, sound, images or minutes."""
+
+DEAR_MODELS = (
+    *BILLED_OTHERWISE,
+    "claude-opus-5-5",
+    "CLAUDE-OPUS-5-5",
+    "openai/claude-opus-5-5",
+    "gpt-5.2-pro",
+    "",
+    " ",
+)
 RUN_BY_PROVIDER = (
     "web_search", "web_search_preview", "web_search_20250305", "web_fetch_20250910", "code_interpreter", "file_search",
     "code_execution_20250825", "computer_use_preview", "image_generation", "mcp", "local_shell", "computer_20250124",
@@ -89,7 +100,9 @@ def require_priced(case: Case, body: Mapping[str, Any]) -> None:
     case.require("b", told, holds=tier in {None, "default", "standard_only"})
     case.require("b", told, holds=not body.get("web_search_options") and not body.get("mcp_servers"))
     case.require("b", told, holds="audio" not in (body.get("modalities") or ()) and not body.get("background"))
-    case.require("b", told, holds=body.get("model") in MODELS.values())
+    case.require("b", told, holds=body.get("model") not in BILLED_OTHERWISE)
+    judged = "claude-opus-5-5" in str(body.get("model")).lower()
+    case.require("b", f"the model of a judge was asked: {told}", holds=not judged)
 
 
 def _bytes(rng: random.Random, access: ScenarioAccess, nonce: str) -> bytes:
