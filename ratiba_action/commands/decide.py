@@ -13,7 +13,6 @@ from ratiba_action.core.model.change import Mode, ModeDecision
 from ratiba_action.core.printable import printable, unreadable_as_command
 from ratiba_action.deciding import Decided, DecideRequest, decide, decide_or_doubt, request_of
 from ratiba_action.errors import PublishError, UsageError
-from ratiba_action.persisted_credentials import persisted_credentials
 
 DESCRIPTION = """Choose blocking, advisory or skip from the paths that a change touches, and say why.
 A mode is always printed: whatever cannot be found out makes it blocking."""
@@ -60,6 +59,7 @@ def run(arguments: argparse.Namespace, environment: Mapping[str, str]) -> int:
 
 def _publish(arguments: argparse.Namespace, environment: Mapping[str, str]) -> int:
     """The same, and a run that is skipped or must not start is concluded."""
+    from ratiba_action.persisted_credentials import persisted_credentials  # noqa: PLC0415 - for a job's step only
     from ratiba_action.settings import read_settings_leniently  # noqa: PLC0415 - who only decides need not wait
 
     options = {name.replace("_", "-"): getattr(arguments, name) for name in _INPUTS}
