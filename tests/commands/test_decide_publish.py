@@ -218,10 +218,16 @@ def test_results_behind_a_link_are_not_touched_and_the_run_does_not_start(
     assert "a symbolic link leads it elsewhere" in capsys.readouterr().out
 
 
-def test_a_defect_of_deciding_makes_the_run_blocking_and_lets_it_go_on(step: Step) -> None:
-    step.change("docs/guide.md")
+def test_a_defect_of_deciding_makes_the_run_blocking_and_lets_it_go_on(
+    step: Step, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def defect(*_: object) -> None:
+        raise RecursionError
 
-    assert step.publish(RATIBA_SCENARIOS="a" * 5_000) == 0
+    step.change("docs/guide.md")
+    monkeypatch.setattr("ratiba_action.deciding.decide", defect)
+
+    assert step.publish() == 0
 
     assert step.outputs["mode"] == "blocking"
     assert "the mode could not be decided" in step.outputs["reasons"]
