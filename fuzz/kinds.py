@@ -30,15 +30,15 @@ class Kind:
 
 
 KINDS: Mapping[str, Kind] = {
-    "checkout": Kind(0.170, decide_on_hostile_checkout, "`ratiba decide` on a hostile checkout"),
-    "gateway": Kind(0.330, send_hostile_requests, "hostile requests to a live gateway that pays for its answers"),
-    "provider": Kind(0.254, pay_faulty_providers, "paid calls to providers that fail, hang and lie"),
-    "github": Kind(0.090, publish_to_faulty_github, "a comment posted to a GitHub that fails"),
-    "artifact": Kind(0.060, post_hostile_artifact, "a fork's results.json, posted by the second workflow"),
-    "gate": Kind(0.025, gate_on_host, "a whole gate: hostile change, system, providers and GitHub"),
-    "signal": Kind(0.015, signal_on_host, "the same, with signals at random moments"),
-    "container": Kind(0.018, gate_in_container, "the action's steps with the gate in its container, some cancelled"),
-    "contained": Kind(0.038, decide_in_container, "`ratiba decide` on a hostile checkout, in the container"),
+    "checkout": Kind(0.160, decide_on_hostile_checkout, "`ratiba decide` on a hostile checkout"),
+    "gateway": Kind(0.360, send_hostile_requests, "hostile requests to a live gateway that pays for its answers"),
+    "provider": Kind(0.240, pay_faulty_providers, "paid calls to providers that fail, hang and lie"),
+    "github": Kind(0.080, publish_to_faulty_github, "a comment posted to a GitHub that fails"),
+    "artifact": Kind(0.081, post_hostile_artifact, "a fork's results.json, posted by the second workflow"),
+    "gate": Kind(0.015, gate_on_host, "a whole gate: hostile change, system, providers and GitHub"),
+    "signal": Kind(0.009, signal_on_host, "the same, with signals at random moments"),
+    "container": Kind(0.012, gate_in_container, "the action's steps with the gate in its container, some cancelled"),
+    "contained": Kind(0.043, decide_in_container, "`ratiba decide` on a hostile checkout, in the container"),
 }
 
 
