@@ -174,17 +174,23 @@ def test_an_event_that_cannot_be_read_still_leaves_a_blocking_report(step: dict[
     assert left(step).decision.mode.value == "blocking"
 
 
-def test_a_defect_of_deciding_still_leaves_a_blocking_report(step: dict[str, str], tmp_path: Path) -> None:
+def test_a_defect_of_deciding_still_leaves_a_blocking_report(
+    step: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def defect(*_: object) -> None:
+        raise RecursionError
+
+    monkeypatch.setattr("ratiba_action.deciding.decide", defect)
     repository = GitRepository(tmp_path / "checkout", os.environ["PATH"])
     base = repository.git("rev-parse", "HEAD")
     head = repository.commit({"docs/guide.md": "2"})
     (tmp_path / "event.json").write_text(json.dumps(pull_request_event(base, head, files=1)))
-    assert run(["report", "--unfinished"], step | {"RATIBA_SCENARIOS": "a" * 5_000}) == 3
+    assert run(["report", "--unfinished"], step) == 3
     assert left(step).decision.reasons[0].why.startswith("the mode could not be decided")
 
 
 def test_the_variables_of_the_actions_own_steps_are_no_misspelt_inputs(step: dict[str, str]) -> None:
-    own = {"RATIBA_ENDED": "killed", "RATIBA_IMAGE": "x", "RATIBA_JOB_NETWORK": "y"}
+    own = {"RATIBA_ENDED": "killed", "RATIBA_IMAGE": "x", "RATIBA_JOB_NETWORK": "y", "RATIBA_SEAL_KEY": "z"}
     assert run(["report", "--unfinished"], step | own | {"RATIBA_MOED": "blocking"}) == 3
     assert left(step).notes == ("The variable RATIBA_MOED is set, and no input reads it.",)
 
