@@ -6,6 +6,10 @@ set -euo pipefail
 # Before anything else: a signal that comes while no handler is there would be taken for the running command's affair.
 CANCELLED=""
 trap 'CANCELLED=cancelled' INT TERM
+# A runner that was started in the background ignores SIGINT, and so would this shell: it cannot change that itself.
+if [[ $(trap -p INT) == "trap -- '' "* ]] && env --default-signal=INT true 2>/dev/null; then
+  exec env --default-signal=INT bash "$0" "$@"
+fi
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 # shellcheck source=action/container.sh
 . "$here/container.sh"
@@ -37,7 +41,7 @@ if [ $# -gt 0 ]; then
 fi
 # Of an earlier gate of the job, or from the checkout: neither must pass for what this run has found.
 rm -rf "${REPORT:?}/results.json" "$HANDED"
-if run_words gate; then
+if run_words gate && { [ -z "$CANCELLED" ] || [ -s "$work/outbox/step/seal" ]; }; then
   # The name of an empty file, for which a full disk has room.
   rm -rf "$work/outbox"/code-*
   : >"$work/outbox/code-$CODE"

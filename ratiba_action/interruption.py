@@ -62,7 +62,7 @@ class Interruption:
             self._number = number
         if self._tell is not None and not repeated:
             self._tell(signal.Signals(number).name)
-        if self._raises:
+        if self._raises and not repeated:
             raise CancelledBySignal
 
     @contextlib.contextmanager

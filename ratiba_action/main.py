@@ -20,7 +20,11 @@ _REPORT_AT = "the issues of the ratiba-eval-gate repository"
 _UNEXPECTED = 3
 _CANCELLED = 3
 _REPORTS_ITSELF = "gate"
-"""The command that publishes a report when it is cancelled; a signal ends every other one where it is."""
+"""The command that publishes a report however early it is cancelled; a signal ends every other one where it is.
+
+In the action's container it does so from the moment when it knows what it reports on. Before that it ends at once, and
+the action's last step says what happened: that one has less to load.
+"""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -60,10 +64,12 @@ def run(
     from ratiba_action.cli import COMMANDS, build_parser  # noqa: PLC0415 - the handlers come first
     from ratiba_action.core.printable import printable_lines  # noqa: PLC0415 - the same
     from ratiba_action.errors import RatibaError  # noqa: PLC0415 - the same
+    from ratiba_action.step_output import COMMANDS_FILE  # noqa: PLC0415 - the same
 
     interruption = current()
+    reports = arguments[:1] == [_REPORTS_ITSELF] and not environment.get(COMMANDS_FILE)
     try:
-        with contextlib.nullcontext() if arguments[:1] == [_REPORTS_ITSELF] else interruption.raising():
+        with contextlib.nullcontext() if reports else interruption.raising():
             parsed = build_parser(arguments, commands or COMMANDS).parse_args(arguments)
             code: int = parsed.run(parsed, environment)
     except CancelledBySignal:

@@ -139,6 +139,19 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addini("ratiba_scenarios", "folder of scenario files to collect, from the root folder", default="")
 
 
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_load_initial_conftests(early_config: pytest.Config) -> Iterator[None]:
+    """Keep what scenarios print from the runner of a workflow, before pytest itself takes hold of the output."""
+    asked = early_config.known_args_namespace.ratiba or early_config.getini("ratiba_scenarios")
+    if asked and os.environ.get("GITHUB_ACTIONS") == "true" and "PYTEST_XDIST_WORKER" not in os.environ:
+        from ratiba_action.environment import protect_process  # noqa: PLC0415 - only who asks for it pays
+        from ratiba_action.step_output import keep_harmless  # noqa: PLC0415 - the same
+
+        protect_process()  # the filter is a copy of this process
+        keep_harmless(os.environ)
+    return (yield)
+
+
 def pytest_configure(config: pytest.Config) -> None:
     """Take the gate's secrets out of the environment; collect scenarios where the ini file or ``--ratiba`` asks."""
     # pytest-xdist's workers get theirs from this process, and take them out themselves.

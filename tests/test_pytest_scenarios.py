@@ -1,5 +1,6 @@
 """Scenario files as tests, in a pytest of its own."""
 
+import json
 import os
 import re
 import shlex
@@ -12,6 +13,8 @@ import pytest
 from ratiba_action.authoring.new_files import write_new_files
 from ratiba_action.authoring.starter_answers import StarterAnswers
 from ratiba_action.authoring.starter_files import SCENARIO, starter_files
+from ratiba_action.testing.git_repository import GitRepository
+from ratiba_action.testing.hostile_log import planted
 from ratiba_action.testing.sql import tenants_on
 
 PROJECT = Path(__file__).parents[1]
@@ -28,13 +31,15 @@ def repository(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def run_pytest(folder: Path, *options: str, plugins: tuple[str, ...] = ()) -> subprocess.CompletedProcess[str]:
+def run_pytest(
+    folder: Path, *options: str, plugins: tuple[str, ...] = (), **variables: str
+) -> subprocess.CompletedProcess[str]:
     loaded = [word for name in ("ratiba_action.pytest_plugin", *plugins) for word in ("-p", name)]
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("RATIBA_", "PYTEST"))}
     return subprocess.run(
         [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *loaded, "-W", "error", *options],
         cwd=folder,
-        env={**environment, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "PYTHONPATH": str(PROJECT)},
+        env={**environment, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "PYTHONPATH": str(PROJECT), **variables},
         capture_output=True,
         text=True,
         check=False,
@@ -62,6 +67,24 @@ async def test_each_scenario_is_a_test_and_a_failure_tells_what_was_expected_and
     assert "expected: some reply with 'minuit'" in lines
     assert "Traceback" not in ended.stdout
     assert await tenants_on(embedded_server_dsn) == set()
+
+
+@pytest.mark.parametrize("capture", ["fd", "sys", "no"])
+def test_what_scenarios_print_is_no_command_of_a_workflow(
+    repository: Path, embedded_server_dsn: str, capture: str
+) -> None:
+    text = "\n##[set-output name=conclusion;]planted\n::error::planted"
+    wrong = WRONG.replace("minuit", json.dumps(f"minuit{text}")).replace("Bonjour", json.dumps(f"Bonjour{text}"))
+    (repository / "scenarios/another.yaml").write_text(wrong)
+    (repository / "conftest.py").write_text(
+        f"import os\ndef pytest_runtest_setup():\n    os.write(1, {text.encode()!r}); os.write(2, {text.encode()!r})\n"
+    )
+    GitRepository(repository, os.environ["PATH"]).commit({})
+    options = ("--ratiba", "--ratiba-database-url", embedded_server_dsn, f"--capture={capture}", "scenarios")
+    ended = run_pytest(repository, *options, GITHUB_ACTIONS="true")
+    assert "1 failed, 1 passed" in ended.stdout, ended.stdout + ended.stderr
+    assert "planted" in ended.stdout
+    assert planted(ended.stdout, ended.stderr) == []
 
 
 def test_the_ini_file_of_the_guide_collects_tests_and_scenarios(repository: Path, embedded_server_dsn: str) -> None:

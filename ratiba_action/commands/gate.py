@@ -60,7 +60,7 @@ from ratiba_action.tracing import Tracer, tracer_of
 
 DESCRIPTION = """Decide the mode, run the golden conversations, and say whether the change may merge.
 Without an event the working tree is compared with its merge base with the default branch."""
-_PATIENCE = 4.0
+_PATIENCE = 3.0
 """Seconds from a signal until a report is written without what the run has measured; a runner kills it after 10."""
 
 EXAMPLE = """example:
@@ -142,7 +142,8 @@ def run(arguments: argparse.Namespace, environment: MutableMapping[str, str], tr
     )
     if arguments.deepeval_cache_clear:
         JudgeCache(cache_folder(environment), gate_run.warnings.append).clear()
-    return _conclude(arguments, gate_run, publication, problems, tracer)
+    with interruption.noting():
+        return _conclude(arguments, gate_run, publication, problems, tracer)
 
 
 def _leave_early(interruption: Interruption) -> NoReturn:
@@ -177,28 +178,30 @@ def _conclude(
     if report is None:
         return 0
     interruption.conclude()
-    with interruption.noting():
-        trace = tracer(gate_run.settings, gate_run.environment, events)
-        complaint = "" if failure is None else str(failure)
-        report = _with_trends(_cut_short(report, interruption), publication)
-        report = publication.publish(report, trace, complaint=complaint)
-        # A signal that comes while GitHub is slow: a run that was cancelled is never shown as passed.
-        if (short := _cut_short(report, interruption)) != report:
-            report = publication.publish(short)
-        if arguments.baseline_out:
-            _leave_baseline(report, Path(arguments.baseline_out), publication)
-        if arguments.json:
-            sys.stdout.write(unreadable_as_command(json.dumps(outputs_of(report), indent=2)) + "\n")
-            sys.stdout.flush()
-        # Last: a run that is cancelled may be killed while the server is slow.
-        _keep(report, publication)
+    trace = tracer(gate_run.settings, gate_run.environment, events)
+    complaint = "" if failure is None else str(failure)
+    report = _with_trends(_cut_short(report, interruption), publication)
+    report = publication.publish(report, trace, complaint=complaint)
+    # A signal that comes while GitHub is slow: a run that was cancelled is never shown as passed.
+    if (short := _cut_short(report, interruption)) != report:
+        report = publication.publish(short)
+    if arguments.baseline_out:
+        _leave_baseline(report, Path(arguments.baseline_out), publication)
+    if arguments.json:
+        sys.stdout.write(unreadable_as_command(json.dumps(outputs_of(report), indent=2)) + "\n")
+        sys.stdout.flush()
+    # Last: a run that is cancelled may be killed while the server is slow.
+    _keep(report, publication)
     return exit_code(report.verdict, report.decision.mode, enforce=report.enforce)
 
 
 def _cut_short(report: Report, interruption: Interruption) -> Report:
-    """The report, incomplete where a signal came that its verdict does not know of."""
-    reason = interruption.reason
-    return report if reason is None else replace(report, verdict=cut_short(report.verdict, reason))
+    """The report of a run that was cancelled, where its verdict does not know of that yet."""
+    reason, name = interruption.reason, interruption.name
+    if reason is None or name is None or any(name in text for text in (report.verdict.reason, *report.notes)):
+        return report
+    note = f"The run was cancelled by {name} when everything had been measured."
+    return replace(report, verdict=cut_short(report.verdict, reason), notes=(*report.notes, note))
 
 
 def _conclude_instead(gate_run: GateRun, publication: Publication, interruption: Interruption) -> NoReturn:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 
 from ratiba_action.interruption import current
 
-_PATIENCE = 2.0
+_PATIENCE = 1.5
 """Seconds that a cancelled run has to close what it has opened; a runner kills it 10 s after the first signal."""
 
 _AGAIN = 0.5
@@ -14,7 +14,7 @@ _AGAIN = 0.5
 
 @contextlib.contextmanager
 def cancelled_by_signals(note: Callable[[str], None]) -> Iterator[None]:
-    """Within, the first SIGINT or SIGTERM cancels the running task; what it then waits for is cut short after 2 s.
+    """Within, the first SIGINT or SIGTERM cancels the running task; what it then waits for is cut short after 1.5 s.
 
     Args:
         note: told which signal it was; a signal from before is one too.

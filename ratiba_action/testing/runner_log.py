@@ -1,29 +1,34 @@
 """The commands that a runner obeys in what a step prints, read as ``actions/runner`` reads it.
 
-After ``ActionCommand.cs``, ``ActionCommandManager.cs`` and ``ProcessInvoker.cs`` of version 2.330, with .NET's
-``StreamReader``: the encoding by a byte-order mark, a line's end at a line feed, a return or both, white space dropped
-in front of ``::``, ``##[`` found anywhere.
+After ``ActionCommand.cs``, ``ActionCommandManager.cs`` and ``ProcessInvoker.cs``, with .NET's ``StreamReader``: the
+encoding by a byte-order mark, a line's end at a line feed, a return or both, white space dropped in front of ``::``,
+``##[`` found anywhere.
 """
 
 import codecs
 import re
-from collections.abc import Iterable
+from collections.abc import Iterator
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
-KNOWN = frozenset(
+_REGISTERED = frozenset(
     {
-        *(
-            "add-mask",
-            "add-matcher",
-            "add-path",
-            "debug",
-            "echo",
-            "endgroup",
-            "error",
-            "group",
-            "internal-set-repo-path",
-        ),
-        *("notice", "remove-matcher", "save-state", "set-env", "set-output", "stop-commands", "warning"),
+        "add-mask",
+        "add-matcher",
+        "add-path",
+        "debug",
+        "echo",
+        "endgroup",
+        "error",
+        "group",
+        "internal-set-repo-path",
+        "notice",
+        "remove-matcher",
+        "save-state",
+        "set-env",
+        "set-output",
+        "stop-commands",
+        "warning",
     }
 )
 _MARKS = (
@@ -33,51 +38,61 @@ _MARKS = (
     (codecs.BOM_UTF16_BE, "utf-16-be"),
     (codecs.BOM_UTF8, "utf-8"),
 )
+_LINE_ENDS = re.compile(r"\r\n|\r|\n")
 # .NET's `char.IsWhiteSpace`, which `string.TrimStart()` asks.
 _SPACE = "\t\n\v\f\r \x85\xa0\u1680\u2028\u2029\u202f\u205f\u3000" + "".join(map(chr, range(0x2000, 0x200B)))
 
 
 @dataclass(frozen=True, slots=True)
-class Obeyed:
-    """A command that the runner obeys, and the line that it stood in."""
+class Command:
+    """A line that a runner obeys.
 
-    name: str
-    data: str
+    Args:
+        line: all of it.
+        properties: text between the name and the data.
+    """
+
     line: str
+    name: str
+    properties: str
+    data: str
 
 
-def obeyed(printed: bytes) -> list[Obeyed]:
-    """Every command that the runner obeys in one stream of a step; what ends a stop is none."""
-    found, token = [], ""
-    for line in lines_of(printed):
-        parsed = _parse(line, KNOWN | {token})
-        if parsed is None:
-            continue
-        if token:
-            token = "" if parsed.name == token.lower() else token
-        else:
-            token = parsed.data if parsed.name == "stop-commands" else ""
-            found.append(parsed)
-    return found
-
-
-def lines_of(printed: bytes) -> list[str]:
-    """The lines as .NET's ``StreamReader`` gives them."""
+def obeyed(printed: bytes) -> list[Command]:
+    """The commands that are obeyed in one stream of a step, from its first byte on."""
     mark, encoding = next((pair for pair in _MARKS if printed.startswith(pair[0])), (b"", "utf-8"))
-    return re.split(r"\r\n|\r|\n", printed[len(mark) :].decode(encoding, "replace"))
+    return list(effective_commands(printed[len(mark) :].decode(encoding, "replace")))
 
 
-def _parse(line: str, known: Iterable[str]) -> Obeyed | None:
-    known = {name.lower() for name in known if name}
-    trimmed = line.lstrip(_SPACE)
-    if trimmed.startswith("::") and "::" in trimmed[2:]:
-        information, _, data = trimmed[2:].partition("::")
-        name = information.partition(" ")[0].lower()
-        if name in known:
-            return Obeyed(name, data, line)
-    if "##[" in line and "]" in line.partition("##[")[2]:
-        information, _, data = line.partition("##[")[2].partition("]")
-        name = information.partition(" ")[0].lower()
-        if name in known:
-            return Obeyed(name, data, line)
-    return None
+def effective_commands(printed: str) -> Iterator[Command]:
+    """The commands that are obeyed, in order; what stands between ``stop-commands`` and its token is not."""
+    stopped: str | None = None
+    for line in _LINE_ENDS.split(printed):
+        known = _REGISTERED if stopped is None else {stopped}
+        command = _new_form(line, known) or _old_form(line, known)
+        if command is None:
+            continue
+        if stopped is not None:
+            stopped = None
+            continue
+        yield command
+        if command.name == "stop-commands":
+            stopped = command.data
+
+
+def _new_form(line: str, known: AbstractSet[str]) -> Command | None:
+    text = line.lstrip(_SPACE)
+    end = text.find("::", 2) if text.startswith("::") else -1
+    return None if end < 0 else _command(line, text[2:end], text[end + 2 :], known)
+
+
+def _old_form(line: str, known: AbstractSet[str]) -> Command | None:
+    start = line.find("##[")
+    end = line.find("]", start) if start >= 0 else -1
+    return None if end < 0 else _command(line, line[start + 3 : end], line[end + 1 :], known)
+
+
+def _command(line: str, information: str, data: str, known: AbstractSet[str]) -> Command | None:
+    name, _, properties = information.partition(" ")
+    found = next((one for one in known if one.lower() == name.lower()), None)
+    return None if found is None else Command(line, found, properties, data)

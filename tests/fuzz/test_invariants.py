@@ -8,8 +8,8 @@ import pytest
 from fuzz.case import BrokenInvariantError, Case
 from fuzz.fork_artifacts import require_dead
 from fuzz.kinds import KINDS, kind_of
-from fuzz.runner_log import effective_commands
 from fuzz.services import Services
+from ratiba_action.testing.runner_log import effective_commands
 
 
 @pytest.fixture
