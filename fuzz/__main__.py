@@ -35,11 +35,13 @@ def main() -> int:
     first = secrets.randbelow(10**9) if first is None else first
     count = 1 if options.seed is not None else options.cases
     chosen = [seed for seed in range(first, first + count) if _wanted(kind_of(seed), options)]
-    print(f"Seeds {first} to {first + count - 1}, {len(chosen)} cases, {options.jobs} at a time.")
+    outcomes = _earlier(options.outcomes, chosen)
+    left = [seed for seed in chosen if seed not in {outcome["seed"] for outcome in outcomes}]
+    print(f"Seeds {first} to {first + count - 1}, {len(left)} cases, {options.jobs} at a time.")
     started = time.monotonic()
-    outcomes: list[Outcome] = []
-    for outcome in _outcomes(chosen, options.jobs):
+    for outcome in _outcomes(left, options.jobs):
         outcomes.append(outcome)
+        _keep(options.outcomes, outcome)
         if outcome["broken"]:
             print(f"BROKEN {outcome['kind']}: {outcome['broken']}\n  python -m fuzz --seed {outcome['seed']}")
         elif options.verbose or len(outcomes) % 500 == 0:
@@ -62,8 +64,29 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--jobs", type=int, default=2, metavar="N", help="processes at a time (default: 2)")
     parser.add_argument("--only", action="append", choices=list(KINDS), help="run cases of this kind alone; repeatable")
     parser.add_argument("--without", action="append", default=[], choices=list(KINDS), help="leave this kind out")
+    parser.add_argument(
+        "--outcomes",
+        type=Path,
+        metavar="FILE",
+        help="write each outcome there as a line of JSON, and run no case again",
+    )
     parser.add_argument("--verbose", action="store_true", help="print a line for every case")
     return parser
+
+
+def _earlier(path: Path | None, seeds: Sequence[int]) -> list[Outcome]:
+    """The outcomes of these seeds that a campaign which was ended has left."""
+    if path is None or not path.exists():
+        return []
+    wanted = {*seeds}
+    found: list[Outcome] = [json.loads(line) for line in path.read_text().splitlines()]
+    return [outcome for outcome in found if outcome["seed"] in wanted]
+
+
+def _keep(path: Path | None, outcome: Outcome) -> None:
+    if path is not None:
+        with path.open("a") as file:
+            file.write(json.dumps(outcome) + "\n")
 
 
 def _wanted(kind: str, options: argparse.Namespace) -> bool:
