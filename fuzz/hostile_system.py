@@ -131,9 +131,11 @@ class Conversation:
     def chmod(self, places: str) -> dict[str, Any]:
         for top in json.loads(places):
             for parent, folders, files in os.walk(top, topdown=False):
-                for name in (*folders, *files, ""):
+                for path in (Path(parent) / name for name in (*folders, *files, "")):
+                    # What a link leads to may be the machine's own root folder.
                     with contextlib.suppress(OSError):
-                        os.chmod(Path(parent) / name, 0)
+                        if not path.is_symlink():
+                            path.chmod(0)
         return self.say("closed")
 
     def plant(self, argument: str) -> dict[str, Any]:

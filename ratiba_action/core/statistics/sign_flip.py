@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -15,6 +16,9 @@ EXACT_UP_TO = 20
 """Pairs up to which every assignment of signs is looked at: a million of them."""
 
 _DRAWS = 20_000
+_KEPT_UP_TO = 200
+"""Pairs whose assignments are kept for the next look: 32 MB."""
+
 _ROUNDING = 1e-9
 
 
@@ -61,8 +65,14 @@ def _all_sums(sizes: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _drawn_sums(sizes: NDArray[np.float64], seed: int) -> NDArray[np.float64]:
+    draw = _signs if sizes.size <= _KEPT_UP_TO else _signs.__wrapped__
+    drawn: NDArray[np.float64] = 2.0 * (draw(sizes.size, seed) @ sizes) - sizes.sum()
+    return drawn
+
+
+@lru_cache(maxsize=1)
+def _signs(pairs: int, seed: int) -> NDArray[np.float64]:
+    """Assignments of signs, 1 for plus and 0 for minus; a run looks several times at the same number of pairs."""
     import numpy as np  # noqa: PLC0415 - the runner's bare Python has none
 
-    signs = np.random.default_rng(seed).integers(0, 2, size=(_DRAWS, sizes.size), dtype=np.int8)
-    drawn: NDArray[np.float64] = 2.0 * (signs.astype(float) @ sizes) - sizes.sum()
-    return drawn
+    return np.random.default_rng(seed).integers(0, 2, size=(_DRAWS, pairs), dtype=np.int8).astype(float)
