@@ -14,7 +14,8 @@ if TYPE_CHECKING:
 
 
 def step(small: SmallRepository, *arguments: str) -> "subprocess.CompletedProcess[str]":
-    """Run a command as a step of a workflow runs it."""
+    """Run a command as a step of a workflow runs it, on what is committed: in a job nothing else is run."""
+    small.commit()
     variables = {"GITHUB_ACTIONS": "true", "CI": "true", "GITHUB_REPOSITORY": "salon/assistant", "GITHUB_RUN_ID": "31"}
     return small.run([*arguments], small.folder, small.environment | variables)
 
@@ -29,7 +30,7 @@ def hostile(small: SmallRepository) -> SmallRepository:
 
 def test_malformed_requests_to_the_gateway_print_no_command(hostile: SmallRepository) -> None:
     hostile.scenario("requests", "gateway")
-    done = step(hostile, "gate", "--report-dir", str(hostile.report))
+    done = step(hostile, "gate", "--mode", "blocking", "--report-dir", str(hostile.report))
     assert done.returncode == 0, done.stdout + done.stderr
     assert planted(done.stdout, done.stderr) == []
 
@@ -37,7 +38,7 @@ def test_malformed_requests_to_the_gateway_print_no_command(hostile: SmallReposi
 @pytest.mark.parametrize("message", ["streams", "crash", "error 0", "error 4", "answer 0", "answer 3", "answer 4"])
 def test_what_a_system_prints_answers_or_raises_is_no_command(hostile: SmallRepository, message: str) -> None:
     hostile.scenario("talk", message)
-    done = step(hostile, "gate", "--report-dir", str(hostile.report))
+    done = step(hostile, "gate", "--mode", "blocking", "--report-dir", str(hostile.report))
     assert done.returncode in (0, 1, 3), done.stderr
     assert planted(done.stdout, done.stderr) == []
 
@@ -48,7 +49,7 @@ def test_names_and_texts_of_files_are_no_commands(hostile: SmallRepository, opti
         hostile.write(f"scenarios/{command.replace('/', '_')}.yaml", f"id: {command!r}\nturns: {number}\n")
         hostile.write(f"{command.replace('/', '_')}.py", "")
     for words in (
-        ["gate", "--report-dir", str(hostile.report), *options],
+        ["gate", "--mode", "blocking", "--report-dir", str(hostile.report), *options],
         ["decide"],
         ["decide", "--json"],
         ["validate"],
@@ -64,7 +65,7 @@ def test_what_a_set_up_command_prints_is_no_command(hostile: SmallRepository) ->
     hostile.write(
         ".github/ratiba.yml", f"system: {{adapter: 'adapter:Adapter', setup: [{sys.executable}, prepare.py]}}\n"
     )
-    done = step(hostile, "gate", "--report-dir", str(hostile.report))
+    done = step(hostile, "gate", "--mode", "blocking", "--report-dir", str(hostile.report))
     assert done.returncode == 3, done.stdout
     assert "planted" in done.stdout + done.stderr
     assert planted(done.stdout, done.stderr) == []
@@ -72,7 +73,7 @@ def test_what_a_set_up_command_prints_is_no_command(hostile: SmallRepository) ->
 
 def test_a_report_that_holds_commands_is_shown_without_any(hostile: SmallRepository, tmp_path: Path) -> None:
     hostile.scenario("talk", "answer 0", "answer 3")
-    step(hostile, "gate", "--report-dir", str(hostile.report))
+    step(hostile, "gate", "--mode", "blocking", "--report-dir", str(hostile.report))
     results = str(hostile.report / "results.json")
     for words in (["report", "--results", results], ["report", "--results", results, "--json"]):
         done = step(hostile, *words)
