@@ -121,7 +121,7 @@ class Case:
         """
         lines = printed.replace("%0A", "\n").splitlines()  # an annotation has its line breaks escaped
         for number, line in enumerate(lines):
-            if not DEFECTS.search(line) or (theirs and theirs in line):
+            if not DEFECTS.search(line) or "init_import_site" in line or (theirs and theirs in line):
                 continue
             told = "\n".join(lines[max(number - 3, 0) : number + 40])
             self.require(
@@ -132,6 +132,7 @@ class Case:
 def _is_of_the_system(lines: Sequence[str]) -> bool:
     """Whether a traceback has no frame but those of the system under test, which a report shows to its author."""
     frames = [line for line in itertools.takewhile(_continues_a_traceback, lines) if line.lstrip().startswith("File ")]
+    # A signal in the interpreter's own start, before any code of the gate, has frozen frames only.
     return bool(frames) and not any("ratiba_action" in frame or "site-packages" in frame for frame in frames)
 
 

@@ -87,16 +87,13 @@ def links(case: Case, tree: HostileTree) -> str:
     targets = ("loop", ".", "..", "/", "/etc/passwd", "/proc/self/environ", "../../..", ".git/config", "x" * 300,
                "prompts/greeting.md", str(case.folder), "nowhere", "prompts", "/dev/zero", "/dev/tty")  # fmt: skip
     for name in case.rng.sample(places, case.rng.randint(1, 4)):
-        path = tree.folder / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        if not path.exists() and not path.is_symlink():
-            path.symlink_to(case.rng.choice(targets))
+        target = case.rng.choice(targets)
+        if not os.path.lexists(tree.folder / name):
+            tree.place(name).symlink_to(target)
     if case.chance(0.3):
-        replaced = tree.folder / case.rng.choice(
-            ("prompts/greeting.md", ".github/ratiba.yml", "scenarios/greeting.yaml")
-        )
-        replaced.unlink()
-        replaced.symlink_to(case.rng.choice(targets))
+        name = case.rng.choice(("prompts/greeting.md", ".github/ratiba.yml", "scenarios/greeting.yaml"))
+        (tree.folder / name).unlink()
+        (tree.folder / name).symlink_to(case.rng.choice(targets))
         return "blocking"
     return "advisory"
 
@@ -106,8 +103,7 @@ def submodules(case: Case, tree: HostileTree) -> str:
     rng = case.rng
     for number in range(rng.randint(1, 4)):
         name = rng.choice(("m", "prompts/m", "vendor/m.py", "scenarios/m.yaml")) + str(number)
-        kind, path = rng.choice(("submodule", "link", "executable")), tree.folder / name
-        path.parent.mkdir(parents=True, exist_ok=True)
+        kind, path = rng.choice(("submodule", "link", "executable")), tree.place(name)
         if kind == "submodule":
             tree.links[name] = rng.choice((case.digits("commit") * 2 + "0" * 8, "0" * 39 + "1"))
         elif kind == "link":
@@ -122,18 +118,17 @@ def names(case: Case, tree: HostileTree) -> str:
     """Files of odd names: options, commands, control characters, bytes that are no text, twins, depth."""
     for name in case.rng.sample(NAMES, case.rng.randint(1, 6)):
         folder = case.rng.choice(("", "prompts/", "scenarios/", "docs/", "src/", "d/" * 60))
-        _write(tree.folder / f"{folder}{name}", f"{case.nonce}\n".encode())
+        _write(tree, f"{folder}{name}", f"{case.nonce}\n".encode())
     if case.chance(0.3):
         tree.write({"Prompts/Greeting.MD": "x\n", "SCENARIOS/x.yaml": "x\n", ".GitHub/Ratiba.yml": "x\n"})
     return "skip"
 
 
-def _write(path: Path, content: bytes) -> None:
+def _write(tree: HostileTree, name: str, content: bytes) -> None:
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(content)
-    except OSError:
-        path.with_name("too-long").write_bytes(content)  # the file system refuses the name, as a checkout would
+        tree.write({name: content})
+    except (OSError, ValueError):
+        tree.write({"too-long": content})  # the file system refuses the name, as a checkout would
 
 
 def configuration(case: Case, tree: HostileTree) -> str:

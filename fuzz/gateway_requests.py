@@ -97,7 +97,7 @@ def require_priced(case: Case, body: Mapping[str, Any]) -> None:
         kind = tool.get("type") if isinstance(tool, dict) else None
         case.require("b", told, holds=kind not in RUN_BY_PROVIDER)
     tier = body.get("service_tier")
-    case.require("b", told, holds=tier in {None, "default", "standard_only"})
+    case.require("b", told, holds=tier in {None, "default", "standard_only", "flex"})
     case.require("b", told, holds=not body.get("web_search_options") and not body.get("mcp_servers"))
     case.require("b", told, holds="audio" not in (body.get("modalities") or ()) and not body.get("background"))
     case.require("b", told, holds=body.get("model") not in BILLED_OTHERWISE)

@@ -143,6 +143,8 @@ class Conversation:
         given = json.loads(argument)
         for place in given["places"]:
             path = Path(place)
+            if os.geteuid() == 0 and os.path.realpath(place) != place:
+                continue  # as root a link would lead to any file of the machine
             with contextlib.suppress(OSError, ValueError):
                 if given["how"] == "link":
                     path.symlink_to("/etc/passwd")

@@ -1,5 +1,6 @@
 """Trees that no work tree of git's own would make, committed as raw bytes: no filter, no attribute, no name is refused."""
 
+import errno
 import os
 import shutil
 import stat
@@ -25,13 +26,28 @@ class HostileTree:
     folder: Path
     links: dict[str, str] = field(default_factory=dict)
 
+    def place(self, name: str) -> Path:
+        """Where a file or a link goes, with its folders made; what is there is removed if it is a link.
+
+        Raises:
+            OSError: a link on the way leads out of the tree, to the files of the machine that this runs on.
+        """
+        path = self.folder / name
+        if not Path(os.path.realpath(path.parent)).is_relative_to(os.path.realpath(self.folder)):
+            raise OSError(errno.ELOOP, "a link leads out of the tree", name)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if path.is_symlink():
+            path.unlink()
+        return path
+
     def write(self, files: Mapping[str, str | bytes]) -> None:
-        """Write files; a symbolic link in the place of one is replaced."""
+        """Write files; a symbolic link in the place of one is replaced.
+
+        Raises:
+            OSError: as for ``place``.
+        """
         for name, content in files.items():
-            path = self.folder / name
-            path.parent.mkdir(parents=True, exist_ok=True)
-            if path.is_symlink():
-                path.unlink()
+            path = self.place(name)
             path.write_bytes(content if isinstance(content, bytes) else content.encode("utf-8", "surrogateescape"))
 
     def entries(self) -> Iterator[tuple[bytes, bytes, bytes]]:

@@ -117,14 +117,15 @@ class World:
             holds=not self.broken or code != 0,
         )
         case.require("f", f"the exit code is {code}: {printed[-1500:]}", holds=code in {0, 1, 2, 3} or signalled)
-        self._require_told(texts, printed)
+        self._require_told(texts, printed, signalled=signalled)
         case.require("a", f"a redirect carried a token: {self.elsewhere}", holds="PLANTED" not in str(self.elsewhere))
 
-    def _require_told(self, texts: Mapping[str, str], printed: str) -> None:
+    def _require_told(self, texts: Mapping[str, str], printed: str, *, signalled: bool) -> None:
         names = {name.rpartition("/")[2] for name in texts}
         told = bool(self.github.comments) or "comment.md" in names or "results.json" in names
         self.case.require("d", f"neither comment nor file: {sorted(names)}: {printed[-1500:]}", holds=told)
-        require_comment(self.case, self.github, transient=self.transient, printed=printed)
+        # A cancelled run waits four seconds for GitHub, and then leaves the comment's file.
+        require_comment(self.case, self.github, transient=self.transient and not signalled, printed=printed)
 
     def require_nothing_running(self) -> None:
         """Invariant g: no process of the system is left."""

@@ -7,6 +7,7 @@ seldom an exception, is in ``docs/decisions/0029-runner-log-and-signals.md``.
 import contextlib
 import os
 import signal
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -31,6 +32,7 @@ class Interruption:
     def __init__(self) -> None:
         self._number: int | None = None
         self._raises = False
+        self._swallowed = False
         self._tell: Callable[[str], None] | None = None
         self._concluding = threading.Lock()
         self._stand_in: Callable[[], None] | None = None
@@ -54,10 +56,19 @@ class Interruption:
         signal.set_wakeup_fd(waker, warn_on_full_buffer=False)
         for number in SIGNALS:
             signal.signal(number, self._note)
+        sys.unraisablehook = self._unraisable
+
+    def _unraisable(self, unraisable: "sys.UnraisableHookArgs") -> None:
+        """A finalizer swallows what a signal raises: nothing is printed, and the next signal raises again."""
+        if isinstance(unraisable.exc_value, CancelledBySignal):
+            self._swallowed = True
+        else:
+            sys.__unraisablehook__(unraisable)
 
     def _note(self, number: int, _frame: FrameType | None) -> None:
         # The action sends SIGTERM until the container has ended: one wish, however often it arrives.
-        repeated = number == self._number == signal.SIGTERM
+        repeated = number == self._number == signal.SIGTERM and not self._swallowed
+        self._swallowed = False
         if self._number is None:
             self._number = number
         if self._tell is not None and not repeated:

@@ -202,3 +202,23 @@ def test_the_handlers_are_there_before_anything_large_is_imported() -> None:
     )
     command = [sys.executable, "-I", "-S", "-c", script, str(PROJECT)]
     assert subprocess.run(command, capture_output=True, text=True, check=True).stdout == "[]\n"
+
+
+def test_what_a_finalizer_swallows_is_not_printed_and_the_next_signal_ends_the_work() -> None:
+    script = """
+class Final:
+    def __del__(self):
+        kill()
+try:
+    with interruption.raising():
+        Final()
+        tell("went-on")
+        kill()
+        tell("never")
+except CancelledBySignal:
+    tell(interruption.name)
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", BEGIN + script, str(PROJECT)], capture_output=True, text=True, check=False, timeout=60
+    )
+    assert (done.stdout.split(), done.stderr) == (["went-on", "SIGTERM"], "")

@@ -1,6 +1,6 @@
 """A runner cancels a job at any moment: the comment says so, in time, and nothing goes on.
 
-``RATIBA_CANCELLATIONS=40`` makes it 40 moments; ``RATIBA_SEED`` chooses them.
+``RATIBA_CANCELLATIONS=40`` makes it 40 moments, as every night; ``RATIBA_SEED`` chooses them.
 """
 
 import contextlib
@@ -18,13 +18,14 @@ from pathlib import Path
 
 import pytest
 
-from ratiba_action.testing.act import TOKEN, Act
+from ratiba_action.testing.act import TOKEN, checkout_of
 from ratiba_action.testing.consumer_repository import PROMPT, Repositories
 from ratiba_action.testing.eventually import eventually
 from ratiba_action.testing.github_server import GithubState, github_server
 from ratiba_action.testing.hosted_runner import HostedRunner
 
 pytestmark = pytest.mark.docker
+PROJECT = Path(__file__).parents[2]
 COUNT = int(os.environ.get("RATIBA_CANCELLATIONS", "6"))
 SEED = int(os.environ.get("RATIBA_SEED", "20260425"))
 OWNER = (4321, 4322) if os.geteuid() == 0 else (os.geteuid(), os.getegid())
@@ -84,7 +85,8 @@ class Job:
         self.github = github
         self._number = 0
 
-    def _fresh(self) -> HostedRunner:
+    def fresh(self) -> HostedRunner:
+        """A runner on which nothing has run, and GitHub without a comment."""
         self._number += 1
         folder = self.runner.folder / f"runner-{self._number}"
         folder.mkdir()
@@ -94,7 +96,7 @@ class Job:
 
     def length(self) -> float:
         """Seconds until the comment of a job that nobody cancels."""
-        runner, began = self._fresh(), time.monotonic()
+        runner, began = self.fresh(), time.monotonic()
         with runner.start("evaluate") as process:
             eventually(lambda: self.github.comments, 120)
             length = time.monotonic() - began
@@ -108,7 +110,7 @@ class Job:
             after: seconds from the start of the step that evaluates.
             signals: that the step gets, the second one only if it lives on.
         """
-        runner = self._fresh()
+        runner = self.fresh()
         process = runner.start("evaluate")
         seen: list[str] = []
         reading = threading.Thread(target=lambda: seen.append(process.stdout.read() if process.stdout else ""))
@@ -166,11 +168,17 @@ class _Watch:
         return self._seen
 
 
+@pytest.fixture(scope="module")
+def action(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A clean copy of this project."""
+    return checkout_of(PROJECT, tmp_path_factory.mktemp("action") / "action")
+
+
 @pytest.fixture
-def job(act: Act, repositories: Repositories, tmp_path: Path) -> Iterator[Job]:
+def job(image: str, action: Path, repositories: Repositories, tmp_path: Path) -> Iterator[Job]:
     github = GithubState()
-    image = f"{act.image}-{tmp_path.name}".lower()
-    subprocess.run(["docker", "tag", act.image, image], check=True)
+    session, image = image, f"{image}-{tmp_path.name}".lower()
+    subprocess.run(["docker", "tag", session, image], check=True)
     repository = repositories.small("pause 0.5")
     adapter = repository.text("adapter.py") + PAUSE
     changed = {PROMPT: "Say Bonjour, warmly.\n", ".github/ratiba.yml": CONFIGURATION, "adapter.py": adapter}
@@ -181,15 +189,11 @@ def job(act: Act, repositories: Repositories, tmp_path: Path) -> Iterator[Job]:
     with github_server(github) as api:
         inputs = {"image": image, "github-token": TOKEN}
         event = repository.pull_request_event()
-        yield Job(HostedRunner(act.action, repository, tmp_path, event, inputs, {"GITHUB_API_URL": api}), github)
-    left = subprocess.run(
-        ["docker", "ps", "--all", "--quiet", "--filter", f"ancestor={image}"],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
+        runner = HostedRunner(action, repository, tmp_path, event, inputs, {"GITHUB_API_URL": api})
+        yield Job(runner, github)
+    left = containers(runner)
     subprocess.run(["docker", "image", "rm", image], capture_output=True, check=True)
-    assert left.stdout.split() == []
+    assert left == []
 
 
 def test_a_job_that_is_cancelled_at_any_moment_says_so_in_its_comment(
@@ -242,3 +246,38 @@ def test_a_build_is_ended_by_the_first_signal(job: Job, tmp_path: Path) -> None:
 def processes() -> str:
     """The command lines of this machine."""
     return subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True, check=True).stdout
+
+
+@pytest.mark.parametrize("after", [0.0, 0.1, 0.4])
+def test_a_job_that_is_cancelled_while_it_decides_says_so_too(job: Job, after: float) -> None:
+    with job.runner.start("decide") as process:
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(after)
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=most())
+    # As GitHub's runner does then: no further step but those that always run.
+    assert job.runner.conclude(RATIBA_ENDED="skipped").returncode == 3
+    (comment,) = job.github.comments
+    assert "## Incomplete" in comment["body"]
+    assert "cancelled" in comment["body"]
+
+
+def test_a_signal_in_the_first_moment_of_the_container_is_not_lost(job: Job) -> None:
+    """The kernel drops it as long as the first process has no handler, which the shell that sends it cannot know."""
+    runner = job.fresh()
+    with runner.start("evaluate") as process:
+        eventually(lambda: containers(runner, "running"), 60)
+        process.send_signal(signal.SIGTERM)
+        printed, _ = process.communicate(timeout=60)
+    assert runner.conclude().returncode == 3, printed
+    (comment,) = job.github.comments
+    assert "## Incomplete" in comment["body"]
+    assert "cancelled" in comment["body"]
+    assert containers(runner) == []
+
+
+def containers(runner: HostedRunner, status: str = "") -> list[str]:
+    """Ids of the gate's containers, of any status or of one."""
+    command = ["docker", "ps", "--all", "--quiet", "--filter", f"ancestor={runner.inputs['image']}"]
+    command += ["--filter", f"status={status}"] if status else []
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
