@@ -107,7 +107,7 @@ async def test_no_key_phone_number_or_mail_address_is_in_anything_that_a_run_lea
     said = f"My numbers are {', '.join(PHONES)}, my mail {MAIL}, my key {KEY}"
     ended, texts = await run(planted, tmp_path, tells=said)
     assert ended.code == 0, ended.printed
-    assert "Amina is at" in texts["results.json"], "the conversation is there"
+    assert "<name> is at +254***678" in texts["results.json"], "the conversation is there, without what it names"
     assert [name for name in texts if len(name) == len("a" * 64 + ".json")], "a grade is kept"
     assert holding(texts) == []
     assert planted.journals == [], "a run that has its verdict keeps no word of a conversation"
