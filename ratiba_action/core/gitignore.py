@@ -5,8 +5,9 @@ into atomic groups: a hostile path cannot make a match slow.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 _POSIX_CLASSES = {
     b"alnum": rb"0-9A-Za-z",
@@ -92,11 +93,18 @@ class PatternList:
     def match_name(self, name: bytes) -> str | None:
         """As ``match``, of a path's bytes."""
         folder, _, last = name.rpartition(b"/")
-        known = self._folders
-        taken = known[folder] if folder in known else self._walk(folder)
-        if taken is None:
-            taken = self._files.find(name, last)
+        taken = self.taking(folder) or self._files.find(name, last)
         return taken.text if taken is not None and not taken.negated else None
+
+    @property
+    def for_files(self) -> Sequence[Pattern]:
+        """The patterns that are matched against files, in their order."""
+        return self._files.patterns
+
+    def taking(self, folder: bytes) -> Pattern | None:
+        """The pattern that takes all that a folder holds."""
+        known = self._folders
+        return known[folder] if folder in known else self._walk(folder)
 
     def _walk(self, folder: bytes) -> Pattern | None:
         """The pattern that takes a folder or one above it, from the root down."""
@@ -110,15 +118,71 @@ class PatternList:
         return taken
 
 
+class PatternLists:
+    """Some lists of patterns, of which the first that matches decides.
+
+    A file costs two expressions, and not two a list: a folder is asked about once, and the patterns for files of all
+    lists before the one that takes it are one set of alternatives.
+
+    Args:
+        lists: the one that counts most first.
+    """
+
+    def __init__(self, lists: Sequence[PatternList]) -> None:
+        self._lists = lists
+        self._folders: dict[bytes, int] = {}
+        self._before: dict[int, _Alternatives] = {}
+        self._owner = {id(one): index for index, patterns in enumerate(lists) for one in patterns.for_files}
+
+    def first(self, name: bytes, counts: Callable[[int], bool] | None = None) -> tuple[int, str] | None:
+        """The index of the list that decides about a file, and its pattern; None when none matches.
+
+        Args:
+            name: the path's bytes.
+            counts: whether the list of an index counts; None for all.
+        """
+        if counts is not None:
+            return self._in_turn(name, counts)
+        folder, _, last = name.rpartition(b"/")
+        end = self._folders.get(folder)
+        if end is None:
+            taken = (index for index, patterns in enumerate(self._lists) if patterns.taking(folder) is not None)
+            end = self._folders[folder] = next(taken, len(self._lists))
+        if end not in self._before:
+            ahead = reversed(self._lists[:end])
+            self._before[end] = _Alternatives([one for patterns in ahead for one in patterns.for_files])
+        found = self._before[end].find(name, last)
+        if found is None:
+            return self._in_turn(name, lambda index: index == end)
+        if found.negated:  # the lists behind that one may match
+            return self._in_turn(name, lambda _: True)
+        return self._owner[id(found)], found.text
+
+    def _in_turn(self, name: bytes, counts: Callable[[int], bool]) -> tuple[int, str] | None:
+        for index, patterns in enumerate(self._lists):
+            text = patterns.match_name(name) if counts(index) else None
+            if text is not None:
+                return index, text
+        return None
+
+
 class _Alternatives:
     """Finds the last of some patterns that matches, with at most two expressions."""
 
     def __init__(self, patterns: Sequence[Pattern]) -> None:
+        self.patterns = patterns
         self._order = {id(one): index for index, one in enumerate(patterns)}
         self._by_name = [one for one in reversed(patterns) if not one.anchored]
         self._by_path = [one for one in reversed(patterns) if one.anchored]
-        self._name = _compile(self._by_name)
-        self._path = _compile(self._by_path)
+
+    # Compiled when they are first asked: most lists of a run never are.
+    @cached_property
+    def _name(self) -> re.Pattern[bytes] | None:
+        return _compile(self._by_name)
+
+    @cached_property
+    def _path(self) -> re.Pattern[bytes] | None:
+        return _compile(self._by_path)
 
     def find(self, path: bytes, name: bytes) -> Pattern | None:
         by_name = _found(self._name, self._by_name, name)

@@ -133,6 +133,8 @@ class Links:
         Raises:
             ValueError: there are too many to look at.
         """
+        if not any(side.targets for side in self._sides):
+            return ()
         linked = [side for side in self._sides if path in side.targets and path not in self.broken]
         found = dict.fromkeys(name for side in linked for name in (f"{path}/.", *side.below(path)))
         used: dict[str, frozenset[str]] = {path: frozenset()}

@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from itertools import groupby
 
-from ratiba_action.core.gitignore import PatternList, encode, parse
+from ratiba_action.core.gitignore import PatternList, PatternLists, encode, parse
 from ratiba_action.core.model.change import Mode, Rule
 from ratiba_action.errors import ConfigurationError
 
@@ -109,11 +109,22 @@ def _dead_negation(patterns: Sequence[str]) -> str:
 
 
 class RuleBook:
-    """Rules made ready to be asked about many files."""
+    """Rules made ready to be asked about many files.
+
+    Args:
+        rules: the default rules, or others.
+
+    Raises:
+        ValueError: some of the rules are default rules.
+    """
 
     def __init__(self, rules: Sequence[Rule]) -> None:
         lines = [list(group) for _, group in groupby(rules, key=lambda rule: (rule.line, rule.mode))]
-        self._lines = [(PatternList([rule.pattern for rule in line]), line) for line in reversed(lines)]
+        if len({rule.built_in for rule in rules}) > 1:
+            raise ValueError("default rules and others are mixed")
+        self._built_in = bool(rules) and rules[0].built_in
+        self._lines = lines[::-1]
+        self._all = PatternLists([PatternList([rule.pattern for rule in line]) for line in self._lines])
 
     def rule_for(self, path: str, *, document: bool = True) -> Rule | None:
         """The rule that decides about a file: that of the last line which matches it.
@@ -122,11 +133,12 @@ class RuleBook:
             path: of the file.
             document: it is one by its kind; else the default rules for documentation do not count.
         """
-        name, lower = encode(path), encode(path.casefold())
-        for patterns, line in self._lines:
-            if line[0].built_in and line[0].mode is Mode.SKIP and not document:
-                continue
-            text = patterns.match_name(lower if line[0].built_in else name)
-            if text is not None:
-                return next(rule for rule in line if rule.pattern == text)
-        return None
+        name = encode(path.casefold() if self._built_in else path)
+        found = self._all.first(name, self._counts if self._built_in and not document else None)
+        if found is None:
+            return None
+        line, text = found
+        return next(rule for rule in self._lines[line] if rule.pattern == text)
+
+    def _counts(self, line: int) -> bool:
+        return self._lines[line][0].mode is not Mode.SKIP

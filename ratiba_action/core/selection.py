@@ -97,6 +97,8 @@ class _PathReasons:
             others = self._links.names(path)
         except ValueError as error:
             return [*reasons, Reason(path, "doubt", Mode.BLOCKING, str(error))]
+        if not others:
+            return reasons
         strictest = max(reason.mode.strictness for reason in reasons)
         for name in others:
             found = [*self._under(name, path), *self._floors.of(path, name)]

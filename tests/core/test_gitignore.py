@@ -6,7 +6,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from ratiba_action.core.gitignore import PatternList
+from ratiba_action.core.gitignore import PatternList, PatternLists
 from ratiba_action.testing.git_repository import GitRepository
 
 SEGMENTS = st.lists(
@@ -55,6 +55,27 @@ def test_git_itself_gives_the_same_answers(oracle: Path, patterns: list[str], pa
     ours = PatternList(patterns)
 
     assert {path for path in paths if ours.match(path) is not None} == expected
+
+
+@settings(max_examples=300, deadline=None)
+@given(
+    lists=st.lists(st.lists(PATTERNS, min_size=1, max_size=3), min_size=1, max_size=4),
+    paths=st.lists(PATHS, min_size=1, max_size=10),
+    only=st.sets(st.integers(0, 3)),
+)
+def test_several_lists_at_once_answer_as_one_after_the_other(
+    lists: list[list[str]], paths: list[str], only: set[int]
+) -> None:
+    each = [PatternList(patterns) for patterns in lists]
+    together = PatternLists(each)
+
+    def in_turn(path: str, counted: set[int]) -> tuple[int, str] | None:
+        answers = ((index, one.match(path)) for index, one in enumerate(each) if index in counted)
+        return next(((index, text) for index, text in answers if text is not None), None)
+
+    for path in paths:
+        assert together.first(path.encode()) == in_turn(path, set(range(4)))
+        assert together.first(path.encode(), only.__contains__) == in_turn(path, only)
 
 
 @pytest.mark.parametrize(
