@@ -113,6 +113,20 @@ class LedgerError(InfrastructureError):
     """The run's journal or the shared ledger cannot be read or written."""
 
 
+class LedgerRightsError(LedgerError):
+    """The role of the shared ledger lacks a right.
+
+    Args:
+        problem: what could not be done.
+        remedy: what to do about it.
+        cause: what the server said, without passwords.
+    """
+
+    def __init__(self, problem: str, remedy: str, cause: str) -> None:
+        super().__init__(problem, remedy)
+        self.cause = cause
+
+
 class GithubError(InfrastructureError):
     """GitHub refused a request, or its API cannot be used.
 

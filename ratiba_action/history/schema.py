@@ -1,32 +1,105 @@
-"""The tables of the metrics history, made and brought up to date by Alembic."""
+"""The tables of the metrics history: how they are made, brought up to date and checked."""
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
 
-from ratiba_action.core.dsn import passwords_in
-from ratiba_action.errors import LedgerError
-from ratiba_action.history.upgrade import upgrade
+from ratiba_action.errors import LedgerError, LedgerRightsError
 from ratiba_action.ledger.connection import LedgerConnection
 
-if TYPE_CHECKING:
-    from sqlalchemy import Engine
+_TABLES = """
+CREATE TABLE ratiba_history.run (
+    id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    repository text NOT NULL,
+    gate text NOT NULL,
+    commit text NOT NULL,
+    run_id bigint NOT NULL,
+    run_attempt integer NOT NULL CHECK (run_attempt > 0),
+    started_at timestamptz NOT NULL,
+    event text NOT NULL,
+    branch text NOT NULL,
+    pull_request bigint,
+    suite_version text NOT NULL,
+    mode text NOT NULL,
+    conclusion text NOT NULL,
+    answers text NOT NULL,
+    judge_model text NOT NULL,
+    spent_usd numeric NOT NULL CHECK (spent_usd >= 0 AND spent_usd < 'Infinity'),
+    seconds double precision NOT NULL,
+    trials integer NOT NULL,
+    written_at timestamptz NOT NULL DEFAULT clock_timestamp(),
+    UNIQUE (repository, gate, run_id, run_attempt, commit, started_at)
+);
+CREATE INDEX run_of_branch ON ratiba_history.run (repository, gate, branch, started_at DESC);
+CREATE TABLE ratiba_history.result (
+    run bigint NOT NULL REFERENCES ratiba_history.run,
+    scenario text NOT NULL,
+    trial integer NOT NULL,
+    status text NOT NULL
+);
+CREATE INDEX result_of_run ON ratiba_history.result (run);
+CREATE TABLE ratiba_history.metric (
+    run bigint NOT NULL REFERENCES ratiba_history.run,
+    scenario text NOT NULL,
+    trial integer NOT NULL,
+    metric text NOT NULL,
+    version text NOT NULL,
+    judge_model text NOT NULL,
+    score double precision NOT NULL CHECK (score BETWEEN 0 AND 1),
+    threshold double precision NOT NULL,
+    status text NOT NULL
+);
+CREATE INDEX metric_of_run ON ratiba_history.metric (run, metric);
+"""
 
-REVISIONS = ("tables", "append_only")
-"""Every revision of the tables, the newest last; each is a file of ``migrations/versions``."""
+_APPEND_ONLY = """
+CREATE FUNCTION ratiba_history.refuse_change() RETURNS trigger LANGUAGE plpgsql SET search_path = pg_catalog AS $$
+BEGIN
+    RAISE EXCEPTION 'The metrics history is append-only: % of % is refused.', TG_OP, TG_TABLE_NAME
+        USING ERRCODE = 'insufficient_privilege';
+END
+$$;
+CREATE TRIGGER append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON ratiba_history.run
+    FOR EACH STATEMENT EXECUTE FUNCTION ratiba_history.refuse_change();
+CREATE TRIGGER append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON ratiba_history.result
+    FOR EACH STATEMENT EXECUTE FUNCTION ratiba_history.refuse_change();
+CREATE TRIGGER append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON ratiba_history.metric
+    FOR EACH STATEMENT EXECUTE FUNCTION ratiba_history.refuse_change();
+"""
 
-GUIDE = (
-    "Run 'ratiba report --to-history' once with the ledger-url of a role that may make and own tables there; "
-    "docs/history.md has the rights that the gate's own role needs after that."
-)
+_REVISIONS: Mapping[str, str] = {"tables": _TABLES, "append_only": _APPEND_ONLY}
+"""Every revision, the newest last, and what makes it of the one before. One that has been released never changes."""
 
-_CONNECT_SECONDS = 10
-_STATEMENT_SECONDS = 15
+# The first versions of the gate used Alembic, which gave the table of the revision its name and columns.
+_REVISION = "SELECT version_num FROM ratiba_history.alembic_version"
+# A number of our own: runs that meet old tables bring them up to date one after the other.
+_LOCK = 0x7261_7469_6262
+# Not CREATE SCHEMA IF NOT EXISTS: that asks for the right to make one even where it is there.
+_BEGIN = f"""
+PERFORM pg_advisory_xact_lock({_LOCK});
+IF to_regnamespace('ratiba_history') IS NULL THEN
+    CREATE SCHEMA ratiba_history;
+    COMMENT ON SCHEMA ratiba_history IS 'ratiba metrics history';
+END IF;
+IF to_regclass('ratiba_history.alembic_version') IS NULL THEN
+    CREATE TABLE ratiba_history.alembic_version (version_num varchar(32) PRIMARY KEY);
+END IF;
+"""
+_STEP = """
+IF (SELECT max(version_num) FROM ratiba_history.alembic_version) IS NOT DISTINCT FROM {before} THEN
+    {statements}
+    DELETE FROM ratiba_history.alembic_version;
+    INSERT INTO ratiba_history.alembic_version VALUES ({after});
+END IF;
+"""
 _RIGHTS = """
 SELECT relnamespace, has_schema_privilege(relnamespace, 'USAGE')
     AND bool_and(has_table_privilege(oid, 'SELECT'))
     AND bool_and(relname = 'alembic_version' OR has_table_privilege(oid, %(needed)s))
 FROM pg_class WHERE relnamespace = to_regnamespace('ratiba_history') AND relkind = 'r' GROUP BY relnamespace
 """
-_REVISION = "SELECT version_num FROM ratiba_history.alembic_version"
+_GUIDE = (
+    "Run 'ratiba report --to-history' once with the ledger-url of a role that may make and own tables there; "
+    "docs/history.md has the rights that the gate's own role needs after that."
+)
 
 
 async def revision_of(connection: LedgerConnection, needed: str) -> str:
@@ -48,58 +121,36 @@ async def revision_of(connection: LedgerConnection, needed: str) -> str:
         )
     rows = await connection.fetch_surely(_REVISION) if tables else []
     revision = str(rows[0][0]) if rows else ""
-    if revision and revision not in REVISIONS:
+    if revision and revision not in _REVISIONS:
         raise LedgerError(
-            f"The metrics history is of revision {revision!r}, and this gate knows {', '.join(REVISIONS)}.",
+            f"The metrics history is of revision {revision!r}, and this gate knows {', '.join(_REVISIONS)}.",
             "A newer version of the gate made its tables: use that version here too.",
         )
     return revision
 
 
-def migrate(url: str, revision: str = REVISIONS[-1]) -> None:
-    """Bring the tables to a revision; those that do so at the same time wait for each other.
+async def ensure_tables(connection: LedgerConnection) -> None:
+    """Make the tables, or bring them up to date, all of it or nothing.
 
-    Args:
-        url: connection string of the ledger's database, as libpq reads it.
-        revision: to stop at.
+    Those that do so at the same time wait for each other.
 
     Raises:
-        LedgerError: the role has not the right to, or the server cannot be used; nothing is changed then.
+        LedgerError: the role has not the right to, or the server cannot be used.
     """
-    # A run without a ledger does without them, and so does one that finds its tables.
-    import psycopg  # noqa: PLC0415
-    from sqlalchemy.exc import DBAPIError  # noqa: PLC0415
-
+    if await revision_of(connection, "INSERT") == list(_REVISIONS)[-1]:
+        return
     try:
-        with _engine(url).begin() as connection:
-            upgrade(connection, revision)
-    except (DBAPIError, psycopg.Error) as error:
-        cause = error.orig if isinstance(error, DBAPIError) else error
-        if isinstance(cause, psycopg.errors.InsufficientPrivilege):
-            problem = "The tables of the metrics history are missing or old, and the role of ledger-url may not"
-            raise LedgerError(f"{problem} make them: {_told(cause, url)}.", GUIDE) from None
-        raise LedgerError(
-            f"The tables of the metrics history could not be made: {_told(cause, url)}.",
-            "Check RATIBA_LEDGER_URL and its server.",
-        ) from None
+        await connection.fetch_surely(_upgrade())
+    except LedgerRightsError as error:
+        problem = "The tables of the metrics history are missing or old, and the role of ledger-url may not make them"
+        raise LedgerError(f"{problem}: {error.cause}.", _GUIDE) from None
 
 
-def _engine(url: str) -> "Engine":
-    import psycopg  # noqa: PLC0415 - as above
-    from sqlalchemy import NullPool, create_engine  # noqa: PLC0415 - as above
-
-    limits = f"-c statement_timeout={_STATEMENT_SECONDS}s -c lock_timeout={_STATEMENT_SECONDS}s"
-    options = f"{limits} -c default_transaction_read_only=off -c search_path=pg_catalog"
-
-    def connect() -> "psycopg.Connection":
-        given = psycopg.conninfo.conninfo_to_dict(url).get("options") or ""
-        return psycopg.connect(url, connect_timeout=_CONNECT_SECONDS, options=f"{given} {options}".strip())
-
-    return create_engine("postgresql+psycopg://", creator=connect, poolclass=NullPool)
-
-
-def _told(error: object, url: str) -> str:
-    text = str(error).split("\n")[0].strip()
-    for password in passwords_in(url):
-        text = text.replace(password, "***")
-    return text.rstrip(".")
+def _upgrade() -> str:
+    """One statement, which does nothing where the tables are up to date."""
+    versions = ["NULL", *(f"'{revision}'" for revision in _REVISIONS)]
+    steps = [
+        _STEP.format(before=before, after=after, statements=statements)
+        for before, after, statements in zip(versions[:-1], versions[1:], _REVISIONS.values(), strict=True)
+    ]
+    return f"DO $history$ BEGIN {_BEGIN} {''.join(steps)} END $history$"

@@ -11,13 +11,61 @@ from typing import Any
 
 from ratiba_action.core.model.history import RunRecord, TrendPoint
 from ratiba_action.errors import LedgerError
-from ratiba_action.history.schema import REVISIONS, migrate, revision_of
-from ratiba_action.history.statements import TRENDS, WRITE
+from ratiba_action.history.schema import ensure_tables, revision_of
 from ratiba_action.ledger.connection import LedgerConnection
 
 SECONDS = 20.0
 LAST = 20
 """Runs that a trend shows."""
+
+# None of the statements changes or removes a row.
+_WRITE = """
+WITH run AS (
+    INSERT INTO ratiba_history.run (
+        repository, gate, commit, run_id, run_attempt, started_at, event, branch, pull_request, suite_version, mode,
+        conclusion, answers, judge_model, spent_usd, seconds, trials
+    )
+    SELECT * FROM json_to_record(%(run)s::json) AS given (
+        repository text, gate text, commit text, run_id bigint, run_attempt integer, started_at timestamptz,
+        event text, branch text, pull_request bigint, suite_version text, mode text, conclusion text, answers text,
+        judge_model text, spent_usd numeric, seconds double precision, trials integer
+    )
+    ON CONFLICT DO NOTHING
+    RETURNING id
+), result AS (
+    INSERT INTO ratiba_history.result (run, scenario, trial, status)
+    SELECT run.id, given.* FROM run, json_to_recordset(%(results)s::json) AS given (
+        scenario text, trial integer, status text
+    )
+), metric AS (
+    INSERT INTO ratiba_history.metric (run, scenario, trial, metric, version, judge_model, score, threshold, status)
+    SELECT run.id, given.* FROM run, json_to_recordset(%(scores)s::json) AS given (
+        scenario text, trial integer, metric text, version text, judge_model text, score double precision,
+        threshold double precision, status text
+    )
+)
+SELECT count(*) FROM run
+"""
+"""Writes a run with all that belongs to it, or nothing where it is there; tells how many runs are new."""
+
+_TRENDS = """
+WITH latest AS (
+    SELECT id, started_at, commit, answers, suite_version
+    FROM ratiba_history.run
+    WHERE repository = %(repository)s AND gate = %(gate)s AND branch = %(branch)s
+        AND mode = 'blocking' AND conclusion <> 'incomplete'
+        AND started_at < coalesce(%(before)s::timestamptz, 'infinity')
+    ORDER BY started_at DESC, id DESC
+    LIMIT %(last)s
+)
+SELECT latest.started_at, latest.commit, metric.metric, metric.version, metric.judge_model, latest.answers,
+    latest.suite_version, avg(metric.score), count(*), max(metric.threshold)
+FROM latest JOIN ratiba_history.metric ON metric.run = latest.id
+GROUP BY latest.id, latest.started_at, latest.commit, latest.answers, latest.suite_version, metric.metric,
+    metric.version, metric.judge_model
+ORDER BY latest.started_at, latest.id
+"""
+"""Means of the last whole runs of a branch: advisory ones hold other conversations, incomplete ones too few."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,9 +109,9 @@ class MetricsHistory:
         """
         values = _values(record)
         async with self._connected() as connection:
-            await self._prepare(connection)
+            await ensure_tables(connection)
             # It may run twice: what is there already is not added again.
-            ((new,),) = await connection.fetch_surely(WRITE, values)
+            ((new,),) = await connection.fetch_surely(_WRITE, values)
         return bool(new)
 
     async def prepare(self) -> None:
@@ -73,7 +121,7 @@ class MetricsHistory:
             LedgerError: they could not be made.
         """
         async with self._connected() as connection:
-            await self._prepare(connection)
+            await ensure_tables(connection)
 
     async def points(self, series: Series) -> tuple[TrendPoint, ...]:
         """The mean of each metric in each run of a series, the oldest first; none where there are no tables.
@@ -83,12 +131,8 @@ class MetricsHistory:
         """
         async with self._connected() as connection:
             made = await revision_of(connection, "SELECT")
-            rows = await connection.fetch_surely(TRENDS, asdict(series)) if made else []
+            rows = await connection.fetch_surely(_TRENDS, asdict(series)) if made else []
         return tuple(TrendPoint(row[0].astimezone(UTC), *row[1:]) for row in rows)
-
-    async def _prepare(self, connection: LedgerConnection) -> None:
-        if await revision_of(connection, "INSERT") != REVISIONS[-1]:
-            await asyncio.to_thread(migrate, self._url)
 
     @asynccontextmanager
     async def _connected(self) -> AsyncIterator[LedgerConnection]:

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ratiba_action.core.dsn import passwords_in
-from ratiba_action.errors import LedgerError
+from ratiba_action.errors import LedgerError, LedgerRightsError
 
 if TYPE_CHECKING:
     from psycopg import AsyncConnection
@@ -63,6 +63,8 @@ class LedgerConnection:
         async with self._turn:
             try:
                 return await self._attempt(query, values)
+            except LedgerRightsError:
+                raise
             except LedgerError:
                 return await self._attempt(query, values)
 
@@ -82,9 +84,11 @@ class LedgerConnection:
                 return await cursor.fetchall() if cursor.description else []
         except (psycopg.Error, TimeoutError, OSError, UnicodeError) as error:
             await self._drop()
-            raise LedgerError(
-                f"The shared ledger cannot be used: {self._told(error)}.", "Check RATIBA_LEDGER_URL and its server."
-            ) from None
+            told, remedy = self._told(error), "Check RATIBA_LEDGER_URL and its server."
+            problem = f"The shared ledger cannot be used: {told}."
+            if isinstance(error, psycopg.errors.InsufficientPrivilege):
+                raise LedgerRightsError(problem, remedy, told) from None
+            raise LedgerError(problem, remedy) from None
         except BaseException:
             await self._drop()
             raise

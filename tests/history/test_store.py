@@ -20,9 +20,7 @@ from ratiba_action.core.model.change import Subject
 from ratiba_action.core.model.history import RunRecord
 from ratiba_action.core.model.verdict import Conclusion, Verdict
 from ratiba_action.errors import LedgerError
-from ratiba_action.history.schema import REVISIONS, migrate
 from ratiba_action.history.store import MetricsHistory, Series
-from ratiba_action.history.upgrade import script_directory
 from ratiba_action.ledger.monthly import MonthlyLedger
 from ratiba_action.testing.raw_server import raw_server
 from ratiba_action.testing.sample_report import sample_report, sample_score, sample_scored
@@ -124,21 +122,34 @@ async def test_a_run_that_cannot_be_written_whole_is_not_written_at_all(database
     assert [await rows(database, table) for table in TABLES] == [[], [], []]
 
 
-async def test_tables_of_the_revision_before_are_brought_up_to_date_and_keep_their_rows(database: str) -> None:
-    await asyncio.to_thread(migrate, database, REVISIONS[-2])
-    await run_sql(
-        database,
+@pytest.mark.parametrize("revision", ["tables", "append_only"])
+async def test_tables_that_earlier_versions_made_with_alembic_are_brought_up_to_date_and_keep_their_rows(
+    database: str, revision: str
+) -> None:
+    await run_sql(database, (Path(__file__).parent / f"made_by_alembic_{revision}.sql").read_text("utf-8"))
+    insert = (
         "INSERT INTO ratiba_history.run (repository, gate, commit, run_id, run_attempt, started_at, event, branch, "
         "suite_version, mode, conclusion, answers, judge_model, spent_usd, seconds, trials) "
-        "VALUES ('o/r', 'g', 'c', 1, 1, now(), 'push', 'main', 's', 'blocking', 'passed', 'live', 'j', 1, 1, 1)",
+        "VALUES ('o/r', 'g', 'c', 1, 1, now(), 'push', 'main', 's', 'blocking', 'passed', 'live', 'j', 1, 1, 1)"
     )
+    await run_sql(database, insert)
     assert await MetricsHistory(database).write(record())
-    assert await fetch(database, "SELECT version_num FROM ratiba_history.alembic_version") == [(REVISIONS[-1],)]
+    assert await fetch(database, "SELECT version_num FROM ratiba_history.alembic_version") == [("append_only",)]
     assert await fetch(database, "SELECT count(*) FROM ratiba_history.run") == [(2,)]
+    with pytest.raises(psycopg.errors.InsufficientPrivilege, match="append-only"):
+        await run_sql(database, "DELETE FROM ratiba_history.run")
 
 
-def test_the_revisions_that_are_known_are_those_of_the_package() -> None:
-    assert [one.revision for one in script_directory().walk_revisions()] == list(reversed(REVISIONS))
+async def test_a_schema_that_was_made_for_the_gate_gets_its_tables_and_an_upgrade_that_is_repeated_changes_nothing(
+    database: str,
+) -> None:
+    await run_sql(database, "CREATE SCHEMA ratiba_history")
+    await MetricsHistory(database).prepare()
+    tables = "SELECT oid, relname FROM pg_class WHERE relnamespace = 'ratiba_history'::regnamespace ORDER BY 1"
+    made = await fetch(database, tables)
+    await MetricsHistory(database).prepare()
+    assert await fetch(database, tables) == made
+    assert {name for _, name in made} >= {*TABLES, "alembic_version"}
 
 
 async def test_tables_of_a_newer_gate_are_left_alone(database: str) -> None:
