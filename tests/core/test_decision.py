@@ -18,7 +18,7 @@ NOT_RUN = NotRun(sample_trial("waiting"), "The deadline has passed.")
 
 
 def decide(*results: ScenarioResult, mode: Mode = Mode.BLOCKING, interruption: str | None = None) -> Verdict:
-    verdict = next_step(Evidence(mode, results, Limits(), interruption))
+    verdict = next_step(Evidence(mode, results, Limits(), interruption, no_further="the recordings hold no more"))
     assert isinstance(verdict, Verdict)
     return verdict
 
@@ -64,7 +64,9 @@ def test_a_judged_score_of_a_critical_scenario_is_exact() -> None:
     assert decide(*results, judged("low", 0.5, critical=True)).conclusion is Conclusion.FAILED
 
 
-@pytest.mark.parametrize(("low", "conclusion"), [(1, Conclusion.PASSED), (2, Conclusion.FAILED)])
+@pytest.mark.parametrize(
+    ("low", "conclusion"), [(1, Conclusion.PASSED), (2, Conclusion.INCONCLUSIVE), (4, Conclusion.FAILED)]
+)
 def test_four_of_five_judged_scores_must_reach_their_threshold(low: int, conclusion: Conclusion) -> None:
     verdict = decide(*(judged(f"s{n}", 0.5 if n < low else 0.9) for n in range(5)))
     assert verdict.conclusion is conclusion

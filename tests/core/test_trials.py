@@ -36,7 +36,8 @@ def trials(
 
 
 def decide(*results: ScenarioResult, day: date = DAY, **limits: object) -> Verdict:
-    verdict = next_step(Evidence(Mode.BLOCKING, results, Limits(**limits), day=day))  # type: ignore[arg-type]
+    given = Limits(**limits)  # type: ignore[arg-type]
+    verdict = next_step(Evidence(Mode.BLOCKING, results, given, day=day, no_further="the recordings hold no more"))
     assert isinstance(verdict, Verdict)
     return verdict
 

@@ -7,7 +7,6 @@ from fractions import Fraction
 from statistics import fmean, variance
 
 from ratiba_action.core.grammar import part_of
-from ratiba_action.core.model.comparison import REPLAY
 from ratiba_action.core.model.measurement import ScenarioResult, Scored
 from ratiba_action.core.model.plan import Plan, Trial
 from ratiba_action.core.model.verdict import Conclusion, PassRateRule, Verdict
@@ -23,9 +22,8 @@ EXTRA_TRIALS = 2
 def judge_pass_rate(findings: Findings) -> Verdict | None:
     """Failed when fewer scenarios than ``pass_rate`` pass by their judged scores, and chance does not explain it.
 
-    Scenarios are counted, not scores: several scores of one scenario say much the same. Where answers vary by chance
-    the whole interval of the share must be below the rate, unless ``pass_rate_rule`` is ``strict``
-    (``docs/statistics.md``).
+    Scenarios are counted, not scores: several scores of one scenario say much the same. The whole interval of the
+    share must be below the rate, unless ``pass_rate_rule`` is ``strict`` (``docs/statistics.md``).
     """
     rate = findings.evidence.limits.pass_rate
     if _reaches(findings) or is_unclear(findings):
@@ -46,11 +44,11 @@ def is_unclear(findings: Findings) -> bool:
 
 
 def share_interval(findings: Findings) -> Interval:
-    """Where the share of scenarios that pass by their judged scores lies, at 95 %; recordings leave no doubt."""
-    passed, judged = _passed(findings), len(findings.judged)
-    if findings.evidence.answers == REPLAY:
-        return Interval(passed / judged, passed / judged)
-    return wilson_interval(passed, judged)
+    """Where the share of scenarios that pass by their judged scores lies, at 95 %.
+
+    A recording is one sample of what the system answers, so replayed answers leave as much doubt as live ones.
+    """
+    return wilson_interval(_passed(findings), len(findings.judged))
 
 
 @dataclass(frozen=True, slots=True)

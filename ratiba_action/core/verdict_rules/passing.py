@@ -49,7 +49,7 @@ def _unclear(findings: Findings) -> Verdict:
     doubt = _doubt(findings)
     missing = why_not_extended(findings)
     if missing:
-        doubt += f" Further trials could tell: {sentence(missing)}"
+        doubt += f" It was not measured again: {sentence(missing)}"
     return Verdict(
         Conclusion.INCONCLUSIVE,
         f"Every deterministic assertion passes. {doubt}",
@@ -69,6 +69,7 @@ def _doubt(findings: Findings) -> str:
         )
     interval, passing = share_interval(findings), sum(one.standing is Standing.PASSED for one in judged)
     return (
-        f"{part_of(passing, len(judged), 'judged scenario', 'passes', 'pass')}; the true share lies between "
-        f"{interval.low:.0%} and {interval.high:.0%}, so it is not known whether it is {rate:.0%}."
+        f"{part_of(passing, len(judged), 'judged scenario', 'passes', 'pass')}, and {rate:.0%} must: "
+        f"{names(findings.below)}. The true share lies between {interval.low:.0%} and {interval.high:.0%}, so this may "
+        "be chance."
     )

@@ -3,8 +3,6 @@
 from dataclasses import replace
 from typing import Any
 
-import pytest
-
 from ratiba_action.core.decision import next_step
 from ratiba_action.core.exit_code import exit_code
 from ratiba_action.core.model.change import Mode
@@ -48,7 +46,7 @@ def verdict(given: Evidence) -> Verdict:
 
 def test_scenarios_are_counted_and_not_their_scores() -> None:
     four_each = tuple(judged(f"s{number}", 0.9, 0.9, 0.9, 0.5 if number < 2 else 0.9) for number in range(8))
-    found = verdict(Evidence(Mode.BLOCKING, four_each, Limits()))
+    found = verdict(Evidence(Mode.BLOCKING, four_each, Limits(pass_rate_rule=PassRateRule.STRICT)))
     assert found.conclusion is Conclusion.FAILED
     assert found.reason == "6 of 8 judged scenarios pass, and 80% must: s0, s1."
 
@@ -85,7 +83,7 @@ def test_a_share_that_chance_does_not_explain_fails_at_once_and_one_above_the_ra
 def test_without_further_trials_an_unclear_share_is_inconclusive_and_says_why() -> None:
     found = verdict(evidence(13, no_further="raise budget-usd to 31.50"))
     assert found.conclusion is Conclusion.INCONCLUSIVE
-    assert found.reason.endswith("Further trials could tell: raise budget-usd to 31.50.")
+    assert found.reason.endswith("It was not measured again: raise budget-usd to 31.50.")
 
 
 def test_further_trials_that_errored_are_not_run_again() -> None:
@@ -98,11 +96,20 @@ def test_further_trials_that_errored_are_not_run_again() -> None:
     assert "further trials were not measured" in found.reason
 
 
-@pytest.mark.parametrize(("answers", "rule"), [("replay", PassRateRule.INTERVAL), ("live", PassRateRule.STRICT)])
-def test_recorded_answers_and_the_strict_rule_leave_nothing_unclear(answers: str, rule: PassRateRule) -> None:
-    found = verdict(evidence(15, answers=answers, limits=Limits(pass_rate_rule=rule)))
-    assert found.conclusion is Conclusion.FAILED
-    assert verdict(evidence(16, answers=answers, limits=Limits(pass_rate_rule=rule))).conclusion is Conclusion.PASSED
+def test_the_strict_rule_leaves_nothing_unclear() -> None:
+    strict = Limits(pass_rate_rule=PassRateRule.STRICT)
+    assert verdict(evidence(15, limits=strict)).conclusion is Conclusion.FAILED
+    assert verdict(evidence(16, limits=strict)).conclusion is Conclusion.PASSED
+
+
+def test_recorded_answers_leave_as_much_doubt_as_live_ones_and_the_reason_says_that_no_trial_can_be_added() -> None:
+    replayed = {"answers": "replay", "no_further": "the recordings hold no further trials"}
+    found = verdict(evidence(13, **replayed))
+    assert found.conclusion is Conclusion.INCONCLUSIVE
+    assert "13 of 20 judged scenarios pass, and 80% must: s13, s14, s15 and 4 more." in found.reason
+    assert "The true share lies between 43% and 82%, so this may be chance." in found.reason
+    assert found.reason.endswith("It was not measured again: the recordings hold no further trials.")
+    assert verdict(evidence(8, **replayed)).conclusion is Conclusion.FAILED
 
 
 def test_several_thresholds_of_means_are_corrected_for_their_number() -> None:
