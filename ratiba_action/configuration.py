@@ -2,6 +2,7 @@
 
 import re
 from decimal import Decimal
+from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, Field, field_validator, model_validator
@@ -11,8 +12,9 @@ from ratiba_action.configuration_blocks.model_limits import ModelsBlock, Name, h
 from ratiba_action.configuration_blocks.suite_block import SuiteBlock, hold_suite
 from ratiba_action.configuration_blocks.system_block import SystemBlock
 from ratiba_action.core.model.verdict import PassRateRule
-from ratiba_action.errors import SuiteError
+from ratiba_action.errors import ConfigurationError, SuiteError
 from ratiba_action.metrics_block import MetricsBlock, hold_metrics
+from ratiba_action.plain_file import read_plain_file
 from ratiba_action.report_folder import parse_report_folder
 from ratiba_action.strict_yaml import read_yaml
 from ratiba_action.validation import StrictModel, validate
@@ -144,6 +146,38 @@ def read_configuration(name: str, content: bytes) -> Configuration:
         if configuration is not None:
             return configuration
     raise SuiteError(problems)
+
+
+def load_configuration(repository: Path, name: str) -> Configuration:
+    """Read a checkout's configuration file.
+
+    Args:
+        repository: the checkout.
+        name: path of the file below it.
+
+    Raises:
+        SuiteError: the file is wrong; holds every problem.
+        ConfigurationError: it is not there, or cannot be read.
+    """
+    try:
+        content = read_plain_file(repository, name)
+    except OSError as error:
+        raise unreadable_configuration(name, error) from error
+    return read_configuration(name, content)
+
+
+def unreadable_configuration(name: str, error: OSError) -> ConfigurationError:
+    """The error about a configuration file that is not there or cannot be read, with what to do."""
+    if isinstance(error, FileNotFoundError | NotADirectoryError):
+        return ConfigurationError(
+            f"This repository has no configuration of the gate: there is no file {name!r}.",
+            "Run: ratiba init. It writes one, with a first scenario and the workflow; or name another file with "
+            "--config.",
+        )
+    return ConfigurationError(
+        f"The configuration {name!r} cannot be read: {error.strerror}.",
+        "Make it a plain file that can be read, or name another with --config.",
+    )
 
 
 def json_schema() -> dict[str, Any]:

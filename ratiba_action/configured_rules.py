@@ -2,9 +2,8 @@
 
 from pathlib import Path
 
-from ratiba_action.configuration import read_configuration
+from ratiba_action.configuration import read_configuration, unreadable_configuration
 from ratiba_action.core.model.comparison import Rules
-from ratiba_action.errors import ConfigurationError
 from ratiba_action.plain_file import read_plain_file
 
 
@@ -22,16 +21,8 @@ def configured_rules(repository: Path, name: str, *, asked: bool) -> Rules:
     """
     try:
         content = read_plain_file(repository, name)
-    except FileNotFoundError as error:
-        if not asked:
-            return Rules()
-        raise _unreadable(name, error) from error
     except OSError as error:
-        raise _unreadable(name, error) from error
+        if isinstance(error, FileNotFoundError) and not asked:
+            return Rules()
+        raise unreadable_configuration(name, error) from error
     return read_configuration(name, content).comparison.rules
-
-
-def _unreadable(name: str, error: OSError) -> ConfigurationError:
-    return ConfigurationError(
-        f"The configuration {name!r} cannot be read: {error.strerror}.", "Name another with --config."
-    )

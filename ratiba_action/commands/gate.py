@@ -12,6 +12,7 @@ from typing import NoReturn
 
 from ratiba_action.commands.gate_request import chosen_scenarios, decide_request
 from ratiba_action.commands.options import add_variant, parse_option
+from ratiba_action.configuration import load_configuration
 from ratiba_action.core.decision import cut_short
 from ratiba_action.core.exit_code import exit_code
 from ratiba_action.core.model.change import Mode
@@ -268,6 +269,9 @@ def _report(
     refuse_wrong_start(gate_run.decided, problems)
     decision = gate_run.decided.decision
     if decision.mode is Mode.SKIP:
+        if not gate_run.decided.change.subject.event:
+            # On a laptop somebody has asked for a run, and a repository without a configuration can have none.
+            load_configuration(gate_run.repository, gate_run.settings.config)
         if arguments.dry_run:
             publication.announce(decision, Selection(decision, ()), ())
             return None, NoEvents()

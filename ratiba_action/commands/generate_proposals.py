@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from ratiba_action.authoring.proposals.kinds import ADVERSARIAL, SYSTEM_KINDS
 from ratiba_action.commands.options import parse_option
 from ratiba_action.core.printable import printable_lines
-from ratiba_action.errors import BudgetError, ConfigurationError, InfrastructureError, JudgeError, UsageError
+from ratiba_action.errors import BudgetError, InfrastructureError, JudgeError, UsageError
 from ratiba_action.plain_file import is_file
 from ratiba_action.settings import Settings, read_settings
 
@@ -116,16 +116,9 @@ def _count(text: str) -> int:
 
 
 def _configuration(settings: Settings, repository: Path) -> "Configuration":
-    from ratiba_action.configuration import read_configuration  # noqa: PLC0415 - for this task only
-    from ratiba_action.plain_file import read_plain_file  # noqa: PLC0415 - the same
+    from ratiba_action.configuration import load_configuration  # noqa: PLC0415 - for this task only
 
-    try:
-        content = read_plain_file(repository, settings.config)
-    except OSError as error:
-        raise ConfigurationError(
-            f"The configuration {settings.config!r} cannot be read: {error.strerror}.", "Name another with --config."
-        ) from error
-    return read_configuration(settings.config, content)
+    return load_configuration(repository, settings.config)
 
 
 def _prompts(named: Sequence[str], repository: Path, configuration: "Configuration") -> dict[str, str]:

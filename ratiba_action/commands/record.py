@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TextIO
 
 from ratiba_action.commands.options import add_variant, parse_option
+from ratiba_action.configuration import load_configuration
 from ratiba_action.core.masking import Redactor
 from ratiba_action.core.model.change import Mode
 from ratiba_action.core.model.verdict import Report
@@ -95,13 +96,14 @@ def record(arguments: argparse.Namespace, environment: MutableMapping[str, str],
     """
     options: dict[str, str | None] = {entry.name: getattr(arguments, entry.attribute) for entry in _inputs()}
     settings = read_settings(environment, {**options, "llm": "record"})
-    require_key(settings, environment)
     stream = sys.stderr if arguments.json else sys.stdout
     if environment.get("GITHUB_ACTIONS") == "true":
         for secret in settings.secrets:
             WorkflowLog(stream).mask(secret)
     redactor = Redactor(settings.secrets)
     gate_run = _gate_run(arguments, environment, settings, make_progress(stream, environment, redactor))
+    load_configuration(gate_run.repository, settings.config)
+    require_key(settings, environment)
     prepared = prepare(gate_run)
     expected = forecast(gate_run, prepared)
     if expected is not None:

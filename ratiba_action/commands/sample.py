@@ -126,16 +126,9 @@ def _request(
 
 
 def _configuration(settings: Settings, repository: Path) -> "Configuration":
-    from ratiba_action.configuration import read_configuration  # noqa: PLC0415 - for this task only
-    from ratiba_action.plain_file import read_plain_file  # noqa: PLC0415 - the same
+    from ratiba_action.configuration import load_configuration  # noqa: PLC0415 - for this task only
 
-    try:
-        content = read_plain_file(repository, settings.config)
-    except OSError as error:
-        raise UsageError(
-            f"The configuration {settings.config!r} cannot be read: {error.strerror}.", "Name another with --config."
-        ) from error
-    return read_configuration(settings.config, content)
+    return load_configuration(repository, settings.config)
 
 
 def _cursor(

@@ -120,6 +120,8 @@ def _inspect_configuration(repository: Path, settings: Settings) -> tuple[Config
         return read_configuration(settings.config, read_plain_file(repository, settings.config)), []
     except SuiteError as error:
         return None, list(error.problems)
+    except FileNotFoundError:
+        return None, [FileProblem(settings.config, 0, "there is no such file. Run: ratiba init")]
     except OSError as error:
         return None, [FileProblem(settings.config, 0, f"cannot be read: {error.strerror}")]
 

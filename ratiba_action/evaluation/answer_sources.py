@@ -2,8 +2,10 @@
 
 from typing import TYPE_CHECKING
 
-from ratiba_action.core.model.plan import Trial
+from ratiba_action.core.model.plan import BASE, HEAD, Trial
+from ratiba_action.core.model_request import ModelRequest
 from ratiba_action.evaluation.paid_run import PaidRun
+from ratiba_action.evaluation.paying import recording_remedy
 from ratiba_action.evaluation.workshop import Materials, Workshop
 from ratiba_action.ports import AnswerSource, Prices
 from ratiba_action.recordings.folder import model_recordings
@@ -52,9 +54,17 @@ class Sources:
         from ratiba_action.gateway.fallback_answers import FallbackAnswers  # noqa: PLC0415 - not needed to decide
         from ratiba_action.gateway.live_answers import LiveAnswers  # noqa: PLC0415 - the same
         from ratiba_action.gateway.recording_answers import RecordingAnswers  # noqa: PLC0415 - the same
-        from ratiba_action.gateway.replay_answers import ReplayAnswers  # noqa: PLC0415 - the same
+        from ratiba_action.gateway.replay_answers import RecordingAdvice, ReplayAnswers  # noqa: PLC0415 - the same
 
-        replay = ReplayAnswers(model_recordings(materials.recordings), self._workshop.ledger, self._prices)
+        variant = "" if materials.arm.name in {HEAD, BASE} else materials.arm.name
+
+        def remedy(request: ModelRequest, lead: str) -> str:
+            environment = self._workshop.environment
+            return recording_remedy(environment, request.provider, request.scenario_id, lead, variant)
+
+        advice = RecordingAdvice(materials.edited_prompts, remedy)
+        lines = model_recordings(materials.recordings)
+        replay = ReplayAnswers(lines, self._workshop.ledger, self._prices, advice)
         if self._paid is None:
             return replay
         live = LiveAnswers(self._paid.calls)

@@ -22,6 +22,51 @@ _IN_A_WORKFLOW = (
 _ON_A_LAPTOP = (
     "Put the key of a provider into the environment variable RATIBA_ANTHROPIC_API_KEY or RATIBA_OPENAI_API_KEY."
 )
+_PROVIDERS = ("anthropic", "openai")
+
+
+def key_variable(provider: str) -> str:
+    """Name of the environment variable that holds a provider's key for the gate."""
+    return f"RATIBA_{provider.upper()}_API_KEY"
+
+
+def unused_key(environment: Mapping[str, str], provider: str) -> str:
+    """Name of the variable that holds a provider's key for other programs, where the gate was given none; else empty.
+
+    The gate never spends such a key: whoever has it in a shell did not ask for anything to be paid.
+    """
+    name = f"{provider.upper()}_API_KEY"
+    return name if environment.get(name) and not environment.get(key_variable(provider)) else ""
+
+
+def recording_remedy(
+    environment: Mapping[str, str], provider: str, scenario_id: str, lead: str = "Run:", variant: str = ""
+) -> str:
+    """What to do where no recorded answer applies: the command that records one, with the key that it needs.
+
+    Args:
+        environment: says which keys are there, and whether this is a workflow.
+        provider: of the model that would be called.
+        scenario_id: of the scenario to record.
+        lead: begins the sentence, and ends with a colon.
+        variant: of the system; empty for none.
+    """
+    options = f" --variant {variant}" if variant else ""
+    command = f"{lead} ratiba record --scenario {scenario_id}{options} --accept"
+    name, plain = key_variable(provider), unused_key(environment, provider)
+    if environment.get(name):
+        return f"{command}. Or leave out llm: replay, so that the gate calls the model itself."
+    if environment.get("GITHUB_ACTIONS") == "true":
+        return (
+            f"{command} on your machine, and commit the recordings. Or give the action {provider}-api-key from the "
+            "repository's secrets, so that the gate calls the model itself."
+        )
+    if plain:
+        return (
+            f"{command}, with your key in {name} too: {plain} is set, and the gate does not spend a key that it was "
+            "not given."
+        )
+    return f"{command}, with your key in {name}. Or set {name} for the gate, so that it calls the model itself."
 
 
 def require_key(settings: Settings, environment: Mapping[str, str]) -> None:
@@ -39,8 +84,20 @@ def require_key(settings: Settings, environment: Mapping[str, str]) -> None:
         why, undone = ("Recording asks models", "recorded") if recording else (f"llm is {settings.llm!r}", "measured")
         raise InfrastructureError(
             f"{why}, and there is no key to call a model with, so nothing was {undone}.",
-            _IN_A_WORKFLOW if environment.get("GITHUB_ACTIONS") == "true" else _ON_A_LAPTOP,
+            _IN_A_WORKFLOW if environment.get("GITHUB_ACTIONS") == "true" else _on_a_laptop(environment),
         )
+
+
+def _on_a_laptop(environment: Mapping[str, str]) -> str:
+    """Which variable to set; a key that other programs use is named with the line that gives it to the gate."""
+    unused = [(unused_key(environment, one), key_variable(one)) for one in _PROVIDERS if unused_key(environment, one)]
+    if not unused:
+        return _ON_A_LAPTOP
+    plain, name = unused[0]
+    return (
+        f"{plain} is set, and the gate does not spend a key that it was not given. To let it use that one, run: "
+        f'export {name}="${plain}"'
+    )
 
 
 def source_of_answers(settings: Settings, edited_recordings: int) -> str:

@@ -60,6 +60,7 @@ class Materials:
     Args:
         recordings: by scenario id.
         day: of the run, in UTC.
+        edited_prompts: paths of the prompt files that the change under test edits.
     """
 
     arm: Arm
@@ -67,6 +68,7 @@ class Materials:
     recordings: Mapping[str, Sequence[Recording]]
     prompt_versions: tuple[str, ...]
     day: date = date.max
+    edited_prompts: tuple[str, ...] = ()
 
     @property
     def judged(self) -> bool:

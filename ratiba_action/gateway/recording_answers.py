@@ -2,6 +2,7 @@
 
 from ratiba_action.core.model.conversation import Party
 from ratiba_action.core.model_request import ModelAnswer, ModelRequest
+from ratiba_action.gateway.request_inputs import request_inputs
 from ratiba_action.ports import AnswerSource
 from ratiba_action.recordings.lines import ModelRecording
 
@@ -35,6 +36,7 @@ class RecordingAnswers:
             system=request.system,
             response=answer.body,
             trial=request.trial,
+            inputs=request_inputs(request),
         )
         return answer
 

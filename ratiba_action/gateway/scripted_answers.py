@@ -10,6 +10,7 @@ from ratiba_action.core.model_request import ModelAnswer, ModelRequest
 from ratiba_action.errors import RecordingError
 from ratiba_action.gateway.anthropic_message import anthropic_message
 from ratiba_action.gateway.openai_message import chat_completion, response
+from ratiba_action.gateway.request_inputs import request_inputs
 from ratiba_action.gateway.script import Step, estimated_usage
 from ratiba_action.recordings.lines import ModelRecording
 
@@ -60,6 +61,7 @@ class ScriptedAnswers:
                 system=request.system,
                 response=answer.body,
                 usage_estimated=steps[len(self.recordings(request.scenario_id))].usage is None,
+                inputs=request_inputs(request),
             )
         )
         return replace(answer, replayed=False)

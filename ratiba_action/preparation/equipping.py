@@ -18,7 +18,7 @@ from ratiba_action.locked_folder import make_locked_folder, sweep_folders
 from ratiba_action.preparation.base_arm import fetch_base
 from ratiba_action.preparation.earlier_runs import AUTO, NONE, NOT_COMPARED
 from ratiba_action.preparation.preparing import GateRun, Prepared
-from ratiba_action.preparation.prompt_versions import Exported, prompt_versions
+from ratiba_action.preparation.prompt_versions import Exported, edited_prompts, prompt_versions
 from ratiba_action.recordings.enough import require_recorded_trials
 from ratiba_action.recordings.folder import read_folder, recorded_trials
 from ratiba_action.recordings.lines import JudgeRecording, Recording
@@ -58,6 +58,9 @@ def materials_of(run: GateRun, prepared: Prepared) -> Materials:
         recordings={name: _held(lines, prepared.inputs.base_grades) for name, lines in recordings.items()},
         prompt_versions=prompt_versions(run.repository, system.root, system.prompt_patterns, run.decided.change.git),
         day=day_of(run.started_at),
+        edited_prompts=edited_prompts(
+            run.repository, system.root, system.prompt_patterns, run.decided.change.files.paths
+        ),
     )
 
 

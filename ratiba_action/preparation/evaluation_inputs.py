@@ -6,7 +6,7 @@ from pathlib import Path
 
 from ratiba_action.changes.contents import Contents
 from ratiba_action.changes.read import Change
-from ratiba_action.configuration import Configuration, hold_configuration, read_configuration
+from ratiba_action.configuration import Configuration, hold_configuration, load_configuration
 from ratiba_action.configuration_blocks.replaced_system import replaced_system
 from ratiba_action.configuration_blocks.strategy_block import StrategyBlock
 from ratiba_action.configuration_blocks.suite_block import unmeasured_metrics
@@ -15,10 +15,9 @@ from ratiba_action.core.failure_rules import validate_rule
 from ratiba_action.core.model.scenario import Suite
 from ratiba_action.core.strategies import with_defaults
 from ratiba_action.core.strictness import hold_to_base, with_assertions
-from ratiba_action.errors import ConfigurationError, FileProblem, SuiteError
+from ratiba_action.errors import FileProblem, SuiteError
 from ratiba_action.metrics.registry import metric_problems, readers_of
 from ratiba_action.metrics_block import attach_metrics
-from ratiba_action.plain_file import read_plain_file
 from ratiba_action.preparation.base_arm import BaseInputs, read_base_inputs
 from ratiba_action.preparation.base_side import BaseSide
 from ratiba_action.recordings.lines import JudgeRecording
@@ -92,7 +91,7 @@ def _read_head(settings: Settings, repository: Path) -> tuple[Configuration, Sui
     problems: list[SuiteError] = []
     configuration = suite = None
     try:
-        configuration = read_configuration(settings.config, _content(repository, settings.config))
+        configuration = load_configuration(repository, settings.config)
     except SuiteError as error:
         problems.append(error)
     try:
@@ -109,16 +108,6 @@ def _read_head(settings: Settings, repository: Path) -> tuple[Configuration, Sui
     if configuration is None or suite is None or problems:
         raise SuiteError([problem for error in problems for problem in error.problems])
     return configuration, suite
-
-
-def _content(repository: Path, name: str) -> bytes:
-    try:
-        return read_plain_file(repository, name)
-    except OSError as error:
-        raise ConfigurationError(
-            f"The configuration {name!r} cannot be read: {error.strerror}.",
-            "Write it, or name another with --config; docs/configuration.md shows one.",
-        ) from error
 
 
 def _complete(suite: Suite, configuration: Configuration) -> Suite:

@@ -44,12 +44,30 @@ def prompt_versions(
         exported: files to look at in the place of the work tree's.
     """
     top = repository if exported is None else exported.folder
-    root = top / system_root
-    files = sorted({path for pattern in patterns for path in root.glob(pattern) if is_file(path)})
+    files = _prompt_files(top / system_root, patterns)
     names = [path.relative_to(top).as_posix() for path in files]
     commits = _commits(git, names, exported.commit if exported is not None else None)
     versions = zip(files, commits, strict=True)
     return tuple(sorted(f"{path.stem}@{commit or _content_hash(path)}" for path, commit in versions))
+
+
+def edited_prompts(
+    repository: Path, system_root: str, patterns: Sequence[str], changed: Iterable[str]
+) -> tuple[str, ...]:
+    """Paths of the prompt files among those that a change touches, sorted.
+
+    Args:
+        repository: root of the checkout.
+        system_root: folder of the system inside it.
+        patterns: glob patterns below the system's root.
+        changed: paths in the repository.
+    """
+    files = {path.relative_to(repository).as_posix() for path in _prompt_files(repository / system_root, patterns)}
+    return tuple(sorted(files & set(changed)))
+
+
+def _prompt_files(root: Path, patterns: Sequence[str]) -> Sequence[Path]:
+    return sorted({path for pattern in patterns for path in root.glob(pattern) if is_file(path)})
 
 
 def _commits(git: Git | None, names: Sequence[str], commit: str | None) -> Iterable[str | None]:

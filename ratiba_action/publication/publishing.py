@@ -268,7 +268,8 @@ class Publication:
 
     def _print(self, report: Report, paths: Mapping[str, Path]) -> None:
         if report.verdict.conclusion is Conclusion.SKIPPED:
-            self.tell(f"Skipped: {report.verdict.reason}")  # a fork may have written the reason
+            # A fork may have written the reason.
+            self.tell(f"Skipped: {report.verdict.reason} {report.verdict.action}".rstrip())
             return
         printer = self.make_printer(self.stream, self.environment)
         with WorkflowLog(self.stream).plain() if self.in_workflow else contextlib.nullcontext():

@@ -13,6 +13,8 @@ from ratiba_action.deciding import Decided
 from ratiba_action.errors import ConfigurationError, FileProblem, RatibaError, SuiteError, UsageError
 from ratiba_action.settings import Settings
 
+_SHORT_COMMIT = 7
+
 
 class DecidedRun(Protocol):
     """A run of which no more than its inputs and its mode need be known."""
@@ -73,7 +75,19 @@ def skipped(run: DecidedRun) -> Report:
     verdict = next_step(Evidence(Mode.SKIP, (), Limits()))
     if isinstance(verdict, Plan):
         raise TypeError("a skipped run has nothing to plan")
-    return report_without_run(run, verdict)
+    return report_without_run(run, verdict if run.decided.change.subject.event else _skipped_on_a_laptop(run.decided))
+
+
+def _skipped_on_a_laptop(decided: Decided) -> Verdict:
+    """What was compared with what, and how the scenarios run all the same."""
+    base = (decided.change.files.base or "")[:_SHORT_COMMIT]
+    compared = f"the base commit {base}" if base else "the base"
+    count = len(decided.change.files.paths)
+    reason = f"Nothing differs from {compared}, so there is no change to evaluate."
+    if count:
+        differ = "the only file that differs" if count == 1 else f"all {count} files that differ"
+        reason = f"The rules skip {differ} from {compared}."
+    return Verdict(Conclusion.SKIPPED, reason, "To run every scenario all the same, run: ratiba gate --mode blocking")
 
 
 def stopped(run: DecidedRun, error: RatibaError) -> Report:

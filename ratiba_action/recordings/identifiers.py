@@ -116,6 +116,9 @@ def _places(line: Recording) -> Iterator[_Place]:
             yield from (_Place(name, text) for text in _leaves(value))
         elif name in {"asked", "reason"} and value is not None:
             yield _Place(name, value, cut=name == "asked" and len(value) >= _ASKED_LIMIT)
+        elif name == "inputs" and value is not None:
+            yield from (_Place(f"{name}.results", text, cut=True) for text in _leaves(value.get("results", [])))
+            yield from (_Place(f"{name}.parameters", text, said=False) for text in _leaves(value.get("parameters", {})))
         elif isinstance(value, str):
             yield _Place(name, value, said=False)
 

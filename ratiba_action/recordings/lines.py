@@ -19,6 +19,7 @@ class ModelRecording:
         response: the provider's whole answer as it went over the wire, with its usage.
         usage_estimated: the usage was estimated from the length of the texts.
         trial: number of the trial that was answered so, from 0.
+        inputs: digests of what the model was given, to say later which of it changed; None in older recordings.
     """
 
     key: str
@@ -31,6 +32,7 @@ class ModelRecording:
     response: JsonObject = field(repr=False)
     usage_estimated: bool = False
     trial: int = 0
+    inputs: JsonObject | None = field(default=None, repr=False, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -82,7 +82,7 @@ def _parse_line(raw: bytes) -> Recording | list[str]:
         return [f"must be a JSON object, is {type(line).__name__}"]
     kind = line.pop("kind", None)
     if kind == "model":
-        return _check(line, _MODEL, {"usage_estimated": _BOOLEAN, "trial": _COUNT}) or ModelRecording(**line)
+        return _check(line, _MODEL, _OPTIONAL) or ModelRecording(**line)
     if kind == "judge":
         shape = _ANSWER if "answer" in line else _GRADE
         return _check(line, _JUDGE | shape, {}) or JudgeRecording(**{"score": None, "reason": None, **line})
@@ -121,6 +121,31 @@ def _has_usage(value: Any) -> bool:
     return isinstance(value, dict) and isinstance(value.get("usage"), dict)
 
 
+def _are_texts(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(one, str) for one in value)
+
+
+def _are_results(value: Any) -> bool:
+    """Each the name of a tool and what it returned."""
+    return isinstance(value, list) and all(
+        isinstance(one, dict)
+        and sorted(one) == ["text", "tool"]
+        and all(isinstance(each, str) for each in one.values())
+        for one in value
+    )
+
+
+def _are_inputs(value: Any) -> bool:
+    checks: Mapping[str, Callable[[Any], bool]] = {
+        "system": _are_texts,
+        "messages": _are_texts,
+        "tools": lambda given: isinstance(given, str),
+        "parameters": lambda given: isinstance(given, dict),
+        "results": _are_results,
+    }
+    return isinstance(value, dict) and all(name in checks and checks[name](given) for name, given in value.items())
+
+
 def _matches(pattern: re.Pattern[str]) -> Callable[[Any], bool]:
     return lambda value: isinstance(value, str) and pattern.fullmatch(value) is not None
 
@@ -146,6 +171,11 @@ _MODEL: Mapping[str, FieldRule] = {
     "asked": _TEXT,
     "system": (_matches(_PROMPT_DIGEST), "12 hexadecimal digits"),
     "response": (_has_usage, "an object with its usage"),
+}
+_OPTIONAL: Mapping[str, FieldRule] = {
+    "usage_estimated": _BOOLEAN,
+    "trial": _COUNT,
+    "inputs": (_are_inputs, "an object as 'ratiba record' writes it"),
 }
 _JUDGE: dict[str, FieldRule] = {
     "key": _KEY,

@@ -65,7 +65,7 @@ def _render(recording: Recording) -> bytes:
     for name in ("usage_estimated", "trial"):
         if not line.get(name, True):
             del line[name]
-    for name in ("score", "reason", "answer"):
+    for name in ("score", "reason", "answer", "inputs"):
         if line.get(name, "") is None:
             del line[name]
     try:

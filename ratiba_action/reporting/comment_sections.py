@@ -74,10 +74,15 @@ def _missing(missing: Sequence[tuple[ScenarioOutcome, ScenarioResult]], most: in
     return ["### Could not be measured", table(header, rows[:most]), *_more(len(rows), most)]
 
 
+_RECORD = "ratiba record"
+"""One command of the verdict's action is for every scenario whose recording no longer applies."""
+
+
 def _whole_explanation(gap: ScenarioResult, action: str) -> str:
     """Why there is no result, with its remedy where the verdict's action tells another."""
     remedy = gap.remedy if isinstance(gap, Errored) else ""
-    return explanation(gap) if remedy in action else f"{explanation(gap)} {remedy}"
+    told = remedy in action or (_RECORD in remedy and _RECORD in action)
+    return explanation(gap) if told else f"{explanation(gap)} {remedy}"
 
 
 def _others(names: Sequence[str]) -> str:

@@ -112,15 +112,21 @@ async def _run_trial(trial: Trial, bench: Bench, attempt: int) -> ScenarioResult
     except Exception as error:  # noqa: BLE001 - a defect in one trial must not lose what the others measured
         late = f"the trial did not end within {seconds:g} s (strategy.timeout_seconds)" if limit.expired() else ""
         phase, message = (Phase.TIMEOUT, late) if late else _told(error)
-        return Errored(trial, phase, message, conversation.so_far(), time.monotonic() - started, checks)
+        message, remedy = _without_remedy(error, message)
+        return Errored(trial, phase, message, conversation.so_far(), time.monotonic() - started, checks, remedy=remedy)
     checks += more
     if errors:
         phase, message = _told(errors[0])
-        remedy = errors[0].remedy if isinstance(errors[0], RecordingError) else ""
-        message = message.removesuffix(f" {remedy}") if remedy else message
+        message, remedy = _without_remedy(errors[0], message)
         seconds = time.monotonic() - started
         return Errored(trial, phase, message, transcript, seconds, checks, scores, remedy=remedy)
     return Scored(trial, transcript, checks, scores, time.monotonic() - started)
+
+
+def _without_remedy(error: Exception, message: str) -> tuple[str, str]:
+    """What is missing in the recordings, apart from the command that ends it: that one may be for many scenarios."""
+    remedy = error.remedy if isinstance(error, RecordingError) else ""
+    return (message.removesuffix(f" {remedy}"), remedy) if remedy else (message, "")
 
 
 def _search_time(bench: Bench) -> SearchTime:

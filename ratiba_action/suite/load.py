@@ -33,7 +33,9 @@ def read_scenario_files(repository: Path, folder: str) -> Mapping[str, bytes]:
     """
     top = repository / folder
     if not is_folder(top):
-        raise SuiteError([FileProblem(folder, 0, "there is no such folder; name it with --scenarios")])
+        raise SuiteError(
+            [FileProblem(folder, 0, "there is no such folder. Run: ratiba init. Or name it with --scenarios")]
+        )
     files: dict[str, bytes] = {}
     problems: list[FileProblem] = []
     for path in sorted(top.rglob("*")):

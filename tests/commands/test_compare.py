@@ -164,4 +164,4 @@ def test_a_configuration_that_is_wrong_or_missing_is_misuse(
     assert run([*command, "--config", "own.yml"], {}) == 2
     assert "own.yml:4: comparison.least_margin" in capsys.readouterr().err
     assert run([*command, "--config", "missing.yml"], {}) == 2
-    assert "'missing.yml' cannot be read" in capsys.readouterr().err
+    assert "there is no file 'missing.yml'" in capsys.readouterr().err

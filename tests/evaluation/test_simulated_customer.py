@@ -138,8 +138,8 @@ async def test_without_a_recording_a_replayed_run_says_how_to_record() -> None:
     result = await held(SCENARIO, SimulatedCustomer(replay, SimulatorBlock()), 2)
     assert isinstance(result, Errored)
     assert result.phase is Phase.RECORDING
-    assert "message 1 of the simulated customer was never recorded" in result.message
-    assert "docs/recordings.md" in result.message
+    assert "Message 1 of the simulated customer is not recorded" in result.message
+    assert result.remedy == "Run: ratiba record --scenario spa --accept"
     assert messages(result) == ["Habari"]
 
 

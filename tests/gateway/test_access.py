@@ -59,7 +59,7 @@ async def test_a_closed_access_is_refused_while_its_neighbour_is_not(gateway: Ga
     closed.close()
     with pytest.raises(anthropic.AuthenticationError):
         await SdkTalk(closed.environment).message()
-    with pytest.raises(anthropic.BadRequestError, match="'two' has no recorded model answer"):
+    with pytest.raises(anthropic.BadRequestError, match="ratiba record --scenario two --accept"):
         await SdkTalk(neighbour.environment).message()
     assert closed.problems == ()
 
@@ -68,7 +68,7 @@ async def test_a_bearer_token_lets_anthropics_sdk_in_too(gateway: Gateway) -> No
     with gateway.open_scenario("spa") as access:
         client = anthropic.AsyncAnthropic(base_url=gateway.url, auth_token=access.token, api_key=None, max_retries=0)
         async with client:
-            with pytest.raises(anthropic.BadRequestError, match="no recorded model answer"):
+            with pytest.raises(anthropic.BadRequestError, match="No model answer is recorded"):
                 await client.messages.create(
                     model="claude-haiku-4-5", max_tokens=5, messages=[{"role": "user", "content": "Habari"}]
                 )

@@ -129,7 +129,7 @@ async def test_a_trial_of_which_nothing_is_recorded_is_never_answered_with_anoth
     with gateway.open_scenario("spa", 1) as access, pytest.raises(anthropic.BadRequestError, match="1 trial is"):
         await SdkTalk(access.environment).message()
     (problem,) = access.problems
-    assert "it is trial 2 of the scenario, and 1 trial is recorded" in str(problem)
+    assert "This is trial 2 of the scenario, and 1 trial is recorded" in str(problem)
 
 
 async def test_two_scenarios_at_once_with_the_same_request_get_each_their_own_answer(
@@ -162,13 +162,13 @@ async def test_replayed_calls_cost_nothing_and_are_booked_at_list_price(
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"system": "Be rude."}, "the prompt changed since it was recorded (system prompt was "),
+        ({"system": "Be rude."}, "Line 1 of the system prompt changed and is now 'Be rude.'"),
+        ({"model": "claude-opus-5-5"}, "The system calls the model 'claude-opus-5-5' where 'claude-haiku-4-5' was"),
         (
-            {"model": "claude-opus-5-5"},
-            "the model was anthropic 'claude-haiku-4-5', is anthropic 'claude-opus-5-5'",
+            {"messages": [{"role": "user", "content": "Kwaheri"}]},
+            "The customer's message to the model changed ('Habari' → 'Kwaheri')",
         ),
-        ({"messages": [{"role": "user", "content": "Kwaheri"}]}, "the user's last message is another than in call 1"),
-        ({"max_tokens": 300}, "its earlier messages, tools or parameters differ"),
+        ({"max_tokens": 300}, "The parameter max_tokens changed (200 → 300)"),
     ],
 )
 async def test_a_request_without_a_recording_says_what_differs_and_is_not_retried(
@@ -177,7 +177,7 @@ async def test_a_request_without_a_recording_says_what_differs_and_is_not_retrie
     gateway = await start_gateway(replay(spa=await record([GREETING], lambda talk: talk.message())))
     with (
         gateway.open_scenario("spa") as access,
-        pytest.raises(anthropic.BadRequestError, match=r"docs/recordings\.md says how") as caught,
+        pytest.raises(anthropic.BadRequestError, match="ratiba record --scenario spa --accept") as caught,
     ):
         await SdkTalk(access.environment).message(**change)
     assert words in caught.value.message
@@ -193,7 +193,7 @@ async def test_a_call_beyond_the_recorded_ones_says_so_in_the_other_providers_sh
     with gateway.open_scenario("spa") as access:
         talk = SdkTalk(access.environment)
         await talk.message()
-        with pytest.raises(openai.BadRequestError, match="it is call 2 of the scenario, and 1 are recorded"):
+        with pytest.raises(openai.BadRequestError, match="model call 2 of the scenario, and 1 are recorded"):
             await talk.completion()
     assert len(access.problems) == 1
 
@@ -202,7 +202,7 @@ async def test_a_scenario_without_recordings_says_so(replay: Replay, start_gatew
     gateway = await start_gateway(replay())
     with (
         gateway.open_scenario("spa") as access,
-        pytest.raises(openai.BadRequestError, match="scenario 'spa' has no recorded model answer"),
+        pytest.raises(openai.BadRequestError, match="No model answer is recorded for this scenario"),
     ):
         await SdkTalk(access.environment).response()
 

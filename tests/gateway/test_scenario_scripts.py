@@ -79,5 +79,8 @@ async def test_steps_that_are_left_over_are_told_once(start_gateway: Start) -> N
 
 async def test_another_scenario_is_answered_elsewhere(start_gateway: Start) -> None:
     gateway = await scripted(start_gateway, Ledger(Decimal(1)))
-    with gateway.open_scenario("other") as access, pytest.raises(anthropic.BadRequestError, match="no recorded model"):
+    with (
+        gateway.open_scenario("other") as access,
+        pytest.raises(anthropic.BadRequestError, match="No model answer is recorded"),
+    ):
         await SdkTalk(access.environment).message()

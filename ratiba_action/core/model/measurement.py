@@ -210,7 +210,9 @@ class Errored:
     @property
     def lacks_grade(self) -> bool:
         """Whether the conversation was held to its end, and only a recorded answer about it is missing."""
-        return self.phase is Phase.RECORDING and bool(self.remedy) and self.transcript is not None
+        if self.phase is not Phase.RECORDING or not self.remedy or self.transcript is None:
+            return False
+        return len(self.transcript.exchanges) >= len(self.trial.scenario.turns)
 
     @property
     def deciding_scores(self) -> tuple[Score, ...]:

@@ -11,6 +11,9 @@ from ratiba_action.core.trials import ScenarioOutcome, Standing, standing
 from ratiba_action.core.verdict_rules.findings import Findings
 from ratiba_action.core.verdict_rules.phrases import conversations, count, first_of, names, sentence
 
+_NAMED = 8
+"""Most scenarios that a command names one by one."""
+
 
 def judge_completeness(findings: Findings) -> Verdict | None:
     """Incomplete when nothing was measured, something was not, or the run did not go to its end."""
@@ -26,7 +29,7 @@ def judge_completeness(findings: Findings) -> Verdict | None:
         return _gates_without_answer(findings)
     reason = f"{len(gaps)} of {conversations(findings.deciding)} could not be measured ({names(gaps)}): "
     reason += sentence(evidence.interruption or _why_all(evidence, gaps)) + _on_the_base(evidence, gaps)
-    return Verdict(Conclusion.INCOMPLETE, reason, _action(evidence, _gap_of(gaps[0])))
+    return Verdict(Conclusion.INCOMPLETE, reason, _action(evidence, gaps, len(findings.deciding)))
 
 
 def _gates_without_answer(findings: Findings) -> Verdict | None:
@@ -53,7 +56,7 @@ def _nothing_measured(findings: Findings) -> Verdict:
     opening = f"{count(held, 'check')} of {conversations(findings.deciding)} held" if held else "Nothing was measured"
     reason = f"{opening}, {'but nothing can pass' if held else 'so nothing can pass'}: {sentence(why)}"
     reason += _on_the_base(evidence, findings.deciding)
-    return Verdict(Conclusion.INCOMPLETE, reason, _action(evidence, gap))
+    return Verdict(Conclusion.INCOMPLETE, reason, _action(evidence, findings.deciding, len(findings.deciding)))
 
 
 def _checks_of(outcomes: Sequence[ScenarioOutcome]) -> int:
@@ -78,18 +81,32 @@ def _on_the_base(evidence: Evidence, gaps: Sequence[ScenarioOutcome]) -> str:
     return f" The base passes {len(passing)} of the {len(crashed)} conversations in which the system broke off."
 
 
-def _action(evidence: Evidence, result: ScenarioResult) -> str:
+def _action(evidence: Evidence, gaps: Sequence[ScenarioOutcome], deciding: int) -> str:
+    result = _gap_of(gaps[0])
     if evidence.way_out:
         return evidence.way_out
     if evidence.interruption:
         return "Run the gate again."
     if isinstance(result, Errored) and result.remedy:
-        return f"{sentence(result.remedy)} Then run the gate again."
+        return f"{sentence(_remedy_of_all(result, gaps, deciding))} Then run the gate again."
     if isinstance(result, Errored):
         return f"Mend the {result.phase.value} error of {result.trial.scenario.id}, then run the gate again."
     if isinstance(result, NotRun):
         return "Remove the cause, then run the gate again."
     return f"Give {result.trial.scenario.id} an expectation, a rule or a metric."
+
+
+def _remedy_of_all(first: Errored, gaps: Sequence[ScenarioOutcome], deciding: int) -> str:
+    """The remedy of a scenario, as one command for every scenario that has the same but for its own id."""
+    option = f"--scenario {first.trial.scenario.id} "
+    same = [
+        name
+        for one in gaps
+        if isinstance(gap := _gap_of(one), Errored)
+        and gap.remedy.replace(f"--scenario {(name := one.scenario.id)} ", option) == first.remedy
+    ]
+    every = len(same) > _NAMED or len(same) == deciding > 1
+    return first.remedy.replace(option, "" if every else "".join(f"--scenario {name} " for name in same))
 
 
 def _why(result: ScenarioResult) -> str:
