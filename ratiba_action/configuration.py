@@ -1,6 +1,5 @@
 """``.github/ratiba.yml`` → ``Configuration``; every mistake at once, with its line."""
 
-import re
 from decimal import Decimal
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
@@ -12,14 +11,13 @@ from ratiba_action.configuration_blocks.model_limits import ModelsBlock, Name, h
 from ratiba_action.configuration_blocks.suite_block import SuiteBlock, hold_suite
 from ratiba_action.configuration_blocks.system_block import SystemBlock
 from ratiba_action.core.model.verdict import PassRateRule
+from ratiba_action.core.row_checks import query_problem
 from ratiba_action.errors import ConfigurationError, SuiteError
 from ratiba_action.metrics_block import MetricsBlock, hold_metrics
 from ratiba_action.plain_file import read_plain_file
 from ratiba_action.report_folder import parse_report_folder
 from ratiba_action.strict_yaml import read_yaml
 from ratiba_action.validation import StrictModel, validate
-
-_QUERY = re.compile(r"\s*(select|with|values|table)\b", re.IGNORECASE)
 
 Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 PricePerMillion = Annotated[Decimal, Field(gt=0, allow_inf_nan=False, strict=False)]
@@ -121,11 +119,9 @@ class Configuration(StrictModel):
     @classmethod
     def _rows_are_single_queries(cls, value: dict[str, str]) -> dict[str, str]:
         for name, query in value.items():
-            if ";" in query.rstrip().rstrip(";"):
-                msg = f"the query {name!r} holds more than one statement"
-                raise ValueError(msg)
-            if not _QUERY.match(query):
-                msg = f"the query {name!r} does not read: begin it with SELECT or WITH"
+            problem = query_problem(query)
+            if problem:
+                msg = f"the query {name!r} {problem}"
                 raise ValueError(msg)
         return value
 

@@ -6,6 +6,7 @@ RatibaError                       anything that a user can mend; never shown wit
 │   └── SuiteError                scenario files are wrong; carries every problem
 ├── InfrastructureError           something the gate stands on is missing or broke   exit 3
 │   ├── DatabaseError             the PostgreSQL server cannot be used
+│   │   └── QueryError            it refused a statement
 │   ├── WorkerError               the system under test could not be started or spoken to
 │   │   └── WorkerTimeoutError    it gave no answer in time
 │   ├── ProviderError             a model's provider refused a call, or its answer cannot be used
@@ -81,6 +82,20 @@ class InfrastructureError(RatibaError):
 
 class DatabaseError(InfrastructureError):
     """The PostgreSQL server cannot be reached, lacks a right, or went away."""
+
+
+class QueryError(DatabaseError):
+    """The PostgreSQL server refused a statement: a table that does not exist, a write in a read-only transaction.
+
+    Args:
+        problem: what could not be done.
+        remedy: what to do about it.
+        reason: the server's own words.
+    """
+
+    def __init__(self, problem: str, remedy: str = "", reason: str = "") -> None:
+        super().__init__(problem, remedy)
+        self.reason = reason
 
 
 class WorkerError(InfrastructureError):

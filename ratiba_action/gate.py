@@ -8,13 +8,15 @@ from dataclasses import dataclass, field, replace
 
 from ratiba_action.composition import open_run
 from ratiba_action.core.budget import Ledger
+from ratiba_action.core.comparison.arms import results_of_change
 from ratiba_action.core.comparison.scenario_content import content_digest
+from ratiba_action.core.comparison.stand_ins import confirm_suspected
 from ratiba_action.core.data_set_scores import score_data_sets
 from ratiba_action.core.decision import next_step
 from ratiba_action.core.grammar import part_of
 from ratiba_action.core.model.conversation import Party
 from ratiba_action.core.model.data_set import DataSetScores
-from ratiba_action.core.model.measurement import Scored
+from ratiba_action.core.model.measurement import ScenarioResult, Scored
 from ratiba_action.core.model.plan import Plan
 from ratiba_action.core.model.verdict import Conclusion, Evidence, Limits, Report, Spending, Verdict
 from ratiba_action.core.quarantine import day_of
@@ -110,7 +112,7 @@ def _report(known: "_Known", ended: "_Ended", verdict: Verdict) -> Report:
         subject=run.decided.change.subject,
         decision=run.decided.decision,
         verdict=verdict,
-        results=ended.held.own,
+        results=results_of_change(_results(known, ended)),
         spending=spending,
         limits=_limits(prepared),
         started_at=run.started_at,
@@ -160,6 +162,11 @@ class _Ended:
     no_base: str = ""
 
 
+def _results(known: _Known, ended: _Ended) -> tuple[ScenarioResult, ...]:
+    """The results of every arm, with what recorded answers to other requests showed of the change's code."""
+    return confirm_suspected(ended.held.results, known.earlier.baseline)
+
+
 def _data_sets(known: _Known, ended: _Ended) -> tuple[DataSetScores, ...]:
     return score_data_sets(known.prepared.inputs.suite.data_sets, ended.held.own, day_of(known.run.started_at))
 
@@ -177,7 +184,7 @@ def _evidence(known: _Known, ended: _Ended) -> Evidence:
     mode, way_out = run.decided.decision.mode, ended.aftermath.way_out
     return Evidence(
         mode,
-        ended.held.results,
+        _results(known, ended),
         _limits(prepared),
         interruption,
         shortfall,

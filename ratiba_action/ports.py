@@ -204,6 +204,11 @@ class ModelAccess(Protocol):
         ...
 
     @property
+    def stale(self) -> RatibaError | None:
+        """Why a recorded answer to another request stands in, from the first such answer on; None where each fits."""
+        ...
+
+    @property
     def models(self) -> Sequence[str]:
         """Models that were asked so far."""
         ...

@@ -27,7 +27,9 @@ def quarantine_advice(scenario: Scenario, today: date) -> Iterator[tuple[int, st
 
 def measuring_advice(scenario: Scenario) -> Iterator[tuple[int, str]]:
     """A scenario that measures nothing, with the metrics that it does not list itself."""
-    exact = scenario.rules or scenario.replies or any(_is_exact(turn.expect) for turn in scenario.turns)
+    exact = (
+        scenario.rules or scenario.rows or scenario.replies or any(_is_exact(turn.expect) for turn in scenario.turns)
+    )
     limited = scenario.limits.seconds is not None or scenario.limits.usd is not None
     if not (scenario.assertions or exact or limited):
         yield scenario.line, "it asserts nothing: give a turn an `expect`, or write rules or assertions"
@@ -52,5 +54,5 @@ def touches_advice(scenario: Scenario, paths: Sequence[str]) -> Iterator[tuple[i
 
 def _is_exact(expect: Expectation) -> bool:
     blank = Expectation()
-    names = ("state", "payment", "tools", "events", "transitions", "output", "language")
+    names = ("state", "payment", "tools", "events", "transitions", "output", "language", "rows")
     return any(getattr(expect, name) != getattr(blank, name) for name in names)

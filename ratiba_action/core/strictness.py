@@ -5,7 +5,16 @@ from dataclasses import replace
 
 from ratiba_action.core.data_set_strictness import hold_gates, join_notes, names_of, row_floors
 from ratiba_action.core.held_parameters import hold_parameters
-from ratiba_action.core.model.scenario import Assertion, FailureRule, Scenario, Suite, TurnLimits
+from ratiba_action.core.model.scenario import (
+    Assertion,
+    Expectation,
+    ExpectedRows,
+    FailureRule,
+    Scenario,
+    Suite,
+    TurnLimits,
+)
+from ratiba_action.core.row_checks import what_of
 from ratiba_action.core.strategy_strictness import hold_quarantine, hold_strategy
 
 
@@ -45,6 +54,9 @@ def _hold(scenario: Scenario, before: Scenario) -> tuple[Scenario, tuple[str, ..
     if rules:
         names = ", ".join(sorted({rule.type for rule in rules}))
         notes.append(f"rules removed by this change still hold ({names}).")
+    rows = _missing_rows(scenario.rows, before.rows)
+    if rows:
+        notes.append(f"assertions on rows removed by this change still apply ({', '.join(map(what_of, rows))}).")
     if before.critical and not scenario.critical:
         notes.append("still critical, though this change says otherwise.")
     limits = _stricter(scenario.limits, before.limits)
@@ -61,6 +73,7 @@ def _hold(scenario: Scenario, before: Scenario) -> tuple[Scenario, tuple[str, ..
         strategy=strategy,
         assertions=assertions,
         rules=scenario.rules + rules,
+        rows=scenario.rows + rows,
         critical=scenario.critical or before.critical,
         limits=limits,
     )
@@ -105,6 +118,11 @@ def _missing_rules(rules: Iterable[FailureRule], before: Iterable[FailureRule]) 
     return tuple(rule for rule in before if (rule.type, repr(rule.value)) not in present)
 
 
+def _missing_rows(rows: Iterable[ExpectedRows], before: Iterable[ExpectedRows]) -> tuple[ExpectedRows, ...]:
+    present = {repr(replace(one, line=0)) for one in rows}
+    return tuple(one for one in before if repr(replace(one, line=0)) not in present)
+
+
 _CONTENT = (
     *("turns", "now", "customer", "language", "layer", "system_type", "vertical", "tags", "touches"),
     *("script", "replies", "simulated_user", "provenance"),
@@ -114,8 +132,12 @@ _CONTENT = (
 def _content(scenario: Scenario, name: str) -> object:
     """A field of a scenario, without the lines that its turns stand on."""
     if name == "turns":
-        return tuple((turn.user, turn.event, turn.expect) for turn in scenario.turns)
+        return tuple((turn.user, turn.event, _without_lines(turn.expect)) for turn in scenario.turns)
     return getattr(scenario, name)
+
+
+def _without_lines(expect: Expectation) -> Expectation:
+    return replace(expect, rows=tuple(replace(one, line=0) for one in expect.rows))
 
 
 def with_assertions(suite: Suite, attach: Callable[[Scenario], tuple[Assertion, ...]]) -> Suite:

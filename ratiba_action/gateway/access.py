@@ -38,6 +38,7 @@ class ScenarioAccess:
         self._closed = False
         self._asked: Counter[str] = Counter()
         self._problems: list[RatibaError] = []
+        self._stale: RecordingError | None = None
         self._models: set[str] = set()
         self._scripted = scripted
         self._calls = AnsweredCalls()
@@ -57,6 +58,11 @@ class ScenarioAccess:
     def problems(self) -> tuple[RatibaError, ...]:
         """What the gateway had to refuse, in order, whatever the system made of the HTTP error."""
         return tuple(self._problems)
+
+    @property
+    def stale(self) -> RecordingError | None:
+        """Why the first answer that stands in for one that was not recorded does so; None where each one fits."""
+        return self._stale
 
     @property
     def models(self) -> tuple[str, ...]:
@@ -100,6 +106,10 @@ class ScenarioAccess:
     def note(self, problem: RatibaError) -> None:
         """Keep a problem for whoever runs the scenario."""
         self._problems.append(problem)
+
+    def note_stale(self, problem: RecordingError) -> None:
+        """Keep why a recorded answer to another request stands in from now on; the first reason stays."""
+        self._stale = self._stale or problem
 
     def close(self) -> None:
         """Refuse the token from now on; may be called twice. A script that was not asked to its end is a problem.

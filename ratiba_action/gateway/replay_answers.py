@@ -5,10 +5,11 @@ from dataclasses import dataclass
 
 from ratiba_action.core.budget import Ledger
 from ratiba_action.core.model.conversation import Party
+from ratiba_action.core.model.values import JsonObject
 from ratiba_action.core.model_request import ModelAnswer, ModelRequest
 from ratiba_action.errors import RecordingError
 from ratiba_action.gateway.endpoints import endpoint_named
-from ratiba_action.gateway.request_inputs import VOLATILE, changed_inputs
+from ratiba_action.gateway.request_inputs import VOLATILE, changed_inputs, request_inputs
 from ratiba_action.ports import Prices
 from ratiba_action.recordings.lines import ModelRecording
 
@@ -32,6 +33,20 @@ class RecordingAdvice:
     remedy: Callable[[ModelRequest, str], str] = lambda asked, lead: (
         f"{lead} ratiba record --scenario {asked.scenario_id} --accept"
     )
+
+
+class StaleRecordingError(RecordingError):
+    """A request differs from the recorded one in its content alone; the answer in its place is known.
+
+    Args:
+        problem: what differs.
+        remedy: what to do about it.
+        answer: what was recorded in the same place; it shows what the code does next, and nothing of a model.
+    """
+
+    def __init__(self, problem: str, remedy: str, answer: ModelAnswer) -> None:
+        super().__init__(problem, remedy)
+        self.answer = answer
 
 
 class ReplayAnswers:
@@ -58,6 +73,7 @@ class ReplayAnswers:
             for line in lines:
                 trials.setdefault(line.trial, []).append(line)
                 self._answers[scenario_id, line.trial, line.key, line.ordinal] = line
+        self._used: dict[tuple[str, int], set[str]] = {}
         self._ledger = ledger
         self._advice = RecordingAdvice() if advice is None else advice
         self._prices = prices
@@ -68,17 +84,47 @@ class ReplayAnswers:
         One trial's answers never stand in for another's: repeating them would pass for a second measurement.
 
         Raises:
-            RecordingError: no recording fits; says what differs from the recorded call in the same place.
+            RecordingError: no recording fits; says what differs from the recorded call in the same place. A
+                ``StaleRecordingError`` where only the content of the request does.
             ConfigurationError: the model has no list price.
         """
+        if request.position == 0:
+            self._used[request.scenario_id, request.trial] = set()
         line = self._answers.get((request.scenario_id, request.trial, request.key, request.ordinal))
         if line is None:
-            difference, lead = self._difference(request)
-            raise RecordingError(difference, self._advice.remedy(request, lead))
+            raise self._refusal(request)
+        self._used.setdefault((request.scenario_id, request.trial), set()).add(_identity(line))
         usage = endpoint_named(request.provider, request.endpoint).usage(line.response)
         list_price = self._prices.price(line.model, line.provider, usage)
         self._ledger.record_replayed(request.payer, request.scenario_id, line.model, usage, list_price)
         return ModelAnswer(line.response, usage, replayed=True)
+
+    def _refusal(self, request: ModelRequest) -> RecordingError:
+        problem, lead = self._difference(request)
+        remedy = self._advice.remedy(request, lead)
+        line = self._in_place_of(request)
+        if line is None:
+            return RecordingError(problem, remedy)
+        self._used.setdefault((request.scenario_id, request.trial), set()).add(_identity(line))
+        usage = endpoint_named(request.provider, request.endpoint).usage(line.response)
+        return StaleRecordingError(problem, remedy, ModelAnswer(line.response, usage, replayed=True))
+
+    def _in_place_of(self, request: ModelRequest) -> ModelRecording | None:
+        """The recorded call in the place of a request: the next one of the same model with the same system prompt.
+
+        Where the system prompt is a new one, it is the call of the same number, if all before it were answered in
+        turn: a call that was added, or asks another model, has no place.
+        """
+        if request.party is not Party.SYSTEM or request.endpoint not in _ANSWERED_BY:
+            return None
+        lines, inputs = self._trials.get(request.scenario_id, {}).get(request.trial, []), request_inputs(request)
+        used = self._used.get((request.scenario_id, request.trial), set())
+        left = [line for line in lines if _identity(line) not in used and _is_of_kind(line, request, inputs)]
+        same = next((line for line in left if line.system == request.system), None)
+        if same is not None or any(line.system == request.system for line in lines):
+            return same
+        counterpart = lines[request.position] if request.position < len(lines) else None
+        return counterpart if counterpart in left and len(used) == request.position else None
 
     def _difference(self, request: ModelRequest) -> tuple[str, str]:
         """Why no recording fits, in one sentence, and how the one that tells what to do begins."""
@@ -114,3 +160,20 @@ def _changed(line: ModelRecording, request: ModelRequest, edited_prompts: Sequen
     )
     sentence = f"{told[0].upper()}{told[1:]}, so the recorded model answer no longer applies."
     return sentence, _VOLATILE if VOLATILE in told else _CHANGED
+
+
+_ANSWERED_BY = {"messages": "message", "chat/completions": "chat.completion", "responses": "response"}
+"""What an answer of each endpoint calls itself. An embedding of another text says nothing."""
+
+
+def _identity(line: ModelRecording) -> str:
+    return f"{line.key}/{line.ordinal}"
+
+
+def _is_of_kind(line: ModelRecording, request: ModelRequest, inputs: JsonObject) -> bool:
+    """Whether the same model was called with the same tools and parameters, as far as the recording says."""
+    if line.inputs is not None and any(line.inputs.get(name) != inputs.get(name) for name in ("tools", "parameters")):
+        return False
+    kind = line.response.get("object", line.response.get("type"))
+    same_model = (line.provider, line.model) == (request.provider, request.model)
+    return same_model and kind == _ANSWERED_BY[request.endpoint]

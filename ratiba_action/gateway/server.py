@@ -28,6 +28,7 @@ from ratiba_action.gateway.access import ScenarioAccess
 from ratiba_action.gateway.canonical_request import prompt_digest, request_key
 from ratiba_action.gateway.endpoint import Endpoint
 from ratiba_action.gateway.endpoints import ENDPOINTS
+from ratiba_action.gateway.replay_answers import StaleRecordingError
 from ratiba_action.ports import AnswerSource, Prices
 
 _BODY_LIMIT = 16 * 1024 * 1024
@@ -194,6 +195,12 @@ class Gateway:
         try:
             self._check_model(call.model)
             answer = await self._answers.answer(call)
+        except StaleRecordingError as stale:
+            access.note_stale(stale)
+            return stale.answer
+        except RatibaError as problem:
+            raise _RefusedError(_status(problem), problem) from problem
+        try:
             list_price = self._list_price(call, answer)
         except RatibaError as problem:
             raise _RefusedError(_status(problem), problem) from problem

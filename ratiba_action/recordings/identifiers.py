@@ -10,7 +10,7 @@ from ratiba_action.core.credentials import find_credentials
 from ratiba_action.core.dsn import passwords_in
 from ratiba_action.core.identifiers import Identifier, find_identifiers, is_declared
 from ratiba_action.core.masking import MASK, mask_secrets
-from ratiba_action.core.model.scenario import Scenario
+from ratiba_action.core.model.scenario import ExpectedRows, Scenario
 from ratiba_action.recordings.lines import Recording
 
 _ASKED_LIMIT = 200
@@ -81,8 +81,14 @@ def declared_identifiers(scenario: Scenario) -> tuple[Identifier, ...]:
         texts += _leaves(turn.event)
         texts += [text for tool in turn.expect.tools or () for text in _leaves(tool.args)]
         texts += [text for event in turn.expect.events for text in _leaves(event.data)]
+        texts += _texts_of_rows(turn.expect.rows)
+    texts += _texts_of_rows(scenario.rows)
     texts += [text for rule in scenario.rules for text in _leaves(rule.value)]
     return tuple(identifier for text in texts for identifier in find_identifiers(text))
+
+
+def _texts_of_rows(expected: Iterable[ExpectedRows]) -> list[str]:
+    return [text for one in expected for text in (*_leaves(one.where), *_leaves(one.equals))]
 
 
 @dataclass(frozen=True, slots=True)

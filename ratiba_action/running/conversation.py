@@ -1,18 +1,23 @@
 """Hold one trial's conversation in its own tenant."""
 
+import contextlib
 import json
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
+from ratiba_action.core.checks import check_so_far, check_transcript, is_of_code
 from ratiba_action.core.conversation_events import beginning, place_of_trial, turn_events
 from ratiba_action.core.model.conversation import AnsweredCalls, Exchange, Party, Reply, ToldUsage, Transcript
 from ratiba_action.core.model.event import Event, ModelCalled
-from ratiba_action.core.model.plan import Trial
-from ratiba_action.core.model.scenario import Turn
+from ratiba_action.core.model.measurement import Check
+from ratiba_action.core.model.plan import Tenant, Trial
+from ratiba_action.core.model.scenario import ExpectedRows, Turn
 from ratiba_action.core.model.values import Usd
-from ratiba_action.errors import ConfigurationError, RatibaError, WorkerError
+from ratiba_action.core.patterns import SearchTime
+from ratiba_action.core.row_checks import FoundRows, check_rows, matching_rows, sql_of, what_of
+from ratiba_action.errors import ConfigurationError, DatabaseError, QueryError, RatibaError, WorkerError
 from ratiba_action.ports import ModelAccess, Session
 from ratiba_action.running.bench import Bench
 
@@ -36,6 +41,10 @@ class Conversation:
         self._bench = bench
         self._attempt = attempt
         self._exchanges: list[Exchange] = []
+        self._stand_ins: list[Exchange] = []
+        self._row_checks: list[Check] = []
+        self._suspected_rows: list[Check] = []
+        self._ended = False
         self._told: set[str] = set()
         self._bytes = 0
 
@@ -49,12 +58,18 @@ class Conversation:
             try:
                 session = await self._bench.systems[arm.name].open(scenario, tenant, access.environment)
                 try:
-                    await self._speak(session, access)
+                    ended = await self._speak(session, access, tenant)
                 finally:
                     await session.close()
             finally:
                 access.close()
-            _raise_first(access.problems)
+            if access.stale is None:
+                _raise_first(access)
+            self._ended = ended and not access.problems
+            if self._ended:
+                await self._check_rows(scenario.rows, tenant, 0, stand_in=access.stale is not None)
+            if access.stale is not None:
+                raise access.stale
             rows = await self._bench.tenants.read(tenant, self._bench.rows.get(arm.name, {}))
             self._require_size(((f"rows of {name}", found) for name, found in rows.items()), MOST_BYTES)
         return Transcript(
@@ -65,15 +80,86 @@ class Conversation:
             models=tuple(sorted({*access.models, *self._told})),
         )
 
-    async def _speak(self, session: Session, access: ModelAccess) -> None:
-        for turn in self._trial.scenario.turns:
-            await self._take(turn, session, access)
+    @property
+    def row_checks(self) -> tuple[Check, ...]:
+        """The assertions on rows, of completed turns and after the conversation."""
+        return tuple(self._row_checks)
+
+    def checks_so_far(self, time: SearchTime) -> tuple[Check, ...]:
+        """What is known of a conversation that ended early: the assertions of the turns that were completed."""
+        transcript = self.so_far()
+        if transcript is None:
+            return ()
+        try:
+            return (
+                *check_so_far(self._trial.scenario, transcript, self._bench.detect_language, time),
+                *self.row_checks,
+            )
+        except ConfigurationError:
+            return self.row_checks  # why the conversation ended early is told already
+
+    def suspected(self, time: SearchTime) -> tuple[Check, ...]:
+        """What the code did against an assertion after the turns that were completed with answers that fit."""
+        exact, scenario = len(self._exchanges), self._trial.scenario
+        whole = Transcript(scenario.id, (*self._exchanges, *self._stand_ins))
+        try:
+            check = check_transcript if self._ended else check_so_far
+            found = check(scenario, whole, self._bench.detect_language, time) if self._stand_ins else ()
+        except ConfigurationError:
+            found = ()
+        later = (check for check in (*found, *self._suspected_rows) if not check.turn or check.turn > exact)
+        return tuple(replace(check, stand_in=True) for check in later if not check.passed and is_of_code(check))
+
+    async def _speak(self, session: Session, access: ModelAccess, tenant: Tenant) -> bool:
+        """Take every turn; False where recorded answers stand in and the conversation could not be ended with them."""
+        for number, turn in enumerate(self._trial.scenario.turns, 1):
+            try:
+                taken = await self._take(turn, session, access)
+            except RatibaError:
+                await self._look_for_more_rows(turn.expect.rows, tenant, number)
+                raise
+            if not taken:
+                await self._look_for_more_rows(turn.expect.rows, tenant, number)
+                return False
+            await self._check_rows(turn.expect.rows, tenant, number, stand_in=access.stale is not None)
+        if access.stale is not None:
+            # What a simulated customer would write depends on what was said.
+            return self._trial.scenario.simulated_user is None
         user = self._trial.scenario.simulated_user
         for ordinal in range(user.most_turns if user is not None else 0):
             message = await self._improvise(ordinal)
             if message is None:
-                return
-            await self._take(Turn(user=message, line=self._trial.scenario.line), session, access)
+                break
+            if not await self._take(Turn(user=message, line=self._trial.scenario.line), session, access):
+                return False
+        return True
+
+    async def _check_rows(self, expected: Sequence[ExpectedRows], tenant: Tenant, turn: int, *, stand_in: bool) -> None:
+        """Read the rows that a turn or the scenario asserts on, as the tenant, and compare them."""
+        for one in expected:
+            check = check_rows(one, await self._read(one, tenant), turn, self._trial.scenario.now.tzinfo)
+            (self._suspected_rows if stand_in else self._row_checks).append(check)
+
+    async def _look_for_more_rows(self, expected: Sequence[ExpectedRows], tenant: Tenant, turn: int) -> None:
+        """Look for more rows than a turn that did not end may leave; fewer say nothing, since it was not done yet."""
+        zone = self._trial.scenario.now.tzinfo
+        with contextlib.suppress(RatibaError):  # why the turn did not end says more
+            for one in expected:
+                found = await self._read(one, tenant)
+                if one.count is not None and len(matching_rows(one, found, zone)) > one.count:
+                    self._suspected_rows.append(check_rows(one, found, turn, zone))
+
+    async def _read(self, expected: ExpectedRows, tenant: Tenant) -> FoundRows:
+        name = what_of(expected)
+        try:
+            found = (await self._bench.tenants.read(tenant, {name: sql_of(expected)}))[name]
+        except QueryError as error:
+            return FoundRows(problem=error.reason)
+        except DatabaseError as error:
+            where = f"{self._trial.scenario.path}:{expected.line}"
+            raise DatabaseError(error.problem, f"Look at the assertion on rows at {where}.") from error
+        self._require_size(iter([(f"rows of the assertion {name!r}", found)]), MOST_BYTES)
+        return FoundRows(tuple(found))
 
     async def _improvise(self, ordinal: int) -> str | None:
         user, simulator = self._trial.scenario.simulated_user, self._bench.simulator
@@ -81,16 +167,22 @@ class Conversation:
             raise ConfigurationError("Nobody plays the simulated customer.", "Configure `simulator`.")
         return await simulator.next_message(self._trial, user, self._exchanges, ordinal)
 
-    async def _take(self, turn: Turn, session: Session, access: ModelAccess) -> None:
+    async def _take(self, turn: Turn, session: Session, access: ModelAccess) -> bool:
+        """Send a turn and keep its exchange; False where recorded answers stand in and the system stopped at one."""
         scenario_id, arm = self._trial.scenario.id, self._trial.arm.name
         await self._bench.turns.before(scenario_id, arm)
         before, started = access.calls, time.monotonic()
         try:
             reply = await session.send(turn)
         except WorkerError:
-            _raise_first(access.problems)
+            if access.stale is not None:
+                return False
+            _raise_first(access)
             raise
-        _raise_first(access.problems)
+        if access.stale is not None:
+            self._stand_ins += [Exchange(turn, reply, replayed=True)] if not access.problems else []
+            return not access.problems
+        _raise_first(access)
         self._require_size(_parts(reply), MOST_BYTES_OF_A_PART)
         seconds, calls = time.monotonic() - started, access.calls
         self._told.update(call.model for call in session.told_usage)
@@ -101,6 +193,7 @@ class Conversation:
             self._exchanges[-1] = replace(self._exchanges[-1], usd=_list_price(before, calls, past))
         finally:
             self._tell(session.told_usage)
+        return True
 
     def _tell(self, told: Sequence[ToldUsage]) -> None:
         """Write down what happened in the last turn, the models that were asked past the gate first."""
@@ -160,7 +253,7 @@ def _list_price(before: AnsweredCalls, after: AnsweredCalls, past: Usd | None) -
     return after.usd - before.usd + past
 
 
-def _raise_first(problems: Sequence[RatibaError]) -> None:
+def _raise_first(access: ModelAccess) -> None:
     """A request that was not answered decides, even when the system made up a reply without it."""
-    if problems:
-        raise problems[0]
+    if access.problems:
+        raise access.problems[0]

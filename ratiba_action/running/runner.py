@@ -108,12 +108,22 @@ async def _run_trial(trial: Trial, bench: Bench, attempt: int) -> ScenarioResult
                 # Reading and masking took the processor without a pause, so that no timer could end the trial.
                 return NotRun(trial, _LATE)
             checks = check_transcript(trial.scenario, transcript, bench.detect_language, _search_time(bench))
+            checks += conversation.row_checks
             more, scores, errors = await _measure(Case(trial.scenario, transcript, trial.number, trial.arm.name), bench)
     except Exception as error:  # noqa: BLE001 - a defect in one trial must not lose what the others measured
         late = f"the trial did not end within {seconds:g} s (strategy.timeout_seconds)" if limit.expired() else ""
         phase, message = (Phase.TIMEOUT, late) if late else _told(error)
         message, remedy = _without_remedy(error, message)
-        return Errored(trial, phase, message, conversation.so_far(), time.monotonic() - started, checks, remedy=remedy)
+        return Errored(
+            trial,
+            phase,
+            message,
+            conversation.so_far(),
+            time.monotonic() - started,
+            checks or conversation.checks_so_far(_search_time(bench)),
+            remedy=remedy,
+            suspected=conversation.suspected(_search_time(bench)),
+        )
     checks += more
     if errors:
         phase, message = _told(errors[0])

@@ -1,5 +1,6 @@
 """A checked file → ``Scenario``."""
 
+from collections.abc import Sequence
 from decimal import Decimal
 
 from ratiba_action.core.failure_rules import RISK, validate_rule
@@ -9,6 +10,7 @@ from ratiba_action.core.model.scenario import (
     Expectation,
     ExpectedEvent,
     ExpectedOutput,
+    ExpectedRows,
     ExpectedTool,
     ExpectedTransition,
     FailureRule,
@@ -18,9 +20,9 @@ from ratiba_action.core.model.scenario import (
     Turn,
     TurnLimits,
 )
-from ratiba_action.strict_yaml import Document
+from ratiba_action.strict_yaml import Document, Path
 from ratiba_action.suite.scenario_schema import ScenarioBlock
-from ratiba_action.suite.turn_schema import ExpectBlock, TurnBlock
+from ratiba_action.suite.turn_schema import ExpectBlock, RowsBlock, TurnBlock
 
 FAITHFULNESS = "FaithfulnessByClaimMetric"
 """Measures the share of a reply's claims that are supported; what ``max_hallucination_risk`` is turned into."""
@@ -39,7 +41,7 @@ def build_scenario(block: ScenarioBlock, document: Document) -> Scenario:
         now=block.now,
         touches=tuple(block.touches),
         customer=Customer(block.customer.name, block.customer.phone),
-        turns=tuple(_turn(turn, document.line(("turns", index))) for index, turn in enumerate(block.turns)),
+        turns=tuple(_turn(turn, index, document) for index, turn in enumerate(block.turns)),
         rules=tuple(
             FailureRule(rule.type, rule.value, document.line(("rules", index)))
             for index, rule in enumerate(block.rules)
@@ -55,6 +57,7 @@ def build_scenario(block: ScenarioBlock, document: Document) -> Scenario:
         strategy=block.strategy.strategy,
         quarantine=None if block.quarantine is None else Quarantine(**block.quarantine.model_dump()),
         provenance=block.provenance,
+        rows=_rows(block.rows, document, ("rows",)),
     )
 
 
@@ -86,11 +89,27 @@ def _simulated_user(block: ScenarioBlock) -> SimulatedUser | None:
     return None if block.simulated_user is None else SimulatedUser(**block.simulated_user.model_dump())
 
 
-def _turn(block: TurnBlock, line: int) -> Turn:
-    return Turn(user=block.user, event=block.event, expect=_expectation(block.expect, block.reply), line=line)
+def _turn(block: TurnBlock, index: int, document: Document) -> Turn:
+    rows = _rows(block.expect.rows, document, ("turns", index, "expect", "rows"))
+    expect = _expectation(block.expect, block.reply, rows)
+    return Turn(user=block.user, event=block.event, expect=expect, line=document.line(("turns", index)))
 
 
-def _expectation(block: ExpectBlock, captured: str | None) -> Expectation:
+def _rows(blocks: Sequence[RowsBlock], document: Document, path: Path) -> tuple[ExpectedRows, ...]:
+    return tuple(
+        ExpectedRows(
+            table=block.table or "",
+            query=block.query or "",
+            where=block.where,
+            count=block.count,
+            equals=block.equals,
+            line=document.line((*path, index)),
+        )
+        for index, block in enumerate(blocks)
+    )
+
+
+def _expectation(block: ExpectBlock, captured: str | None, rows: tuple[ExpectedRows, ...]) -> Expectation:
     """What a turn expects; a captured reply is the reference answer where no other is given."""
     documents = dict.fromkeys(block.documents, 1.0) if isinstance(block.documents, list) else block.documents
     return Expectation(
@@ -101,6 +120,7 @@ def _expectation(block: ExpectBlock, captured: str | None) -> Expectation:
         transitions=tuple(ExpectedTransition(move.source, move.target) for move in block.transitions),
         output=_output(block),
         language=block.language,
+        rows=rows,
         answer=block.answer if block.answer is not None else captured,
         key_phrases=tuple(block.key_phrases),
         documents=documents,

@@ -9,7 +9,7 @@ from pydantic import Field, field_validator, model_validator
 
 from ratiba_action.configuration_blocks.strategy_block import Seconds, StrategyBlock
 from ratiba_action.suite.script_schema import StepBlock
-from ratiba_action.suite.turn_schema import Text, TurnBlock
+from ratiba_action.suite.turn_schema import RowsBlock, Text, TurnBlock
 from ratiba_action.validation import StrictModel
 
 LANGUAGE = Field(pattern=r"^([a-z]{2,3}|mixed)$", description="ISO 639 code, or mixed")
@@ -96,6 +96,7 @@ class ScenarioBlock(StrictModel):
     customer: CustomerBlock
     turns: Annotated[list[TurnBlock], Field(max_length=200)] = Field(default_factory=list)
     rules: list[RuleBlock] = Field(default_factory=list)
+    rows: list[RowsBlock] = Field(default_factory=list, description="what the database holds after the conversation")
     assertions: list[AssertionBlock] = Field(default_factory=list)
     cases: Text | None = Field(default=None, description="rows that this scenario is repeated for: a JSONL or CSV file")
     gates: list[GateBlock] = Field(

@@ -5,6 +5,7 @@ from typing import Annotated, Any, Self
 from pydantic import AfterValidator, Field, model_validator
 
 from ratiba_action.core.json_path import parse_path
+from ratiba_action.core.row_checks import query_problem
 from ratiba_action.validation import StrictModel
 
 
@@ -51,6 +52,48 @@ class OutputBlock(StrictModel):
     ignore_order: bool = False
 
 
+class RowsBlock(StrictModel):
+    """What a table or a query of the tenant's database must hold."""
+
+    table: Annotated[str, Field(min_length=1, max_length=63)] | None = Field(
+        default=None, description="name of a table, as the database spells it"
+    )
+    query: Text | None = Field(default=None, description="one SELECT, in place of a table")
+    where: dict[Text, Any] = Field(default_factory=dict, description="only rows with these values, by column")
+    count: Annotated[int, Field(ge=0, le=1000)] | None = Field(
+        default=None, description="how many rows; default: at least one"
+    )
+    equals: Any = Field(
+        default=None,
+        description="an object that each row matches, a list of them in any order, or the one value of a query",
+    )
+
+    @model_validator(mode="after")
+    def _one_source(self) -> Self:
+        if (self.table is None) == (self.query is None):
+            msg = "give either 'table' or 'query'"
+            raise ValueError(msg)
+        problem = query_problem(self.query) if self.query is not None else None
+        if problem:
+            msg = f"the query {problem}"
+            raise ValueError(msg)
+        return self
+
+    @model_validator(mode="after")
+    def _count_and_equals_agree(self) -> Self:
+        listed = self.equals if isinstance(self.equals, list) else None
+        if listed is not None and not all(isinstance(item, dict) for item in listed):
+            msg = "a list in 'equals' holds one object for each row"
+            raise ValueError(msg)
+        if listed is not None and self.count is not None and self.count != len(listed):
+            msg = f"'count' is {self.count}, and 'equals' lists {len(listed)}: leave 'count' out"
+            raise ValueError(msg)
+        if self.count == 0 and self.equals is not None and listed is None:
+            msg = "'count' is 0, so that 'equals' would be compared with nothing: leave one of them out"
+            raise ValueError(msg)
+        return self
+
+
 class ExpectBlock(StrictModel):
     """What must hold after a turn, and the truth that metrics compare with."""
 
@@ -61,6 +104,7 @@ class ExpectBlock(StrictModel):
     transitions: list[TransitionBlock] = Field(default_factory=list)
     output: OutputBlock | None = None
     language: LanguageCode | None = Field(default=None, description="the language of the reply")
+    rows: list[RowsBlock] = Field(default_factory=list, description="what the database holds after the turn")
     answer: Text | None = Field(default=None, description="a reference answer")
     key_phrases: list[Text] = Field(default_factory=list)
     documents: list[Text] | dict[Text, Grade] | None = Field(

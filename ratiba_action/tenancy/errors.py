@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from ratiba_action.core.printable import printable
-from ratiba_action.errors import DatabaseError
+from ratiba_action.errors import DatabaseError, QueryError
 from ratiba_action.tenancy.dsn import address, without_password
 
 _READ, _SHOWN = 20_000, 2_000
@@ -21,7 +21,7 @@ def database_errors(what: str, dsn: str, remedy: str = "") -> Iterator[None]:
         remedy: what to do about it.
 
     Raises:
-        DatabaseError: the driver or the network failed.
+        DatabaseError: the driver or the network failed; ``QueryError`` where the server refused a statement.
     """
     import psycopg  # noqa: PLC0415 - the pytest plug-in and the command line load without it
 
@@ -30,4 +30,7 @@ def database_errors(what: str, dsn: str, remedy: str = "") -> Iterator[None]:
     except (psycopg.Error, OSError, TimeoutError) as error:
         words = printable(" ".join(without_password(str(error)[:_READ], dsn).split()))[:_SHOWN]
         words = words or ("it took too long" if isinstance(error, TimeoutError) else type(error).__name__)
-        raise DatabaseError(f"The PostgreSQL server at {address(dsn)!r} could not {what}: {words}.", remedy) from None
+        told = f"The PostgreSQL server at {address(dsn)!r} could not {what}: {words}."
+        if isinstance(error, psycopg.DatabaseError) and not isinstance(error, psycopg.OperationalError):
+            raise QueryError(told, remedy, words.partition(" LINE ")[0]) from None
+        raise DatabaseError(told, remedy) from None

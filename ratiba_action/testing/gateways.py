@@ -12,6 +12,7 @@ class InMemoryAccess:
     def __init__(self, problems: Sequence[RatibaError] = (), models: Sequence[str] = ()) -> None:
         self.environment: Mapping[str, str] = {"ANTHROPIC_BASE_URL": "http://nowhere.invalid"}
         self.problems = tuple(problems)
+        self.stale: RatibaError | None = None
         self.models = tuple(models)
         self.calls = AnsweredCalls()
         self.closed = False

@@ -163,15 +163,51 @@ async def test_replayed_calls_cost_nothing_and_are_booked_at_list_price(
     ("change", "words"),
     [
         ({"system": "Be rude."}, "Line 1 of the system prompt changed and is now 'Be rude.'"),
-        ({"model": "claude-opus-5-5"}, "The system calls the model 'claude-opus-5-5' where 'claude-haiku-4-5' was"),
         (
             {"messages": [{"role": "user", "content": "Kwaheri"}]},
             "The customer's message to the model changed ('Habari' → 'Kwaheri')",
         ),
+    ],
+)
+async def test_a_request_whose_content_alone_differs_is_answered_by_the_call_in_its_place_and_says_so(
+    change: dict[str, Any], words: str, record: Record, replay: Replay, start_gateway: Start
+) -> None:
+    gateway = await start_gateway(replay(spa=await record([GREETING], lambda talk: talk.message())))
+    with gateway.open_scenario("spa") as access:
+        assert texts(await SdkTalk(access.environment).message(**change)) == ["Karibu sana!"]
+    assert words in str(access.stale)
+    assert access.problems == ()
+    assert access.calls.count == 0, "it is no replayed call: this was never asked"
+
+
+async def test_a_call_that_was_added_gets_no_other_calls_answer(
+    record: Record, replay: Replay, start_gateway: Start
+) -> None:
+    steps = [GREETING, Step("anthropic", text="Kwaheri!")]
+    bye = {"messages": [{"role": "user", "content": "Kwaheri"}]}
+
+    async def twice(talk: SdkTalk) -> None:
+        await talk.message()
+        await talk.message(**bye)
+
+    gateway = await start_gateway(replay(spa=await record(steps, twice)))
+    with gateway.open_scenario("spa") as access:
+        talk = SdkTalk(access.environment)
+        assert texts(await talk.message()) == ["Karibu sana!"]
+        assert texts(await talk.message(**bye)) == ["Kwaheri!"]
+        with pytest.raises(anthropic.BadRequestError, match="model call 3 of the scenario, and 2 are recorded"):
+            await talk.message(messages=[{"role": "user", "content": "Bado?"}])
+    assert access.stale is None
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"model": "claude-opus-5-5"}, "The system calls the model 'claude-opus-5-5' where 'claude-haiku-4-5' was"),
         ({"max_tokens": 300}, "The parameter max_tokens changed (200 → 300)"),
     ],
 )
-async def test_a_request_without_a_recording_says_what_differs_and_is_not_retried(
+async def test_a_request_to_another_model_or_with_other_parameters_says_what_differs_and_is_not_retried(
     change: dict[str, Any], words: str, record: Record, replay: Replay, start_gateway: Start
 ) -> None:
     gateway = await start_gateway(replay(spa=await record([GREETING], lambda talk: talk.message())))

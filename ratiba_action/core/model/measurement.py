@@ -123,12 +123,13 @@ class Check:
     """An exact comparison that held or did not.
 
     Args:
-        kind: ``state``, ``payment``, ``tools``, ``event``, ``transitions``, ``output``, ``language``, ``limit``,
-            ``reply`` or ``rule``.
+        kind: ``state``, ``payment``, ``tools``, ``event``, ``transitions``, ``output``, ``language``, ``rows``,
+            ``limit``, ``reply`` or ``rule``.
         turn: number of the turn, from 1; 0 for the whole conversation.
         what: the assertion in words.
         line: its line in the scenario's file.
         measured: False when this run could not tell; ``passed`` is True then and counts for nothing.
+        stand_in: measured while recorded answers to other requests stood in for those that were not recorded.
     """
 
     kind: str
@@ -139,6 +140,7 @@ class Check:
     passed: bool
     line: int = 0
     measured: bool = True
+    stand_in: bool = False
 
 
 class Phase(StrEnum):
@@ -190,6 +192,8 @@ class Errored:
     Args:
         retried: why each earlier attempt at it broke off.
         remedy: what ends it, where the message does not say so.
+        suspected: deterministic assertions on what the code did that failed while recorded answers to other requests
+            stood in; each counts only where the base passes it.
     """
 
     trial: Trial
@@ -201,6 +205,7 @@ class Errored:
     scores: tuple[Score, ...] = ()
     retried: tuple[str, ...] = ()
     remedy: str = ""
+    suspected: tuple[Check, ...] = ()
 
     @property
     def told(self) -> str:

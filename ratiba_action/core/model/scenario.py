@@ -51,10 +51,32 @@ class ExpectedOutput:
 
 
 @dataclass(frozen=True, slots=True)
+class ExpectedRows:
+    """What a table or a query of the tenant's database must hold.
+
+    Args:
+        table: name of a table; empty where a query is given.
+        query: SQL that reads; empty where a table is given.
+        where: values by column; only rows that have all of them are looked at. Objects match by subset.
+        count: how many such rows there must be; None for at least one, or for as many as ``equals`` lists.
+        equals: an object that each of them must match, a list of such objects in any order, or the one value of a
+            single row and column; None for nothing.
+        line: of the assertion in its file.
+    """
+
+    table: str = ""
+    query: str = ""
+    where: JsonObject = field(default_factory=dict)
+    count: int | None = None
+    equals: Any = None
+    line: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class Expectation:
     """What must hold after one turn. None means that nothing is expected of that part.
 
-    ``state`` to ``language`` are exact checks. What follows is the truth that metrics compare with.
+    ``state`` to ``rows`` are deterministic assertions. What follows is the truth that metrics compare with.
 
     Args:
         state: state of the conversation after the turn.
@@ -64,6 +86,7 @@ class Expectation:
         transitions: moves of the state machine that the turn must make, in this order, others allowed between them.
         output: the structured answer.
         language: ISO 639 code that the reply must be written in.
+        rows: what the database must hold after the turn.
         answer: a reference answer.
         key_phrases: what a good answer mentions.
         documents: relevant documents by id with their grade of relevance, 1 where none is given.
@@ -79,6 +102,7 @@ class Expectation:
     transitions: tuple[ExpectedTransition, ...] = ()
     output: ExpectedOutput | None = None
     language: str | None = None
+    rows: tuple[ExpectedRows, ...] = ()
     answer: str | None = None
     key_phrases: tuple[str, ...] = ()
     documents: Mapping[str, float] | None = None
@@ -223,6 +247,7 @@ class Scenario:
         replies: what the system answered when the conversation was captured, for the layer ``replay``; one a turn.
         simulated_user: plays the customer after the written turns; None for none.
         provenance: where a captured conversation comes from.
+        rows: what the database must hold after the conversation.
         data_set: id of the file's scenario when this one is a row of its cases; empty otherwise.
     """
 
@@ -249,6 +274,7 @@ class Scenario:
     quarantine: Quarantine | None = None
     provenance: JsonObject = field(default_factory=dict)
     data_set: str = ""
+    rows: tuple[ExpectedRows, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
