@@ -3,7 +3,7 @@
 import asyncio
 import contextlib
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from ratiba_action.composition import open_run
@@ -16,10 +16,11 @@ from ratiba_action.core.decision import next_step
 from ratiba_action.core.grammar import part_of
 from ratiba_action.core.model.conversation import Party
 from ratiba_action.core.model.data_set import DataSetScores
-from ratiba_action.core.model.measurement import ScenarioResult, Scored
+from ratiba_action.core.model.measurement import Errored, Phase, ScenarioResult, Scored
 from ratiba_action.core.model.plan import Plan
 from ratiba_action.core.model.verdict import Conclusion, Evidence, Limits, Report, Spending, Verdict
 from ratiba_action.core.quarantine import day_of
+from ratiba_action.core.trials import Standing, standing
 from ratiba_action.core.turn_limits import limits_not_measured
 from ratiba_action.evaluation.aftermath import Aftermath
 from ratiba_action.evaluation.cancellation import cancelled_by_signals
@@ -40,6 +41,8 @@ from ratiba_action.preparation.equipping import (
 from ratiba_action.preparation.preparing import GateRun, Prepared
 from ratiba_action.recordings.lines import Recording
 from ratiba_action.running.plan_loop import Held, PlanLoop
+
+_NAMED = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,11 +130,13 @@ def _report(known: "_Known", ended: "_Ended", verdict: Verdict) -> Report:
         notes=(
             *prepared.inputs.notes,
             *_notes(run, prepared),
+            *_notes_of_stale(known, ended),
             *_notes_of_baseline(known, verdict),
             *limits_not_measured(ended.held.own),
             *known.ledger.breaches,
         ),
-        left_out=prepared.selection.left_out,
+        left_out=_left_out(known, ended),
+        covered=prepared.selection.covered,
         cross_checking=ended.aftermath.cross_checking,
         shared_spending=ended.aftermath.shared_spending,
         shared_ledger=bool(run.settings.ledger_url),
@@ -164,7 +169,42 @@ class _Ended:
 
 def _results(known: _Known, ended: _Ended) -> tuple[ScenarioResult, ...]:
     """The results of every arm, with what recorded answers to other requests showed of the change's code."""
-    return confirm_suspected(ended.held.results, known.earlier.baseline)
+    results = confirm_suspected(ended.held.results, known.earlier.baseline)
+    stale = _not_run(known, results)
+    return tuple(one for one in results if one.trial.scenario.id not in stale)
+
+
+def _not_run(known: _Known, results: Sequence[ScenarioResult]) -> Mapping[str, str]:
+    """Scenarios that ran only because they cost nothing, and whose recordings no longer fit: by id, with the reason."""
+    free = known.prepared.selection.free
+    own = [one for one in results_of_change(results) if one.trial.scenario.id in free]
+    failed = {one.trial.scenario.id for one in own if standing(one) is Standing.BROKEN}
+    return {
+        one.trial.scenario.id: one.message
+        for one in own
+        if isinstance(one, Errored)
+        and one.phase is Phase.RECORDING
+        and one.trial.scenario.script is None
+        and one.trial.scenario.id not in failed
+    }
+
+
+def _left_out(known: _Known, ended: _Ended) -> tuple[str, ...]:
+    stale = _not_run(known, confirm_suspected(ended.held.results, known.earlier.baseline))
+    return tuple(sorted({*known.prepared.selection.left_out, *stale}))
+
+
+def _notes_of_stale(known: _Known, ended: _Ended) -> tuple[str, ...]:
+    """Why scenarios that would have cost nothing were not run."""
+    stale = _not_run(known, confirm_suspected(ended.held.results, known.earlier.baseline))
+    names = sorted(stale)
+    if not names:
+        return ()
+    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+    count = "1 scenario was" if len(names) == 1 else f"{len(names)} scenarios were"
+    return (
+        f"{count} not run, since the recordings no longer fit ({', '.join(names[:_NAMED])}{more}): {stale[names[0]]}",
+    )
 
 
 def _data_sets(known: _Known, ended: _Ended) -> tuple[DataSetScores, ...]:
@@ -198,7 +238,8 @@ def _evidence(known: _Known, ended: _Ended) -> Evidence:
         no_further=ended.held.no_further,
         no_base=ended.no_base,
         day=day_of(run.started_at),
-        left_out=prepared.selection.left_out,
+        left_out=_left_out(known, ended),
+        recorded_only=prepared.selection.free,
         unconfirmed=_unconfirmed(run, prepared),
         confirm=_how_to_confirm(run),
     )

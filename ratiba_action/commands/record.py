@@ -116,6 +116,9 @@ def record(arguments: argparse.Namespace, environment: MutableMapping[str, str],
     return _exit_code(kept)
 
 
+_AFTER_A_FAILURE = "Fix the code, or change the scenario if the new behaviour is right. Then run the command again."
+
+
 @dataclass(frozen=True, slots=True)
 class _Kept:
     """What came of a run.
@@ -200,9 +203,11 @@ def _tell(kept: _Kept, redactor: Redactor, stream: TextIO) -> None:
 def _lines_of(one: Candidate) -> list[str]:
     if one.outcome is Outcome.UNFINISHED:
         return [f"{one.scenario_id}: not recorded: {one.reason}"]
+    if one.outcome is Outcome.FAILED:
+        return [f"{one.scenario_id}: not recorded: {one.reason}", f"  {_AFTER_A_FAILURE}"]
     if one.outcome is Outcome.REFUSED:
         return [f"{one.scenario_id}: refused", *(f"  {one.path.name} {finding}" for finding in one.findings)]
-    failing = "" if one.passed else "; the conversation does not hold what its scenario asks for"
+    failing = "" if one.passed else "; judged scores are below their thresholds"
     heading = f"{one.scenario_id}: {one.outcome.value}: {one.comparison.summary}{failing}"
     return [heading, *(f"  {line}" for line in render(one.comparison))]
 
@@ -223,7 +228,7 @@ def _ending(kept: _Kept) -> list[str]:
 
 
 def _exit_code(kept: _Kept) -> int:
-    if kept.reviewed.having(Outcome.REFUSED) or kept.waiting:
+    if kept.reviewed.having(Outcome.REFUSED, Outcome.FAILED) or kept.waiting:
         return 1
     return 3 if kept.reviewed.having(Outcome.UNFINISHED) or not kept.reviewed.candidates else 0
 

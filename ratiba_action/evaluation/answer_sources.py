@@ -28,6 +28,7 @@ class Sources:
         self._workshop, self._prices, self._paid = workshop, prices, paid
         self._answers = ArmAnswers()
         self._fallback: FallbackAnswers | None = None
+        self._free: frozenset[str] = frozenset()
         self._recorded: dict[str, dict[str, frozenset[int]]] = {}
         self.recording: RecordingAnswers | None = None
 
@@ -39,6 +40,7 @@ class Sources:
     def add(self, materials: Materials) -> None:
         """Answer the conversations of an arm."""
         self._answers.add(materials.arm.name, self._source(materials))
+        self._free |= frozenset(materials.free)
         lines = model_recordings(materials.recordings)
         self._recorded[materials.arm.name] = {name: frozenset(one.trial for one in lines[name]) for name in lines}
 
@@ -47,6 +49,8 @@ class Sources:
         if self._workshop.llm != "auto" or self._fallback is None:
             return True
         name = trial.scenario.id
+        if name in self._free:
+            return False
         left = any(scenario_id == name for scenario_id, _ in self._fallback.went_live)
         return left or trial.number not in self._recorded[trial.arm.name].get(name, frozenset())
 
@@ -69,7 +73,7 @@ class Sources:
             return replay
         live = LiveAnswers(self._paid.calls)
         if self._workshop.llm == "auto":
-            source = FallbackAnswers(replay, live, like=self._fallback)
+            source = FallbackAnswers(replay, live, like=self._fallback, never_live=materials.free)
             self._fallback = self._fallback or source
             return source
         if self._workshop.llm == "record":

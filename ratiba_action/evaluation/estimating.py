@@ -107,6 +107,9 @@ def _calls(
     calls = 1 if configuration.system.prompt is not None else _CALLS_PER_TURN
     simulator = configuration.simulator
     for scenario in materials.scenarios:
+        if scenario.id in materials.free:
+            yield scenario, [], []
+            continue
         yield (
             scenario,
             _system_calls(scenario, materials, models, prices, calls)

@@ -114,7 +114,7 @@ class Grading:
         if self._paid is None:
             return self._logged(recorded, described.provider, Party.JUDGE)
         live: Judge = self._live(self._paid.calls, described.provider, described.model, Party.JUDGE)
-        judge = FallbackJudge(recorded, live) if self._workshop.llm == "auto" else live
+        judge = FallbackJudge(recorded, live, materials.free) if self._workshop.llm == "auto" else live
         return self._logged(judge, described.provider, Party.JUDGE)
 
     def _logged(self, judge: Judge, provider: str, party: Party) -> Judge:

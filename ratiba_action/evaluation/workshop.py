@@ -1,6 +1,6 @@
 """What a run works with, and what it works on."""
 
-from collections.abc import Callable, Mapping, MutableMapping, Sequence
+from collections.abc import Callable, Collection, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from pathlib import Path
@@ -61,6 +61,7 @@ class Materials:
         recordings: by scenario id.
         day: of the run, in UTC.
         edited_prompts: paths of the prompt files that the change under test edits.
+        free: ids of scenarios for which no model is called: what is not recorded of them is not measured.
     """
 
     arm: Arm
@@ -69,6 +70,7 @@ class Materials:
     prompt_versions: tuple[str, ...]
     day: date = date.max
     edited_prompts: tuple[str, ...] = ()
+    free: Collection[str] = ()
 
     @property
     def judged(self) -> bool:

@@ -1,5 +1,7 @@
 """Recorded answers as long as they fit, a model where none does."""
 
+from collections.abc import Collection
+
 from ratiba_action.core.model.measurement import Answer, Question
 from ratiba_action.errors import RecordingError
 from ratiba_action.ports import Judge
@@ -11,11 +13,13 @@ class FallbackJudge:
     Args:
         recorded: raises ``RecordingError`` when no recorded answer fits.
         live: asked then; the same model.
+        never_live: scenarios that run only because all their answers are recorded.
     """
 
-    def __init__(self, recorded: Judge, live: Judge) -> None:
+    def __init__(self, recorded: Judge, live: Judge, never_live: Collection[str] = ()) -> None:
         self._recorded = recorded
         self._live = live
+        self._never_live = never_live
 
     @property
     def model(self) -> str:
@@ -26,6 +30,7 @@ class FallbackJudge:
         """The recorded answer to exactly this question, or a live one.
 
         Raises:
+            RecordingError: no recorded answer fits, and no model is to be called for the scenario.
             JudgeError: the answer is outside the contract.
             BudgetError: the call was refused.
             ProviderError: the provider refused or could not be reached.
@@ -33,4 +38,6 @@ class FallbackJudge:
         try:
             return await self._recorded.answer(question)
         except RecordingError:
+            if question.scenario_id in self._never_live:
+                raise
             return await self._live.answer(question)

@@ -61,6 +61,7 @@ def materials_of(run: GateRun, prepared: Prepared) -> Materials:
         edited_prompts=edited_prompts(
             run.repository, system.root, system.prompt_patterns, run.decided.change.files.paths
         ),
+        free=prepared.selection.free,
     )
 
 
@@ -86,6 +87,7 @@ def base_of(run: GateRun, prepared: Prepared, scratch: Path) -> BaseOffer | str:
                 run.repository, system.root, system.prompt_patterns, run.decided.change.git, exported
             ),
             day=day_of(run.started_at),
+            free=prepared.selection.free,
         )
 
     return BaseOffer(inputs.configuration, same, recordings, fetch)

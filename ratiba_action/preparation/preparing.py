@@ -1,20 +1,26 @@
 """What a run evaluates, known before anything is started."""
 
 import os
-from collections.abc import MutableMapping
+from collections.abc import Callable, MutableMapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
+from ratiba_action.core.cache_key import metric_version
 from ratiba_action.core.model.plan import Selection
 from ratiba_action.core.model.scenario import Scenario
 from ratiba_action.core.scenario_selection import select
 from ratiba_action.core.strategies import with_least_trials
 from ratiba_action.deciding import Decided
-from ratiba_action.errors import ConfigurationError, UsageError
+from ratiba_action.errors import ConfigurationError, SuiteError, UsageError
+from ratiba_action.evaluation.paying import source_of_answers
+from ratiba_action.metrics.registry import is_judged
 from ratiba_action.no_events import NoEvents
 from ratiba_action.ports import EventLog, Progress
 from ratiba_action.preparation.evaluation_inputs import EvaluationInputs, read_inputs
+from ratiba_action.recordings.folder import recording_path
+from ratiba_action.recordings.lines import JudgeRecording, ModelRecording
+from ratiba_action.recordings.reader import read_recordings
 from ratiba_action.settings import Settings
 
 
@@ -95,9 +101,34 @@ def prepare(run: GateRun) -> Prepared:
         left_out = tuple(scenario.id for scenario in inputs.suite.scenarios if scenario.id not in ids)
         selection = Selection(run.decided.decision, chosen, left_out)
     else:
-        selection = select(run.decided.decision, inputs.suite, run.decided.change.files)
+        selection = select(run.decided.decision, inputs.suite, run.decided.change.files, _is_free(run, inputs))
     scenarios = tuple(with_least_trials(scenario, run.trials) for scenario in selection.scenarios)
     return Prepared(inputs, replace(selection, scenarios=scenarios))
+
+
+def _is_free(run: GateRun, inputs: EvaluationInputs) -> Callable[[Scenario], bool]:
+    """Whether a scenario can run without calling any model, by the files of this checkout."""
+    system = inputs.configuration.system
+    asks_live = source_of_answers(run.settings, inputs.edited_recordings) not in {"replay", "auto"}
+
+    def is_free(scenario: Scenario) -> bool:
+        if asks_live or system.price_per_turn_usd:
+            return False
+        try:
+            lines = read_recordings(recording_path(run.recordings, scenario.id))
+        except SuiteError:
+            return False
+        silent = system.replay is not None or system.price_per_turn_usd is not None or scenario.script is not None
+        trials = {line.trial for line in lines if isinstance(line, ModelRecording)}
+        graded = {_identity(line.metric.partition(":")[0]) for line in lines if isinstance(line, JudgeRecording)}
+        judged = {_identity(entry.metric) for entry in scenario.assertions if is_judged(entry.metric)}
+        return (silent or trials >= set(range(scenario.strategy.trials))) and judged <= graded
+
+    return is_free
+
+
+def _identity(metric: str) -> str:
+    return metric_version(metric, "")
 
 
 def _of_variant(name: str, inputs: EvaluationInputs) -> EvaluationInputs:

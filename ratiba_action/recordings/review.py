@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 
-from ratiba_action.core.model.measurement import Errored, ScenarioResult, Scored
+from ratiba_action.core.model.measurement import Check, Errored, ScenarioResult, Scored
 from ratiba_action.core.model.scenario import Scenario
 from ratiba_action.core.trials import Standing, outcomes_of
 from ratiba_action.recordings.comparison import Comparison, compare, without_noise
@@ -13,6 +13,9 @@ from ratiba_action.recordings.folder import recording_path
 from ratiba_action.recordings.identifiers import Finding, find_forbidden
 from ratiba_action.recordings.lines import Recording
 from ratiba_action.recordings.writer import in_file_order
+
+_SHOWN = 3
+"""Failed assertions of a scenario that are told."""
 
 
 class Outcome(StrEnum):
@@ -22,6 +25,7 @@ class Outcome(StrEnum):
     CHANGED = "changed"
     UNCHANGED = "unchanged"
     REFUSED = "refused"
+    FAILED = "failed"
     UNFINISHED = "unfinished"
 
 
@@ -33,7 +37,7 @@ class Candidate:
         path: where it belongs.
         lines: what the file would hold.
         findings: why it is refused.
-        reason: why its conversation did not run to its end; untrusted text.
+        reason: why its conversation did not run to its end, or which deterministic assertions failed; untrusted text.
         passed: whether the conversation held what its scenario asks for.
     """
 
@@ -97,11 +101,36 @@ def review(
         new = in_file_order(recorded.get(scenario.id, ()))
         lines = without_noise(old, new)
         findings = find_forbidden(new, scenario, secrets)
-        outcome = _outcome(path, old, lines, findings)
+        outcome, failed = _outcome(path, old, lines, findings), _failed_checks(trials)
+        if failed and not findings:
+            # Its recording would keep a bug in the code as what is right.
+            candidates.append(Candidate(scenario.id, path, Outcome.FAILED, reason=failed))
+            continue
         comparison = compare(old, lines)
         passed = all(one.standing is Standing.PASSED for one in outcomes_of(trials))
         candidates.append(Candidate(scenario.id, path, outcome, lines, comparison, findings, passed=passed))
     return Review(tuple(candidates))
+
+
+def _failed_checks(trials: Sequence[ScenarioResult]) -> str:
+    """The deterministic assertions that failed where the scenario fails by them; empty where it does not."""
+    if all(one.standing is not Standing.BROKEN for one in outcomes_of(trials)):
+        return ""
+    scored = [one for one in trials if isinstance(one, Scored)]
+    told = [_check_words(check) for one in scored for check in one.checks if not check.passed]
+    told += [
+        f"{score.metric} is {score.value:.2f}, and must be {score.threshold:.2f}"
+        for one in scored
+        for score in one.deciding_scores
+        if not score.passed and not score.judged
+    ]
+    more = f"; and {len(told) - _SHOWN} more" if len(told) > _SHOWN else ""
+    return "; ".join(dict.fromkeys(told[:_SHOWN])) + more
+
+
+def _check_words(check: Check) -> str:
+    where = f"turn {check.turn}: " if check.turn else ""
+    return f"{where}{check.what}: expected {check.expected}, got {check.got}"
 
 
 def _why(result: ScenarioResult | None) -> str:

@@ -27,7 +27,7 @@ def selection_line(selection: Selection) -> str:
     if chosen == total:
         return ""
     advisory = selection.decision.mode is Mode.ADVISORY
-    why = "advisory, smoke and touched ones" if advisory else "those that were asked for"
+    why = "advisory, so smoke and touched ones, and the recorded" if advisory else "those that were asked for"
     return f"{chosen} of {plural(total, 'conversation')} run: {why}."
 
 

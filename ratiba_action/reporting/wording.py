@@ -8,9 +8,11 @@ from ratiba_action.core.model.change import Mode
 from ratiba_action.core.model.measurement import Errored, NotRun, ScenarioResult, Scored
 from ratiba_action.core.model.values import Usd
 from ratiba_action.core.model.verdict import Conclusion, Report
+from ratiba_action.core.report_outcomes import deciding_outcomes
 from ratiba_action.core.tally import tally
-from ratiba_action.core.trials import ScenarioOutcome
+from ratiba_action.core.trials import ScenarioOutcome, Standing
 
+_NAMED = 3
 _CENT = Decimal("0.01")
 _ANSWERS = {
     "replay": "replayed",
@@ -117,8 +119,24 @@ def caveat(report: Report) -> str:
         "" if report.system_ran else ", on captured replies: no system ran",
         ", of another system than the base's" if report.replaced else "",
         ", on recordings that this change edits" if report.edited_recordings else "",
+        critical_failures(report),
+        "" if report.covered else ", but no scenario covers this change",
     ]
     return "".join(parts)
+
+
+def critical_failures(report: Report) -> str:
+    """The critical scenarios that failed in a run that stops nothing: what its reader must not overlook."""
+    if report.verdict.conclusion is not Conclusion.FAILED or report.decision.mode is not Mode.ADVISORY:
+        return ""
+    failed = [
+        one.scenario.id
+        for one in deciding_outcomes(report)
+        if one.scenario.critical and one.standing is Standing.BROKEN
+    ]
+    more = f" and {len(failed) - _NAMED} more" if len(failed) > _NAMED else ""
+    noun = "critical scenario" if len(failed) == 1 else "critical scenarios"
+    return f", {noun} {', '.join(failed[:_NAMED])}{more} failed" if failed else ""
 
 
 def replacement(report: Report) -> str:

@@ -17,7 +17,16 @@ from ratiba_action.core.model.scenario import ExpectedRows, Turn
 from ratiba_action.core.model.values import Usd
 from ratiba_action.core.patterns import SearchTime
 from ratiba_action.core.row_checks import FoundRows, check_rows, matching_rows, sql_of, what_of
-from ratiba_action.errors import ConfigurationError, DatabaseError, QueryError, RatibaError, WorkerError
+from ratiba_action.core.turn_checks import check_turn
+from ratiba_action.errors import (
+    ConfigurationError,
+    DatabaseError,
+    QueryError,
+    RatibaError,
+    RecordingError,
+    WorkerError,
+    WorkerTimeoutError,
+)
 from ratiba_action.ports import ModelAccess, Session
 from ratiba_action.running.bench import Bench
 
@@ -45,6 +54,7 @@ class Conversation:
         self._row_checks: list[Check] = []
         self._suspected_rows: list[Check] = []
         self._ended = False
+        self._broken_turn = 0
         self._told: set[str] = set()
         self._bytes = 0
 
@@ -107,15 +117,29 @@ class Conversation:
             found = check(scenario, whole, self._bench.detect_language, time) if self._stand_ins else ()
         except ConfigurationError:
             found = ()
+        found += self._of_the_broken_turn()
         later = (check for check in (*found, *self._suspected_rows) if not check.turn or check.turn > exact)
         return tuple(replace(check, stand_in=True) for check in later if not check.passed and is_of_code(check))
+
+    def _of_the_broken_turn(self) -> tuple[Check, ...]:
+        """The assertions of a turn that ended in an error of the code itself: none of them came true."""
+        turns = self._trial.scenario.turns
+        if not 0 < self._broken_turn <= len(turns):
+            return ()
+        zone, turn = self._trial.scenario.now.tzinfo, turns[self._broken_turn - 1]
+        asserted = replace(turn, expect=replace(turn.expect, language=None))
+        return tuple(
+            replace(check, got="(the turn ended in an error)")
+            for check in check_turn(self._broken_turn, asserted, None, zone)
+        )
 
     async def _speak(self, session: Session, access: ModelAccess, tenant: Tenant) -> bool:
         """Take every turn; False where recorded answers stand in and the conversation could not be ended with them."""
         for number, turn in enumerate(self._trial.scenario.turns, 1):
             try:
                 taken = await self._take(turn, session, access)
-            except RatibaError:
+            except RatibaError as error:
+                self._broken_turn = number if self._is_of_code(error) else 0
                 await self._look_for_more_rows(turn.expect.rows, tenant, number)
                 raise
             if not taken:
@@ -139,6 +163,12 @@ class Conversation:
         for one in expected:
             check = check_rows(one, await self._read(one, tenant), turn, self._trial.scenario.now.tzinfo)
             (self._suspected_rows if stand_in else self._row_checks).append(check)
+
+    def _is_of_code(self, error: RatibaError) -> bool:
+        """Whether a turn ended by what the code did: it raised, or it called a scripted model more or less often."""
+        if isinstance(error, RecordingError):
+            return self._trial.scenario.script is not None
+        return isinstance(error, WorkerError) and not isinstance(error, WorkerTimeoutError)
 
     async def _look_for_more_rows(self, expected: Sequence[ExpectedRows], tenant: Tenant, turn: int) -> None:
         """Look for more rows than a turn that did not end may leave; fewer say nothing, since it was not done yet."""

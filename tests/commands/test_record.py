@@ -18,6 +18,7 @@ from ratiba_action.recordings.reader import read_recordings
 from ratiba_action.recordings.writer import write_recordings
 from ratiba_action.testing.git_repository import GitRepository
 from ratiba_action.testing.recorder import FakeRecorder
+from ratiba_action.testing.sample_report import sample_check
 
 CONFIGURATION = "system: {adapter: 'shop.adapter:Adapter'}\n"
 SCENARIO = """\
@@ -206,12 +207,18 @@ def test_a_conversation_of_which_one_trial_broke_off_is_not_written(shop: Shop) 
     assert shop.files() == []
 
 
-def test_a_conversation_that_fails_its_checks_is_recorded_and_it_is_said(
+def test_a_scenario_whose_deterministic_assertions_fail_is_not_recorded_even_with_accept(
     shop: Shop, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    recorder = FakeRecorder({"first": [line("Haya")]}, failing=frozenset({"first"}))
-    assert shop.record(recorder, "--scenario", "first") == 0
-    assert "first: new: 1 added; the conversation does not hold what its scenario asks for" in capsys.readouterr().out
+    before = shop.before("first", line("Karibu"))
+    recorder = FakeRecorder({"first": [line("Haya")], "second": [line("Sawa")]}, failing=frozenset({"first"}))
+    assert shop.record(recorder, "--accept") == 1
+    assert shop.path("first").read_bytes() == before
+    assert read_recordings(shop.path("second")) == (line("Sawa"),)
+    told = capsys.readouterr().out
+    check = sample_check(passed=False)
+    assert f"first: not recorded: turn {check.turn}: {check.what}: expected {check.expected}, got {check.got}" in told
+    assert "Fix the code, or change the scenario if the new behaviour is right." in told
 
 
 def test_answers_that_could_not_be_read_back_are_not_written(shop: Shop) -> None:

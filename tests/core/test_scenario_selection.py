@@ -39,6 +39,21 @@ def test_what_each_mode_runs(mode: Mode, expected: list[str]) -> None:
     assert set(selection.left_out) == {one.id for one in SUITE.scenarios} - set(expected)
 
 
+def test_advisory_runs_what_costs_nothing_too_and_knows_it_apart() -> None:
+    selection = select(
+        ModeDecision(Mode.ADVISORY, ()), SUITE, ChangedFiles(("app/other.py",)), lambda one: one.id != "touching"
+    )
+    assert [one.id for one in selection.scenarios] == ["broken", "plain", "smoke"]
+    assert (selection.free, selection.left_out, selection.covered) == (("plain",), ("touching",), True)
+
+
+def test_a_change_that_nothing_covers_is_known() -> None:
+    plain = Suite((scenario("plain"), scenario("touching", touches=("app/booking/",))), "digest")
+    changed = ChangedFiles(("app/other.py",))
+    assert not select(ModeDecision(Mode.ADVISORY, ()), plain, changed, lambda _: True).covered
+    assert select(ModeDecision(Mode.BLOCKING, ()), plain, changed).covered
+
+
 def test_advisory_leaves_out_what_the_change_does_not_touch() -> None:
     selection = select(ModeDecision(Mode.ADVISORY, ()), SUITE, ChangedFiles(("app/other.py",)))
 

@@ -9,7 +9,7 @@ from ratiba_action.core.comparison.exact_checks import held_on
 from ratiba_action.core.comparison.examination import Wanted
 from ratiba_action.core.comparison.runs import compare_runs
 from ratiba_action.core.comparison.scenario_content import content_digest
-from ratiba_action.core.model.comparison import Comparison, MeasuredRun
+from ratiba_action.core.model.comparison import REPLAY, Comparison, MeasuredRun
 from ratiba_action.core.model.plan import BASE, HEAD
 from ratiba_action.core.model.scenario import Scenario
 from ratiba_action.core.model.verdict import Evidence
@@ -45,9 +45,11 @@ def _selected(run: MeasuredRun, left_out: Sequence[str]) -> MeasuredRun:
 
 
 def _run(evidence: Evidence, arm: str) -> tuple[MeasuredRun, ...]:
-    day = evidence.day
+    day, apart = evidence.day, evidence.recorded_only if evidence.answers != REPLAY else ()
     results = tuple(
-        one for one in results_of(evidence.results, arm) if not quarantine_in_force(one.trial.scenario, day)
+        one
+        for one in results_of(evidence.results, arm)
+        if not quarantine_in_force(one.trial.scenario, day) and one.trial.scenario.id not in apart
     )
     if not results:
         return ()

@@ -43,11 +43,18 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """The mode and the scenarios that it asks for."""
+    """The mode and the scenarios that it asks for.
+
+    Args:
+        free: ids of those that run only because they cost nothing: no model is ever called for them.
+        covered: False where no scenario's ``touches`` names a changed file and none is tagged ``smoke``.
+    """
 
     decision: ModeDecision
     scenarios: tuple[Scenario, ...]
     left_out: tuple[str, ...] = ()
+    free: tuple[str, ...] = ()
+    covered: bool = True
 
 
 @dataclass(frozen=True, slots=True)

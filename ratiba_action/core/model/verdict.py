@@ -104,6 +104,8 @@ class Evidence:
         left_out: ids of scenarios that this run was not to hold.
         unconfirmed: why a person has to confirm what was tested before it may pass; empty when nobody has to.
         confirm: how that is done.
+        recorded_only: ids of scenarios for which no model is called; where other answers are live, their judged scores
+            are neither compared nor counted.
     """
 
     mode: Mode
@@ -125,6 +127,7 @@ class Evidence:
     left_out: tuple[str, ...] = ()
     unconfirmed: str = ""
     confirm: str = ""
+    recorded_only: tuple[str, ...] = ()
 
 
 class Conclusion(StrEnum):
@@ -176,6 +179,7 @@ class Report:
             themselves.
         baseline: what was compared with; None where there was nothing.
         rules: of that comparison; frozen when the run started.
+        covered: False where an advisory run had neither a scenario that touches a changed file nor a smoke scenario.
         traces: what came of sending the conversations to Langfuse; None where nothing was to be sent.
         trends: of the base branch up to this run, from the metrics history; empty where there is none.
     """
@@ -209,3 +213,4 @@ class Report:
     rules: Rules = field(default_factory=Rules)
     trends: tuple[Trend, ...] = ()
     traces: TraceDelivery | None = None
+    covered: bool = True

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ratiba_action.core.comparison.arms import results_of_change
+from ratiba_action.core.model.comparison import REPLAY
 from ratiba_action.core.model.data_set import DataSetScores
 from ratiba_action.core.model.measurement import ScenarioResult
 from ratiba_action.core.model.verdict import Evidence
@@ -51,10 +52,12 @@ class Findings:
     def judged(self) -> tuple[ScenarioOutcome, ...]:
         """Those that the pass rate covers: not critical, and measured by a judge."""
         counted = (Standing.PASSED, Standing.BELOW)
+        apart = self.evidence.recorded_only if self.evidence.answers != REPLAY else ()
         return tuple(
             one
             for one in self.deciding
             if one.standing in counted
+            and one.scenario.id not in apart
             and not one.scenario.critical
             and any(score.judged for score in getattr(one.deciding, "deciding_scores", ()))
         )

@@ -1,0 +1,485 @@
+"""Every guard of the assistant that protects money, time, privacy or another customer, removed one at a time.
+
+Each removal is an edit as a person makes it by mistake. The gate replays the scenario that is there for the guard, and
+must fail with exit code 1 and name the assertion. What is not in the list, and why:
+
+- ``read_callback``, ``receive_callback`` and ``take_slot_elsewhere`` refuse a malformed event by raising, so that no
+  conversation goes on; ``test_rails.py`` and ``test_payments.py`` call them.
+- ``TenantScopedSaver`` and ``TENANT``: each scenario has a tenant of its own; ``test_tenants.py`` crosses them.
+- ``FOR UPDATE`` in ``settle`` matters to two callbacks at the same moment; a scenario delivers one after the other.
+- ``request_payment`` compares the amount with the booking's price, which its only caller reads from that booking;
+  ``cancel_booking``, ``reschedule_booking`` and ``reverse_payment`` name the status that they start from. These are
+  second locks behind guards of this list; ``test_payments.py`` and ``test_booking_flow.py`` call the tools alone.
+- Alternatives that ``check_availability`` offers are checked again when the customer picks one.
+"""
+
+import os
+import shutil
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from ratiba_action.testing.gate_forks import GateForks
+from ratiba_action.testing.git_repository import GitRepository
+from ratiba_action.testing.small_repository import Ended
+
+PROJECT = Path(__file__).parents[3]
+CODE, MIGRATION = "booking_assistant", "migrations/versions/0001_booking_tables.py"
+PAYMENTS, SETTLEMENT = f"{CODE}/payment_actions.py", f"{CODE}/settlement.py"
+BOOKINGS, AVAILABILITY = f"{CODE}/booking_actions.py", f"{CODE}/tools/check_availability.py"
+FLOW, TURN, GRAPH = f"{CODE}/fsm.py", f"{CODE}/turn.py", f"{CODE}/graph.py"
+
+
+@dataclass(frozen=True)
+class Guard:
+    """A guard, and what is left when somebody removes it.
+
+    Args:
+        name: what it protects.
+        file: below the example's folder.
+        code: of the guard, as it stands there.
+        without: what stands there then.
+        scenario: that fails without it.
+        assertion: that the comment names.
+    """
+
+    name: str
+    file: str
+    code: str
+    without: str
+    scenario: str
+    assertion: str
+
+
+GUARDS = (
+    Guard(
+        "another amount than was asked is no payment",
+        SETTLEMENT,
+        "    if callback.amount_kes != asked_kes:\n        return Outcome.WRONG_AMOUNT\n",
+        "",
+        "guard_payment_amount",
+        "payment after the turn",
+    ),
+    Guard(
+        "a person looks at another amount",
+        PAYMENTS,
+        '    Outcome.WRONG_AMOUNT: "a payment arrived with another amount than was asked",\n',
+        "",
+        "guard_payment_amount",
+        "rows of handoffs",
+    ),
+    Guard(
+        "a receipt pays once",
+        SETTLEMENT,
+        "        if outcome is Outcome.PAID and await _is_used(connection, callback.receipt):\n"
+        "            outcome = Outcome.UNEXPECTED_CHARGE\n",
+        "",
+        "guard_payment_receipt_reused",
+        "tool calls of the turn",
+    ),
+    Guard(
+        "a repeated callback changes nothing",
+        SETTLEMENT,
+        "        if duplicate and outcome is not Outcome.CHARGED_AFTER_CANCELLATION:\n"
+        "            return Settlement(Outcome.DUPLICATE, before)\n",
+        "",
+        "guard_payment_callback_repeated",
+        "tool calls of the turn",
+    ),
+    Guard(
+        "a repeated callback is known by its row",
+        SETTLEMENT,
+        "await connection.execute(insert, (*row, True))\n        return False",
+        "await connection.execute(insert, (*row, True))\n        return True",
+        "guard_payment_callback_repeated",
+        "tool calls of the turn",
+    ),
+    Guard(
+        "only a pending payment is cancelled",
+        SETTLEMENT,
+        " AND status = 'PENDING' RETURNING id",
+        " RETURNING id",
+        "guard_payment_stays_paid",
+        "payment after the turn",
+    ),
+    Guard(
+        "what is paid does not fail afterwards",
+        SETTLEMENT,
+        "        if before is not PaymentState.PENDING:\n            return Outcome.TOO_LATE\n",
+        "",
+        "guard_payment_stays_paid",
+        "payment after the turn",
+    ),
+    Guard(
+        "a second charge is not passed over",
+        SETTLEMENT,
+        "    return Outcome.UNEXPECTED_CHARGE\n\n\nasync",
+        "    return Outcome.TOO_LATE\n\n\nasync",
+        "guard_payment_second_charge",
+        "rows of handoffs",
+    ),
+    Guard(
+        "a person looks at a second charge",
+        PAYMENTS,
+        '    Outcome.UNEXPECTED_CHARGE: "a charge arrived that nobody asked for",\n',
+        "",
+        "guard_payment_second_charge",
+        "rows of handoffs",
+    ),
+    Guard(
+        "another rail settles nothing",
+        SETTLEMENT,
+        'WHERE id = %s AND rail = %s FOR UPDATE",\n            (payment_id, callback.rail),',
+        'WHERE id = %s FOR UPDATE",\n            (payment_id,),',
+        "guard_payment_of_another_rail",
+        "payment after the turn",
+    ),
+    Guard(
+        "money without a payment settles nothing",
+        SETTLEMENT,
+        "        if payment is None:\n            return Settlement(Outcome.UNKNOWN_PAYMENT, PaymentState.NONE)\n",
+        "",
+        "guard_payment_of_another_rail",
+        "state after the turn",
+    ),
+    Guard(
+        "money for a cancelled payment goes back",
+        PAYMENTS,
+        '        await turn.toolbox.call("reverse_payment", payment_id=(turn.memory["payment"] or {})["id"])\n'
+        "        turn.set_payment_status(PaymentState.REVERSED, receipt)\n"
+        '        turn.facts["outcome"] = "payment_reversed"\n',
+        "        pass\n",
+        "guard_payment_reversed_once",
+        "tool calls of the turn",
+    ),
+    Guard(
+        "the receipt of what went back is kept",
+        SETTLEMENT,
+        "keeps_receipt = outcome in {Outcome.PAID, Outcome.CHARGED_AFTER_CANCELLATION}",
+        "keeps_receipt = outcome is Outcome.PAID",
+        "guard_payment_reversed_once",
+        "rows of payments",
+    ),
+    Guard(
+        "another phone is asked only once it is confirmed",
+        PAYMENTS,
+        '    elif phone == own or (proposed and proposed["phone"] == phone):\n'
+        "        await _request(turn, rail, phone)\n"
+        "    else:\n"
+        '        turn.memory["proposed"] = {"phone": phone, "rail": rail}\n'
+        '        turn.facts.update(outcome="phone_to_confirm", phone=mask_phone(phone))\n',
+        "    else:\n        await _request(turn, rail, phone)\n",
+        "guard_other_phone",
+        "tool calls of the turn",
+    ),
+    Guard(
+        "what is no phone number is not asked",
+        PAYMENTS,
+        '    if phone is None:\n        turn.facts["outcome"] = "phone_not_valid"\n    elif',
+        "    if",
+        "guard_other_phone",
+        "tool calls of the turn",
+    ),
+    Guard(
+        "a yes to another number confirms nothing",
+        PAYMENTS,
+        '    if heard.phone and normalise_phone(heard.phone) != proposed["phone"]:\n'
+        "        await pay(turn, heard)\n        return\n",
+        "",
+        "guard_other_phone",
+        "tool calls of the turn",
+    ),
+    Guard(
+        "a number lapses",
+        f"{CODE}/actions.py",
+        '    turn.memory["proposed"] = None  # a number lapses unless the very next message confirms it\n',
+        "",
+        "guard_other_phone",
+        "tool calls of the turn",
+    ),
+    Guard(
+        "without a number there is nothing to confirm",
+        PAYMENTS,
+        '    if proposed is None:\n        turn.facts["outcome"] = "nothing_to_confirm"\n        return\n',
+        "",
+        "guard_other_phone",
+        "tool calls of the turn",
+    ),
+    Guard(
+        "the booking's price is asked",
+        PAYMENTS,
+        '    amount = booking["price_kes"]\n',
+        '    amount = booking["price_kes"] // 10\n',
+        "guard_payment_amount",
+        "tool calls of the turn",
+    ),
+    Guard(
+        "a booking has the price list's price",
+        f"{CODE}/tools/create_booking.py",
+        'offer["price_kes"], desk.customer.phone',
+        "1, desk.customer.phone",
+        "guard_time",
+        "rows of bookings",
+    ),
+    Guard(
+        "a booking is its customer's",
+        f"{CODE}/tools/create_booking.py",
+        "desk.customer.phone)",
+        '"+254700000000")',
+        "guard_other_phone",
+        "rows of bookings",
+    ),
+    Guard(
+        "a booking has one live payment",
+        MIGRATION,
+        '    "CREATE UNIQUE INDEX payments_one_live_per_booking ON payments (booking_id)'
+        " WHERE status IN ('PENDING', 'PAID')\",\n",
+        "",
+        "guard_paid_booking",
+        "rows of payments",
+    ),
+    Guard(
+        "a person decides about a paid booking",
+        BOOKINGS,
+        '    if payment_status(turn.memory) == "PAID":\n'
+        '        turn.facts["outcome"] = "handed_off"\n'
+        '        await turn.hand_off("the customer cancels a paid booking")\n'
+        "        return\n",
+        "",
+        "guard_paid_booking",
+        "tool calls of the turn",
+    ),
+    Guard(
+        "an open payment is not asked for again",
+        FLOW,
+        "State.AWAITING_PAYMENT: {Intent",
+        "State.AWAITING_PAYMENT: {Intent.PAY: Action.PAY, Intent",
+        "guard_payment_pending_is_left_alone",
+        "tool calls of the turn",
+    ),
+    Guard(
+        "a booking with an open payment is not moved",
+        FLOW,
+        "State.AWAITING_PAYMENT: {Intent",
+        "State.AWAITING_PAYMENT: {Intent.RESCHEDULE: Action.OFFER_CHANGE, Intent",
+        "guard_payment_pending_is_left_alone",
+        "tool calls of the turn",
+    ),
+    Guard(
+        "a booking with an open payment is not cancelled",
+        FLOW,
+        "State.AWAITING_PAYMENT: {Intent",
+        "State.AWAITING_PAYMENT: {Intent.CANCEL_BOOKING: Action.CANCEL_BOOKING, Intent",
+        "guard_payment_pending_is_left_alone",
+        "tool calls of the turn",
+    ),
+    Guard(
+        "opening hours",
+        AVAILABILITY,
+        "    if begin.time() < OPENS or end > datetime.combine(begin.date(), CLOSES, begin.tzinfo):\n"
+        '        return "closed"\n',
+        "",
+        "guard_time",
+        "state after the turn",
+    ),
+    Guard(
+        "not before opening",
+        AVAILABILITY,
+        "begin.time() < OPENS or ",
+        "",
+        "guard_time",
+        "state after the turn",
+    ),
+    Guard(
+        "not beyond closing",
+        AVAILABILITY,
+        " or end > datetime.combine(begin.date(), CLOSES, begin.tzinfo)",
+        "",
+        "guard_time",
+        "state after the turn",
+    ),
+    Guard(
+        "not in the past",
+        AVAILABILITY,
+        '    if begin <= desk.clock.now():\n        return "past"\n',
+        "",
+        "guard_time",
+        "state after the turn",
+    ),
+    Guard(
+        "a slot that is not free is not offered",
+        BOOKINGS,
+        '    if not slot["free"]:',
+        "    if False:",
+        "guard_time",
+        "state after the turn",
+    ),
+    Guard(
+        "a change to a slot that is not free is not offered",
+        BOOKINGS,
+        '    if not found["free"]:',
+        "    if False:",
+        "guard_time",
+        "state after the turn",
+    ),
+    Guard(
+        "a yes books only what was offered",
+        FLOW,
+        "State.COLLECTING: {**_BOOKING, Intent",
+        "State.COLLECTING: {**_BOOKING, Intent.CONFIRM: Action.CREATE_BOOKING, Intent",
+        "guard_time",
+        "tool calls of the turn",
+    ),
+    Guard(
+        "times are the business's",
+        f"{CODE}/clock.py",
+        "replace(tzinfo=TIMEZONE)",
+        'replace(tzinfo=ZoneInfo("UTC"))',
+        "guard_time",
+        "rows of bookings",
+    ),
+    Guard(
+        "a taken slot is not offered",
+        AVAILABILITY,
+        'return "taken" if await _is_taken(desk.connection, offer["resource_id"], begin, end) else None',
+        "return None",
+        "guard_slot_of_another_customer",
+        "state after the turn",
+    ),
+    Guard(
+        "two bookings never overlap",
+        MIGRATION,
+        "end_at > start_at),\n        CONSTRAINT bookings_no_overlap EXCLUDE USING gist (\n"
+        "            int4range(resource_id, resource_id, '[]') WITH &&,\n"
+        "            tstzrange(start_at, end_at) WITH &&\n        ) WHERE (status = 'confirmed')\n",
+        "end_at > start_at)\n",
+        "guard_slot_of_another_customer",
+        "state after the turn",
+    ),
+    Guard(
+        "a slot that was taken meanwhile is told",
+        f"{CODE}/tools/create_booking.py",
+        "    except psycopg.errors.ExclusionViolation:",
+        "    except psycopg.errors.UndefinedTable:",
+        "guard_slot_of_another_customer",
+        "tool calls of the turn",
+    ),
+    Guard(
+        "a change to a slot that was taken meanwhile is told",
+        f"{CODE}/tools/reschedule_booking.py",
+        "    except psycopg.errors.ExclusionViolation:",
+        "    except psycopg.errors.UndefinedTable:",
+        "guard_slot_of_another_customer",
+        "tool calls of the turn",
+    ),
+    Guard(
+        "after a hand-off a person speaks",
+        GRAPH,
+        'return "stay_polite" if memory["state"] == State.HANDED_OFF else "understand"',
+        'return "understand"',
+        "guard_handed_off",
+        "state after the turn",
+    ),
+    Guard(
+        "after a hand-off an event is settled in silence",
+        GRAPH,
+        'return END if memory["state"] == State.HANDED_OFF and not handed_off_now else "respond"',
+        'return "respond"',
+        "guard_handed_off",
+        "payment after the turn",
+    ),
+    Guard(
+        "a hand-off stays one",
+        TURN,
+        "        if before is State.HANDED_OFF or before is target:",
+        "        if before is target:",
+        "guard_handed_off",
+        "state after the turn",
+    ),
+    Guard(
+        "a hand-off is written down",
+        f"{CODE}/tools/hand_off.py",
+        "    row = await fetch_required(\n"
+        "        desk.connection,\n"
+        '        "INSERT INTO handoffs (reason, briefing) VALUES (%s, %s) RETURNING id",\n'
+        "        (reason, Jsonb(card.to_json())),\n"
+        "    )\n"
+        '    return {"handoff_id": row["id"]}',
+        '    return {"handoff_id": 1}',
+        "spa_complaint_handoff_swahili",
+        "rows of handoffs",
+    ),
+    *(
+        Guard(
+            f"the briefing card tells a colleague what there is to know ({scenario})",
+            f"{CODE}/handoff.py",
+            '        summary=f"{name}: {reason} ({about}; {paying})",\n'
+            '        state=memory["state"],\n'
+            "        booking=booking,\n"
+            "        payment=payment,\n"
+            "        last_messages=history[-_LAST_MESSAGES:],",
+            '        summary="", state="", booking=None, payment=None, last_messages=[],',
+            scenario,
+            "rows of handoffs",
+        )
+        for scenario in ("spa_complaint_handoff_swahili", "salon_ask_human_english", "guard_handed_off")
+    ),
+)
+
+
+@pytest.fixture(scope="module")
+def base(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A repository with the example, its scenarios and recordings, committed to main."""
+    folder = tmp_path_factory.mktemp("guards") / "repository"
+    skipped = shutil.ignore_patterns("__pycache__")
+    for name in (".github/ratiba.yml", "scenarios", "examples/booking_assistant"):
+        source, target = PROJECT / name, folder / name
+        target.parent.mkdir(parents=True, exist_ok=True)
+        if source.is_dir():
+            shutil.copytree(source, target, ignore=skipped)
+        else:
+            shutil.copyfile(source, target)
+    GitRepository(folder, os.environ["PATH"]).commit({})
+    yield folder
+
+
+@pytest.mark.parametrize("guard", GUARDS, ids=lambda guard: guard.name)
+def test_without_a_guard_the_gate_fails_and_names_the_assertion(
+    guard: Guard, base: Path, tmp_path: Path, forks: GateForks, embedded_server_dsn: str
+) -> None:
+    path = base / "examples" / "booking_assistant" / guard.file
+    before = path.read_text()
+    assert before.count(guard.code) == 1, "the guard is no longer where this test looks for it"
+    try:
+        path.write_text(before.replace(guard.code, guard.without))
+        ended = gate(base, tmp_path, forks, embedded_server_dsn, guard.scenario)
+    finally:
+        path.write_text(before)
+    assert ended.code == 1, ended.printed
+    assert f"**`{guard.scenario}`**" in ended.comment
+    assert guard.assertion in failing_part(ended.comment), ended.comment
+
+
+def test_with_every_guard_the_scenarios_pass(
+    base: Path, tmp_path: Path, forks: GateForks, embedded_server_dsn: str
+) -> None:
+    ended = gate(base, tmp_path, forks, embedded_server_dsn, *sorted({guard.scenario for guard in GUARDS}))
+    assert ended.code == 0, ended.printed
+    assert ended.outputs["conclusion"] == "passed"
+
+
+def gate(repository: Path, report: Path, forks: GateForks, database: str, *scenarios: str) -> Ended:
+    """Replay scenarios on the work tree, compared with its last commit."""
+    chosen = [word for scenario in scenarios for word in ("--scenario", scenario)]
+    environment = {name: os.environ[name] for name in ("PATH", "HOME", "LANG") if name in os.environ}
+    environment |= {"RATIBA_DATABASE_URL": database, "NO_COLOR": "1"}
+    command = ["gate", "--mode", "blocking", "--llm", "replay", "--report-dir", str(report), *chosen]
+    done = forks.run(command, repository, environment)
+    return Ended(done.returncode, done.stdout + done.stderr, report)
+
+
+def failing_part(comment: str) -> str:
+    """The tables of failing scenarios, with the question left out that a turn's row quotes."""
+    return comment.partition("### Failing")[2].partition("\n### ")[0].replace(" after “", " after the turn “")
