@@ -36,7 +36,7 @@ def passes(*rows: dict[str, Any], **expected: Any) -> bool:
         ({"equals": []}, False),
     ],
 )
-def test_rows_are_picked_by_where_then_counted_and_compared(expected: dict[str, Any], passed: bool) -> None:
+def test_rows_are_picked_by_where_then_counted_and_compared(expected: dict[str, Any], *, passed: bool) -> None:
     assert passes(PAID, FAILED, **expected) is passed
 
 
@@ -46,7 +46,7 @@ def test_without_a_count_no_row_at_all_fails() -> None:
 
 
 @pytest.mark.parametrize(("value", "passed"), [(2, True), (3, False), (True, False)])
-def test_a_query_with_one_value_is_compared_with_it(value: Any, passed: bool) -> None:
+def test_a_query_with_one_value_is_compared_with_it(value: Any, *, passed: bool) -> None:
     expected = ExpectedRows(query="SELECT count(*) FROM payments", equals=value)
     assert check_rows(expected, FoundRows(({"count": 2},)), 0, UTC).passed is passed
 

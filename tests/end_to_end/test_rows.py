@@ -54,7 +54,9 @@ def test_rows_after_a_turn_and_after_the_conversation_pass(small: SmallRepositor
 def test_a_row_that_is_missing_fails_and_the_comment_names_turn_assertion_and_row(small: SmallRepository) -> None:
     rows(small)
     small.commit()
-    small.write("adapter.py", ADAPTER.replace("VALUES (%s, 'Amina')\", (message,)", "VALUES (%s, 'Amina')\", ('milk',)"))
+    small.write(
+        "adapter.py", ADAPTER.replace("VALUES (%s, 'Amina')\", (message,)", "VALUES (%s, 'Amina')\", ('milk',)")
+    )
     ended = small.gate("--mode", "blocking")
     assert ended.code == 1, ended.printed
     assert '| 2 | rows of notes where text="bread" after “bread” | 1 row | no rows |' in ended.comment
@@ -113,4 +115,6 @@ rows:
     assert "scenarios/notes.yaml:9: turns.0.expect.rows.0: give either 'table' or 'query'" in told
     assert "scenarios/notes.yaml:10: turns.0.expect.rows.1: the query does not read" in told
     assert "scenarios/notes.yaml:11: turns.0.expect.rows.2: 'count' is 2, and 'equals' lists 1" in told
-    assert "scenarios/notes.yaml:13: rows.0.counts: unknown key; allowed here: count, equals, query, table, where" in told
+    assert (
+        "scenarios/notes.yaml:13: rows.0.counts: unknown key; allowed here: count, equals, query, table, where" in told
+    )

@@ -184,7 +184,7 @@ async def test_a_call_that_was_added_gets_no_other_calls_answer(
     record: Record, replay: Replay, start_gateway: Start
 ) -> None:
     steps = [GREETING, Step("anthropic", text="Kwaheri!")]
-    bye = {"messages": [{"role": "user", "content": "Kwaheri"}]}
+    bye: dict[str, Any] = {"messages": [{"role": "user", "content": "Kwaheri"}]}
 
     async def twice(talk: SdkTalk) -> None:
         await talk.message()

@@ -48,7 +48,11 @@ def test_the_line_names_mode_file_and_rule_and_says_what_a_failure_does(
     [
         (Mode.BLOCKING, (), ""),
         (Mode.BLOCKING, ("other",), "1 of 2 conversations run: those that were asked for."),
-        (Mode.ADVISORY, ("b", "c", "d"), "1 of 4 conversations run: advisory, so smoke and touched ones, and the recorded."),
+        (
+            Mode.ADVISORY,
+            ("b", "c", "d"),
+            "1 of 4 conversations run: advisory, so smoke and touched ones, and the recorded.",
+        ),
     ],
 )
 def test_a_run_of_some_conversations_says_how_many_of_how_many_and_why(

@@ -15,7 +15,6 @@ must fail with exit code 1 and name the assertion. What is not in the list, and 
 
 import os
 import shutil
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -430,7 +429,7 @@ GUARDS = (
 
 
 @pytest.fixture(scope="module")
-def base(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A repository with the example, its scenarios and recordings, committed to main."""
     folder = tmp_path_factory.mktemp("guards") / "repository"
     skipped = shutil.ignore_patterns("__pycache__")
@@ -442,7 +441,7 @@ def base(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         else:
             shutil.copyfile(source, target)
     GitRepository(folder, os.environ["PATH"]).commit({})
-    yield folder
+    return folder
 
 
 @pytest.mark.parametrize("guard", GUARDS, ids=lambda guard: guard.name)
