@@ -7,6 +7,7 @@ from ratiba_action.core.model.measurement import Errored, ScenarioResult, Score,
 from ratiba_action.core.model.scenario import Scenario
 from ratiba_action.core.model.verdict import Report
 from ratiba_action.core.report_outcomes import deciding_outcomes, quarantined_outcomes
+from ratiba_action.core.trials import Standing, standing
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +58,9 @@ def status_of(result: ScenarioResult) -> str:
     """``passed``, ``failed``, ``errored`` or ``not run``."""
     if isinstance(result, Scored):
         return "passed" if result.passed else "failed"
-    return "errored" if isinstance(result, Errored) else "not run"
+    if isinstance(result, Errored):
+        return "failed" if standing(result) is Standing.BROKEN else "errored"
+    return "not run"
 
 
 def summarise_metrics(results: Iterable[ScenarioResult]) -> tuple[MetricSummary, ...]:

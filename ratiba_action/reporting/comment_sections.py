@@ -7,7 +7,7 @@ from typing import Any
 
 from ratiba_action.core.grammar import part_of
 from ratiba_action.core.model.conversation import Exchange
-from ratiba_action.core.model.measurement import Check, Errored, NotRun, ScenarioResult, Score, Scored
+from ratiba_action.core.model.measurement import Check, Errored, NotRun, Phase, ScenarioResult, Score, Scored
 from ratiba_action.core.model.scenario import Scenario
 from ratiba_action.core.model.verdict import Report
 from ratiba_action.core.report_outcomes import deciding_outcomes, deciding_results
@@ -55,6 +55,8 @@ def failing(report: Report, most: int | None = None) -> str:
 
 def _gap(one: ScenarioOutcome) -> ScenarioResult | None:
     """The trial that lacks a measurement where that may matter."""
+    if isinstance(one.deciding, Errored) and one.deciding.phase is Phase.RECORDING and is_failing(one):
+        return None  # its table says which request no recording fits
     if not isinstance(one.deciding, Scored):
         return one.deciding
     return next((trial for trial in one.trials if one.open and not isinstance(trial, Scored)), None)
@@ -127,7 +129,21 @@ def _failed(one: ScenarioOutcome, rate: float) -> str:
     about += [code(f"{scenario.path}") + (f" line {line}" if line else "")] if scenario.path else []
     rows = [_check_row(check, scenario) for check in result.checks if not check.passed]
     rows += [row for score in result.deciding_scores if not score.passed for row in _score_rows(score)]
-    return f"**{about[0]}**" + "".join(f" · {part}" for part in about[1:]) + "\n\n" + _assertions(rows)
+    heading = f"**{about[0]}**" + "".join(f" · {part}" for part in about[1:])
+    return "\n\n".join([heading, _assertions(rows), *_stood_in(result)])
+
+
+def _stood_in(result: Scored | Errored) -> list[str]:
+    """That recorded answers to other requests stood in; the base passed with them."""
+    if not isinstance(result, Errored) or not any(check.stand_in and not check.passed for check in result.checks):
+        return []
+    told = inline(explanation(result), 500)
+    command = code(f"ratiba record --scenario {result.trial.scenario.id} --accept")
+    if result.phase is Phase.RECORDING:
+        told = f"Recorded answers stood in for answers that are not recorded. {told}"
+        told += " The base passes these assertions, so the code is what differs."
+        return [f"{told} If the new behaviour is right, change the scenario, then run {command}."]
+    return [f"The turn ended in an error, and the base passes its assertions. {told}"]
 
 
 def _trials(one: ScenarioOutcome) -> str:

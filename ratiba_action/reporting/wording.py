@@ -10,7 +10,7 @@ from ratiba_action.core.model.values import Usd
 from ratiba_action.core.model.verdict import Conclusion, Report
 from ratiba_action.core.report_outcomes import deciding_outcomes
 from ratiba_action.core.tally import tally
-from ratiba_action.core.trials import ScenarioOutcome, Standing
+from ratiba_action.core.trials import ScenarioOutcome, Standing, standing
 
 _NAMED = 3
 _CENT = Decimal("0.01")
@@ -58,7 +58,9 @@ def outcome(result: ScenarioResult) -> str:
     """How one conversation ended, in a word or two."""
     if isinstance(result, Scored):
         return "passed" if result.passed else "failed"
-    return f"{result.phase.value} error" if isinstance(result, Errored) else "not run"
+    if isinstance(result, Errored):
+        return "failed" if standing(result) is Standing.BROKEN else f"{result.phase.value} error"
+    return "not run"
 
 
 def trials_told(outcome: ScenarioOutcome) -> str:

@@ -41,7 +41,7 @@ def test_a_tone_edit_passes_and_its_comment_says_what_was_measured(tmp_path: Pat
     assert done.returncode == 0, done.stdout + done.stderr
     measured = outputs(tmp_path / "report")
     assert (measured["mode"], measured["conclusion"], measured["failed"]) == ("blocking", "passed", 0)
-    assert measured["passed"] == len(list((PROJECT / "scenarios").glob("*.yaml")))
+    assert measured["passed"] == len(list((PROJECT / "scenarios").rglob("*.yaml")))
     assert measured["spent_usd"] == "0"
     comment = (tmp_path / "report/comment.md").read_text()
     assert "## Passed" in comment
