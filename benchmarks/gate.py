@@ -62,7 +62,7 @@ def main() -> int:
     runs = parser.parse_args().runs
     figures = [run("prompt") for _ in range(runs)]
     skips = [run("docs")[0] for _ in range(runs)]
-    conversations = len(list((PROJECT / "scenarios").glob("*.yaml")))
+    conversations = len(list((PROJECT / "scenarios").rglob("*.yaml")))
     seconds = statistics.median(figure[0] for figure in figures)
     print(f"demo, {conversations} conversations: median {seconds:.1f} s of {runs} runs, limit {LIMIT:.0f} s")
     print(f"memory of the whole process tree at its highest: {max(figure[1] for figure in figures) / 1024:.0f} MB")
