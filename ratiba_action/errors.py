@@ -8,7 +8,8 @@ RatibaError                       anything that a user can mend; never shown wit
 │   ├── DatabaseError             the PostgreSQL server cannot be used
 │   │   └── QueryError            it refused a statement
 │   ├── WorkerError               the system under test could not be started or spoken to
-│   │   └── WorkerTimeoutError    it gave no answer in time
+│   │   ├── WorkerTimeoutError    it gave no answer in time
+│   │   └── SystemRaisedError     its own code raised an exception
 │   ├── ProviderError             a model's provider refused a call, or its answer cannot be used
 │   ├── LedgerError               money, which must not be spent then, or history could not be written
 │   ├── GithubError               GitHub refused a request, or its API cannot be used
@@ -104,6 +105,23 @@ class WorkerError(InfrastructureError):
 
 class WorkerTimeoutError(WorkerError):
     """The system under test gave no answer in time."""
+
+
+class SystemRaisedError(WorkerError):
+    """Code of the system under test raised an exception that it did not catch.
+
+    Args:
+        problem: what was raised, with the end of its traceback.
+        kind: type of the exception.
+        place: file, line and function of the last frame in a file of the repository.
+        said: the exception's message, on one line.
+    """
+
+    def __init__(self, problem: str, *, kind: str, place: str, said: str) -> None:
+        super().__init__(problem)
+        self.kind = kind
+        self.place = place
+        self.said = said
 
 
 class ProviderError(InfrastructureError):

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 
 from ratiba_action.composition import open_run
 from ratiba_action.core.budget import Ledger
-from ratiba_action.core.comparison.arms import results_of_change
+from ratiba_action.core.comparison.arms import results_of, results_of_change
 from ratiba_action.core.comparison.scenario_content import content_digest
 from ratiba_action.core.comparison.stand_ins import confirm_suspected
 from ratiba_action.core.data_set_scores import score_data_sets
@@ -17,9 +17,10 @@ from ratiba_action.core.grammar import part_of
 from ratiba_action.core.model.conversation import Party
 from ratiba_action.core.model.data_set import DataSetScores
 from ratiba_action.core.model.measurement import Errored, Phase, ScenarioResult, Scored
-from ratiba_action.core.model.plan import Plan
+from ratiba_action.core.model.plan import BASE, Plan
 from ratiba_action.core.model.verdict import Conclusion, Evidence, Limits, Report, Spending, Verdict
 from ratiba_action.core.quarantine import day_of
+from ratiba_action.core.system_exceptions import without_those_of_base
 from ratiba_action.core.trials import Standing, standing
 from ratiba_action.core.turn_limits import limits_not_measured
 from ratiba_action.evaluation.aftermath import Aftermath
@@ -168,8 +169,12 @@ class _Ended:
 
 
 def _results(known: _Known, ended: _Ended) -> tuple[ScenarioResult, ...]:
-    """The results of every arm, with what recorded answers to other requests showed of the change's code."""
-    results = confirm_suspected(ended.held.results, known.earlier.baseline)
+    """The results of every arm, with what recorded answers to other requests showed of the change's code.
+
+    An exception that the base raises too is no failure of the change.
+    """
+    base = (*results_of(ended.held.results, BASE), *(one for run in known.earlier.baseline for one in run.results))
+    results = without_those_of_base(confirm_suspected(ended.held.results, known.earlier.baseline), base)
     stale = _not_run(known, results)
     return tuple(one for one in results if one.trial.scenario.id not in stale)
 

@@ -32,7 +32,7 @@ def check_limits(scenario: Scenario, transcript: Transcript) -> Iterator[Check]:
 def limits_not_measured(results: Iterable[ScenarioResult]) -> tuple[str, ...]:
     """One note where limits could not be measured, so that nobody takes them for held; nothing where all were."""
     checks = [check for result in results if not isinstance(result, NotRun) for check in result.checks]
-    count = sum(not check.measured for check in checks)
+    count = sum(not check.measured and check.kind == "limit" for check in checks)
     what = "limit of a turn was" if count == 1 else "limits of turns were"
     return (f"{count} {what} not measured: recordings or scripts answered.",) if count else ()
 

@@ -6,6 +6,7 @@ from ratiba_action.core.model.change import Mode
 from ratiba_action.core.model.measurement import Errored, NotRun, Scored
 from ratiba_action.core.model.verdict import Conclusion, Report
 from ratiba_action.core.report_outcomes import deciding_outcomes
+from ratiba_action.core.system_exceptions import exception_of
 from ratiba_action.github.workflow import Annotation
 
 
@@ -46,5 +47,5 @@ def _problems(result: Scored | Errored | NotRun) -> Iterator[tuple[int, str]]:
             broken = "".join(f"; {item.name}: {item.detail}" for item in score.invariants if not item.satisfied)
             message = f"{score.metric} {score.value:.2f} is below {score.threshold:.2f}{broken}"
             yield lines.get(score.metric, 0), message
-    if isinstance(result, Errored):
+    if isinstance(result, Errored) and not exception_of(result):
         yield 0, f"Could not be measured ({result.phase.value}): {result.told}"

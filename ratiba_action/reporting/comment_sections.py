@@ -11,6 +11,7 @@ from ratiba_action.core.model.measurement import Check, Errored, NotRun, Phase, 
 from ratiba_action.core.model.scenario import Scenario
 from ratiba_action.core.model.verdict import Report
 from ratiba_action.core.report_outcomes import deciding_outcomes, deciding_results
+from ratiba_action.core.system_exceptions import exception_of
 from ratiba_action.core.tally import MetricSummary, scenario_of, summarise_metrics
 from ratiba_action.core.trials import ScenarioOutcome, Standing, most_failures, outcomes_of
 from ratiba_action.reporting.markdown import clean, code, defuse, fenced, folded, inline, table
@@ -57,6 +58,8 @@ def _gap(one: ScenarioOutcome) -> ScenarioResult | None:
     """The trial that lacks a measurement where that may matter."""
     if isinstance(one.deciding, Errored) and one.deciding.phase is Phase.RECORDING and is_failing(one):
         return None  # its table says which request no recording fits
+    if exception_of(one.deciding):
+        return None
     if not isinstance(one.deciding, Scored):
         return one.deciding
     return next((trial for trial in one.trials if one.open and not isinstance(trial, Scored)), None)

@@ -9,6 +9,7 @@ from ratiba_action.core.model.measurement import Errored, NotRun, ScenarioResult
 from ratiba_action.core.model.values import Usd
 from ratiba_action.core.model.verdict import Conclusion, Report
 from ratiba_action.core.report_outcomes import deciding_outcomes
+from ratiba_action.core.system_exceptions import exception_of
 from ratiba_action.core.tally import tally
 from ratiba_action.core.trials import ScenarioOutcome, Standing, standing
 
@@ -59,7 +60,9 @@ def outcome(result: ScenarioResult) -> str:
     if isinstance(result, Scored):
         return "passed" if result.passed else "failed"
     if isinstance(result, Errored):
-        return "failed" if standing(result) is Standing.BROKEN else f"{result.phase.value} error"
+        raised = exception_of(result)
+        failed = f"failed: {raised}" if raised else "failed"
+        return failed if standing(result) is Standing.BROKEN else f"{result.phase.value} error"
     return "not run"
 
 

@@ -58,6 +58,11 @@ class Conversation:
         self._told: set[str] = set()
         self._bytes = 0
 
+    @property
+    def turn(self) -> int:
+        """Number of the turn that is going on, from 1."""
+        return len(self._exchanges) + 1
+
     async def hold(self) -> Transcript:
         """Provision, speak every turn, read the rows; the tenant is gone afterwards."""
         scenario, arm = self._trial.scenario, self._trial.arm
@@ -66,7 +71,11 @@ class Conversation:
             self._bench.events.emit(beginning(self._bench.events.run, self._trial, tenant, versions, self._attempt))
             access = self._bench.gateway.open_scenario(scenario.id, self._trial.number, arm.name)
             try:
-                session = await self._bench.systems[arm.name].open(scenario, tenant, access.environment)
+                try:
+                    session = await self._bench.systems[arm.name].open(scenario, tenant, access.environment)
+                except WorkerError:
+                    _raise_first(access)
+                    raise
                 try:
                     ended = await self._speak(session, access, tenant)
                 finally:

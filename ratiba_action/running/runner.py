@@ -12,6 +12,7 @@ from ratiba_action.core.model.measurement import Case, Check, Errored, NotRun, P
 from ratiba_action.core.model.plan import Plan, Trial
 from ratiba_action.core.model.scenario import Assertion
 from ratiba_action.core.patterns import SCENARIO_SECONDS, SearchTime
+from ratiba_action.core.system_exceptions import exception_check
 from ratiba_action.errors import (
     BudgetError,
     ConfigurationError,
@@ -21,6 +22,7 @@ from ratiba_action.errors import (
     ProviderError,
     RatibaError,
     RecordingError,
+    SystemRaisedError,
     WorkerError,
     WorkerTimeoutError,
 )
@@ -113,6 +115,9 @@ async def _run_trial(trial: Trial, bench: Bench, attempt: int) -> ScenarioResult
     except Exception as error:  # noqa: BLE001 - a defect in one trial must not lose what the others measured
         late = f"the trial did not end within {seconds:g} s (strategy.timeout_seconds)" if limit.expired() else ""
         phase, message = (Phase.TIMEOUT, late) if late else _told(error)
+        checks = checks or conversation.checks_so_far(_search_time(bench))
+        if isinstance(error, SystemRaisedError) and not late:
+            checks += (exception_check(error.kind, error.place, error.said, conversation.turn),)
         message, remedy = _without_remedy(error, message)
         return Errored(
             trial,
@@ -120,7 +125,7 @@ async def _run_trial(trial: Trial, bench: Bench, attempt: int) -> ScenarioResult
             message,
             conversation.so_far(),
             time.monotonic() - started,
-            checks or conversation.checks_so_far(_search_time(bench)),
+            checks,
             remedy=remedy,
             suspected=conversation.suspected(_search_time(bench)),
         )

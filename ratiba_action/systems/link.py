@@ -12,7 +12,7 @@ from ratiba_action.core.model.values import JsonObject
 from ratiba_action.core.printable import printable_lines
 from ratiba_action.errors import WorkerError, WorkerTimeoutError
 from ratiba_action.systems.output import OutputTail, open_output
-from ratiba_action.systems.replies import decode_line, describe_error, hide
+from ratiba_action.systems.replies import decode_line, describe_error, describe_raised, hide
 
 MAX_ANSWER = 1024 * 1024
 GRACE_SECONDS = 1.0
@@ -73,8 +73,10 @@ class Link:
             if not answered:  # cancellation too: a late answer must never be taken for the next one
                 await self.end()
         if "error" in answer:
-            raised = describe_error(answer["error"], self._secrets)
-            raise WorkerError(f"{self._name}: {operation}() of the adapter raised {raised}")
+            described = describe_error(answer["error"], self._secrets)
+            problem = f"{self._name}: {operation}() of the adapter raised {described}"
+            raised = describe_raised(answer["error"], problem, self._secrets) if operation in ("open", *TURNS) else None
+            raise raised or WorkerError(problem)
         return answer["answer"]
 
     async def _exchange(self, operation: str, request: bytes, seconds: float) -> bytes:

@@ -5,11 +5,12 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from ratiba_action.core.clipping import clip
 from ratiba_action.core.crash_message import TRACEBACK
 from ratiba_action.core.model.conversation import Document, Event, Reply, ToolCall
 from ratiba_action.core.model.values import JsonObject
 from ratiba_action.core.printable import printable, printable_lines
-from ratiba_action.errors import WorkerError
+from ratiba_action.errors import SystemRaisedError, WorkerError
 
 MAX_DEPTH = 64
 MAX_MESSAGE = 2000
@@ -167,6 +168,24 @@ def describe_error(error: Any, secrets: Sequence[str]) -> str:
     cut = len(tail) > MAX_MESSAGE or (tail and not tail.startswith(TRACEBACK))
     parts += [f"{TRACEBACK}\n  …\n{tail[-MAX_MESSAGE:]}" if cut else tail]
     return printable_lines("\n".join(filter(None, parts)))
+
+
+def describe_raised(error: Any, problem: str, secrets: Sequence[str]) -> SystemRaisedError | None:
+    """The exception of a file of the repository; None where no such file is named.
+
+    Args:
+        error: what the worker sent about it.
+        problem: the whole message.
+        secrets: texts that must not appear.
+    """
+    place = error.get("place") if isinstance(error, dict) else None
+    if not isinstance(place, dict) or not isinstance(line := place.get("line"), int):
+        return None
+    file, function, kind, said = (
+        clip(printable(hide(str(one), secrets)))
+        for one in (place.get("file"), place.get("function"), error.get("type"), error.get("message"))
+    )
+    return SystemRaisedError(problem, kind=kind, place=f"{file}:{line} in {function}", said=said)
 
 
 def hide(text: str, secrets: Iterable[str]) -> str:

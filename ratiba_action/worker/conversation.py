@@ -30,6 +30,18 @@ MAX_LINE = 1024 * 1024
 TRACEBACK_TAIL = 8000
 MESSAGE_LENGTH = 8000
 MAX_DEPTH = 64
+_NETWORK = frozenset(
+    {
+        "ConnectionError",
+        "TimeoutError",
+        "TransportError",
+        "APIConnectionError",
+        "APIStatusError",
+        "OperationalError",
+        "InterfaceError",
+    }
+)
+"""Names of exceptions of Python, HTTPX, the SDKs of models and database drivers whose cause is no code."""
 
 
 class Conversation:
@@ -108,13 +120,13 @@ def _load(adapter: str, options: dict[str, Any] | None) -> Any:
 
 def serve(connection: socket.socket) -> None:
     """Answer requests until the gate asks to close or goes away."""
-    owner = os.getpid()
+    owner, root = os.getpid(), os.getcwd()  # noqa: PTH109 - compared as text
     lines = connection.makefile("rb")
     first = json.loads(lines.readline() or b"null")
     if first is None:
         return
     os.environ.update(first["environment"])
-    conversation, answer = _begin(first)
+    conversation, answer = _begin(first, root)
     while True:
         if os.getpid() != owner:
             os._exit(0)  # a fork inside the adapter came back here; only the original may answer
@@ -123,29 +135,29 @@ def serve(connection: socket.socket) -> None:
         if not line or conversation is None:
             return
         request = json.loads(line)
-        answer = _answer(conversation, request)
+        answer = _answer(conversation, request, root)
         if request["op"] == "close":
             if os.getpid() == owner:
                 connection.sendall(_encode(answer))
             return
 
 
-def _begin(request: dict[str, Any]) -> tuple[Conversation | None, dict[str, Any]]:
+def _begin(request: dict[str, Any], root: str) -> tuple[Conversation | None, dict[str, Any]]:
     try:
         conversation = Conversation(request["adapter"], request.get("options"))
     except BaseException as problem:  # noqa: BLE001 - an import may raise anything, SystemExit too
-        return None, {"id": request["id"], "error": _describe(problem)}
-    return conversation, _answer(conversation, request)
+        return None, {"id": request["id"], "error": _describe(problem, root)}
+    return conversation, _answer(conversation, request, root)
 
 
-def _answer(conversation: Conversation, request: dict[str, Any]) -> dict[str, Any]:
+def _answer(conversation: Conversation, request: dict[str, Any], root: str) -> dict[str, Any]:
     try:
         return {"id": request["id"], "answer": conversation.call(request)}
     except BaseException as problem:  # noqa: BLE001 - an adapter may raise anything, SystemExit too
-        return {"id": request["id"], "error": _describe(problem)}
+        return {"id": request["id"], "error": _describe(problem, root)}
 
 
-def _describe(problem: BaseException) -> dict[str, str]:
+def _describe(problem: BaseException, root: str) -> dict[str, Any]:
     kind = type(problem)
     name = kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
     try:
@@ -155,10 +167,34 @@ def _describe(problem: BaseException) -> dict[str, str]:
     try:
         frames = _adapter_frames(problem)
         lines = traceback.format_exception(kind, problem, frames) if frames else []
-        tail = "".join(lines)[-TRACEBACK_TAIL:].replace(os.getcwd() + os.sep, "")  # noqa: PTH109 - a plain text
+        tail = "".join(lines)[-TRACEBACK_TAIL:].replace(root + os.sep, "")
+        place = None if _is_of_the_network(kind) else _place(problem, root)
     except Exception:  # noqa: BLE001 - the same
-        tail = ""
-    return {"type": name[:200], "message": message[:MESSAGE_LENGTH], "traceback": tail}
+        tail, place = "", None
+    return {"type": name[:200], "message": message[:MESSAGE_LENGTH], "traceback": tail, "place": place}
+
+
+def _is_of_the_network(kind: type[BaseException]) -> bool:
+    """Whether an exception says that something else did not answer, by the names of its classes."""
+    names = {one.__name__ for one in kind.__mro__}
+    return not names.isdisjoint(_NETWORK)
+
+
+def _place(problem: BaseException, root: str) -> dict[str, Any] | None:
+    """The last frame in a file of the repository; None where no frame is in one."""
+    place, frames = None, problem.__traceback__
+    while frames is not None:
+        code = frames.tb_frame.f_code
+        if _is_of_repository(code.co_filename, root):
+            place = {"file": code.co_filename[len(root) + 1 :], "line": frames.tb_lineno, "function": code.co_name}
+        frames = frames.tb_next
+    if isinstance(problem, SyntaxError) and _is_of_repository(problem.filename or "", root):
+        place = {"file": str(problem.filename)[len(root) + 1 :], "line": problem.lineno or 0, "function": "<module>"}
+    return place
+
+
+def _is_of_repository(file: str, root: str) -> bool:
+    return file.startswith(root + os.sep) and "/site-packages/" not in file and "/dist-packages/" not in file
 
 
 def _adapter_frames(problem: BaseException) -> TracebackType | None:

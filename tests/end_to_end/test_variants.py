@@ -54,11 +54,11 @@ def test_variants_stand_side_by_side_and_only_the_system_as_it_stands_decides(sm
     assert ended.code == 0, ended.printed
     assert "| as it stands | nothing | passed | 1 of 1 | 0 |" in ended.comment
     assert "| `small` | MODEL=small | failed | 0 of 1 | 0 |" in ended.comment
-    assert "| `gone` | MODEL=gone | incomplete | 0 of 1 | 1 |" in ended.comment
+    assert "| `gone` | MODEL=gone | failed | 0 of 1 | 0 |" in ended.comment
     assert "LookupError: there is no such model" in ended.comment
     rows = ended.results["report"]["variants"]
     counts = [(row["name"], row["passed"], row["failed"], row["errored"]) for row in rows]
-    assert counts == [("", 1, 0, 0), ("gone", 0, 0, 1), ("small", 0, 1, 0)]
+    assert counts == [("", 1, 0, 0), ("gone", 0, 1, 0), ("small", 0, 1, 0)]
     assert 'name="small" classname="variant"' in (ended.report / "junit.xml").read_text()
     refused = repository.gate("--mode", "blocking", "--variants", "--variant", "small")
     assert refused.code == 2
@@ -75,7 +75,7 @@ def test_a_variant_that_runs_out_of_money_changes_no_verdict_and_the_next_is_not
     rows = ended.results["report"]["variants"]
     assert [(row["name"], row["passed"], row["errored"], row["not_run"]) for row in rows[:2]] == [
         ("", 2, 0, 0),
-        ("gone", 0, 1, 1),
+        ("gone", 0, 0, 1),
     ]
     assert rows[2]["problem"] == "the run was ended, or its time or money was"
     assert Decimal(ended.results["report"]["spending"]["spent"]) <= Decimal("0.07")
