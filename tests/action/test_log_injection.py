@@ -58,7 +58,7 @@ def test_under_act_nothing_that_a_change_does_sets_an_output(
     github.heads[7] = repository.head
     run = act.run(repository, "pull_request", repository.pull_request_event(), api)
     assert planted(run.printed) == []
-    assert run.outputs["conclusion"] == ("incomplete" if message == "error 0" else "passed"), run.printed
+    assert run.outputs["conclusion"] == ("failed" if message == "error 0" else "passed"), run.printed
     assert not [note for note in run.annotations if note.message.startswith("planted")]
 
 
