@@ -13,8 +13,10 @@ must fail with exit code 1 and name the assertion. What is not in the list, and 
 - Alternatives that ``check_availability`` offers are checked again when the customer picks one.
 """
 
+import contextlib
 import os
 import shutil
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -448,17 +450,40 @@ def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_without_a_guard_the_gate_fails_and_names_the_assertion(
     guard: Guard, base: Path, tmp_path: Path, forks: GateForks, embedded_server_dsn: str
 ) -> None:
-    path = base / "examples" / "booking_assistant" / guard.file
-    before = path.read_text()
-    assert before.count(guard.code) == 1, "the guard is no longer where this test looks for it"
-    try:
-        path.write_text(before.replace(guard.code, guard.without))
+    with removed(guard, base):
         ended = gate(base, tmp_path, forks, embedded_server_dsn, guard.scenario)
-    finally:
-        path.write_text(before)
     assert ended.code == 1, ended.printed
     assert f"**`{guard.scenario}`**" in ended.comment
     assert guard.assertion in failing_part(ended.comment), ended.comment
+
+
+@pytest.mark.parametrize(
+    ("name", "scenario"),
+    [
+        ("money for a cancelled payment goes back", "spa_payment_cancelled_reversed_swahili"),
+        ("a repeated callback changes nothing", "barbershop_double_callback_mixed"),
+        ("another phone is asked only once it is confirmed", "spa_other_phone_confirmed_mixed"),
+    ],
+)
+def test_a_recorded_scenario_fails_too_though_its_recording_no_longer_fits(
+    name: str, scenario: str, base: Path, tmp_path: Path, forks: GateForks, embedded_server_dsn: str
+) -> None:
+    (guard,) = (one for one in GUARDS if one.name == name)
+    with removed(guard, base):
+        ended = gate(base, tmp_path, forks, embedded_server_dsn, scenario)
+    assert ended.code == 1, ended.printed
+    assert "tool calls of the turn" in failing_part(ended.comment)
+    assert "Recorded answers stood in" in ended.comment
+    assert "The base passes these assertions" in ended.comment
+
+
+def test_an_edited_prompt_alone_fails_nothing(
+    base: Path, tmp_path: Path, forks: GateForks, embedded_server_dsn: str
+) -> None:
+    prompt = Guard("", "prompts/booking_orchestrator.md", "warm, short, direct", "warm, brief, direct", "", "")
+    with removed(prompt, base):
+        ended = gate(base, tmp_path, forks, embedded_server_dsn, "spa_mpesa_swahili_paid")
+    assert (ended.code, ended.outputs["conclusion"]) == (3, "incomplete"), ended.printed
 
 
 def test_with_every_guard_the_scenarios_pass(
@@ -467,6 +492,19 @@ def test_with_every_guard_the_scenarios_pass(
     ended = gate(base, tmp_path, forks, embedded_server_dsn, *sorted({guard.scenario for guard in GUARDS}))
     assert ended.code == 0, ended.printed
     assert ended.outputs["conclusion"] == "passed"
+
+
+@contextlib.contextmanager
+def removed(guard: Guard, repository: Path) -> Iterator[None]:
+    """The work tree without a guard, as long as the block lasts."""
+    path = repository / "examples" / "booking_assistant" / guard.file
+    before = path.read_text()
+    assert before.count(guard.code) == 1, "the guard is no longer where this test looks for it"
+    path.write_text(before.replace(guard.code, guard.without))
+    try:
+        yield
+    finally:
+        path.write_text(before)
 
 
 def gate(repository: Path, report: Path, forks: GateForks, database: str, *scenarios: str) -> Ended:
