@@ -379,7 +379,7 @@ class Stale(InMemoryAccess):
         super().__init__()
 
     @property
-    def stale(self) -> RatibaError | None:  # type: ignore[override]
+    def stale(self) -> RatibaError | None:
         reached = len(self._system.sessions[-1].turns) if self._system.sessions else 0
         return RecordingError("The last message changed.", "Record it again.") if reached >= self._from_turn else None
 
