@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from ratiba_action.authoring.starter_answers import KINDS, StarterAnswers
+from ratiba_action.authoring.starter_answers import CODE_MODES, KINDS, StarterAnswers
 from ratiba_action.input_values import parse_name
 
 Ask = Callable[[str], str]
@@ -22,6 +22,17 @@ def parse_kind(text: str) -> str:
     """
     if text not in KINDS:
         raise ValueError(f"one of {', '.join(KINDS)}")
+    return text
+
+
+def parse_code_mode(text: str) -> str:
+    """One of ``CODE_MODES``.
+
+    Raises:
+        ValueError: it is another.
+    """
+    if text not in CODE_MODES:
+        raise ValueError(f"one of {', '.join(CODE_MODES)}")
     return text
 
 
@@ -46,16 +57,20 @@ _QUESTIONS: Mapping[str, tuple[str, Callable[[str], Any]]] = {
     "language": ("Which language do your customers write? An ISO 639 code", parse_language),
     "prompts": ("Where are the prompt files? Patterns such as prompts/*.md, nothing for none", parse_prompts),
     "name": ("What is this gate called?", parse_name),
+    "code": ("Does a failure after a change of code, not only of prompts, stop a merge?", parse_code_mode),
 }
+
+
+_CHOICES: Mapping[str, Mapping[str, str]] = {"kind": KINDS, "code": CODE_MODES}
+"""Answers that are explained before the question."""
 
 
 def ask_everything(proposed: StarterAnswers, ask: Ask, tell: Callable[[str], None]) -> StarterAnswers:
     """Ask until each answer can be used; nothing typed takes what is proposed."""
     answers = proposed
     for name, (question, parse) in _QUESTIONS.items():
-        if name == "kind":
-            for kind, summary in KINDS.items():
-                tell(f"  {kind}: {summary}")
+        for choice, summary in _CHOICES.get(name, {}).items():
+            tell(f"  {choice}: {summary}")
         before = getattr(proposed, name)
         shown = " ".join(before) if isinstance(before, tuple) else before
         while typed := ask(f"{question} [{shown}]: ").strip():

@@ -12,6 +12,12 @@ KINDS: Mapping[str, str] = {
 }
 """How the gate speaks with a system, and what that is, in words."""
 
+CODE_MODES: Mapping[str, str] = {
+    "advisory": "a failure after a change of code is shown and stops no merge; prompts and state machines block",
+    "blocking": "a failure after any change but that of a text file stops the merge",
+}
+"""What a change of code asks for, and what that means."""
+
 ACTION = "OWNER/ratiba-eval-gate@COMMIT"
 """Stands in the workflow until somebody names the owner and the commit of a release."""
 
@@ -28,6 +34,7 @@ class StarterAnswers:
         branch: the repository's default branch.
         action: what the workflow uses.
         url: of the server, for the kind ``http``.
+        code: one of ``CODE_MODES``.
         provider: the only one whose key is there; empty for several, or for none.
     """
 
@@ -38,6 +45,7 @@ class StarterAnswers:
     branch: str = "main"
     action: str = ACTION
     url: str = "http://127.0.0.1:8000/chat"
+    code: str = "advisory"
     provider: str = ""
 
     @property

@@ -31,6 +31,8 @@ _STAND_INS: Mapping[str, str] = {
 _SYSTEM_MODELS: Mapping[str, str] = {"anthropic": "claude-sonnet-5-5", "openai": "gpt-5"}
 _JUDGES: Mapping[str, str] = {"anthropic": "claude-opus-5-5", "openai": "gpt-5.6"}
 """By provider; a judge is never the model of the system that it judges."""
+_CODE_BLOCKS = "            blocking *\n            skip *.md *.rst\n"
+"""Rules of the workflow by which every change but that of a text file blocks."""
 _HERE = "ratiba_action.authoring"
 
 
@@ -107,6 +109,8 @@ def workflow(answers: StarterAnswers) -> bytes:
     text = text.replace(ACTION, answers.action)
     if answers.branch != usual.branch:
         text = text.replace(f"branches: [{usual.branch}]", f"branches: [{json.dumps(answers.branch)}]")
+    if answers.code == "blocking":
+        text = text.replace("          config: ", f"          rules: |\n{_CODE_BLOCKS}          config: ")
     if answers.name != usual.name:
         text = text.replace("          config: ", f"          name: {json.dumps(answers.name)}\n          config: ")
     return text.encode()

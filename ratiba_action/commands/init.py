@@ -10,8 +10,8 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from ratiba_action.authoring.new_files import write_new_files
-from ratiba_action.authoring.questions import ask_everything, parse_kind, parse_language, parse_prompts
-from ratiba_action.authoring.starter_answers import ACTION, KINDS, StarterAnswers
+from ratiba_action.authoring.questions import ask_everything, parse_code_mode, parse_kind, parse_language, parse_prompts
+from ratiba_action.authoring.starter_answers import ACTION, CODE_MODES, KINDS, StarterAnswers
 from ratiba_action.authoring.starter_files import CONFIGURATION, RECORDING, SCENARIO, WORKFLOW, stand_in, starter_files
 from ratiba_action.commands.options import parse_option
 from ratiba_action.core.printable import printable_lines
@@ -37,6 +37,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--language", metavar="CODE", help=f"of the first scenario (default: {proposed.language})")
     parser.add_argument(
         "--prompts", metavar="PATTERNS", help="where the prompt files are (default: prompts/*.md if any)"
+    )
+    parser.add_argument(
+        "--code",
+        metavar="MODE",
+        help=f"what failures after a change of code are: {', '.join(CODE_MODES)} (default: {proposed.code})",
     )
     parser.add_argument("--name", metavar="NAME", help=f"of the gate (default: {proposed.name})")
     parser.add_argument("--action", metavar="ACTION", help="what the workflow uses, owner/repository@commit")
@@ -80,6 +85,7 @@ def _from_options(arguments: argparse.Namespace, repository: Path) -> StarterAns
         language=parse_option("--language", arguments.language or proposed.language, parse_language),
         prompts=parse_prompts(found if arguments.prompts is None else arguments.prompts),
         name=parse_option("--name", arguments.name or proposed.name, parse_name),
+        code=parse_option("--code", arguments.code or proposed.code, parse_code_mode),
         branch=_default_branch(repository),
         action=parse_option("--action", arguments.action or ACTION, _parse_action),
         url=arguments.url or proposed.url,

@@ -11,6 +11,8 @@ import yaml
 
 from ratiba_action.authoring.questions import ask_everything
 from ratiba_action.authoring.starter_answers import StarterAnswers
+from ratiba_action.core.model.change import Mode
+from ratiba_action.core.rules import DEFAULT_RULES, RuleBook, parse_rules
 from ratiba_action.testing.gate_forks import GateForks
 
 PROJECT = Path(__file__).parents[2]
@@ -196,7 +198,7 @@ def test_for_programs_it_prints_json_and_asks_nothing(empty: Path, ratiba: Ratib
 
 def test_on_a_terminal_it_asks_and_takes_the_proposals(empty: Path, home: dict[str, str]) -> None:
     ours, theirs = pty.openpty()
-    os.write(ours, b"\nEnglish\nsw\n\nsalon\n")
+    os.write(ours, b"\nEnglish\nsw\n\nsalon\nblocking\n")
     done = subprocess.run(
         [sys.executable, "-m", "ratiba_action", "init"],
         cwd=empty,
@@ -212,6 +214,7 @@ def test_on_a_terminal_it_asks_and_takes_the_proposals(empty: Path, home: dict[s
     assert "'English' cannot be used: give an ISO 639 code" in done.stdout
     assert 'language: "sw"' in (empty / "scenarios/first_conversation.yaml").read_text(encoding="utf-8")
     assert 'name: "salon"' in (empty / WORKFLOW).read_text(encoding="utf-8")
+    assert "blocking *" in (empty / WORKFLOW).read_text(encoding="utf-8")
 
 
 def test_nothing_typed_takes_what_is_proposed() -> None:
@@ -224,5 +227,16 @@ def test_nothing_typed_takes_what_is_proposed() -> None:
         return ""
 
     assert ask_everything(proposed, answer, told.append) == proposed
-    assert [question.rpartition("[")[2] for question in asked] == ["python]: ", "sw]: ", "prompts/*.md]: ", "ratiba]: "]
+    proposals = [question.rpartition("[")[2] for question in asked]
+    assert proposals == ["python]: ", "sw]: ", "prompts/*.md]: ", "ratiba]: ", "advisory]: "]
     assert any("python" in line for line in told)
+
+
+@pytest.mark.parametrize(("code", "mode"), [("advisory", Mode.ADVISORY), ("blocking", Mode.BLOCKING)])
+def test_whether_code_blocks_is_asked_and_decides(code: str, mode: Mode, empty: Path, ratiba: Ratiba) -> None:
+    assert ratiba("init", "--yes", "--code", code).returncode == 0
+    steps = yaml.safe_load((empty / WORKFLOW).read_text())["jobs"]["eval"]["steps"]
+    (given,) = [step["with"] for step in steps if step.get("name") == "Evaluate"]
+    rules = RuleBook(parse_rules(given.get("rules", DEFAULT_RULES)))
+    modes = [rule.mode for rule in map(rules.rule_for, ("shop/booking.py", "notes.md")) if rule is not None]
+    assert modes == [mode, Mode.SKIP]

@@ -9,13 +9,21 @@ import pytest
 from ratiba_action.core.model.conversation import Reply, ToolCall
 from ratiba_action.core.model.measurement import Case, Errored, NotRun, Phase, Score, Scored
 from ratiba_action.core.model.plan import Arm, Plan, Tenant, Trial
-from ratiba_action.core.model.scenario import Assertion, Expectation, Scenario, Strategy, Turn
+from ratiba_action.core.model.scenario import (
+    Assertion,
+    Expectation,
+    ExpectedTool,
+    FailureRule,
+    Scenario,
+    Strategy,
+    Turn,
+)
 from ratiba_action.errors import BudgetError, JudgeError, RatibaError, RecordingError, WorkerError
 from ratiba_action.metrics.registry import load_metric
 from ratiba_action.ports import Metric, SystemUnderTest, TenantProvisioner
 from ratiba_action.running.bench import Bench
 from ratiba_action.running.runner import run_plan
-from ratiba_action.testing.gateways import InMemoryGateway
+from ratiba_action.testing.gateways import InMemoryAccess, InMemoryGateway
 from ratiba_action.testing.progress import RecordedProgress
 from ratiba_action.testing.sample_report import sample_scenario
 from ratiba_action.testing.systems import Line, ScriptedSession, ScriptedSystem
@@ -352,3 +360,73 @@ async def test_the_seconds_of_captured_replies_say_nothing() -> None:
         (result,) = await run(scenario("a"), system=system, captured=("head",) if captured else ())
         assert isinstance(result, Scored)
         assert result.transcript.exchanges[0].replayed is captured
+
+
+class StandingIn(InMemoryGateway):
+    """Recorded answers stand in from some turn on, as the gateway tells after that turn's first call."""
+
+    def __init__(self, system: ScriptedSystem, from_turn: int) -> None:
+        super().__init__()
+        self._system, self._from_turn = system, from_turn
+
+    def open_scenario(self, _scenario_id: str, _trial: int, _arm: str) -> InMemoryAccess:
+        return Stale(self._system, self._from_turn)
+
+
+class Stale(InMemoryAccess):
+    def __init__(self, system: ScriptedSystem, from_turn: int) -> None:
+        self._system, self._from_turn = system, from_turn
+        super().__init__()
+
+    @property
+    def stale(self) -> RatibaError | None:
+        reached = len(self._system.sessions[-1].turns) if self._system.sessions else 0
+        return RecordingError("The last message changed.", "Record it again.") if reached >= self._from_turn else None
+
+    @stale.setter
+    def stale(self, _: RatibaError | None) -> None:
+        """The base class begins without any."""
+
+
+BOOKED = Expectation(state="BOOKED", tools=(ExpectedTool("create_booking"),), answer="Done.")
+DONE = Reply("Done.", state="BOOKED", tool_calls=(ToolCall("create_booking", {}),))
+
+
+async def stood_in(*replies: Line, from_turn: int, **changes: Any) -> Errored:
+    turns = tuple(Turn(user=f"turn {number}", expect=BOOKED) for number, _ in enumerate(replies, 1))
+    system = ScriptedSystem({"spa": replies})
+    one = replace(scenario("spa"), turns=turns, **changes)
+    (result,) = await run(one, system=system, gateway=StandingIn(system, from_turn))
+    assert isinstance(result, Errored)
+    assert result.phase is Phase.RECORDING
+    return result
+
+
+async def test_turns_that_were_completed_before_a_recording_ended_are_checked() -> None:
+    result = await stood_in(replace(DONE, state="LOST"), DONE, from_turn=2)
+    assert [(check.kind, check.turn, check.passed) for check in result.checks] == [
+        ("state", 1, False),
+        ("tools", 1, True),
+    ]
+    assert result.suspected == ()
+    assert result.transcript is not None
+    assert len(result.transcript.exchanges) == 1, "what a stand-in answer led to is not shown as said"
+
+
+async def test_what_the_code_does_wrong_on_answers_that_stand_in_is_suspected_and_nothing_passes() -> None:
+    result = await stood_in(DONE, replace(DONE, tool_calls=()), from_turn=2)
+    assert all(check.turn == 1 and check.passed for check in result.checks)
+    assert [(check.kind, check.turn, check.stand_in) for check in result.suspected] == [("tools", 2, True)]
+
+
+async def test_a_models_text_is_never_suspected() -> None:
+    rules = (FailureRule("must_not_contain", "rude"), FailureRule("must_call_tool", "hand_off"))
+    result = await stood_in(DONE, replace(DONE, text="rude"), from_turn=2, rules=rules)
+    assert [check.what for check in result.suspected] == ["must_call_tool"]
+
+
+async def test_a_conversation_that_stops_at_an_answer_that_stands_in_accuses_nobody_of_the_rest() -> None:
+    rules = (FailureRule("must_call_tool", "hand_off"),)
+    result = await stood_in(DONE, WorkerError("It broke."), DONE, from_turn=2, rules=rules)
+    assert result.suspected == ()
+    assert "The last message changed." in result.message

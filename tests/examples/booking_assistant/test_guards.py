@@ -13,8 +13,10 @@ must fail with exit code 1 and name the assertion. What is not in the list, and 
 - Alternatives that ``check_availability`` offers are checked again when the customer picks one.
 """
 
+import contextlib
 import os
 import shutil
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -29,6 +31,9 @@ CODE, MIGRATION = "booking_assistant", "migrations/versions/0001_booking_tables.
 PAYMENTS, SETTLEMENT = f"{CODE}/payment_actions.py", f"{CODE}/settlement.py"
 BOOKINGS, AVAILABILITY = f"{CODE}/booking_actions.py", f"{CODE}/tools/check_availability.py"
 FLOW, TURN, GRAPH = f"{CODE}/fsm.py", f"{CODE}/turn.py", f"{CODE}/graph.py"
+
+Replay = Callable[..., Ended]
+"""Replays the scenarios of these ids."""
 
 
 @dataclass(frozen=True)
@@ -444,39 +449,74 @@ def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.fixture
+def replay(base: Path, tmp_path: Path, forks: GateForks, embedded_server_dsn: str) -> Replay:
+    """Replays scenarios on the work tree, compared with its last commit, in blocking mode."""
+
+    def run(*scenarios: str) -> Ended:
+        chosen = [word for scenario in scenarios for word in ("--scenario", scenario)]
+        environment = {name: os.environ[name] for name in ("PATH", "HOME", "LANG") if name in os.environ}
+        environment |= {"RATIBA_DATABASE_URL": embedded_server_dsn, "NO_COLOR": "1"}
+        command = ["gate", "--mode", "blocking", "--llm", "replay", "--report-dir", str(tmp_path), *chosen]
+        done = forks.run(command, base, environment)
+        return Ended(done.returncode, done.stdout + done.stderr, tmp_path)
+
+    return run
+
+
 @pytest.mark.parametrize("guard", GUARDS, ids=lambda guard: guard.name)
-def test_without_a_guard_the_gate_fails_and_names_the_assertion(
-    guard: Guard, base: Path, tmp_path: Path, forks: GateForks, embedded_server_dsn: str
-) -> None:
-    path = base / "examples" / "booking_assistant" / guard.file
-    before = path.read_text()
-    assert before.count(guard.code) == 1, "the guard is no longer where this test looks for it"
-    try:
-        path.write_text(before.replace(guard.code, guard.without))
-        ended = gate(base, tmp_path, forks, embedded_server_dsn, guard.scenario)
-    finally:
-        path.write_text(before)
+def test_without_a_guard_the_gate_fails_and_names_the_assertion(guard: Guard, base: Path, replay: Replay) -> None:
+    with removed(guard, base):
+        ended = replay(guard.scenario)
     assert ended.code == 1, ended.printed
     assert f"**`{guard.scenario}`**" in ended.comment
     assert guard.assertion in failing_part(ended.comment), ended.comment
 
 
-def test_with_every_guard_the_scenarios_pass(
-    base: Path, tmp_path: Path, forks: GateForks, embedded_server_dsn: str
+@pytest.mark.parametrize(
+    ("name", "scenario"),
+    [
+        ("money for a cancelled payment goes back", "spa_payment_cancelled_reversed_swahili"),
+        ("a repeated callback changes nothing", "barbershop_double_callback_mixed"),
+        ("another phone is asked only once it is confirmed", "spa_other_phone_confirmed_mixed"),
+    ],
+)
+def test_a_recorded_scenario_fails_too_though_its_recording_no_longer_fits(
+    name: str, scenario: str, base: Path, replay: Replay
 ) -> None:
-    ended = gate(base, tmp_path, forks, embedded_server_dsn, *sorted({guard.scenario for guard in GUARDS}))
+    (guard,) = (one for one in GUARDS if one.name == name)
+    with removed(guard, base):
+        ended = replay(scenario)
+    assert ended.code == 1, ended.printed
+    assert "tool calls of the turn" in failing_part(ended.comment)
+    assert "Recorded answers stood in" in ended.comment
+    assert "The base passes these assertions" in ended.comment
+
+
+def test_an_edited_prompt_alone_fails_nothing(base: Path, replay: Replay) -> None:
+    prompt = Guard("", "prompts/booking_orchestrator.md", "warm, short, direct", "warm, brief, direct", "", "")
+    with removed(prompt, base):
+        ended = replay("spa_mpesa_swahili_paid")
+    assert (ended.code, ended.outputs["conclusion"]) == (3, "incomplete"), ended.printed
+
+
+def test_with_every_guard_the_scenarios_pass(replay: Replay) -> None:
+    ended = replay(*sorted({guard.scenario for guard in GUARDS}))
     assert ended.code == 0, ended.printed
     assert ended.outputs["conclusion"] == "passed"
 
 
-def gate(repository: Path, report: Path, forks: GateForks, database: str, *scenarios: str) -> Ended:
-    """Replay scenarios on the work tree, compared with its last commit."""
-    chosen = [word for scenario in scenarios for word in ("--scenario", scenario)]
-    environment = {name: os.environ[name] for name in ("PATH", "HOME", "LANG") if name in os.environ}
-    environment |= {"RATIBA_DATABASE_URL": database, "NO_COLOR": "1"}
-    command = ["gate", "--mode", "blocking", "--llm", "replay", "--report-dir", str(report), *chosen]
-    done = forks.run(command, repository, environment)
-    return Ended(done.returncode, done.stdout + done.stderr, report)
+@contextlib.contextmanager
+def removed(guard: Guard, repository: Path) -> Iterator[None]:
+    """The work tree without a guard, as long as the block lasts."""
+    path = repository / "examples" / "booking_assistant" / guard.file
+    before = path.read_text()
+    assert before.count(guard.code) == 1, "the guard is no longer where this test looks for it"
+    path.write_text(before.replace(guard.code, guard.without))
+    try:
+        yield
+    finally:
+        path.write_text(before)
 
 
 def failing_part(comment: str) -> str:

@@ -1,0 +1,58 @@
+"""An advisory run holds everything that costs nothing, and its failures cannot be overlooked."""
+
+from ratiba_action.testing.small_repository import SCENARIO, SmallRepository
+
+EXTRA = """
+layer: fsm
+script: []
+critical: {critical}
+"""
+
+
+def free(small: SmallRepository, name: str, *, critical: str = "false") -> None:
+    """A scenario that calls no model, is not tagged and touches nothing."""
+    turns = "  - user: say hello\n    expect: {state: SAID}"
+    small.write(f"scenarios/{name}.yaml", SCENARIO.format(name=name, turns=turns) + EXTRA.format(critical=critical))
+
+
+def break_the_code(small: SmallRepository) -> None:
+    adapter = (small.folder / "adapter.py").read_text()
+    small.write("adapter.py", adapter.replace('{"text": text, "state": "SAID"}', '{"text": text, "state": "LOST"}'))
+
+
+def test_a_scenario_that_costs_nothing_runs_and_its_failure_counts(small: SmallRepository) -> None:
+    free(small, "greeting")
+    small.commit()
+    break_the_code(small)
+    ended = small.gate()
+    assert (ended.code, ended.outputs["mode"], ended.outputs["conclusion"]) == (0, "advisory", "failed"), ended.printed
+    assert "| 1 | state after “say hello” | SAID | LOST |" in ended.comment
+
+
+def test_a_critical_scenario_that_failed_is_the_headline(small: SmallRepository) -> None:
+    free(small, "greeting", critical="true")
+    small.commit()
+    break_the_code(small)
+    first = next(line for line in small.gate().comment.splitlines() if line.startswith("## "))
+    assert first.startswith("## Failed (advisory)")
+    assert "critical scenario greeting failed" in first
+
+
+def test_a_change_that_no_scenario_covers_says_so_in_the_first_line(small: SmallRepository) -> None:
+    free(small, "greeting")
+    small.commit()
+    small.write("other.py", "changed = True\n")
+    ended = small.gate()
+    assert ended.outputs["conclusion"] == "passed", ended.printed
+    first = next(line for line in ended.comment.splitlines() if line.startswith("## "))
+    assert first.endswith(", but no scenario covers this change")
+
+
+def test_a_scenario_that_would_have_to_be_paid_for_is_left_out(small: SmallRepository) -> None:
+    free(small, "greeting")
+    small.scenario("unrecorded", "say hello")
+    small.commit()
+    small.write("other.py", "changed = True\n")
+    ended = small.gate()
+    assert ended.results["report"]["left_out"] == ["unrecorded"]
+    assert [one["trial"]["scenario"]["id"] for one in ended.results["report"]["results"]] == ["greeting"]
