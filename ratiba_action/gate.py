@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import re
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -44,6 +45,8 @@ from ratiba_action.recordings.lines import Recording
 from ratiba_action.running.plan_loop import Held, PlanLoop
 
 _NAMED = 5
+
+_REMEDY = re.compile(r"`|\bratiba [a-z]|\b(?:Run|Set|Raise|Add|Write|Give|Remove|Name|Use|Let|Correct)\b")
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +131,7 @@ def _report(known: "_Known", ended: "_Ended", verdict: Verdict) -> Report:
         edited_recordings=prepared.inputs.edited_recordings,
         replaced=prepared.inputs.replaced,
         system_ran=prepared.inputs.configuration.system.replay is None,
-        notes=(
+        notes=_by_use(
             *prepared.inputs.notes,
             *_notes(run, prepared),
             *_notes_of_stale(known, ended),
@@ -166,6 +169,11 @@ class _Ended:
     held: Held = field(default_factory=Held)
     aftermath: Aftermath = field(default_factory=Aftermath)
     no_base: str = ""
+
+
+def _by_use(*notes: str) -> tuple[str, ...]:
+    """Each note once: first those that name a command, a setting or a file that the reader can change."""
+    return tuple(sorted(dict.fromkeys(notes), key=lambda note: _REMEDY.search(note) is None))
 
 
 def _results(known: _Known, ended: _Ended) -> tuple[ScenarioResult, ...]:

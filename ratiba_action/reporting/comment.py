@@ -23,7 +23,7 @@ from ratiba_action.reporting.wording import caveat, headline, leniency, replacem
 LIMIT = 60_000
 """Most characters of a comment; GitHub refuses more than 65,536."""
 
-_NOTES = 20
+_NOTES = 5
 _SHOWN = 10
 _DROP_ORDER = (
     "transcripts",

@@ -31,10 +31,10 @@ def comparison(report: Report) -> str:
     if found is None:
         return ""
     parts = [f"### Compared with the base\n\n{_told(report, found)}"]
+    parts += [_flipped(found)] if found.flips else []
     rows = words.metric_rows(found, words.thresholds_of(report))
     parts += [_differences(rows)] if rows else []
     parts += [_moved(found)] if words.moved(found) else []
-    parts += [_flipped(found)] if found.flips else []
     return "\n\n".join(parts)
 
 
@@ -71,7 +71,7 @@ def _told(report: Report, found: Comparison) -> str:
     told += [seen] if seen and not any(seen in warning for warning in verdict.warnings) else []
     count = words.not_comparable_told(found)
     told += [f"Not comparable: {count}."] if count else []
-    heading = f"**{words.heading(found)}.** {' '.join(told)}"
+    heading = f"**{words.heading(found, verdict.conclusion)}.** {' '.join(told)}"
     return f"{heading}\n\n{_obstacles(found)}" if found.tier is Tier.NOT_COMPARABLE and count else heading
 
 
@@ -113,11 +113,17 @@ def _emphasis(tier: Tier, told: str) -> str:
 
 
 def _flipped(found: Comparison) -> str:
-    worse = [one.scenario_id for one in found.flips if not one.passes]
-    better = [one.scenario_id for one in found.flips if one.passes]
-    parts = [f"passed on the base and fail now: {_names(worse)}"] if worse else []
-    parts += [f"failed on the base and pass now: {_names(better)}"] if better else []
-    return f"Flips (shown, they decide nothing): {'; '.join(parts)}."
+    worse = [one for one in found.flips if not one.passes]
+    better = [one for one in found.flips if one.passes]
+    parts = [f"Newly failing: {_flip_names(worse)}."] if worse else []
+    parts += [f"Newly passing: {_flip_names(better)}."] if better else []
+    return " ".join(parts)
+
+
+def _flip_names(flips: Sequence[Flip]) -> str:
+    named = [code(one.scenario_id) + (" (critical)" if one.critical else "") for one in flips[:_NAMES]]
+    hidden = len(flips) - _NAMES
+    return ", ".join(named) + (f" and {hidden} more" if hidden > 0 else "")
 
 
 def _names(ids: Sequence[str]) -> str:

@@ -15,7 +15,7 @@ from ratiba_action.core.model.comparison import (
     ScenarioComparison,
     Tier,
 )
-from ratiba_action.core.model.verdict import Report
+from ratiba_action.core.model.verdict import Conclusion, Report
 from ratiba_action.core.report_outcomes import deciding_results
 from ratiba_action.core.tally import summarise_metrics
 from ratiba_action.reporting.wording import number, plural
@@ -128,8 +128,16 @@ def scenario_status(one: ScenarioComparison, comparison: Comparison) -> str:
     return told + (" (critical)" if one.critical else "")
 
 
-def heading(comparison: Comparison) -> str:
-    """What the comparison came to, in a word or a few."""
+def heading(comparison: Comparison, conclusion: Conclusion | None = None) -> str:
+    """What the comparison came to, in a word or a few.
+
+    Args:
+        comparison: of head and base.
+        conclusion: of the run; one that failed is never headed by the word that nothing changed.
+    """
+    if conclusion is Conclusion.FAILED and comparison.tier is not Tier.REGRESSION:
+        worse = sum(not one.passes for one in comparison.flips)
+        return f"{plural(worse, 'scenario')} newly failing" if worse else "No scenario is newly failing"
     if comparison.tier is Tier.NOT_COMPARABLE and not comparison.not_comparable:
         return "Exact checks only"
     return tier_told(comparison.tier, comparison.difference or 0.0, exact=comparison.exact).capitalize()
@@ -140,13 +148,14 @@ def tier_told(tier: Tier, difference: float, *, exact: bool) -> str:
     if not exact or tier is not Tier.WITHIN_NOISE:
         return tier.value
     if abs(difference) <= _ROUNDING:
-        return "unchanged"
+        return "no change"
     return "a little higher" if difference > 0 else "a little lower"
 
 
 def flip_told(flip: Flip) -> str:
     """Which way a scenario flipped."""
-    return "failed on the base, passes now" if flip.passes else "passed on the base, fails now"
+    critical = " (critical)" if flip.critical else ""
+    return ("newly passing" if flip.passes else "newly failing") + critical
 
 
 def obstacles(comparison: Comparison) -> tuple[Obstacle, ...]:

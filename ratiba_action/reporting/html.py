@@ -112,7 +112,7 @@ def _compared(report: Report) -> dict[str, Any] | None:
         return None
     rows = comparison_words.metric_rows(found, comparison_words.thresholds_of(report))
     return {
-        "heading": comparison_words.heading(found),
+        "heading": comparison_words.heading(found, report.verdict.conclusion),
         "found": found,
         "baseline": comparison_words.baseline_told(report.baseline, report.started_at),
         "seen": sensitivity(found),

@@ -92,7 +92,7 @@ def test_an_interval_beside_an_exact_difference_is_said_to_be_of_other_conversat
     same = sample_passed_comparison(exact=True, difference=0.0, low=0.0, high=0.0, metrics=())
     unchanged = render_comment(sample_compared_report(same))
     assert said not in unchanged
-    assert "| 0.0 | above −10.0 | unchanged |" in unchanged
+    assert "| 0.0 | above −10.0 | no change |" in unchanged
 
 
 def test_nothing_that_cannot_be_compared_has_a_difference() -> None:

@@ -56,7 +56,7 @@ def test_the_page_tells_what_the_comment_tells() -> None:
         "main at 0f1e2d3c4b5a, 3 days old, 2 runs pooled",
         "With 12 scenarios this run can see drops of 6.5 points or more.",
         "−7.9 (−11.2 to −4.6)",
-        "passed on the base, fails now",
+        "newly failing",
         "Slot is available.",
         "its judge is claude-opus-5-5 here and was claude-opus-5 on the base",
     ):

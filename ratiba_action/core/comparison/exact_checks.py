@@ -26,7 +26,7 @@ class HeldOnBoth:
 
 def count_held(head: Sequence[MeasuredRun], base: Sequence[MeasuredRun]) -> HeldOnBoth:
     """Count the conversations that hold; of several runs of one side the last one counts."""
-    ours, theirs = _first_trials(head), _first_trials(base)
+    ours, theirs = first_trials(head), first_trials(base)
     same = [name for name in ours.keys() & theirs.keys() if ours[name][0] == theirs[name][0]]
     return HeldOnBoth(len(same), _held(theirs[name][1] for name in same), _held(ours[name][1] for name in same))
 
@@ -39,11 +39,12 @@ def held_on(runs: Sequence[MeasuredRun], scenario_id: str, digest: str) -> bool:
         scenario_id: of the conversation.
         digest: of its content.
     """
-    content, result = _first_trials(runs).get(scenario_id, ("", None))
+    content, result = first_trials(runs).get(scenario_id, ("", None))
     return result is not None and content == digest and _holds(result)
 
 
-def _first_trials(runs: Sequence[MeasuredRun]) -> Mapping[str, tuple[str, ScenarioResult]]:
+def first_trials(runs: Sequence[MeasuredRun]) -> Mapping[str, tuple[str, ScenarioResult]]:
+    """Content and result of each scenario's first trial, by id; of several runs the last one counts."""
     return {
         (scenario := one.trial.scenario).id: (run.scenario_digests.get(scenario.id) or content_digest(scenario), one)
         for run in runs

@@ -76,7 +76,7 @@ def _examine_exactly(pairs: Sequence[Pair], left: tuple[NotComparable, ...], rul
     # It decides nothing: it tells how far other conversations like these might move.
     interval = t_interval(changes, _CONFIDENCE) if len(changes) > 1 else None
     regression = difference <= -rules.least_margin + _ROUNDING or _counts(dropped)
-    moved = "improved" if difference > _ROUNDING else "is unchanged" if abs(difference) <= _ROUNDING else "fell"
+    moved = "improved" if difference > _ROUNDING else "did not change" if abs(difference) <= _ROUNDING else "fell"
     tier = Tier.REGRESSION if regression else Tier.IMPROVED if difference > _ROUNDING else Tier.WITHIN_NOISE
     reason = f"The mean score {moved}" + ("" if abs(difference) <= _ROUNDING else f" by {points(difference)}")
     reason += ", exactly: each side was held once, and no model was asked anew."

@@ -40,11 +40,11 @@ def compare_runs(head: Sequence[MeasuredRun], base: Sequence[MeasuredRun], rules
     looked_at = _looks_of_recordings(rules, pairs) if replayed else rules
     found = examine(pairs, left, looked_at, exact=exact, replayed=replayed)
     rows = compare_metrics(pairs)
-    flips = find_flips(head, base, [pair.scenario_id for pair in pairs])
+    flips = find_flips(head, base)
     if isinstance(found, Wanted):
         return replace(found, so_far=replace(found.so_far, metrics=rows, flips=flips))
     if not pairs and not left and (held := count_held(head, base)).total:
-        return replace(found, reason=_by_checks(held))
+        return replace(found, reason=_by_checks(held), flips=flips)
     return replace(found, metrics=rows, flips=flips)
 
 

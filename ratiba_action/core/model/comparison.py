@@ -191,6 +191,7 @@ class Flip:
     passes: bool
     base_replies: tuple[str, ...]
     head_replies: tuple[str, ...]
+    critical: bool = False
 
 
 @dataclass(frozen=True, slots=True)
