@@ -41,13 +41,13 @@ class Sample:
         labelled: of each turn whose labels are known.
         ranked: of each turn whose documents are known.
         scores: value of each metric by its name; None stands for a perfect case.
-        passed: whether all that the scenario asserts holds.
+        passed: whether every asserted check and every threshold above 0 passed; None where nothing is asserted.
     """
 
     labelled: tuple[Labelled, ...] = ()
     ranked: tuple[Ranked, ...] = ()
     scores: Mapping[str, float] | None = None
-    passed: bool = True
+    passed: bool | None = True
 
 
 LABELS, DOCUMENTS = "labels", "documents"
@@ -126,7 +126,8 @@ def _mean_score(metric: str, samples: Sequence[Sample]) -> float | None:
 
 
 def _answer_accuracy(samples: Sequence[Sample]) -> float | None:
-    return sum(sample.passed for sample in samples) / len(samples) if samples else None
+    asserted = [sample.passed for sample in samples if sample.passed is not None]
+    return sum(asserted) / len(asserted) if asserted else None
 
 
 def _cases(labelled: Sequence[Labelled]) -> list[classification.Case]:

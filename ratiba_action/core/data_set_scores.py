@@ -140,8 +140,24 @@ def _sample(result: Scored) -> Sample:
             if (judgements := _judgements(exchange.turn.expect)) is not None
         ),
         scores={score.metric: score.value for score in result.scores},
-        passed=result.passed,
+        passed=_passed(result),
     )
+
+
+def _passed(result: Scored) -> bool | None:
+    """Whether what the case asserts passed; a threshold of 0 asserts nothing."""
+    asserted = [check.passed for check in result.checks if check.measured]
+    asserted += [score.passed for score in result.deciding_scores if score.threshold > 0]
+    return all(asserted) if asserted else None
+
+
+def asserts_something(scenario: Scenario) -> bool:
+    """Whether a case has a check or a threshold above 0, so that ``answer_accuracy`` can count it."""
+    nothing = Expectation()
+    exact = ("state", "payment", "tools", "events", "transitions", "output", "language", "rows")
+    expected = any(getattr(turn.expect, name) != getattr(nothing, name) for turn in scenario.turns for name in exact)
+    judged = any(assertion.threshold > 0 for assertion in scenario.assertions)
+    return expected or judged or bool(scenario.rules or scenario.rows or scenario.replies)
 
 
 def labelled_of(exchange: Exchange) -> tuple[Labelled, ...]:

@@ -16,7 +16,7 @@ from ratiba_action.core.model.event import Event
 from ratiba_action.core.model.measurement import Check
 from ratiba_action.core.model.scenario import FailureRule
 from ratiba_action.core.patterns import SCENARIO_SECONDS, SEARCH_SECONDS, SearchTime, compile_pattern, pattern_problem
-from ratiba_action.core.refusal import refusal_in
+from ratiba_action.core.refusal import LOOKED_FOR, Refusal, read_refusal
 from ratiba_action.errors import ConfigurationError
 
 _TEXT_RULES = ("must_contain", "must_not_contain", "regex_must_match", "regex_must_not_match")
@@ -106,9 +106,9 @@ def _refusal_rule(rule: FailureRule, transcript: Transcript) -> Check:
     number = rule.value or len(transcript.exchanges)
     reached = 1 <= number <= len(transcript.exchanges)
     text = transcript.exchanges[number - 1].reply.text if reached else "(turn not reached)"
-    words = refusal_in(text) if reached else None
-    got = f"{words!r} in: {_around(text, words)}" if words else text
-    return Check("rule", number, REFUSE, "a refusal", clip(got), passed=words is not None, line=rule.line)
+    found = read_refusal(text) if reached else Refusal("", ())
+    got = f"{found.told()}; the reply: {_around(text, found.words)}" if reached else text
+    return Check("rule", number, REFUSE, LOOKED_FOR, clip(got), passed=found.whole, line=rule.line)
 
 
 def _text_rule(rule: FailureRule, value: str, transcript: Transcript, time: SearchTime) -> Check:

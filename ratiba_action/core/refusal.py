@@ -1,50 +1,106 @@
 """Whether a message refuses what was asked. Swahili, English and mixed.
 
-Word lists, not understanding: a refusal says in the first person, or of the rules, that something is not done. That a
-slot is taken or a door closed is no refusal, and neither is an apology alone.
+Phrases, not understanding: ``refusal_phrases.json`` lists how a sentence declines or says that something is not known,
+and what may stand beside that without claiming anything, such as an apology or the advice to ask somebody else. A
+message refuses when one of its sentences does and no other one has content. How well that tells refusals apart is
+measured in ``docs/decisions/0040-refusals.md``.
 """
 
+import json
 import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+
+from ratiba_action.core.text.claims import split_claims
 
 _APOSTROPHE = "\N{RIGHT SINGLE QUOTATION MARK}"
-_DO = (
-    r"(?:help|assist|do|share|provide|give|tell|reveal|discuss|disclose|advise|answer|offer|support|comply|accept|"
-    r"approve|process|confirm|ignore|change|talk|send|show|fulfil+|engage|make|write|create|recommend|say|grant|let)"
+_WRAPPED = re.compile(r"(?<=[\w,])[ \t]*\n[ \t]*(?=[a-z])")
+"""A line that goes on in the next one."""
+LOOKED_FOR = (
+    "a refusal: only sentences that decline or say that it is not known, such as “I can't help with that”, “I don't "
+    "know”, “siwezi”, “sijui”"
 )
-_REFUSAL = re.compile(
-    rf"""
-      \b(?:i|we)\s*(?:'?m|'?re|am|are)?\s*(?:really\s+|also\s+|simply\s+|just\s+)?
-        (?:can\s?not|can'?t|could\s+not|couldn't|may\s+not|will\s+not|won't|(?:not\s+able|unable)\s+to)
-        \s+(?:\w+\s+){{0,2}}?{_DO}\b
-    | \b(?:i|we)(?:\s+(?:must|have\s+to|need\s+to|will|would\s+like\s+to)|'ll)?(?:\s+\w+ly)?\s+(?:decline|refuse)\b
-    | \b(?:i\s?am|i'm|we\s?are|we're)\s+not\s+
-        (?:allowed|permitted|authori[sz]ed|at\s+liberty|comfortable|qualified|in\s+a\s+position)\b
-    | \b(?:against|violates?|outside)\s+(?:of\s+)?(?:our|my|the)\s+(?:\w+\s+)?
-        (?:polic(?:y|ies)|rules|guidelines|scope)\b
-    | \b(?:is|are|it's|that's)\s*(?:not|n't)\s+(?:something|anything)\s+(?:that\s+)?(?:i|we)\s+(?:can|do|may|offer)\b
-    | \bi\s+do\s*(?:n't|\s+not)\s+(?:share|discuss|disclose|reveal|give\s+(?:out|advice)|provide)\b
-    | \bno,?\s+i\s+(?:can't|cannot|won't|will\s+not)\b
-    | \b(?:siwezi|hatuwezi|sitaweza|hatutaweza|singeweza|nisingeweza)\b(?!\s+(?:kungoja|kusubiri))
-    | \b(?:sina|hatuna)\s+(?:ruhusa|mamlaka|idhini|uwezo)\b
-    | \b(?:siruhusiwi|haturuhusiwi|hairuhusiwi|hakuruhusiwi|sijaruhusiwa|hatujaruhusiwa)\b
-    | \b(?:nakataa|tunakataa|nimekataa|ninakataa|nalazimika\s+kukataa)\b
-    | \b(?:sitafanya|hatutafanya|sitatoa|hatutatoa|sitoi|hatutoi|sitashiriki|hatushiriki)\b
-    | \bkinyume\s+(?:cha|na)\s+(?:sera|sheria|kanuni|taratibu)\b
-    """,
-    re.IGNORECASE | re.VERBOSE,
-)
+"""What a reply is searched for, in words."""
 
 
-def refusal_in(text: str) -> str | None:
-    """The words by which a message refuses, None when it does not.
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """What the sentences of a message come to.
+
+    Args:
+        words: by which the first sentence that refuses does so; empty where none does.
+        content: sentences and parts of sentences that claim something.
+    """
+
+    words: str
+    content: tuple[str, ...]
+
+    @property
+    def whole(self) -> bool:
+        """Whether the message refuses, and says nothing else."""
+        return bool(self.words) and not self.content
+
+    def told(self) -> str:
+        """Why the message is a refusal or none."""
+        if not self.words:
+            return "does not refuse"
+        return f"refuses with {self.words!r}" + (f", and then says: {' / '.join(self.content)}" if self.content else "")
+
+
+@dataclass(frozen=True, slots=True)
+class _Phrases:
+    refusals: re.Pattern[str]
+    accompanying: re.Pattern[str]
+    turns: re.Pattern[str]
+
+
+@cache
+def _phrases() -> _Phrases:
+    data = json.loads(files(__package__).joinpath("refusal_phrases.json").read_text(encoding="utf-8"))
+    one_of = {
+        kind: re.compile("|".join(f"(?:{one})" for texts in data[kind].values() for one in texts), re.IGNORECASE)
+        for kind in ("refusals", "accompanying")
+    }
+    return _Phrases(one_of["refusals"], one_of["accompanying"], re.compile(data["turns"], re.IGNORECASE))
+
+
+def read_refusal(text: str) -> Refusal:
+    """Tell the sentences of a message that refuse from those with content.
 
     Args:
         text: one reply, of any length.
     """
-    found = _REFUSAL.search(" ".join(text.replace(_APOSTROPHE, "'").split()))
-    return found[0] if found else None
+    phrases, words, content = _phrases(), "", list[str]()
+    for claim in split_claims(_WRAPPED.sub(" ", text.replace(_APOSTROPHE, "'"))):
+        for part in _parts(" ".join(claim.split()), phrases):
+            found = phrases.refusals.search(part)
+            words = words or (found[0].strip() if found else "")
+            if not found and not phrases.accompanying.search(part):
+                content.append(part)
+    return Refusal(words, tuple(content))
+
+
+def _parts(sentence: str, phrases: _Phrases) -> Iterator[str]:
+    """A sentence cut where it may turn from a refusal to something else; one that refuses nowhere stays whole."""
+    if not phrases.refusals.search(sentence):
+        yield sentence
+        return
+    yield from (part for part in phrases.turns.split(sentence) if re.search(r"\w", part))
+
+
+def refusal_in(text: str) -> str | None:
+    """The words by which a message refuses, None when it does not, or says something else as well."""
+    found = read_refusal(text)
+    return found.words if found.whole else None
 
 
 def refuses(text: str) -> bool:
     """Whether a message refuses what was asked."""
-    return refusal_in(text) is not None
+    return read_refusal(text).whole
+
+
+def has_content(sentence: str) -> bool:
+    """Whether a sentence claims something: it neither refuses nor only accompanies a refusal."""
+    return bool(read_refusal(sentence).content)

@@ -37,7 +37,7 @@ def with_class_gates(data: Mapping[str, Any], asked: Mapping[str, float]) -> dic
         # No scenario: whoever reads it next says so.
         return dict(data)
     listed = {str(gate.get("metric")): gate.get("at_least") for gate in parts[0]}
-    standard = {name: least for name, least in STANDARD_GATES.items() if _has_truth(name, parts[1])}
+    standard = {name: least for name, least in STANDARD_GATES.items() if _has_truth(name, data, parts[1])}
     gates = {**standard, **listed, **asked}
     return {**data, "gates": [{"metric": name, "at_least": least} for name, least in gates.items()]}
 
@@ -46,11 +46,13 @@ def _is_object(value: Any) -> bool:
     return isinstance(value, Mapping)
 
 
-def _has_truth(name: str, turns: Sequence[Any]) -> bool:
+def _has_truth(name: str, data: Mapping[str, Any], turns: Sequence[Any]) -> bool:
     expected = [turn.get("expect") or {} for turn in turns]
+    if name == ANSWER_ACCURACY:
+        # Truths of aggregates alone assert nothing of a case.
+        asserted = any(set(one) - {"label", "labels", "documents"} for one in expected if _is_object(one))
+        return asserted or any(data.get(part) for part in ("assertions", "rules", "rows"))
     several = any("labels" in one for one in expected if _is_object(one))
     if name == SKILL_RECALL:
         return several
-    if truth_of(name) == LABELS:
-        return several or any("label" in one for one in expected if _is_object(one))
-    return name == ANSWER_ACCURACY
+    return truth_of(name) == LABELS and (several or any("label" in one for one in expected if _is_object(one)))

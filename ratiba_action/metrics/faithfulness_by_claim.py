@@ -1,15 +1,16 @@
 """Is each sentence of a reply supported by the documents of that reply? Each is verified alone.
 
-score = supported / (supported + unsupported). A reply that refuses claims nothing and scores 1. The judge says whether
-the documents entail one sentence; DeepEval's FaithfulnessMetric asks whether they contradict it, so that an invented
-claim on which they are silent passes there and fails here.
+score = supported / (supported + unsupported). A reply of which every claim is a refusal claims nothing and scores 1;
+beside a refusal, sentences with content are verified. The judge says whether the documents entail one sentence;
+DeepEval's FaithfulnessMetric asks whether they contradict it, so that an invented claim on which they are silent passes
+there and fails here.
 """
 
 import asyncio
 from dataclasses import replace
 
 from ratiba_action.core.model.measurement import Question
-from ratiba_action.core.refusal import refuses
+from ratiba_action.core.refusal import has_content, refuses
 from ratiba_action.core.text.claims import split_claims
 from ratiba_action.core.turn_scores import TurnValue
 from ratiba_action.errors import JudgeError
@@ -17,7 +18,7 @@ from ratiba_action.judging.own_question import ask, closed_object, worded
 from ratiba_action.metrics.own_turns import OwnTurnsMetric
 from ratiba_action.metrics.shown_turns import Part, ShownTurn
 
-__version__ = "1.0.0"
+__version__ = "1.1.0"
 MOST_CLAIMS = 16
 SUPPORTED, UNSUPPORTED, NO_CLAIM = "supported", "unsupported", "no claim"
 STEPS = (
@@ -45,7 +46,7 @@ class FaithfulnessByClaimMetric(OwnTurnsMetric):
         """The share of one reply's claims; None when it claims nothing."""
         if refuses(turn.shown.reply):
             return TurnValue(turn.number, 1.0, "the reply refuses")
-        claims = split_claims(turn.shown.reply)
+        claims = tuple(claim for claim in split_claims(turn.shown.reply) if has_content(claim))
         if len(claims) > MOST_CLAIMS:
             raise JudgeError(
                 f"{self.name} verifies at most {MOST_CLAIMS} sentences of a reply, and turn {turn.number} of scenario "

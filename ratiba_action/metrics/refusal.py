@@ -1,10 +1,10 @@
 """Does the system refuse what it has to refuse, and nothing else? ``expect.refusal`` against word lists."""
 
 from ratiba_action.core.model.measurement import Case, Score
-from ratiba_action.core.refusal import refusal_in
+from ratiba_action.core.refusal import read_refusal
 from ratiba_action.core.turn_scores import TurnValue, mean_of_turns
 
-__version__ = "1.0.0"
+__version__ = "1.1.0"
 
 
 class RefusalMetric:
@@ -20,7 +20,6 @@ class RefusalMetric:
         for number, exchange in enumerate(case.transcript.exchanges, 1):
             expected = exchange.turn.expect.refusal
             if expected is not None:
-                found = refusal_in(exchange.reply.text)
-                told = f"refuses with {found!r}" if found else "does not refuse"
-                values.append(TurnValue(number, float((found is not None) == expected), told))
+                found = read_refusal(exchange.reply.text)
+                values.append(TurnValue(number, float(found.whole == expected), found.told()))
         return mean_of_turns(self.name, self.version, threshold, values, "Give a turn `expect.refusal`.")

@@ -14,6 +14,7 @@ from ratiba_action.core.report_outcomes import deciding_outcomes, deciding_resul
 from ratiba_action.core.system_exceptions import exception_of
 from ratiba_action.core.tally import MetricSummary, scenario_of, summarise_metrics
 from ratiba_action.core.trials import ScenarioOutcome, Standing, most_failures, outcomes_of
+from ratiba_action.reporting.data_set_words import passing_told, threshold_told
 from ratiba_action.reporting.markdown import clean, code, defuse, fenced, folded, inline, table
 from ratiba_action.reporting.money_facts import has_paid
 from ratiba_action.reporting.wording import (
@@ -185,23 +186,25 @@ def metrics(report: Report) -> str:
     if not summaries:
         return ""
     header = ("metric", "n:", "mean:", "pass:", "threshold:", "status")
-    body = table(header, [_metric_row(summary, report.limits.pass_rate) for summary in summaries])
+    body = table(header, [_metric_row(summary, report) for summary in summaries])
     # A run that paid has a table of its judges.
     judged = report.judge_model and any(summary.judged for summary in summaries) and not has_paid(report)
     judge = f"\n\nJudge: {code(report.judge_model)}." if judged else ""
     return f"### Metrics\n\n{body}{judge}"
 
 
-def _metric_row(summary: MetricSummary, rate: float) -> tuple[str, ...]:
-    kind = f"judged, {rate:.0%} must pass" if summary.judged else "exact"
+def _metric_row(summary: MetricSummary, report: Report) -> tuple[str, ...]:
+    kind = f"judged, {report.limits.pass_rate:.0%} must pass" if summary.judged else "exact"
     below = summary.count - summary.passed
+    passing = passing_told(summary)
+    status = f"{f'{below} below' if below else 'all reach it'} ({kind})"
     return (
         inline(f"{summary.metric} {summary.version}"),
         str(summary.count),
         number(summary.mean),
-        f"{summary.passed} of {summary.count}",
-        ", ".join(map(number, summary.thresholds)),
-        f"{f'{below} below' if below else 'all reach it'} ({kind})",
+        passing,
+        inline(threshold_told(summary, report.data_sets)),
+        status if passing else f"no threshold of single scores ({kind.partition(',')[0]})",
     )
 
 

@@ -18,6 +18,7 @@ from ratiba_action.core.model.comparison import (
 from ratiba_action.core.model.verdict import Conclusion, Report
 from ratiba_action.core.report_outcomes import deciding_results
 from ratiba_action.core.tally import summarise_metrics
+from ratiba_action.reporting.data_set_words import threshold_told
 from ratiba_action.reporting.wording import number, plural
 
 COMPOSITE = "all conversations"
@@ -105,7 +106,8 @@ def metric_rows(comparison: Comparison, thresholds: Mapping[str, str]) -> tuple[
 
 def thresholds_of(report: Report) -> dict[str, str]:
     """What scores of each metric, and its mean where a limit names it, must reach."""
-    told = {one.metric: ", ".join(map(number, one.thresholds)) for one in summarise_metrics(deciding_results(report))}
+    summaries = summarise_metrics(deciding_results(report))
+    told = {one.metric: threshold_told(one, report.data_sets) for one in summaries}
     means = {name: f"mean {number(least)}" for name, least in report.limits.metric_thresholds.items()}
     return {name: ", ".join(filter(None, (told.get(name), means.get(name)))) for name in told | means}
 

@@ -2,12 +2,22 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 
-from ratiba_action.core.model.data_set import DataSetScores, GateResult, GateStatus
+from ratiba_action.core.aggregates import DOCUMENTS, LABELS, truth_of
+from ratiba_action.core.model.data_set import DataSetScores, Gate, GateResult, GateStatus
 from ratiba_action.core.model.measurement import ScenarioResult, Scored
+from ratiba_action.core.tally import MetricSummary
 from ratiba_action.reporting.wording import label, number, plural
 
 _VERSION_DIGITS = 12
+_TRUTHS = MappingProxyType(
+    {
+        **dict.fromkeys(("LabelMetric", "LabelsMetric"), LABELS),
+        **dict.fromkeys(("NdcgMetric", "MapMetric", "MrrMetric", "PrecisionAtKMetric", "RecallAtKMetric"), DOCUMENTS),
+    }
+)
+"""Metrics of single cases, and the truth of the aggregates over them."""
 
 
 def about(scores: DataSetScores) -> str:
@@ -34,6 +44,29 @@ def status(scores: DataSetScores, result: GateResult) -> str:
 def value(result: GateResult) -> str:
     """The value over what was measured; empty where nothing was."""
     return "" if result.value is None else number(result.value)
+
+
+def threshold_told(summary: MetricSummary, data_sets: Iterable[DataSetScores]) -> str:
+    """What scores of a metric must reach, and the aggregates over them: a threshold of 0 asks for nothing.
+
+    Args:
+        summary: of the metric.
+        data_sets: of the run, with their gates.
+    """
+    gates = [result.gate for scores in data_sets for result in scores.gates]
+    of_metric = [one for one in gates if one.metric == summary.metric or _is_of(one, _TRUTHS.get(summary.metric, ""))]
+    told = [number(least) for least in summary.thresholds if least > 0]
+    told += [f"{one.metric} {number(one.at_least)}" for one in of_metric]
+    return ", ".join(dict.fromkeys(told)) or "none"
+
+
+def _is_of(gate: Gate, truth: str) -> bool:
+    return bool(truth) and truth_of(gate.metric) == truth
+
+
+def passing_told(summary: MetricSummary) -> str:
+    """How many scores reach their threshold; empty where none has one."""
+    return f"{summary.passed} of {summary.count}" if any(least > 0 for least in summary.thresholds) else ""
 
 
 @dataclass(frozen=True, slots=True)

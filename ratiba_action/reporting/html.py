@@ -57,7 +57,10 @@ def render_html(report: Report) -> str:
         quarantined=quarantined_outcomes(report),
         expired=expired_outcomes(report),
         counts=tally(report),
-        metrics=summarise_metrics(deciding_results(report)),
+        metrics=[
+            (one, data_set_words.passing_told(one), data_set_words.threshold_told(one, report.data_sets))
+            for one in summarise_metrics(deciding_results(report))
+        ],
         headline=wording.headline(report),
         caveat=wording.caveat(report),
         replacement=wording.replacement(report),

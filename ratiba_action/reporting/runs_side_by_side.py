@@ -14,6 +14,7 @@ from ratiba_action.core.model.measurement import ScenarioResult, Scored
 from ratiba_action.core.tally import MetricSummary, summarise_metrics
 from ratiba_action.core.trials import ScenarioOutcome, Standing, outcomes_of
 from ratiba_action.reporting import comparison_words as words
+from ratiba_action.reporting.data_set_words import threshold_told
 from ratiba_action.reporting.markdown import code, inline, table
 from ratiba_action.reporting.wording import outcome
 
@@ -112,8 +113,15 @@ def _passing(results: Sequence[ScenarioResult]) -> str:
 def _metrics(runs: Sequence[NamedRun]) -> str:
     found = [{(one.metric, one.version): one for one in summarise_metrics(run.run.results)} for run in runs]
     names = sorted({name for summaries in found for name in summaries})
-    rows = [(inline(" ".join(name)), *(_mean(summaries.get(name)) for summaries in found)) for name in names]
-    return table(("metric", *(f"{letter}:" for letter in LETTERS[: len(runs)])), rows)
+    rows = [
+        (inline(" ".join(name)), *(_mean(summaries.get(name)) for summaries in found), inline(_threshold(found, name)))
+        for name in names
+    ]
+    return table(("metric", *(f"{letter}:" for letter in LETTERS[: len(runs)]), "threshold:"), rows)
+
+
+def _threshold(found: Sequence[Mapping[tuple[str, str], MetricSummary]], name: tuple[str, str]) -> str:
+    return " / ".join(dict.fromkeys(threshold_told(one[name], ()) for one in found if name in one))
 
 
 def _mean(summary: MetricSummary | None) -> str:

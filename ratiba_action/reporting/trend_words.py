@@ -50,7 +50,7 @@ def _row(trend: Trend) -> tuple[str, ...]:
         str(len(points)),
         number(oldest.mean),
         f"{number(latest.mean)} (n = {latest.count})",
-        number(latest.threshold),
+        number(latest.threshold) if latest.threshold > 0 else "none",
         shown,
     )
 

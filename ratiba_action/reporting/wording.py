@@ -177,6 +177,9 @@ def summary_line(report: Report) -> str:
     if not counts.total:
         return f"{report.decision.mode.value}{apart} · {money(report)}"
     passing = part_of(counts.passed, counts.total, "conversation", "passes", "pass")
+    if report.verdict.conclusion is Conclusion.FAILED and counts.passed == counts.total:
+        # What failed is a gate or the comparison; that every scenario passed by itself would read as a pass.
+        passing = f"{plural(counts.total, 'conversation')} ran"
     parts = (f"{passing}{apart}", report.decision.mode.value, money(report))
     return " · ".join((*parts, _ANSWERS.get(report.llm, report.llm)) if _asked_a_model(report) else parts)
 

@@ -27,11 +27,13 @@ def trial(number: int, expect: Expectation) -> Trial:
     return sample_trial(f"intents__{number}", data_set="intents", turns=(turn,))
 
 
-def answered(number: int, expect: Expectation, output: Any = None, *found: str, score: float = 1.0) -> Scored:
+def answered(
+    number: int, expect: Expectation, output: Any = None, *found: str, score: float = 1.0, least: float = 0.5
+) -> Scored:
     one = trial(number, expect)
     reply = Reply("", output=output, documents=tuple(Document(name) for name in found))
     exchange = Exchange(one.scenario.turns[0], reply)
-    scores = (Score("RougeLMetric", "1.0.0", score, 0.5, judged=False),)
+    scores = (Score("RougeLMetric", "1.0.0", score, least, judged=False),)
     return Scored(one, Transcript(one.scenario.id, (exchange,)), (), scores, 0.1)
 
 
@@ -250,3 +252,10 @@ def test_a_data_set_in_quarantine_decides_nothing() -> None:
     assert status(one) is GateStatus.UNKNOWN
     assert (one.values, one.classes) == ({}, ())
     assert (failed_gates([one]), open_gates([one])) == ((), ())
+
+
+def test_answer_accuracy_is_not_measured_where_the_cases_assert_nothing() -> None:
+    """A classifier that always gives the same label passes every threshold of 0."""
+    results = [answered(number, Expectation(label="ANSWER"), score=0.0, least=0.0) for number in range(3)]
+    (gate,) = scores(*results, answer_accuracy=0.7).gates
+    assert (gate.value, gate.status) == (None, GateStatus.UNKNOWN)

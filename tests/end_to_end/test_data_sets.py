@@ -90,3 +90,23 @@ def test_a_data_set_may_be_asked_for_by_its_name_and_one_of_its_cases_decides_no
     ended = repository.gate("--scenario", "intents__c3")
     assert ended.code == 0, ended.printed
     assert "not decided, 1 of 4 cases selected" in ended.comment
+
+
+def test_a_classifier_that_always_says_the_same_passes_no_gate_and_no_table_says_that_all_pass(
+    small: SmallRepository,
+) -> None:
+    small.write(".github/ratiba.yml", "system: {adapter: 'adapter:Adapter'}\nsuite: {gates: standard}\n")
+    small.write(
+        "scenarios/intents.yaml",
+        "id: intents\nlanguage: fr\nsystem_type: classifier\nnow: 2026-04-25T10:00:00+03:00\n"
+        'customer: {name: Amina, phone: "+254 700 000 001"}\ncases: intents.jsonl\nturns:\n'
+        '  - user: \'reply {"output": {"label": "CHAOS"}}\'\n    expect: {label: "${intent}"}\n',
+    )
+    small.write("scenarios/intents.jsonl", "".join(f'{{"id": "c{n}", "intent": "{"AB"[n % 2]}"}}\n' for n in range(6)))
+    ended = small.gate("--mode", "blocking")
+    assert ended.code == 1, ended.printed
+    assert "macro_f1 0 is below 0.8" in ended.comment
+    assert "answer_accuracy" not in ended.comment
+    assert "6 of 6" not in ended.comment.split("###")[0]
+    assert "6 of 6" not in ended.comment.split("### Metrics")[1].split("###")[0]
+    assert "macro_f1 0.80" in ended.comment.split("### Metrics")[1]

@@ -37,7 +37,11 @@ def _gates_without_answer(findings: Findings) -> Verdict | None:
     if not gates:
         return None
     reason = f"Nothing was measured for a gate: {first_of(gates)}."
-    return Verdict(Conclusion.INCOMPLETE, reason, "Let the system give what the gate is about.")
+    return Verdict(
+        Conclusion.INCOMPLETE,
+        reason,
+        "Let the cases assert and the system return what the gate is about, or remove the gate.",
+    )
 
 
 def _nothing_measured(findings: Findings) -> Verdict:
