@@ -136,6 +136,7 @@ def _report(known: "_Known", ended: "_Ended", verdict: Verdict) -> Report:
             *_notes(run, prepared),
             *_notes_of_stale(known, ended),
             *_notes_of_baseline(known, verdict),
+            *_unseen_calls(known, ended),
             *limits_not_measured(ended.held.own),
             *known.ledger.breaches,
         ),
@@ -293,19 +294,38 @@ def _verdict(evidence: Evidence) -> Verdict:
 
 def _shortfall(run: GateRun, prepared: Prepared, ended: _Ended, ledger: Ledger) -> str:
     """What was asked for and not done: a cost that is known, or answers that are live."""
-    declared = prepared.inputs.configuration.system.costs_are_declared
     source = source_of(run, prepared)
     asking = [one for one in ended.held.own if isinstance(one, Scored) and one.trial.scenario.script is None]
-    if source == "replay" or declared or not asking:
+    if source == "replay" or prepared.inputs.configuration.system.costs_are_declared or not asking:
         return ""
-    if not any(call.party is Party.SYSTEM for call in ledger.calls):
+    if _saw_no_call(prepared, ended, ledger):
         return (
-            "The system asked no model through the gate, so what it cost is not known: let it ask its models through "
-            "the gate, tell their usage in its replies, or declare system.price_per_turn_usd, 0 if it asks none."
+            "The gateway saw no model call of the system, so what it cost is not known: let it call its models through "
+            "the gateway, report their usage in its replies, or set system.price_per_turn_usd, 0 if it calls none."
         )
     if source in LIVE and not ledger.snapshot().live_calls:
         return f"No model was asked, though llm is {run.settings.llm!r}: nothing was measured live."
     return ""
+
+
+def _saw_no_call(prepared: Prepared, ended: _Ended, ledger: Ledger) -> bool:
+    """Whether a system ran that may call models, and neither the gateway nor its replies told of any call."""
+    system = prepared.inputs.configuration.system
+    asking = any(isinstance(one, Scored | Errored) and one.trial.scenario.script is None for one in ended.held.own)
+    told = system.costs_are_declared or any(call.party is Party.SYSTEM for call in ledger.calls)
+    return asking and system.replay is None and not told
+
+
+def _unseen_calls(known: _Known, ended: _Ended) -> tuple[str, ...]:
+    """That calls which bypass the gateway cannot be ruled out."""
+    if not _saw_no_call(known.prepared, ended, known.ledger):
+        return ()
+    told = (
+        "The gateway saw no model call of the system, and cannot know whether it made any: calls that bypass the "
+        "gateway are neither recorded nor replayed, and their cost is not counted. Let the system call its models at "
+        "the base URL that the gateway gives it, or set system.price_per_turn_usd, 0 if it calls none."
+    )
+    return (told,)
 
 
 def _llm(asked: str, spending: Spending) -> str:

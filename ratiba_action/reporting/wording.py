@@ -160,10 +160,10 @@ def leniency(report: Report) -> str:
 
 
 def money(report: Report) -> str:
-    """Spent and cap, and what is replayed at list prices, in one phrase; says so where no model was asked."""
+    """Spent and cap, and what is replayed at list prices, in one phrase; or that the gateway saw no model call."""
     spending = report.spending
     if not _asked_a_model(report):
-        return "no model was asked"
+        return "the gateway saw no model call"
     spent = f"USD {dollars(spending.spent)} of {dollars(spending.cap)}"
     if spending.live_calls and not spending.replayed_calls:
         return spent

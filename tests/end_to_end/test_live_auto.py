@@ -108,7 +108,7 @@ async def test_a_live_run_in_which_no_model_was_asked_is_incomplete(recorded: Li
     ended, asked = await change(recorded, {"prompts/unused.md": ""}, RATIBA_LLM="live")
     assert ended.code == 3, ended.printed
     assert asked == ()
-    assert "The system asked no model through the gate" in ended.comment
+    assert "The gateway saw no model call of the system" in ended.comment
 
 
 SILENT = """

@@ -56,7 +56,7 @@ def not_comparable() -> Report:
 
 
 def exact() -> Report:
-    reason = "The mean score fell by 3 points, exactly: each side was held once, and no model was asked anew."
+    reason = "The mean score fell by 3 points, exactly: each side ran once, and the gateway saw no new model call."
     found = sample_passed_comparison(
         exact=True, difference=-0.03, low=-0.05, high=-0.01, detectable=None, reason=reason
     )

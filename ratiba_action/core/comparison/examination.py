@@ -79,7 +79,7 @@ def _examine_exactly(pairs: Sequence[Pair], left: tuple[NotComparable, ...], rul
     moved = "improved" if difference > _ROUNDING else "did not change" if abs(difference) <= _ROUNDING else "fell"
     tier = Tier.REGRESSION if regression else Tier.IMPROVED if difference > _ROUNDING else Tier.WITHIN_NOISE
     reason = f"The mean score {moved}" + ("" if abs(difference) <= _ROUNDING else f" by {points(difference)}")
-    reason += ", exactly: each side was held once, and no model was asked anew."
+    reason += ", exactly: each side ran once, and the gateway saw no new model call."
     return Comparison(
         tier,
         tuple(_scenario(pair, (pair.base, pair.head), rules, again=pair in dropped) for pair in pairs),

@@ -221,7 +221,7 @@ def test_nothing_to_compare_with_has_no_difference() -> None:
 def test_recorded_answers_have_no_noise_so_the_comparison_is_exact() -> None:
     same = [pair(number, -WAVES[number % 5]) for number in range(3)]
     assert concluded(same, exact=True).reason == (
-        "The mean score did not change, exactly: each side was held once, and no model was asked anew."
+        "The mean score did not change, exactly: each side ran once, and the gateway saw no new model call."
     )
     assert concluded([*same, pair(5, -0.3, critical=True)], exact=True).tier is Tier.REGRESSION
     assert concluded([*same, pair(5, -0.3), pair(10, -0.3)], exact=True).tier is Tier.REGRESSION

@@ -1,0 +1,62 @@
+"""Model calls that bypass the gateway: the run claims nothing that it cannot know."""
+
+import http.server
+import threading
+from collections.abc import Iterator
+
+import pytest
+
+from ratiba_action.testing.small_repository import SmallRepository
+
+CALLS = "import urllib.request; urllib.request.urlopen('http://127.0.0.1:{port}/v1/messages', b'x').read(); "
+UNKNOWN = "cannot know whether it made any"
+
+
+@pytest.fixture
+def provider() -> Iterator[tuple[int, list[str]]]:
+    """A model's provider that the system calls by itself."""
+    calls: list[str] = []
+
+    class Handler(http.server.BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            calls.append(self.path)
+            self.rfile.read(int(self.headers["Content-Length"]))
+            self.send_response(200)
+            self.end_headers()
+
+        def log_message(self, format: str, *arguments: object) -> None:  # noqa: A002 - the name is the library's
+            pass
+
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield server.server_port, calls
+        server.shutdown()
+
+
+def test_a_system_that_bypasses_the_gateway_is_not_said_to_have_called_no_model(
+    small: SmallRepository, provider: tuple[int, list[str]]
+) -> None:
+    port, calls = provider
+    adapter = small.folder / "adapter.py"
+    adapter.write_text(
+        adapter.read_text().replace(
+            'return {"text": text, "state": "SAID"}',
+            CALLS.format(port=port) + 'return {"text": text, "state": "SAID"}',
+            1,
+        )
+    )
+    small.scenario("talks", "say hello", "say bye")
+    ended = small.gate()
+    assert ended.code == 0, ended.printed
+    assert len(calls) == 2
+    assert UNKNOWN in ended.comment
+    assert "no model was" not in ended.comment + ended.printed
+    assert "replayed" not in ended.comment.split("###")[0].replace("neither recorded nor replayed", "")
+
+
+def test_a_system_whose_cost_is_declared_has_said_what_it_calls(small: SmallRepository) -> None:
+    small.write(".github/ratiba.yml", "system: {adapter: 'adapter:Adapter', price_per_turn_usd: 0}\n")
+    small.scenario("talks", "say hello")
+    ended = small.gate()
+    assert ended.code == 0, ended.printed
+    assert UNKNOWN not in ended.comment
