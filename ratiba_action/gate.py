@@ -8,16 +8,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from ratiba_action.composition import open_run
+from ratiba_action.core.admission import admit
 from ratiba_action.core.budget import Ledger
 from ratiba_action.core.comparison.arms import results_of, results_of_change
 from ratiba_action.core.comparison.scenario_content import content_digest
 from ratiba_action.core.comparison.stand_ins import confirm_suspected
 from ratiba_action.core.data_set_scores import score_data_sets
 from ratiba_action.core.decision import next_step
+from ratiba_action.core.exhaustion import way_out
 from ratiba_action.core.grammar import part_of
 from ratiba_action.core.model.conversation import Party
 from ratiba_action.core.model.data_set import DataSetScores
-from ratiba_action.core.model.measurement import Errored, Phase, ScenarioResult, Scored
+from ratiba_action.core.model.measurement import Errored, NotRun, Phase, ScenarioResult, Scored
 from ratiba_action.core.model.plan import BASE, Plan
 from ratiba_action.core.model.verdict import Conclusion, Evidence, Limits, Report, Spending, Verdict
 from ratiba_action.core.quarantine import day_of
@@ -29,6 +31,7 @@ from ratiba_action.evaluation.cancellation import cancelled_by_signals
 from ratiba_action.evaluation.paying import require_key
 from ratiba_action.evaluation.workshop import BaseOffer, Materials, Workshop
 from ratiba_action.event_logging import run_started
+from ratiba_action.forecasting import forecast
 from ratiba_action.input_values import LIVE
 from ratiba_action.preparation.earlier_runs import FIRST_RUN, EarlierRuns, find_earlier_runs, measured_commit, not_added
 from ratiba_action.preparation.equipping import (
@@ -84,7 +87,8 @@ def evaluate(run: GateRun, prepared: Prepared, ledger: Ledger | None = None) -> 
             materials = materials_of(run, prepared)
             run.events.emit(run_started(run, prepared, materials.prompt_versions, source_of(run, prepared)))
             workshop = workshop_of(run, prepared, ledger, scratch, materials)
-            ended = _hold(known, materials, workshop, base_of(run, prepared, scratch))
+            refused = _refused_by_budget(run, prepared, materials)
+            ended = refused or _hold(known, materials, workshop, base_of(run, prepared, scratch))
             run.warnings.extend(_authored(materials, ledger.snapshot()))
             journal = workshop.payment.journal if workshop.payment is not None else None
     verdict = _verdict(_evidence(known, ended))
@@ -109,6 +113,18 @@ def _hold(known: "_Known", materials: Materials, workshop: Workshop, base: BaseO
     if loop.held.no_base:
         run.warnings.append(f"The base's conversations were not held: {loop.held.no_base}")
     return _Ended(loop.held, aftermath, no_base)
+
+
+def _refused_by_budget(run: GateRun, prepared: Prepared, materials: Materials) -> "_Ended | None":
+    """What a run ends with whose caps hold no scenario at all: nothing is set up for it. None for every other run."""
+    expected = forecast(run, prepared)
+    if expected is None or expected.as_needed or not expected.conversations:
+        return None
+    reasons = [admit(expected.limits, (), one.most).reason for one in expected.conversations]
+    if not all(reasons):
+        return None
+    held = tuple(NotRun(trial, reason) for trial, reason in zip(materials.plan.trials, reasons, strict=True))
+    return _Ended(Held(held), Aftermath(way_out=way_out(expected)))
 
 
 def _report(known: "_Known", ended: "_Ended", verdict: Verdict) -> Report:

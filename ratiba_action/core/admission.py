@@ -13,6 +13,7 @@ from ratiba_action.core.model.values import Usd
 from ratiba_action.core.money import show_usd
 
 _NOTHING = Decimal(0)
+_CENT = Decimal("0.01")
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,5 +121,6 @@ def _committed(limit: Limit, running: Sequence[Running]) -> Usd:
 
 def _refused(limit: Limit, estimate: Usd) -> str:
     left = max(limit.cap - limit.spent, _NOTHING)
-    may, has = show_usd(estimate, ROUND_CEILING), show_usd(left, ROUND_FLOOR)
+    # To the cent, as the advice what to raise a cap to.
+    may, has = show_usd(estimate.quantize(_CENT, ROUND_CEILING)), show_usd(left.quantize(_CENT, ROUND_FLOOR))
     return f"it may cost {may}, and {limit.name} has {has} left of {show_usd(limit.cap)}"

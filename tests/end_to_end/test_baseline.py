@@ -50,7 +50,7 @@ async def test_the_same_answers_are_unchanged_exactly_and_a_broken_file_is_a_not
     assert same.code == 0, same.printed
     assert (found.exact, found.difference, found.tier) == (True, 0.0, Tier.WITHIN_NOISE)
     assert [one.scenario_id for one in found.scenarios] == list(NAMES)
-    assert "**Unchanged.**" in same.comment
+    assert "**No change.**" in same.comment
     assert facts is not None
     assert (facts.source, facts.stale) == (str(file), False)
 

@@ -38,13 +38,8 @@ def test_a_system_that_bypasses_the_gateway_is_not_said_to_have_called_no_model(
 ) -> None:
     port, calls = provider
     adapter = small.folder / "adapter.py"
-    adapter.write_text(
-        adapter.read_text().replace(
-            'return {"text": text, "state": "SAID"}',
-            CALLS.format(port=port) + 'return {"text": text, "state": "SAID"}',
-            1,
-        )
-    )
+    reply = 'return {"text": text, "state": "SAID"}'
+    adapter.write_text(adapter.read_text().replace(reply, CALLS.format(port=port) + reply, 1))
     small.scenario("talks", "say hello", "say bye")
     ended = small.gate()
     assert ended.code == 0, ended.printed

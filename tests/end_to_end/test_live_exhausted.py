@@ -128,3 +128,24 @@ async def test_recordings_that_nobody_said_are_told_of_only_where_one_of_them_an
     unheard = await live.gate("--budget-usd", "0.0001", RATIBA_LLM="live")
     assert unheard.code == 3, unheard.printed
     assert "written by hand" not in unheard.comment
+
+
+async def test_a_budget_that_holds_no_scenario_is_said_before_set_up_and_the_advice_is_enough(
+    live: LiveRepository,
+) -> None:
+    await recorded(live)
+    settings = live.small.folder / ".github" / "ratiba.yml"
+    text = settings.read_text()
+    settings.write_text(text.replace("system:\n", "system:\n  setup: [/bin/false]\n", 1))
+    assert settings.read_text() != text
+    ended = await live.gate("--budget-usd", "0.01", RATIBA_LLM="live")
+    settings.write_text(text)
+    assert ended.code == 3, ended.printed
+    assert "set-up command" not in ended.printed, "it would have failed"
+    assert "it may cost" in ended.printed
+    told = action(ended)
+    found = re.search(r"from \\\$0\.01 to about \\\$(\d+\.\d\d)", told)
+    assert found is not None, told
+    assert f"need about \\${found[1]}" in told or f"needs about \\${found[1]}" in told
+    again = await live.gate("--budget-usd", found[1], "--concurrency", "1", RATIBA_LLM="live")
+    assert again.code in (0, 1), again.printed
