@@ -103,7 +103,7 @@ def test_the_strict_rule_leaves_nothing_unclear() -> None:
 
 
 def test_recorded_answers_leave_as_much_doubt_as_live_ones_and_the_reason_says_that_no_trial_can_be_added() -> None:
-    replayed = {"answers": "replay", "no_further": "the recordings hold no further trials"}
+    replayed: dict[str, Any] = {"answers": "replay", "no_further": "the recordings hold no further trials"}
     found = verdict(evidence(13, **replayed))
     assert found.conclusion is Conclusion.INCONCLUSIVE
     assert "13 of 20 judged scenarios pass, and 80% must: s13, s14, s15 and 4 more." in found.reason

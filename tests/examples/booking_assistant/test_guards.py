@@ -453,11 +453,11 @@ def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def replay(base: Path, tmp_path: Path, forks: GateForks, embedded_server_dsn: str) -> Replay:
     """Replays scenarios on the work tree, compared with its last commit, in blocking mode."""
 
-    def run(*scenarios: str) -> Ended:
+    def run(*scenarios: str, mode: str = "blocking") -> Ended:
         chosen = [word for scenario in scenarios for word in ("--scenario", scenario)]
         environment = {name: os.environ[name] for name in ("PATH", "HOME", "LANG") if name in os.environ}
         environment |= {"RATIBA_DATABASE_URL": embedded_server_dsn, "NO_COLOR": "1"}
-        command = ["gate", "--mode", "blocking", "--llm", "replay", "--report-dir", str(tmp_path), *chosen]
+        command = ["gate", "--mode", mode, "--llm", "replay", "--report-dir", str(tmp_path), *chosen]
         done = forks.run(command, base, environment)
         return Ended(done.returncode, done.stdout + done.stderr, tmp_path)
 
@@ -491,6 +491,19 @@ def test_a_recorded_scenario_fails_too_though_its_recording_no_longer_fits(
     assert "tool calls of the turn" in failing_part(ended.comment)
     assert "Recorded answers stood in" in ended.comment
     assert "The base passes these assertions" in ended.comment
+
+
+def test_an_advisory_run_leaves_out_what_is_recorded_and_no_longer_fits(base: Path, replay: Replay) -> None:
+    weekday = '        "weekday": weekday(clock.now()),\n'
+    told = Guard("", f"{CODE}/responding.py", weekday, f'{weekday}        "greeting": "",\n', "", "")
+    with removed(told, base):
+        ended = replay(mode="advisory")
+    assert (ended.code, ended.outputs["conclusion"]) == (0, "incomplete"), "the smoke scenarios no longer fit either"
+    assert (
+        "scenarios were not run, since the recordings no longer fit: barbershop_double_callback_mixed" in ended.comment
+    )
+    assert "barbershop_double_callback_mixed" in ended.results["report"]["left_out"]
+    assert "Kevo" not in ended.comment, "the customer of a scenario that is left out"
 
 
 def test_an_edited_prompt_alone_fails_nothing(base: Path, replay: Replay) -> None:
