@@ -18,6 +18,8 @@ from ratiba_action.errors import FileProblem, SuiteError
 from ratiba_action.metrics.registry import metric_problems, readers_of
 from ratiba_action.metrics_block import MetricsBlock, attach_metrics, metrics_without_truth
 from ratiba_action.plain_file import read_plain_file
+from ratiba_action.preparation.configuration_checks import located, unknown_code, unmatched_prompts
+from ratiba_action.preparation.evaluation_inputs import configuration_problems
 from ratiba_action.recordings.identifiers import Finding, find_forbidden
 from ratiba_action.recordings.reader import read_recordings
 from ratiba_action.reporting.wording import plural
@@ -102,6 +104,9 @@ def inspect(repository: Path, settings: Settings, today: date) -> Inspected:
     except SuiteError as error:
         problems.extend(error.problems)
 
+    if configuration is not None and suite is not None:
+        problems += _unresolved(repository, settings, configuration, suite)
+
     def attach(scenario: Scenario) -> tuple[Assertion, ...]:
         return attach_metrics(scenario, metrics)
 
@@ -113,6 +118,16 @@ def inspect(repository: Path, settings: Settings, today: date) -> Inspected:
         warnings += (FileProblem(settings.config, 0, text) for text in gates_below(suite.data_sets, gates))
     wrong, more, unused = _inspect_recordings(repository, settings, suite, attach)
     return Inspected(suite, _in_order([*problems, *wrong]), _in_order([*warnings, *more]), unused)
+
+
+def _unresolved(
+    repository: Path, settings: Settings, configuration: Configuration, suite: Suite
+) -> Iterable[FileProblem]:
+    """What the files name and nobody finds: judges without a price, code, prompt files."""
+    yield from configuration_problems(settings, repository, configuration, suite)
+    content = read_plain_file(repository, settings.config)
+    yield from located(settings.config, content, unmatched_prompts(configuration, repository))
+    yield from unknown_code(configuration, suite.scenarios, repository, settings.config)
 
 
 def _inspect_configuration(repository: Path, settings: Settings) -> tuple[Configuration | None, list[FileProblem]]:

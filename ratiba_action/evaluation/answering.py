@@ -1,7 +1,7 @@
 """Where a run's answers come from: recordings, models, or models where no recording fits; and who judges them."""
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from functools import partial
 
@@ -57,18 +57,10 @@ async def open_answering(workshop: Workshop, materials: Materials, prices: Price
         ConfigurationError: a model has no price, or a judge would judge its own words.
         InfrastructureError: the gateway, the journal or the shared ledger cannot be used.
     """
-    judge = workshop.configuration.judge
-    second = _second_judge(workshop)
-    simulator = workshop.configuration.simulator
-    if any(scenario.simulated_user is not None for scenario in materials.scenarios):
-        prices.require({(simulator.model, simulator.provider)})
+    judge, second = workshop.configuration.judge, _second_judge(workshop)
     generators = expected_models(workshop.configuration, materials)
-    named = {(judge.model, judge.provider)} if materials.judged else set()
-    prices.require(generators | named | ({second} if second else set()))
-    if workshop.payment is not None:
-        if materials.judged:
-            _require_judge_key(judge, workshop.payment)
-        _require_room(workshop.payment.models, sorted(model for model, _ in named | ({second} if second else set())))
+    with _told_of_the_base(workshop.from_base):
+        _require_usable_models(workshop, materials, prices, generators, second)
     async with AsyncExitStack() as stack:
         costs = ArmCosts(prices)
         if workshop.payment is not None:
@@ -80,12 +72,6 @@ async def open_answering(workshop: Workshop, materials: Materials, prices: Price
         forbidden = [judge.model, *([second[0]] if second else [])]
         gateway = await stack.enter_async_context(_open_gateway(workshop, materials, prices, answers, forbidden))
         grading = Grading(workshop, materials, prices, paid, second)
-        if materials.judged:
-            models = {model for model, _ in generators}
-            for note in require_independent_judges(
-                models, judge.model, second[0] if second else None, replayed=paid is None
-            ):
-                workshop.warn(note)
         admit = paid.admissions.admit if paid is not None else admit_all
         conclude = Conclusion(workshop, materials, costs, paid, grading, sources.recording)
         declared = workshop.configuration.system.price_per_turn_usd
@@ -101,6 +87,46 @@ async def open_answering(workshop: Workshop, materials: Materials, prices: Price
 
         afford = partial(_afford, paid, costs, sources)
         yield Answering(gateway, grading.metric, admit, turns, player, conclude, afford, add_base)
+
+
+@contextmanager
+def _told_of_the_base(blocks: Sequence[str]) -> Iterator[None]:
+    """Say of an error about the configuration which of its blocks are not those that the change can edit."""
+    try:
+        yield
+    except ConfigurationError as error:
+        if not blocks:
+            raise
+        names = " and ".join(f"`{name}`" for name in blocks)
+        raise ConfigurationError(
+            f"{error.problem} {error.remedy}".rstrip(),
+            f"In this run {names} is from the base branch: change it there first, in a pull request of its own.",
+        ) from error
+
+
+def _require_usable_models(
+    workshop: Workshop,
+    materials: Materials,
+    prices: Prices,
+    generators: frozenset[tuple[str, str]],
+    second: tuple[str, str] | None,
+) -> None:
+    """Check that every model that may be called has a price, a key and room to answer, and that none judges itself."""
+    judge, simulator = workshop.configuration.judge, workshop.configuration.simulator
+    if any(scenario.simulated_user is not None for scenario in materials.scenarios):
+        prices.require({(simulator.model, simulator.provider)})
+    judges = {(judge.model, judge.provider)} if materials.judged else set()
+    judges |= {second} if second else set()
+    prices.require(generators | judges)
+    if workshop.payment is not None:
+        if materials.judged:
+            _require_judge_key(judge, workshop.payment)
+        _require_room(workshop.payment.models, sorted(model for model, _ in judges))
+    if materials.judged:
+        models, replayed = {model for model, _ in generators}, workshop.payment is None
+        notes = require_independent_judges(models, judge.model, second[0] if second else None, replayed=replayed)
+        for note in notes:
+            workshop.warn(note)
 
 
 def _require_judge_key(judge: JudgeBlock, payment: Payment) -> None:

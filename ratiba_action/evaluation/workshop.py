@@ -32,6 +32,7 @@ class Workshop:
         llm: where answers come from: ``replay``, ``auto`` (a model where no recording fits), ``live`` or ``record``.
         payment: who is paid for live answers; None where none may be given.
         events: where what happens is written down.
+        from_base: names of the configuration's blocks that are the base branch's where the change says otherwise.
         secrets: whether the gate holds any that the system under test must not reach.
     """
 
@@ -50,6 +51,7 @@ class Workshop:
     llm: str = "replay"
     payment: Payment | None = None
     events: EventLog = field(default_factory=NoEvents)
+    from_base: tuple[str, ...] = ()
     secrets: bool = False
 
 

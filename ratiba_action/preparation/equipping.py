@@ -187,6 +187,7 @@ def workshop_of(run: GateRun, prepared: Prepared, ledger: Ledger, scratch: Path,
         llm=llm,
         payment=payment_for(run, llm, prepared, materials) if llm != "replay" else None,
         events=run.events,
+        from_base=prepared.inputs.from_base,
         secrets=bool(run.settings.secrets) or has_proxy_password(run.environment),
     )
 

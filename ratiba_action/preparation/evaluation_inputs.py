@@ -1,7 +1,9 @@
 """Read what a run evaluates: configuration, scenarios and recordings of the head, held to what the base says."""
 
+import contextlib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 from ratiba_action.changes.contents import Contents
@@ -16,15 +18,19 @@ from ratiba_action.core.model.scenario import Suite
 from ratiba_action.core.strategies import with_defaults
 from ratiba_action.core.strictness import hold_to_base, with_assertions
 from ratiba_action.errors import FileProblem, SuiteError
-from ratiba_action.metrics.registry import metric_problems, readers_of
+from ratiba_action.metrics.registry import is_judged, metric_problems, readers_of
 from ratiba_action.metrics_block import attach_metrics
+from ratiba_action.plain_file import read_plain_file
 from ratiba_action.preparation.base_arm import BaseInputs, read_base_inputs
 from ratiba_action.preparation.base_side import BaseSide
+from ratiba_action.preparation.configuration_checks import located, repaired, unusable_judges
+from ratiba_action.recordings.folder import read_folder, recorded_models
 from ratiba_action.recordings.lines import JudgeRecording
 from ratiba_action.settings import Settings
 from ratiba_action.suite.configured_gates import with_configured_gates
 from ratiba_action.suite.load import load_suite, read_scenario_files
 
+_BLOCKS = ("judge", "simulator", "prices", "models")
 _UNREADABLE_BASE = ("the base's configuration could not be read, so the system that it tests is not known",)
 
 
@@ -39,6 +45,7 @@ class EvaluationInputs:
         notes: what the change tried to relax.
         base: what the base's conversations would be held with, or why they cannot be.
         replaced: each setting by which the change tests another system than its base.
+        from_base: names of the blocks that are the base branch's where the change says otherwise.
     """
 
     configuration: Configuration
@@ -48,6 +55,7 @@ class EvaluationInputs:
     notes: tuple[str, ...]
     base: BaseInputs | str = "the base was not read"
     replaced: tuple[str, ...] = ()
+    from_base: tuple[str, ...] = ()
 
 
 def read_inputs(settings: Settings, repository: Path, change: Change) -> EvaluationInputs:
@@ -63,10 +71,17 @@ def read_inputs(settings: Settings, repository: Path, change: Change) -> Evaluat
         base.require()
         notes: tuple[str, ...] = ()
         base_configuration, own = base.configuration(), configuration
+        from_base: tuple[str, ...] = ()
         replaced: tuple[str, ...] = _UNREADABLE_BASE if base.has_configuration else ()
         if base_configuration is not None:
             replaced = replaced_system(configuration.system, base_configuration.system, contents.links().leads)
-            configuration, notes = hold_configuration(configuration, base_configuration)
+            asked = configuration
+            base_configuration, fixed = repaired(
+                asked, base_configuration, partial(_unusable_base, settings, base, suite)
+            )
+            configuration, notes = hold_configuration(asked, base_configuration)
+            notes = (*fixed, *notes)
+            from_base = tuple(name for name in _BLOCKS if getattr(asked, name) != getattr(configuration, name))
             own = base_configuration
         defaults = own.suite.strategy
         suite = _complete(suite, configuration)
@@ -83,7 +98,49 @@ def read_inputs(settings: Settings, repository: Path, change: Change) -> Evaluat
         notes += edited_code(suite, configuration.system.root, change.files.paths)
         other = read_base_inputs(base, configuration, base_configuration, suite, base_suite)
         edited = len(base.edited_recordings())
-        return EvaluationInputs(configuration, suite, base.grades(), edited, notes, other, replaced)
+        return EvaluationInputs(configuration, suite, base.grades(), edited, notes, other, replaced, from_base)
+
+
+def _unusable_base(settings: Settings, base: BaseSide, suite: Suite, configuration: Configuration) -> str:
+    """Why no run that may call models could use a configuration of the base branch; empty where one could."""
+    judged, simulated = _needs(_complete(suite, configuration))
+    generators: list[str] = []
+    with contextlib.suppress(SuiteError):  # told where the base's scenarios are compared with
+        lines = {one.id: base.recordings(one.id) for one in suite.scenarios}
+        generators = [model for model, _ in recorded_models(lines)]
+    found = unusable_judges(configuration, generators, judged=judged, simulated=simulated)
+    if found:
+        return found[0].message
+    provider = configuration.judge.provider
+    if judged and settings.llm != "replay" and settings.keys and provider not in settings.keys:
+        return f"There is no key for the judge's provider {provider!r}."
+    return ""
+
+
+def _needs(suite: Suite) -> tuple[bool, bool]:
+    """Whether any scenario needs a judge, and whether any needs a model that plays the customer."""
+    judged = any(is_judged(entry.metric) for one in suite.scenarios for entry in one.assertions)
+    return judged, any(one.simulated_user is not None for one in suite.scenarios)
+
+
+def configuration_problems(
+    settings: Settings, repository: Path, configuration: Configuration, suite: Suite
+) -> tuple[FileProblem, ...]:
+    """What the configuration says of judges, prices and limits that no run could use, each with its line.
+
+    Args:
+        settings: say where the files are.
+        repository: the checkout.
+        configuration: as it was read from there.
+        suite: of the same checkout.
+    """
+    judged, simulated = _needs(_complete(suite, configuration))
+    generators: list[str] = []
+    with contextlib.suppress(SuiteError):  # told where the recordings are read
+        lines = read_folder(repository / settings.scenarios / "recordings", [one.id for one in suite.scenarios])
+        generators = [model for model, _ in recorded_models(lines)]
+    found = unusable_judges(configuration, generators, judged=judged, simulated=simulated)
+    return located(settings.config, read_plain_file(repository, settings.config), found) if found else ()
 
 
 def _read_head(settings: Settings, repository: Path) -> tuple[Configuration, Suite]:
@@ -104,7 +161,9 @@ def _read_head(settings: Settings, repository: Path) -> tuple[Configuration, Sui
     if configuration is not None and suite is not None:
         unknown = unmeasured_metrics(configuration.suite.metric_thresholds, _complete(suite, configuration))
         told = [f"suite.metric_thresholds.{name}: no scenario is measured by it" for name in unknown]
-        problems += [SuiteError([FileProblem(settings.config, 0, message) for message in told])] if told else []
+        wrong = [FileProblem(settings.config, 0, message) for message in told]
+        wrong += configuration_problems(settings, repository, configuration, suite)
+        problems += [SuiteError(wrong)] if wrong else []
     if configuration is None or suite is None or problems:
         raise SuiteError([problem for error in problems for problem in error.problems])
     return configuration, suite

@@ -225,6 +225,11 @@ class SupportTeam:
         """What the team exports so that the gate may call models."""
         return {f"RATIBA_{self.provider.upper()}_API_KEY": KEY}
 
+    @property
+    def lying_key(self) -> dict[str, str]:
+        """The key where other programs look for it: the gate must not spend it."""
+        return {f"{self.provider.upper()}_API_KEY": KEY}
+
     def write(self, name: str, content: str) -> None:
         """Write a file of the work tree."""
         path = self.folder / name
