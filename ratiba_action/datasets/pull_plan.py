@@ -21,7 +21,7 @@ from ratiba_action.datasets.rendering import (
 from ratiba_action.datasets.row_items import Template
 from ratiba_action.errors import FileProblem, SuiteError
 from ratiba_action.metrics.registry import metric_problems
-from ratiba_action.suite.case_ids import case_ids
+from ratiba_action.suite.case_ids import HISTORY, case_ids
 from ratiba_action.suite.data_file import Row
 from ratiba_action.suite.load import load_suite
 
@@ -113,6 +113,7 @@ def _rows(local: LocalSuite, template: Template, pulled: Sequence[PulledRow]) ->
     if template.rows_path.endswith(".csv"):
         kept = [dict(changed[case].values if case in changed else row.values) for case, row in ids.items()]
         columns = list(rows[0].values) if rows else list(dict.fromkeys(name for row in new for name in row))
+        columns += [HISTORY] if HISTORY not in columns and any(HISTORY in row.values for row in pulled) else []
         return render_csv_rows([*kept, *new], columns)
     lines = [changed[case].values if case in changed else line_of(content, row) for case, row in ids.items()]
     return render_json_rows([*lines, *new])

@@ -1,10 +1,10 @@
 """Items of a server → scenarios and rows; what a server says is looked at as anybody's, and nothing is written here."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ratiba_action.core.datasets.fingerprint import ours
+from ratiba_action.core.datasets.fingerprint import ours, same_json
 from ratiba_action.core.datasets.safe_paths import ALLOWED, safe_path
 from ratiba_action.core.datasets.scenario_items import ScenarioParts, join_scenario
 from ratiba_action.core.model.dataset_item import DatasetItem, StoredDataset
@@ -139,7 +139,17 @@ def _read_foreign(pulled: Pulled, item: DatasetItem) -> None:
     named = not rows or any(COLUMN in row.values for row in rows)
     parts = RowParts(item.input, item.expected_output, {})
     made = made_on_server(template, item.id, parts, trace=item.source_trace_id, named=named)
+    if _taken_over(join_row(template, made)[0], rows):
+        pulled.left_out.append(item.id)
+        return
     _add_row(pulled, template, item, made)
+
+
+def _taken_over(row: Mapping[str, Any], rows: Sequence[PulledRow]) -> bool:
+    """Whether the suite has this row already: it was pulled once and pushed since, as an item of the suite's own."""
+    if COLUMN in row:
+        return any(one.values.get(COLUMN) == row[COLUMN] for one in rows)
+    return any(same_json(one.values, row) for one in rows)
 
 
 def _add_row(pulled: Pulled, template: Template, item: DatasetItem, parts: RowParts) -> None:

@@ -1,6 +1,7 @@
 """A row of a data set ↔ the parts of its item: which columns are given to the system, and which are the truth."""
 
 import hashlib
+import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -8,11 +9,13 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from ratiba_action.core.datasets.safe_paths import safe_path
-from ratiba_action.suite.case_ids import CASE_ID, COLUMN
+from ratiba_action.suite.case_ids import CASE_ID, COLUMN, HISTORY
 from ratiba_action.suite.data_file import SUFFIXES
 from ratiba_action.suite.filling import places
 from ratiba_action.validation import shorten
 
+MESSAGE = "message"
+"""Key of an item's input, whatever the column is called: what the customer says in the case (``seeds/003``)."""
 TRACE = "_trace"
 """Column of a note: the trace that a case was made of."""
 
@@ -70,7 +73,8 @@ class RowParts:
 
 def split_row(template: Template, row: Mapping[str, Any]) -> RowParts:
     """The parts of a row; no column is lost."""
-    given = {name: row[name] for name in template.given if name in row}
+    said_before = (HISTORY,) if HISTORY not in template.expected else ()
+    given = {name: row[name] for name in dict.fromkeys([*template.given, *said_before]) if name in row}
     expected = {name: row[name] for name in template.expected if name in row}
     rest = {name: value for name, value in row.items() if name not in {*given, *expected}}
     return RowParts(given, expected, rest)
@@ -93,14 +97,26 @@ def join_row(template: Template, parts: RowParts) -> tuple[dict[str, Any], tuple
             elif value is not None:
                 problems.append(f"{part} is {shorten(value)}, and {template.path} has the columns {_listed(columns)}")
             continue
-        for name, item in value.items():
-            if name in columns:
+        for name, item in (value if part != "input" else _as_columns(template, value)).items():
+            if name in columns or (part == "input" and name == HISTORY):
                 row[name] = item
             else:
                 problems.append(f"{part}: unknown key {shorten(name)}; {template.path} has {_listed(columns)}")
     missing = [name for name in (*template.given, *template.expected) if name not in row]
     problems += [f"it has no {', '.join(missing)}, which {template.path} needs"] if missing else []
     return {**row, **parts.rest}, tuple(problems)
+
+
+def _as_columns(template: Template, value: Mapping[str, Any]) -> dict[str, Any]:
+    """The input of an item by column: ``message`` is the only column that there is, an empty history is none."""
+    named = dict(value)
+    if MESSAGE in named and MESSAGE not in template.given and len(template.given) == 1:
+        named.setdefault(template.given[0], named.pop(MESSAGE))
+    if named.get(HISTORY, []) in ([], None) and HISTORY not in template.given:
+        named.pop(HISTORY, None)
+    elif HISTORY in named and template.rows_path.endswith(".csv") and not isinstance(named[HISTORY], str):
+        named[HISTORY] = json.dumps(named[HISTORY], ensure_ascii=False)
+    return named
 
 
 def _listed(columns: tuple[str, ...]) -> str:

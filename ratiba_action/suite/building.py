@@ -51,7 +51,8 @@ def build_scenario(block: ScenarioBlock, document: Document) -> Scenario:
         path=document.name,
         line=document.line(("id",)),
         script=None if block.script is None else tuple(step.model_dump() for step in block.script),
-        replies=_replies(block),
+        replies=_replies(block) if block.compare != "metric" else (),
+        captured=_replies(block) if block.compare == "metric" else (),
         simulated_user=_simulated_user(block),
         limits=TurnLimits(block.limits.seconds, block.limits.usd),
         strategy=block.strategy.strategy,
@@ -62,9 +63,8 @@ def build_scenario(block: ScenarioBlock, document: Document) -> Scenario:
 
 
 def _replies(block: ScenarioBlock) -> tuple[str, ...]:
-    """The captured replies that are compared exactly."""
-    exact = block.layer == "replay" and block.compare != "metric"
-    return tuple(turn.reply or "" for turn in block.turns) if exact else ()
+    """The captured replies, one a turn."""
+    return tuple(turn.reply or "" for turn in block.turns) if block.layer == "replay" else ()
 
 
 def _assertions(block: ScenarioBlock, document: Document) -> tuple[Assertion, ...]:

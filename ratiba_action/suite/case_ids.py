@@ -10,6 +10,8 @@ from ratiba_action.suite.data_file import Row
 from ratiba_action.validation import shorten
 
 COLUMN = "id"
+HISTORY = "history"
+"""Column of what was said before the case's own turns: a list of ``{"role", "content"}``, or empty."""
 CASE_ID = r"[a-z0-9][a-z0-9_-]*"
 ALLOWED = "use lower-case letters, digits, _ and -"
 _HASH_DIGITS = 12

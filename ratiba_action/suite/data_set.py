@@ -5,15 +5,16 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
+from typing import Any
 
 from ratiba_action.core.model.data_set import DataSet, Gate
 from ratiba_action.core.model.scenario import Scenario
 from ratiba_action.errors import FileProblem
 from ratiba_action.strict_yaml import Document, Path
 from ratiba_action.suite.building import build_scenario
-from ratiba_action.suite.case_ids import ALLOWED, CASE_ID, COLUMN, case_ids
+from ratiba_action.suite.case_ids import ALLOWED, CASE_ID, COLUMN, HISTORY, case_ids
 from ratiba_action.suite.data_file import SUFFIXES, Row, read_rows
-from ratiba_action.suite.filling import FillingError, fill, places
+from ratiba_action.suite.filling import FillingError, earlier_turns, fill, places
 from ratiba_action.suite.gates import gate_problems, with_gate_metrics
 from ratiba_action.suite.loaded import Checks, Loaded
 from ratiba_action.suite.scenario_schema import ScenarioBlock
@@ -103,7 +104,7 @@ def _column_problems(template: _Template) -> Iterator[FileProblem]:
             known = ", ".join(sorted(columns))
             yield FileProblem(template.document.name, line, f"{template.path} has no column {column!r}; it has {known}")
         used.add(column)
-    for column in sorted(columns - used - {COLUMN}):
+    for column in sorted(columns - used - {COLUMN, HISTORY}):
         if not column.startswith(_NOTE):
             message = f"the column {column!r} of {template.path} is not used; name it _{column} if it is a note"
             yield template.problem("cases", message)
@@ -112,14 +113,16 @@ def _column_problems(template: _Template) -> Iterator[FileProblem]:
 def _expand(template: _Template, checks: Checks) -> Loaded:
     ids, problems = case_ids(template.id, template.path, template.rows)
     scenarios, gates = list[Scenario](), tuple[Gate, ...]()
+    used = {column for _, column in places(template.document.data)}
     constant = frozenset(checks.problems(Document(template.document.name, template.document.data, template.lines)))
     for name, row in zip(ids, template.rows, strict=True):
         try:
-            filled = {**fill(template.document.data, row.values), "id": name or template.id}
+            earlier = earlier_turns(row.values) if HISTORY not in used else []
+            filled = _after(earlier, {**fill(template.document.data, row.values), "id": name or template.id})
         except FillingError as error:
             problems.append(FileProblem(template.path, row.line, str(error)))
             continue
-        document = Document(template.document.name, filled, template.lines)
+        document = Document(template.document.name, filled, _shifted(template.lines, len(earlier)))
         block, found = validate(ScenarioBlock, document)
         # What is wrong without a row too is the file's mistake; what a row makes wrong is the row's.
         referred = (replace(one, line=one.line if one in constant else _ROW) for one in checks.problems(document))
@@ -132,6 +135,26 @@ def _expand(template: _Template, checks: Checks) -> Loaded:
     digest = hashlib.sha256(template.content).hexdigest()
     data_set = DataSet(template.id, template.path, digest, len(template.rows), gates)
     return Loaded(scenarios, [data_set], _few(problems), [template.path])
+
+
+def _after(earlier: Sequence[Mapping[str, str]], data: Mapping[str, Any]) -> dict[str, Any]:
+    """The scenario with the customer's earlier messages before its own turns."""
+    turns = data.get("turns")
+    return {**data, "turns": [*earlier, *turns]} if earlier and isinstance(turns, list) else dict(data)
+
+
+def _shifted(lines: Mapping[Path, int], count: int) -> Mapping[Path, int]:
+    """The lines of a scenario before whose turns there are others; those are the row's."""
+    if not count:
+        return lines
+    moved: dict[Path, int] = {}
+    for path, line in lines.items():
+        match path:
+            case ("turns", int(index), *rest):
+                moved["turns", index + count, *rest] = line
+            case _:
+                moved[path] = line
+    return {**moved, **{("turns", index): _ROW for index in range(count)}}
 
 
 def _gates(block: ScenarioBlock, document: Document) -> tuple[Gate, ...]:

@@ -6,8 +6,10 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ratiba_action.strict_yaml import Path
+from ratiba_action.suite.case_ids import HISTORY
 from ratiba_action.validation import shorten
 
+_MESSAGES = 'give a list of {"role": "user" or "assistant", "content": text}, or leave it out'
 _PLACE = re.compile(r"\$\$\{|\$\{([^{}]*)\}")
 
 
@@ -31,6 +33,34 @@ def places(value: Any, path: Path = ()) -> Iterator[tuple[Path, str]]:
     elif isinstance(value, list):
         for index, item in enumerate(value):
             yield from places(item, (*path, index))
+
+
+def earlier_turns(row: Mapping[str, Any]) -> list[dict[str, str]]:
+    """A turn for each message of the customer in a row's ``history``; what was answered then is not said again.
+
+    Args:
+        row: values by column; of a CSV file, whose cells are texts, the history is JSON.
+
+    Raises:
+        FillingError: it is no list of messages.
+    """
+    history = row.get(HISTORY)
+    if isinstance(history, str) and history.strip():
+        try:
+            history = json.loads(history)
+        except (ValueError, RecursionError):
+            raise FillingError(f"the column {HISTORY!r} is {shorten(history)}; {_MESSAGES}") from None
+    messages = history or []
+    if not (isinstance(messages, list) and all(_is_message(one) for one in messages)):
+        raise FillingError(f"the column {HISTORY!r} is {shorten(history)}; {_MESSAGES}")
+    return [{"user": one["content"]} for one in messages if one["role"] == "user"]
+
+
+def _is_message(value: Any) -> bool:
+    if not isinstance(value, Mapping):
+        return False
+    content = value.get("content")
+    return value.get("role") in {"user", "assistant"} and isinstance(content, str) and bool(content.strip())
 
 
 def fill(value: Any, row: Mapping[str, Any]) -> Any:

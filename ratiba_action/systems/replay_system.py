@@ -90,12 +90,13 @@ class ReplaySystem:
     def _replies(self, scenario: Scenario) -> tuple[Reply, ...]:
         if self._transcripts is not None:
             return read_transcript(self._root, f"{self._transcripts}/{scenario.id}.jsonl")
-        if not scenario.replies:
+        captured = scenario.replies or scenario.captured
+        if not captured:
             raise WorkerError(
                 f"scenario {scenario.id!r} holds no captured replies.",
                 "Give `layer: replay` and a `reply` in every turn, or name a folder in `system.replay.transcripts`.",
             )
-        return tuple(Reply(text) for text in scenario.replies)
+        return tuple(Reply(text) for text in captured)
 
 
 def read_transcript(root: Path, name: str) -> tuple[Reply, ...]:

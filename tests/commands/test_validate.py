@@ -22,6 +22,8 @@ turns: [{user: hello, expect: {state: GREETED}}]
 
 
 def write(folder: Path, **files: str) -> None:
+    (folder / "shop").mkdir(exist_ok=True)
+    (folder / "shop/adapter.py").write_text("class Adapter: ...\n")
     names = {"configuration": ".github/ratiba.yml", "scenario": "scenarios/talks.yaml"}
     for key, content in files.items():
         path = folder / names.get(key, f"scenarios/recordings/{key}.jsonl")

@@ -9,7 +9,10 @@ import pytest
 
 pytest.importorskip("langfuse", reason="needs the extra 'langfuse'")
 
+from ratiba_action.core.failure_rules import validate_rule
 from ratiba_action.main import run
+from ratiba_action.metrics.registry import metric_problems
+from ratiba_action.suite.load import load_suite, read_scenario_files
 from ratiba_action.testing.langfuse_server import LangfuseState, TakenSpan, langfuse_server
 
 TRACE = "0af7651916cd43dd8448eb211c80319c"
@@ -143,3 +146,53 @@ def test_a_tenant_that_must_not_leave_production_is_refused_and_nothing_is_writt
 def test_what_cannot_be_added_is_told(project: Project, words: list[str], told: str) -> None:
     code, printed = project.do("add-trace", *words)
     assert (code, told in printed) == (2, True)
+
+
+@pytest.mark.parametrize("column", ["message", "text"])
+@pytest.mark.parametrize("file", ["intents.jsonl", "intents.csv"])
+def test_a_case_of_two_turns_is_pulled_with_what_was_said_before_and_pushed_again(
+    file: str, column: str, project: Project
+) -> None:
+    scenarios = project.folder / "scenarios"
+    (scenarios / "intents.jsonl").unlink()
+    rows = {
+        "intents.jsonl": f'{{"id": "c1", "{column}": "Hi", "intent": "LEARN"}}\n',
+        "intents.csv": f"id,{column},intent\nc1,Hi,LEARN\n",
+    }
+    (scenarios / file).write_text(rows[file])
+    template = TEMPLATE.replace("${message}", f"${{{column}}}").replace("intents.jsonl", file)
+    (scenarios / "intents.yaml").write_text(template)
+    assert project.do("push")[0] == 0
+    assert project.do("add-trace", TRACE, "--expected", '{"intent": "SUPPORT"}')[0] == 0
+    code, printed = project.do("pull", "--accept")
+    assert code == 0, printed
+    suite = load_suite(read_scenario_files(project.folder, "scenarios"), metric_problems, validate_rule)
+    case = next(one for one in suite.scenarios if len(one.turns) == 2)
+    assert (case.turns[0].user or "").startswith("Habari")
+    assert (case.turns[1].user or "").endswith("432")
+    assert [turn.expect.label for turn in case.turns] == [None, "SUPPORT"]
+    code, printed = project.do("push")
+    assert code == 0, printed
+    code, printed = project.do("pull")
+    assert code == 0, printed
+
+
+def test_an_item_made_by_hand_with_an_empty_history_is_a_case(project: Project) -> None:
+    """``seeds/003``, "Adding Traces to Datasets": the item that its example creates."""
+    made = {"id": "made-there", "input": {"message": "Can you help me debug?", "history": []}}
+    said = {"expectedOutput": {"intent": "SUPPORT"}, "metadata": {"source": "manual", "notes": "Edge case"}}
+    project.state.items["made-there"] = {**next(iter(project.state.items.values())), **made, **said}
+    code, printed = project.do("pull", "--accept")
+    assert code == 0, printed
+    row = json.loads((project.folder / "scenarios" / "intents.jsonl").read_text().splitlines()[-1])
+    assert row == {"id": "made-there", "message": "Can you help me debug?", "intent": "SUPPORT"}
+
+
+def test_a_history_that_is_no_list_of_messages_is_said_with_its_item(project: Project) -> None:
+    made = {"id": "made-there", "input": {"message": "And then?", "history": ["Hello"]}}
+    said = {"expectedOutput": {"intent": "SUPPORT"}, "metadata": {}}
+    project.state.items["made-there"] = {**next(iter(project.state.items.values())), **made, **said}
+    code, printed = project.do("pull")
+    assert code == 2
+    assert "the column 'history' is" in printed
+    assert '"role": "user" or "assistant"' in printed

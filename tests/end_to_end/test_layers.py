@@ -122,3 +122,42 @@ def test_what_does_not_fit_is_an_error_of_the_scenario(
 def test_a_score_below_its_threshold_of_a_metric_of_ones_own_fails_the_run(talking: SmallRepository) -> None:
     code, only = result(talking, assertions=[{"metric": "own.tone:Warmth", "threshold": 0.9, "with": {"gives": 0.75}}])
     assert (code, only["outcome"]) == (1, "scored")
+
+
+CAPTURED = {
+    "language": "fr",
+    "layer": "replay",
+    "now": "2026-04-25T10:00:00+03:00",
+    "customer": {"name": "Amina", "phone": "+254 700 000 001"},
+    "turns": [{"user": "Habari", "reply": "Karibu!"}, {"user": "Asante", "reply": "Karibu tena!"}],
+}
+
+
+@pytest.mark.parametrize(
+    "compared",
+    [{}, {"compare": "metric", "assertions": [{"metric": "ChrfMetric", "threshold": 0.9}]}],
+    ids=["exact", "metric"],
+)
+def test_captured_replies_are_measured_without_any_system(compared: dict[str, Any], small: SmallRepository) -> None:
+    small.write(".github/ratiba.yml", "system:\n  replay: {}\n")
+    small.write("scenarios/captured.yaml", yaml.safe_dump({"id": "captured", **CAPTURED, **compared}))
+    ended = small.gate("--mode", "blocking")
+    assert ended.code == 0, ended.printed
+    (only,) = ended.results["report"]["results"]
+    assert [exchange["reply"]["text"] for exchange in only["transcript"]["exchanges"]] == ["Karibu!", "Karibu tena!"]
+
+
+def test_a_row_of_cases_may_hold_what_was_said_before(small: SmallRepository) -> None:
+    template = {"id": "asked", "language": "fr", "now": CAPTURED["now"], "customer": CAPTURED["customer"]}
+    turns = [{"user": "${message}", "expect": {"state": "SAID"}}]
+    small.write("scenarios/asked.yaml", yaml.safe_dump({**template, "cases": "asked.jsonl", "turns": turns}))
+    before = [{"role": "user", "content": "say one"}, {"role": "assistant", "content": "one"}]
+    rows = [{"id": "later", "message": "say two", "history": before}, {"id": "first", "message": "say one"}]
+    small.write("scenarios/asked.jsonl", "".join(f"{json.dumps(row)}\n" for row in rows))
+    ended = small.gate("--mode", "blocking")
+    assert ended.code == 0, ended.printed
+    said = {
+        one["trial"]["scenario"]["id"]: [each["reply"]["text"] for each in one["transcript"]["exchanges"]]
+        for one in ended.results["report"]["results"]
+    }
+    assert [len(said["asked__later"]), len(said["asked__first"])] == [2, 1]

@@ -69,5 +69,6 @@ async def test_every_model_without_a_price_is_named_before_the_first_call(live: 
     for options in (("--dry-run",), ()):
         ended = await live.gate(*options)
         assert ended.code == 2, ended.printed
-        assert "No price is known for 'our-judge', 'our-second-judge'." in ended.printed
+        assert "judge.model: No price is known for 'our-judge'." in ended.printed
+        assert "judge.cross_check.model: No price is known for 'our-second-judge'." in ended.printed
     assert live.models.bill.charges == []

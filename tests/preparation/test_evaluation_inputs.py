@@ -161,5 +161,5 @@ def test_mistakes_of_configuration_and_scenarios_are_told_together(tmp_path: Pat
 
 
 def test_a_missing_configuration_is_named_with_its_remedy(tmp_path: Path) -> None:
-    with pytest.raises(ConfigurationError, match=r"'\.github/ratiba\.yml' cannot be read"):
+    with pytest.raises(ConfigurationError, match=r"there is no file '\.github/ratiba\.yml'\. Run: ratiba init"):
         inputs(tmp_path, BASE, {".github/ratiba.yml": None})

@@ -245,6 +245,7 @@ class Scenario:
         path: file that it was read from, relative to the repository.
         script: answers of the system's model in order, for the layer ``fsm``; None asks recordings or live models.
         replies: what the system answered when the conversation was captured, for the layer ``replay``; one a turn.
+        captured: the same where a metric compares them, which no reply has to equal; empty otherwise.
         simulated_user: plays the customer after the written turns; None for none.
         provenance: where a captured conversation comes from.
         rows: what the database must hold after the conversation.
@@ -268,6 +269,7 @@ class Scenario:
     line: int = 0
     script: tuple[JsonObject, ...] | None = None
     replies: tuple[str, ...] = ()
+    captured: tuple[str, ...] = ()
     simulated_user: SimulatedUser | None = None
     limits: TurnLimits = TurnLimits()
     strategy: Strategy = Strategy()
