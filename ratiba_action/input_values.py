@@ -67,8 +67,10 @@ def parse_llm(text: str) -> str:
     Raises:
         ValueError: there is no such source.
     """
-    if text not in {"auto", "replay", *LIVE}:
-        raise ValueError("auto, replay, live or record")
+    if text == "record":
+        raise ValueError("auto, replay or live. To keep what models answer as recordings, run: ratiba record")
+    if text not in {"auto", "replay", "live"}:
+        raise ValueError("auto, replay or live")
     return text
 
 

@@ -107,7 +107,7 @@ INPUTS: tuple[Input, ...] = (
         "PostgreSQL that keeps money and history of many runs; empty: one run only",
         secret=True,
     ),
-    Input("llm", "auto", parse_llm, "where model answers come from: auto, replay, live, record"),
+    Input("llm", "auto", parse_llm, "where model answers come from: auto, replay or live"),
     Input("anthropic-api-key", "", str, "key for Anthropic's models", secret=True),
     Input("openai-api-key", "", str, "key for OpenAI's models", secret=True),
     Input("anthropic-base-url", "", str, "another address of Anthropic's API"),

@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 
+from ratiba_action.core.nearest_names import did_you_mean, nearest_names
 from ratiba_action.errors import FileProblem
 from ratiba_action.strict_yaml import Document, Path
 
@@ -46,8 +47,8 @@ def validate(model: type[Model], document: Document) -> tuple[Model | None, tupl
         return model.model_validate(document.data), ()
     except ValidationError as error:
         found = [_Finding(_path(details, document.data), details) for details in error.errors(include_url=False)]
-        told = (_problem(document, model, finding) for finding in _of_the_meant_alternatives(found))
-        return None, tuple(dict.fromkeys(told))
+        meant = _without_consequences(tuple(_of_the_meant_alternatives(found)), model)
+        return None, tuple(dict.fromkeys(_problem(document, model, finding) for finding in meant))
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +109,16 @@ def _of_the_meant_alternatives(findings: Sequence[_Finding]) -> Iterator[_Findin
                 yield replace(finding, others=tuple(others))
 
 
+def _without_consequences(findings: Sequence[_Finding], model: type[StrictModel]) -> Iterator[_Finding]:
+    """Without the keys that are missing because they were mistyped: one mistake is told once."""
+    mistyped: set[Path] = set()
+    for one in findings:
+        if one.details["type"] == "extra_forbidden":
+            *above, key = one.path
+            mistyped |= {(*above, near) for near in nearest_names(str(key), _keys_at(model, tuple(above)))}
+    return (one for one in findings if one.details["type"] != "missing" or one.path not in mistyped)
+
+
 def _problem(document: Document, model: type[StrictModel], finding: _Finding) -> FileProblem:
     where = ".".join(str(part) for part in finding.path) or "the file"
     others = (f", or {_asked(details)}" for details in finding.others)
@@ -119,7 +130,9 @@ def _message(details: ErrorDetails, model: type[StrictModel], path: Path) -> str
     kind, context = details["type"], details.get("ctx", {})
     shown = shorten(details["input"])
     if kind == "extra_forbidden":
-        return f"unknown key; allowed here: {', '.join(_keys_at(model, path[:-1]))}"
+        allowed = _keys_at(model, path[:-1])
+        meant = did_you_mean(str(path[-1]), allowed) or f"allowed here: {', '.join(allowed)}"
+        return f"unknown key; {meant}"
     if kind == "missing":
         return "missing; it must be given"
     if kind == "literal_error":

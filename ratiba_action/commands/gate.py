@@ -21,7 +21,6 @@ from ratiba_action.core.model.verdict import Conclusion, Report
 from ratiba_action.core.printable import unreadable_as_command
 from ratiba_action.deciding import decide
 from ratiba_action.errors import (
-    ConfigurationError,
     InfrastructureError,
     LedgerError,
     PublishError,
@@ -51,7 +50,6 @@ from ratiba_action.reporting.terminal import make_progress
 from ratiba_action.run_deadline import read_deadline
 from ratiba_action.settings import (
     INPUTS,
-    Settings,
     read_settings_leniently,
     unknown_variables,
 )
@@ -73,7 +71,7 @@ EXAMPLE = """example:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the command's options: every input that is no secret, and those of a person at a terminal."""
     for entry in INPUTS:
-        if not entry.secret:
+        if entry.served and not entry.secret:
             parser.add_argument(
                 f"--{entry.name}", metavar="VALUE", help=f"{entry.description} ({entry.environment_variable})"
             )
@@ -276,7 +274,6 @@ def _report(
             publication.announce(decision, Selection(decision, ()), ())
             return None, NoEvents()
         return skipped(gate_run), NoEvents()
-    _refuse_to_record(gate_run.settings)
     require_key(gate_run.settings, gate_run.environment)
     if not (arguments.dry_run or publication.in_workflow):
         # A dry run and the step that decides say it at length.
@@ -313,16 +310,3 @@ def _foretell(side: Side, publication: Publication) -> None:
     if expected is not None:
         publication.tell(f"variant {side.run.variant}:")
         foretell(expected, publication.tell, side.run.warnings.append)
-
-
-def _refuse_to_record(settings: Settings) -> None:
-    """A gate that records would pay for answers and drop them: recordings are reviewed before they are kept.
-
-    Raises:
-        ConfigurationError: it is asked to.
-    """
-    if settings.llm == "record":
-        raise ConfigurationError(
-            "llm is 'record', and a run of the gate keeps no recording, so nothing was asked or paid.",
-            "Record with 'ratiba record', which shows what changes; give the gate llm: live to ask models.",
-        )

@@ -95,7 +95,7 @@ def record(arguments: argparse.Namespace, environment: MutableMapping[str, str],
         RecordingError: a file cannot be written.
     """
     options: dict[str, str | None] = {entry.name: getattr(arguments, entry.attribute) for entry in _inputs()}
-    settings = read_settings(environment, {**options, "llm": "record"})
+    settings = replace(read_settings(environment, {**options, "llm": "live"}), llm="record")
     stream = sys.stderr if arguments.json else sys.stdout
     if environment.get("GITHUB_ACTIONS") == "true":
         for secret in settings.secrets:

@@ -13,6 +13,7 @@ from ratiba_action.configuration_blocks.framework_kinds import LangChain, LangGr
 from ratiba_action.configuration_blocks.model_limits import Name
 from ratiba_action.configuration_blocks.system_kinds import HttpBlock, PromptBlock, ReplayBlock
 from ratiba_action.configuration_blocks.system_variants import ARMS, VariantBlock, VariantName
+from ratiba_action.core.nearest_names import nearest_names
 from ratiba_action.input_values import parse_folder
 from ratiba_action.validation import StrictModel
 
@@ -187,6 +188,8 @@ def _again(details: ErrorDetails) -> InitErrorDetails:
 def _contradictions(data: Mapping[str, Any]) -> list[tuple[tuple[str, ...], str]]:
     """What is wrong with the keys of the block together: the key that it is about, and why."""
     given = [name for name in KINDS if data.get(name) is not None]
+    if not given and any(nearest_names(str(key), KINDS) for key in data if key not in SystemBlock.model_fields):
+        return []  # told as the key that it is a misspelling of
     if len(given) != 1:
         names = f"{', '.join(KINDS[:-1])} or {KINDS[-1]}"
         found = f"; this gives {' and '.join(given)}" if given else ""

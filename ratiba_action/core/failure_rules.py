@@ -15,6 +15,7 @@ from ratiba_action.core.model.conversation import Transcript
 from ratiba_action.core.model.event import Event
 from ratiba_action.core.model.measurement import Check
 from ratiba_action.core.model.scenario import FailureRule
+from ratiba_action.core.nearest_names import did_you_mean
 from ratiba_action.core.patterns import SCENARIO_SECONDS, SEARCH_SECONDS, SearchTime, compile_pattern, pattern_problem
 from ratiba_action.core.refusal import LOOKED_FOR, Refusal, read_refusal
 from ratiba_action.errors import ConfigurationError
@@ -40,7 +41,8 @@ def validate_rule(rule_type: str, value: Any) -> str | None:
             for the last one; for ``max_hallucination_risk`` a share from 0 to 1; for ``custom`` ``module:function``.
     """
     if rule_type not in RULE_TYPES:
-        return f"unknown rule type {rule_type!r:.80}; allowed: {', '.join(RULE_TYPES)}"
+        allowed = did_you_mean(rule_type, RULE_TYPES) or f"allowed: {', '.join(RULE_TYPES)}"
+        return f"unknown rule type {rule_type!r:.80}; {allowed}"
     if rule_type == REFUSE:
         number = isinstance(value, int) and not isinstance(value, bool) and 1 <= value <= _MOST_TURNS
         return None if value is None or number else f"value {value!r:.80} of rule {REFUSE} must be a turn, from 1"

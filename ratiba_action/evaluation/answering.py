@@ -115,7 +115,7 @@ def _require_usable_models(
     judge, simulator = workshop.configuration.judge, workshop.configuration.simulator
     if any(scenario.simulated_user is not None for scenario in materials.scenarios):
         prices.require({(simulator.model, simulator.provider)})
-    judges = {(judge.model, judge.provider)} if materials.judged else set()
+    judges: set[tuple[str, str]] = {(judge.model, judge.provider)} if materials.judged else set()
     judges |= {second} if second else set()
     prices.require(generators | judges)
     if workshop.payment is not None:

@@ -11,6 +11,7 @@ from pydantic import ValidationError
 
 from ratiba_action.core.custom_code import is_address
 from ratiba_action.core.model.values import JsonObject
+from ratiba_action.core.nearest_names import did_you_mean
 from ratiba_action.errors import ConfigurationError
 from ratiba_action.metrics.agent_table import AGENT_METRICS
 from ratiba_action.metrics.entry import MetricEntry
@@ -150,7 +151,8 @@ def metric_problems(name: str, parameters: JsonObject, truths: AbstractSet[str] 
     if is_address(name):
         return ()
     if name not in METRICS:
-        return (f"unknown metric {name!r:.80}; known: {', '.join(metric_names())}; or module:attribute",)
+        known = did_you_mean(name, metric_names()) or f"known: {', '.join(metric_names())}; or module:attribute"
+        return (f"unknown metric {name!r:.80}; {known}",)
     return (*_parameter_problems(name, parameters), *_unmet_needs(name, METRICS[name], truths))
 
 

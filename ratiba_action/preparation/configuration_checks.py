@@ -58,7 +58,7 @@ def unusable_judges(
     except ConfigurationError as error:
         return (Setting(("prices",), str(error)),)
     judge, second = configuration.judge, configuration.judge.cross_check
-    asked = [
+    asked: list[tuple[tuple[str, ...], str, str]] = [
         (("system", "prompt", "model"), model, provider) for model, provider in sorted(configuration.system.models)
     ]
     asked += [(("simulator", "model"), configuration.simulator.model, configuration.simulator.provider)] * simulated

@@ -15,15 +15,16 @@ from ratiba_action.configuration_blocks.suite_block import unmeasured_metrics
 from ratiba_action.core.edited_code import edited_code
 from ratiba_action.core.failure_rules import validate_rule
 from ratiba_action.core.model.scenario import Suite
+from ratiba_action.core.nearest_names import did_you_mean
 from ratiba_action.core.strategies import with_defaults
 from ratiba_action.core.strictness import hold_to_base, with_assertions
 from ratiba_action.errors import FileProblem, SuiteError
-from ratiba_action.metrics.registry import is_judged, metric_problems, readers_of
+from ratiba_action.metrics.registry import is_judged, metric_names, metric_problems, readers_of
 from ratiba_action.metrics_block import attach_metrics
 from ratiba_action.plain_file import read_plain_file
 from ratiba_action.preparation.base_arm import BaseInputs, read_base_inputs
 from ratiba_action.preparation.base_side import BaseSide
-from ratiba_action.preparation.configuration_checks import located, repaired, unusable_judges
+from ratiba_action.preparation.configuration_checks import Setting, located, repaired, unusable_judges
 from ratiba_action.recordings.folder import read_folder, recorded_models
 from ratiba_action.recordings.lines import JudgeRecording
 from ratiba_action.settings import Settings
@@ -126,7 +127,7 @@ def _needs(suite: Suite) -> tuple[bool, bool]:
 def configuration_problems(
     settings: Settings, repository: Path, configuration: Configuration, suite: Suite
 ) -> tuple[FileProblem, ...]:
-    """What the configuration says of judges, prices and limits that no run could use, each with its line.
+    """What the configuration says of judges, prices, limits and thresholds that no run could use, each with its line.
 
     Args:
         settings: say where the files are.
@@ -134,12 +135,21 @@ def configuration_problems(
         configuration: as it was read from there.
         suite: of the same checkout.
     """
-    judged, simulated = _needs(_complete(suite, configuration))
+    complete = _complete(suite, configuration)
+    judged, simulated = _needs(complete)
+    measured = {entry.label for one in complete.scenarios for entry in one.assertions}
+    found = [
+        Setting(
+            ("suite", "metric_thresholds", name),
+            f"no scenario is measured by it; {did_you_mean(name, measured | {*metric_names()}) or 'remove it'}",
+        )
+        for name in unmeasured_metrics(configuration.suite.metric_thresholds, complete)
+    ]
     generators: list[str] = []
     with contextlib.suppress(SuiteError):  # told where the recordings are read
         lines = read_folder(repository / settings.scenarios / "recordings", [one.id for one in suite.scenarios])
         generators = [model for model, _ in recorded_models(lines)]
-    found = unusable_judges(configuration, generators, judged=judged, simulated=simulated)
+    found += unusable_judges(configuration, generators, judged=judged, simulated=simulated)
     return located(settings.config, read_plain_file(repository, settings.config), found) if found else ()
 
 
@@ -159,10 +169,7 @@ def _read_head(settings: Settings, repository: Path) -> tuple[Configuration, Sui
     except SuiteError as error:
         problems.append(error)
     if configuration is not None and suite is not None:
-        unknown = unmeasured_metrics(configuration.suite.metric_thresholds, _complete(suite, configuration))
-        told = [f"suite.metric_thresholds.{name}: no scenario is measured by it" for name in unknown]
-        wrong = [FileProblem(settings.config, 0, message) for message in told]
-        wrong += configuration_problems(settings, repository, configuration, suite)
+        wrong = configuration_problems(settings, repository, configuration, suite)
         problems += [SuiteError(wrong)] if wrong else []
     if configuration is None or suite is None or problems:
         raise SuiteError([problem for error in problems for problem in error.problems])

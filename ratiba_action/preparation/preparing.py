@@ -1,7 +1,7 @@
 """What a run evaluates, known before anything is started."""
 
 import os
-from collections.abc import Callable, MutableMapping
+from collections.abc import Callable, Collection, MutableMapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -9,6 +9,7 @@ from pathlib import Path
 from ratiba_action.core.cache_key import metric_version
 from ratiba_action.core.model.plan import Selection
 from ratiba_action.core.model.scenario import Scenario
+from ratiba_action.core.nearest_names import did_you_mean
 from ratiba_action.core.scenario_selection import select
 from ratiba_action.core.strategies import with_least_trials
 from ratiba_action.deciding import Decided
@@ -22,6 +23,9 @@ from ratiba_action.recordings.folder import recording_path
 from ratiba_action.recordings.lines import JudgeRecording, ModelRecording
 from ratiba_action.recordings.reader import read_recordings
 from ratiba_action.settings import Settings
+
+_SHOWN = 20
+"""Most names that a message lists."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,8 +141,7 @@ def _of_variant(name: str, inputs: EvaluationInputs) -> EvaluationInputs:
         return inputs
     system = inputs.configuration.system
     if name not in system.variants:
-        known = ", ".join(sorted(system.variants)) or "there are none"
-        raise UsageError(f"There is no variant {name!r} of the system.", f"Variants in system.variants: {known}.")
+        raise UsageError(f"There is no variant {name!r} of the system.", _proposal("variant", name, system.variants))
     note = f"This run is of the variant {name}: {', '.join(system.variants[name].differences)}."
     configuration = inputs.configuration.model_copy(update={"system": system.as_variant(name)})
     return replace(inputs, configuration=configuration, notes=(*inputs.notes, note))
@@ -155,9 +158,19 @@ def _require_root(repository: Path, root: str) -> None:
 
 
 def _refuse_unknown(choice: Choice, inputs: EvaluationInputs) -> None:
-    known = {name for scenario in inputs.suite.scenarios for name in (scenario.id, scenario.data_set)}
+    known = {name for scenario in inputs.suite.scenarios for name in (scenario.id, scenario.data_set)} - {""}
     tags = {tag for scenario in inputs.suite.scenarios for tag in scenario.tags}
-    unknown = [f"scenario {name!r}" for name in choice.scenarios if name not in known]
-    unknown += [f"tag {name!r}" for name in choice.tags if name not in tags]
+    unknown = [("scenario", name, known) for name in choice.scenarios if name not in known]
+    unknown += [("tag", name, tags) for name in choice.tags if name not in tags]
     if unknown:
-        raise UsageError(f"There is no {', no '.join(unknown)}.", f"Tags: {', '.join(sorted(tags))}.")
+        told = f"There is no {', no '.join(f'{kind} {name!r}' for kind, name, _ in unknown)}."
+        raise UsageError(told, " ".join(_proposal(*one) for one in unknown))
+
+
+def _proposal(kind: str, name: str, known: Collection[str]) -> str:
+    """The names that may be meant, or the first of those that there are."""
+    near = did_you_mean(name, known)
+    if near:
+        return f"{near[0].upper()}{near[1:]}"
+    shown = ", ".join(sorted(known)[:_SHOWN]) or "none"
+    return f"The {kind}s are: {shown}{', …' if len(known) > _SHOWN else ''}."

@@ -57,7 +57,8 @@ def failing(report: Report, most: int | None = None) -> str:
 
 def _gap(one: ScenarioOutcome) -> ScenarioResult | None:
     """The trial that lacks a measurement where that may matter."""
-    if isinstance(one.deciding, Errored) and one.deciding.phase is Phase.RECORDING and is_failing(one):
+    unfit = isinstance(one.deciding, Errored) and one.deciding.phase is Phase.RECORDING
+    if unfit and is_failing(one) and not _lacks_grade(one.deciding):
         return None  # its table says which request no recording fits
     if exception_of(one.deciding):
         return None

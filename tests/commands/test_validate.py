@@ -261,3 +261,39 @@ def test_the_answers_of_a_model_beside_a_script_are_a_warning(
 def test_the_schema_is_printed_for_editors(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(Namespace(schema=name), {}) == 0
     assert json.loads(capsys.readouterr().out)["$schema"].startswith("https://json-schema.org/")
+
+
+@pytest.mark.parametrize(
+    ("configuration", "scenario", "told"),
+    [
+        ("", ("language: fr", "langauge: fr"), "talks.yaml:2: langauge: unknown key; did you mean 'language'?"),
+        ("", ("state: GREETED", "stat: G"), "talks.yaml:5: turns.0.expect.stat: unknown key; did you mean 'state'?"),
+        (
+            "",
+            ("turns:", "assertions: [{metric: RougLMetric, threshold: 0.5}]\nturns:"),
+            "talks.yaml:5: unknown metric 'RougLMetric'; did you mean 'RougeLMetric'?",
+        ),
+        (
+            "",
+            ("turns:", "rules: [{type: must_contian, value: a}]\nturns:"),
+            "talks.yaml:5: unknown rule type 'must_contian'; did you mean 'must_contain' or 'must_not_contain'?",
+        ),
+        (
+            "system: {adaptor: 'shop.adapter:Adapter'}\n",
+            ("", ""),
+            ".github/ratiba.yml:1: system.adaptor: unknown key; did you mean 'adapter'?",
+        ),
+        (
+            f"{CONFIGURATION}suite: {{metric_thresholds: {{RougLMetric: 0.5}}}}\n",
+            ("", ""),
+            "suite.metric_thresholds.RougLMetric: no scenario is measured by it; did you mean 'RougeLMetric'?",
+        ),
+    ],
+)
+def test_a_mistyped_name_is_one_message_that_proposes_the_nearest(
+    configuration: str, scenario: tuple[str, str], told: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write(tmp_path, configuration=configuration or CONFIGURATION, scenario=SCENARIO.replace(*scenario))
+    assert validate(tmp_path) == 2
+    (line,) = capsys.readouterr().out.splitlines()
+    assert line.endswith(told)

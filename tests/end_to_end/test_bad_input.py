@@ -58,8 +58,8 @@ def test_a_gate_that_is_to_record_is_refused_before_anything_is_paid_and_says_wh
     small.scenario("talks", "say hello")
     ended = small.gate("--llm", "record", RATIBA_OPENAI_API_KEY="sk-planted-0123456789")
     assert ended.code == 2, ended.printed
-    assert "llm is 'record', and a run of the gate keeps no recording" in ended.printed
-    assert "Record with 'ratiba record'" in ended.printed
+    assert "'record' is not allowed: give auto, replay or live." in ended.printed
+    assert "run: ratiba record" in ended.printed
     assert ended.outputs["spent_usd"] == "0"
 
 
@@ -295,3 +295,22 @@ def test_a_cancelled_run_reports_what_it_measured(small: SmallRepository, meetin
     comment = (small.report / "comment.md").read_text()
     assert "cancelled by SIGTERM" in comment
     assert json.loads((small.report / "results.json").read_text())["outputs"]["passed"] == 1
+
+
+def test_a_mistyped_scenario_or_tag_is_proposed(small: SmallRepository) -> None:
+    small.scenario("order_shipped", "say hello")
+    ended = small.gate("--scenario", "order_shiped")
+    assert ended.code == 2
+    assert "There is no scenario 'order_shiped'. Did you mean 'order_shipped'?" in ended.printed
+    ended = small.gate("--scenario", "zebra")
+    assert "There is no scenario 'zebra'. The scenarios are: order_shipped." in ended.printed
+
+
+def test_what_this_version_cannot_do_is_not_offered(small: SmallRepository) -> None:
+    shown = small.run(["gate", "--help"], small.folder, small.environment).stdout
+    assert "shard" not in shown
+    assert "auto, replay or live" in " ".join(shown.split())
+    small.scenario("talks", "say hello")
+    refused = small.run(["gate", "--shard", "2/8"], small.folder, small.environment)
+    assert (refused.returncode, refused.stdout) == (2, "")
+    assert small.gate(RATIBA_SHARD="2/8").code == 2

@@ -74,7 +74,7 @@ def test_all_mistakes_of_all_files_are_told_at_once_with_their_lines() -> None:
         ["scenarios/b.yaml", "2"],
         ["scenarios/c.yaml", "1"],
     ]
-    assert "allowed here: assertions, cases, compare, critical, customer" in said[1]
+    assert "did you mean 'vertical'?" in said[1]
     assert ", BookingSlotConsistencyMetric" in "".join(said)
 
 
