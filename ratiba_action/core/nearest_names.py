@@ -10,11 +10,16 @@ _LIKENESS, _BEHIND = 0.7, 0.15
 
 def nearest_names(name: str, known: Iterable[str]) -> tuple[str, ...]:
     """The known names that are most like a mistyped one, the likeliest first; none where none is like it."""
-    mistyped = name[:200].casefold()
-    likeness = {one: SequenceMatcher(None, mistyped, one.casefold()).ratio() for one in sorted(known)}
+    mistyped = _compared(name[:200])
+    likeness = {one: SequenceMatcher(None, mistyped, _compared(one)).ratio() for one in sorted(known)}
     best = max(likeness.values(), default=0.0)
     near = [one for one in likeness if likeness[one] >= max(_LIKENESS, best - _BEHIND)]
     return tuple(sorted(near, key=lambda one: -likeness[one])[:_MOST])
+
+
+def _compared(name: str) -> str:
+    """A name without letter case and without the ending of all metrics, which makes none like another."""
+    return name.casefold().removesuffix("metric")
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
