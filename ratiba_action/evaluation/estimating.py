@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
+from typing import Any
 
 from ratiba_action.configuration import Configuration, JudgeBlock
 from ratiba_action.core.cache_key import metric_version
@@ -12,6 +13,8 @@ from ratiba_action.core.model.plan import Trial
 from ratiba_action.core.model.scenario import Scenario
 from ratiba_action.core.model.values import Usd
 from ratiba_action.core.payer import payer
+from ratiba_action.core.refusal import has_content
+from ratiba_action.core.text.claims import split_claims
 from ratiba_action.errors import RecordingError
 from ratiba_action.evaluation.workshop import Materials
 from ratiba_action.gateway.endpoints import ENDPOINTS
@@ -20,6 +23,10 @@ from ratiba_action.ports import Prices
 from ratiba_action.recordings.folder import recorded_models
 from ratiba_action.recordings.lines import JudgeRecording, ModelRecording
 
+_BY_CLAIM = "faithfulness_by_claim"
+"""Asks the judge one question for each sentence with content."""
+
+_TEXT_KEYS = frozenset({"text", "content", "refusal"})
 _CALLS_PER_TURN = 3
 """Of a system of which nothing is recorded."""
 
@@ -150,22 +157,52 @@ def _simulator_calls(
 
 
 def _judge_calls(judge: JudgeBlock, scenario: Scenario, materials: Materials, prices: Prices) -> list[Call]:
-    recorded = [line for line in materials.recordings.get(scenario.id, ()) if isinstance(line, JudgeRecording)]
-    turns = _most_turns(scenario)
-    count = sum(_questions(assertion.metric, turns, recorded) for assertion in scenario.assertions)
+    lines = materials.recordings.get(scenario.id, ())
+    recorded = [line for line in lines if isinstance(line, JudgeRecording)]
+    turns, claims = _most_turns(scenario), _claims([line for line in lines if isinstance(line, ModelRecording)])
+    count = sum(_questions(assertion.metric, turns, recorded, claims) for assertion in scenario.assertions)
     if not count:
         return []
     usages = [Usage(one.usage["input_tokens"], one.usage["output_tokens"]) for one in recorded] or [UNKNOWN]
     return [max((_call(judge.model, judge.provider, usage, prices) for usage in usages), key=_cost)] * count
 
 
-def _questions(metric: str, turns: int, recorded: Sequence[JudgeRecording]) -> int:
-    """Those that were asked when it was recorded, else the most that there can be; one of one is always asked."""
+def _questions(metric: str, turns: int, recorded: Sequence[JudgeRecording], claims: int) -> int:
+    """Those that were asked when it was recorded, else the most that there can be; one of one is always asked.
+
+    Args:
+        metric: that asks.
+        turns: most of the scenario.
+        recorded: answers of the judge.
+        claims: most sentences of the system's recorded answers that a metric by claim verifies; 0 where none is known.
+    """
     most = judge_calls(metric, turns)
     if most <= 1:
         return most
     name, _, _ = metric_version(metric, "").partition(":")
+    if name == _BY_CLAIM and claims:
+        most = min(most, claims)
     return sum(line.metric.partition(":")[0] == name for line in recorded) or most
+
+
+def _claims(recorded: Sequence[ModelRecording]) -> int:
+    """Sentences with content in the recorded answers of a trial, of the trial that has most."""
+    trials: dict[int, int] = {}
+    for line in recorded:
+        found = sum(has_content(claim) for text in _texts(line.response) for claim in split_claims(text))
+        trials[line.trial] = trials.get(line.trial, 0) + found
+    return max(trials.values(), default=0)
+
+
+def _texts(value: Any, key: str = "") -> Iterator[str]:
+    """The texts of an answer, whichever of the providers' shapes it has."""
+    if isinstance(value, str):
+        yield from (value,) if key in _TEXT_KEYS else ()
+        return
+    parts = value.items() if isinstance(value, Mapping) else ((key, one) for one in value)
+    for name, part in parts:
+        if isinstance(part, str | Mapping | list):
+            yield from _texts(part, name)
 
 
 def _most_turns(scenario: Scenario) -> int:

@@ -1,5 +1,6 @@
 """What conversations are expected to cost, from their recordings or from usual sizes."""
 
+from dataclasses import replace
 from decimal import Decimal
 
 from ratiba_action.configuration import Configuration, read_configuration
@@ -67,3 +68,14 @@ def test_the_most_is_never_less_than_what_is_expected() -> None:
     most, costs = estimator(settings, evaluated, PRICES), expected_costs(settings, evaluated, PRICES)
     for trial in evaluated.plan.trials:
         assert most(trial) > sum(costs[trial.scenario.id].values())
+
+
+def test_a_metric_by_claim_is_bounded_by_the_sentences_that_were_recorded() -> None:
+    scenario = sample_scenario("rag", assertions=(Assertion("FaithfulnessByClaimMetric", 0.8),))
+    said = "We open at nine. I don't know the price. The pool is heated."
+    response = {"object": "chat.completion", "usage": {}, "choices": [{"message": {"content": said}}]}
+    recorded = replace(answer({}), response=response)
+    unknown = expected_costs(configuration(), materials(scenario), PRICES)["rag"][Party.JUDGE]
+    known = expected_costs(configuration(), materials(scenario, rag=(recorded,)), PRICES)["rag"][Party.JUDGE]
+    assert known == 2 * JUDGE.price(UNKNOWN), "two sentences claim something"
+    assert known < unknown
