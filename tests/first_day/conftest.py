@@ -1,0 +1,33 @@
+"""A team with one provider's key, in a repository that has never seen the gate."""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from ratiba_action.testing.gate_forks import GateForks
+from ratiba_action.testing.model_servers import ModelServer
+from ratiba_action.testing.served_models import served_models
+from ratiba_action.testing.support_team import KEY, SupportModel, SupportTeam
+
+
+@pytest.fixture(params=["openai", "anthropic"])
+def team(
+    request: pytest.FixtureRequest, tmp_path: Path, forks: GateForks, embedded_server_dsn: str
+) -> Iterator[SupportTeam]:
+    """The team before its first command; it has the key of one provider."""
+    (tmp_path / "home").mkdir()
+    model = SupportModel()
+    with served_models(ModelServer(model, KEY)) as models:
+        environment = {
+            "PATH": os.environ["PATH"],
+            "HOME": str(tmp_path / "home"),
+            "NO_COLOR": "1",
+            "RATIBA_DATABASE_URL": embedded_server_dsn,
+            "RATIBA_ANTHROPIC_BASE_URL": models.url,
+            "RATIBA_OPENAI_BASE_URL": f"{models.url}/v1",
+        }
+        begun = SupportTeam(request.param, tmp_path / "shop", models, model, forks, environment)
+        begun.begin()
+        yield begun
