@@ -15,7 +15,7 @@ _SECTIONS = re.compile(r"(?sm)### (?:Metrics|Judges|Money|Compared with the base
 _TABLES = re.compile(
     r"[#>|]|\*\*`|conversation  |(?:results|report|junit|comment)\.\w+  |\d+ of \d+ conversations? pass|More in |<"
     r"|```|\d+  \w|(?:first_conversation|greeting|order_\w+|two_orders)  |The system runs as"
-    r"|note: The system runs as|All \d+ conv|$"
+    r"|note: The (?:system runs as|gateway saw)|All \d+ conv|$"
 )
 """Lines of the comment's and the terminal's tables and sections, which tests of the reporting hold."""
 
