@@ -227,7 +227,7 @@ class Cell:
         return f"{self.world}: {rates} blocked, and {self.least:.1%} to {self.most:.1%} is the limit"
 
 
-SIZES = ((50, 0.10, 3), (50, 0.10, 1), (20, 0.10, 3))
+SIZES = ((50, 0.10, 3), (50, 0.10, 1), (10, 0.10, 3), (20, 0.10, 3), (200, 0.10, 3), (50, 0.20, 3))
 """Scenarios, standard deviation of the judge, runs of the base."""
 
 DROPS = (("no change", 0.0, False), ("5 points", 0.05, False), ("10 points", 0.10, False), ("20 points", 0.20, False))
@@ -253,21 +253,23 @@ def _size_row(scenarios: int, spread: float, runs: int) -> tuple[str, list[Cell]
 
 def _judge_row(judge: str, runs: int) -> tuple[str, list[Cell]]:
     cells = [
-        Cell(World(drop=drop, judge=judge, base_runs=runs), 0.0, 1.0 if drop else FALSE_BLOCKS, 1.0 if drop else 1.5)
-        for drop in (0.0, 0.05)
+        Cell(World(drop=drop, judge=judge, base_runs=runs), 0.0, 1.0 if drop else FALSE_BLOCKS, weight)
+        for drop, weight in ((0.0, 1.5), (0.05, 1.0), (0.10, 0.4))
     ]
     return f"{judge} | {runs}", cells
 
 
 DEPENDENCES = (
     ("run effect, sd 0.02", DEPENDENT_BLOCKS, {"run_effect": 0.02}),
+    ("the same, 200 scenarios", DEPENDENT_BLOCKS, {"run_effect": 0.02, "scenarios": 200}),
     ("provider drift of -5 points since the base was measured", DEPENDENT_BLOCKS, {"drift": -0.05}),
+    ("the same, 200 scenarios", DEPENDENT_BLOCKS, {"drift": -0.05, "scenarios": 200}),
     ("families of 5 that share noise, sd 0.08", 1.0, {"family_effect": 0.08}),
     ("the base's worst outcomes errored instead", DEPENDENT_BLOCKS, {"errors": True}),
 )
 
 
-def _dependence_row(title: str, most: float, changes: Mapping[str, float | bool]) -> tuple[str, list[Cell]]:
+def _dependence_row(title: str, most: float, changes: Mapping[str, float | int]) -> tuple[str, list[Cell]]:
     plain = replace(World(), **changes)  # type: ignore[arg-type] # names and types are those of World
     weight = 50 / plain.scenarios
     return title, [Cell(plain, 0.0, most, 1.5 * weight), Cell(replace(plain, drop=0.05), weight=weight)]
@@ -290,8 +292,8 @@ TABLES = (
     ),
     Table(
         "judges",
-        ("judge", "base runs", "no change", "5 points", "trials at 0"),
-        [_judge_row(judge, runs) for judge in JUDGES for runs in (3,)],
+        ("judge", "base runs", "no change", "5 points", "10 points", "trials at 0 / 10"),
+        [_judge_row(judge, runs) for judge in JUDGES for runs in (3, 1)],
     ),
     Table(
         "dependence",
@@ -363,7 +365,7 @@ def pass_rate_lines(repeats: int) -> Iterator[str]:
     """The table of the pass rate of a run that has no base to compare with."""
     yield f"| scenarios | rule | {' | '.join(f'{rate:.0%}' for rate in RATES)} | further trials at 80% |"
     yield "|---" * (len(RATES) + 3) + "|"
-    for scenarios in (20,):
+    for scenarios in (20, 50):
         for rule in PassRateRule:
             rates = [pass_rate_blocks(truth, scenarios, rule, repeats) for truth in RATES]
             yield f"| {scenarios} | {rule} | {' | '.join(map(str, rates))} | {rates[2].further:.0f} |"
