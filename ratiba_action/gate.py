@@ -117,6 +117,8 @@ def _hold(known: "_Known", materials: Materials, workshop: Workshop, base: BaseO
 
 def _refused_by_budget(run: GateRun, prepared: Prepared, materials: Materials) -> "_Ended | None":
     """What a run ends with whose caps hold no scenario at all: nothing is set up for it. None for every other run."""
+    if run.resume:  # What it paid for before is reported, whatever is left of its budget.
+        return None
     expected = forecast(run, prepared)
     if expected is None or expected.as_needed or not expected.conversations:
         return None

@@ -183,6 +183,8 @@ def test_a_template_is_a_scenario_without_mistake_that_lacks_recorded_grades_onl
 ) -> None:
     (tmp_path / ".github").mkdir()
     (tmp_path / ".github/ratiba.yml").write_text("system: {adapter: 'shop.adapter:Adapter'}\n")
+    (tmp_path / "shop").mkdir()
+    (tmp_path / "shop/adapter.py").write_text("class Adapter: ...\n")
     assert run(tmp_path, "--template", name) == 0
     capsys.readouterr()
     code = validate.run(Namespace(config=None, scenarios=None, schema=None, repo=str(tmp_path), json=False), {})

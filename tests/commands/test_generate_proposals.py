@@ -65,6 +65,7 @@ class Stage:
 def stage(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Iterator[Stage]:
     (tmp_path / ".github").mkdir()
     (tmp_path / ".github" / "ratiba.yml").write_text(CONFIGURATION)
+    (tmp_path / "adapter.py").write_text("class Adapter: ...\n")
     (tmp_path / "prompts").mkdir()
     (tmp_path / "prompts" / "assistant.md").write_text(PROMPT)
     answers: list[Served] = []
