@@ -122,6 +122,8 @@ def _refused_by_budget(run: GateRun, prepared: Prepared, materials: Materials) -
     expected = forecast(run, prepared)
     if expected is None or expected.as_needed or not expected.conversations:
         return None
+    if len(expected.limits) > 1:  # A shared account is opened, and its state reported, whatever is left of it.
+        return None
     reasons = [admit(expected.limits, (), one.most).reason for one in expected.conversations]
     if not all(reasons):
         return None

@@ -72,5 +72,5 @@ async def test_a_judge_that_may_not_answer_at_length_is_refused_before_anything_
     live.scenario("greets", "Hello")
     ended = await live.gate()
     assert ended.code == 2, ended.printed
-    assert f"models.max_output_tokens allows '{JUDGE}' less" in ended.printed
+    assert f"{JUDGE}.max_output_tokens to 2048 or more" in ended.printed
     assert live.models.received == ()

@@ -115,6 +115,4 @@ rows:
     assert "scenarios/notes.yaml:9: turns.0.expect.rows.0: give either 'table' or 'query'" in told
     assert "scenarios/notes.yaml:10: turns.0.expect.rows.1: the query does not read" in told
     assert "scenarios/notes.yaml:11: turns.0.expect.rows.2: 'count' is 2, and 'equals' lists 1" in told
-    assert (
-        "scenarios/notes.yaml:13: rows.0.counts: unknown key; allowed here: count, equals, query, table, where" in told
-    )
+    assert "scenarios/notes.yaml:13: rows.0.counts: unknown key; did you mean 'count'?" in told

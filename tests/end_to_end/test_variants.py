@@ -45,7 +45,7 @@ def test_the_gate_runs_the_system_as_it_stands_unless_a_variant_is_named(small: 
 def test_a_variant_that_is_not_there_is_refused_with_those_that_are(small: SmallRepository) -> None:
     ended = prepared(small).gate("--mode", "blocking", "--variant", "tiny")
     assert ended.code == 2
-    assert "There is no variant 'tiny' of the system. Variants in system.variants: gone, small." in ended.printed
+    assert "There is no variant 'tiny' of the system. The variants are: gone, small." in ended.printed
 
 
 def test_variants_stand_side_by_side_and_only_the_system_as_it_stands_decides(small: SmallRepository) -> None:
