@@ -59,12 +59,13 @@ def failed_gates(scores: Iterable[DataSetScores]) -> tuple[str, ...]:
 
 
 def open_gates(scores: Iterable[DataSetScores]) -> tuple[str, ...]:
-    """Each gate that has no answer though every case was asked for, in words."""
+    """Each gate that has no answer though every case was asked for, in words; a gate at 0 asks for nothing."""
     return tuple(
         f"{one.id}: {result.gate.metric}"
         for one in scores
         for result in one.gates
-        if result.status is GateStatus.UNKNOWN and one.selected and one.selected + one.quarantined == one.cases
+        if result.status is GateStatus.UNKNOWN and result.gate.at_least > 0
+        if one.selected and one.selected + one.quarantined == one.cases
     )
 
 

@@ -36,6 +36,7 @@ def test_the_commands_of_the_page_run_in_order(tmp_path: Path, capsys: pytest.Ca
     (checkout / "scenarios" / "greet.yaml").write_text(SMALLEST)
     (checkout / ".github").mkdir()
     (checkout / ".github" / "ratiba.yml").write_text("system: {adapter: 'shop:answer', database: false}\n")
+    (checkout / "shop.py").write_text("def answer(said): return said\n")
     (tmp_path / "tenants.yaml").write_text(block("yaml", "tenants:"))
     state, said = LangfuseState(), []
     with langfuse_server(state) as url, contextlib.chdir(checkout):
