@@ -261,9 +261,9 @@ def _judge_row(judge: str, runs: int) -> tuple[str, list[Cell]]:
 
 DEPENDENCES = (
     ("run effect, sd 0.02", DEPENDENT_BLOCKS, {"run_effect": 0.02}),
-    ("the same, 200 scenarios", DEPENDENT_BLOCKS, {"run_effect": 0.02, "scenarios": 200}),
+    ("run effect, sd 0.02, 200 scenarios", DEPENDENT_BLOCKS, {"run_effect": 0.02, "scenarios": 200}),
     ("provider drift of -5 points since the base was measured", DEPENDENT_BLOCKS, {"drift": -0.05}),
-    ("the same, 200 scenarios", DEPENDENT_BLOCKS, {"drift": -0.05, "scenarios": 200}),
+    ("provider drift of -5 points, 200 scenarios", DEPENDENT_BLOCKS, {"drift": -0.05, "scenarios": 200}),
     ("families of 5 that share noise, sd 0.08", 1.0, {"family_effect": 0.08}),
     ("the base's worst outcomes errored instead", DEPENDENT_BLOCKS, {"errors": True}),
 )

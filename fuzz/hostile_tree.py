@@ -41,7 +41,7 @@ class HostileTree:
         return path
 
     def write(self, files: Mapping[str, str | bytes]) -> None:
-        """Write files; a symbolic link in the place of one is replaced.
+        """Write files; a symbolic link that stands there is replaced.
 
         Raises:
             OSError: as for ``place``.

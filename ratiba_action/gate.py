@@ -16,9 +16,9 @@ from ratiba_action.core.comparison.stand_ins import confirm_suspected
 from ratiba_action.core.data_set_scores import score_data_sets
 from ratiba_action.core.decision import next_step
 from ratiba_action.core.exhaustion import way_out
+from ratiba_action.core.forecast import Forecast
 from ratiba_action.core.grammar import part_of
 from ratiba_action.core.model.conversation import Party
-from ratiba_action.core.model.data_set import DataSetScores
 from ratiba_action.core.model.measurement import Errored, NotRun, Phase, ScenarioResult, Scored
 from ratiba_action.core.model.plan import BASE, Plan
 from ratiba_action.core.model.verdict import Conclusion, Evidence, Limits, Report, Spending, Verdict
@@ -64,13 +64,16 @@ class Evaluated:
     recorded: Mapping[str, tuple[Recording, ...]]
 
 
-def evaluate(run: GateRun, prepared: Prepared, ledger: Ledger | None = None) -> Evaluated:
+def evaluate(
+    run: GateRun, prepared: Prepared, ledger: Ledger | None = None, expected: Forecast | None = None
+) -> Evaluated:
     """Run what is selected and decide; whatever is measured is reported, however the run ends.
 
     Args:
         run: its inputs.
         prepared: what it evaluates.
         ledger: the books that it shares with other runs of this process; None for its own.
+        expected: its forecast, where that was made already.
 
     Raises:
         InfrastructureError: live answers are asked for, and there is no key.
@@ -87,15 +90,16 @@ def evaluate(run: GateRun, prepared: Prepared, ledger: Ledger | None = None) -> 
             materials = materials_of(run, prepared)
             run.events.emit(run_started(run, prepared, materials.prompt_versions, source_of(run, prepared)))
             workshop = workshop_of(run, prepared, ledger, scratch, materials)
-            refused = _refused_by_budget(run, prepared, materials)
+            refused = _refused_by_budget(run, expected or forecast(run, prepared), materials)
             ended = refused or _hold(known, materials, workshop, base_of(run, prepared, scratch))
             run.warnings.extend(_authored(materials, ledger.snapshot()))
             journal = workshop.payment.journal if workshop.payment is not None else None
-    verdict = _verdict(_evidence(known, ended))
+    evidence = _evidence(known, ended)
+    verdict = _verdict(evidence)
     if journal is not None and verdict.conclusion is not Conclusion.INCOMPLETE:
         # A run that has its verdict is not resumed, and its journal holds what models and customers said.
         journal.path.unlink(missing_ok=True)
-    report = _report(known, ended, verdict)
+    report = _report(known, ended, evidence, verdict)
     return Evaluated(replace(report, seconds=time.monotonic() - clock, commit=commit), ended.aftermath.recorded)
 
 
@@ -115,11 +119,10 @@ def _hold(known: "_Known", materials: Materials, workshop: Workshop, base: BaseO
     return _Ended(loop.held, aftermath, no_base)
 
 
-def _refused_by_budget(run: GateRun, prepared: Prepared, materials: Materials) -> "_Ended | None":
+def _refused_by_budget(run: GateRun, expected: Forecast | None, materials: Materials) -> "_Ended | None":
     """What a run ends with whose caps hold no scenario at all: nothing is set up for it. None for every other run."""
     if run.resume:  # What it paid for before is reported, whatever is left of its budget.
         return None
-    expected = forecast(run, prepared)
     if expected is None or expected.as_needed or not expected.conversations:
         return None
     if len(expected.limits) > 1:  # A shared account is opened, and its state reported, whatever is left of it.
@@ -131,7 +134,7 @@ def _refused_by_budget(run: GateRun, prepared: Prepared, materials: Materials) -
     return _Ended(Held(held), Aftermath(way_out=way_out(expected)))
 
 
-def _report(known: "_Known", ended: "_Ended", verdict: Verdict) -> Report:
+def _report(known: "_Known", ended: "_Ended", evidence: Evidence, verdict: Verdict) -> Report:
     """Everything that is published, but for the time that it took."""
     run, prepared, spending = known.run, known.prepared, known.ledger.snapshot()
     return Report(
@@ -139,9 +142,9 @@ def _report(known: "_Known", ended: "_Ended", verdict: Verdict) -> Report:
         subject=run.decided.change.subject,
         decision=run.decided.decision,
         verdict=verdict,
-        results=results_of_change(_results(known, ended)),
+        results=results_of_change(evidence.results),
         spending=spending,
-        limits=_limits(prepared),
+        limits=evidence.limits,
         started_at=run.started_at,
         seconds=0.0,
         enforce=run.settings.enforce,
@@ -154,18 +157,18 @@ def _report(known: "_Known", ended: "_Ended", verdict: Verdict) -> Report:
         notes=_by_use(
             *prepared.inputs.notes,
             *_notes(run, prepared),
-            *_notes_of_stale(known, ended),
+            *_notes_of_stale(known, evidence),
             *_notes_of_baseline(known, verdict),
             *_unseen_calls(known, ended),
             *limits_not_measured(ended.held.own),
             *known.ledger.breaches,
         ),
-        left_out=_left_out(known, ended),
+        left_out=evidence.left_out,
         covered=prepared.selection.covered,
         cross_checking=ended.aftermath.cross_checking,
         shared_spending=ended.aftermath.shared_spending,
         shared_ledger=bool(run.settings.ledger_url),
-        data_sets=_data_sets(known, ended),
+        data_sets=evidence.data_sets,
         baseline=known.earlier.facts,
         scenario_digests={one.id: content_digest(one) for one in prepared.selection.scenarios},
         rules=prepared.inputs.configuration.comparison.rules,
@@ -197,15 +200,16 @@ def _by_use(*notes: str) -> tuple[str, ...]:
     return tuple(sorted(dict.fromkeys(notes), key=lambda note: _REMEDY.search(note) is None))
 
 
-def _results(known: _Known, ended: _Ended) -> tuple[ScenarioResult, ...]:
-    """The results of every arm, with what recorded answers to other requests showed of the change's code.
+def _counted(known: _Known, held: Held) -> tuple[tuple[ScenarioResult, ...], frozenset[str]]:
+    """The results of every arm that count, and the ids of scenarios that were left out after all.
 
-    An exception that the base raises too is no failure of the change.
+    What recorded answers to other requests showed of the change's code counts where the base passes it; an exception
+    that the base raises too is no failure of the change.
     """
-    base = (*results_of(ended.held.results, BASE), *(one for run in known.earlier.baseline for one in run.results))
-    results = without_those_of_base(confirm_suspected(ended.held.results, known.earlier.baseline), base)
+    base = (*results_of(held.results, BASE), *(one for run in known.earlier.baseline for one in run.results))
+    results = without_those_of_base(confirm_suspected(held.results, known.earlier.baseline), base)
     stale = _not_run(known, results)
-    return tuple(one for one in results if one.trial.scenario.id not in stale)
+    return tuple(one for one in results if one.trial.scenario.id not in stale), stale
 
 
 def _not_run(known: _Known, results: Sequence[ScenarioResult]) -> frozenset[str]:
@@ -221,14 +225,9 @@ def _not_run(known: _Known, results: Sequence[ScenarioResult]) -> frozenset[str]
     return frozenset(stale - failed)
 
 
-def _left_out(known: _Known, ended: _Ended) -> tuple[str, ...]:
-    stale = _not_run(known, confirm_suspected(ended.held.results, known.earlier.baseline))
-    return tuple(sorted({*known.prepared.selection.left_out, *stale}))
-
-
-def _notes_of_stale(known: _Known, ended: _Ended) -> tuple[str, ...]:
+def _notes_of_stale(known: _Known, evidence: Evidence) -> tuple[str, ...]:
     """Why scenarios that would have cost nothing were not run."""
-    names = sorted(_not_run(known, confirm_suspected(ended.held.results, known.earlier.baseline)))
+    names = sorted(set(evidence.left_out).difference(known.prepared.selection.left_out))
     if not names:
         return ()
     more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
@@ -236,11 +235,6 @@ def _notes_of_stale(known: _Known, ended: _Ended) -> tuple[str, ...]:
     # Why in detail holds what customers wrote, and who they are is only masked in scenarios of the report.
     told = f"{count} not run, since the recordings no longer fit: {', '.join(names[:_NAMED])}{more}."
     return (f"{told} To see what changed, run: ratiba gate --llm replay --scenario {names[0]}",)
-
-
-def _data_sets(known: _Known, ended: _Ended) -> tuple[DataSetScores, ...]:
-    own = results_of_change(_results(known, ended))
-    return score_data_sets(known.prepared.inputs.suite.data_sets, own, day_of(known.run.started_at))
 
 
 def _limits(prepared: Prepared) -> Limits:
@@ -254,14 +248,16 @@ def _evidence(known: _Known, ended: _Ended) -> Evidence:
     interruption = known.interruptions[0] if known.interruptions else None
     shortfall = _shortfall(run, prepared, ended, ledger)
     mode, way_out = run.decided.decision.mode, ended.aftermath.way_out
+    results, stale = _counted(known, ended.held)
+    own, day = results_of_change(results), day_of(run.started_at)
     return Evidence(
         mode,
-        _results(known, ended),
+        results,
         _limits(prepared),
         interruption,
         shortfall,
         way_out,
-        _data_sets(known, ended),
+        score_data_sets(prepared.inputs.suite.data_sets, own, day),
         judge_model=prepared.inputs.configuration.judge.model,
         answers=answers,
         baseline=known.earlier.baseline,
@@ -269,8 +265,8 @@ def _evidence(known: _Known, ended: _Ended) -> Evidence:
         rules=prepared.inputs.configuration.comparison.rules,
         no_further=ended.held.no_further,
         no_base=ended.no_base,
-        day=day_of(run.started_at),
-        left_out=_left_out(known, ended),
+        day=day,
+        left_out=tuple(sorted({*prepared.selection.left_out, *stale})),
         recorded_only=prepared.selection.free,
         unconfirmed=_unconfirmed(run, prepared),
         confirm=_how_to_confirm(run),

@@ -297,7 +297,7 @@ def _report(
         if arguments.variants:
             report = evaluate_side_by_side(logged, prepared, sides)
         else:
-            report = evaluate(logged, prepared).report
+            report = evaluate(logged, prepared, expected=expected).report
         told = len(gate_run.warnings)
         events.emit(run_ended(report))
     # Only now is it known whether the log is whole.

@@ -102,15 +102,15 @@ class ReplayAnswers:
     def _refusal(self, request: ModelRequest) -> RecordingError:
         problem, lead = self._difference(request)
         remedy = self._advice.remedy(request, lead)
-        line = self._in_place_of(request)
+        line = self._counterpart(request)
         if line is None:
             return RecordingError(problem, remedy)
         self._used.setdefault((request.scenario_id, request.trial), set()).add(_identity(line))
         usage = endpoint_named(request.provider, request.endpoint).usage(line.response)
         return StaleRecordingError(problem, remedy, ModelAnswer(line.response, usage, replayed=True))
 
-    def _in_place_of(self, request: ModelRequest) -> ModelRecording | None:
-        """The recorded call in the place of a request: the next one of the same model with the same system prompt.
+    def _counterpart(self, request: ModelRequest) -> ModelRecording | None:
+        """The recorded call that a request stands for: the next one of the same model with the same system prompt.
 
         Where the system prompt is a new one, it is the call of the same number, if all before it were answered in
         turn: a call that was added, or asks another model, has no place.
