@@ -90,7 +90,8 @@ class ModelServer:
     def _serve(self, endpoint: str, received: Received, served: Served) -> HttpAnswer:
         match served:
             case Cut(answer=answer, after=after):
-                return HttpAnswer(self._whole(endpoint, received, answer), stop_after=after)
+                whole = self._whole(endpoint, received, answer)
+                return HttpAnswer(whole, stop_after=min(after, len(whole) - 1))
             case Stalled(answer=answer, after=after):
                 return HttpAnswer(self._whole(endpoint, received, answer), stop_after=after, hold=True)
             case Drip(answer=answer, pause=pause):

@@ -48,7 +48,11 @@ Whole = Step | Failure | Altered | Raw
 
 @dataclass(frozen=True, slots=True)
 class Cut:
-    """The connection is dropped after so many bytes of the answer, its status line and headers included."""
+    """The connection is dropped after so many bytes of the answer, its status line and headers included.
+
+    At the latest before the last byte: an answer that is whole leaves the client with a dead connection in its pool,
+    and it is the next call that fails.
+    """
 
     answer: Whole
     after: int
