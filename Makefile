@@ -46,7 +46,7 @@ lint: $(VENV)/.dev
 	$(BIN)/lint-imports
 
 benchmark: $(VENV)/.dev
-	@for script in benchmarks/*.py; do echo "== $$script"; $(BIN)/python $$script || exit 1; done
+	@for script in $(basename $(notdir $(wildcard benchmarks/*.py))); do echo "== $$script"; $(BIN)/python -m benchmarks.$$script || exit 1; done
 
 CASES ?= 1000
 fuzz: $(VENV)/.dev

@@ -1,4 +1,4 @@
-"""How long ``decide`` takes on a pull request of many files. Run: ``python benchmarks/decide.py``."""
+"""How long ``decide`` takes on a pull request of many files. Run: ``python -m benchmarks.decide``."""
 
 import argparse
 import json
@@ -11,8 +11,8 @@ import tempfile
 import time
 from pathlib import Path
 
-from ratiba_action.testing.git_repository import GitRepository
-from ratiba_action.testing.pull_request_events import pull_request_event
+from tests.support.git_repository import GitRepository
+from tests.support.pull_request_events import pull_request_event
 
 ENTRYPOINT = Path(__file__).resolve().parents[1] / "entrypoint.py"
 LIMIT = 0.3  # seconds

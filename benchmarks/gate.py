@@ -1,4 +1,4 @@
-"""How long the demo takes and how much memory its processes hold. Run: ``python benchmarks/gate.py``."""
+"""How long the demo takes and how much memory its processes hold. Run: ``python -m benchmarks.gate``."""
 
 import argparse
 import statistics

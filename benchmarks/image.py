@@ -1,4 +1,4 @@
-"""Build time, size and start times of the container image. Run: ``python benchmarks/image.py``.
+"""Build time, size and start times of the container image. Run: ``python -m benchmarks.image``.
 
 Needs Docker and the base image; says so and ends without a figure where they are not there.
 """
@@ -13,8 +13,8 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from ratiba_action.testing.container_image import BASE, CONFINED, REPORT, Confined, build, why_not
-from ratiba_action.testing.small_repository import CONFIGURATION, SmallRepository
+from tests.support.container_image import BASE, CONFINED, REPORT, Confined, build, why_not
+from tests.support.small_repository import CONFIGURATION, SmallRepository
 
 PROJECT = Path(__file__).resolve().parents[1]
 TAG = "ratiba-eval-gate:benchmark"

@@ -2,7 +2,7 @@
 
 The metrics are those that ``Grading`` makes for a live run, with all that is around and below them: pacing,
 cross-check, cache, votes, DeepEval, budget, journal, HTTP. The stand-in for the providers runs in a process of its own.
-Run: ``python benchmarks/judging.py``.
+Run: ``python -m benchmarks.judging``.
 """
 
 import asyncio
@@ -40,8 +40,8 @@ from ratiba_action.prices import PriceList
 from ratiba_action.providers.client import ProviderClient
 from ratiba_action.providers.metered import MeteredCalls
 from ratiba_action.providers.route import ProviderRoute
-from ratiba_action.testing.cases import case, exchange
-from ratiba_action.testing.progress import RecordedProgress
+from tests.support.cases import case, exchange
+from tests.support.progress import RecordedProgress
 
 CPU_LIMIT = 4.0  # milliseconds a judge call above the bare loop
 GROWTH_LIMIT = 1.25  # of the cost a call at four times the cases

@@ -1,6 +1,6 @@
 """What masking a text costs, and that hostile texts cost no more a character the longer they are.
 
-Run: ``python benchmarks/masking.py``.
+Run: ``python -m benchmarks.masking``.
 """
 
 import sys

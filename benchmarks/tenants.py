@@ -1,6 +1,6 @@
 """What a tenant costs: schema, role, clone and drop, one after another and several at once.
 
-``python benchmarks/tenants.py [--database-url URL] [--tenants 50]``
+``python -m benchmarks.tenants [--database-url URL] [--tenants 50]``
 """
 
 import argparse

@@ -1,6 +1,6 @@
 """Time and CPU of 16 sessions opened at once, with and without a preloaded framework.
 
-Run it with ``python benchmarks/worker.py [framework…]``; the default is ``langgraph.graph``.
+Run it with ``python -m benchmarks.worker [framework…]``; the default is ``langgraph.graph``.
 """
 
 import asyncio

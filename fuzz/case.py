@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ratiba_action.testing.runner_log import effective_commands
+from tests.support.runner_log import effective_commands
 
 if TYPE_CHECKING:
     from fuzz.services import Services

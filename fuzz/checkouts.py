@@ -9,7 +9,7 @@ from pathlib import Path
 from fuzz.case import Case
 from fuzz.hostile_tree import HostileChange, HostileTree
 from fuzz.in_process import run_command
-from ratiba_action.testing.consumer_repository import NAME
+from tests.support.consumer_repository import NAME
 
 Hazard = Callable[[Case, HostileTree], str]
 """Edits the tree of a pull request; gives the least strict mode that this may lead to."""

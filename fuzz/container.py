@@ -12,9 +12,9 @@ from fuzz.attacks import Ground
 from fuzz.case import Case, texts_below
 from fuzz.checkouts import BASE, ORDER, Decision, hostile_change, require_decision
 from fuzz.world import World, hostile_world
-from ratiba_action.testing.consumer_repository import NAME
-from ratiba_action.testing.container_image import Confined
-from ratiba_action.testing.hosted_runner import HostedRunner
+from tests.support.consumer_repository import NAME
+from tests.support.container_image import Confined
+from tests.support.hosted_runner import HostedRunner
 
 OWNER = (4321, 4322) if os.geteuid() == 0 else (os.geteuid(), os.getegid())
 REACHED = ("/report", "/workspace", "/run/ratiba", "/tmp", "/home", "/opt/ratiba/app", "/etc")

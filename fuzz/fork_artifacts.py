@@ -12,9 +12,9 @@ from markdown_it import MarkdownIt
 from fuzz.case import Case, texts_below
 from fuzz.in_process import run_command
 from ratiba_action.reporting.results_json import render_results
-from ratiba_action.testing.github_server import GithubState, Pull, github_server
-from ratiba_action.testing.pull_request_events import workflow_run_event
-from ratiba_action.testing.sample_report import sample_report
+from tests.support.github_server import GithubState, Pull, github_server
+from tests.support.pull_request_events import workflow_run_event
+from tests.support.sample_report import sample_report
 
 HEAD = "a" * 40
 AUTOLINK = re.compile(r"(?:https?://|ftp://|mailto:|www\.)[^\s\u200b]*|[\w.]+@[\w.]+")

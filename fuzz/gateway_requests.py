@@ -15,9 +15,9 @@ from ratiba_action.gateway.access import ScenarioAccess
 from ratiba_action.gateway.live_answers import LiveAnswers
 from ratiba_action.gateway.server import Gateway
 from ratiba_action.providers.retries import RetryPolicy
-from ratiba_action.testing.live_calls import KEY, MODELS, live_calls
-from ratiba_action.testing.model_servers import Received
-from ratiba_action.testing.provider_faults import Served
+from tests.support.live_calls import KEY, MODELS, live_calls
+from tests.support.model_servers import Received
+from tests.support.provider_faults import Served
 
 PATHS = ("messages", "chat/completions", "responses", "embeddings")
 BILLED_OTHERWISE = (

@@ -8,8 +8,8 @@ from fuzz.case import Case, texts_below
 from fuzz.faulty_proxy import Faults, faulty_proxy, random_faults
 from fuzz.in_process import run_command
 from ratiba_action.core.marker import read_marker
-from ratiba_action.testing.consumer_repository import NAME
-from ratiba_action.testing.github_server import GithubState, github_server
+from tests.support.consumer_repository import NAME
+from tests.support.github_server import GithubState, github_server
 
 
 def publish_to_faulty_github(case: Case) -> None:

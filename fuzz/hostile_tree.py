@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from ratiba_action.testing.consumer_repository import ConsumerRepository
+from tests.support.consumer_repository import ConsumerRepository
 
 _WHO = b"A Tester <tester@example.invalid> 1777000000 +0000"
 

@@ -13,9 +13,9 @@ from ratiba_action.core.model.conversation import Usage
 from ratiba_action.errors import RatibaError
 from ratiba_action.gateway.script import Step
 from ratiba_action.providers.retries import RetryPolicy
-from ratiba_action.testing.live_calls import KEY, LiveRig, live_calls, paid_request
-from ratiba_action.testing.model_servers import Received
-from ratiba_action.testing.provider_faults import (
+from tests.support.live_calls import KEY, LiveRig, live_calls, paid_request
+from tests.support.model_servers import Received
+from tests.support.provider_faults import (
     Altered,
     Cut,
     Drip,

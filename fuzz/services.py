@@ -13,10 +13,10 @@ import psycopg
 
 from fuzz.background_loop import BackgroundLoop
 from fuzz.hostile_tree import HostileChange
-from ratiba_action.testing.act import checkout_of
-from ratiba_action.testing.container_image import build, why_not
-from ratiba_action.testing.gate_forks import GateForks, gate_forks
-from ratiba_action.testing.servers import open_server
+from tests.support.act import checkout_of
+from tests.support.container_image import build, why_not
+from tests.support.gate_forks import GateForks, gate_forks
+from tests.support.servers import open_server
 
 PROJECT = Path(__file__).parents[1]
 

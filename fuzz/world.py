@@ -20,11 +20,11 @@ from fuzz.github_answers import require_comment
 from fuzz.hostile_tree import HostileChange, HostileTree
 from fuzz.provider_answers import random_answer
 from ratiba_action.gateway.script import Step
-from ratiba_action.testing.eventually import eventually
-from ratiba_action.testing.github_server import GithubState, github_server
-from ratiba_action.testing.live_repository import RATES, is_judged
-from ratiba_action.testing.model_servers import ModelServer, Received
-from ratiba_action.testing.provider_faults import Served
+from tests.support.eventually import eventually
+from tests.support.github_server import GithubState, github_server
+from tests.support.live_repository import RATES, is_judged
+from tests.support.model_servers import ModelServer, Received
+from tests.support.provider_faults import Served
 
 CONFIGURATION = """\
 system:

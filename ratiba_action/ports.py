@@ -1,6 +1,6 @@
 """What the gate needs of the world, as protocols. Adapters implement them; ``composition`` wires them together.
 
-Fakes that implement each port are in ``ratiba_action.testing``; one contract suite per port runs on fake and real
+Fakes that implement each port are in ``tests.support``; one contract suite per port runs on fake and real
 (``tests/conformance``).
 """
 

@@ -11,7 +11,7 @@ import pytest
 import pytest_asyncio
 
 if TYPE_CHECKING:
-    from ratiba_action.testing.gate_forks import GateForks
+    from tests.support.gate_forks import GateForks
 
 
 def pytest_configure() -> None:
@@ -23,7 +23,7 @@ def pytest_configure() -> None:
 @pytest_asyncio.fixture(scope="session", loop_scope="session")
 async def embedded_server_dsn() -> AsyncIterator[str]:
     """Connection string of its superuser; the first test that asks for it starts it."""
-    from ratiba_action.testing.servers import open_server  # noqa: PLC0415 - only tests that ask for it pay
+    from tests.support.servers import open_server  # noqa: PLC0415 - only tests that ask for it pay
 
     async with open_server(None) as server:
         yield server.dsn
@@ -34,7 +34,7 @@ async def database(embedded_server_dsn: str) -> AsyncIterator[str]:
     """Connection string of an empty database, for tests of what many runs share."""
     from psycopg.conninfo import make_conninfo  # noqa: PLC0415 - as above
 
-    from ratiba_action.testing.sql import run_sql  # noqa: PLC0415 - as above
+    from tests.support.sql import run_sql  # noqa: PLC0415 - as above
 
     name = f"shared_{uuid.uuid4().hex[:12]}"
     await run_sql(embedded_server_dsn, f"CREATE DATABASE {name}")
@@ -45,7 +45,7 @@ async def database(embedded_server_dsn: str) -> AsyncIterator[str]:
 @pytest.fixture(scope="session")
 def forks() -> Iterator["GateForks"]:
     """Gates that start with everything loaded; the first test that asks for it starts them."""
-    from ratiba_action.testing.gate_forks import gate_forks  # noqa: PLC0415 - as above
+    from tests.support.gate_forks import gate_forks  # noqa: PLC0415 - as above
 
     with gate_forks() as started:
         yield started
@@ -54,7 +54,7 @@ def forks() -> Iterator["GateForks"]:
 @pytest.fixture(scope="session")
 def image() -> Iterator[str]:
     """Tag of the gate's image, built by the project's Dockerfile."""
-    from ratiba_action.testing.container_image import build, why_not  # noqa: PLC0415 - as above
+    from tests.support.container_image import build, why_not  # noqa: PLC0415 - as above
 
     reason = why_not()
     if reason:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from ratiba_action.configuration import read_configuration
 from ratiba_action.errors import FileProblem, SuiteError
-from ratiba_action.testing.spoilt_documents import leaves, line_of, mappings, places, spoilt, written
+from tests.support.spoilt_documents import leaves, line_of, mappings, places, spoilt, written
 
 PAGE = (Path(__file__).parents[1] / "docs" / "configuration.md").read_text(encoding="utf-8")
 (SHOWN,) = re.findall(r"```yaml\n(.*?)```", PAGE, re.DOTALL)

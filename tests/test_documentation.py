@@ -19,7 +19,7 @@ from ratiba_action.metrics.registry import metric_problems
 from ratiba_action.publication.publishing import OUTPUTS
 from ratiba_action.settings import INPUTS
 from ratiba_action.suite.load import load_suite
-from ratiba_action.testing.cases import case, exchange
+from tests.support.cases import case, exchange
 
 PROJECT = Path(__file__).parent.parent
 README = (PROJECT / "README.md").read_text(encoding="utf-8")

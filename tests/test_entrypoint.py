@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from ratiba_action.testing.git_repository import GitRepository
+from tests.support.git_repository import GitRepository
 
 ENTRYPOINT = Path(__file__).parents[1] / "entrypoint.py"
 

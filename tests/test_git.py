@@ -11,7 +11,7 @@ import pytest
 import ratiba_action
 from ratiba_action.errors import InfrastructureError
 from ratiba_action.git import Git, TreeEntry, find_checkout
-from ratiba_action.testing.git_repository import GitRepository
+from tests.support.git_repository import GitRepository
 
 PRODUCT = Path(ratiba_action.__file__).parent
 PATH = os.environ["PATH"]

@@ -13,8 +13,8 @@ import pytest
 from ratiba_action.errors import GithubError
 from ratiba_action.github_api import GithubApi
 from ratiba_action.github_connection import MOST_BYTES
-from ratiba_action.testing.github_server import GithubState, github_server
-from ratiba_action.testing.raw_server import answering, raw_server
+from tests.support.github_server import GithubState, github_server
+from tests.support.raw_server import answering, raw_server
 
 TOKEN = "ghs_planted"
 CERTIFICATE = Path(__file__).parent / "certificates" / "loopback.pem"

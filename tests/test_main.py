@@ -83,7 +83,7 @@ def test_a_mistake_outside_a_command_shows_the_usage_of_the_program(
     assert capsys.readouterr().err.startswith("usage: ratiba [-h]")
 
 
-FAILING = {"fail": ("ratiba_action.testing.failing_command", "fail")}
+FAILING = {"fail": ("tests.support.failing_command", "fail")}
 
 
 def test_an_error_that_a_user_can_mend_is_told_with_its_remedy(capsys: pytest.CaptureFixture[str]) -> None:

@@ -11,7 +11,7 @@ from ratiba_action.errors import SuiteError
 from ratiba_action.metrics.registry import made_for, metric_problems
 from ratiba_action.metrics.standard import STANDARD
 from ratiba_action.metrics_block import MetricsBlock, attach_metrics, hold_metrics, metrics_without_truth
-from ratiba_action.testing.sample_report import sample_scenario
+from tests.support.sample_report import sample_scenario
 
 
 def block(**given: Any) -> MetricsBlock:

@@ -28,11 +28,11 @@ from ratiba_action.running.bench import Bench
 from ratiba_action.running.runner import run_plan
 from ratiba_action.suite.gates import gate_problems
 from ratiba_action.suite.load import load_suite
-from ratiba_action.testing.gateways import InMemoryGateway
-from ratiba_action.testing.progress import RecordedProgress
-from ratiba_action.testing.sample_report import sample_report
-from ratiba_action.testing.systems import ScriptedSystem
-from ratiba_action.testing.tenants import InMemoryTenants
+from tests.support.gateways import InMemoryGateway
+from tests.support.progress import RecordedProgress
+from tests.support.sample_report import sample_report
+from tests.support.systems import ScriptedSystem
+from tests.support.tenants import InMemoryTenants
 
 FILE = (Path(__file__).parents[1] / "examples" / "metrics" / "named.yaml").read_bytes()
 PYTHON, JSON = "CodeSyntaxMetric list-in-python", "CodeSyntaxMetric list-in-json"

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ratiba_action.testing.sql import tenants_on
+from tests.support.sql import tenants_on
 
 SUITE = """
 import psycopg

@@ -13,9 +13,9 @@ import pytest
 from ratiba_action.authoring.new_files import write_new_files
 from ratiba_action.authoring.starter_answers import StarterAnswers
 from ratiba_action.authoring.starter_files import SCENARIO, starter_files
-from ratiba_action.testing.git_repository import GitRepository
-from ratiba_action.testing.hostile_log import planted
-from ratiba_action.testing.sql import tenants_on
+from tests.support.git_repository import GitRepository
+from tests.support.hostile_log import planted
+from tests.support.sql import tenants_on
 
 PROJECT = Path(__file__).parents[1]
 GUIDE = (PROJECT / "docs" / "pytest.md").read_text(encoding="utf-8")

@@ -11,8 +11,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from ratiba_action.step_output import harmless
-from ratiba_action.testing.eventually import eventually
-from ratiba_action.testing.runner_log import obeyed
+from tests.support.eventually import eventually
+from tests.support.runner_log import obeyed
 
 PROJECT = Path(__file__).parents[1]
 HOSTILE = (

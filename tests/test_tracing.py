@@ -18,9 +18,9 @@ from ratiba_action.reporting.comment import render_comment
 from ratiba_action.reporting.html import render_html
 from ratiba_action.reporting.results_json import load_report, render_results
 from ratiba_action.settings import Settings, read_settings
-from ratiba_action.testing.logged_runs import logged_run
-from ratiba_action.testing.sample_report import sample_report
 from ratiba_action.tracing import langfuse_access, limited, tracer_of
+from tests.support.logged_runs import logged_run
+from tests.support.sample_report import sample_report
 
 KEYS = {
     "RATIBA_LANGFUSE_HOST": "http://127.0.0.1:1",

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from ratiba_action.git import Git
-from ratiba_action.testing.git_repository import GitRepository
 from ratiba_action.work_tree import changed_since, differing
+from tests.support.git_repository import GitRepository
 
 PATH = os.environ["PATH"]
 CONTENT = b"Karibu.\nHabari?\n"

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from ratiba_action.testing.act import Act, checkout_of, why_not
-from ratiba_action.testing.consumer_repository import Repositories
+from tests.support.act import Act, checkout_of, why_not
+from tests.support.consumer_repository import Repositories
 
 PROJECT = Path(__file__).parents[2]
 

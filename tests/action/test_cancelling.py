@@ -18,11 +18,11 @@ from pathlib import Path
 
 import pytest
 
-from ratiba_action.testing.act import TOKEN, checkout_of
-from ratiba_action.testing.consumer_repository import PROMPT, Repositories
-from ratiba_action.testing.eventually import eventually
-from ratiba_action.testing.github_server import GithubState, github_server
-from ratiba_action.testing.hosted_runner import HostedRunner
+from tests.support.act import TOKEN, checkout_of
+from tests.support.consumer_repository import PROMPT, Repositories
+from tests.support.eventually import eventually
+from tests.support.github_server import GithubState, github_server
+from tests.support.hosted_runner import HostedRunner
 
 pytestmark = pytest.mark.docker
 PROJECT = Path(__file__).parents[2]

@@ -4,10 +4,10 @@ import socket
 
 import pytest
 
-from ratiba_action.testing.act import Act
-from ratiba_action.testing.consumer_repository import Repositories
-from ratiba_action.testing.github_server import GithubState, github_server
-from ratiba_action.testing.workflow_for_act import Adjustments
+from tests.support.act import Act
+from tests.support.consumer_repository import Repositories
+from tests.support.github_server import GithubState, github_server
+from tests.support.workflow_for_act import Adjustments
 
 pytestmark = pytest.mark.docker
 

@@ -5,9 +5,9 @@ import re
 
 import pytest
 
-from ratiba_action.testing.act import Act
-from ratiba_action.testing.consumer_repository import Repositories
-from ratiba_action.testing.github_server import GithubState, github_server
+from tests.support.act import Act
+from tests.support.consumer_repository import Repositories
+from tests.support.github_server import GithubState, github_server
 
 pytestmark = pytest.mark.docker
 LOCK = "requirements.txt"

@@ -4,11 +4,11 @@ import base64
 
 import pytest
 
-from ratiba_action.testing.act import ACTION, Act
-from ratiba_action.testing.consumer_repository import NAME, PROMPT, Repositories
-from ratiba_action.testing.github_server import GithubState, Pull, github_server
-from ratiba_action.testing.pull_request_events import workflow_run_event
-from ratiba_action.testing.workflow_for_act import Adjustments
+from tests.support.act import ACTION, Act
+from tests.support.consumer_repository import NAME, PROMPT, Repositories
+from tests.support.github_server import GithubState, Pull, github_server
+from tests.support.pull_request_events import workflow_run_event
+from tests.support.workflow_for_act import Adjustments
 
 pytestmark = pytest.mark.docker
 FORK = "other/assistant"

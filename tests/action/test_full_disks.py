@@ -10,12 +10,12 @@ from subprocess import CompletedProcess
 
 import pytest
 
-from ratiba_action.testing.act import TOKEN, Act
-from ratiba_action.testing.consumer_repository import PROMPT, Repositories
-from ratiba_action.testing.github_server import GithubState, github_server
-from ratiba_action.testing.hosted_runner import HostedRunner
-from ratiba_action.testing.small_disk import fill, small_disk
-from ratiba_action.testing.step_outputs import read_outputs
+from tests.support.act import TOKEN, Act
+from tests.support.consumer_repository import PROMPT, Repositories
+from tests.support.github_server import GithubState, github_server
+from tests.support.hosted_runner import HostedRunner
+from tests.support.small_disk import fill, small_disk
+from tests.support.step_outputs import read_outputs
 
 pytestmark = pytest.mark.docker
 OWNER = (4321, 4322)

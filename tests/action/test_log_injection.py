@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from ratiba_action.testing.act import TOKEN, Act
-from ratiba_action.testing.consumer_repository import PROMPT, ConsumerRepository, Repositories
-from ratiba_action.testing.github_server import GithubState, github_server
-from ratiba_action.testing.hosted_runner import HostedRunner
-from ratiba_action.testing.hostile_log import COMMANDS, hostile_adapter, planted
+from tests.support.act import TOKEN, Act
+from tests.support.consumer_repository import PROMPT, ConsumerRepository, Repositories
+from tests.support.github_server import GithubState, github_server
+from tests.support.hosted_runner import HostedRunner
+from tests.support.hostile_log import COMMANDS, hostile_adapter, planted
 
 pytestmark = pytest.mark.docker
 

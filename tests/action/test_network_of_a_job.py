@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from ratiba_action.testing.act import Act
-from ratiba_action.testing.consumer_repository import PROMPT, Repositories
-from ratiba_action.testing.hosted_runner import HostedRunner
+from tests.support.act import Act
+from tests.support.consumer_repository import PROMPT, Repositories
+from tests.support.hosted_runner import HostedRunner
 
 pytestmark = pytest.mark.docker
 PASSWORD, POSTGRES = "password-of-the-service", "postgres:17"

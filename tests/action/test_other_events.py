@@ -2,9 +2,9 @@
 
 import pytest
 
-from ratiba_action.testing.act import Act
-from ratiba_action.testing.consumer_repository import PROMPT, Repositories
-from ratiba_action.testing.github_server import GithubState, Pull, github_server
+from tests.support.act import Act
+from tests.support.consumer_repository import PROMPT, Repositories
+from tests.support.github_server import GithubState, Pull, github_server
 
 pytestmark = pytest.mark.docker
 

@@ -8,11 +8,11 @@ from typing import NamedTuple
 
 import pytest
 
-from ratiba_action.testing.act import TOKEN, Act
-from ratiba_action.testing.act_run import ActRun
-from ratiba_action.testing.consumer_repository import ConsumerRepository, Repositories
-from ratiba_action.testing.github_server import GithubState, github_server
-from ratiba_action.testing.workflow_for_act import Adjustments
+from tests.support.act import TOKEN, Act
+from tests.support.act_run import ActRun
+from tests.support.consumer_repository import ConsumerRepository, Repositories
+from tests.support.github_server import GithubState, github_server
+from tests.support.workflow_for_act import Adjustments
 
 pytestmark = pytest.mark.docker
 PROMPT, FLOW, REPORT = "prompts/order_taker.md", "bakery/order_fsm.py", "ratiba-report/"

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from ratiba_action.testing.act import TOKEN, Act
-from ratiba_action.testing.consumer_repository import PROMPT, ConsumerRepository, Repositories
-from ratiba_action.testing.github_server import GithubState, Pull, github_server
-from ratiba_action.testing.hosted_runner import HostedRunner, path_without
+from tests.support.act import TOKEN, Act
+from tests.support.consumer_repository import PROMPT, ConsumerRepository, Repositories
+from tests.support.github_server import GithubState, Pull, github_server
+from tests.support.hosted_runner import HostedRunner, path_without
 
 pytestmark = pytest.mark.docker
 MakeRunner = Callable[..., HostedRunner]

@@ -12,10 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from ratiba_action.testing.act import Act
-from ratiba_action.testing.consumer_repository import PROMPT, Repositories
-from ratiba_action.testing.eventually import eventually
-from ratiba_action.testing.hosted_runner import HostedRunner
+from tests.support.act import Act
+from tests.support.consumer_repository import PROMPT, Repositories
+from tests.support.eventually import eventually
+from tests.support.hosted_runner import HostedRunner
 
 pytestmark = pytest.mark.docker
 OWNER = (4321, 4322) if os.geteuid() == 0 else (os.geteuid(), os.getegid())

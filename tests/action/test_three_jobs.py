@@ -2,9 +2,9 @@
 
 import pytest
 
-from ratiba_action.testing.act import ACTION, Act
-from ratiba_action.testing.consumer_repository import Repositories
-from ratiba_action.testing.github_server import GithubState, github_server
+from tests.support.act import ACTION, Act
+from tests.support.consumer_repository import Repositories
+from tests.support.github_server import GithubState, github_server
 
 pytestmark = pytest.mark.docker
 WORKFLOW = ".github/workflows/eval-three-jobs.yml"

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from ratiba_action.testing.act import TOKEN, Act
-from ratiba_action.testing.consumer_repository import PROMPT, Repositories
-from ratiba_action.testing.eventually import eventually
-from ratiba_action.testing.github_server import GithubState, github_server
-from ratiba_action.testing.hosted_runner import HostedRunner
+from tests.support.act import TOKEN, Act
+from tests.support.consumer_repository import PROMPT, Repositories
+from tests.support.eventually import eventually
+from tests.support.github_server import GithubState, github_server
+from tests.support.hosted_runner import HostedRunner
 
 pytestmark = pytest.mark.docker
 OWNER = (4321, 4322) if os.geteuid() == 0 else (os.geteuid(), os.getegid())

@@ -20,10 +20,10 @@ from ratiba_action.core.model.change import Subject
 from ratiba_action.errors import GithubError
 from ratiba_action.github_api import GithubApi
 from ratiba_action.reporting.results_json import render_results
-from ratiba_action.testing.github_server import GithubState, github_server
-from ratiba_action.testing.github_state import Artifact, Run
-from ratiba_action.testing.raw_server import raw_server
-from ratiba_action.testing.sample_report import sample_report, sample_score, sample_scored
+from tests.support.github_server import GithubState, github_server
+from tests.support.github_state import Artifact, Run
+from tests.support.raw_server import raw_server
+from tests.support.sample_report import sample_report, sample_score, sample_scored
 
 REPOSITORY = "ratiba/assistant"
 BASE, OLDER, OLDEST, ELSEWHERE = "b" * 40, "c" * 40, "d" * 40, "e" * 40

@@ -11,7 +11,7 @@ from ratiba_action.baseline.attempts import Attempt, attempts_in_folder, keep_at
 from ratiba_action.core.model.change import Subject
 from ratiba_action.core.model.verdict import Conclusion, Verdict
 from ratiba_action.reporting.results_json import render_results
-from ratiba_action.testing.sample_report import sample_report, sample_score, sample_scored
+from tests.support.sample_report import sample_report, sample_score, sample_scored
 
 COMMIT = "a" * 40
 BEGAN = datetime(2026, 4, 25, 7, tzinfo=UTC)

@@ -10,7 +10,7 @@ from ratiba_action.baseline.files import read_named_baseline
 from ratiba_action.core.model.change import ChangedFiles
 from ratiba_action.core.model.comparison import Rules
 from ratiba_action.reporting.results_json import render_results
-from ratiba_action.testing.sample_report import sample_report, sample_score, sample_scored
+from tests.support.sample_report import sample_report, sample_score, sample_scored
 
 NOTHING = ChangedFiles(())
 MORNING = datetime(2026, 4, 25, 7, tzinfo=UTC)

@@ -23,7 +23,7 @@ from ratiba_action.core.model.plan import Arm
 from ratiba_action.core.model.verdict import Report
 from ratiba_action.errors import ConfigurationError
 from ratiba_action.reporting.results_json import render_results
-from ratiba_action.testing.sample_report import sample_report, sample_score, sample_scored, sample_trial
+from tests.support.sample_report import sample_report, sample_score, sample_scored, sample_trial
 
 RESULT = sample_scored(scores=(sample_score(0.9),))
 DIGESTS = {"spa_booking": content_digest(RESULT.trial.scenario)}

@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from ratiba_action.testing.git_repository import GitRepository
+from tests.support.git_repository import GitRepository
 
 
 @pytest.fixture

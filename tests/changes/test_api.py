@@ -9,9 +9,9 @@ from ratiba_action.changes.api import PullRequestApi
 from ratiba_action.changes.read import Change, read_change
 from ratiba_action.core.model.change import ChangedFiles
 from ratiba_action.errors import InfrastructureError
-from ratiba_action.testing.git_repository import GitRepository
-from ratiba_action.testing.github_server import GithubState, Pull, github_server
-from ratiba_action.testing.pull_request_events import pull_request_event
+from tests.support.git_repository import GitRepository
+from tests.support.github_server import GithubState, Pull, github_server
+from tests.support.pull_request_events import pull_request_event
 
 Environment = dict[str, str]
 NO_COMMIT = "c" * 40

@@ -6,7 +6,7 @@ import pytest
 from ratiba_action.changes.contents import Contents
 from ratiba_action.errors import InfrastructureError
 from ratiba_action.git import Git
-from ratiba_action.testing.git_repository import GitRepository
+from tests.support.git_repository import GitRepository
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ import pytest
 from ratiba_action.changes.export import export_commit
 from ratiba_action.errors import InfrastructureError
 from ratiba_action.git import Git
-from ratiba_action.testing.git_repository import GitRepository
+from tests.support.git_repository import GitRepository
 
 
 def files(folder: Path) -> dict[str, str]:

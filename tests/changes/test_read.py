@@ -5,8 +5,8 @@ import pytest
 
 from ratiba_action.changes.read import read_change
 from ratiba_action.core.model.change import ChangedFiles
-from ratiba_action.testing.git_repository import GitRepository
-from ratiba_action.testing.pull_request_events import edited_event, pull_request_event
+from tests.support.git_repository import GitRepository
+from tests.support.pull_request_events import edited_event, pull_request_event
 
 Environment = dict[str, str]
 NO_COMMIT = "c" * 40

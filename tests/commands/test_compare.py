@@ -10,7 +10,7 @@ from syrupy.assertion import SnapshotAssertion
 from ratiba_action.core.model.measurement import NotRun
 from ratiba_action.main import run
 from ratiba_action.reporting.results_json import render_results
-from ratiba_action.testing.sample_report import (
+from tests.support.sample_report import (
     sample_check,
     sample_report,
     sample_score,

@@ -8,7 +8,7 @@ import pytest
 pytest.importorskip("langfuse", reason="needs the extra 'langfuse'")
 
 from ratiba_action.main import run
-from ratiba_action.testing.langfuse_server import LangfuseState, Mode, langfuse_server
+from tests.support.langfuse_server import LangfuseState, Mode, langfuse_server
 
 
 @pytest.fixture

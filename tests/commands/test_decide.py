@@ -9,8 +9,8 @@ import pytest
 from ratiba_action.cli import build_parser
 from ratiba_action.commands.decide import read_request
 from ratiba_action.main import run
-from ratiba_action.testing.git_repository import GitRepository
-from ratiba_action.testing.pull_request_events import pull_request_event
+from tests.support.git_repository import GitRepository
+from tests.support.pull_request_events import pull_request_event
 
 Environment = dict[str, str]
 

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from ratiba_action.main import run
-from ratiba_action.testing.git_repository import GitRepository
-from ratiba_action.testing.pull_request_events import pull_request_event
+from tests.support.git_repository import GitRepository
+from tests.support.pull_request_events import pull_request_event
 
 Decide = Callable[[str, str | None, str | None], dict[str, Any]]
 

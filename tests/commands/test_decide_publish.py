@@ -14,11 +14,11 @@ from ratiba_action.core.model.verdict import Conclusion
 from ratiba_action.main import run
 from ratiba_action.publication.publishing import OUTPUTS
 from ratiba_action.reporting.results_json import load_report, render_results
-from ratiba_action.testing.git_repository import GitRepository
-from ratiba_action.testing.github_server import GithubState, github_server
-from ratiba_action.testing.pull_request_events import pull_request_event
-from ratiba_action.testing.sample_report import sample_report
-from ratiba_action.testing.step_outputs import read_outputs
+from tests.support.git_repository import GitRepository
+from tests.support.github_server import GithubState, github_server
+from tests.support.pull_request_events import pull_request_event
+from tests.support.sample_report import sample_report
+from tests.support.step_outputs import read_outputs
 
 ENTRYPOINT = Path(__file__).parents[2] / "entrypoint.py"
 TOKEN = "planted-github-token"

@@ -14,9 +14,9 @@ from ratiba_action.core.model.conversation import Usage
 from ratiba_action.core.pricing import ModelRates
 from ratiba_action.gateway.script import Step
 from ratiba_action.main import run
-from ratiba_action.testing.model_servers import ModelServer, Received
-from ratiba_action.testing.provider_faults import Failure, Served
-from ratiba_action.testing.served_models import served_models
+from tests.support.model_servers import ModelServer, Received
+from tests.support.provider_faults import Failure, Served
+from tests.support.served_models import served_models
 
 KEY = "sk-planted-0123456789abcdef"
 MODEL = "claude-haiku-4-5"

@@ -13,7 +13,7 @@ from ratiba_action.authoring.questions import ask_everything
 from ratiba_action.authoring.starter_answers import StarterAnswers
 from ratiba_action.core.model.change import Mode
 from ratiba_action.core.rules import DEFAULT_RULES, RuleBook, parse_rules
-from ratiba_action.testing.gate_forks import GateForks
+from tests.support.gate_forks import GateForks
 
 PROJECT = Path(__file__).parents[2]
 WORKFLOW = ".github/workflows/eval-on-prompt-change.yml"

@@ -16,9 +16,9 @@ from ratiba_action.errors import ConfigurationError, InfrastructureError, SuiteE
 from ratiba_action.recordings.lines import ModelRecording, Recording
 from ratiba_action.recordings.reader import read_recordings
 from ratiba_action.recordings.writer import write_recordings
-from ratiba_action.testing.git_repository import GitRepository
-from ratiba_action.testing.recorder import FakeRecorder
-from ratiba_action.testing.sample_report import sample_check
+from tests.support.git_repository import GitRepository
+from tests.support.recorder import FakeRecorder
+from tests.support.sample_report import sample_check
 
 CONFIGURATION = "system: {adapter: 'shop.adapter:Adapter'}\n"
 SCENARIO = """\

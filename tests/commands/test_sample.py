@@ -17,11 +17,11 @@ from ratiba_action.core.model.conversation import Usage
 from ratiba_action.gateway.script import Step
 from ratiba_action.judging.deepeval_bridge import prepare_deepeval
 from ratiba_action.main import run
-from ratiba_action.testing.langfuse_server import LangfuseState, Mode, langfuse_server
-from ratiba_action.testing.live_repository import RATES
-from ratiba_action.testing.model_servers import ModelServer, Received
-from ratiba_action.testing.production_traces import add_conversation, add_feedback
-from ratiba_action.testing.served_models import served_models
+from tests.support.langfuse_server import LangfuseState, Mode, langfuse_server
+from tests.support.live_repository import RATES
+from tests.support.model_servers import ModelServer, Received
+from tests.support.production_traces import add_conversation, add_feedback
+from tests.support.served_models import served_models
 
 KEY = "sk-planted-0123456789abcdef"
 PHONE = "+254 712 345 432"

@@ -15,8 +15,8 @@ from ratiba_action.core.model.verdict import Conclusion, Report, Verdict
 from ratiba_action.history.keeping import keep_run
 from ratiba_action.main import run
 from ratiba_action.reporting.results_json import render_results
-from ratiba_action.testing.sample_report import sample_report, sample_score, sample_scored
-from ratiba_action.testing.sql import fetch
+from tests.support.sample_report import sample_report, sample_score, sample_scored
+from tests.support.sql import fetch
 
 START = datetime(2026, 11, 1, 8, tzinfo=UTC)
 MAIN = Subject(repository="ratiba/assistant", head="c" * 40, run_id=1, event="push", branch="main")

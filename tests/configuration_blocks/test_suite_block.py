@@ -11,7 +11,7 @@ from ratiba_action.core.model.scenario import Strategy
 from ratiba_action.errors import SuiteError
 from ratiba_action.recordings.enough import require_recorded_trials
 from ratiba_action.recordings.lines import ModelRecording
-from ratiba_action.testing.sample_report import sample_scenario
+from tests.support.sample_report import sample_scenario
 
 
 def block(**given: Any) -> SuiteBlock:

@@ -17,7 +17,7 @@ from ratiba_action.core.model.scenario import Customer, Scenario, Turn
 from ratiba_action.errors import WorkerError
 from ratiba_action.ports import Session, SystemUnderTest
 from ratiba_action.systems.choose import Surroundings, choose_system
-from ratiba_action.testing.kinds_of_system import FAULTS, KINDS_OF_SYSTEM, DescribedSystem, describe_system
+from tests.support.kinds_of_system import FAULTS, KINDS_OF_SYSTEM, DescribedSystem, describe_system
 
 
 @dataclass(frozen=True)

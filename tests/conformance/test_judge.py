@@ -13,7 +13,7 @@ from ratiba_action.judging.repeated_judge import RepeatedJudge
 from ratiba_action.judging.replay_judge import ReplayJudge, judge_recording_key
 from ratiba_action.judging.valid_answer import grade
 from ratiba_action.ports import Judge
-from ratiba_action.testing.judges import ScriptedJudge, ScriptedPaidCalls
+from tests.support.judges import ScriptedJudge, ScriptedPaidCalls
 
 QUESTION = Question("spa_booking", "swahili_fluency:1.0.0", "ab" * 32, 0, "Grade this conversation.")
 

@@ -11,8 +11,8 @@ from ratiba_action.judging.cached_metric import CachedMetric
 from ratiba_action.judging.deepeval_bridge import prepare_deepeval
 from ratiba_action.metrics.registry import is_judged, judge_calls, load_judged_metric, load_metric, metric_names
 from ratiba_action.ports import Metric
-from ratiba_action.testing.judges import ObligingJudge
-from ratiba_action.testing.metric_samples import PARAMETERS, full_case
+from tests.support.judges import ObligingJudge
+from tests.support.metric_samples import PARAMETERS, full_case
 
 
 def _plain(name: str) -> Callable[[Path], Metric]:

@@ -9,9 +9,9 @@ from ratiba_action.core.marker import marker_of
 from ratiba_action.core.model.verdict import Report
 from ratiba_action.github.comment import PullRequestComment
 from ratiba_action.ports import Publisher
-from ratiba_action.testing.github_server import GithubState, github_server
-from ratiba_action.testing.recording_publisher import RecordingPublisher
-from ratiba_action.testing.sample_report import sample_report
+from tests.support.github_server import GithubState, github_server
+from tests.support.recording_publisher import RecordingPublisher
+from tests.support.sample_report import sample_report
 
 
 def render(report: Report, _earlier: tuple[Attempt, ...]) -> str:

@@ -17,7 +17,7 @@ from ratiba_action.ledger.journal import Journal, begin_journal
 from ratiba_action.ledger.monthly import MonthlyLedger
 from ratiba_action.ledger.purse import RunPurse
 from ratiba_action.ports import Purse
-from ratiba_action.testing.purses import MemoryPurse
+from tests.support.purses import MemoryPurse
 
 PLENTY = Decimal(1000)
 KINDS = ["memory", "cap only", "journal", "shared cap", "journal and shared cap"]

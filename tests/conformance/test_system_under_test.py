@@ -16,7 +16,7 @@ from ratiba_action.core.model.scenario import Customer, Scenario, Turn
 from ratiba_action.errors import WorkerError
 from ratiba_action.ports import SystemUnderTest
 from ratiba_action.systems.worker_system import WorkerSystem
-from ratiba_action.testing.systems import ScriptedSystem
+from tests.support.systems import ScriptedSystem
 
 TENANT = Tenant("id", "test_tenant_spa", "postgresql://localhost/db")
 FULL = Reply(

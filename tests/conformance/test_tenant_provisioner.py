@@ -10,7 +10,7 @@ from ratiba_action.errors import DatabaseError
 from ratiba_action.ports import TenantProvisioner
 from ratiba_action.tenancy.provisioner import PostgresTenantProvisioner
 from ratiba_action.tenancy.server import choose_server
-from ratiba_action.testing.tenants import InMemoryTenants
+from tests.support.tenants import InMemoryTenants
 
 HEAD = Arm("head", "/checkout")
 BASE = Arm("base", "/checkout")

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from ratiba_action.testing.container_image import Confined
-from ratiba_action.testing.prison import IMAGE_USER, Prison, give
-from ratiba_action.testing.small_repository import CONFIGURATION, SmallRepository
+from tests.support.container_image import Confined
+from tests.support.prison import IMAGE_USER, Prison, give
+from tests.support.small_repository import CONFIGURATION, SmallRepository
 
 
 @pytest.fixture

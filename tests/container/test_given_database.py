@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import pytest
 
-from ratiba_action.testing.container_image import finished
-from ratiba_action.testing.eventually import eventually
-from ratiba_action.testing.prison import Prison, plant
+from tests.support.container_image import finished
+from tests.support.eventually import eventually
+from tests.support.prison import Prison, plant
 
 pytestmark = pytest.mark.docker
 POSTGRES = "postgres:17"

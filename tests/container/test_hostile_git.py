@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from ratiba_action.testing.container_image import REPORT, Confined, finished
-from ratiba_action.testing.git_repository import GitRepository
-from ratiba_action.testing.hostile_git import LAYOUTS, Layout
-from ratiba_action.testing.prison import IMAGE_USER, give
-from ratiba_action.testing.pull_request_events import pull_request_event
-from ratiba_action.testing.small_repository import SmallRepository
+from tests.support.container_image import REPORT, Confined, finished
+from tests.support.git_repository import GitRepository
+from tests.support.hostile_git import LAYOUTS, Layout
+from tests.support.prison import IMAGE_USER, give
+from tests.support.pull_request_events import pull_request_event
+from tests.support.small_repository import SmallRepository
 
 pytestmark = pytest.mark.docker
 

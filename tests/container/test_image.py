@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from ratiba_action.testing.container_image import CONFINED, REPORT, Confined, finished
-from ratiba_action.testing.small_repository import CONFIGURATION, SmallRepository
+from tests.support.container_image import CONFINED, REPORT, Confined, finished
+from tests.support.small_repository import CONFIGURATION, SmallRepository
 
 pytestmark = pytest.mark.docker
 PROJECT = Path(__file__).parents[2]

@@ -4,10 +4,10 @@ import json
 
 import pytest
 
-from ratiba_action.testing.container_image import finished
-from ratiba_action.testing.judging_attacks import ATTACKS, was_forged, write_attack
-from ratiba_action.testing.prison import Prison, give
 from ratiba_action.worker import landlock
+from tests.support.container_image import finished
+from tests.support.judging_attacks import ATTACKS, was_forged, write_attack
+from tests.support.prison import Prison, give
 
 pytestmark = [
     pytest.mark.docker,

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from ratiba_action.testing.container_image import finished
-from ratiba_action.testing.git_repository import GitRepository
-from ratiba_action.testing.prison import Prison, Run, give, plant
 from ratiba_action.worker import landlock
+from tests.support.container_image import finished
+from tests.support.git_repository import GitRepository
+from tests.support.prison import Prison, Run, give, plant
 
 pytestmark = pytest.mark.docker
 NEEDS_LANDLOCK = pytest.mark.skipif(not landlock.version(), reason="needs a kernel with Landlock")

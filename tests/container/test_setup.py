@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from ratiba_action.testing.prison import Prison
+from tests.support.prison import Prison
 
 pytestmark = pytest.mark.docker
 

@@ -18,7 +18,7 @@ from ratiba_action.core.attempts import (
 from ratiba_action.core.marker import marker_of
 from ratiba_action.core.model.change import Mode
 from ratiba_action.core.model.verdict import Conclusion
-from ratiba_action.testing.sample_report import sample_report
+from tests.support.sample_report import sample_report
 
 MARKER = str(marker_of(sample_report()))
 ONE = Attempt(1001, 1, "a1b2c3d4e5f6", Mode.BLOCKING, Conclusion.FAILED, "pull_request")

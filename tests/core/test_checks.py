@@ -7,7 +7,7 @@ from ratiba_action.core.failure_rules import RULE_TYPES, validate_rule
 from ratiba_action.core.model.conversation import Event, Exchange, ToolCall
 from ratiba_action.core.model.measurement import Case, Check
 from ratiba_action.core.model.scenario import Expectation, ExpectedEvent, ExpectedTool, FailureRule
-from ratiba_action.testing.cases import case, create, exchange, look_up
+from tests.support.cases import case, create, exchange, look_up
 
 TEXT_AND_CALL_RULES = RULE_TYPES[:6]
 

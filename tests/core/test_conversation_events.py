@@ -18,8 +18,8 @@ from ratiba_action.core.model.event import (
     ToolCalled,
     TurnEnded,
 )
-from ratiba_action.testing.cases import callback_event, charge, exchange
-from ratiba_action.testing.sample_report import sample_trial
+from tests.support.cases import callback_event, charge, exchange
+from tests.support.sample_report import sample_trial
 
 
 def told(user: str | None, reply: str, *calls: ToolCall, before: Reply | None = None, **more: Any) -> list[Happening]:

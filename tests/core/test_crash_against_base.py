@@ -8,7 +8,7 @@ from ratiba_action.core.model.change import Mode
 from ratiba_action.core.model.comparison import MeasuredRun
 from ratiba_action.core.model.measurement import Errored, Phase, ScenarioResult
 from ratiba_action.core.model.verdict import Conclusion, Evidence, Limits, Verdict
-from ratiba_action.testing.sample_report import sample_check, sample_scored, sample_trial
+from tests.support.sample_report import sample_check, sample_scored, sample_trial
 
 CRASHED = Errored(sample_trial("spa_0"), Phase.SYSTEM, "KeyError: 'room'")
 OTHER = Errored(sample_trial("spa_1"), Phase.SYSTEM, "KeyError: 'room'")

@@ -16,7 +16,7 @@ from ratiba_action.core.model.data_set import DataSet, DataSetScores, Gate, Gate
 from ratiba_action.core.model.measurement import Errored, NotRun, Phase, ScenarioResult, Score, Scored
 from ratiba_action.core.model.plan import Trial
 from ratiba_action.core.model.scenario import Expectation, Quarantine, Strategy, Turn
-from ratiba_action.testing.sample_report import sample_trial
+from tests.support.sample_report import sample_trial
 
 DAY = date(2026, 4, 25)
 LABELS = st.sampled_from(["ANSWER", "BOOKING", "REDIRECT"])

@@ -10,7 +10,7 @@ from ratiba_action.core.decision import next_step
 from ratiba_action.core.model.change import Mode
 from ratiba_action.core.model.measurement import Errored, NotRun, Phase, ScenarioResult, Scored
 from ratiba_action.core.model.verdict import Conclusion, Evidence, Limits, Verdict
-from ratiba_action.testing.sample_report import sample_check, sample_data_set, sample_score, sample_scored, sample_trial
+from tests.support.sample_report import sample_check, sample_data_set, sample_score, sample_scored, sample_trial
 
 BROKEN = sample_scored("broken", checks=(sample_check(passed=False),))
 ERRORED = Errored(sample_trial("errored"), Phase.SYSTEM, "The adapter raised ValueError.")

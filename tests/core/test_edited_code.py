@@ -4,7 +4,7 @@ import pytest
 
 from ratiba_action.core.edited_code import edited_code
 from ratiba_action.core.model.scenario import Assertion, FailureRule, Suite
-from ratiba_action.testing.sample_report import sample_scenario
+from tests.support.sample_report import sample_scenario
 
 SUITE = Suite(
     (

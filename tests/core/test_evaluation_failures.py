@@ -8,7 +8,7 @@ from ratiba_action.core.model.event import ConversationEnded, EvaluationFailed, 
 from ratiba_action.core.model.measurement import Errored, NotRun, Phase, ScenarioResult
 from ratiba_action.core.model.plan import Arm
 from ratiba_action.core.model.scenario import Strategy
-from ratiba_action.testing.sample_report import sample_check, sample_scenario, sample_score, sample_scored, sample_trial
+from tests.support.sample_report import sample_check, sample_scenario, sample_score, sample_scored, sample_trial
 
 PLACE = Place("head", "a", 0)
 

@@ -14,7 +14,7 @@ import ratiba_action.observability
 from ratiba_action.core.codec import CodecError
 from ratiba_action.core.event_lines import event_line, parse_event_line
 from ratiba_action.core.model.event import EVENT_TYPES, Event, LoggedEvent, Place, conversation_id
-from ratiba_action.testing.event_samples import sample_events
+from tests.support.event_samples import sample_events
 
 PUBLISHED = Path(ratiba_action.observability.__path__[0]) / "events.schema.json"
 VALIDATOR = jsonschema.Draft202012Validator(json.loads(PUBLISHED.read_text(encoding="utf-8")))

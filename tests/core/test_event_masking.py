@@ -10,7 +10,7 @@ from ratiba_action.core.event_lines import event_line
 from ratiba_action.core.event_masking import EventMask
 from ratiba_action.core.masking import Redactor
 from ratiba_action.core.model.event import ConversationStarted, Event, LoggedEvent, PaymentChanged, Place, TurnEnded
-from ratiba_action.testing.event_samples import SAMPLE_PLACE, sample_events
+from tests.support.event_samples import SAMPLE_PLACE, sample_events
 
 KEY = "sk-ant-a9-PLANTED"
 PHONES = ("+254 712 345 432", "0712345432", "254712345432", "0712-345-432")

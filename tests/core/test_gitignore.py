@@ -7,7 +7,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from ratiba_action.core.gitignore import PatternList, PatternLists
-from ratiba_action.testing.git_repository import GitRepository
+from tests.support.git_repository import GitRepository
 
 SEGMENTS = st.lists(
     st.sampled_from(

@@ -4,7 +4,7 @@ import pytest
 
 from ratiba_action.core.language_metrics import attach_language_metrics
 from ratiba_action.core.model.scenario import Assertion
-from ratiba_action.testing.cases import case
+from tests.support.cases import case
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ratiba_action.core.marker import Marker, is_stale, marker_of, read_marker
-from ratiba_action.testing.sample_report import sample_report
+from tests.support.sample_report import sample_report
 
 OURS = Marker("ratiba", "new", 10, 1)
 

@@ -19,7 +19,7 @@ from ratiba_action.core.model.measurement import Errored, Phase, ScenarioResult,
 from ratiba_action.core.model.scenario import Customer
 from ratiba_action.core.money import show_usd
 from ratiba_action.reporting.redacted_progress import RedactedProgress
-from ratiba_action.testing.sample_report import sample_report, sample_score, sample_scored, sample_trial
+from tests.support.sample_report import sample_report, sample_score, sample_scored, sample_trial
 
 SECRET = 'sk-ant/"plan\\ted"+key=='
 

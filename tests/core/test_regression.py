@@ -9,12 +9,12 @@ from ratiba_action.core.model.data_set import Gate, GateResult, GateStatus
 from ratiba_action.core.model.verdict import Conclusion, Report, Verdict
 from ratiba_action.core.regression import confidence, regression_detected
 from ratiba_action.core.tally import tally
-from ratiba_action.testing.sample_comparison import (
+from tests.support.sample_comparison import (
     sample_compared_report,
     sample_comparison,
     sample_passed_comparison,
 )
-from ratiba_action.testing.sample_report import (
+from tests.support.sample_report import (
     sample_check,
     sample_data_set,
     sample_report,

@@ -8,7 +8,7 @@ import pytest
 from ratiba_action.core.model.scenario import Assertion, Quarantine, Scenario, Strategy, Suite
 from ratiba_action.core.strategies import with_defaults, with_least_trials
 from ratiba_action.core.strictness import hold_to_base
-from ratiba_action.testing.sample_report import sample_scenario
+from tests.support.sample_report import sample_scenario
 
 FLAKY = Quarantine("times out at night", "amina", date(2026, 11, 30))
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from ratiba_action.core.model.measurement import Errored, NotRun, Phase, ScenarioResult, Score, Scored
 from ratiba_action.core.tally import Tally, summarise_metrics, tally
-from ratiba_action.testing.sample_report import (
+from tests.support.sample_report import (
     sample_check,
     sample_report,
     sample_results,

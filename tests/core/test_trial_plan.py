@@ -2,7 +2,7 @@ from ratiba_action.core.model.conversation import Party
 from ratiba_action.core.model.plan import BASE, HEAD, Arm, Plan, Trial
 from ratiba_action.core.payer import payer
 from ratiba_action.core.trial_plan import possible_trials, with_recorded
-from ratiba_action.testing.sample_report import sample_scenario
+from tests.support.sample_report import sample_scenario
 
 OURS = Arm(HEAD, "checkout")
 

@@ -14,7 +14,7 @@ from ratiba_action.core.model.scenario import Quarantine, Strategy
 from ratiba_action.core.model.verdict import Conclusion, Evidence, Limits, Verdict
 from ratiba_action.core.stopping import stop_reason
 from ratiba_action.core.trials import Standing, outcomes_of
-from ratiba_action.testing.sample_report import sample_check, sample_score, sample_scored, sample_trial
+from tests.support.sample_report import sample_check, sample_score, sample_scored, sample_trial
 
 DAY = date(2026, 11, 22)
 FLAKY = Quarantine("times out at night", "amina", DAY)

@@ -9,7 +9,7 @@ from ratiba_action.core.model.conversation import Event
 from ratiba_action.core.model.measurement import Check
 from ratiba_action.core.model.scenario import Expectation, ExpectedOutput, ExpectedTransition
 from ratiba_action.errors import ConfigurationError
-from ratiba_action.testing.cases import case, exchange
+from tests.support.cases import case, exchange
 
 MOVES = [
     Event("state_transition", {"from": "GREETING", "to": "ASKING"}),

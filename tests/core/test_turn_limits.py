@@ -10,7 +10,7 @@ from ratiba_action.core.model.scenario import TurnLimits
 from ratiba_action.core.model.values import Usd
 from ratiba_action.core.trials import is_measured
 from ratiba_action.core.turn_limits import limits_not_measured
-from ratiba_action.testing.cases import case, exchange
+from tests.support.cases import case, exchange
 
 
 def _check(limits: TurnLimits, seconds: float = 0.0, usd: Usd | None = None, *, replayed: bool = False) -> Check:

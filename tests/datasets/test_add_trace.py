@@ -13,7 +13,7 @@ from ratiba_action.core.failure_rules import validate_rule
 from ratiba_action.main import run
 from ratiba_action.metrics.registry import metric_problems
 from ratiba_action.suite.load import load_suite, read_scenario_files
-from ratiba_action.testing.langfuse_server import LangfuseState, TakenSpan, langfuse_server
+from tests.support.langfuse_server import LangfuseState, TakenSpan, langfuse_server
 
 TRACE = "0af7651916cd43dd8448eb211c80319c"
 SECOND = 1_000_000_000

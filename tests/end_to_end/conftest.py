@@ -12,11 +12,11 @@ import pytest
 from psycopg import sql
 from psycopg.conninfo import make_conninfo
 
-from ratiba_action.testing.gate_forks import GateForks
-from ratiba_action.testing.git_repository import GitRepository
-from ratiba_action.testing.live_repository import KEY, RATES, LiveRepository, Talk
-from ratiba_action.testing.model_servers import ModelServer
-from ratiba_action.testing.small_repository import CONFIGURATION, SmallRepository
+from tests.support.gate_forks import GateForks
+from tests.support.git_repository import GitRepository
+from tests.support.live_repository import KEY, RATES, LiveRepository, Talk
+from tests.support.model_servers import ModelServer
+from tests.support.small_repository import CONFIGURATION, SmallRepository
 
 HERE = Path(__file__).parent
 

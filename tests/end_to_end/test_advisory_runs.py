@@ -1,6 +1,6 @@
 """An advisory run holds everything that costs nothing, and its failures cannot be overlooked."""
 
-from ratiba_action.testing.small_repository import SCENARIO, SmallRepository
+from tests.support.small_repository import SCENARIO, SmallRepository
 
 EXTRA = """
 layer: fsm

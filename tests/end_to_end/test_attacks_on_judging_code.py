@@ -2,8 +2,8 @@
 
 import pytest
 
-from ratiba_action.testing.judging_attacks import ATTACKS, JUDGES, was_forged, write_attack
-from ratiba_action.testing.small_repository import SmallRepository
+from tests.support.judging_attacks import ATTACKS, JUDGES, was_forged, write_attack
+from tests.support.small_repository import SmallRepository
 
 
 @pytest.mark.parametrize("attack", ATTACKS.values(), ids=ATTACKS)

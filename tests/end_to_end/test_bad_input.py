@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from ratiba_action.testing.eventually import eventually
-from ratiba_action.testing.pull_request_events import pull_request_event
-from ratiba_action.testing.small_repository import SmallRepository
+from tests.support.eventually import eventually
+from tests.support.pull_request_events import pull_request_event
+from tests.support.small_repository import SmallRepository
 
 
 def test_a_good_run_passes(small: SmallRepository) -> None:

@@ -8,8 +8,8 @@ from typing import Any
 
 from ratiba_action.core.model.comparison import Comparison, Tier
 from ratiba_action.core.model.verdict import Conclusion
-from ratiba_action.testing.live_repository import LiveRepository, report_of
-from ratiba_action.testing.small_repository import Ended
+from tests.support.live_repository import LiveRepository, report_of
+from tests.support.small_repository import Ended
 
 NAMES = ("asks", "greets")
 METRIC = "EnglishFluencyMetric"

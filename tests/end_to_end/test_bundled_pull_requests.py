@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from ratiba_action.testing.import_times import ASKED_FOR, imported
+from tests.support.import_times import ASKED_FOR, imported
 
 PROJECT = Path(__file__).parent.parent.parent
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from ratiba_action.testing.small_repository import SmallRepository
+from tests.support.small_repository import SmallRepository
 
 CALLS = "import urllib.request; urllib.request.urlopen('http://127.0.0.1:{port}/v1/messages', b'x').read(); "
 UNKNOWN = "cannot know whether it made any"

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from ratiba_action.testing.eventually import eventually
-from ratiba_action.testing.github_server import Fault, GithubState, github_server
-from ratiba_action.testing.pull_request_events import pull_request_event
-from ratiba_action.testing.small_repository import SmallRepository
+from tests.support.eventually import eventually
+from tests.support.github_server import Fault, GithubState, github_server
+from tests.support.pull_request_events import pull_request_event
+from tests.support.small_repository import SmallRepository
 
 if TYPE_CHECKING:
     import subprocess

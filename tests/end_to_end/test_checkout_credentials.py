@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from ratiba_action.testing.gate_forks import GateForks
-from ratiba_action.testing.git_repository import GitRepository
-from ratiba_action.testing.pull_request_events import pull_request_event
-from ratiba_action.testing.small_repository import Ended, SmallRepository
 from ratiba_action.worker import landlock
+from tests.support.gate_forks import GateForks
+from tests.support.git_repository import GitRepository
+from tests.support.pull_request_events import pull_request_event
+from tests.support.small_repository import Ended, SmallRepository
 
 NEEDS_LANDLOCK = pytest.mark.skipif(not landlock.version(), reason="needs a kernel with Landlock")
 TOKEN = "PLANTED_0123456789abcdef"

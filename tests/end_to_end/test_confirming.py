@@ -10,12 +10,12 @@ from ratiba_action.core.model.conversation import Usage
 from ratiba_action.core.model.measurement import Scored
 from ratiba_action.core.model.verdict import Conclusion
 from ratiba_action.gateway.script import Step
-from ratiba_action.testing.eventually import eventually_async
-from ratiba_action.testing.judge_of_arms import BASE_SAYS, HEAD_SAYS, JudgeOfArms
-from ratiba_action.testing.live_repository import CONFIGURATION, LiveRepository, is_judged, report_of
-from ratiba_action.testing.model_servers import Received
-from ratiba_action.testing.provider_faults import Served
-from ratiba_action.testing.small_repository import Ended
+from tests.support.eventually import eventually_async
+from tests.support.judge_of_arms import BASE_SAYS, HEAD_SAYS, JudgeOfArms
+from tests.support.live_repository import CONFIGURATION, LiveRepository, is_judged, report_of
+from tests.support.model_servers import Received
+from tests.support.provider_faults import Served
+from tests.support.small_repository import Ended
 
 NAMES = tuple(f"asks_{number}" for number in range(6))
 RULES = "comparison: {fewest_scenarios: 6}\n"

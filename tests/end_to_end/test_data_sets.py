@@ -2,7 +2,7 @@
 
 import json
 
-from ratiba_action.testing.small_repository import SmallRepository
+from tests.support.small_repository import SmallRepository
 
 INTENTS = """\
 id: intents

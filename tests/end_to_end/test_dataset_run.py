@@ -9,8 +9,8 @@ pytest.importorskip("langfuse", reason="needs the extra 'langfuse'")
 
 from ratiba_action.core.traces.datasets import dataset_item_id
 from ratiba_action.main import run
-from ratiba_action.testing.langfuse_server import LangfuseState, Mode, langfuse_server
-from ratiba_action.testing.small_repository import Ended, SmallRepository
+from tests.support.langfuse_server import LangfuseState, Mode, langfuse_server
+from tests.support.small_repository import Ended, SmallRepository
 
 INTENTS = """\
 id: intents

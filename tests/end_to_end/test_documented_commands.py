@@ -18,11 +18,11 @@ import pytest
 from ratiba_action.core.canonical import digest
 from ratiba_action.core.model.conversation import Usage
 from ratiba_action.gateway.script import Step
-from ratiba_action.testing.gate_forks import GateForks
-from ratiba_action.testing.git_repository import GitRepository
-from ratiba_action.testing.langfuse_server import LangfuseState, langfuse_server
-from ratiba_action.testing.live_repository import CONFIGURATION, LiveRepository
-from ratiba_action.testing.model_servers import Received
+from tests.support.gate_forks import GateForks
+from tests.support.git_repository import GitRepository
+from tests.support.langfuse_server import LangfuseState, langfuse_server
+from tests.support.live_repository import CONFIGURATION, LiveRepository
+from tests.support.model_servers import Received
 
 PROJECT = Path(__file__).parents[2]
 PAGES = [PROJECT / "README.md", *sorted((PROJECT / "docs").glob("*.md"))]

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from ratiba_action.testing.small_repository import SmallRepository
+from tests.support.small_repository import SmallRepository
 
 PAGE = Path(__file__).parents[2] / "docs" / "frameworks.md"
 

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from ratiba_action.testing.small_disk import fill, small_disk
-from ratiba_action.testing.small_repository import Ended, SmallRepository
-from ratiba_action.testing.step_outputs import read_outputs
+from tests.support.small_disk import fill, small_disk
+from tests.support.small_repository import Ended, SmallRepository
+from tests.support.step_outputs import read_outputs
 
 PAGE = 4096
 FILLING = """\

@@ -5,7 +5,7 @@ from fractions import Fraction
 
 import pytest
 
-from ratiba_action.testing.live_repository import LiveRepository
+from tests.support.live_repository import LiveRepository
 
 DEADLINE = 12
 

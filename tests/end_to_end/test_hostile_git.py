@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from ratiba_action.testing.gate_forks import GateForks
-from ratiba_action.testing.git_repository import GitRepository
-from ratiba_action.testing.hostile_git import LAYOUTS, Layout, poison
-from ratiba_action.testing.pull_request_events import pull_request_event
-from ratiba_action.testing.small_repository import SmallRepository
+from tests.support.gate_forks import GateForks
+from tests.support.git_repository import GitRepository
+from tests.support.hostile_git import LAYOUTS, Layout, poison
+from tests.support.pull_request_events import pull_request_event
+from tests.support.small_repository import SmallRepository
 
 SYSTEM = """\
 class Adapter:

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from ratiba_action.testing.hostile_log import COMMANDS, hostile_adapter, planted
-from ratiba_action.testing.small_repository import SmallRepository
+from tests.support.hostile_log import COMMANDS, hostile_adapter, planted
+from tests.support.small_repository import SmallRepository
 
 if TYPE_CHECKING:
     import subprocess

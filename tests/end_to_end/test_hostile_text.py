@@ -8,7 +8,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from ratiba_action.testing.small_repository import CONFIGURATION, SmallRepository
+from tests.support.small_repository import CONFIGURATION, SmallRepository
 
 HOSTILE = {
     "nul": "a\x00b",

@@ -2,7 +2,7 @@
 
 import pytest
 
-from ratiba_action.testing.live_repository import CONFIGURATION, KEY, SYSTEM, LiveRepository
+from tests.support.live_repository import CONFIGURATION, KEY, SYSTEM, LiveRepository
 
 CONFIGURED = ".github/ratiba.yml"
 PROMPTED = CONFIGURATION.replace("prompts: [prompts/*.md]", "prompts: []")

@@ -11,9 +11,9 @@ import pytest
 pytest.importorskip("langfuse", reason="needs the extra 'langfuse'")
 
 from ratiba_action.main import run
-from ratiba_action.testing.import_times import ASKED_FOR, imported
-from ratiba_action.testing.langfuse_server import LangfuseState, Mode, langfuse_server
-from ratiba_action.testing.small_repository import SmallRepository
+from tests.support.import_times import ASKED_FOR, imported
+from tests.support.langfuse_server import LangfuseState, Mode, langfuse_server
+from tests.support.small_repository import SmallRepository
 
 
 def keys(host: str, state: LangfuseState) -> dict[str, str]:

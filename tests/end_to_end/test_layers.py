@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 import yaml
 
-from ratiba_action.testing.small_repository import CONFIGURATION, SmallRepository
+from tests.support.small_repository import CONFIGURATION, SmallRepository
 
 SYSTEM = '''\
 """Asks a model once a turn and moves on."""

@@ -7,9 +7,9 @@ import sys
 import pytest
 
 from ratiba_action.core.model.measurement import Errored, Phase, Scored
-from ratiba_action.testing.live_repository import KEY, SYSTEM, LiveRepository, is_judged, outcomes, report_of
-from ratiba_action.testing.model_servers import Received
-from ratiba_action.testing.small_repository import Ended
+from tests.support.live_repository import KEY, SYSTEM, LiveRepository, is_judged, outcomes, report_of
+from tests.support.model_servers import Received
+from tests.support.small_repository import Ended
 
 
 def names(received: tuple[Received, ...]) -> set[str]:

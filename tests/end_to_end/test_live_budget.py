@@ -5,8 +5,8 @@ from fractions import Fraction
 
 from ratiba_action.core.model.conversation import Usage
 from ratiba_action.core.model.measurement import NotRun, Scored
-from ratiba_action.testing.github_server import GithubState, github_server
-from ratiba_action.testing.live_repository import SECOND_JUDGE, LiveRepository, outcomes, report_of
+from tests.support.github_server import GithubState, github_server
+from tests.support.live_repository import SECOND_JUDGE, LiveRepository, outcomes, report_of
 
 CAP = Fraction("0.30")
 COUNT = 24

@@ -2,7 +2,7 @@
 
 import re
 
-from ratiba_action.testing.live_repository import CONFIGURATION, LiveRepository
+from tests.support.live_repository import CONFIGURATION, LiveRepository
 
 
 async def test_a_live_run_says_who_was_paid_how_the_judges_agree_and_that_no_month_is_tracked(

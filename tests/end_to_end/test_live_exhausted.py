@@ -6,9 +6,9 @@ import re
 import signal
 
 from ratiba_action.core.model.conversation import Usage
-from ratiba_action.testing.eventually import eventually_async
-from ratiba_action.testing.live_repository import LiveRepository, report_of
-from ratiba_action.testing.small_repository import Ended
+from tests.support.eventually import eventually_async
+from tests.support.live_repository import LiveRepository, report_of
+from tests.support.small_repository import Ended
 
 COUNT = 6
 

@@ -1,6 +1,6 @@
 """What a live run is expected to cost is said before anything is paid, and what has no price is refused."""
 
-from ratiba_action.testing.live_repository import CONFIGURATION, SECOND_JUDGE, LiveRepository
+from tests.support.live_repository import CONFIGURATION, SECOND_JUDGE, LiveRepository
 
 
 async def recorded(live: LiveRepository, *names: str) -> None:

@@ -4,9 +4,9 @@ import json
 from fractions import Fraction
 
 from ratiba_action.core.model.measurement import Errored, Phase, Scored
-from ratiba_action.testing.live_repository import CONFIGURATION, JUDGE, KEY, SYSTEM, LiveRepository, is_judged, outcomes
-from ratiba_action.testing.model_servers import Received
-from ratiba_action.testing.provider_faults import Failure
+from tests.support.live_repository import CONFIGURATION, JUDGE, KEY, SYSTEM, LiveRepository, is_judged, outcomes
+from tests.support.model_servers import Received
+from tests.support.provider_faults import Failure
 
 
 async def test_a_live_run_pays_what_the_providers_bill_and_says_so(live: LiveRepository) -> None:

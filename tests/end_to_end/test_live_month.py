@@ -5,9 +5,9 @@ from fractions import Fraction
 from pathlib import Path
 
 from ratiba_action.core.model.measurement import NotRun, Scored
-from ratiba_action.testing.live_repository import LiveRepository, outcomes, report_of
-from ratiba_action.testing.small_repository import Ended
-from ratiba_action.testing.sql import fetch
+from tests.support.live_repository import LiveRepository, outcomes, report_of
+from tests.support.small_repository import Ended
+from tests.support.sql import fetch
 
 CAP = "0.60"
 

@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from ratiba_action.testing.live_repository import CONFIGURATION, SYSTEM, LiveRepository, is_judged, report_of
-from ratiba_action.testing.small_repository import SCENARIO
+from tests.support.live_repository import CONFIGURATION, SYSTEM, LiveRepository, is_judged, report_of
+from tests.support.small_repository import SCENARIO
 
 PROMPT = f"prompt: {{file: prompts/spa.md, provider: openai, model: {SYSTEM}, max_output_tokens: 300}}"
 

@@ -5,8 +5,8 @@ from fractions import Fraction
 
 import pytest
 
-from ratiba_action.testing.http_stand_in import HttpAnswer, HttpRequest, HttpStandIn, http_answer
-from ratiba_action.testing.live_repository import CONFIGURATION, JUDGE, SECOND_JUDGE, LiveRepository, report_of
+from tests.support.http_stand_in import HttpAnswer, HttpRequest, HttpStandIn, http_answer
+from tests.support.live_repository import CONFIGURATION, JUDGE, SECOND_JUDGE, LiveRepository, report_of
 
 
 @pytest.fixture

@@ -14,9 +14,9 @@ from ratiba_action.core.model.event import RunEnded
 from ratiba_action.core.model.values import Usd
 from ratiba_action.ledger.books import read_books
 from ratiba_action.observability.event_reader import read_events
-from ratiba_action.testing.eventually import eventually_async
-from ratiba_action.testing.live_repository import CONFIGURATION, LiveRepository, judged, report_of
-from ratiba_action.testing.small_repository import Ended
+from tests.support.eventually import eventually_async
+from tests.support.live_repository import CONFIGURATION, LiveRepository, judged, report_of
+from tests.support.small_repository import Ended
 
 if TYPE_CHECKING:
     from subprocess import Popen

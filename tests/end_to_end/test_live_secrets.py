@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from ratiba_action.testing.github_server import GithubState, github_server
-from ratiba_action.testing.live_repository import ADAPTER, CONFIGURATION, KEY, LiveRepository
-from ratiba_action.testing.small_repository import Ended
+from tests.support.github_server import GithubState, github_server
+from tests.support.live_repository import ADAPTER, CONFIGURATION, KEY, LiveRepository
+from tests.support.small_repository import Ended
 
 TOKEN = "planted-github-token"
 PHONES = ("+254 722 345 678", "0722345678", "0722-345-678", "254.722.345.678", "722345678")

@@ -4,7 +4,7 @@ from fractions import Fraction
 
 import pytest
 
-from ratiba_action.testing.live_repository import SYSTEM, LiveRepository
+from tests.support.live_repository import SYSTEM, LiveRepository
 
 ADAPTER = """
 class Adapter:

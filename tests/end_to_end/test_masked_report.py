@@ -3,8 +3,8 @@
 import json
 import re
 
-from ratiba_action.testing.live_repository import LiveRepository
-from ratiba_action.testing.small_repository import CONFIGURATION, SmallRepository
+from tests.support.live_repository import LiveRepository
+from tests.support.small_repository import CONFIGURATION, SmallRepository
 
 SPELLINGS = "Wanjiku, WANJIKU KAMAU, Wanjiku's, wanjiku.kamau, WanjikuKamau, Wanjikuni, Ka\u0301mau"
 SCENARIO = """\

@@ -1,6 +1,6 @@
 """What failed and passed on the base is said first, and nothing that failed is called unchanged."""
 
-from ratiba_action.testing.small_repository import SmallRepository
+from tests.support.small_repository import SmallRepository
 
 CRITICAL = "critical: true\n"
 

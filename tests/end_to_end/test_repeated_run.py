@@ -8,9 +8,9 @@ import pytest
 from ratiba_action.core.model.comparison import Tier
 from ratiba_action.core.model.measurement import Scored
 from ratiba_action.core.model.verdict import Conclusion, Report
-from ratiba_action.testing.judge_of_arms import JudgeOfArms
-from ratiba_action.testing.live_repository import LiveRepository, report_of
-from ratiba_action.testing.small_repository import Ended
+from tests.support.judge_of_arms import JudgeOfArms
+from tests.support.live_repository import LiveRepository, report_of
+from tests.support.small_repository import Ended
 
 FEWEST = 10
 

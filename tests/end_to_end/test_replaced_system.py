@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from ratiba_action.testing.gate_forks import GateForks
-from ratiba_action.testing.git_repository import GitRepository
-from ratiba_action.testing.github_server import GithubState, github_server
-from ratiba_action.testing.github_state import Pull
-from ratiba_action.testing.pull_request_events import pull_request_event
-from ratiba_action.testing.small_repository import Ended, SmallRepository
+from tests.support.gate_forks import GateForks
+from tests.support.git_repository import GitRepository
+from tests.support.github_server import GithubState, github_server
+from tests.support.github_state import Pull
+from tests.support.pull_request_events import pull_request_event
+from tests.support.small_repository import Ended, SmallRepository
 
 REAL = "def answer(message):\n    return {'text': 'real', 'state': 'SAID'}\n"
 STUB = "def answer(message):\n    return {'text': 'stub', 'state': 'SAID'}\n"

@@ -1,6 +1,6 @@
 """Assertions on database rows, in a whole run."""
 
-from ratiba_action.testing.small_repository import SCENARIO, SmallRepository
+from tests.support.small_repository import SCENARIO, SmallRepository
 
 ADAPTER = """
 import psycopg

@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from ratiba_action.testing.import_times import ASKED_FOR, imported
-from ratiba_action.testing.small_repository import SmallRepository, run_process
+from tests.support.import_times import ASKED_FOR, imported
+from tests.support.small_repository import SmallRepository, run_process
 
 
 @pytest.fixture

@@ -1,6 +1,6 @@
 """Repeats, quarantine and the suite block, from the files of a repository to the exit code and the comment."""
 
-from ratiba_action.testing.small_repository import SmallRepository
+from tests.support.small_repository import SmallRepository
 
 STRATEGY = "strategy: {trials: 2, passes: 1}\n"
 QUARANTINE = 'quarantine: {reason: flaky rail, owner: amina, until: "9999-12-31"}\n'

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from ratiba_action.testing.small_repository import SmallRepository
+from tests.support.small_repository import SmallRepository
 
 
 def test_an_exception_fails_the_run_and_names_file_line_and_type(small: SmallRepository) -> None:

@@ -19,8 +19,8 @@ from ratiba_action.preparation.equipping import base_of, materials_of, workshop_
 from ratiba_action.preparation.preparing import GateRun, prepare
 from ratiba_action.running.arms import Arms
 from ratiba_action.settings import read_settings
-from ratiba_action.testing.live_repository import LiveRepository, report_of
-from ratiba_action.testing.progress import RecordedProgress
+from tests.support.live_repository import LiveRepository, report_of
+from tests.support.progress import RecordedProgress
 
 NAMES = ("asks", "greets")
 

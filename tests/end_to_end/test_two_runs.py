@@ -11,8 +11,8 @@ import psycopg
 import pytest
 
 from ratiba_action.tenancy.server import choose_server
-from ratiba_action.testing.eventually import eventually
-from ratiba_action.testing.small_repository import SmallRepository
+from tests.support.eventually import eventually
+from tests.support.small_repository import SmallRepository
 
 if TYPE_CHECKING:
     from subprocess import Popen

@@ -2,7 +2,7 @@
 
 from decimal import Decimal
 
-from ratiba_action.testing.small_repository import SmallRepository
+from tests.support.small_repository import SmallRepository
 
 CONFIGURATION = """\
 system:

@@ -13,7 +13,7 @@ from ratiba_action.evaluation.estimating import estimator, expected_costs
 from ratiba_action.evaluation.workshop import Materials
 from ratiba_action.prices import PriceList
 from ratiba_action.recordings.lines import ModelRecording
-from ratiba_action.testing.sample_report import sample_scenario
+from tests.support.sample_report import sample_scenario
 
 SYSTEM = ModelRates(Decimal(2), Decimal(10), Decimal(2), Decimal(4))
 JUDGE = ModelRates(Decimal(5), Decimal(25), Decimal(5), Decimal(10))

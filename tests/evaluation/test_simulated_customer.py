@@ -22,13 +22,13 @@ from ratiba_action.ports import CustomerSimulator, Metric
 from ratiba_action.prices import PriceList
 from ratiba_action.running.bench import Bench
 from ratiba_action.running.runner import run_plan
-from ratiba_action.testing.cases import exchange
-from ratiba_action.testing.gateways import InMemoryGateway
-from ratiba_action.testing.progress import RecordedProgress
-from ratiba_action.testing.sample_report import sample_scenario
-from ratiba_action.testing.systems import ScriptedSystem
-from ratiba_action.testing.tenants import InMemoryTenants
-from ratiba_action.testing.told_answers import ToldAnswers
+from tests.support.cases import exchange
+from tests.support.gateways import InMemoryGateway
+from tests.support.progress import RecordedProgress
+from tests.support.sample_report import sample_scenario
+from tests.support.systems import ScriptedSystem
+from tests.support.tenants import InMemoryTenants
+from tests.support.told_answers import ToldAnswers
 
 USER = SimulatedUser("Wanjiku, writes short Swahili", "a massage tomorrow at two", most_turns=3)
 HEAD = Arm("head", "repository")

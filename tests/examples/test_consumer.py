@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from ratiba_action.testing.consumer_repository import ConsumerRepository, Repositories
+from tests.support.consumer_repository import ConsumerRepository, Repositories
 
 PROJECT = Path(__file__).parents[2]
 

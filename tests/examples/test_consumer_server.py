@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from ratiba_action.testing.consumer_repository import ConsumerRepository, Repositories
+from tests.support.consumer_repository import ConsumerRepository, Repositories
 
 PROJECT = Path(__file__).parents[2]
 CONFIGURATION = """\

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from ratiba_action.testing.gate_forks import GateForks
-from ratiba_action.testing.git_repository import GitRepository
-from ratiba_action.testing.small_repository import Ended, SmallRepository
+from tests.support.gate_forks import GateForks
+from tests.support.git_repository import GitRepository
+from tests.support.small_repository import Ended, SmallRepository
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "systems"
 NOBODY = "postgresql://127.0.0.1:1/nobody"

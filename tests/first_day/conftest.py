@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from ratiba_action.testing.gate_forks import GateForks
-from ratiba_action.testing.model_servers import ModelServer
-from ratiba_action.testing.served_models import served_models
-from ratiba_action.testing.support_team import KEY, SupportModel, SupportTeam
+from tests.support.gate_forks import GateForks
+from tests.support.model_servers import ModelServer
+from tests.support.served_models import served_models
+from tests.support.support_team import KEY, SupportModel, SupportTeam
 
 
 @pytest.fixture(params=["openai", "anthropic"])

@@ -8,8 +8,8 @@ import re
 
 from syrupy.assertion import SnapshotAssertion
 
-from ratiba_action.testing.small_repository import Ended
-from ratiba_action.testing.support_team import ADAPTER, SCENARIOS, SupportTeam, scenario
+from tests.support.small_repository import Ended
+from tests.support.support_team import ADAPTER, SCENARIOS, SupportTeam, scenario
 
 _SECTIONS = re.compile(r"(?sm)### (?:Metrics|Judges|Money|Compared with the base)\n.*?(?=^### |^More in |\Z)")
 _TABLES = re.compile(

@@ -9,7 +9,7 @@ from fuzz.case import BrokenInvariantError, Case
 from fuzz.fork_artifacts import require_dead
 from fuzz.kinds import KINDS, kind_of
 from fuzz.services import Services
-from ratiba_action.testing.runner_log import effective_commands
+from tests.support.runner_log import effective_commands
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ from ratiba_action.gateway.server import Gateway
 from ratiba_action.ports import AnswerSource
 from ratiba_action.prices import PriceList
 from ratiba_action.recordings.lines import ModelRecording
-from ratiba_action.testing.sdk_talk import EMBEDDER, GPT, HAIKU, SdkTalk, Talk
+from tests.support.sdk_talk import EMBEDDER, GPT, HAIKU, SdkTalk, Talk
 
 
 @pytest.fixture

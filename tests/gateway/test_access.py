@@ -14,7 +14,7 @@ from ratiba_action.errors import InfrastructureError
 from ratiba_action.gateway.access import ScenarioAccess, gateway_environment
 from ratiba_action.gateway.replay_answers import ReplayAnswers
 from ratiba_action.gateway.server import Gateway
-from ratiba_action.testing.sdk_talk import SdkTalk
+from tests.support.sdk_talk import SdkTalk
 
 Start = Callable[..., Awaitable[Gateway]]
 SECRET = "sk-ant-planted-0123456789"

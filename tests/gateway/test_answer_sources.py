@@ -13,7 +13,7 @@ from ratiba_action.errors import BudgetError, RecordingError
 from ratiba_action.gateway.anthropic_message import anthropic_message
 from ratiba_action.gateway.script import Step
 from ratiba_action.gateway.server import Gateway
-from ratiba_action.testing.sdk_talk import SYSTEM, SdkTalk, texts
+from tests.support.sdk_talk import SYSTEM, SdkTalk, texts
 
 Start = Callable[..., Awaitable[Gateway]]
 

@@ -13,8 +13,8 @@ from ratiba_action.gateway.replay_answers import ReplayAnswers
 from ratiba_action.gateway.script import Step
 from ratiba_action.gateway.server import Gateway
 from ratiba_action.recordings.lines import ModelRecording
-from ratiba_action.testing.live_calls import live_calls
-from ratiba_action.testing.sdk_talk import SdkTalk, texts
+from tests.support.live_calls import live_calls
+from tests.support.sdk_talk import SdkTalk, texts
 
 Start = Callable[..., Awaitable[Gateway]]
 Replay = Callable[..., ReplayAnswers]

@@ -7,7 +7,7 @@ import pytest
 
 from ratiba_action.errors import ConfigurationError
 from ratiba_action.gateway.listening import listening_host
-from ratiba_action.testing.container_image import BASE, why_not
+from tests.support.container_image import BASE, why_not
 
 PROJECT = Path(__file__).parents[2]
 

@@ -18,8 +18,8 @@ from ratiba_action.gateway.live_answers import LiveAnswers
 from ratiba_action.gateway.script import Step
 from ratiba_action.gateway.server import Gateway
 from ratiba_action.providers.bounds import OutputLimits
-from ratiba_action.testing.live_calls import KEY, LiveRig, live_calls
-from ratiba_action.testing.provider_faults import (
+from tests.support.live_calls import KEY, LiveRig, live_calls
+from tests.support.provider_faults import (
     Altered,
     Cut,
     Drip,
@@ -31,7 +31,7 @@ from ratiba_action.testing.provider_faults import (
     truncated,
     without_usage,
 )
-from ratiba_action.testing.sdk_talk import GPT, HAIKU, SdkTalk, Talk
+from tests.support.sdk_talk import GPT, HAIKU, SdkTalk, Talk
 
 CHECK = ToolCall("check_availability", {"service": "massage", "start": "saa nane"})
 SAID = Step("any", text='{"intent": "book"}', usage=Usage(60, 9, cache_read_tokens=20))

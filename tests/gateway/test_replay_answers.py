@@ -18,7 +18,7 @@ from ratiba_action.gateway.script import Step
 from ratiba_action.gateway.server import Gateway
 from ratiba_action.prices import PriceList
 from ratiba_action.recordings.lines import ModelRecording
-from ratiba_action.testing.sdk_talk import EMBEDDER, SdkTalk
+from tests.support.sdk_talk import EMBEDDER, SdkTalk
 
 Start = Callable[..., Awaitable[Gateway]]
 Replay = Callable[..., ReplayAnswers]

@@ -19,7 +19,7 @@ from ratiba_action.gateway.replay_answers import ReplayAnswers
 from ratiba_action.gateway.script import Step
 from ratiba_action.gateway.server import Gateway
 from ratiba_action.recordings.lines import ModelRecording
-from ratiba_action.testing.sdk_talk import GPT, HAIKU, SdkTalk, texts, tool_uses
+from tests.support.sdk_talk import GPT, HAIKU, SdkTalk, texts, tool_uses
 
 Start = Callable[..., Awaitable[Gateway]]
 Replay = Callable[..., ReplayAnswers]

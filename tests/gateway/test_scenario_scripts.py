@@ -14,8 +14,8 @@ from ratiba_action.gateway.replay_answers import ReplayAnswers
 from ratiba_action.gateway.scenario_scripts import ScenarioScripts, scripts_of
 from ratiba_action.gateway.server import Gateway
 from ratiba_action.prices import PriceList
-from ratiba_action.testing.sample_report import sample_scenario
-from ratiba_action.testing.sdk_talk import SdkTalk
+from tests.support.sample_report import sample_scenario
+from tests.support.sdk_talk import SdkTalk
 
 Start = Callable[..., Awaitable[Gateway]]
 SCRIPTED = replace(

@@ -14,7 +14,7 @@ from ratiba_action.gateway.scripted_answers import ScriptedAnswers
 from ratiba_action.gateway.server import Gateway
 from ratiba_action.recordings.reader import parse_recordings
 from ratiba_action.recordings.writer import render_recordings
-from ratiba_action.testing.sdk_talk import SYSTEM, SdkTalk
+from tests.support.sdk_talk import SYSTEM, SdkTalk
 
 Start = Callable[..., Awaitable[Gateway]]
 TOOLS = (ToolCall("check_availability", {"service": "massage"}), ToolCall("hand_off", {"reason": "maumivu"}))

@@ -4,7 +4,7 @@ from ratiba_action.core.model.change import Mode, ModeDecision
 from ratiba_action.core.model.scenario import Assertion
 from ratiba_action.core.model.verdict import Conclusion, Verdict
 from ratiba_action.github.annotations import annotations_of
-from ratiba_action.testing.sample_report import sample_report, sample_score, sample_scored
+from tests.support.sample_report import sample_report, sample_score, sample_scored
 
 
 def test_each_broken_check_score_and_gap_has_one() -> None:

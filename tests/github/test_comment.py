@@ -10,8 +10,8 @@ from ratiba_action.core.marker import Marker, marker_of
 from ratiba_action.core.model.verdict import Conclusion, Report, Verdict
 from ratiba_action.errors import PublishError
 from ratiba_action.github.comment import ACTIONS_BOT, PullRequestComment
-from ratiba_action.testing.github_server import GithubState, github_server
-from ratiba_action.testing.sample_report import sample_report
+from tests.support.github_server import GithubState, github_server
+from tests.support.sample_report import sample_report
 
 REPORT = sample_report()
 HEAD = REPORT.subject.head

@@ -9,8 +9,8 @@ from ratiba_action.core.model.change import Mode, ModeDecision
 from ratiba_action.core.model.verdict import Conclusion, Report, Verdict
 from ratiba_action.errors import PublishError
 from ratiba_action.github.status import LONGEST_DESCRIPTION, CommitStatus, description_of
-from ratiba_action.testing.github_server import GithubState, github_server
-from ratiba_action.testing.sample_report import sample_report
+from tests.support.github_server import GithubState, github_server
+from tests.support.sample_report import sample_report
 
 HEAD = sample_report().subject.head
 RUN = sample_report().subject.run_url

@@ -11,7 +11,7 @@ from ratiba_action.core.model.change import Subject
 from ratiba_action.core.model.verdict import Conclusion, Report, Verdict
 from ratiba_action.errors import LedgerError
 from ratiba_action.history.keeping import keep_run, with_trends
-from ratiba_action.testing.sample_report import sample_report, sample_score, sample_scored
+from tests.support.sample_report import sample_report, sample_score, sample_scored
 
 START = datetime(2026, 11, 1, 8, tzinfo=UTC)
 AWAY = "postgresql://u:hunter2hunter2@127.0.0.1:1/x"

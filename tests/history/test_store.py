@@ -22,9 +22,9 @@ from ratiba_action.core.model.verdict import Conclusion, Verdict
 from ratiba_action.errors import LedgerError
 from ratiba_action.history.store import MetricsHistory, Series
 from ratiba_action.ledger.monthly import MonthlyLedger
-from ratiba_action.testing.raw_server import raw_server
-from ratiba_action.testing.sample_report import sample_report, sample_score, sample_scored
-from ratiba_action.testing.sql import fetch, run_sql
+from tests.support.raw_server import raw_server
+from tests.support.sample_report import sample_report, sample_score, sample_scored
+from tests.support.sql import fetch, run_sql
 
 START = datetime(2026, 11, 1, 8, tzinfo=UTC)
 MAIN = Subject(repository="ratiba/assistant", head="c" * 40, run_id=1001, event="push", branch="main")

@@ -13,7 +13,7 @@ from ratiba_action.core.voting import VotingRule
 from ratiba_action.errors import JudgeError
 from ratiba_action.judging.cache import CachedScore, JudgeCache
 from ratiba_action.judging.cached_metric import CachedMetric
-from ratiba_action.testing.cases import case, exchange
+from tests.support.cases import case, exchange
 
 KEY = deepeval_cache_key("spa_booking", "booking@1", "judge-1", "swahili_fluency:1.0.0+deepeval-4.3.1")
 

@@ -11,8 +11,8 @@ from ratiba_action.errors import BudgetError, JudgeError, ProviderError
 from ratiba_action.judging.cross_check import CrossCheck, CrossCheckedMetric
 from ratiba_action.metrics.registry import load_judged_metric
 from ratiba_action.ports import JudgedMetric, Metric
-from ratiba_action.testing.cases import case, exchange
-from ratiba_action.testing.judges import ScriptedJudge
+from tests.support.cases import case, exchange
+from tests.support.judges import ScriptedJudge
 
 
 class FixedMetric:

@@ -12,8 +12,8 @@ from ratiba_action.core.model.measurement import Case, Grade
 from ratiba_action.errors import BudgetError, JudgeError, ProviderError, RecordingError
 from ratiba_action.judging.deepeval_bridge import deepeval_version, load_deepeval, prepare_deepeval
 from ratiba_action.metrics.registry import load_metric, metric_names
-from ratiba_action.testing.cases import case, exchange
-from ratiba_action.testing.judges import ScriptedJudge
+from tests.support.cases import case, exchange
+from tests.support.judges import ScriptedJudge
 
 
 def _case() -> Case:

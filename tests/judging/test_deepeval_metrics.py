@@ -14,8 +14,8 @@ from ratiba_action.core.model.scenario import Expectation, Turn
 from ratiba_action.errors import ConfigurationError, JudgeError
 from ratiba_action.judging.deepeval_bridge import load_deepeval
 from ratiba_action.metrics.registry import load_judged_metric
-from ratiba_action.testing.cases import case, create, exchange
-from ratiba_action.testing.judges import ObligingJudge, ScriptedJudge
+from tests.support.cases import case, create, exchange
+from tests.support.judges import ObligingJudge, ScriptedJudge
 
 YES, NO, UNSURE = ({"verdict": word, "reason": f"{word}, because."} for word in ("yes", "no", "borderline"))
 ASKED, REPLY, REFERENCE = "Mnafungua saa ngapi?", "Tunafungua saa tatu. Jumapili tumefunga.", "Saa tatu asubuhi."

@@ -20,9 +20,9 @@ from ratiba_action.errors import JudgeError
 from ratiba_action.judging.judge_model import JudgeModel
 from ratiba_action.judging.live_judge import INSTRUCTIONS, LiveJudge
 from ratiba_action.metrics.registry import load_judged_metric, load_metric
-from ratiba_action.testing.cases import case, exchange
-from ratiba_action.testing.judges import ScriptedPaidCalls, least_answer, whole_answer
-from ratiba_action.testing.metric_samples import PARAMETERS
+from tests.support.cases import case, exchange
+from tests.support.judges import ScriptedPaidCalls, least_answer, whole_answer
+from tests.support.metric_samples import PARAMETERS
 
 MODELS = (JudgeModel("anthropic", "claude-opus-5-5"), JudgeModel("openai", "gpt-5.6"))
 METRICS = ("SwahiliFluencyMetric", "JailbreakMetric")

@@ -14,7 +14,7 @@ from ratiba_action.judging.judge_model import JudgeModel
 from ratiba_action.judging.live_judge import INSTRUCTIONS, LiveJudge
 from ratiba_action.judging.replay_judge import ReplayJudge
 from ratiba_action.judging.valid_answer import grade
-from ratiba_action.testing.judges import ScriptedPaidCalls, whole_answer
+from tests.support.judges import ScriptedPaidCalls, whole_answer
 
 MODELS = {"anthropic": JudgeModel("anthropic", "claude-opus-5-5"), "openai": JudgeModel("openai", "gpt-5.6")}
 QUESTION = Question("spa", "swahili_fluency:1.0.0", "ab" * 32, 0, "Grade: [{'role': 'user', 'content': 'Habari'}]")

@@ -5,7 +5,7 @@ import pytest
 from ratiba_action.core.model.measurement import Case, Score
 from ratiba_action.errors import JudgeError
 from ratiba_action.judging.pacing import PacedMetric
-from ratiba_action.testing.cases import case, exchange
+from tests.support.cases import case, exchange
 
 ONE = case(exchange("Habari", "Karibu"))
 

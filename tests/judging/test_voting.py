@@ -13,8 +13,8 @@ from ratiba_action.judging.valid_answer import grade
 from ratiba_action.judging.voting import VotingMetric
 from ratiba_action.metrics.registry import load_judged_metric
 from ratiba_action.ports import Judge
-from ratiba_action.testing.cases import case, exchange
-from ratiba_action.testing.judges import ScriptedJudge, graded
+from tests.support.cases import case, exchange
+from tests.support.judges import ScriptedJudge, graded
 
 ONE = case(exchange("Habari", "Karibu"))
 

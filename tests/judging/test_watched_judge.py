@@ -5,7 +5,7 @@ import pytest
 from ratiba_action.core.model.measurement import Answer, Grade, Question
 from ratiba_action.judging.valid_answer import grade
 from ratiba_action.judging.watched_judge import WatchedJudge
-from ratiba_action.testing.judges import graded
+from tests.support.judges import graded
 
 
 class GradesInTurn:

@@ -14,7 +14,7 @@ from ratiba_action.ledger.admissions import Admissions
 from ratiba_action.ledger.journal import begin_journal, resume_journal
 from ratiba_action.ledger.monthly import MonthlyLedger
 from ratiba_action.ledger.purse import RunPurse
-from ratiba_action.testing.cases import case
+from tests.support.cases import case
 
 HEAD = Arm("head", "/repository")
 

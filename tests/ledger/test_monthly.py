@@ -19,8 +19,8 @@ from ratiba_action.core.model.conversation import Party, Usage
 from ratiba_action.errors import BudgetError, LedgerError
 from ratiba_action.ledger.monthly import MonthlyLedger, SharedCapError, current_time
 from ratiba_action.ledger.purse import RunPurse
-from ratiba_action.testing.eventually import eventually_async
-from ratiba_action.testing.sql import fetch, run_sql
+from tests.support.eventually import eventually_async
+from tests.support.sql import fetch, run_sql
 
 NOVEMBER = datetime(2026, 11, 22, 12, tzinfo=UTC)
 SPENDER = Path(__file__).parent / "spender.py"

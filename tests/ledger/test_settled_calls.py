@@ -3,7 +3,7 @@
 from ratiba_action.core.model.conversation import SettledAnswer, Usage
 from ratiba_action.core.model_request import PaidAnswer, PaidRequest
 from ratiba_action.ledger.settled_calls import SettledCalls
-from ratiba_action.testing.live_calls import paid_request
+from tests.support.live_calls import paid_request
 
 KEPT = SettledAnswer({"content": []}, Usage(40, 12))
 

@@ -10,7 +10,7 @@ from ratiba_action.core.model_request import PaidAnswer, PaidRequest
 from ratiba_action.errors import BudgetError
 from ratiba_action.ledger.admissions import Admissions
 from ratiba_action.ledger.spare_calls import SpareCalls
-from ratiba_action.testing.live_calls import paid_request
+from tests.support.live_calls import paid_request
 
 UPPER = Decimal("0.10")
 

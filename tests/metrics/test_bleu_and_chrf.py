@@ -6,7 +6,7 @@ import sacrebleu
 from ratiba_action.core.model.values import JsonObject
 from ratiba_action.errors import ConfigurationError
 from ratiba_action.metrics.registry import load_metric
-from ratiba_action.testing.cases import answered
+from tests.support.cases import answered
 
 REFERENCE = "It is a guide to action that ensures that the military will forever heed Party commands"
 CANDIDATE = "It is a guide to action which ensures that the military always obeys the commands of the party"

@@ -8,7 +8,7 @@ from sklearn.metrics.pairwise import cosine_similarity
 
 from ratiba_action.core.text.character_similarity import character_similarity
 from ratiba_action.metrics.registry import load_metric, metric_problems
-from ratiba_action.testing.cases import answered
+from tests.support.cases import answered
 
 LETTERS = st.text(alphabet="abcde ", min_size=1).filter(str.strip)
 

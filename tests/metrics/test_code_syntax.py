@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from ratiba_action.core.text.code_blocks import LANGUAGES, code_blocks
 from ratiba_action.metrics.registry import load_metric, metric_problems
-from ratiba_action.testing.cases import case, exchange
+from tests.support.cases import case, exchange
 
 
 def fenced(code: str, info: str = "python") -> str:

@@ -15,7 +15,7 @@ from ratiba_action.core.model.scenario import Expectation, Turn
 from ratiba_action.core.text.embedding_similarity import embedding_similarity
 from ratiba_action.errors import ConfigurationError
 from ratiba_action.metrics.registry import load_metric, metric_problems
-from ratiba_action.testing.cases import case
+from tests.support.cases import case
 
 SAME_SWAHILI = ("Tunafungua saa tatu asubuhi.", "Tunaanza kazi saa tatu asubuhi.")
 OTHER_SWAHILI = ("Tunafungua saa tatu asubuhi.", "Bei ya massage ni shilingi 1,500.")

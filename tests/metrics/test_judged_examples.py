@@ -13,8 +13,8 @@ from ratiba_action.core.model.scenario import Scenario
 from ratiba_action.judging.deepeval_bridge import prepare_deepeval
 from ratiba_action.metrics.registry import is_judged, judge_calls, load_judged_metric, metric_names, metric_problems
 from ratiba_action.suite.load import load_suite
-from ratiba_action.testing.cases import create
-from ratiba_action.testing.judges import ObligingJudge, ScriptedJudge
+from tests.support.cases import create
+from tests.support.judges import ObligingJudge, ScriptedJudge
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples" / "metrics" / "judged"
 SUITE = load_suite(

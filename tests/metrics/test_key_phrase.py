@@ -8,7 +8,7 @@ from ratiba_action.core.model.scenario import Expectation
 from ratiba_action.core.text.key_phrases import missing_phrases
 from ratiba_action.errors import ConfigurationError
 from ratiba_action.metrics.registry import load_metric
-from ratiba_action.testing.cases import case, exchange
+from tests.support.cases import case, exchange
 
 
 @pytest.mark.parametrize(

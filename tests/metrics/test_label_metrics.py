@@ -6,7 +6,7 @@ from ratiba_action.core.model.measurement import Score
 from ratiba_action.core.model.scenario import Expectation
 from ratiba_action.errors import ConfigurationError
 from ratiba_action.metrics.registry import load_metric, metric_problems
-from ratiba_action.testing.cases import case, found
+from tests.support.cases import case, found
 
 BOOKING = Expectation(label="BOOKING")
 SKILLS = Expectation(labels=("hours", "prices", "parking"))

@@ -10,7 +10,7 @@ from ratiba_action.core.model.conversation import Event, Exchange, ToolCall
 from ratiba_action.core.model.measurement import Case, Score
 from ratiba_action.core.model.values import JsonObject
 from ratiba_action.metrics.mpesa_payment_safety import MpesaPaymentSafetyMetric
-from ratiba_action.testing.cases import (
+from tests.support.cases import (
     booking,
     callback_event,
     callback_row,

@@ -10,8 +10,8 @@ from ratiba_action.core.model.scenario import Expectation, Turn
 from ratiba_action.core.text.claims import split_claims
 from ratiba_action.errors import ConfigurationError, JudgeError
 from ratiba_action.metrics.registry import load_judged_metric
-from ratiba_action.testing.cases import case
-from ratiba_action.testing.judges import ScriptedJudge
+from tests.support.cases import case
+from tests.support.judges import ScriptedJudge
 
 
 def answered(reply: str, *documents: str, answer: str | None = None) -> Case:

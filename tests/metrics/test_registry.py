@@ -4,8 +4,8 @@ import pytest
 
 from ratiba_action.errors import ConfigurationError
 from ratiba_action.metrics.registry import METRICS, is_judged, judge_calls, load_metric, metric_names, metric_problems
-from ratiba_action.testing.judges import ScriptedJudge
-from ratiba_action.testing.metric_samples import PARAMETERS
+from tests.support.judges import ScriptedJudge
+from tests.support.metric_samples import PARAMETERS
 
 
 def test_the_metrics_of_the_gate_are_listed_by_name() -> None:

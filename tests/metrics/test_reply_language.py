@@ -9,7 +9,7 @@ from ratiba_action.core.model.scenario import Expectation
 from ratiba_action.errors import ConfigurationError
 from ratiba_action.language_detection import LanguageDetection
 from ratiba_action.metrics.registry import load_metric, metric_problems
-from ratiba_action.testing.cases import case, exchange
+from tests.support.cases import case, exchange
 
 SWAHILI = "Habari, nafasi ya kesho saa nane mchana iko wazi, karibu sana."
 ENGLISH = "Your appointment is confirmed for tomorrow afternoon at two."

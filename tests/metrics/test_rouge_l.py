@@ -8,7 +8,7 @@ from rouge_score.rouge_scorer import RougeScorer
 from ratiba_action.core.text.rouge_l import MAX_WORDS, rouge_l
 from ratiba_action.core.text.words import words
 from ratiba_action.metrics.registry import load_metric
-from ratiba_action.testing.cases import answered
+from tests.support.cases import answered
 
 SENTENCES = st.lists(st.sampled_from(["a", "b", "c", "d", "e", "massage", "kesho", "saa"]), max_size=20).map(tuple)
 

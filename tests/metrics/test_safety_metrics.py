@@ -10,7 +10,7 @@ from ratiba_action.core.model.values import JsonObject
 from ratiba_action.core.text.hidden import reveals
 from ratiba_action.errors import ConfigurationError
 from ratiba_action.metrics.registry import load_metric, metric_problems
-from ratiba_action.testing.cases import case, exchange
+from tests.support.cases import case, exchange
 
 OTHER = "0733 111 222"
 

@@ -5,7 +5,7 @@ from ratiba_action.core.model.measurement import Score
 from ratiba_action.core.model.scenario import Expectation
 from ratiba_action.errors import ConfigurationError
 from ratiba_action.metrics.registry import load_metric, metric_problems
-from ratiba_action.testing.cases import case, exchange, found
+from tests.support.cases import case, exchange, found
 
 SEARCH = ("NdcgMetric", "MapMetric", "MrrMetric", "PrecisionAtKMetric", "RecallAtKMetric")
 TWO = Expectation(documents={"a": 1.0, "b": 1.0})

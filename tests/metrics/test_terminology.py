@@ -8,7 +8,7 @@ from ratiba_action.core.model.values import JsonObject
 from ratiba_action.core.text.terminology import Catalogue, RivalUse, Term
 from ratiba_action.errors import ConfigurationError
 from ratiba_action.metrics.registry import load_metric, metric_problems
-from ratiba_action.testing.cases import case, exchange
+from tests.support.cases import case, exchange
 
 TERMS = (
     Term("booking", ("reservation", "uhifadhi"), aliases=("reservation desk",), inflections=("nimereserve",)),

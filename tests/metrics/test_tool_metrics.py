@@ -12,7 +12,7 @@ from ratiba_action.core.model.measurement import Case, Score
 from ratiba_action.core.model.scenario import Expectation, ExpectedTool
 from ratiba_action.errors import ConfigurationError
 from ratiba_action.metrics.registry import load_metric
-from ratiba_action.testing.cases import case, exchange
+from tests.support.cases import case, exchange
 
 NAMES = st.lists(st.sampled_from("abc"), max_size=6)
 METRICS = ("ToolCallF1Metric", "ToolCallAccuracyMetric", "StepEfficiencyMetric")

@@ -22,7 +22,7 @@ from ratiba_action.core.model.values import Usd
 from ratiba_action.errors import ConfigurationError
 from ratiba_action.observability.event_file import EventFile, open_descriptor
 from ratiba_action.observability.event_reader import read_events
-from ratiba_action.testing.event_samples import SAMPLE_PLACE, sample_events
+from tests.support.event_samples import SAMPLE_PLACE, sample_events
 
 AT = datetime(2026, 11, 22, 8, 30, tzinfo=UTC)
 BEGUN = RunStarted("gate", "blocking", commit="c0ffee")

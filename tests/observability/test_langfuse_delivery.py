@@ -17,9 +17,9 @@ from ratiba_action.core.model.event import ConversationStarted, EvaluationFailed
 from ratiba_action.core.traces.conversations import traced_runs
 from ratiba_action.observability.langfuse_access import LangfuseAccess
 from ratiba_action.observability.langfuse_delivery import deliver
-from ratiba_action.testing.langfuse_clients import langfuse_api
-from ratiba_action.testing.langfuse_server import LangfuseState, Mode, langfuse_server
-from ratiba_action.testing.logged_runs import SCORES_EACH, SPANS_EACH, logged, logged_run
+from tests.support.langfuse_clients import langfuse_api
+from tests.support.langfuse_server import LangfuseState, Mode, langfuse_server
+from tests.support.logged_runs import SCORES_EACH, SPANS_EACH, logged, logged_run
 
 CONVERSATIONS = 3
 RUNS = traced_runs(logged_run(CONVERSATIONS))

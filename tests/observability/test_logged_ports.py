@@ -17,7 +17,7 @@ from ratiba_action.observability.logged_answers import LoggedAnswers
 from ratiba_action.observability.logged_judge import LoggedJudge
 from ratiba_action.observability.logged_purse import LoggedPurse
 from ratiba_action.prices import PriceList
-from ratiba_action.testing.event_logs import RecordedEvents
+from tests.support.event_logs import RecordedEvents
 
 PRICES = PriceList(parse_model_rates({"a-model": {"input_per_million": Usd(1), "output_per_million": Usd(2)}}))
 USAGE = Usage(1_000_000, 500_000)

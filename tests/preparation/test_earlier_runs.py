@@ -18,13 +18,13 @@ from ratiba_action.preparation.earlier_runs import FIRST_RUN, EarlierRuns, find_
 from ratiba_action.preparation.preparing import GateRun, prepare
 from ratiba_action.reporting.results_json import render_results
 from ratiba_action.settings import read_settings
-from ratiba_action.testing.git_repository import GitRepository
-from ratiba_action.testing.github_server import GithubState, github_server
-from ratiba_action.testing.github_state import Artifact, Run
-from ratiba_action.testing.progress import RecordedProgress
-from ratiba_action.testing.pull_request_events import pull_request_event
-from ratiba_action.testing.sample_report import sample_report, sample_score, sample_scored
-from ratiba_action.testing.small_repository import CONFIGURATION, SCENARIO
+from tests.support.git_repository import GitRepository
+from tests.support.github_server import GithubState, github_server
+from tests.support.github_state import Artifact, Run
+from tests.support.progress import RecordedProgress
+from tests.support.pull_request_events import pull_request_event
+from tests.support.sample_report import sample_report, sample_score, sample_scored
+from tests.support.small_repository import CONFIGURATION, SCENARIO
 
 MEASURED = datetime(2026, 4, 25, 7, tzinfo=UTC)
 REPOSITORY = "ratiba/assistant"

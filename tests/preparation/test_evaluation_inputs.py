@@ -11,7 +11,7 @@ from ratiba_action.core.model.change import ChangedFiles, Subject
 from ratiba_action.errors import ConfigurationError, InfrastructureError, SuiteError
 from ratiba_action.preparation.evaluation_inputs import EvaluationInputs, read_inputs
 from ratiba_action.settings import read_settings
-from ratiba_action.testing.git_repository import GitRepository
+from tests.support.git_repository import GitRepository
 
 CONFIGURATION = "system: {adapter: 'shop.adapter:Adapter'}\npass_rate: 0.9\n"
 SCENARIO = """\

@@ -3,7 +3,7 @@ from pathlib import Path
 
 from ratiba_action.git import Git
 from ratiba_action.preparation.prompt_versions import prompt_versions
-from ratiba_action.testing.git_repository import GitRepository
+from tests.support.git_repository import GitRepository
 
 PATTERNS = ("prompts/*.md",)
 # printf 'Be kind.' | sha256sum, printf 'Be brief.' | sha256sum

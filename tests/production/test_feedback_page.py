@@ -10,8 +10,8 @@ import pytest
 pytest.importorskip("langfuse", reason="needs the extra 'langfuse'")
 
 from ratiba_action.main import run
-from ratiba_action.testing.langfuse_server import LangfuseState, langfuse_server
-from ratiba_action.testing.production_project import SPA, ProductionProject
+from tests.support.langfuse_server import LangfuseState, langfuse_server
+from tests.support.production_project import SPA, ProductionProject
 
 PROJECT = Path(__file__).parents[2]
 PAGE = (PROJECT / "docs" / "feedback.md").read_text("utf-8")

@@ -12,8 +12,8 @@ import yaml
 pytest.importorskip("langfuse", reason="needs the extra 'langfuse'")
 
 from ratiba_action.main import run
-from ratiba_action.testing.langfuse_server import LangfuseState, Mode, langfuse_server
-from ratiba_action.testing.production_project import SPA, ProductionProject
+from tests.support.langfuse_server import LangfuseState, Mode, langfuse_server
+from tests.support.production_project import SPA, ProductionProject
 
 DENTAL = {**SPA, "tenant_id": "smile_dental", "vertical": "dental"}
 OTHER = {"tenant_id": "salon_kilimani", "language": "sw"}

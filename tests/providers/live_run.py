@@ -20,7 +20,7 @@ from ratiba_action.providers.client import ProviderClient
 from ratiba_action.providers.metered import MeteredCalls
 from ratiba_action.providers.retries import RetryPolicy
 from ratiba_action.providers.route import ProviderRoute
-from ratiba_action.testing.live_calls import KEY, MODELS, RATES, paid_request
+from tests.support.live_calls import KEY, MODELS, RATES, paid_request
 
 
 def requests(calls: int) -> list[PaidRequest]:

@@ -20,9 +20,9 @@ from ratiba_action.gateway.script import Step
 from ratiba_action.prices import PriceList
 from ratiba_action.providers.bounds import OutputLimits
 from ratiba_action.providers.retries import RetryPolicy
-from ratiba_action.testing.live_calls import MODELS, RATES, live_calls, paid_request
-from ratiba_action.testing.model_servers import Received
-from ratiba_action.testing.provider_faults import Altered, Failure, Served
+from tests.support.live_calls import MODELS, RATES, live_calls, paid_request
+from tests.support.model_servers import Received
+from tests.support.provider_faults import Altered, Failure, Served
 
 SAID = Step("any", text="x", usage=Usage(5, 5))
 LIMITS = OutputLimits(default=500, ceiling=2_000)

@@ -1,6 +1,7 @@
 """A run that is killed with SIGKILL: its journal holds what the providers charge, and nothing is paid twice."""
 
 import asyncio
+import os
 import sys
 from collections import Counter
 from decimal import Decimal
@@ -12,14 +13,15 @@ import pytest
 from ratiba_action.core.model.conversation import Usage
 from ratiba_action.gateway.script import Step
 from ratiba_action.ledger.books import Books, read_books
-from ratiba_action.testing.eventually import eventually_async
-from ratiba_action.testing.live_calls import KEY, MODELS, RATES, paid_request
-from ratiba_action.testing.model_servers import ModelServer, Received
-from ratiba_action.testing.provider_faults import Cut, Failure, Served
+from tests.support.eventually import eventually_async
+from tests.support.live_calls import KEY, MODELS, RATES, paid_request
+from tests.support.model_servers import ModelServer, Received
+from tests.support.provider_faults import Cut, Failure, Served
 
 CALLS = 60
 CAP = Decimal(2)
 RUN = Path(__file__).with_name("live_run.py")
+PROJECT = Path(__file__).parents[2]
 
 
 class Uneven:
@@ -62,6 +64,7 @@ async def start(server: ModelServer, journal: Path, how: str, cap: Decimal) -> a
         str(CALLS),
         str(cap),
         cwd=journal.parent.parent / "work",
+        env={**os.environ, "PYTHONPATH": str(PROJECT)},
     )
 
 

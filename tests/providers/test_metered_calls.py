@@ -11,9 +11,9 @@ from ratiba_action.errors import BudgetError, ConfigurationError, ProviderError
 from ratiba_action.gateway.script import Step
 from ratiba_action.providers.bounds import OutputLimits
 from ratiba_action.providers.retries import RetryPolicy
-from ratiba_action.testing.eventually import eventually_async
-from ratiba_action.testing.live_calls import KEY, MODELS, live_calls, paid_request
-from ratiba_action.testing.provider_faults import (
+from tests.support.eventually import eventually_async
+from tests.support.live_calls import KEY, MODELS, live_calls, paid_request
+from tests.support.provider_faults import (
     Altered,
     Cut,
     Drip,

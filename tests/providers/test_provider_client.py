@@ -13,9 +13,9 @@ from ratiba_action.gateway.script import Step
 from ratiba_action.providers.client import ProviderClient
 from ratiba_action.providers.outcome import Answered, NotSent, Refused, Unknown
 from ratiba_action.providers.route import ProviderRoute
-from ratiba_action.testing.live_calls import KEY, live_calls, paid_request
-from ratiba_action.testing.model_servers import ModelServer
-from ratiba_action.testing.provider_faults import Failure, Raw, Served, Stalled
+from tests.support.live_calls import KEY, live_calls, paid_request
+from tests.support.model_servers import ModelServer
+from tests.support.provider_faults import Failure, Raw, Served, Stalled
 
 HELLO = Step("anthropic", text="Karibu!", usage=Usage(40, 12))
 ASKED = {"model": "m", "max_tokens": 5, "messages": [{"role": "user", "content": "Habari"}]}

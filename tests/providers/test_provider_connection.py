@@ -13,7 +13,7 @@ from ratiba_action.errors import ConfigurationError
 from ratiba_action.providers.client import ProviderClient, Timeouts
 from ratiba_action.providers.outcome import Answered, NotSent, Outcome, Unknown
 from ratiba_action.providers.route import ProviderRoute
-from ratiba_action.testing.raw_server import answering, raw_server
+from tests.support.raw_server import answering, raw_server
 
 CERTIFICATE = Path(__file__).parents[1] / "certificates" / "loopback.pem"
 KEY = "sk-live-1234"

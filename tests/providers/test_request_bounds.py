@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from ratiba_action.errors import ConfigurationError
 from ratiba_action.providers.billable import contents
 from ratiba_action.providers.bounds import OutputLimits, bounded
-from ratiba_action.testing.live_calls import paid_request
+from tests.support.live_calls import paid_request
 
 LIMITS = OutputLimits(default=100, ceiling=1_000)
 PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJ"

@@ -16,11 +16,11 @@ from ratiba_action.core.model.verdict import Conclusion
 from ratiba_action.github.comment import ACTIONS_BOT
 from ratiba_action.main import run
 from ratiba_action.reporting.results_json import load_report
-from ratiba_action.testing.eventually import eventually
-from ratiba_action.testing.git_repository import GitRepository
-from ratiba_action.testing.github_server import Fault, GithubState, Pull, github_server
-from ratiba_action.testing.pull_request_events import pull_request_event
-from ratiba_action.testing.step_outputs import read_outputs
+from tests.support.eventually import eventually
+from tests.support.git_repository import GitRepository
+from tests.support.github_server import Fault, GithubState, Pull, github_server
+from tests.support.pull_request_events import pull_request_event
+from tests.support.step_outputs import read_outputs
 
 UNCLEAR = [
     Fault("POST", "/comments", done=True, status=502),

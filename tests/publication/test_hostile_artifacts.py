@@ -24,9 +24,9 @@ from ratiba_action.core.model.verdict import Report
 from ratiba_action.errors import ConfigurationError
 from ratiba_action.main import run
 from ratiba_action.reporting.results_json import load_report, outputs_of, render_results
-from ratiba_action.testing.github_server import GithubState, Pull, github_server
-from ratiba_action.testing.pull_request_events import workflow_run_event
-from ratiba_action.testing.sample_report import (
+from tests.support.github_server import GithubState, Pull, github_server
+from tests.support.pull_request_events import workflow_run_event
+from tests.support.sample_report import (
     sample_data_set_report,
     sample_live_report,
     sample_report,

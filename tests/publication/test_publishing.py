@@ -15,9 +15,9 @@ from ratiba_action.core.model.verdict import Conclusion, Report, Verdict
 from ratiba_action.publication.full_publication import full_publication
 from ratiba_action.publication.publishing import OUTPUTS, Publication
 from ratiba_action.settings import read_settings
-from ratiba_action.testing.github_server import GithubState, github_server
-from ratiba_action.testing.sample_report import sample_report, sample_scenario
-from ratiba_action.testing.step_outputs import read_outputs
+from tests.support.github_server import GithubState, github_server
+from tests.support.sample_report import sample_report, sample_scenario
+from tests.support.step_outputs import read_outputs
 
 TOKEN = "planted-github-token"
 

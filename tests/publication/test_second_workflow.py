@@ -20,10 +20,10 @@ from ratiba_action.core.model.delivery import TraceDelivery, TraceLink
 from ratiba_action.core.model.verdict import Conclusion, Report, Verdict
 from ratiba_action.main import run
 from ratiba_action.reporting.results_json import render_results
-from ratiba_action.testing.github_server import GithubState, Pull, github_server
-from ratiba_action.testing.pull_request_events import workflow_run_event
-from ratiba_action.testing.sample_report import sample_check, sample_report, sample_scored
-from ratiba_action.testing.step_outputs import read_outputs
+from tests.support.github_server import GithubState, Pull, github_server
+from tests.support.pull_request_events import workflow_run_event
+from tests.support.sample_report import sample_check, sample_report, sample_scored
+from tests.support.step_outputs import read_outputs
 
 REPORT = Path(__file__).parents[2] / "report"
 HEAD, OLD = "a" * 40, "c" * 40

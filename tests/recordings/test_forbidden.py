@@ -16,7 +16,7 @@ from ratiba_action.recordings.identifiers import find_forbidden
 from ratiba_action.recordings.lines import JudgeRecording, ModelRecording, Recording
 from ratiba_action.recordings.reader import read_recordings
 from ratiba_action.suite.load import load_suite, read_scenario_files
-from ratiba_action.testing.cases import NOW
+from tests.support.cases import NOW
 
 PROJECT = Path(__file__).parents[2]
 SCENARIO = Scenario(

@@ -21,7 +21,7 @@ from ratiba_action.core.model.verdict import Conclusion, Report, SharedSpending,
 from ratiba_action.reporting.comment import LIMIT, render_comment
 from ratiba_action.reporting.html import render_html
 from ratiba_action.reporting.markdown import length
-from ratiba_action.testing.sample_report import (
+from tests.support.sample_report import (
     sample_check,
     sample_cross_checking,
     sample_live_report,

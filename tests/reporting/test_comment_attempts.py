@@ -11,7 +11,7 @@ from ratiba_action.core.model.verdict import Conclusion, Report, Verdict
 from ratiba_action.reporting.comment import LIMIT, render_comment
 from ratiba_action.reporting.comment_attempts import attempts_table
 from ratiba_action.reporting.markdown import length
-from ratiba_action.testing.sample_report import sample_check, sample_report, sample_scored
+from tests.support.sample_report import sample_check, sample_report, sample_scored
 
 EARLIER = (
     Attempt(999, 1, "0f1e2d3c4b5a", Mode.ADVISORY, Conclusion.PASSED, "pull_request"),

@@ -14,13 +14,13 @@ from ratiba_action.core.model.comparison import Comparison, Flip, NotComparable,
 from ratiba_action.core.model.verdict import Conclusion, Report, Verdict
 from ratiba_action.reporting.comment import render_comment
 from ratiba_action.reporting.markdown import length, visible
-from ratiba_action.testing.sample_comparison import (
+from tests.support.sample_comparison import (
     sample_baseline,
     sample_compared_report,
     sample_comparison,
     sample_passed_comparison,
 )
-from ratiba_action.testing.sample_report import sample_results, sample_score, sample_scored
+from tests.support.sample_report import sample_results, sample_score, sample_scored
 
 
 def flip(name: str, base: tuple[str, ...], head: tuple[str, ...]) -> Flip:

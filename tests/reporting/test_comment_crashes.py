@@ -6,7 +6,7 @@ from ratiba_action.core.model.plan import Arm, Trial
 from ratiba_action.reporting.comment import render_comment
 from ratiba_action.reporting.comment_crashes import crashes
 from ratiba_action.reporting.markdown import visible
-from ratiba_action.testing.sample_report import sample_report, sample_scored
+from tests.support.sample_report import sample_report, sample_scored
 
 
 def crashed(name: str, *lines: str) -> Errored:

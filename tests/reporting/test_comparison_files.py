@@ -23,13 +23,13 @@ from ratiba_action.reporting.difference_chart import chart_of
 from ratiba_action.reporting.html import render_html
 from ratiba_action.reporting.junit import render_junit
 from ratiba_action.reporting.results_csv import HEADER, render_csv
-from ratiba_action.testing.sample_comparison import (
+from tests.support.sample_comparison import (
     sample_baseline,
     sample_compared_report,
     sample_comparison,
     sample_passed_comparison,
 )
-from ratiba_action.testing.sample_report import sample_report
+from tests.support.sample_report import sample_report
 
 NOTHING = Comparison(Tier.NOT_COMPARABLE, (), (NotComparable("a", "", "the base has no scores of it"),), "Nothing is.")
 

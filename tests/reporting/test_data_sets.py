@@ -16,7 +16,7 @@ from ratiba_action.reporting.html import render_html
 from ratiba_action.reporting.junit import render_junit
 from ratiba_action.reporting.results_csv import render_csv
 from ratiba_action.reporting.results_json import load_report, render_results
-from ratiba_action.testing.sample_report import (
+from tests.support.sample_report import (
     sample_data_set,
     sample_data_set_report,
     sample_report,

@@ -14,7 +14,7 @@ from ratiba_action.core.model.change import Mode, ModeDecision, Reason
 from ratiba_action.core.model.measurement import Errored, Phase
 from ratiba_action.core.model.verdict import SharedSpending, Verdict
 from ratiba_action.reporting.html import render_html
-from ratiba_action.testing.sample_report import (
+from tests.support.sample_report import (
     sample_check,
     sample_cross_checking,
     sample_live_report,

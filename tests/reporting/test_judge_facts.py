@@ -8,7 +8,7 @@ from ratiba_action.core.agreement import judges_agreement
 from ratiba_action.core.model.agreement import Agreement, CrossCheckStatus, GradePair
 from ratiba_action.core.model.verdict import CrossChecking, Report
 from ratiba_action.reporting.judge_facts import judge_facts
-from ratiba_action.testing.sample_report import (
+from tests.support.sample_report import (
     sample_cross_checking,
     sample_live_report,
     sample_replayed_spending,

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ratiba_action.reporting.junit import render_junit
-from ratiba_action.testing.sample_report import sample_check, sample_report, sample_score, sample_scored
+from tests.support.sample_report import sample_check, sample_report, sample_score, sample_scored
 
 
 def parse(document: bytes) -> ET.Element:

@@ -10,7 +10,7 @@ from ratiba_action.core.model.verdict import Conclusion, Evidence, Limits, Repor
 from ratiba_action.reporting.comment import render_comment
 from ratiba_action.reporting.markdown import visible
 from ratiba_action.reporting.terminal import make_console, print_results
-from ratiba_action.testing.sample_report import sample_report, sample_scored
+from tests.support.sample_report import sample_report, sample_scored
 
 REMEDY = "With a judge's key, run ratiba record --scenario first --accept; without one, set metrics: {fluency: false}."
 PROBLEM = "No recorded grade of english_fluency:1.0.0: it was never judged."

@@ -5,7 +5,7 @@ import pytest
 from ratiba_action.core.model.change import Mode, ModeDecision, Reason
 from ratiba_action.core.model.plan import Selection
 from ratiba_action.reporting.mode_words import mode_line, selection_line
-from ratiba_action.testing.sample_report import sample_scenario
+from tests.support.sample_report import sample_scenario
 
 PROMPT = Reason("prompts/a.md", "prompts/**", Mode.BLOCKING, "matches the rule 'blocking prompts/**'")
 CODE = Reason("shop.py", "**/*.py", Mode.ADVISORY, "matches the rule 'advisory **/*.py'")

@@ -10,7 +10,7 @@ from ratiba_action.reporting.directory import write_report_directory
 from ratiba_action.reporting.every_file import every_file
 from ratiba_action.reporting.planted import entries_of
 from ratiba_action.reporting.results_json import load_report
-from ratiba_action.testing.sample_report import sample_report
+from tests.support.sample_report import sample_report
 
 NAMES = {"results.json", "comment.md", "junit.xml", "results.csv", "report.html"}
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ratiba_action.reporting.results_csv import HEADER, render_csv
-from ratiba_action.testing.sample_report import sample_check, sample_report, sample_score, sample_scored
+from tests.support.sample_report import sample_check, sample_report, sample_score, sample_scored
 
 
 def rows(text: str) -> list[list[str]]:

@@ -16,7 +16,7 @@ from ratiba_action.core.model.measurement import Errored, NotRun, Phase, Scenari
 from ratiba_action.core.model.verdict import Conclusion, Report, Spending, Verdict
 from ratiba_action.errors import ConfigurationError
 from ratiba_action.reporting.results_json import load_report, outputs_of, render_results
-from ratiba_action.testing.sample_report import (
+from tests.support.sample_report import (
     sample_check,
     sample_report,
     sample_score,

@@ -14,7 +14,7 @@ from ratiba_action.reporting.terminal import (
     print_comment,
     print_results,
 )
-from ratiba_action.testing.sample_report import sample_report, sample_results, sample_scored, sample_trial
+from tests.support.sample_report import sample_report, sample_results, sample_scored, sample_trial
 
 
 class Terminal(io.StringIO):

@@ -14,7 +14,7 @@ from ratiba_action.core.trends import join_trends
 from ratiba_action.reporting.html import render_html
 from ratiba_action.reporting.trend_chart import HEIGHT, WIDTH, trend_chart
 from ratiba_action.reporting.trend_words import render_trends
-from ratiba_action.testing.sample_report import sample_report
+from tests.support.sample_report import sample_report
 
 START = datetime(2026, 11, 1, tzinfo=UTC)
 HOSTILE = '<script>alert(1)</script> "x" | y\n::error::z'

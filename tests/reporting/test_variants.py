@@ -13,7 +13,7 @@ from ratiba_action.reporting.comment import render_comment
 from ratiba_action.reporting.html import render_html
 from ratiba_action.reporting.junit import render_junit
 from ratiba_action.reporting.results_csv import render_csv
-from ratiba_action.testing.sample_report import sample_report, sample_scored
+from tests.support.sample_report import sample_report, sample_scored
 
 CRASHED = "Nothing was measured, so nothing can pass: spa: system error, ValueError: no such model."
 MEAN = "TurnRelevancyMetric"

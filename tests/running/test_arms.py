@@ -12,11 +12,11 @@ from ratiba_action.ports import Metric
 from ratiba_action.running.arms import Arms, Ran
 from ratiba_action.running.bench import Bench
 from ratiba_action.running.plan_loop import Held, PlanLoop
-from ratiba_action.testing.gateways import InMemoryGateway
-from ratiba_action.testing.progress import RecordedProgress
-from ratiba_action.testing.sample_report import sample_scenario
-from ratiba_action.testing.systems import ScriptedSystem
-from ratiba_action.testing.tenants import InMemoryTenants
+from tests.support.gateways import InMemoryGateway
+from tests.support.progress import RecordedProgress
+from tests.support.sample_report import sample_scenario
+from tests.support.systems import ScriptedSystem
+from tests.support.tenants import InMemoryTenants
 
 OURS, THEIRS = Arm(HEAD, "checkout"), Arm(BASE, "scratch/base", "c" * 40)
 SCENARIO = replace(sample_scenario("a"), assertions=(), rules=())

@@ -6,7 +6,7 @@ import pytest
 
 from ratiba_action.core.model.measurement import Errored, NotRun, Phase, ScenarioResult
 from ratiba_action.running.retrying import with_retries
-from ratiba_action.testing.sample_report import sample_check, sample_scored, sample_trial
+from tests.support.sample_report import sample_check, sample_scored, sample_trial
 
 
 class Attempts:

@@ -23,11 +23,11 @@ from ratiba_action.metrics.registry import load_metric
 from ratiba_action.ports import Metric, SystemUnderTest, TenantProvisioner
 from ratiba_action.running.bench import Bench
 from ratiba_action.running.runner import run_plan
-from ratiba_action.testing.gateways import InMemoryAccess, InMemoryGateway
-from ratiba_action.testing.progress import RecordedProgress
-from ratiba_action.testing.sample_report import sample_scenario
-from ratiba_action.testing.systems import Line, ScriptedSession, ScriptedSystem
-from ratiba_action.testing.tenants import InMemoryTenants
+from tests.support.gateways import InMemoryAccess, InMemoryGateway
+from tests.support.progress import RecordedProgress
+from tests.support.sample_report import sample_scenario
+from tests.support.systems import Line, ScriptedSession, ScriptedSystem
+from tests.support.tenants import InMemoryTenants
 
 HEAD = Arm("head", "repository")
 

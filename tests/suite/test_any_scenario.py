@@ -11,7 +11,7 @@ from ratiba_action.core.failure_rules import validate_rule
 from ratiba_action.errors import FileProblem, SuiteError
 from ratiba_action.metrics.registry import metric_problems
 from ratiba_action.suite.load import load_suite
-from ratiba_action.testing.spoilt_documents import leaves, line_of, mappings, places, spoilt, value_at, written
+from tests.support.spoilt_documents import leaves, line_of, mappings, places, spoilt, value_at, written
 
 WHOLE: dict[str, dict[str, Any]] = {
     "data set": {

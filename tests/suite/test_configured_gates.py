@@ -6,7 +6,7 @@ from ratiba_action.core.model.data_set import DataSet, Gate
 from ratiba_action.core.model.scenario import Expectation, Scenario, Suite, Turn
 from ratiba_action.core.standard_gates import STANDARD_GATES
 from ratiba_action.suite.configured_gates import gates_below, with_configured_gates
-from ratiba_action.testing.sample_report import sample_scenario
+from tests.support.sample_report import sample_scenario
 
 
 def suite(*gates: Gate, **expected: Any) -> Suite:

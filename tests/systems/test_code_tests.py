@@ -12,7 +12,7 @@ from ratiba_action.metrics.registry import load_metric, metric_problems
 from ratiba_action.ports import CodeMetric
 from ratiba_action.systems.isolation import has_landlock
 from ratiba_action.systems.worker_system import WorkerSystem
-from ratiba_action.testing.cases import case, exchange
+from tests.support.cases import case, exchange
 
 StartWorker = Callable[..., Awaitable[WorkerSystem]]
 

@@ -10,7 +10,7 @@ from ratiba_action.core.model.scenario import Assertion, FailureRule
 from ratiba_action.errors import ConfigurationError
 from ratiba_action.running.custom_code import CustomMetric, check_custom_rules
 from ratiba_action.systems.worker_system import WorkerSystem
-from ratiba_action.testing.cases import case, create, exchange
+from tests.support.cases import case, create, exchange
 
 StartWorker = Callable[..., Awaitable[WorkerSystem]]
 

@@ -17,8 +17,8 @@ from ratiba_action.core.model.scenario import Customer, Scenario, Turn
 from ratiba_action.errors import WorkerError
 from ratiba_action.ports import Session
 from ratiba_action.systems.choose import Surroundings, choose_system
-from ratiba_action.testing.eventually import eventually
-from ratiba_action.testing.http_stand_in import HttpAnswer, HttpRequest, HttpStandIn, http_answer
+from tests.support.eventually import eventually
+from tests.support.http_stand_in import HttpAnswer, HttpRequest, HttpStandIn, http_answer
 
 Open = Callable[..., Awaitable[Session]]
 

@@ -10,7 +10,7 @@ import asyncio, os, sys, threading
 from pathlib import Path
 from ratiba_action.errors import WorkerError
 from ratiba_action.systems.worker_system import WorkerSystem
-from ratiba_action.testing.servers import open_server
+from tests.support.servers import open_server
 
 BASE = sys.argv[2]
 SETUP = 'until [ -e "$0"/*/initdb.log ]; do sleep 0.01; done; exit 3'

@@ -17,9 +17,9 @@ from ratiba_action.tenancy.embedded import EmbeddedServer
 from ratiba_action.tenancy.installation import find_installation
 from ratiba_action.tenancy.provisioner import PostgresTenantProvisioner
 from ratiba_action.tenancy.server import choose_server
-from ratiba_action.testing.eventually import eventually_async
-from ratiba_action.testing.servers import open_server
-from ratiba_action.testing.sql import fetch, migration, run_sql, tenants_on
+from tests.support.eventually import eventually_async
+from tests.support.servers import open_server
+from tests.support.sql import fetch, migration, run_sql, tenants_on
 
 HEAD = Arm("head", "/checkout")
 CLIMB = """ AS $$ BEGIN

@@ -14,7 +14,7 @@ from ratiba_action.errors import DatabaseError
 from ratiba_action.tenancy.catalogue import catalogue, differences
 from ratiba_action.tenancy.connections import connected_as_tenant
 from ratiba_action.tenancy.provisioner import PostgresTenantProvisioner
-from ratiba_action.testing.sql import fetch, migration, run_sql
+from tests.support.sql import fetch, migration, run_sql
 
 HEAD = Arm("head", "/checkout")
 ENVIRONMENT = """

@@ -3,7 +3,7 @@
 import pytest
 
 from ratiba_action.tenancy.container import ContainerServer, docker_is_there
-from ratiba_action.testing.sql import fetch
+from tests.support.sql import fetch
 
 
 @pytest.mark.docker

@@ -9,8 +9,8 @@ from ratiba_action.core.model.plan import Arm
 from ratiba_action.errors import DatabaseError
 from ratiba_action.tenancy.provisioner import PostgresTenantProvisioner
 from ratiba_action.tenancy.server import choose_server
-from ratiba_action.testing.eventually import eventually_async
-from ratiba_action.testing.sql import fetch, migration, run_sql, tenants_on
+from tests.support.eventually import eventually_async
+from tests.support.sql import fetch, migration, run_sql, tenants_on
 
 HEAD = Arm("head", "/checkout")
 SCHEMA = "CREATE TABLE checkpoints (id int PRIMARY KEY, words text); INSERT INTO checkpoints VALUES (1, 'siri')"

@@ -11,7 +11,7 @@ from ratiba_action.core.model.plan import Arm
 from ratiba_action.errors import DatabaseError
 from ratiba_action.tenancy.provisioner import PostgresTenantProvisioner
 from ratiba_action.tenancy.rows import json_safe
-from ratiba_action.testing.sql import fetch, migration
+from tests.support.sql import fetch, migration
 
 HEAD = Arm("head", "/checkout")
 

@@ -16,8 +16,8 @@ from ratiba_action.tenancy.given import GivenServer
 from ratiba_action.tenancy.installation import Installation, find_installation
 from ratiba_action.tenancy.provisioner import PostgresTenantProvisioner
 from ratiba_action.tenancy.server import choose_server
-from ratiba_action.testing.servers import open_server
-from ratiba_action.testing.sql import fetch, migration, run_sql, tenants_on
+from tests.support.servers import open_server
+from tests.support.sql import fetch, migration, run_sql, tenants_on
 
 SECRET = "hunter2-very-secret"
 

@@ -13,8 +13,8 @@ from ratiba_action.core.model.plan import Arm
 from ratiba_action.tenancy.provisioner import PostgresTenantProvisioner
 from ratiba_action.tenancy.server import choose_server
 from ratiba_action.tenancy.storage import sweep
-from ratiba_action.testing.eventually import eventually_async
-from ratiba_action.testing.sql import fetch, migration, run_sql, tenants_on
+from tests.support.eventually import eventually_async
+from tests.support.sql import fetch, migration, run_sql, tenants_on
 
 HEAD = Arm("head", "/checkout")
 HOLDER = """
@@ -22,7 +22,7 @@ import asyncio, sys
 from ratiba_action.core.model.plan import Arm
 from ratiba_action.tenancy.provisioner import PostgresTenantProvisioner
 from ratiba_action.tenancy.server import EmbeddedServer, choose_server
-from ratiba_action.testing.sql import migration
+from tests.support.sql import migration
 from pathlib import Path
 
 async def main(url, scratch):

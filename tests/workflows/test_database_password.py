@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from ratiba_action.testing.workflow_files import run_block
+from tests.support.workflow_files import run_block
 
 pytestmark = pytest.mark.docker
 PROJECT = Path(__file__).parents[2]

@@ -7,7 +7,7 @@ import pytest
 import yaml
 
 from ratiba_action.settings import INPUTS
-from ratiba_action.testing.workflow_files import workflow_files
+from tests.support.workflow_files import workflow_files
 
 PROJECT = Path(__file__).parents[2]
 OWN = PROJECT / ".github" / "workflows" / "eval-on-prompt-change.yml"

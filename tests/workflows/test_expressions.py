@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from ratiba_action.testing.act import act_command, runner_image, why_not
+from tests.support.act import act_command, runner_image, why_not
 
 pytestmark = pytest.mark.docker
 PROJECT = Path(__file__).parents[2]

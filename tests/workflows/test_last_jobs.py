@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from ratiba_action.testing.workflow_files import run_block
+from tests.support.workflow_files import run_block
 
 PROJECT = Path(__file__).parents[2]
 RESULTS = ("success", "failure", "cancelled", "skipped", "")

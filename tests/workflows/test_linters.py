@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ratiba_action.testing.workflow_files import action_files, workflow_files
+from tests.support.workflow_files import action_files, workflow_files
 
 PROJECT = Path(__file__).parents[2]
 COMMIT = "0123456789abcdef0123456789abcdef01234567"

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import yaml
 
-from ratiba_action.testing.workflow_files import run_block
+from tests.support.workflow_files import run_block
 
 PROJECT = Path(__file__).parents[2]
 TEXT = (PROJECT / "examples" / "workflows" / "eval-every-night.yml").read_text("utf-8")

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 import yaml
 
-from ratiba_action.testing.git_repository import GitRepository
-from ratiba_action.testing.workflow_files import run_block
+from tests.support.git_repository import GitRepository
+from tests.support.workflow_files import run_block
 
 PROJECT = Path(__file__).parents[2]
 TEXT = (PROJECT / "examples" / "workflows" / "promote-feedback.yml").read_text("utf-8")

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from ratiba_action.testing.workflow_files import run_block
+from tests.support.workflow_files import run_block
 
 PROJECT = Path(__file__).parents[2]
 CHECK_VERSION = "Check the version, look up the base image's digest"

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 import yaml
 
-from ratiba_action.testing.workflow_files import action_files, problems_of, workflow_files
+from tests.support.workflow_files import action_files, problems_of, workflow_files
 
 PROJECT = Path(__file__).parents[2]
 FILES = [*workflow_files(PROJECT), *action_files(PROJECT)]

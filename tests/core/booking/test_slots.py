@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ratiba_action.core.booking.slots import find_dates, find_slots
-from ratiba_action.testing.cases import NOW  # Saturday 25 April 2026
+from tests.support.cases import NOW  # Saturday 25 April 2026
 
 
 def _fits(text: str, moment: str) -> bool:

@@ -8,7 +8,7 @@ from ratiba_action.core.comparison.runs import compare_as_measured
 from ratiba_action.core.comparison.scenario_content import content_digest
 from ratiba_action.core.model.comparison import MeasuredRun, Rules, Tier
 from ratiba_action.core.model.measurement import Check, Scored
-from ratiba_action.testing.sample_report import sample_scored
+from tests.support.sample_report import sample_scored
 
 
 def held(name: str, *, passed: bool = True) -> Scored:

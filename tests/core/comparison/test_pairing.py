@@ -8,7 +8,7 @@ from ratiba_action.core.comparison.pairing import pair_up
 from ratiba_action.core.model.comparison import MeasuredRun, NotComparable
 from ratiba_action.core.model.measurement import Errored, Phase, ScenarioResult, Scored
 from ratiba_action.core.model.scenario import Strategy
-from ratiba_action.testing.sample_report import sample_score, sample_scored
+from tests.support.sample_report import sample_score, sample_scored
 
 FLUENT = sample_score(0.9)
 CONSISTENT = sample_score(1.0, judged=False)

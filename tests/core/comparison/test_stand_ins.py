@@ -7,7 +7,7 @@ from ratiba_action.core.model.conversation import Transcript
 from ratiba_action.core.model.measurement import Check, Errored, Phase, Scored
 from ratiba_action.core.model.plan import Arm, Trial
 from ratiba_action.core.trials import Standing, standing
-from ratiba_action.testing.sample_report import sample_scenario
+from tests.support.sample_report import sample_scenario
 
 HEAD, BASE = Arm("head", "head"), Arm("base", "base")
 FAILED = Check("tools", 2, "tool calls of the turn", "hand_off()", "no tool call", passed=False, stand_in=True)

@@ -13,7 +13,7 @@ from ratiba_action.core.model.comparison import Comparison, MeasuredRun, Rules, 
 from ratiba_action.core.model.measurement import Errored, Phase, ScenarioResult
 from ratiba_action.core.model.plan import Plan, Trial
 from ratiba_action.core.model.verdict import Conclusion, Evidence, Limits, Verdict
-from ratiba_action.testing.sample_report import sample_score, sample_scored
+from tests.support.sample_report import sample_score, sample_scored
 
 NAMES = tuple(f"spa_{number:02}" for number in range(12))
 NOW = datetime(2026, 4, 25, tzinfo=UTC)

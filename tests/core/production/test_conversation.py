@@ -9,7 +9,7 @@ import pytest
 from ratiba_action.core.production.conversation import Observation, ProductionConversation, read_conversation
 from ratiba_action.core.traces import attributes
 from ratiba_action.core.traces.conversations import traced_runs
-from ratiba_action.testing.logged_runs import logged_run
+from tests.support.logged_runs import logged_run
 
 BEGAN = datetime(2026, 11, 20, 9, tzinfo=UTC)
 

@@ -12,7 +12,7 @@ from ratiba_action.core.masking import Redactor
 from ratiba_action.core.model.conversation import Document, Exchange, Reply, ToolCall
 from ratiba_action.core.model.scenario import Turn
 from ratiba_action.core.production.masked_case import masked_case
-from ratiba_action.testing.cases import case
+from tests.support.cases import case
 
 PLANTED = "Wanjiku Kamau, +254 712 345 432, wanjiku@example.com"
 REDACTOR = Redactor(names=["Wanjiku Kamau"])

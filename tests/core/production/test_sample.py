@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from ratiba_action.core.model.measurement import Errored, NotRun, Phase, ScenarioResult, Scored
 from ratiba_action.core.model.plan import HEAD, Arm, Trial
 from ratiba_action.core.production.sample import Sample
-from ratiba_action.testing.cases import case, exchange
+from tests.support.cases import case, exchange
 
 UNTIL = datetime(2026, 11, 22, 12, tzinfo=UTC)
 SINCE = UNTIL - timedelta(hours=6)

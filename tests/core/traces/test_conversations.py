@@ -27,7 +27,7 @@ from ratiba_action.core.traces.datasets import dataset_item_id, experiment_id, s
 from ratiba_action.core.traces.experiments import as_experiment
 from ratiba_action.core.traces.model import Trace
 from ratiba_action.core.traces.scores import PASSED
-from ratiba_action.testing.logged_runs import BEGAN, RUN, SCORES_EACH, SPANS_EACH, STARTED, logged, logged_run
+from tests.support.logged_runs import BEGAN, RUN, SCORES_EACH, SPANS_EACH, STARTED, logged, logged_run
 
 HEAD = Place("head", "spa_booking", 0)
 TURN = Place("head", "spa_booking", 0, turn=1)

@@ -9,7 +9,7 @@ from ratiba_action.core.model.change import Mode
 from ratiba_action.core.model.measurement import Errored, Phase, ScenarioResult
 from ratiba_action.core.model.plan import Plan, Trial
 from ratiba_action.core.model.verdict import Conclusion, Evidence, Limits, PassRateRule, Verdict
-from ratiba_action.testing.sample_report import sample_score, sample_scored
+from tests.support.sample_report import sample_score, sample_scored
 
 
 def judged(name: str, *values: float) -> ScenarioResult:

@@ -22,9 +22,9 @@ from pathlib import Path
 
 import pytest
 
-from ratiba_action.testing.gate_forks import GateForks
-from ratiba_action.testing.git_repository import GitRepository
-from ratiba_action.testing.small_repository import Ended
+from tests.support.gate_forks import GateForks
+from tests.support.git_repository import GitRepository
+from tests.support.small_repository import Ended
 
 PROJECT = Path(__file__).parents[3]
 CODE, MIGRATION = "booking_assistant", "migrations/versions/0001_booking_tables.py"

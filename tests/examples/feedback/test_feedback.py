@@ -16,10 +16,10 @@ from traced_conversation import hold
 from whatsapp_buttons import feedback_buttons, take_reply
 
 from ratiba_action.main import run
-from ratiba_action.testing.git_repository import GitRepository
-from ratiba_action.testing.langfuse_server import LangfuseState, langfuse_server
-from ratiba_action.testing.production_project import SPA, ProductionProject
-from ratiba_action.testing.small_repository import SmallRepository
+from tests.support.git_repository import GitRepository
+from tests.support.langfuse_server import LangfuseState, langfuse_server
+from tests.support.production_project import SPA, ProductionProject
+from tests.support.small_repository import SmallRepository
 
 EXAMPLE = Path(__file__).parents[3] / "examples" / "feedback"
 TRACE = "3f9c0000000000000000000000000abc"

@@ -1,0 +1,95 @@
+"""Paid calls that end at a stand-in for the providers, with books to look into."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
+
+from ratiba_action.core.model.conversation import Party
+from ratiba_action.core.model.values import Usd
+from ratiba_action.core.model_request import PaidRequest
+from ratiba_action.core.pricing import ModelRates
+from ratiba_action.prices import PriceList
+from ratiba_action.providers.bounds import OutputLimits
+from ratiba_action.providers.client import ProviderClient, Timeouts
+from ratiba_action.providers.metered import MeteredCalls
+from ratiba_action.providers.retries import RetryPolicy
+from ratiba_action.providers.route import ProviderRoute
+from tests.support.model_servers import ModelServer, Script
+from tests.support.purses import MemoryPurse
+from tests.support.sdk_talk import EMBEDDER, GPT, HAIKU
+
+KEY = "sk-live-9f8e7d6c5b4a"
+RATES = ModelRates(Decimal(3), Decimal(15), Decimal("0.3"), Decimal("3.75"))
+MODELS = {"messages": HAIKU, "chat/completions": GPT, "responses": GPT, "embeddings": EMBEDDER}
+
+
+@dataclass(frozen=True, slots=True)
+class LiveRig:
+    """Everything on the way of a paid call.
+
+    Args:
+        pauses: seconds that were waited between attempts; nobody really waits.
+    """
+
+    server: ModelServer
+    purse: MemoryPurse
+    client: ProviderClient
+    calls: MeteredCalls
+    pauses: list[float]
+
+    def paid_enough(self) -> bool:
+        """Whether the books hold at least what the providers charge."""
+        return Decimal(self.server.bill.total.numerator) <= self.purse.spent * self.server.bill.total.denominator
+
+
+@asynccontextmanager
+async def live_calls(
+    script: Script,
+    *,
+    cap: Usd = Decimal(1000),
+    total_seconds: float = 20.0,
+    concurrency: int = 8,
+    retries: RetryPolicy | None = None,
+    limits: OutputLimits | None = None,
+    answer_limit: int = 1_000_000,
+) -> AsyncIterator[LiveRig]:
+    """Start a stand-in, and calls that are paid for from a purse in memory."""
+    pauses: list[float] = []
+
+    async def sleep(seconds: float) -> None:
+        pauses.append(seconds)
+
+    purse = MemoryPurse(cap)
+    async with ModelServer(script, KEY, other=RATES) as server:
+        routes = (ProviderRoute("anthropic", KEY, server.url), ProviderRoute("openai", KEY, f"{server.url}/v1"))
+        async with ProviderClient(routes, {}, Timeouts(10.0, total_seconds), answer_limit) as client:
+            calls = MeteredCalls(
+                client,
+                purse,
+                PriceList(dict.fromkeys(MODELS.values(), RATES)),
+                limits=limits,
+                retries=retries,
+                concurrency=concurrency,
+                sleep=sleep,
+            )
+            yield LiveRig(server, purse, client, calls, pauses)
+
+
+def paid_request(endpoint: str = "messages", ordinal: int = 0, **changes: Any) -> PaidRequest:
+    """A small request of the system under test.
+
+    Args:
+        endpoint: as ``PaidRequest`` names it.
+        ordinal: makes it another call than its equals.
+        changes: fields of the body.
+    """
+    body: dict[str, Any] = {"model": MODELS[endpoint]}
+    if endpoint in {"messages", "chat/completions"}:
+        body["messages"] = [{"role": "user", "content": "Habari"}]
+    else:
+        body["input"] = "Habari"
+    body.update(changes)
+    provider = "anthropic" if endpoint == "messages" else "openai"
+    return PaidRequest(Party.SYSTEM, "spa", 0, provider, endpoint, body["model"], "k" * 64, ordinal, body)

@@ -1,0 +1,141 @@
+"""Stand-ins for the providers on loopback: they speak the wire formats, check the key, keep a bill and misbehave."""
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from types import TracebackType
+from typing import Any, Self
+
+from ratiba_action.core.canonical import digest
+from ratiba_action.core.model.conversation import Usage
+from ratiba_action.core.pricing import ModelRates
+from ratiba_action.gateway.script import Step
+from tests.support.http_stand_in import HttpAnswer, HttpRequest, HttpStandIn, http_answer
+from tests.support.provider_answers import ENDPOINTS, answer_body, error_body, flaw, spent_tokens
+from tests.support.provider_bill import Bill
+from tests.support.provider_faults import Altered, Cut, Drip, Failure, Raw, Served, Stalled, Whole
+
+_JSON = {"Content-Type": "application/json"}
+
+
+@dataclass(frozen=True, slots=True)
+class Received:
+    """A request as it arrived; names of headers in small letters."""
+
+    path: str
+    headers: Mapping[str, str] = field(repr=False)
+    body: Mapping[str, Any]
+
+
+Script = Sequence[Served] | Callable[[Received], Served]
+"""What is answered: in order, past the end with status 500; or whatever the function says."""
+
+
+class ModelServer:
+    """Both providers on one port, not streaming; an async context manager.
+
+    Args:
+        script: what is answered.
+        key: the only API key that is let in.
+        rates: what each model's tokens cost on the bill.
+        other: what those of any other model cost; None for nothing.
+    """
+
+    def __init__(
+        self,
+        script: Script,
+        key: str,
+        rates: Mapping[str, ModelRates] | None = None,
+        other: ModelRates | None = None,
+    ) -> None:
+        self._script = script if callable(script) else _in_order(script)
+        self._key = key
+        self._received: list[Received] = []
+        self._server = HttpStandIn(self._handle)
+        self.bill = Bill(rates or {}, other)
+
+    @property
+    def url(self) -> str:
+        """Base address, without a path; OpenAI's base URL is this with ``/v1``."""
+        return self._server.url
+
+    @property
+    def received(self) -> tuple[Received, ...]:
+        """Every request that was let in, in order."""
+        return tuple(self._received)
+
+    async def __aenter__(self) -> Self:
+        await self._server.__aenter__()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self._server.__aexit__(kind, error, trace)
+
+    async def _handle(self, request: HttpRequest) -> HttpAnswer:
+        path = request.path.partition("?")[0]
+        endpoint = next((name for name in ENDPOINTS if path.endswith(f"/{name}")), None)
+        if endpoint is None or request.method != "POST":
+            return HttpAnswer(http_answer(404, b'{"error": {"message": "no such path"}}', _JSON))
+        if self._key not in _credentials(request.headers):
+            return HttpAnswer(_failure(endpoint, Failure(401, "invalid x-api-key")))
+        received = Received(request.path, request.headers, json.loads(request.content))
+        wrong = flaw(endpoint, received.headers, received.body)
+        if wrong is not None:
+            return HttpAnswer(_failure(endpoint, Failure(400, wrong)))
+        self._received.append(received)
+        return self._serve(endpoint, received, self._script(received))
+
+    def _serve(self, endpoint: str, received: Received, served: Served) -> HttpAnswer:
+        match served:
+            case Cut(answer=answer, after=after):
+                whole = self._whole(endpoint, received, answer)
+                return HttpAnswer(whole, stop_after=min(after, len(whole) - 1))
+            case Stalled(answer=answer, after=after):
+                return HttpAnswer(self._whole(endpoint, received, answer), stop_after=after, hold=True)
+            case Drip(answer=answer, pause=pause):
+                return HttpAnswer(self._whole(endpoint, received, answer), pause=pause)
+            case _:
+                return HttpAnswer(self._whole(endpoint, received, served))
+
+    def _whole(self, endpoint: str, received: Received, served: Whole) -> bytes:
+        """The bytes of an answer, charged for as soon as it was generated."""
+        match served:
+            case Failure():
+                return _failure(endpoint, served)
+            case Raw(step=step):
+                if step is not None:
+                    self._charge(endpoint, received, step)
+                headers = {"Content-Type": served.content_type, **served.headers}
+                return http_answer(served.status, served.content, headers)
+            case Altered(step=step, change=change):
+                body = change(self._answer(endpoint, received, step))
+            case Step():
+                body = self._answer(endpoint, received, served)
+        return http_answer(200, json.dumps(body).encode(), _JSON)
+
+    def _answer(self, endpoint: str, received: Received, step: Step) -> dict[str, Any]:
+        usage = self._charge(endpoint, received, step)
+        seed = digest([len(self._received), received.body])
+        return answer_body(endpoint, step, received.body, seed, usage)
+
+    def _charge(self, endpoint: str, received: Received, step: Step) -> Usage:
+        usage = spent_tokens(endpoint, step, received.body)
+        self.bill.charge(endpoint, received.body, usage)
+        return usage
+
+
+def _in_order(script: Sequence[Served]) -> Callable[[Received], Served]:
+    left = list(script)
+    return lambda _: left.pop(0) if left else Failure(500, "the script is at its end")
+
+
+def _credentials(headers: Mapping[str, str]) -> set[str]:
+    bearer = headers.get("authorization", "").removeprefix("Bearer ")
+    return {headers.get("x-api-key", ""), headers.get("api-key", ""), bearer}
+
+
+def _failure(endpoint: str, failure: Failure) -> bytes:
+    headers = {**_JSON, **({} if failure.retry_after is None else {"Retry-After": failure.retry_after})}
+    return http_answer(failure.status, json.dumps(error_body(endpoint, failure)).encode(), headers)

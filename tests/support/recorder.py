@@ -1,0 +1,47 @@
+"""A recorder that calls no model: what ``ratiba record`` does with answers can be tested without any."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from ratiba_action.core.model.conversation import Transcript
+from ratiba_action.core.model.measurement import Errored, Phase, Scored
+from ratiba_action.core.model.plan import Arm, Trial
+from ratiba_action.core.model.scenario import Scenario
+from ratiba_action.gate import Evaluated
+from ratiba_action.preparation.preparing import GateRun, Prepared
+from ratiba_action.recordings.lines import Recording
+from tests.support.sample_report import sample_check, sample_report
+
+
+@dataclass
+class FakeRecorder:
+    """A ``Recorder``: says that the selected scenarios ran, and that these lines were answered.
+
+    Args:
+        lines: by scenario id.
+        broken: why a scenario's conversation broke off, by its id.
+        broken_in: number of the trial in which it did, from 0.
+        failing: ids of scenarios whose conversation does not hold what is asked of it.
+        runs: what it was asked to run, for the test to look at.
+    """
+
+    lines: Mapping[str, Sequence[Recording]] = field(default_factory=dict)
+    broken: Mapping[str, str] = field(default_factory=dict)
+    broken_in: int = 0
+    failing: frozenset[str] = frozenset()
+    runs: list[GateRun] = field(default_factory=list)
+
+    def __call__(self, run: GateRun, prepared: Prepared) -> Evaluated:
+        """The run as it was described."""
+        self.runs.append(run)
+        numbers = range(run.trials)
+        results = tuple(self._result(one, number) for one in prepared.selection.scenarios for number in numbers)
+        lines = {name: tuple(lines) for name, lines in self.lines.items()}
+        return Evaluated(replace(sample_report(), results=results), lines)
+
+    def _result(self, scenario: Scenario, number: int) -> Scored | Errored:
+        trial = Trial(scenario, Arm("head", "checkout"), number)
+        if scenario.id in self.broken and number == self.broken_in:
+            return Errored(trial, Phase.SYSTEM, self.broken[scenario.id])
+        check = sample_check(passed=scenario.id not in self.failing)
+        return Scored(trial, Transcript(scenario.id, ()), (check,), (), 1.0)
