@@ -21,25 +21,25 @@ from pathlib import Path
 
 import aiohttp
 
-from ratiba_action.configuration import Configuration, CrossCheckBlock, JudgeBlock
-from ratiba_action.configuration_blocks.system_block import SystemBlock
-from ratiba_action.core.budget import Ledger
-from ratiba_action.core.model.measurement import Case
-from ratiba_action.core.model.plan import Arm, Trial
-from ratiba_action.core.model.scenario import Assertion
-from ratiba_action.core.model_request import PaidAnswer, PaidRequest
-from ratiba_action.evaluation.grading import Grading
-from ratiba_action.evaluation.paid_run import PaidRun
-from ratiba_action.evaluation.workshop import Materials, Workshop
-from ratiba_action.judging.deepeval_bridge import load_deepeval, prepare_deepeval
-from ratiba_action.ledger.admissions import Admissions
-from ratiba_action.ledger.journal import begin_journal
-from ratiba_action.ledger.purse import RunPurse
+from ratiba_action.config.configuration import Configuration, CrossCheckBlock, JudgeBlock
+from ratiba_action.config.system_block import SystemBlock
+from ratiba_action.llm.providers.client import ProviderClient
+from ratiba_action.llm.providers.metered import MeteredCalls
+from ratiba_action.llm.providers.route import ProviderRoute
+from ratiba_action.metrics.judging.deepeval_bridge import load_deepeval, prepare_deepeval
+from ratiba_action.model.measurement import Case
+from ratiba_action.model.model_request import PaidAnswer, PaidRequest
+from ratiba_action.model.plan import Arm, Trial
+from ratiba_action.model.scenario import Assertion
+from ratiba_action.money.admissions import Admissions
+from ratiba_action.money.budget import Ledger
+from ratiba_action.money.journal import begin_journal
+from ratiba_action.money.prices import PriceList
+from ratiba_action.money.purse import RunPurse
 from ratiba_action.ports import PaidCalls
-from ratiba_action.prices import PriceList
-from ratiba_action.providers.client import ProviderClient
-from ratiba_action.providers.metered import MeteredCalls
-from ratiba_action.providers.route import ProviderRoute
+from ratiba_action.run.grading import Grading
+from ratiba_action.run.paid_run import PaidRun
+from ratiba_action.run.workshop import Materials, Workshop
 from tests.support.cases import case, exchange
 from tests.support.progress import RecordedProgress
 

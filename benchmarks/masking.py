@@ -6,7 +6,7 @@ Run: ``python -m benchmarks.masking``.
 import sys
 import time
 
-from ratiba_action.core.masking import Redactor
+from ratiba_action.privacy.masking import Redactor
 
 GROWTH_LIMIT = 1.5  # of the cost a character at eight times the length
 SHORT, LONG = 4_000, 32_000  # characters

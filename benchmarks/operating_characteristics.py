@@ -15,15 +15,15 @@ from pathlib import Path
 
 import numpy as np
 
-from ratiba_action.core.comparison.scenario_content import content_digest
-from ratiba_action.core.decision import next_step
-from ratiba_action.core.model.change import Mode
-from ratiba_action.core.model.comparison import MeasuredRun
-from ratiba_action.core.model.conversation import Transcript
-from ratiba_action.core.model.measurement import Errored, Phase, ScenarioResult, Score, Scored
-from ratiba_action.core.model.plan import Arm, Plan, Trial
-from ratiba_action.core.model.scenario import Customer, Scenario, Turn
-from ratiba_action.core.model.verdict import Conclusion, Evidence, Limits, PassRateRule, Verdict
+from ratiba_action.model.change import Mode
+from ratiba_action.model.comparison import MeasuredRun
+from ratiba_action.model.conversation import Transcript
+from ratiba_action.model.measurement import Errored, Phase, ScenarioResult, Score, Scored
+from ratiba_action.model.plan import Arm, Plan, Trial
+from ratiba_action.model.scenario import Customer, Scenario, Turn
+from ratiba_action.model.verdict import Conclusion, Evidence, Limits, PassRateRule, Verdict
+from ratiba_action.verdict.decision import next_step
+from ratiba_action.verdict.scenario_content import content_digest
 
 PAGE = Path(__file__).parents[1] / "docs" / "statistics.md"
 SYSTEM_SPREAD = 0.08

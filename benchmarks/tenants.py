@@ -10,7 +10,7 @@ import time
 
 from langgraph.checkpoint.postgres import PostgresSaver
 
-from ratiba_action.core.model.plan import Arm
+from ratiba_action.model.plan import Arm
 from ratiba_action.tenancy.provisioner import PostgresTenantProvisioner
 from ratiba_action.tenancy.server import choose_server
 

@@ -13,8 +13,8 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
-from ratiba_action.core.model.plan import Tenant
-from ratiba_action.core.model.scenario import Customer, Scenario, Turn
+from ratiba_action.model.plan import Tenant
+from ratiba_action.model.scenario import Customer, Scenario, Turn
 from ratiba_action.systems.worker_system import WorkerSystem
 
 SESSIONS = 16

@@ -22,31 +22,31 @@ import yaml
 from authored_judge import AuthoredJudge
 from demo import BUNDLED, EXAMPLES, PROJECT, build_pull_request, copy_system
 
-from ratiba_action.composition import open_system, open_tenants
-from ratiba_action.configuration import read_configuration
-from ratiba_action.core.budget import Ledger
-from ratiba_action.core.failure_rules import validate_rule
-from ratiba_action.core.language_metrics import attach_language_metrics
-from ratiba_action.core.masking import Redactor
-from ratiba_action.core.model.conversation import ToolCall
-from ratiba_action.core.model.measurement import Case, Scored
-from ratiba_action.core.model.plan import Arm, Plan, Trial
-from ratiba_action.core.model.scenario import Assertion, Scenario
-from ratiba_action.evaluation.simulated_customer import SimulatedCustomer
-from ratiba_action.evaluation.workshop import Workshop
-from ratiba_action.gateway.script import Step
-from ratiba_action.gateway.scripted_answers import ScriptedAnswers
-from ratiba_action.gateway.server import Gateway
-from ratiba_action.git import Git, find_checkout
-from ratiba_action.judging.deepeval_bridge import prepare_deepeval
+from ratiba_action.checks.failure_rules import validate_rule
+from ratiba_action.config.configuration import read_configuration
+from ratiba_action.config.language_metrics import attach_language_metrics
+from ratiba_action.llm.recordings.lines import JudgeRecording, ModelRecording, Recording
+from ratiba_action.llm.recordings.writer import render_recordings, write_recordings
+from ratiba_action.llm.script import Step
+from ratiba_action.llm.scripted_answers import ScriptedAnswers
+from ratiba_action.llm.server import Gateway
+from ratiba_action.metrics.judging.deepeval_bridge import prepare_deepeval
 from ratiba_action.metrics.registry import is_judged, load_metric, metric_problems
+from ratiba_action.model.conversation import ToolCall
+from ratiba_action.model.measurement import Case, Scored
+from ratiba_action.model.plan import Arm, Plan, Trial
+from ratiba_action.model.scenario import Assertion, Scenario
+from ratiba_action.money.budget import Ledger
 from ratiba_action.ports import Metric
-from ratiba_action.recordings.lines import JudgeRecording, ModelRecording, Recording
-from ratiba_action.recordings.writer import render_recordings, write_recordings
+from ratiba_action.privacy.masking import Redactor
 from ratiba_action.reporting.terminal import make_progress
-from ratiba_action.running.bench import Bench
-from ratiba_action.running.runner import run_plan
+from ratiba_action.run.bench import Bench
+from ratiba_action.run.composition import open_system, open_tenants
+from ratiba_action.run.runner import run_plan
+from ratiba_action.run.simulated_customer import SimulatedCustomer
+from ratiba_action.run.workshop import Workshop
 from ratiba_action.suite.load import load_suite, read_scenario_files
+from ratiba_action.util.git import Git, find_checkout
 
 AUTHORED = EXAMPLES / "authored"
 NOTHING_UNDERSTOOD = dict.fromkeys(("intent", "service", "start", "rail", "phone", "reason"))

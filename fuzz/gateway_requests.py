@@ -11,10 +11,10 @@ from urllib.parse import urlsplit
 from fuzz.case import Case
 from fuzz.in_process import captured
 from fuzz.provider_answers import random_answer, require_paid
-from ratiba_action.gateway.access import ScenarioAccess
-from ratiba_action.gateway.live_answers import LiveAnswers
-from ratiba_action.gateway.server import Gateway
-from ratiba_action.providers.retries import RetryPolicy
+from ratiba_action.llm.access import ScenarioAccess
+from ratiba_action.llm.live_answers import LiveAnswers
+from ratiba_action.llm.providers.retries import RetryPolicy
+from ratiba_action.llm.server import Gateway
 from tests.support.live_calls import KEY, MODELS, live_calls
 from tests.support.model_servers import Received
 from tests.support.provider_faults import Served

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from fuzz.case import Case, texts_below
 from fuzz.faulty_proxy import Faults, faulty_proxy, random_faults
 from fuzz.in_process import run_command
-from ratiba_action.core.marker import read_marker
+from ratiba_action.github.marker import read_marker
 from tests.support.consumer_repository import NAME
 from tests.support.github_server import GithubState, github_server
 

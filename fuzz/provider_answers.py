@@ -9,10 +9,10 @@ from fractions import Fraction
 from typing import Any
 
 from fuzz.case import Case
-from ratiba_action.core.model.conversation import Usage
 from ratiba_action.errors import RatibaError
-from ratiba_action.gateway.script import Step
-from ratiba_action.providers.retries import RetryPolicy
+from ratiba_action.llm.providers.retries import RetryPolicy
+from ratiba_action.llm.script import Step
+from ratiba_action.model.conversation import Usage
 from tests.support.live_calls import KEY, LiveRig, live_calls, paid_request
 from tests.support.model_servers import Received
 from tests.support.provider_faults import (

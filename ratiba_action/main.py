@@ -10,11 +10,11 @@ import sys
 from collections.abc import Mapping, MutableMapping, Sequence
 from typing import TYPE_CHECKING
 
-from ratiba_action.interruption import CancelledBySignal, Interruption, current
+from ratiba_action.util.interruption import CancelledBySignal, Interruption, current
 
 if TYPE_CHECKING:
-    from ratiba_action.core.masking import Redactor
     from ratiba_action.errors import RatibaError
+    from ratiba_action.privacy.masking import Redactor
 
 _REPORT_AT = "the issues of the ratiba-eval-gate repository"
 _UNEXPECTED = 3
@@ -31,9 +31,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line of this process; returns its exit code."""
     interruption = Interruption()
     interruption.install()
-    from ratiba_action.environment import protect_process, take_secrets  # noqa: PLC0415 - the handlers come first
     from ratiba_action.errors import RatibaError  # noqa: PLC0415 - the same
-    from ratiba_action.step_output import keep_harmless, leave  # noqa: PLC0415 - the same
+    from ratiba_action.settings.environment import protect_process, take_secrets  # noqa: PLC0415 - the handlers come first
+    from ratiba_action.settings.step_output import keep_harmless, leave  # noqa: PLC0415 - the same
 
     # Before the first child, which the filter of the output is: what is protected now is so in its copy, too.
     protect_process()
@@ -62,9 +62,9 @@ def run(
         commands: the table of commands; None for the program's own.
     """
     from ratiba_action.cli import COMMANDS, build_parser  # noqa: PLC0415 - the handlers come first
-    from ratiba_action.core.printable import printable_lines  # noqa: PLC0415 - the same
     from ratiba_action.errors import RatibaError  # noqa: PLC0415 - the same
-    from ratiba_action.step_output import COMMANDS_FILE  # noqa: PLC0415 - the same
+    from ratiba_action.settings.step_output import COMMANDS_FILE  # noqa: PLC0415 - the same
+    from ratiba_action.util.printable import printable_lines  # noqa: PLC0415 - the same
 
     interruption = current()
     reports = arguments[:1] == [_REPORTS_ITSELF] and not environment.get(COMMANDS_FILE)
@@ -104,7 +104,7 @@ def _shown(error: "RatibaError", environment: Mapping[str, str]) -> str:
 
 def _redactor(environment: Mapping[str, str]) -> "Redactor":
     """For what ends a command before it has one, or in spite of it."""
-    from ratiba_action.core.masking import Redactor  # noqa: PLC0415 - `--help` is quicker without it
-    from ratiba_action.settings import read_settings_leniently  # noqa: PLC0415 - the same
+    from ratiba_action.privacy.masking import Redactor  # noqa: PLC0415 - `--help` is quicker without it
+    from ratiba_action.settings.settings import read_settings_leniently  # noqa: PLC0415 - the same
 
     return Redactor(read_settings_leniently(environment, {})[0].secrets)

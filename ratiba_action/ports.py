@@ -9,16 +9,24 @@ from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
-from ratiba_action.core.budget import Reservation
-from ratiba_action.core.model.conversation import AnsweredCalls, Exchange, KeptAnswer, Party, Reply, ToldUsage, Usage
-from ratiba_action.core.model.event import Event
-from ratiba_action.core.model.measurement import Answer, Case, Question, ScenarioResult, Score
-from ratiba_action.core.model.plan import Arm, Tenant, Trial
-from ratiba_action.core.model.scenario import Scenario, SimulatedUser, Turn
-from ratiba_action.core.model.values import JsonObject, Usd
-from ratiba_action.core.model.verdict import Report
-from ratiba_action.core.model_request import ModelAnswer, ModelRequest, PaidAnswer, PaidRequest
 from ratiba_action.errors import RatibaError
+from ratiba_action.model.conversation import (
+    AnsweredCalls,
+    Exchange,
+    KeptAnswer,
+    Party,
+    Reply,
+    Reservation,
+    ToldUsage,
+    Usage,
+)
+from ratiba_action.model.event import Event
+from ratiba_action.model.measurement import Answer, Case, Question, ScenarioResult, Score
+from ratiba_action.model.model_request import ModelAnswer, ModelRequest, PaidAnswer, PaidRequest
+from ratiba_action.model.plan import Arm, Tenant, Trial
+from ratiba_action.model.scenario import Scenario, SimulatedUser, Turn
+from ratiba_action.model.values import JsonObject, Usd
+from ratiba_action.model.verdict import Report
 
 
 class Session(Protocol):

@@ -18,7 +18,7 @@ import pytest
 if TYPE_CHECKING:
     from contextlib import AbstractAsyncContextManager, AbstractContextManager
 
-    from ratiba_action.core.model.plan import Arm, Tenant
+    from ratiba_action.model.plan import Arm, Tenant
     from ratiba_action.tenancy.provisioner import PostgresTenantProvisioner
 
 _OPTION = "--ratiba-database-url"
@@ -96,7 +96,7 @@ class TenantsOfASession:
             self._wait(manager.__aexit__(None, None, None))
 
     async def _prepared(self, migrate: Migrate) -> "Arm":
-        from ratiba_action.core.model.plan import Arm  # noqa: PLC0415 - pytest must not pay for it at its start
+        from ratiba_action.model.plan import Arm  # noqa: PLC0415 - pytest must not pay for it at its start
 
         async def run(dsn: str) -> None:
             outcome = await asyncio.to_thread(migrate, dsn)
@@ -144,8 +144,8 @@ def pytest_load_initial_conftests(early_config: pytest.Config) -> Iterator[None]
     """Keep what scenarios print from the runner of a workflow, before pytest itself takes hold of the output."""
     asked = early_config.known_args_namespace.ratiba or early_config.getini("ratiba_scenarios")
     if asked and os.environ.get("GITHUB_ACTIONS") == "true" and "PYTEST_XDIST_WORKER" not in os.environ:
-        from ratiba_action.environment import protect_process  # noqa: PLC0415 - only who asks for it pays
-        from ratiba_action.step_output import keep_harmless  # noqa: PLC0415 - the same
+        from ratiba_action.settings.environment import protect_process  # noqa: PLC0415 - only who asks for it pays
+        from ratiba_action.settings.step_output import keep_harmless  # noqa: PLC0415 - the same
 
         protect_process()  # the filter is a copy of this process
         keep_harmless(os.environ)
@@ -156,12 +156,12 @@ def pytest_configure(config: pytest.Config) -> None:
     """Take the gate's secrets out of the environment; collect scenarios where the ini file or ``--ratiba`` asks."""
     # pytest-xdist's workers get theirs from this process, and take them out themselves.
     if config.getoption("dist", "no") == "no" and any(name.startswith("RATIBA_") for name in os.environ):
-        from ratiba_action.environment import take_inputs  # noqa: PLC0415 - only who gives an input pays
+        from ratiba_action.settings.environment import take_inputs  # noqa: PLC0415 - only who gives an input pays
 
         config.stash[_ENVIRONMENT] = take_inputs(os.environ)
     folder = config.getini("ratiba_scenarios") or ("scenarios" if config.getoption("--ratiba") else "")
     if folder:
-        from ratiba_action.pytest_scenarios import ScenarioTests  # noqa: PLC0415 - only who asks for it pays
+        from ratiba_action.commands.pytest_scenarios import ScenarioTests  # noqa: PLC0415 - only who asks for it pays
 
         config.pluginmanager.register(
             ScenarioTests(config, folder.strip("/"), _environment(config)), "ratiba-scenarios"

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 import yaml
 
-from ratiba_action.environment import is_secret
-from ratiba_action.publication.publishing import OUTPUTS
-from ratiba_action.settings import INPUTS
+from ratiba_action.publish.publishing import OUTPUTS
+from ratiba_action.settings.environment import is_secret
+from ratiba_action.settings.settings import INPUTS
 
 PROJECT = Path(__file__).parent.parent
 README = (PROJECT / "README.md").read_text(encoding="utf-8")

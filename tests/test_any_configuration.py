@@ -8,7 +8,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ratiba_action.configuration import read_configuration
+from ratiba_action.config.configuration import read_configuration
 from ratiba_action.errors import FileProblem, SuiteError
 from tests.support.spoilt_documents import leaves, line_of, mappings, places, spoilt, written
 

@@ -10,14 +10,14 @@ from typing import Any
 
 import pytest
 
+from ratiba_action.checks.custom_code import evidence
+from ratiba_action.checks.failure_rules import validate_rule
 from ratiba_action.cli import COMMANDS
-from ratiba_action.configuration import read_configuration
-from ratiba_action.core.aggregates import AGGREGATES
-from ratiba_action.core.custom_code import evidence
-from ratiba_action.core.failure_rules import validate_rule
+from ratiba_action.config.configuration import read_configuration
+from ratiba_action.metrics.aggregates import AGGREGATES
 from ratiba_action.metrics.registry import metric_problems
-from ratiba_action.publication.publishing import OUTPUTS
-from ratiba_action.settings import INPUTS
+from ratiba_action.publish.publishing import OUTPUTS
+from ratiba_action.settings.settings import INPUTS
 from ratiba_action.suite.load import load_suite
 from tests.support.cases import case, exchange
 

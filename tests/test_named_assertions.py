@@ -7,27 +7,27 @@ from pathlib import Path
 
 import pytest
 
-from ratiba_action.configuration_blocks.suite_block import unmeasured_metrics
-from ratiba_action.core.aggregates import Sample, aggregate
-from ratiba_action.core.comparison.pairing import pair_up
-from ratiba_action.core.failure_rules import validate_rule
-from ratiba_action.core.metric_means import metric_means
-from ratiba_action.core.model.comparison import MeasuredRun
-from ratiba_action.core.model.conversation import Reply
-from ratiba_action.core.model.data_set import Gate
-from ratiba_action.core.model.measurement import Scored
-from ratiba_action.core.model.plan import Arm, Plan, Trial
-from ratiba_action.core.model.scenario import Assertion, Scenario, Suite
-from ratiba_action.core.strictness import hold_to_base
+from ratiba_action.checks.failure_rules import validate_rule
+from ratiba_action.config.metrics_block import MetricsBlock, attach_metrics
+from ratiba_action.config.suite_block import unmeasured_metrics
 from ratiba_action.errors import SuiteError
-from ratiba_action.github.annotations import annotations_of
+from ratiba_action.metrics.aggregates import Sample, aggregate
 from ratiba_action.metrics.registry import load_metric, metric_problems
-from ratiba_action.metrics_block import MetricsBlock, attach_metrics
+from ratiba_action.model.comparison import MeasuredRun
+from ratiba_action.model.conversation import Reply
+from ratiba_action.model.data_set import Gate
+from ratiba_action.model.measurement import Scored
+from ratiba_action.model.plan import Arm, Plan, Trial
+from ratiba_action.model.scenario import Assertion, Scenario, Suite
+from ratiba_action.publish.annotations import annotations_of
 from ratiba_action.reporting.comment import render_comment
-from ratiba_action.running.bench import Bench
-from ratiba_action.running.runner import run_plan
+from ratiba_action.run.bench import Bench
+from ratiba_action.run.runner import run_plan
 from ratiba_action.suite.gates import gate_problems
 from ratiba_action.suite.load import load_suite
+from ratiba_action.suite.ratchet.strictness import hold_to_base
+from ratiba_action.verdict.metric_means import metric_means
+from ratiba_action.verdict.pairing import pair_up
 from tests.support.gateways import InMemoryGateway
 from tests.support.progress import RecordedProgress
 from tests.support.sample_report import sample_report

@@ -6,12 +6,12 @@ from dataclasses import replace
 from datetime import date
 from pathlib import Path
 
-from ratiba_action.core.cache_key import metric_version
-from ratiba_action.core.model.scenario import Assertion, Scenario
-from ratiba_action.core.scenario_advice import measuring_advice, quarantine_advice, touches_advice
 from ratiba_action.errors import FileProblem
+from ratiba_action.llm.recordings.lines import JudgeRecording, Recording
+from ratiba_action.metrics.judging.cache_key import metric_version
 from ratiba_action.metrics.registry import is_judged, made_for, metric_names
-from ratiba_action.recordings.lines import JudgeRecording, Recording
+from ratiba_action.model.scenario import Assertion, Scenario
+from ratiba_action.suite.scenario_advice import measuring_advice, quarantine_advice, touches_advice
 
 _NOT_LOOKED_INTO = frozenset({".git", ".venv", "node_modules", "__pycache__", "ratiba-report"})
 _MOST_FILES = 200_000

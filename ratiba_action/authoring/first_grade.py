@@ -1,15 +1,15 @@
 """The recorded grades of the first conversation, so that it can be measured before anybody has a key."""
 
 from ratiba_action.authoring.first_words import FirstWords
-from ratiba_action.core.cache_key import metric_version
-from ratiba_action.core.canonical import transcript_digest
-from ratiba_action.core.language_metrics import attach_language_metrics
-from ratiba_action.core.model.conversation import Exchange, Reply, Transcript
-from ratiba_action.core.model.measurement import Answer, Question
-from ratiba_action.core.model.scenario import Scenario
-from ratiba_action.judging.replay_judge import judge_recording_key
+from ratiba_action.config.language_metrics import attach_language_metrics
+from ratiba_action.llm.recordings.lines import JudgeRecording
+from ratiba_action.metrics.judging.cache_key import metric_version
+from ratiba_action.metrics.judging.replay_judge import judge_recording_key
 from ratiba_action.metrics.registry import is_judged, load_metric
-from ratiba_action.recordings.lines import JudgeRecording
+from ratiba_action.model.canonical import transcript_digest
+from ratiba_action.model.conversation import Exchange, Reply, Transcript
+from ratiba_action.model.measurement import Answer, Question
+from ratiba_action.model.scenario import Scenario
 
 _SCORE = 0.9
 _USAGE = {"input_tokens": 1_200, "output_tokens": 90}

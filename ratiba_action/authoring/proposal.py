@@ -3,13 +3,13 @@
 from dataclasses import dataclass
 from typing import Any
 
-from ratiba_action.core.captured_session import CapturedSession, CapturedTurn
-from ratiba_action.core.credentials import find_credentials
-from ratiba_action.core.failure_rules import validate_rule
-from ratiba_action.core.masking import Redactor
-from ratiba_action.core.production.candidate import PROPOSED
+from ratiba_action.authoring.captured_session import CapturedSession, CapturedTurn
+from ratiba_action.checks.failure_rules import validate_rule
 from ratiba_action.errors import FileProblem, SuiteError
 from ratiba_action.metrics.registry import metric_problems
+from ratiba_action.privacy.credentials import find_credentials
+from ratiba_action.privacy.masking import Redactor
+from ratiba_action.production.candidate import PROPOSED
 from ratiba_action.suite.load import load_suite
 
 _CUSTOMER = {"name": "Achieng", "phone": "+254 700 000 101"}

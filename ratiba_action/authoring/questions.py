@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from ratiba_action.authoring.starter_answers import CODE_MODES, KINDS, StarterAnswers
-from ratiba_action.input_values import parse_name
+from ratiba_action.settings.input_values import parse_name
 
 Ask = Callable[[str], str]
 """Shows a question and gives what was typed."""

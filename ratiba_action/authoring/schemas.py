@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from ratiba_action.authoring.schema_files import CONFIGURATION_SCHEMA, SCENARIO_SCHEMA
-from ratiba_action.configuration import Configuration
-from ratiba_action.core.failure_rules import RULE_TYPES
+from ratiba_action.checks.failure_rules import RULE_TYPES
+from ratiba_action.config.configuration import Configuration
 from ratiba_action.metrics.registry import METRICS, metric_names, parameters_of
 from ratiba_action.suite.data_set import FIXED
 from ratiba_action.suite.scenario_schema import ScenarioBlock

@@ -8,10 +8,10 @@ from ratiba_action.authoring.first_grade import first_grades
 from ratiba_action.authoring.first_words import FirstWords, first_words
 from ratiba_action.authoring.schema_files import CONFIGURATION_SCHEMA, SCENARIO_SCHEMA, schema_file
 from ratiba_action.authoring.starter_answers import ACTION, StarterAnswers
-from ratiba_action.configuration import read_configuration
-from ratiba_action.core.failure_rules import validate_rule
+from ratiba_action.checks.failure_rules import validate_rule
+from ratiba_action.config.configuration import read_configuration
+from ratiba_action.llm.recordings.writer import render_recordings
 from ratiba_action.metrics.registry import metric_problems, readers_of
-from ratiba_action.recordings.writer import render_recordings
 from ratiba_action.suite.load import load_suite
 
 WORKFLOW = ".github/workflows/eval-on-prompt-change.yml"

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from ratiba_action.authoring.schemas import published_schemas
-from ratiba_action.core.event_lines import events_schema_text
+from ratiba_action.observability.event_lines import events_schema_text
 from ratiba_action.reporting.schema import schema_text
 
 

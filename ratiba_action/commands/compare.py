@@ -32,14 +32,14 @@ def run(arguments: argparse.Namespace, environment: Mapping[str, str]) -> int:
         UsageError: too few or too many are named.
         ConfigurationError: some, or the configuration, cannot be read; tells every problem.
     """
-    from ratiba_action.baseline.named_runs import read_named_runs  # noqa: PLC0415 - for this command only
-    from ratiba_action.core.comparison.runs import compare_each  # noqa: PLC0415 - the same
+    from ratiba_action.history.named_runs import read_named_runs  # noqa: PLC0415 - for this command only
     from ratiba_action.reporting.runs_side_by_side import (  # noqa: PLC0415 - the same
         NamedRun,
         render_runs,
         runs_json,
     )
     from ratiba_action.reporting.terminal import make_console, print_comment  # noqa: PLC0415 - the same
+    from ratiba_action.verdict.runs import compare_each  # noqa: PLC0415 - the same
 
     paths: Sequence[str] = arguments.results
     if not _FEWEST <= len(paths) <= _MOST:

@@ -10,7 +10,7 @@ from typing import Any
 
 from ratiba_action.commands.dataset_options import add_suite_options, no_dataset, read_task, server_failed
 from ratiba_action.commands.options import parse_option
-from ratiba_action.core.printable import printable
+from ratiba_action.util.printable import printable
 
 SUMMARY = "add a trace of production to a dataset, masked"
 DESCRIPTION = """Add a conversation of production to a dataset, masked: as a scenario in quarantine for a person to
@@ -45,9 +45,9 @@ def run(arguments: argparse.Namespace, environment: Mapping[str, str]) -> int:
         ConfigurationError: the trace must not leave production.
         InfrastructureError: the server failed.
     """
-    from ratiba_action.core.masking import Redactor  # noqa: PLC0415 - not for --help
-    from ratiba_action.datasets.adding import AddRequest, add_trace  # noqa: PLC0415 - the same
     from ratiba_action.observability.langfuse_asking import LangfuseError  # noqa: PLC0415 - the same
+    from ratiba_action.privacy.masking import Redactor  # noqa: PLC0415 - not for --help
+    from ratiba_action.production.datasets.adding import AddRequest, add_trace  # noqa: PLC0415 - the same
     from ratiba_action.production.tenant_file import read_tenants  # noqa: PLC0415 - the same
 
     trace = parse_option("TRACE", arguments.trace, _parse_trace)

@@ -13,11 +13,11 @@ from ratiba_action.commands.dataset_options import (
     read_task,
     server_failed,
 )
-from ratiba_action.core.printable import printable
+from ratiba_action.util.printable import printable
 
 if TYPE_CHECKING:
-    from ratiba_action.datasets.local_suite import LocalSuite
-    from ratiba_action.datasets.pull_plan import PullPlan
+    from ratiba_action.production.datasets.local_suite import LocalSuite
+    from ratiba_action.production.datasets.pull_plan import PullPlan
 
 SUMMARY = "show what a dataset would change in the scenarios of this checkout, and write it with --accept"
 DESCRIPTION = """Show as a diff what the items of a dataset would change in scenario files and rows. Nothing is written
@@ -48,12 +48,12 @@ def run(arguments: argparse.Namespace, environment: Mapping[str, str]) -> int:
         SuiteError: the scenarios or the items are wrong; nothing was written.
         InfrastructureError: the server failed.
     """
-    from ratiba_action.datasets.file_writing import replace_files  # noqa: PLC0415 - not for --help
-    from ratiba_action.datasets.local_suite import read_local_suite  # noqa: PLC0415 - the same
-    from ratiba_action.datasets.pull_plan import plan_pull  # noqa: PLC0415 - the same
-    from ratiba_action.datasets.pulled import read_pulled  # noqa: PLC0415 - the same
-    from ratiba_action.datasets.reading import stored_dataset  # noqa: PLC0415 - the same
     from ratiba_action.observability.langfuse_asking import LangfuseError  # noqa: PLC0415 - the same
+    from ratiba_action.production.datasets.file_writing import replace_files  # noqa: PLC0415 - not for --help
+    from ratiba_action.production.datasets.local_suite import read_local_suite  # noqa: PLC0415 - the same
+    from ratiba_action.production.datasets.pull_plan import plan_pull  # noqa: PLC0415 - the same
+    from ratiba_action.production.datasets.pulled import read_pulled  # noqa: PLC0415 - the same
+    from ratiba_action.production.datasets.reading import stored_dataset  # noqa: PLC0415 - the same
 
     task = read_task(arguments, environment, "nothing can be pulled")
     folder = task.settings.scenarios
@@ -75,7 +75,7 @@ def run(arguments: argparse.Namespace, environment: Mapping[str, str]) -> int:
 
 
 def _as_json(task: DatasetTask, local: "LocalSuite", plan: "PullPlan", *, written: bool) -> dict[str, object]:
-    from ratiba_action.datasets.pull_plan import difference  # noqa: PLC0415 - not for --help
+    from ratiba_action.production.datasets.pull_plan import difference  # noqa: PLC0415 - not for --help
 
     files = [f"{local.folder}/{path}" for path in sorted(plan.files)]
     return {
@@ -90,7 +90,7 @@ def _as_json(task: DatasetTask, local: "LocalSuite", plan: "PullPlan", *, writte
 
 
 def _lines(task: DatasetTask, local: "LocalSuite", plan: "PullPlan", accepted: bool) -> list[str]:  # noqa: FBT001 - beside its plan
-    from ratiba_action.datasets.pull_plan import difference  # noqa: PLC0415 - not for --help
+    from ratiba_action.production.datasets.pull_plan import difference  # noqa: PLC0415 - not for --help
 
     lines = list(difference(local, plan))
     more = len(lines) - _MOST_LINES

@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from ratiba_action.commands.dataset_options import DatasetTask, add_suite_options, read_task, server_failed
-from ratiba_action.core.printable import printable
+from ratiba_action.util.printable import printable
 
 if TYPE_CHECKING:
-    from ratiba_action.datasets.pushing import Pushed
+    from ratiba_action.production.datasets.pushing import Pushed
 
 SUMMARY = "write the scenarios and cases of this checkout to a dataset"
 DESCRIPTION = """Write every scenario, and every case of a data set, as an item of a dataset. The id of an item follows
@@ -43,9 +43,9 @@ def run(arguments: argparse.Namespace, environment: Mapping[str, str]) -> int:
         SuiteError: the scenarios are wrong; nothing was sent.
         InfrastructureError: the server failed.
     """
-    from ratiba_action.datasets.local_suite import read_local_suite  # noqa: PLC0415 - not for --help
-    from ratiba_action.datasets.pushing import push  # noqa: PLC0415 - the same
     from ratiba_action.observability.langfuse_asking import LangfuseError  # noqa: PLC0415 - the same
+    from ratiba_action.production.datasets.local_suite import read_local_suite  # noqa: PLC0415 - not for --help
+    from ratiba_action.production.datasets.pushing import push  # noqa: PLC0415 - the same
 
     task = read_task(arguments, environment, "nothing can be pushed")
     suite = read_local_suite(task.repository, task.settings.scenarios)

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from ratiba_action.commands.dataset_options import DatasetTask, add_server_options, no_dataset, read_task, server_failed
 from ratiba_action.commands.options import add_variant, parse_option
-from ratiba_action.core.printable import printable
-from ratiba_action.settings import INPUTS
+from ratiba_action.settings.settings import INPUTS
+from ratiba_action.util.printable import printable
 
 SUMMARY = "hold the items of a dataset with the system of this checkout, and log the run with its scores"
 DESCRIPTION = """Hold every active item of a dataset with the system of the configuration, as the gate holds scenarios:
@@ -61,11 +61,11 @@ def run(arguments: argparse.Namespace, environment: MutableMapping[str, str]) ->
         InfrastructureError: the server failed.
     """
     from ratiba_action.commands import gate  # noqa: PLC0415 - for this task only
-    from ratiba_action.datasets.class_gates import parse_gate  # noqa: PLC0415 - the same
-    from ratiba_action.datasets.experiment import Experiment  # noqa: PLC0415 - the same
-    from ratiba_action.datasets.reading import stored_dataset  # noqa: PLC0415 - the same
-    from ratiba_action.datasets.scratch_suite import scratch_folder, scratch_suite  # noqa: PLC0415 - the same
     from ratiba_action.observability.langfuse_asking import LangfuseError  # noqa: PLC0415 - the same
+    from ratiba_action.production.datasets.class_gates import parse_gate  # noqa: PLC0415 - the same
+    from ratiba_action.production.datasets.experiment import Experiment  # noqa: PLC0415 - the same
+    from ratiba_action.production.datasets.reading import stored_dataset  # noqa: PLC0415 - the same
+    from ratiba_action.production.datasets.scratch_suite import scratch_folder, scratch_suite  # noqa: PLC0415 - the same
 
     gates = dict(parse_option("--gate", text, parse_gate) for text in arguments.gate)
     task = read_task(arguments, environment, "no dataset can be run")

@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from ratiba_action.commands.options import parse_option
-from ratiba_action.core.printable import printable
-from ratiba_action.run_deadline import parse_seconds
-from ratiba_action.settings import read_settings
+from ratiba_action.settings.run_deadline import parse_seconds
+from ratiba_action.settings.settings import read_settings
+from ratiba_action.util.printable import printable
 
 SUMMARY = "make a dataset, a trace and a score on the server, read them back, and say each step"
 DESCRIPTION = """Make a dataset 'ratiba-verify' with one item, a trace and its scores, read them back, and send
@@ -40,7 +40,7 @@ def run(arguments: argparse.Namespace, environment: Mapping[str, str]) -> int:
 
     from ratiba_action.observability.langfuse_asking import LangfuseError  # noqa: PLC0415 - the same
     from ratiba_action.observability.langfuse_verification import verify  # noqa: PLC0415 - the same
-    from ratiba_action.tracing import required_access  # noqa: PLC0415 - the same
+    from ratiba_action.run.tracing import required_access  # noqa: PLC0415 - the same
 
     seconds = parse_option("--seconds", arguments.seconds, parse_seconds)
     access = required_access(read_settings(environment, {}), environment, "no server can be verified")

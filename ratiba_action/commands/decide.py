@@ -9,10 +9,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TextIO
 
-from ratiba_action.core.model.change import Mode, ModeDecision
-from ratiba_action.core.printable import printable, unreadable_as_command
-from ratiba_action.deciding import Decided, DecideRequest, decide, decide_or_doubt, request_of
+from ratiba_action.decide.deciding import Decided, DecideRequest, decide, decide_or_doubt, request_of
 from ratiba_action.errors import PublishError, UsageError
+from ratiba_action.model.change import Mode, ModeDecision
+from ratiba_action.util.printable import printable, unreadable_as_command
 
 DESCRIPTION = """Choose blocking, advisory or skip from the paths that a change touches, and say why.
 A mode is always printed: whatever cannot be found out makes it blocking."""
@@ -59,8 +59,8 @@ def run(arguments: argparse.Namespace, environment: Mapping[str, str]) -> int:
 
 def _publish(arguments: argparse.Namespace, environment: Mapping[str, str]) -> int:
     """The same, and a run that is skipped or must not start is concluded."""
-    from ratiba_action.persisted_credentials import persisted_credentials  # noqa: PLC0415 - for a job's step only
-    from ratiba_action.settings import read_settings_leniently  # noqa: PLC0415 - who only decides need not wait
+    from ratiba_action.settings.settings import read_settings_leniently  # noqa: PLC0415 - who only decides need not wait
+    from ratiba_action.util.persisted_credentials import persisted_credentials  # noqa: PLC0415 - for a job's step only
 
     options = {name.replace("_", "-"): getattr(arguments, name) for name in _INPUTS}
     settings, problems = read_settings_leniently(environment, options)
@@ -74,7 +74,7 @@ def _publish(arguments: argparse.Namespace, environment: Mapping[str, str]) -> i
     if not problems and not decided.change.refused and decided.decision.mode is not Mode.SKIP:
         _write_outputs(decided.decision, environment)
         return 0
-    from ratiba_action.publication.concluding import Conclusions  # noqa: PLC0415 - most runs are not concluded here
+    from ratiba_action.publish.concluding import Conclusions  # noqa: PLC0415 - most runs are not concluded here
 
     return Conclusions(settings, decided, environment, stream).conclude_start(problems)
 
@@ -92,7 +92,7 @@ def _earlier_results(folder: str, environment: Mapping[str, str]) -> list[str]:
     """Have none left of this run before it begins; what cannot be removed is a problem."""
     if not environment.get("GITHUB_RUN_ID"):
         return []
-    from ratiba_action.report_folder import remove_earlier_results  # noqa: PLC0415 - the settings have imported it
+    from ratiba_action.settings.report_folder import remove_earlier_results  # noqa: PLC0415 - the settings have imported it
 
     try:
         remove_earlier_results(Path(folder))
@@ -129,7 +129,7 @@ def read_request(arguments: argparse.Namespace, environment: Mapping[str, str]) 
 def _floor(value: str) -> Mode | None:
     if value == "auto":
         return None
-    from ratiba_action.input_values import parse_mode_floor  # noqa: PLC0415 - milliseconds, and most runs have no floor
+    from ratiba_action.settings.input_values import parse_mode_floor  # noqa: PLC0415 - milliseconds, and most runs have no floor
 
     try:
         return parse_mode_floor(value)

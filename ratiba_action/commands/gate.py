@@ -12,14 +12,8 @@ from typing import NoReturn
 
 from ratiba_action.commands.gate_request import chosen_scenarios, decide_request
 from ratiba_action.commands.options import add_variant, parse_option
-from ratiba_action.configuration import load_configuration
-from ratiba_action.core.decision import cut_short
-from ratiba_action.core.exit_code import exit_code
-from ratiba_action.core.model.change import Mode
-from ratiba_action.core.model.plan import Selection
-from ratiba_action.core.model.verdict import Conclusion, Report
-from ratiba_action.core.printable import unreadable_as_command
-from ratiba_action.deciding import decide
+from ratiba_action.config.configuration import load_configuration
+from ratiba_action.decide.deciding import decide
 from ratiba_action.errors import (
     InfrastructureError,
     LedgerError,
@@ -27,35 +21,41 @@ from ratiba_action.errors import (
     RatibaError,
     UsageError,
 )
-from ratiba_action.evaluation.paying import cache_folder, require_key
-from ratiba_action.event_logging import open_event_log, run_ended
-from ratiba_action.forecasting import forecast
-from ratiba_action.gate import evaluate
 from ratiba_action.history.keeping import keep_run, with_trends
-from ratiba_action.input_values import parse_count
-from ratiba_action.interruption import Interruption, current
-from ratiba_action.judging.cache import JudgeCache
-from ratiba_action.no_events import NoEvents
-from ratiba_action.persisted_credentials import persisted_credentials
+from ratiba_action.metrics.judging.cache import JudgeCache
+from ratiba_action.model.change import Mode
+from ratiba_action.model.plan import Selection
+from ratiba_action.model.verdict import Conclusion, Report
+from ratiba_action.observability.no_events import NoEvents
 from ratiba_action.ports import EventLog
-from ratiba_action.preparation.preparing import GateRun, prepare
-from ratiba_action.publication.full_publication import full_publication
-from ratiba_action.publication.publishing import Publication
-from ratiba_action.publication.unmeasured_runs import refuse_wrong_start, skipped, stopped
+from ratiba_action.publish.full_publication import full_publication
+from ratiba_action.publish.publishing import Publication
+from ratiba_action.publish.unmeasured_runs import refuse_wrong_start, skipped, stopped
 from ratiba_action.reporting.baseline_file import write_baseline
 from ratiba_action.reporting.forecast_words import foretell
 from ratiba_action.reporting.mode_words import mode_line, selection_line
 from ratiba_action.reporting.results_json import outputs_of
 from ratiba_action.reporting.terminal import make_progress
-from ratiba_action.run_deadline import read_deadline
-from ratiba_action.settings import (
+from ratiba_action.run.event_logging import open_event_log, run_ended
+from ratiba_action.run.forecasting import forecast
+from ratiba_action.run.gate import evaluate
+from ratiba_action.run.paying import cache_folder, require_key
+from ratiba_action.run.preparing import GateRun, prepare
+from ratiba_action.run.side_by_side import Side, evaluate_side_by_side, variants_of
+from ratiba_action.run.tracing import Tracer, tracer_of
+from ratiba_action.settings.input_values import parse_count
+from ratiba_action.settings.run_deadline import read_deadline
+from ratiba_action.settings.settings import (
     INPUTS,
     read_settings_leniently,
     unknown_variables,
 )
-from ratiba_action.side_by_side import Side, evaluate_side_by_side, variants_of
-from ratiba_action.step_output import leave
-from ratiba_action.tracing import Tracer, tracer_of
+from ratiba_action.settings.step_output import leave
+from ratiba_action.util.interruption import Interruption, current
+from ratiba_action.util.persisted_credentials import persisted_credentials
+from ratiba_action.util.printable import unreadable_as_command
+from ratiba_action.verdict.decision import cut_short
+from ratiba_action.verdict.exit_code import exit_code
 
 DESCRIPTION = """Decide the mode, run the golden conversations, and say whether the change may merge.
 Without an event the working tree is compared with its merge base with the default branch."""

@@ -4,13 +4,13 @@ import argparse
 from collections.abc import Mapping
 from pathlib import Path
 
-from ratiba_action.core.model.change import Mode
-from ratiba_action.core.trials import Standing, outcomes_of
-from ratiba_action.deciding import DecideRequest
+from ratiba_action.decide.deciding import DecideRequest
 from ratiba_action.errors import UsageError
-from ratiba_action.preparation.preparing import Choice
+from ratiba_action.model.change import Mode
 from ratiba_action.reporting.results_json import load_report
-from ratiba_action.settings import Settings
+from ratiba_action.run.preparing import Choice
+from ratiba_action.settings.settings import Settings
+from ratiba_action.verdict.trials import Standing, outcomes_of
 
 
 def decide_request(

@@ -8,17 +8,17 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from ratiba_action.authoring.new_files import write_new_files
+from ratiba_action.authoring.captured_session import CapturedSession
 from ratiba_action.authoring.proposal import propose
 from ratiba_action.authoring.templates import TEMPLATES, template_files
 from ratiba_action.commands import generate_proposals
 from ratiba_action.commands.options import parse_option
 from ratiba_action.commands.session_file import read_session_file
-from ratiba_action.core.captured_session import CapturedSession
-from ratiba_action.core.printable import printable_lines
-from ratiba_action.core.production.candidate import PROPOSED
 from ratiba_action.errors import FileProblem, SuiteError, UsageError
-from ratiba_action.settings import read_settings
+from ratiba_action.production.candidate import PROPOSED
+from ratiba_action.settings.settings import read_settings
+from ratiba_action.util.new_files import write_new_files
+from ratiba_action.util.printable import printable_lines
 
 DESCRIPTION = """Write a scenario: from a captured session, masked and tagged `proposed`, or from a template; or let a
 model propose some, which is paid out of the budget. No file that is there is ever changed."""

@@ -12,16 +12,16 @@ from typing import TYPE_CHECKING, Any
 
 from ratiba_action.authoring.proposals.kinds import ADVERSARIAL, SYSTEM_KINDS
 from ratiba_action.commands.options import parse_option
-from ratiba_action.core.printable import printable_lines
 from ratiba_action.errors import BudgetError, InfrastructureError, JudgeError, UsageError
-from ratiba_action.plain_file import is_file
-from ratiba_action.settings import Settings, read_settings
+from ratiba_action.settings.settings import Settings, read_settings
+from ratiba_action.util.plain_file import is_file
+from ratiba_action.util.printable import printable_lines
 
 if TYPE_CHECKING:
     from ratiba_action.authoring.proposals.asked_model import Question
     from ratiba_action.authoring.proposals.written import Origin, Proposals
-    from ratiba_action.configuration import Configuration
-    from ratiba_action.core.budget import Ledger
+    from ratiba_action.config.configuration import Configuration
+    from ratiba_action.money.budget import Ledger
 
 _MOST, _MOST_KNOWN, _REVIEW_DAYS = 20, 50, 30
 _EAST_AFRICA = "+03:00"
@@ -52,8 +52,8 @@ def run(arguments: argparse.Namespace, environment: Mapping[str, str]) -> int:
         RatibaError: configuration, scenarios or keys are wrong.
     """
     from ratiba_action.authoring.proposals.asked_model import require_another_model  # noqa: PLC0415 - for this task only
-    from ratiba_action.core.budget import Ledger  # noqa: PLC0415 - the same
-    from ratiba_action.evaluation.paying import require_key  # noqa: PLC0415 - the same
+    from ratiba_action.money.budget import Ledger  # noqa: PLC0415 - the same
+    from ratiba_action.run.paying import require_key  # noqa: PLC0415 - the same
 
     count = parse_option("--propose", arguments.propose, _count)
     options = {"scenarios": arguments.scenarios, "config": arguments.config, "budget-usd": arguments.budget_usd}
@@ -116,13 +116,13 @@ def _count(text: str) -> int:
 
 
 def _configuration(settings: Settings, repository: Path) -> "Configuration":
-    from ratiba_action.configuration import load_configuration  # noqa: PLC0415 - for this task only
+    from ratiba_action.config.configuration import load_configuration  # noqa: PLC0415 - for this task only
 
     return load_configuration(repository, settings.config)
 
 
 def _prompts(named: Sequence[str], repository: Path, configuration: "Configuration") -> dict[str, str]:
-    from ratiba_action.plain_file import read_plain_file  # noqa: PLC0415 - for this task only
+    from ratiba_action.util.plain_file import read_plain_file  # noqa: PLC0415 - for this task only
 
     root = repository / configuration.system.root
     found = (path for pattern in configuration.system.prompt_patterns for path in root.glob(pattern) if is_file(path))
@@ -140,9 +140,9 @@ def _prompts(named: Sequence[str], repository: Path, configuration: "Configurati
 def _known(repository: Path, folder: str) -> "tuple[Proposals, tuple[str, ...]]":
     """Somebody who knows every scenario that there is, and how some of them begin."""
     from ratiba_action.authoring.proposals.written import Proposals  # noqa: PLC0415 - for this task only
-    from ratiba_action.core.failure_rules import validate_rule  # noqa: PLC0415 - the same
-    from ratiba_action.core.production.candidate import fingerprint_of  # noqa: PLC0415 - the same
+    from ratiba_action.checks.failure_rules import validate_rule  # noqa: PLC0415 - the same
     from ratiba_action.metrics.registry import metric_problems  # noqa: PLC0415 - the same
+    from ratiba_action.production.candidate import fingerprint_of  # noqa: PLC0415 - the same
     from ratiba_action.suite.load import load_suite, read_scenario_files  # noqa: PLC0415 - the same
 
     files = read_scenario_files(repository, folder) if (repository / folder).is_dir() else {}
@@ -195,7 +195,7 @@ def _origin(
 def _finish(
     arguments: argparse.Namespace, repository: Path, proposals: "Proposals", ledger: "Ledger", notes: Sequence[str]
 ) -> int:
-    from ratiba_action.authoring.new_files import write_new_files  # noqa: PLC0415 - for this task only
+    from ratiba_action.util.new_files import write_new_files  # noqa: PLC0415 - for this task only
 
     # A file that a person has edited since then keeps its name; what was paid for besides is written all the same.
     fresh = {name: content for name, content in proposals.files.items() if not os.path.lexists(repository / name)}

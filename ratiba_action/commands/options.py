@@ -5,8 +5,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TypeVar
 
-from ratiba_action.core.model.comparison import Rules
 from ratiba_action.errors import UsageError
+from ratiba_action.model.comparison import Rules
 
 Value = TypeVar("Value")
 
@@ -45,8 +45,8 @@ def read_rules(arguments: argparse.Namespace, environment: Mapping[str, str]) ->
     Raises:
         ConfigurationError: the configuration is wrong, or one that was named cannot be read.
     """
-    from ratiba_action.configured_rules import configured_rules  # noqa: PLC0415 - needs the package's dependencies
-    from ratiba_action.settings import read_settings  # noqa: PLC0415 - the same
+    from ratiba_action.config.configured_rules import configured_rules  # noqa: PLC0415 - needs the package's dependencies
+    from ratiba_action.settings.settings import read_settings  # noqa: PLC0415 - the same
 
     name = read_settings(environment, {"config": arguments.config}).config
     return configured_rules(Path(), name, asked=bool(arguments.config or environment.get("RATIBA_CONFIG")))

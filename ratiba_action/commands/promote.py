@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ratiba_action.commands.options import parse_option
-from ratiba_action.core.printable import printable
 from ratiba_action.errors import UsageError
-from ratiba_action.run_deadline import parse_seconds
-from ratiba_action.settings import Settings, read_settings
+from ratiba_action.settings.run_deadline import parse_seconds
+from ratiba_action.settings.settings import Settings, read_settings
+from ratiba_action.util.printable import printable
 
 if TYPE_CHECKING:
     from ratiba_action.production.promotion import Promotion, PromotionRequest
@@ -62,7 +62,7 @@ def run(arguments: argparse.Namespace, environment: Mapping[str, str]) -> int:
     from ratiba_action.production.candidate_file import known_scenarios  # noqa: PLC0415 - for this command only
     from ratiba_action.production.promotion import promote  # noqa: PLC0415 - the same
     from ratiba_action.production.promotion_log import promotion_log  # noqa: PLC0415 - the same
-    from ratiba_action.tracing import required_access  # noqa: PLC0415 - the same
+    from ratiba_action.run.tracing import required_access  # noqa: PLC0415 - the same
 
     settings = read_settings(environment, {"scenarios": arguments.scenarios})
     seconds = parse_option("--seconds", arguments.seconds, parse_seconds)
@@ -81,8 +81,8 @@ def run(arguments: argparse.Namespace, environment: Mapping[str, str]) -> int:
 
 
 def _request(arguments: argparse.Namespace, settings: Settings) -> "PromotionRequest":
-    from ratiba_action.core.masking import Redactor  # noqa: PLC0415 - for this command only
-    from ratiba_action.core.production.candidate import Review  # noqa: PLC0415 - the same
+    from ratiba_action.privacy.masking import Redactor  # noqa: PLC0415 - for this command only
+    from ratiba_action.production.candidate import Review  # noqa: PLC0415 - the same
     from ratiba_action.production.promotion import PromotionRequest  # noqa: PLC0415 - the same
     from ratiba_action.production.tenant_file import tenants_outside  # noqa: PLC0415 - the same
 
@@ -118,8 +118,8 @@ def _whole_number(text: str) -> int:
 
 
 def _state(name: str | None, repository: Path, settings: Settings, environment: Mapping[str, str]) -> Path:
-    from ratiba_action.core.canonical import digest  # noqa: PLC0415 - for this command only
-    from ratiba_action.evaluation.paying import state_folder  # noqa: PLC0415 - the same
+    from ratiba_action.model.canonical import digest  # noqa: PLC0415 - for this command only
+    from ratiba_action.run.paying import state_folder  # noqa: PLC0415 - the same
 
     if name is None:
         place = digest([str(repository), settings.langfuse_host, settings.langfuse_public_key])[:_SHOWN]

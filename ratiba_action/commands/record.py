@@ -11,30 +11,30 @@ from pathlib import Path
 from typing import TextIO
 
 from ratiba_action.commands.options import add_variant, parse_option
-from ratiba_action.configuration import load_configuration
-from ratiba_action.core.masking import Redactor
-from ratiba_action.core.model.change import Mode
-from ratiba_action.core.model.verdict import Report
-from ratiba_action.core.printable import printable
-from ratiba_action.deciding import DecideRequest, decide, request_of
+from ratiba_action.config.configuration import load_configuration
+from ratiba_action.decide.deciding import DecideRequest, decide, request_of
 from ratiba_action.errors import UsageError
-from ratiba_action.evaluation.paying import require_key
-from ratiba_action.forecasting import forecast
-from ratiba_action.gate import Evaluated, evaluate
 from ratiba_action.github.workflow import WorkflowLog
-from ratiba_action.input_values import parse_count
+from ratiba_action.llm.recordings.comparison import Kind, render
+from ratiba_action.llm.recordings.folder import read_folder
+from ratiba_action.llm.recordings.writer import write_all
+from ratiba_action.model.change import Mode
+from ratiba_action.model.verdict import Report
 from ratiba_action.ports import Progress
-from ratiba_action.preparation.preparing import Choice, GateRun, Prepared, prepare
-from ratiba_action.publication.unmeasured_runs import refuse_wrong_start
-from ratiba_action.recordings.comparison import Kind, render
-from ratiba_action.recordings.folder import read_folder
-from ratiba_action.recordings.review import Candidate, Outcome, Review, review
-from ratiba_action.recordings.writer import write_all
+from ratiba_action.privacy.masking import Redactor
+from ratiba_action.publish.unmeasured_runs import refuse_wrong_start
 from ratiba_action.reporting.forecast_words import foretell
 from ratiba_action.reporting.terminal import make_progress
 from ratiba_action.reporting.wording import money, plural
-from ratiba_action.run_deadline import read_deadline
-from ratiba_action.settings import INPUTS, Input, Settings, read_settings, unknown_variables
+from ratiba_action.run.forecasting import forecast
+from ratiba_action.run.gate import Evaluated, evaluate
+from ratiba_action.run.paying import require_key
+from ratiba_action.run.preparing import Choice, GateRun, Prepared, prepare
+from ratiba_action.run.recording_review import Candidate, Outcome, Review, review
+from ratiba_action.settings.input_values import parse_count
+from ratiba_action.settings.run_deadline import read_deadline
+from ratiba_action.settings.settings import INPUTS, Input, Settings, read_settings, unknown_variables
+from ratiba_action.util.printable import printable
 
 DESCRIPTION = """Run conversations with live models and keep what models and judges answer as recordings.
 Shows what changes; an existing recording is only replaced with --accept. Exit 1 when something waits for --accept or

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from ratiba_action.commands.options import add_rules, read_rules
 from ratiba_action.errors import InfrastructureError, PublishError, RatibaError, UsageError
-from ratiba_action.settings import Settings, read_settings, read_settings_leniently
+from ratiba_action.settings.settings import Settings, read_settings, read_settings_leniently
 
 DESCRIPTION = """Show the report of the last run, or publish one for a run that could not do so itself."""
 EXAMPLE = """example:
@@ -78,7 +78,7 @@ def run(arguments: argparse.Namespace, environment: Mapping[str, str]) -> int:
 
 
 def _resend(arguments: argparse.Namespace, environment: Mapping[str, str]) -> int:
-    from ratiba_action.tracing import resend  # noqa: PLC0415 - for this task only
+    from ratiba_action.run.tracing import resend  # noqa: PLC0415 - for this task only
 
     path = Path(arguments.resend_langfuse)
     return resend(read_settings(environment, {}), environment, path, as_json=arguments.json)
@@ -103,7 +103,7 @@ def _results(arguments: argparse.Namespace, settings: Settings) -> Path:
 
 
 def _show(arguments: argparse.Namespace, environment: Mapping[str, str]) -> int:
-    from ratiba_action.publication.full_publication import full_publication  # noqa: PLC0415 - the other tasks have no package
+    from ratiba_action.publish.full_publication import full_publication  # noqa: PLC0415 - the other tasks have no package
     from ratiba_action.reporting.results_file import read_results  # noqa: PLC0415 - the first to need it imports it
     from ratiba_action.reporting.results_json import outputs_of  # noqa: PLC0415 - the same
 
@@ -117,8 +117,8 @@ def _show(arguments: argparse.Namespace, environment: Mapping[str, str]) -> int:
 
 
 def _diff(arguments: argparse.Namespace, environment: Mapping[str, str]) -> int:
-    from ratiba_action.baseline.difference import compared_with  # noqa: PLC0415 - for this task only
-    from ratiba_action.core.codec import encode  # noqa: PLC0415 - the same
+    from ratiba_action.history.difference import compared_with  # noqa: PLC0415 - for this task only
+    from ratiba_action.model.codec import encode  # noqa: PLC0415 - the same
     from ratiba_action.reporting.comment_comparison import render_comparison  # noqa: PLC0415 - the same
     from ratiba_action.reporting.terminal import make_console, print_comment  # noqa: PLC0415 - the same
 
@@ -140,7 +140,7 @@ def _sealed(arguments: argparse.Namespace, environment: Mapping[str, str]) -> in
     """For the action's concluding step, which must tell this from every other way to end."""
     from ratiba_action.github.step_file import remember  # noqa: PLC0415 - for this task only
     from ratiba_action.github.step_files import write_outputs  # noqa: PLC0415 - the same
-    from ratiba_action.publication.seal import SEAL_KEY, open_seal  # noqa: PLC0415 - the same
+    from ratiba_action.publish.seal import SEAL_KEY, open_seal  # noqa: PLC0415 - the same
 
     sealed = open_seal(Path(arguments.sealed), environment.get(SEAL_KEY, ""))
     try:
@@ -152,9 +152,9 @@ def _sealed(arguments: argparse.Namespace, environment: Mapping[str, str]) -> in
 
 
 def _unfinished(arguments: argparse.Namespace, environment: Mapping[str, str]) -> int:
-    from ratiba_action.deciding import DecideRequest, decide_or_doubt, request_of  # noqa: PLC0415 - the same
-    from ratiba_action.publication.concluding import Conclusions  # noqa: PLC0415 - most runs are finished
-    from ratiba_action.publication.publishing import Publication  # noqa: PLC0415 - the same
+    from ratiba_action.decide.deciding import DecideRequest, decide_or_doubt, request_of  # noqa: PLC0415 - the same
+    from ratiba_action.publish.concluding import Conclusions  # noqa: PLC0415 - most runs are finished
+    from ratiba_action.publish.publishing import Publication  # noqa: PLC0415 - the same
 
     if not environment.get("GITHUB_RUN_ID"):
         raise UsageError("GITHUB_RUN_ID is not set, so no run can be unfinished.", "Use --unfinished in a workflow.")
@@ -186,10 +186,10 @@ def _is_of_this_run(results: Path, environment: Mapping[str, str]) -> bool:
 
 
 def _workflow_run(arguments: argparse.Namespace, environment: Mapping[str, str]) -> int:
-    from ratiba_action.changes.event import load_event  # noqa: PLC0415 - for this task only
-    from ratiba_action.changes.workflow_run import read_workflow_run  # noqa: PLC0415 - the same
-    from ratiba_action.publication.publishing import Publication  # noqa: PLC0415 - the same
-    from ratiba_action.publication.second_workflow import SecondWorkflow  # noqa: PLC0415 - the same
+    from ratiba_action.decide.event import load_event  # noqa: PLC0415 - for this task only
+    from ratiba_action.decide.workflow_run import read_workflow_run  # noqa: PLC0415 - the same
+    from ratiba_action.publish.publishing import Publication  # noqa: PLC0415 - the same
+    from ratiba_action.publish.second_workflow import SecondWorkflow  # noqa: PLC0415 - the same
 
     settings = read_settings(environment, {})
     name, path = environment.get("GITHUB_EVENT_NAME", ""), environment.get("GITHUB_EVENT_PATH")

@@ -11,18 +11,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ratiba_action.commands.options import parse_option
-from ratiba_action.core.canonical import digest
-from ratiba_action.core.printable import printable
 from ratiba_action.errors import UsageError
-from ratiba_action.run_deadline import parse_seconds, read_deadline
-from ratiba_action.settings import Settings, read_settings
+from ratiba_action.model.canonical import digest
+from ratiba_action.settings.run_deadline import parse_seconds, read_deadline
+from ratiba_action.settings.settings import Settings, read_settings
+from ratiba_action.util.printable import printable
 
 if TYPE_CHECKING:
-    from ratiba_action.configuration import Configuration
-    from ratiba_action.core.production.tenants import TenantFacts
+    from ratiba_action.config.configuration import Configuration
     from ratiba_action.observability.langfuse_access import LangfuseAccess
     from ratiba_action.production.sample_reading import SampleRules
     from ratiba_action.production.sampling import SampleRun
+    from ratiba_action.production.tenants import TenantFacts
 
 DESCRIPTION = """Measure conversations of production as they stand: a share of all, and every one with an error or with
 negative feedback. No system is run. Judges are paid out of the budget; scores are written to the traces in Langfuse.
@@ -82,7 +82,7 @@ def run(arguments: argparse.Namespace, environment: MutableMapping[str, str]) ->
         UsageError: an option is wrong, or there are no keys.
         RatibaError: the configuration is wrong, or production could not be read.
     """
-    from ratiba_action.core.masking import Redactor  # noqa: PLC0415 - for this task only
+    from ratiba_action.privacy.masking import Redactor  # noqa: PLC0415 - for this task only
     from ratiba_action.production.sample_words import sample_json, sample_lines  # noqa: PLC0415 - the same
     from ratiba_action.production.sampling import sample  # noqa: PLC0415 - the same
     from ratiba_action.production.sampling_cursor import write_cursor  # noqa: PLC0415 - the same
@@ -103,11 +103,11 @@ def _request(
     arguments: argparse.Namespace, settings: Settings, environment: MutableMapping[str, str]
 ) -> "tuple[SampleRun, Path]":
     """What is looked at, and the file of the cursor."""
-    from ratiba_action.core.masking import Redactor  # noqa: PLC0415 - for this task only
+    from ratiba_action.privacy.masking import Redactor  # noqa: PLC0415 - for this task only
     from ratiba_action.production.sampling import SampleRun  # noqa: PLC0415 - the same
     from ratiba_action.production.tenant_file import tenants_outside  # noqa: PLC0415 - the same
     from ratiba_action.reporting.terminal import make_progress  # noqa: PLC0415 - the same
-    from ratiba_action.tracing import required_access  # noqa: PLC0415 - the same
+    from ratiba_action.run.tracing import required_access  # noqa: PLC0415 - the same
 
     access = required_access(settings, environment, "production cannot be read")
     repository = Path(arguments.repo or environment.get("GITHUB_WORKSPACE") or ".").resolve()
@@ -126,7 +126,7 @@ def _request(
 
 
 def _configuration(settings: Settings, repository: Path) -> "Configuration":
-    from ratiba_action.configuration import load_configuration  # noqa: PLC0415 - for this task only
+    from ratiba_action.config.configuration import load_configuration  # noqa: PLC0415 - for this task only
 
     return load_configuration(repository, settings.config)
 
@@ -135,7 +135,7 @@ def _cursor(
     arguments: argparse.Namespace, environment: Mapping[str, str], access: "LangfuseAccess", repository: Path
 ) -> Path:
     """The file of the last run's end: each project and each checkout has its own."""
-    from ratiba_action.evaluation.paying import state_folder  # noqa: PLC0415 - for this task only
+    from ratiba_action.run.paying import state_folder  # noqa: PLC0415 - for this task only
 
     if arguments.cursor:
         return Path(arguments.cursor)

@@ -3,7 +3,7 @@
 import json
 from pathlib import Path
 
-from ratiba_action.core.captured_session import CapturedSession, read_session
+from ratiba_action.authoring.captured_session import CapturedSession, read_session
 from ratiba_action.errors import FileProblem, SuiteError, UsageError
 
 _MOST_BYTES = 4 << 20

@@ -7,17 +7,17 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from ratiba_action.commands.options import parse_option
-from ratiba_action.core.codec import encode
-from ratiba_action.core.masking import Redactor
-from ratiba_action.core.model.verdict import Report
 from ratiba_action.errors import UsageError
 from ratiba_action.history.keeping import keep_run, prepare_history, read_trends
 from ratiba_action.history.store import Series
-from ratiba_action.input_values import parse_count
+from ratiba_action.model.codec import encode
+from ratiba_action.model.verdict import Report
+from ratiba_action.privacy.masking import Redactor
 from ratiba_action.reporting.results_file import read_results
 from ratiba_action.reporting.terminal import make_console, print_comment
 from ratiba_action.reporting.trend_words import render_trends
-from ratiba_action.settings import Settings
+from ratiba_action.settings.input_values import parse_count
+from ratiba_action.settings.settings import Settings
 
 
 def show_trends(

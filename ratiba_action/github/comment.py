@@ -5,12 +5,12 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from ratiba_action.core.attempts import Attempt, read_attempts
-from ratiba_action.core.marker import Marker, is_stale, marker_of, read_marker
-from ratiba_action.core.model.verdict import Report
 from ratiba_action.errors import GithubError, PublishError
-from ratiba_action.github_api import GITHUB_API, GithubApi
-from ratiba_action.github_retry import USUAL, RetryPolicy
+from ratiba_action.github.attempts import Attempt, read_attempts
+from ratiba_action.github.github_api import GITHUB_API, GithubApi
+from ratiba_action.github.github_retry import USUAL, RetryPolicy
+from ratiba_action.github.marker import Marker, is_stale, marker_of, read_marker
+from ratiba_action.model.verdict import Report
 
 COMMENT_SECONDS = 90.0
 """For the comment; long enough to wait out a secondary rate limit, for which GitHub asks a minute."""

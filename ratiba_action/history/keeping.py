@@ -4,12 +4,12 @@ import asyncio
 from dataclasses import replace
 from datetime import UTC
 
-from ratiba_action.core.history_record import record_of
-from ratiba_action.core.model.history import Trend
-from ratiba_action.core.model.verdict import Conclusion, Report
-from ratiba_action.core.trends import join_trends
 from ratiba_action.errors import LedgerError
+from ratiba_action.history.history_record import record_of
 from ratiba_action.history.store import SECONDS, MetricsHistory, Series
+from ratiba_action.history.trends import join_trends
+from ratiba_action.model.history import Trend
+from ratiba_action.model.verdict import Conclusion, Report
 
 _READ_SECONDS = 10.0
 _AGAIN = "The run is whole in results.json: 'ratiba report --to-history' writes it again."

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from ratiba_action.errors import LedgerError, LedgerRightsError
-from ratiba_action.ledger.connection import LedgerConnection
+from ratiba_action.money.connection import LedgerConnection
 
 _TABLES = """
 CREATE TABLE ratiba_history.run (

@@ -9,10 +9,10 @@ from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any
 
-from ratiba_action.core.model.history import RunRecord, TrendPoint
 from ratiba_action.errors import LedgerError
 from ratiba_action.history.schema import ensure_tables, revision_of
-from ratiba_action.ledger.connection import LedgerConnection
+from ratiba_action.model.history import RunRecord, TrendPoint
+from ratiba_action.money.connection import LedgerConnection
 
 SECONDS = 20.0
 LAST = 20

@@ -6,9 +6,9 @@ from typing import Literal
 
 from pydantic import Field
 
-from ratiba_action.core.model.measurement import Case, Score
 from ratiba_action.metrics.reference_answers import score_answers
-from ratiba_action.validation import StrictModel
+from ratiba_action.model.measurement import Case, Score
+from ratiba_action.util.validation import StrictModel
 
 __version__ = "1.0.0"
 

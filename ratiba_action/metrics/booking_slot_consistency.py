@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from itertools import combinations
 
-from ratiba_action.core.booking.bookings import (
+from ratiba_action.metrics.booking.bookings import (
     CANCEL,
     CREATE,
     LOOK_UP,
@@ -15,12 +15,12 @@ from ratiba_action.core.booking.bookings import (
     booking_calls,
     stored_bookings,
 )
-from ratiba_action.core.booking.phones import normalise_phone
-from ratiba_action.core.booking.slots import Slot, find_dates, find_slots
-from ratiba_action.core.booking.speech_acts import assents, claims_booking, requests
-from ratiba_action.core.invariants import finding, score_invariants
-from ratiba_action.core.model.conversation import Exchange
-from ratiba_action.core.model.measurement import Case, Invariant, Score
+from ratiba_action.metrics.booking.slots import Slot, find_dates, find_slots
+from ratiba_action.metrics.booking.speech_acts import assents, claims_booking, requests
+from ratiba_action.metrics.invariants import finding, score_invariants
+from ratiba_action.model.conversation import Exchange
+from ratiba_action.model.measurement import Case, Invariant, Score
+from ratiba_action.privacy.phones import normalise_phone
 
 __version__ = "1.0.0"
 

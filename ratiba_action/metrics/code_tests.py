@@ -4,12 +4,12 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from ratiba_action.core.clipping import clip
-from ratiba_action.core.model.measurement import Case, Score
-from ratiba_action.core.text.code_blocks import code_blocks
 from ratiba_action.errors import ConfigurationError, WorkerError
+from ratiba_action.metrics.text.code_blocks import code_blocks
+from ratiba_action.model.measurement import Case, Score
 from ratiba_action.ports import CustomCode
-from ratiba_action.validation import StrictModel
+from ratiba_action.util.clipping import clip
+from ratiba_action.util.validation import StrictModel
 
 __version__ = "1.0.0"
 

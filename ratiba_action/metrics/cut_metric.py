@@ -4,9 +4,9 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from functools import partial
 
-from ratiba_action.core.model.measurement import Case, Score
-from ratiba_action.core.ranking import Judgements
 from ratiba_action.metrics.ranked_turns import CutParameters, score_rankings
+from ratiba_action.metrics.ranking import Judgements
+from ratiba_action.model.measurement import Case, Score
 
 __version__ = "1.0.0"
 

@@ -6,7 +6,7 @@ from pydantic import Field
 
 from ratiba_action.metrics.whole_conversation import WholeConversationMetric
 from ratiba_action.ports import Judge
-from ratiba_action.validation import StrictModel
+from ratiba_action.util.validation import StrictModel
 
 MOST_INTENTIONS = 12
 

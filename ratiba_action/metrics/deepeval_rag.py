@@ -1,6 +1,6 @@
 """DeepEval's metrics of answers that are drawn from documents. Each is the mean over the turns that can be measured."""
 
-from ratiba_action.judging.deepeval_metric import ReadyMade
+from ratiba_action.metrics.judging.deepeval_metric import ReadyMade
 from ratiba_action.metrics.shown_turns import Part
 from ratiba_action.metrics.turn_by_turn import TurnByTurnMetric
 

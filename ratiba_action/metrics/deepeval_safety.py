@@ -4,11 +4,11 @@ from typing import Annotated
 
 from pydantic import Field
 
-from ratiba_action.judging.deepeval_metric import ReadyMade
+from ratiba_action.metrics.judging.deepeval_metric import ReadyMade
 from ratiba_action.metrics.shown_turns import Part
 from ratiba_action.metrics.turn_by_turn import TurnByTurnMetric
 from ratiba_action.ports import Judge
-from ratiba_action.validation import StrictModel
+from ratiba_action.util.validation import StrictModel
 
 Words = Annotated[str, Field(min_length=1, max_length=2_000)]
 _PLAIN = {"include_reason": False}

@@ -6,10 +6,10 @@ from typing import Annotated
 
 from pydantic import Field
 
-from ratiba_action.core.model.measurement import Case, Score
-from ratiba_action.core.text.embedding_similarity import USUAL_FLOOR, embedding_similarity
 from ratiba_action.metrics.reference_answers import score_answers
-from ratiba_action.validation import StrictModel
+from ratiba_action.metrics.text.embedding_similarity import USUAL_FLOOR, embedding_similarity
+from ratiba_action.model.measurement import Case, Score
+from ratiba_action.util.validation import StrictModel
 
 __version__ = "1.0.0"
 
@@ -22,7 +22,7 @@ class EmbeddingSimilarityMetric:
 
     The model is multilingual-e5-small in four bits, a part of the package, so nothing is fetched. Both texts get the
     prefix ``query``, as its card asks for tasks that are the same in both directions. Mapping of the cosine:
-    ``core/text/embedding_similarity.py``.
+    ``metrics/text/embedding_similarity.py``.
 
     Args:
         parameters: the cosine that is worth 0.

@@ -9,14 +9,14 @@ there and fails here.
 import asyncio
 from dataclasses import replace
 
-from ratiba_action.core.model.measurement import Question
-from ratiba_action.core.refusal import has_content, refuses
-from ratiba_action.core.text.claims import split_claims
-from ratiba_action.core.turn_scores import TurnValue
+from ratiba_action.checks.claims import split_claims
+from ratiba_action.checks.refusal_phrases import has_content, refuses
 from ratiba_action.errors import JudgeError
-from ratiba_action.judging.own_question import ask, closed_object, worded
+from ratiba_action.metrics.judging.own_question import ask, closed_object, worded
 from ratiba_action.metrics.own_turns import OwnTurnsMetric
 from ratiba_action.metrics.shown_turns import Part, ShownTurn
+from ratiba_action.metrics.turn_scores import TurnValue
+from ratiba_action.model.measurement import Question
 
 __version__ = "1.1.0"
 MOST_CLAIMS = 16

@@ -4,15 +4,15 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from ratiba_action.judging.deepeval_metric import ReadyMade
-from ratiba_action.judging.own_question import DATA_STEP
 from ratiba_action.metrics.judged_identity import judged_identity
+from ratiba_action.metrics.judging.deepeval_metric import ReadyMade
+from ratiba_action.metrics.judging.own_question import DATA_STEP
 from ratiba_action.metrics.rubric import DATA_STEP as CONVERSATION_STEP
 from ratiba_action.metrics.rubric import RubricMetric
 from ratiba_action.metrics.shown_turns import Part
 from ratiba_action.metrics.turn_by_turn import TurnByTurnMetric
 from ratiba_action.ports import Judge
-from ratiba_action.validation import StrictModel
+from ratiba_action.util.validation import StrictModel
 
 __version__ = "1.0.0"
 Words = Annotated[str, Field(min_length=1, max_length=2_000)]

@@ -2,10 +2,10 @@
 
 from dataclasses import dataclass
 
-from ratiba_action.core.cache_key import metric_version
-from ratiba_action.core.metric_identity import version_with
-from ratiba_action.judging.deepeval_bridge import deepeval_version
-from ratiba_action.validation import StrictModel
+from ratiba_action.metrics.judging.cache_key import metric_version
+from ratiba_action.metrics.judging.deepeval_bridge import deepeval_version
+from ratiba_action.metrics.metric_identity import version_with
+from ratiba_action.util.validation import StrictModel
 
 
 @dataclass(frozen=True, slots=True)

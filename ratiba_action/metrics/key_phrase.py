@@ -1,8 +1,8 @@
 """Does each reply mention what a good answer mentions? Coverage of ``expect.key_phrases``."""
 
-from ratiba_action.core.model.measurement import Case, Score
-from ratiba_action.core.text.key_phrases import missing_phrases
-from ratiba_action.core.turn_scores import TurnValue, mean_of_turns
+from ratiba_action.metrics.text.key_phrases import missing_phrases
+from ratiba_action.metrics.turn_scores import TurnValue, mean_of_turns
+from ratiba_action.model.measurement import Case, Score
 
 __version__ = "1.0.0"
 

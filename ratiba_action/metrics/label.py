@@ -1,8 +1,8 @@
 """Is the label of a single-label classifier the right one?"""
 
-from ratiba_action.core.classifier_answer import read_label
-from ratiba_action.core.model.measurement import Case, Score
+from ratiba_action.metrics.classifier_answer import read_label
 from ratiba_action.metrics.labelled_turns import score_labels
+from ratiba_action.model.measurement import Case, Score
 
 __version__ = "1.0.0"
 

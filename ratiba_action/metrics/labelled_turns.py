@@ -2,10 +2,10 @@
 
 from collections.abc import Callable, Iterable
 
-from ratiba_action.core.classifier_answer import ClassifierAnswer
-from ratiba_action.core.clipping import clip
-from ratiba_action.core.model.measurement import Case, Score
 from ratiba_action.errors import ConfigurationError
+from ratiba_action.metrics.classifier_answer import ClassifierAnswer
+from ratiba_action.model.measurement import Case, Score
+from ratiba_action.util.clipping import clip
 
 Labels = frozenset[str]
 Judged = tuple[int, Labels, ClassifierAnswer]

@@ -6,11 +6,11 @@ from typing import Literal
 
 from pydantic import Field
 
-from ratiba_action.core.classification import case_f1, case_recall
-from ratiba_action.core.classifier_answer import read_labels
-from ratiba_action.core.model.measurement import Case, Score
+from ratiba_action.metrics.classification import case_f1, case_recall
+from ratiba_action.metrics.classifier_answer import read_labels
 from ratiba_action.metrics.labelled_turns import Labels, score_labels
-from ratiba_action.validation import StrictModel
+from ratiba_action.model.measurement import Case, Score
+from ratiba_action.util.validation import StrictModel
 
 __version__ = "1.0.0"
 

@@ -2,10 +2,10 @@
 
 from collections.abc import Callable
 
-from ratiba_action.core.clipping import clip
-from ratiba_action.core.model.measurement import Case, Score
-from ratiba_action.core.tool_calls import ToolMatch, ToolTurn, match_calls, tool_turns
 from ratiba_action.errors import ConfigurationError
+from ratiba_action.metrics.tool_calls import ToolMatch, ToolTurn, match_calls, tool_turns
+from ratiba_action.model.measurement import Case, Score
+from ratiba_action.util.clipping import clip
 
 NO_TOOLS = "Give a turn `expect.tools`; an empty list forbids any call."
 

@@ -1,7 +1,7 @@
-"""Is each relevant document found early? Mean average precision at k. Formula: ``core/ranking.py``."""
+"""Is each relevant document found early? Mean average precision at k. Formula: ``metrics/ranking.py``."""
 
-from ratiba_action.core.ranking import average_precision
 from ratiba_action.metrics.cut_metric import CutMetric
+from ratiba_action.metrics.ranking import average_precision
 
 
 class MapMetric(CutMetric):

@@ -6,10 +6,10 @@ from typing import Annotated
 
 from pydantic import Field, model_validator
 
-from ratiba_action.core.model.measurement import Case
 from ratiba_action.errors import ConfigurationError
-from ratiba_action.language_detection import LanguageDetection
-from ratiba_action.validation import StrictModel
+from ratiba_action.model.measurement import Case
+from ratiba_action.util.language_detection import LanguageDetection
+from ratiba_action.util.validation import StrictModel
 
 Code = Annotated[str, Field(pattern=r"^[a-z]{2}$", description="ISO 639-1 code")]
 _READ = 20_000

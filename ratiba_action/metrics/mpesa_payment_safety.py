@@ -5,8 +5,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ratiba_action.core.booking.bookings import identifier
-from ratiba_action.core.booking.payments import (
+from ratiba_action.metrics.booking.bookings import identifier
+from ratiba_action.metrics.booking.payments import (
     Callback,
     PaymentCall,
     StoredPayment,
@@ -19,12 +19,12 @@ from ratiba_action.core.booking.payments import (
     stored_payments,
     whole_kes,
 )
-from ratiba_action.core.booking.phones import find_phones, normalise_phone
-from ratiba_action.core.booking.speech_acts import asks_for_pin, asks_to_pay, assents, claims_payment
-from ratiba_action.core.invariants import finding, score_invariants
-from ratiba_action.core.model.conversation import Exchange
-from ratiba_action.core.model.measurement import Case, Invariant, Score
-from ratiba_action.core.model.values import JsonObject
+from ratiba_action.metrics.booking.speech_acts import asks_for_pin, asks_to_pay, assents, claims_payment
+from ratiba_action.metrics.invariants import finding, score_invariants
+from ratiba_action.model.conversation import Exchange
+from ratiba_action.model.measurement import Case, Invariant, Score
+from ratiba_action.model.values import JsonObject
+from ratiba_action.privacy.phones import find_phones, normalise_phone
 
 __version__ = "1.0.0"
 

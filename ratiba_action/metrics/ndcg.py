@@ -1,12 +1,12 @@
-"""Are the most relevant documents first? NDCG at k. Formula: ``core/ranking.py``."""
+"""Are the most relevant documents first? NDCG at k. Formula: ``metrics/ranking.py``."""
 
 from functools import partial
 
 from pydantic import Field
 
-from ratiba_action.core.model.measurement import Case, Score
-from ratiba_action.core.ranking import Gain, ndcg
 from ratiba_action.metrics.ranked_turns import CutParameters, score_rankings
+from ratiba_action.metrics.ranking import Gain, ndcg
+from ratiba_action.model.measurement import Case, Score
 
 __version__ = "1.0.0"
 

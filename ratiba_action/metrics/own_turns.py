@@ -5,10 +5,10 @@ from abc import ABC, abstractmethod
 from dataclasses import replace
 from typing import ClassVar
 
-from ratiba_action.core.model.measurement import Case, Question, Score
-from ratiba_action.core.turn_scores import TurnValue, mean_of_turns
 from ratiba_action.metrics.judged_identity import judged_identity
 from ratiba_action.metrics.shown_turns import Part, ShownTurn, shown_digest, shown_turns
+from ratiba_action.metrics.turn_scores import TurnValue, mean_of_turns
+from ratiba_action.model.measurement import Case, Question, Score
 from ratiba_action.ports import Judge
 
 

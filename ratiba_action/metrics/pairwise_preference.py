@@ -9,12 +9,12 @@ import asyncio
 from collections.abc import Mapping
 from dataclasses import replace
 
-from ratiba_action.core.model.measurement import Question
-from ratiba_action.core.model.values import JsonObject
-from ratiba_action.core.turn_scores import TurnValue
-from ratiba_action.judging.own_question import ask, closed_object, worded
+from ratiba_action.metrics.judging.own_question import ask, closed_object, worded
 from ratiba_action.metrics.own_turns import OwnTurnsMetric
 from ratiba_action.metrics.shown_turns import Part, ShownTurn
+from ratiba_action.metrics.turn_scores import TurnValue
+from ratiba_action.model.measurement import Question
+from ratiba_action.model.values import JsonObject
 
 __version__ = "1.0.0"
 TIE = 0.5

@@ -4,11 +4,11 @@ from typing import Annotated
 
 from pydantic import Field
 
-from ratiba_action.core.identifiers import Identifier, find_identifiers, is_declared
-from ratiba_action.core.model.conversation import Exchange
-from ratiba_action.core.model.measurement import Case, Score
-from ratiba_action.core.turn_scores import TurnValue, mean_of_turns
-from ratiba_action.validation import StrictModel
+from ratiba_action.metrics.turn_scores import TurnValue, mean_of_turns
+from ratiba_action.model.conversation import Exchange
+from ratiba_action.model.measurement import Case, Score
+from ratiba_action.privacy.identifiers import Identifier, find_identifiers, is_declared
+from ratiba_action.util.validation import StrictModel
 
 __version__ = "1.1.0"
 

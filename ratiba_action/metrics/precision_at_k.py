@@ -1,7 +1,7 @@
-"""How many of the first k documents are relevant? Formula: ``core/ranking.py``."""
+"""How many of the first k documents are relevant? Formula: ``metrics/ranking.py``."""
 
-from ratiba_action.core.ranking import precision
 from ratiba_action.metrics.cut_metric import CutMetric
+from ratiba_action.metrics.ranking import precision
 
 
 class PrecisionAtKMetric(CutMetric):

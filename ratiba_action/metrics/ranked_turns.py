@@ -5,10 +5,10 @@ from typing import Annotated
 
 from pydantic import Field
 
-from ratiba_action.core.model.measurement import Case, Score
-from ratiba_action.core.ranking import Judgements
 from ratiba_action.errors import ConfigurationError
-from ratiba_action.validation import StrictModel
+from ratiba_action.metrics.ranking import Judgements
+from ratiba_action.model.measurement import Case, Score
+from ratiba_action.util.validation import StrictModel
 
 Formula = Callable[[Sequence[str], Judgements], float]
 """Value of one ranked list of document ids."""

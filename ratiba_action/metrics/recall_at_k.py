@@ -1,7 +1,7 @@
-"""How many of the relevant documents are among the first k? Formula: ``core/ranking.py``."""
+"""How many of the relevant documents are among the first k? Formula: ``metrics/ranking.py``."""
 
-from ratiba_action.core.ranking import recall
 from ratiba_action.metrics.cut_metric import CutMetric
+from ratiba_action.metrics.ranking import recall
 
 
 class RecallAtKMetric(CutMetric):

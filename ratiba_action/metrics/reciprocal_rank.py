@@ -1,13 +1,13 @@
-"""How soon comes the first relevant document? Mean reciprocal rank. Formula: ``core/ranking.py``."""
+"""How soon comes the first relevant document? Mean reciprocal rank. Formula: ``metrics/ranking.py``."""
 
 from functools import partial
 
 from pydantic import Field
 
-from ratiba_action.core.model.measurement import Case, Score
-from ratiba_action.core.ranking import reciprocal_rank
 from ratiba_action.metrics.ranked_turns import Cut, score_rankings
-from ratiba_action.validation import StrictModel
+from ratiba_action.metrics.ranking import reciprocal_rank
+from ratiba_action.model.measurement import Case, Score
+from ratiba_action.util.validation import StrictModel
 
 __version__ = "1.0.0"
 

@@ -1,8 +1,8 @@
 """Does the system refuse what it has to refuse, and nothing else? ``expect.refusal`` against word lists."""
 
-from ratiba_action.core.model.measurement import Case, Score
-from ratiba_action.core.refusal import read_refusal
-from ratiba_action.core.turn_scores import TurnValue, mean_of_turns
+from ratiba_action.checks.refusal_phrases import read_refusal
+from ratiba_action.metrics.turn_scores import TurnValue, mean_of_turns
+from ratiba_action.model.measurement import Case, Score
 
 __version__ = "1.1.0"
 

@@ -9,16 +9,16 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from ratiba_action.core.custom_code import is_address
-from ratiba_action.core.model.values import JsonObject
-from ratiba_action.core.nearest_names import did_you_mean
+from ratiba_action.checks.custom_code import is_address
 from ratiba_action.errors import ConfigurationError
 from ratiba_action.metrics.agent_table import AGENT_METRICS
 from ratiba_action.metrics.entry import MetricEntry
 from ratiba_action.metrics.judged_table import JUDGED_METRICS
 from ratiba_action.metrics.text_table import TEXT_METRICS
+from ratiba_action.model.values import JsonObject
 from ratiba_action.ports import Judge, JudgedMetric, Metric
-from ratiba_action.validation import StrictModel
+from ratiba_action.util.nearest_names import did_you_mean
+from ratiba_action.util.validation import StrictModel
 
 _MOST_TURNS = 250
 """More than any conversation has; a part of the identity of recorded votes."""

@@ -5,9 +5,9 @@ from typing import Annotated
 
 from pydantic import Field
 
-from ratiba_action.core.model.measurement import Case, Score
-from ratiba_action.core.turn_scores import TurnValue, mean_of_turns
 from ratiba_action.metrics.measured_language import DECIDED, LanguageParameters, reply_languages, undecided
+from ratiba_action.metrics.turn_scores import TurnValue, mean_of_turns
+from ratiba_action.model.measurement import Case, Score
 
 __version__ = "1.0.0"
 

@@ -7,12 +7,12 @@ scores 0. The likeness is judged, because two wordings of one question share few
 
 from dataclasses import replace
 
-from ratiba_action.core.model.measurement import Question
-from ratiba_action.core.refusal import refuses
-from ratiba_action.core.turn_scores import TurnValue
-from ratiba_action.judging.own_question import ask, closed_object, worded
+from ratiba_action.checks.refusal_phrases import refuses
+from ratiba_action.metrics.judging.own_question import ask, closed_object, worded
 from ratiba_action.metrics.own_turns import OwnTurnsMetric
 from ratiba_action.metrics.shown_turns import Part, ShownTurn
+from ratiba_action.metrics.turn_scores import TurnValue
+from ratiba_action.model.measurement import Question
 
 __version__ = "1.0.0"
 QUESTIONS = 3

@@ -1,9 +1,9 @@
 """How many words, in their order, does a reply share with its reference answer? ROUGE-L."""
 
-from ratiba_action.core.model.measurement import Case, Score
-from ratiba_action.core.text.rouge_l import rouge_l
-from ratiba_action.core.text.words import words
 from ratiba_action.metrics.reference_answers import score_answers
+from ratiba_action.metrics.text.rouge_l import rouge_l
+from ratiba_action.model.measurement import Case, Score
+from ratiba_action.util.words import words
 
 __version__ = "1.0.0"
 

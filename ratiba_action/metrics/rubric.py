@@ -2,11 +2,11 @@
 
 from collections.abc import Sequence
 
-from ratiba_action.core.cache_key import metric_version
-from ratiba_action.core.canonical import transcript_digest
-from ratiba_action.core.model.measurement import Case, Question, Score
-from ratiba_action.judging.deepeval_bridge import deepeval_version
-from ratiba_action.judging.deepeval_conversation import grade_conversation
+from ratiba_action.metrics.judging.cache_key import metric_version
+from ratiba_action.metrics.judging.deepeval_bridge import deepeval_version
+from ratiba_action.metrics.judging.deepeval_conversation import grade_conversation
+from ratiba_action.model.canonical import transcript_digest
+from ratiba_action.model.measurement import Case, Question, Score
 from ratiba_action.ports import Judge
 
 DATA_STEP = (

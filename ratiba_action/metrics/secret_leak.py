@@ -5,11 +5,11 @@ from typing import Annotated
 
 from pydantic import AfterValidator, Field
 
-from ratiba_action.core.model.conversation import Reply
-from ratiba_action.core.model.measurement import Case, Score
-from ratiba_action.core.text.hidden import reveals, squashed
-from ratiba_action.core.turn_scores import TurnValue, mean_of_turns
-from ratiba_action.validation import StrictModel
+from ratiba_action.metrics.text.hidden import reveals, squashed
+from ratiba_action.metrics.turn_scores import TurnValue, mean_of_turns
+from ratiba_action.model.conversation import Reply
+from ratiba_action.model.measurement import Case, Score
+from ratiba_action.util.validation import StrictModel
 
 __version__ = "1.0.0"
 

@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from enum import Enum, auto
 
-from ratiba_action.core.canonical import canonical_json, digest
-from ratiba_action.core.model.conversation import Exchange
-from ratiba_action.core.model.measurement import Case
-from ratiba_action.judging.deepeval_metric import SingleTurn
+from ratiba_action.metrics.judging.deepeval_metric import SingleTurn
+from ratiba_action.model.canonical import canonical_json, digest
+from ratiba_action.model.conversation import Exchange
+from ratiba_action.model.measurement import Case
 
 
 class Part(Enum):

@@ -4,11 +4,11 @@ from typing import Annotated
 
 from pydantic import Field
 
-from ratiba_action.core.canonical import digest
-from ratiba_action.core.model.measurement import Case, Score
-from ratiba_action.core.text.terminology import Catalogue, Term
-from ratiba_action.core.turn_scores import TurnValue, mean_of_turns
-from ratiba_action.validation import StrictModel
+from ratiba_action.metrics.text.terminology import Catalogue, Term
+from ratiba_action.metrics.turn_scores import TurnValue, mean_of_turns
+from ratiba_action.model.canonical import digest
+from ratiba_action.model.measurement import Case, Score
+from ratiba_action.util.validation import StrictModel
 
 __version__ = "1.0.0"
 

@@ -3,13 +3,13 @@
 from itertools import pairwise
 from typing import ClassVar
 
-from ratiba_action.core.canonical import digest, transcript_digest
-from ratiba_action.core.model.measurement import Case, Question, Score
 from ratiba_action.errors import ConfigurationError
-from ratiba_action.judging.deepeval_metric import Conversation, ReadyMade, Said, measure
 from ratiba_action.metrics.judged_identity import judged_identity
+from ratiba_action.metrics.judging.deepeval_metric import Conversation, ReadyMade, Said, measure
+from ratiba_action.model.canonical import digest, transcript_digest
+from ratiba_action.model.measurement import Case, Question, Score
 from ratiba_action.ports import Judge
-from ratiba_action.validation import StrictModel
+from ratiba_action.util.validation import StrictModel
 
 __version__ = "1.0.0"
 

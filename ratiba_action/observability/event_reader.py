@@ -4,10 +4,10 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from ratiba_action.core.codec import CodecError
-from ratiba_action.core.event_lines import parse_event_line
-from ratiba_action.core.model.event import LoggedEvent
 from ratiba_action.errors import ConfigurationError
+from ratiba_action.model.codec import CodecError
+from ratiba_action.model.event import LoggedEvent
+from ratiba_action.observability.event_lines import parse_event_line
 from ratiba_action.observability.event_tampering import ensure_plain_file
 
 

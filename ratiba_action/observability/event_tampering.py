@@ -8,7 +8,7 @@ import stat
 from collections.abc import Iterator
 from pathlib import Path
 
-from ratiba_action.report_folder import remove_entry
+from ratiba_action.settings.report_folder import remove_entry
 
 _CHUNK = 1_048_576
 

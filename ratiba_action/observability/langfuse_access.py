@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from ratiba_action.core.proxy import Proxy
+from ratiba_action.util.proxy import Proxy
 
 
 @dataclass(frozen=True, slots=True)

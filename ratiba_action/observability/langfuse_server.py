@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from ratiba_action.core.traces.attributes import well_formed
-from ratiba_action.core.traces.conversations import ENVIRONMENT
-from ratiba_action.core.traces.model import Span, TraceScore
 from ratiba_action.observability.langfuse_access import LangfuseAccess
 from ratiba_action.observability.langfuse_asking import Deadline, LangfuseError, ask
 from ratiba_action.observability.langfuse_spans import encoded_spans, refused_spans, span_headers
+from ratiba_action.observability.traces.attributes import well_formed
+from ratiba_action.observability.traces.conversations import ENVIRONMENT
+from ratiba_action.observability.traces.model import Span, TraceScore
 
 if TYPE_CHECKING:
     import httpx

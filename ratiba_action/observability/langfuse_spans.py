@@ -12,8 +12,8 @@ from datetime import datetime
 from importlib.metadata import version
 from typing import Any
 
-from ratiba_action.core.traces.attributes import well_formed
-from ratiba_action.core.traces.model import AttributeValue, Span
+from ratiba_action.observability.traces.attributes import well_formed
+from ratiba_action.observability.traces.model import AttributeValue, Span
 
 _SCOPE = "langfuse-sdk"
 """The scope of the SDK's own spans: for it the server decodes metadata as the SDK encodes them."""

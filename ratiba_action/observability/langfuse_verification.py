@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
-from ratiba_action.core.model.event import (
+from ratiba_action.model.event import (
     ConversationEnded,
     ConversationStarted,
     Event,
@@ -18,13 +18,13 @@ from ratiba_action.core.model.event import (
     TurnEnded,
     conversation_id,
 )
-from ratiba_action.core.traces.conversations import traced_runs
-from ratiba_action.core.traces.datasets import dataset_item_id
-from ratiba_action.core.traces.model import TracedRun
 from ratiba_action.observability.langfuse_access import LangfuseAccess
 from ratiba_action.observability.langfuse_asking import Deadline, LangfuseError, ask
 from ratiba_action.observability.langfuse_delivery import deliver
 from ratiba_action.observability.langfuse_server import LangfuseServer, connected
+from ratiba_action.observability.traces.conversations import traced_runs
+from ratiba_action.observability.traces.datasets import dataset_item_id
+from ratiba_action.observability.traces.model import TracedRun
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -1,11 +1,11 @@
 """Writes down each answer that a model, a recording or a script gives to the system under test or to its customer."""
 
-from ratiba_action.core.conversation_events import place_of
-from ratiba_action.core.model.conversation import Usage
-from ratiba_action.core.model.event import Event, ModelCalled
-from ratiba_action.core.model.values import Usd
-from ratiba_action.core.model_request import ModelAnswer, ModelRequest
+from ratiba_action.checks.conversation_events import place_of
 from ratiba_action.errors import ConfigurationError
+from ratiba_action.model.conversation import Usage
+from ratiba_action.model.event import Event, ModelCalled
+from ratiba_action.model.model_request import ModelAnswer, ModelRequest
+from ratiba_action.model.values import Usd
 from ratiba_action.ports import AnswerSource, EventLog, Prices
 
 

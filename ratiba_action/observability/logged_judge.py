@@ -1,10 +1,10 @@
 """Writes down each answer of a judge."""
 
-from ratiba_action.core.conversation_events import place_of
-from ratiba_action.core.model.conversation import Party
-from ratiba_action.core.model.event import Event, JudgeCalled
-from ratiba_action.core.model.measurement import Answer, Question
-from ratiba_action.core.model.values import Usd
+from ratiba_action.checks.conversation_events import place_of
+from ratiba_action.model.conversation import Party
+from ratiba_action.model.event import Event, JudgeCalled
+from ratiba_action.model.measurement import Answer, Question
+from ratiba_action.model.values import Usd
 from ratiba_action.observability.logged_answers import list_price
 from ratiba_action.ports import EventLog, Judge, Prices
 

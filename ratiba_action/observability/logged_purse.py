@@ -1,10 +1,10 @@
 """Writes down how money moves."""
 
-from ratiba_action.core.budget import Ledger, Reservation
-from ratiba_action.core.model.conversation import KeptAnswer, Party, Usage
-from ratiba_action.core.model.event import BudgetAction, BudgetMoved, Event, Place
-from ratiba_action.core.model.values import Usd
 from ratiba_action.errors import BudgetError
+from ratiba_action.model.conversation import KeptAnswer, Party, Reservation, Usage
+from ratiba_action.model.event import BudgetAction, BudgetMoved, Event, Place
+from ratiba_action.model.values import Usd
+from ratiba_action.money.budget import Ledger
 from ratiba_action.ports import EventLog, Purse
 
 

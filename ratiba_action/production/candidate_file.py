@@ -5,12 +5,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from ratiba_action.core.credentials import find_credentials
-from ratiba_action.core.failure_rules import validate_rule
-from ratiba_action.core.masking import MASK
-from ratiba_action.core.production.candidate import Candidate, fingerprint_of
+from ratiba_action.checks.failure_rules import validate_rule
 from ratiba_action.errors import FileProblem, SuiteError
 from ratiba_action.metrics.registry import metric_problems
+from ratiba_action.privacy.credentials import find_credentials
+from ratiba_action.privacy.masking import MASK
+from ratiba_action.production.candidate import Candidate, fingerprint_of
 from ratiba_action.suite.load import load_suite, read_scenario_files
 
 FOLDER = "from_production"

@@ -7,26 +7,26 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
-from ratiba_action.composition import load_judging, price_list, require_reachable_servers
-from ratiba_action.configuration import Configuration
-from ratiba_action.configuration_blocks.system_block import SystemBlock
-from ratiba_action.configuration_blocks.system_kinds import ReplayBlock
-from ratiba_action.core.masking import Redactor
-from ratiba_action.core.model.measurement import Case, ScenarioResult
-from ratiba_action.core.model.plan import HEAD, Arm
-from ratiba_action.core.model.scenario import Assertion, Scenario
-from ratiba_action.core.production.captured import CapturedConversation
-from ratiba_action.core.production.masked_case import masked_case
-from ratiba_action.evaluation.answering import Answering, open_answering
-from ratiba_action.evaluation.cancellation import cancelled_by_signals
-from ratiba_action.evaluation.workshop import Materials, Workshop
-from ratiba_action.judging.masked_metric import MaskedMetric
+from ratiba_action.config.configuration import Configuration
+from ratiba_action.config.metrics_block import attach_metrics
+from ratiba_action.config.system_block import SystemBlock
+from ratiba_action.config.system_kinds import ReplayBlock
+from ratiba_action.metrics.judging.masked_metric import MaskedMetric
 from ratiba_action.metrics.registry import reads_documents
-from ratiba_action.metrics_block import attach_metrics
+from ratiba_action.model.measurement import Case, ScenarioResult
+from ratiba_action.model.plan import HEAD, Arm
+from ratiba_action.model.scenario import Assertion, Scenario
 from ratiba_action.ports import Metric
-from ratiba_action.running.bench import Bench
-from ratiba_action.running.runner import run_plan
-from ratiba_action.systems.captured_system import CapturedSystem
+from ratiba_action.privacy.masking import Redactor
+from ratiba_action.production.captured import CapturedConversation
+from ratiba_action.production.captured_system import CapturedSystem
+from ratiba_action.production.masked_case import masked_case
+from ratiba_action.run.answering import Answering, open_answering
+from ratiba_action.run.bench import Bench
+from ratiba_action.run.cancellation import cancelled_by_signals
+from ratiba_action.run.composition import load_judging, price_list, require_reachable_servers
+from ratiba_action.run.runner import run_plan
+from ratiba_action.run.workshop import Materials, Workshop
 from ratiba_action.tenancy.without_database import NoDatabase
 
 

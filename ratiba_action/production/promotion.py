@@ -5,19 +5,19 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 
-from ratiba_action.authoring.new_files import write_new_files
-from ratiba_action.core.masking import Redactor
-from ratiba_action.core.production.candidate import Candidate, Review, make_candidate
-from ratiba_action.core.production.conversation import ProductionConversation, read_conversation
-from ratiba_action.core.production.feedback import Feedback
-from ratiba_action.core.production.tenants import TenantFacts, known_names, why_blocked
 from ratiba_action.errors import SuiteError
 from ratiba_action.observability.langfuse_access import LangfuseAccess
 from ratiba_action.observability.langfuse_asking import Deadline, LangfuseError
-from ratiba_action.observability.langfuse_feedback import feedback_since, observations_of
 from ratiba_action.observability.langfuse_server import LangfuseServer, connected
+from ratiba_action.privacy.masking import Redactor
+from ratiba_action.production.candidate import Candidate, Review, make_candidate
 from ratiba_action.production.candidate_file import KnownScenarios, candidate_file, is_there, path_of
+from ratiba_action.production.conversation import ProductionConversation, read_conversation
+from ratiba_action.production.feedback import Feedback
+from ratiba_action.production.langfuse_feedback import feedback_since, observations_of
 from ratiba_action.production.promotion_log import PromotionLog
+from ratiba_action.production.tenants import TenantFacts, known_names, why_blocked
+from ratiba_action.util.new_files import write_new_files
 
 
 @dataclass(frozen=True, slots=True)

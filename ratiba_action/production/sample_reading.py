@@ -4,18 +4,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from ratiba_action.core.production.captured import CapturedConversation, captured_conversation
-from ratiba_action.core.production.choice import Chosen, chosen
-from ratiba_action.core.production.conversation import Observation, ProductionConversation, read_conversation
-from ratiba_action.core.production.feedback import Feedback
-from ratiba_action.core.production.tenants import TenantFacts, known_names, why_blocked
-from ratiba_action.core.traces.conversations import ENVIRONMENT
-from ratiba_action.core.traces.scores import PASSED
 from ratiba_action.observability.langfuse_access import LangfuseAccess
 from ratiba_action.observability.langfuse_asking import Deadline, LangfuseError
-from ratiba_action.observability.langfuse_feedback import feedback_since, observations_of
-from ratiba_action.observability.langfuse_production import failed_between, roots_between, scored
 from ratiba_action.observability.langfuse_server import LangfuseServer, connected
+from ratiba_action.observability.traces.conversations import ENVIRONMENT
+from ratiba_action.observability.traces.scores import PASSED
+from ratiba_action.production.captured import CapturedConversation, captured_conversation
+from ratiba_action.production.choice import Chosen, chosen
+from ratiba_action.production.conversation import Observation, ProductionConversation, read_conversation
+from ratiba_action.production.feedback import Feedback
+from ratiba_action.production.langfuse_feedback import feedback_since, observations_of
+from ratiba_action.production.langfuse_production import failed_between, roots_between, scored
+from ratiba_action.production.tenants import TenantFacts, known_names, why_blocked
 
 
 @dataclass(frozen=True, slots=True)

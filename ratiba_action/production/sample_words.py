@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from typing import Any
 
-from ratiba_action.core.masking import Redactor
-from ratiba_action.core.production.sample import Sample
+from ratiba_action.privacy.masking import Redactor
+from ratiba_action.production.sample import Sample
 
 SCHEMA = 1
 _SHOWN = 20

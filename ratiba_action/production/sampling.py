@@ -8,38 +8,38 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
-from ratiba_action.configuration import Configuration
-from ratiba_action.core.budget import Ledger
-from ratiba_action.core.event_masking import EventMask
-from ratiba_action.core.masking import Redactor
-from ratiba_action.core.model.event import Event, RunEnded, RunStarted
-from ratiba_action.core.model.measurement import ScenarioResult
-from ratiba_action.core.model.verdict import Spending
-from ratiba_action.core.production.captured import CapturedConversation
-from ratiba_action.core.production.feedback_counts import count_feedback
-from ratiba_action.core.production.sample import Sample
-from ratiba_action.core.production.sample_scores import sample_scores
-from ratiba_action.core.traces.model import TraceScore
+from ratiba_action.config.configuration import Configuration
 from ratiba_action.errors import InfrastructureError, PublishError
-from ratiba_action.evaluation.paying import cache_folder, payment_without_journal, require_key
-from ratiba_action.evaluation.workshop import Workshop
 from ratiba_action.metrics.registry import is_judged
-from ratiba_action.no_events import NoEvents
+from ratiba_action.model.event import Event, RunEnded, RunStarted
+from ratiba_action.model.measurement import ScenarioResult
+from ratiba_action.model.verdict import Spending
+from ratiba_action.money.budget import Ledger
 from ratiba_action.observability.event_file import FILE, EventFile, open_descriptor
+from ratiba_action.observability.event_masking import EventMask
 from ratiba_action.observability.langfuse_access import LangfuseAccess
 from ratiba_action.observability.langfuse_asking import Deadline, LangfuseError
 from ratiba_action.observability.langfuse_server import connected
+from ratiba_action.observability.no_events import NoEvents
+from ratiba_action.observability.traces.model import TraceScore
 from ratiba_action.ports import EventLog, Progress
-from ratiba_action.preparation.equipping import DEFAULT_CONCURRENCY, scratch_folder
+from ratiba_action.privacy.masking import Redactor
+from ratiba_action.production.captured import CapturedConversation
+from ratiba_action.production.feedback_counts import count_feedback
 from ratiba_action.production.measuring import (
     Measured,
     measure,
     sampling_configuration,
     with_metrics,
 )
+from ratiba_action.production.sample import Sample
 from ratiba_action.production.sample_reading import Found, SampleRules, find
-from ratiba_action.report_folder import refuse_links
-from ratiba_action.settings import Settings
+from ratiba_action.production.sample_scores import sample_scores
+from ratiba_action.run.equipping import DEFAULT_CONCURRENCY, scratch_folder
+from ratiba_action.run.paying import cache_folder, payment_without_journal, require_key
+from ratiba_action.run.workshop import Workshop
+from ratiba_action.settings.report_folder import refuse_links
+from ratiba_action.settings.settings import Settings
 
 MODE = "sample"
 _SCORES = 100

@@ -6,10 +6,10 @@ from typing import Annotated
 
 from pydantic import Field
 
-from ratiba_action.core.production.tenants import TenantFacts
 from ratiba_action.errors import FileProblem, SuiteError, UsageError
-from ratiba_action.strict_yaml import read_yaml
-from ratiba_action.validation import StrictModel, validate
+from ratiba_action.production.tenants import TenantFacts
+from ratiba_action.util.strict_yaml import read_yaml
+from ratiba_action.util.validation import StrictModel, validate
 
 _Name = Annotated[str, Field(min_length=1, max_length=200)]
 

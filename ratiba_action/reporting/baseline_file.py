@@ -3,9 +3,9 @@
 import tempfile
 from pathlib import Path
 
-from ratiba_action.core.model.measurement import Scored
-from ratiba_action.core.model.verdict import Report
 from ratiba_action.errors import PublishError
+from ratiba_action.model.measurement import Scored
+from ratiba_action.model.verdict import Report
 from ratiba_action.reporting.results_json import render_results
 
 

@@ -4,10 +4,9 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ratiba_action.core.attempts import Attempt, attempt_of, attempts_line, history
-from ratiba_action.core.marker import marker_of
-from ratiba_action.core.model.verdict import Conclusion, Report
-from ratiba_action.core.regression import is_regression
+from ratiba_action.github.attempts import Attempt, attempt_of, attempts_line, history
+from ratiba_action.github.marker import marker_of
+from ratiba_action.model.verdict import Conclusion, Report
 from ratiba_action.reporting import comment_money
 from ratiba_action.reporting import comment_sections as sections
 from ratiba_action.reporting.comment_attempts import attempts_table
@@ -19,6 +18,7 @@ from ratiba_action.reporting.comment_traces import traces
 from ratiba_action.reporting.comment_variants import variants
 from ratiba_action.reporting.markdown import inline, length
 from ratiba_action.reporting.wording import caveat, headline, leniency, replacement, summary_line
+from ratiba_action.verdict.regression import is_regression
 
 LIMIT = 60_000
 """Most characters of a comment; GitHub refuses more than 65,536."""

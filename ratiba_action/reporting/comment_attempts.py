@@ -3,8 +3,8 @@
 import re
 from collections.abc import Sequence
 
-from ratiba_action.core.attempts import NO_HEAD, Attempt
-from ratiba_action.core.model.change import Subject
+from ratiba_action.github.attempts import NO_HEAD, Attempt
+from ratiba_action.model.change import Subject
 from ratiba_action.reporting.markdown import folded, table
 
 _RUN_URL = re.compile(r"(https?://[A-Za-z0-9._:-]+/[A-Za-z0-9._/-]*/actions/runs/)[0-9]+", re.ASCII)

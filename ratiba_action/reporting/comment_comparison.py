@@ -2,13 +2,13 @@
 
 from collections.abc import Sequence
 
-from ratiba_action.core.comparison.weighing import sensitivity
-from ratiba_action.core.model.comparison import Comparison, Flip, ScenarioComparison, Tier
-from ratiba_action.core.model.verdict import Report
+from ratiba_action.model.comparison import Comparison, Flip, ScenarioComparison, Tier
+from ratiba_action.model.verdict import Report
 from ratiba_action.reporting import comparison_words as words
 from ratiba_action.reporting.comment_sections import code_html
 from ratiba_action.reporting.markdown import clip, code, fenced, folded, inline, table
 from ratiba_action.reporting.wording import plural
+from ratiba_action.verdict.weighing import sensitivity
 
 _MOVED = 10
 _ROWS = 100

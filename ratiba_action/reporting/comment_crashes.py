@@ -1,10 +1,10 @@
 """Where the system raised errors: the end of each traceback, folded."""
 
-from ratiba_action.core.model.verdict import Report
-from ratiba_action.core.report_outcomes import deciding_outcomes
+from ratiba_action.model.verdict import Report
 from ratiba_action.reporting.comment_sections import code_html
 from ratiba_action.reporting.markdown import clean, fenced, folded
 from ratiba_action.reporting.wording import frames, label, plural
+from ratiba_action.verdict.report_outcomes import deciding_outcomes
 
 _CRASHES = 5
 _LINES = 40

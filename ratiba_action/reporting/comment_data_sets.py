@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from ratiba_action.core.model.data_set import ClassScores, DataSetScores
-from ratiba_action.core.model.verdict import Report
+from ratiba_action.model.data_set import ClassScores, DataSetScores
+from ratiba_action.model.verdict import Report
 from ratiba_action.reporting.comment_sections import code_html
 from ratiba_action.reporting.data_set_words import LowCase, about, low_cases, status, value
 from ratiba_action.reporting.markdown import code, folded, inline, table

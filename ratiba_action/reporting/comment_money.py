@@ -2,8 +2,8 @@
 
 from collections.abc import Mapping, Sequence
 
-from ratiba_action.core.model.values import Usd
-from ratiba_action.core.model.verdict import Report
+from ratiba_action.model.values import Usd
+from ratiba_action.model.verdict import Report
 from ratiba_action.reporting.judge_facts import judge_facts
 from ratiba_action.reporting.markdown import inline, table
 from ratiba_action.reporting.money_facts import Fact, has_paid, money_facts, month_note, parts

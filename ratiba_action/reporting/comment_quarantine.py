@@ -1,10 +1,10 @@
 """The part of the comment about scenarios that run and do not decide, and about those that decide again."""
 
-from ratiba_action.core.model.verdict import Report
-from ratiba_action.core.report_outcomes import expired_outcomes, quarantined_outcomes
-from ratiba_action.core.trials import ScenarioOutcome
+from ratiba_action.model.verdict import Report
 from ratiba_action.reporting.markdown import code, inline, table
 from ratiba_action.reporting.wording import explanation, plural, scenario_ended, scenario_label
+from ratiba_action.verdict.report_outcomes import expired_outcomes, quarantined_outcomes
+from ratiba_action.verdict.trials import ScenarioOutcome
 
 _ROWS = 20
 

@@ -5,15 +5,11 @@ from collections.abc import Sequence
 from html import escape
 from typing import Any
 
-from ratiba_action.core.grammar import part_of
-from ratiba_action.core.model.conversation import Exchange
-from ratiba_action.core.model.measurement import Check, Errored, NotRun, Phase, ScenarioResult, Score, Scored
-from ratiba_action.core.model.scenario import Scenario
-from ratiba_action.core.model.verdict import Report
-from ratiba_action.core.report_outcomes import deciding_outcomes, deciding_results
-from ratiba_action.core.system_exceptions import exception_of
-from ratiba_action.core.tally import MetricSummary, scenario_of, summarise_metrics
-from ratiba_action.core.trials import ScenarioOutcome, Standing, most_failures, outcomes_of
+from ratiba_action.checks.system_exceptions import exception_of
+from ratiba_action.model.conversation import Exchange
+from ratiba_action.model.measurement import Check, Errored, NotRun, Phase, ScenarioResult, Score, Scored
+from ratiba_action.model.scenario import Scenario
+from ratiba_action.model.verdict import Report
 from ratiba_action.reporting.data_set_words import passing_told, threshold_told
 from ratiba_action.reporting.markdown import clean, code, defuse, fenced, folded, inline, table
 from ratiba_action.reporting.money_facts import has_paid
@@ -27,6 +23,10 @@ from ratiba_action.reporting.wording import (
     scenario_ended,
     scenario_label,
 )
+from ratiba_action.util.grammar import part_of
+from ratiba_action.verdict.report_outcomes import deciding_outcomes, deciding_results
+from ratiba_action.verdict.tally import MetricSummary, scenario_of, summarise_metrics
+from ratiba_action.verdict.trials import ScenarioOutcome, Standing, most_failures, outcomes_of
 
 _NAMED = 100
 _ROWS = 50

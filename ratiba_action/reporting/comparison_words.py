@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from statistics import fmean
 
-from ratiba_action.core.comparison.metric_rows import metric_tier
-from ratiba_action.core.model.comparison import (
+from ratiba_action.model.comparison import (
     BaselineFacts,
     Comparison,
     Flip,
@@ -15,11 +14,12 @@ from ratiba_action.core.model.comparison import (
     ScenarioComparison,
     Tier,
 )
-from ratiba_action.core.model.verdict import Conclusion, Report
-from ratiba_action.core.report_outcomes import deciding_results
-from ratiba_action.core.tally import summarise_metrics
+from ratiba_action.model.verdict import Conclusion, Report
 from ratiba_action.reporting.data_set_words import threshold_told
 from ratiba_action.reporting.wording import number, plural
+from ratiba_action.verdict.metric_rows import metric_tier
+from ratiba_action.verdict.report_outcomes import deciding_results
+from ratiba_action.verdict.tally import summarise_metrics
 
 COMPOSITE = "all conversations"
 """What the row of the composite is called."""

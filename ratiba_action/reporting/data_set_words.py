@@ -4,11 +4,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from ratiba_action.core.aggregates import DOCUMENTS, LABELS, truth_of
-from ratiba_action.core.model.data_set import DataSetScores, Gate, GateResult, GateStatus
-from ratiba_action.core.model.measurement import ScenarioResult, Scored
-from ratiba_action.core.tally import MetricSummary
+from ratiba_action.metrics.aggregates import DOCUMENTS, LABELS, truth_of
+from ratiba_action.model.data_set import DataSetScores, Gate, GateResult, GateStatus
+from ratiba_action.model.measurement import ScenarioResult, Scored
 from ratiba_action.reporting.wording import label, number, plural
+from ratiba_action.verdict.tally import MetricSummary
 
 _VERSION_DIGITS = 12
 _TRUTHS = MappingProxyType(

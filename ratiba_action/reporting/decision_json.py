@@ -3,8 +3,8 @@
 import json
 from typing import Any
 
-from ratiba_action.core.model.change import ModeDecision, Reason
-from ratiba_action.core.printable import printable
+from ratiba_action.model.change import ModeDecision, Reason
+from ratiba_action.util.printable import printable
 
 MOST_REASONS = 200
 """Reasons in a step's output, which is bounded; the strictest come first."""

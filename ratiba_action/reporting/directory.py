@@ -7,12 +7,12 @@ import tempfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from ratiba_action.core.model.verdict import Report
 from ratiba_action.errors import PublishError
-from ratiba_action.report_folder import refuse_links
+from ratiba_action.model.verdict import Report
 from ratiba_action.reporting.comment import render_comment
 from ratiba_action.reporting.planted import remove_planted
 from ratiba_action.reporting.results_json import render_results
+from ratiba_action.settings.report_folder import refuse_links
 
 FILES = ("comment.md", "junit.xml", "results.csv", "report.html", "results.json")
 """Every file of a report. The last one is moved in last: where it is, the others are, unless the disk was full."""

@@ -1,6 +1,6 @@
 """The content of every file of a report."""
 
-from ratiba_action.core.model.verdict import Report
+from ratiba_action.model.verdict import Report
 from ratiba_action.reporting.directory import plain_files
 from ratiba_action.reporting.html import render_html
 from ratiba_action.reporting.junit import render_junit

@@ -2,8 +2,8 @@
 
 from collections.abc import Callable
 
-from ratiba_action.core.admission import Limit
-from ratiba_action.core.forecast import Forecast
+from ratiba_action.money.admission import Limit
+from ratiba_action.money.forecast import Forecast
 from ratiba_action.reporting.wording import dollars, plural
 
 _NAMED = 10

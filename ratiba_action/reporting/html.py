@@ -3,17 +3,9 @@
 from itertools import zip_longest
 from typing import Any
 
-from ratiba_action.core.comparison.weighing import sensitivity
-from ratiba_action.core.model.comparison import Flip
-from ratiba_action.core.model.measurement import Scored
-from ratiba_action.core.model.verdict import Report
-from ratiba_action.core.report_outcomes import (
-    deciding_outcomes,
-    deciding_results,
-    expired_outcomes,
-    quarantined_outcomes,
-)
-from ratiba_action.core.tally import summarise_metrics, tally
+from ratiba_action.model.comparison import Flip
+from ratiba_action.model.measurement import Scored
+from ratiba_action.model.verdict import Report
 from ratiba_action.reporting import comparison_words, data_set_words, variant_words, wording
 from ratiba_action.reporting.comment_sections import transcript_text
 from ratiba_action.reporting.comment_traces import run_link, trace_ended, trace_links
@@ -22,6 +14,14 @@ from ratiba_action.reporting.judge_facts import judge_facts
 from ratiba_action.reporting.markdown import clean
 from ratiba_action.reporting.money_facts import Part, money_facts, month_note, parts
 from ratiba_action.reporting.trend_chart import trend_chart
+from ratiba_action.verdict.report_outcomes import (
+    deciding_outcomes,
+    deciding_results,
+    expired_outcomes,
+    quarantined_outcomes,
+)
+from ratiba_action.verdict.tally import summarise_metrics, tally
+from ratiba_action.verdict.weighing import sensitivity
 
 
 def render_html(report: Report) -> str:

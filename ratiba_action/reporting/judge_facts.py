@@ -2,12 +2,12 @@
 
 from collections.abc import Iterator
 
-from ratiba_action.core.agreement import interpret_kappa
-from ratiba_action.core.model.agreement import Agreement, CrossCheckStatus
-from ratiba_action.core.model.measurement import NotRun, Score
-from ratiba_action.core.model.verdict import CrossChecking, Report
+from ratiba_action.model.agreement import Agreement, CrossCheckStatus
+from ratiba_action.model.measurement import NotRun, Score
+from ratiba_action.model.verdict import CrossChecking, Report
 from ratiba_action.reporting.money_facts import Fact, has_paid
 from ratiba_action.reporting.wording import label, number, plural
+from ratiba_action.verdict.agreement import interpret_kappa
 
 _NAMED = 5
 

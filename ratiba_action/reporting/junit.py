@@ -3,18 +3,18 @@
 import re
 from xml.etree import ElementTree as ET
 
-from ratiba_action.core.model.comparison import Comparison, Tier
-from ratiba_action.core.model.data_set import DataSetScores, GateResult, GateStatus
-from ratiba_action.core.model.measurement import Check, Errored, NotRun, ScenarioResult, Score, Scored
-from ratiba_action.core.model.scenario import Quarantine
-from ratiba_action.core.model.verdict import Report
-from ratiba_action.core.quarantine import day_of, quarantine_in_force
-from ratiba_action.core.tally import tally
-from ratiba_action.core.trials import ScenarioOutcome, outcomes_of
+from ratiba_action.model.comparison import Comparison, Tier
+from ratiba_action.model.data_set import DataSetScores, GateResult, GateStatus
+from ratiba_action.model.measurement import Check, Errored, NotRun, ScenarioResult, Score, Scored
+from ratiba_action.model.scenario import Quarantine
+from ratiba_action.model.verdict import Report
 from ratiba_action.reporting.comparison_words import baseline_told, flip_told, metric_rows
 from ratiba_action.reporting.data_set_words import about, gate_names, status, value
 from ratiba_action.reporting.junit_variants import variant_cases
 from ratiba_action.reporting.wording import explanation, number, outcome, scenario_ended, scenario_label, trials_told
+from ratiba_action.verdict.quarantine import day_of, quarantine_in_force
+from ratiba_action.verdict.tally import tally
+from ratiba_action.verdict.trials import ScenarioOutcome, outcomes_of
 
 # Everything outside the Char production of XML 1.0 makes the whole file unreadable.
 _NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")

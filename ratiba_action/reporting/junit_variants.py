@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable, Sequence
 
-from ratiba_action.core.model.variant import VariantResult
-from ratiba_action.core.model.verdict import Conclusion
+from ratiba_action.model.variant import VariantResult
+from ratiba_action.model.verdict import Conclusion
 from ratiba_action.reporting.variant_words import NOT_RUN, differences_of, ended, passed_of, why
 from ratiba_action.reporting.wording import number
 

@@ -1,7 +1,7 @@
 """Why a run has its mode, whether its failures stop anything, and what it runs; a line each."""
 
-from ratiba_action.core.model.change import Mode, ModeDecision
-from ratiba_action.core.model.plan import Selection
+from ratiba_action.model.change import Mode, ModeDecision
+from ratiba_action.model.plan import Selection
 from ratiba_action.reporting.wording import plural
 
 

@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from ratiba_action.core.model.values import Usd
-from ratiba_action.core.model.verdict import Report, Spending
+from ratiba_action.model.values import Usd
+from ratiba_action.model.verdict import Report, Spending
 from ratiba_action.reporting.wording import bar, dollars
 
 NOT_TRACKED = "The month is not tracked: no ledger-url."

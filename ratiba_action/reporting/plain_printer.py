@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TextIO
 
-from ratiba_action.core.model.verdict import Report
+from ratiba_action.model.verdict import Report
 from ratiba_action.reporting.markdown import visible
 
 

@@ -3,7 +3,7 @@
 import contextlib
 from pathlib import Path
 
-from ratiba_action.report_folder import remove_entry
+from ratiba_action.settings.report_folder import remove_entry
 
 _MEANWHILE = frozenset({"events.jsonl", ".gitignore"})
 """What the gate itself writes there while the run goes on."""

@@ -1,8 +1,8 @@
 """Progress without what must not be printed."""
 
-from ratiba_action.core.masking import Redactor
-from ratiba_action.core.model.measurement import ScenarioResult
+from ratiba_action.model.measurement import ScenarioResult
 from ratiba_action.ports import Progress
+from ratiba_action.privacy.masking import Redactor
 
 
 class RedactedProgress:

@@ -5,16 +5,16 @@ import io
 import re
 from collections.abc import Iterator
 
-from ratiba_action.core.comparison.metric_rows import metric_tier
-from ratiba_action.core.model.comparison import Tier
-from ratiba_action.core.model.data_set import GateStatus
-from ratiba_action.core.model.measurement import NotRun, ScenarioResult, Scored
-from ratiba_action.core.model.verdict import Conclusion, Report
-from ratiba_action.core.quarantine import day_of, quarantine_in_force
-from ratiba_action.core.trials import outcomes_of
+from ratiba_action.model.comparison import Tier
+from ratiba_action.model.data_set import GateStatus
+from ratiba_action.model.measurement import NotRun, ScenarioResult, Scored
+from ratiba_action.model.verdict import Conclusion, Report
 from ratiba_action.reporting.data_set_words import gate_names
 from ratiba_action.reporting.variant_words import ended, name_of, why
 from ratiba_action.reporting.wording import explanation, outcome, scenario_ended
+from ratiba_action.verdict.metric_rows import metric_tier
+from ratiba_action.verdict.quarantine import day_of, quarantine_in_force
+from ratiba_action.verdict.trials import outcomes_of
 
 HEADER = (
     "scenario",

@@ -2,10 +2,10 @@
 
 from pathlib import Path
 
-from ratiba_action.core.model.verdict import Report
 from ratiba_action.errors import ConfigurationError
-from ratiba_action.plain_file import read_plain_file
+from ratiba_action.model.verdict import Report
 from ratiba_action.reporting.results_json import load_report
+from ratiba_action.util.plain_file import read_plain_file
 
 MOST_BYTES = 20_000_000
 

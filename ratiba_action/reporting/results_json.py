@@ -5,13 +5,13 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any, NoReturn
 
-from ratiba_action.core.codec import CodecError, decode, encode
-from ratiba_action.core.exit_code import exit_code
-from ratiba_action.core.model.verdict import Report
-from ratiba_action.core.regression import confidence, regression_detected
-from ratiba_action.core.report_formats import ExactFormats
-from ratiba_action.core.tally import tally
 from ratiba_action.errors import ConfigurationError
+from ratiba_action.model.codec import CodecError, decode, encode
+from ratiba_action.model.verdict import Report
+from ratiba_action.reporting.report_formats import ExactFormats
+from ratiba_action.verdict.exit_code import exit_code
+from ratiba_action.verdict.regression import confidence, regression_detected
+from ratiba_action.verdict.tally import tally
 
 SCHEMA = 1
 """Version of the file's format; it grows when a field changes its meaning or goes away."""

@@ -5,18 +5,18 @@ from dataclasses import dataclass
 from statistics import fmean
 from typing import Any
 
-from ratiba_action.core.codec import encode
-from ratiba_action.core.comparison.runs import RunPair
-from ratiba_action.core.comparison.weighing import sensitivity
-from ratiba_action.core.grammar import part_of
-from ratiba_action.core.model.comparison import MeasuredRun
-from ratiba_action.core.model.measurement import ScenarioResult, Scored
-from ratiba_action.core.tally import MetricSummary, summarise_metrics
-from ratiba_action.core.trials import ScenarioOutcome, Standing, outcomes_of
+from ratiba_action.model.codec import encode
+from ratiba_action.model.comparison import MeasuredRun
+from ratiba_action.model.measurement import ScenarioResult, Scored
 from ratiba_action.reporting import comparison_words as words
 from ratiba_action.reporting.data_set_words import threshold_told
 from ratiba_action.reporting.markdown import code, inline, table
 from ratiba_action.reporting.wording import outcome
+from ratiba_action.util.grammar import part_of
+from ratiba_action.verdict.runs import RunPair
+from ratiba_action.verdict.tally import MetricSummary, summarise_metrics
+from ratiba_action.verdict.trials import ScenarioOutcome, Standing, outcomes_of
+from ratiba_action.verdict.weighing import sensitivity
 
 LETTERS = "ABCDEF"
 """What the runs are called, in their order; no more than these are shown side by side."""

@@ -3,9 +3,9 @@
 import json
 from typing import Any
 
-from ratiba_action.core.json_schema import USD, schema_of
-from ratiba_action.core.model.change import Mode, Reason
-from ratiba_action.core.model.verdict import Conclusion, Report
+from ratiba_action.model.change import Mode, Reason
+from ratiba_action.model.json_schema import USD, schema_of
+from ratiba_action.model.verdict import Conclusion, Report
 
 
 def results_schema() -> dict[str, Any]:

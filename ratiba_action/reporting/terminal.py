@@ -5,13 +5,10 @@ from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
-from ratiba_action.core.clipping import clip
-from ratiba_action.core.masking import Redactor
-from ratiba_action.core.model.measurement import Errored, NotRun, ScenarioResult
-from ratiba_action.core.model.verdict import Report
-from ratiba_action.core.quarantine import day_of, quarantine_in_force
-from ratiba_action.core.trials import ScenarioOutcome, outcomes_of
+from ratiba_action.model.measurement import Errored, NotRun, ScenarioResult
+from ratiba_action.model.verdict import Report
 from ratiba_action.ports import Progress
+from ratiba_action.privacy.masking import Redactor
 from ratiba_action.reporting.markdown import ZERO_WIDTH_SPACE, clean, defuse, visible
 from ratiba_action.reporting.redacted_progress import RedactedProgress
 from ratiba_action.reporting.wording import (
@@ -24,7 +21,10 @@ from ratiba_action.reporting.wording import (
     scenario_ended,
     scenario_label,
 )
-from ratiba_action.step_output import StepOutput
+from ratiba_action.settings.step_output import StepOutput
+from ratiba_action.util.clipping import clip
+from ratiba_action.verdict.quarantine import day_of, quarantine_in_force
+from ratiba_action.verdict.trials import ScenarioOutcome, outcomes_of
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -4,7 +4,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ratiba_action.core.model.history import Trend, TrendPoint
+from ratiba_action.model.history import Trend, TrendPoint
 
 WIDTH, HEIGHT = 240, 44
 _PADDING = 5

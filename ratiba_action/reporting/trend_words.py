@@ -3,7 +3,7 @@
 import math
 from collections.abc import Iterator, Sequence
 
-from ratiba_action.core.model.history import Trend, TrendPoint
+from ratiba_action.model.history import Trend, TrendPoint
 from ratiba_action.reporting.markdown import inline, table
 from ratiba_action.reporting.wording import number, plural
 

@@ -2,16 +2,16 @@
 
 from decimal import Decimal
 
-from ratiba_action.core.crash_message import summary_of, traceback_of
-from ratiba_action.core.grammar import part_of
-from ratiba_action.core.model.change import Mode
-from ratiba_action.core.model.measurement import Errored, NotRun, ScenarioResult, Scored
-from ratiba_action.core.model.values import Usd
-from ratiba_action.core.model.verdict import Conclusion, Report
-from ratiba_action.core.report_outcomes import deciding_outcomes
-from ratiba_action.core.system_exceptions import exception_of
-from ratiba_action.core.tally import tally
-from ratiba_action.core.trials import ScenarioOutcome, Standing, standing
+from ratiba_action.checks.system_exceptions import exception_of
+from ratiba_action.model.change import Mode
+from ratiba_action.model.measurement import Errored, NotRun, ScenarioResult, Scored
+from ratiba_action.model.values import Usd
+from ratiba_action.model.verdict import Conclusion, Report
+from ratiba_action.util.crash_message import summary_of, traceback_of
+from ratiba_action.util.grammar import part_of
+from ratiba_action.verdict.report_outcomes import deciding_outcomes
+from ratiba_action.verdict.tally import tally
+from ratiba_action.verdict.trials import ScenarioOutcome, Standing, standing
 
 _NAMED = 3
 _CENT = Decimal("0.01")

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from decimal import Decimal
 
-from ratiba_action.core.failure_rules import RISK, validate_rule
-from ratiba_action.core.model.scenario import (
+from ratiba_action.checks.failure_rules import RISK, validate_rule
+from ratiba_action.model.scenario import (
     Assertion,
     Customer,
     Expectation,
@@ -20,9 +20,9 @@ from ratiba_action.core.model.scenario import (
     Turn,
     TurnLimits,
 )
-from ratiba_action.strict_yaml import Document, Path
 from ratiba_action.suite.scenario_schema import ScenarioBlock
 from ratiba_action.suite.turn_schema import ExpectBlock, RowsBlock, TurnBlock
+from ratiba_action.util.strict_yaml import Document, Path
 
 FAITHFULNESS = "FaithfulnessByClaimMetric"
 """Measures the share of a reply's claims that are supported; what ``max_hallucination_risk`` is turned into."""

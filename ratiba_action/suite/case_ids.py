@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from ratiba_action.errors import FileProblem
 from ratiba_action.suite.data_file import Row
-from ratiba_action.validation import shorten
+from ratiba_action.util.validation import shorten
 
 COLUMN = "id"
 HISTORY = "history"

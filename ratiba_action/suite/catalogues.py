@@ -6,8 +6,8 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from ratiba_action.errors import FileProblem
-from ratiba_action.strict_yaml import Document, read_yaml
-from ratiba_action.validation import shorten
+from ratiba_action.util.strict_yaml import Document, read_yaml
+from ratiba_action.util.validation import shorten
 
 CATALOGUE_SUFFIX = ".terms.yaml"
 _PARAMETER = "catalogue"

@@ -3,11 +3,11 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from ratiba_action.core.aggregates import ANSWER_ACCURACY, DOCUMENTS, LABELS, SKILL_RECALL, truth_of
-from ratiba_action.core.data_set_scores import asserts_something
-from ratiba_action.core.model.data_set import DataSet, Gate
-from ratiba_action.core.model.scenario import Scenario, Suite
+from ratiba_action.metrics.aggregates import ANSWER_ACCURACY, DOCUMENTS, LABELS, SKILL_RECALL, truth_of
+from ratiba_action.model.data_set import DataSet, Gate
+from ratiba_action.model.scenario import Scenario, Suite
 from ratiba_action.suite.gates import with_gate_metrics
+from ratiba_action.verdict.data_set_scores import asserts_something
 
 
 def with_configured_gates(suite: Suite, gates: Mapping[str, float]) -> Suite:

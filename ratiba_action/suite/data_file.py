@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from ratiba_action.errors import FileProblem
-from ratiba_action.strict_yaml import MAX_DEPTH
-from ratiba_action.validation import shorten
+from ratiba_action.util.strict_yaml import MAX_DEPTH
+from ratiba_action.util.validation import shorten
 
 SUFFIXES = (".jsonl", ".csv")
 _LINE_END = re.compile(r"\r\n|\n|\r")

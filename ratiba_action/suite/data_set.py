@@ -7,10 +7,9 @@ from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 from typing import Any
 
-from ratiba_action.core.model.data_set import DataSet, Gate
-from ratiba_action.core.model.scenario import Scenario
 from ratiba_action.errors import FileProblem
-from ratiba_action.strict_yaml import Document, Path
+from ratiba_action.model.data_set import DataSet, Gate
+from ratiba_action.model.scenario import Scenario
 from ratiba_action.suite.building import build_scenario
 from ratiba_action.suite.case_ids import ALLOWED, CASE_ID, COLUMN, HISTORY, case_ids
 from ratiba_action.suite.data_file import SUFFIXES, Row, read_rows
@@ -18,7 +17,8 @@ from ratiba_action.suite.filling import FillingError, earlier_turns, fill, place
 from ratiba_action.suite.gates import gate_problems, with_gate_metrics
 from ratiba_action.suite.loaded import Checks, Loaded
 from ratiba_action.suite.scenario_schema import ScenarioBlock
-from ratiba_action.validation import shorten, validate
+from ratiba_action.util.strict_yaml import Document, Path
+from ratiba_action.util.validation import shorten, validate
 
 FIXED = ("id", "cases", "gates", "touches")
 """Keys that are the same for all rows: what depends on a file is decided before its rows are read."""

@@ -5,9 +5,9 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from ratiba_action.strict_yaml import Path
 from ratiba_action.suite.case_ids import HISTORY
-from ratiba_action.validation import shorten
+from ratiba_action.util.strict_yaml import Path
+from ratiba_action.util.validation import shorten
 
 _MESSAGES = 'give a list of {"role": "user" or "assistant", "content": text}, or leave it out'
 _PLACE = re.compile(r"\$\$\{|\$\{([^{}]*)\}")

@@ -4,10 +4,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
 
-from ratiba_action.core.aggregates import AGGREGATES, ANSWER_ACCURACY, DOCUMENTS, LABELS, ranked_parts, truth_of
-from ratiba_action.core.model.data_set import Gate
-from ratiba_action.core.model.scenario import Assertion, Scenario
-from ratiba_action.core.model.values import JsonObject
+from ratiba_action.metrics.aggregates import AGGREGATES, ANSWER_ACCURACY, DOCUMENTS, LABELS, ranked_parts, truth_of
+from ratiba_action.model.data_set import Gate
+from ratiba_action.model.scenario import Assertion, Scenario
+from ratiba_action.model.values import JsonObject
 
 _RANKING_METRICS: Mapping[str, str] = MappingProxyType(
     {

@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 from typing import Any
 
-from ratiba_action.core.identifiers import find_identifiers, is_declared
 from ratiba_action.errors import FileProblem
-from ratiba_action.strict_yaml import Document, Path
+from ratiba_action.privacy.identifiers import find_identifiers, is_declared
+from ratiba_action.util.strict_yaml import Document, Path
 
 _ONLY_IN = {
     "script": ("fsm",),

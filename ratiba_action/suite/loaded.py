@@ -3,12 +3,12 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from ratiba_action.core.model.data_set import DataSet
-from ratiba_action.core.model.scenario import Scenario
 from ratiba_action.errors import FileProblem
-from ratiba_action.strict_yaml import Document
+from ratiba_action.model.data_set import DataSet
+from ratiba_action.model.scenario import Scenario
 from ratiba_action.suite.layers import layer_problems
 from ratiba_action.suite.references import MetricCheck, RuleCheck, TruthReaders, reference_problems, unread_truths
+from ratiba_action.util.strict_yaml import Document
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,13 +4,13 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from typing import Any
 
-from ratiba_action.core.failure_rules import RISK
-from ratiba_action.core.model.scenario import assertion_label
-from ratiba_action.core.model.values import JsonObject
+from ratiba_action.checks.failure_rules import RISK
 from ratiba_action.errors import FileProblem
-from ratiba_action.strict_yaml import Document
+from ratiba_action.model.scenario import assertion_label
+from ratiba_action.model.values import JsonObject
 from ratiba_action.suite.building import FAITHFULNESS
-from ratiba_action.validation import shorten
+from ratiba_action.util.strict_yaml import Document
+from ratiba_action.util.validation import shorten
 
 RuleCheck = Callable[[str, Any], str | None]
 """What is wrong with a rule of this type and value, or None."""

@@ -7,10 +7,10 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, field_validator, model_validator
 
-from ratiba_action.configuration_blocks.strategy_block import Seconds, StrategyBlock
+from ratiba_action.config.strategy_block import Seconds, StrategyBlock
 from ratiba_action.suite.script_schema import StepBlock
 from ratiba_action.suite.turn_schema import RowsBlock, Text, TurnBlock
-from ratiba_action.validation import StrictModel
+from ratiba_action.util.validation import StrictModel
 
 LANGUAGE = Field(pattern=r"^([a-z]{2,3}|mixed)$", description="ISO 639 code, or mixed")
 IDENTIFIER = Field(pattern=r"^[a-z0-9][a-z0-9_-]*$", max_length=100, description="also names recordings and tenant")

@@ -5,7 +5,7 @@ from typing import Any, Literal, Self
 from pydantic import Field, model_validator
 
 from ratiba_action.suite.turn_schema import Text, ToolBlock
-from ratiba_action.validation import StrictModel
+from ratiba_action.util.validation import StrictModel
 
 
 class StepBlock(StrictModel):

@@ -4,9 +4,9 @@ from typing import Annotated, Any, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
-from ratiba_action.core.json_path import parse_path
-from ratiba_action.core.row_checks import query_problem
-from ratiba_action.validation import StrictModel
+from ratiba_action.checks.json_path import parse_path
+from ratiba_action.checks.row_checks import query_problem
+from ratiba_action.util.validation import StrictModel
 
 
 def _readable(path: str) -> str:

@@ -1,0 +1,4 @@
+"""The system under test as the gate sees it: set-up, work folders, one session per scenario.
+
+Imports ``config`` and what lies below it. Start with ``choose.py``, then ``worker_system.py``.
+"""

@@ -8,9 +8,9 @@ from types import MappingProxyType
 
 from pydantic import BaseModel
 
-from ratiba_action.configuration_blocks.system_block import SystemBlock
-from ratiba_action.core.model.scenario import Scenario
-from ratiba_action.core.model.values import JsonObject
+from ratiba_action.config.system_block import SystemBlock
+from ratiba_action.model.scenario import Scenario
+from ratiba_action.model.values import JsonObject
 from ratiba_action.systems.dialogue import Dialogue, plain_dialogue
 from ratiba_action.systems.replay_system import ReplaySystem
 from ratiba_action.systems.scratch import Checkout

@@ -2,7 +2,7 @@
 
 from typing import Any, Protocol
 
-from ratiba_action.core.model.scenario import Scenario, Turn
+from ratiba_action.model.scenario import Scenario, Turn
 
 
 class Dialogue(Protocol):

@@ -8,11 +8,11 @@ import socket
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ratiba_action.core.model.values import JsonObject
-from ratiba_action.core.printable import printable_lines
 from ratiba_action.errors import WorkerError, WorkerTimeoutError
+from ratiba_action.model.values import JsonObject
 from ratiba_action.systems.output import OutputTail, open_output
 from ratiba_action.systems.replies import decode_line, describe_error, describe_raised, hide
+from ratiba_action.util.printable import printable_lines
 
 MAX_ANSWER = 1024 * 1024
 GRACE_SECONDS = 1.0

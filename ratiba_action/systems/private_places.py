@@ -6,7 +6,7 @@ import tempfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from ratiba_action.git import Git
+from ratiba_action.util.git import Git
 
 _FOLDERS = ("ratiba-pg-*", ".ratiba-pg-*", "ratiba-run-*", ".ratiba-run-*")
 _CHECKOUT_CREDENTIALS = "git-credentials-*"

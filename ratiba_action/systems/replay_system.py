@@ -3,12 +3,12 @@
 from collections.abc import Mapping
 from pathlib import Path
 
-from ratiba_action.core.model.conversation import Reply, ToldUsage
-from ratiba_action.core.model.plan import Tenant
-from ratiba_action.core.model.scenario import Scenario, Turn
 from ratiba_action.errors import WorkerError
-from ratiba_action.plain_file import read_plain_file
+from ratiba_action.model.conversation import Reply, ToldUsage
+from ratiba_action.model.plan import Tenant
+from ratiba_action.model.scenario import Scenario, Turn
 from ratiba_action.systems.replies import decode_line, parse_reply
+from ratiba_action.util.plain_file import read_plain_file
 
 
 class ReplaySession:

@@ -5,12 +5,12 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from ratiba_action.core.clipping import clip
-from ratiba_action.core.crash_message import TRACEBACK
-from ratiba_action.core.model.conversation import Document, Event, Reply, ToolCall
-from ratiba_action.core.model.values import JsonObject
-from ratiba_action.core.printable import printable, printable_lines
 from ratiba_action.errors import SystemRaisedError, WorkerError
+from ratiba_action.model.conversation import Document, Event, Reply, ToolCall
+from ratiba_action.model.values import JsonObject
+from ratiba_action.util.clipping import clip
+from ratiba_action.util.crash_message import TRACEBACK
+from ratiba_action.util.printable import printable, printable_lines
 
 MAX_DEPTH = 64
 MAX_MESSAGE = 2000

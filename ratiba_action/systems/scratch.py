@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ratiba_action.errors import InfrastructureError, WorkerError
-from ratiba_action.git import SUBMODULE, Git, find_checkout
-from ratiba_action.work_tree import differing
+from ratiba_action.util.git import SUBMODULE, Git, find_checkout
+from ratiba_action.util.work_tree import differing
 
 LEFT_OUT = frozenset({".git", "__pycache__"})
 

@@ -4,11 +4,11 @@ import json
 from typing import Any
 from uuid import uuid4
 
-from ratiba_action.configuration_blocks.json_expression import Expression, ExpressionError
-from ratiba_action.configuration_blocks.system_kinds import HttpBlock
-from ratiba_action.core.body_template import fill, places
-from ratiba_action.core.model.scenario import Scenario, Turn
+from ratiba_action.config.json_expression import Expression, ExpressionError
+from ratiba_action.config.system_kinds import HttpBlock
 from ratiba_action.errors import WorkerError
+from ratiba_action.model.scenario import Scenario, Turn
+from ratiba_action.util.body_template import fill, places
 
 MOST_CHARACTERS = 1024 * 1024
 _REMEDY = "Correct `system.http` in the configuration; docs/adapters.md explains it."

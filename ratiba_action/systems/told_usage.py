@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from ratiba_action.core.model.conversation import ToldUsage, Usage
 from ratiba_action.errors import WorkerError
+from ratiba_action.model.conversation import ToldUsage, Usage
 
 _COUNTS = ("input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens")
 _MOST_CALLS, _MOST_TOKENS, _LONGEST = 1_000, 1_000_000_000, 200

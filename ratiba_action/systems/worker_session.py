@@ -4,11 +4,11 @@ from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 from uuid import uuid4
 
-from ratiba_action.core.model.conversation import Reply, ToldUsage
-from ratiba_action.core.model.plan import Tenant
-from ratiba_action.core.model.scenario import Scenario, Turn
-from ratiba_action.core.model.values import JsonObject
 from ratiba_action.errors import WorkerError
+from ratiba_action.model.conversation import Reply, ToldUsage
+from ratiba_action.model.plan import Tenant
+from ratiba_action.model.scenario import Scenario, Turn
+from ratiba_action.model.values import JsonObject
 from ratiba_action.systems.dialogue import Dialogue, PlainDialogue
 from ratiba_action.systems.link import Link
 from ratiba_action.systems.replies import parse_reply

@@ -10,12 +10,10 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from ratiba_action.core.dsn import passwords_in
-from ratiba_action.core.model.plan import Tenant
-from ratiba_action.core.model.scenario import Scenario
-from ratiba_action.core.model.values import JsonObject
-from ratiba_action.core.printable import printable, printable_lines
 from ratiba_action.errors import WorkerError
+from ratiba_action.model.plan import Tenant
+from ratiba_action.model.scenario import Scenario
+from ratiba_action.model.values import JsonObject
 from ratiba_action.systems.dialogue import Dialogue, plain_dialogue
 from ratiba_action.systems.downloads import download_environment, withheld
 from ratiba_action.systems.launch import GuardedCommand, launch, worker_folder
@@ -24,6 +22,8 @@ from ratiba_action.systems.replies import decode_line
 from ratiba_action.systems.scratch import Checkout
 from ratiba_action.systems.worker_session import WorkerSession, opening
 from ratiba_action.systems.workplace import Workplace, prepare_workplace
+from ratiba_action.util.dsn import passwords_in
+from ratiba_action.util.printable import printable, printable_lines
 
 SECRET_NAME = re.compile(r".*(KEY|TOKEN|SECRET|PASSWORD)", re.IGNORECASE)
 ADAPTER = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*(\.[^\W\d]\w*)*")

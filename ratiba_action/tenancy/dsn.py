@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from urllib.parse import quote, urlencode
 
-from ratiba_action.core.dsn import passwords_in
 from ratiba_action.errors import ConfigurationError
+from ratiba_action.util.dsn import passwords_in
 
 CONNECT_TIMEOUT_SECONDS = 10
 _LAST_PORT = 65_535

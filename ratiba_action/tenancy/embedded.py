@@ -22,7 +22,7 @@ from ratiba_action.tenancy.installation import Installation, copy_for, reachable
 from ratiba_action.tenancy.storage import base_folder, make_run_folder, sweep
 
 if TYPE_CHECKING:
-    from ratiba_action.locked_folder import LockedFolder
+    from ratiba_action.util.locked_folder import LockedFolder
 
 _SUPERUSER = "ratiba"
 _STOP_SECONDS = 5.0

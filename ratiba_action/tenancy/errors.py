@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from ratiba_action.core.printable import printable
 from ratiba_action.errors import DatabaseError, QueryError
 from ratiba_action.tenancy.dsn import address, without_password
+from ratiba_action.util.printable import printable
 
 _READ, _SHOWN = 20_000, 2_000
 """Characters of an error: a function of a tenant can raise whatever it wants."""

@@ -7,9 +7,9 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mappi
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from ratiba_action.core.model.plan import Arm, Tenant
-from ratiba_action.core.model.values import JsonObject
 from ratiba_action.errors import DatabaseError
+from ratiba_action.model.plan import Arm, Tenant
+from ratiba_action.model.values import JsonObject
 from ratiba_action.tenancy import administration
 from ratiba_action.tenancy.connections import Connections, connected_as_tenant
 from ratiba_action.tenancy.dsn import for_role

@@ -7,9 +7,9 @@ from decimal import Decimal
 from math import isfinite
 from typing import Any
 
-from ratiba_action.core.model.plan import Tenant
-from ratiba_action.core.model.values import JsonObject
 from ratiba_action.errors import DatabaseError
+from ratiba_action.model.plan import Tenant
+from ratiba_action.model.values import JsonObject
 from ratiba_action.tenancy.connections import connected_as_tenant
 from ratiba_action.tenancy.errors import database_errors
 

@@ -8,7 +8,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from ratiba_action.locked_folder import LockedFolder, make_locked_folder, sweep_folders
+from ratiba_action.util.locked_folder import LockedFolder, make_locked_folder, sweep_folders
 
 _PREFIX = "ratiba-pg-"
 _MEMORY = Path("/dev/shm")  # noqa: S108 - each run makes a private folder inside

@@ -4,9 +4,9 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from uuid import uuid4
 
-from ratiba_action.core.model.plan import Arm, Tenant
-from ratiba_action.core.model.values import JsonObject
 from ratiba_action.errors import ConfigurationError
+from ratiba_action.model.plan import Arm, Tenant
+from ratiba_action.model.values import JsonObject
 
 
 class NoDatabase:

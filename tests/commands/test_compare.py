@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from syrupy.assertion import SnapshotAssertion
 
-from ratiba_action.core.model.measurement import NotRun
 from ratiba_action.main import run
+from ratiba_action.model.measurement import NotRun
 from ratiba_action.reporting.results_json import render_results
 from tests.support.sample_report import (
     sample_check,

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from ratiba_action.core.model.verdict import Conclusion
 from ratiba_action.main import run
-from ratiba_action.publication.publishing import OUTPUTS
+from ratiba_action.model.verdict import Conclusion
+from ratiba_action.publish.publishing import OUTPUTS
 from ratiba_action.reporting.results_json import load_report, render_results
 from tests.support.git_repository import GitRepository
 from tests.support.github_server import GithubState, github_server
@@ -225,7 +225,7 @@ def test_a_defect_of_deciding_makes_the_run_blocking_and_lets_it_go_on(
         raise RecursionError
 
     step.change("docs/guide.md")
-    monkeypatch.setattr("ratiba_action.deciding.decide", defect)
+    monkeypatch.setattr("ratiba_action.decide.deciding.decide", defect)
 
     assert step.publish() == 0
 

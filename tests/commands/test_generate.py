@@ -9,13 +9,13 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ratiba_action.authoring.captured_session import read_session
 from ratiba_action.authoring.templates import TEMPLATES
+from ratiba_action.checks.failure_rules import validate_rule
 from ratiba_action.commands import generate, validate
-from ratiba_action.core.captured_session import read_session
-from ratiba_action.core.failure_rules import validate_rule
-from ratiba_action.core.identifiers import find_identifiers
 from ratiba_action.errors import RatibaError, SuiteError, UsageError
 from ratiba_action.metrics.registry import metric_problems
+from ratiba_action.privacy.identifiers import find_identifiers
 from ratiba_action.suite.load import load_suite, read_scenario_files
 
 ABOUT = {"id": "asks_for_hours", "language": "en", "captured_at": "2026-05-04T08:15:00+03:00"}

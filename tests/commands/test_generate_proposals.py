@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 import yaml
 
-from ratiba_action.core.model.conversation import Usage
-from ratiba_action.core.pricing import ModelRates
-from ratiba_action.gateway.script import Step
+from ratiba_action.llm.script import Step
 from ratiba_action.main import run
+from ratiba_action.model.conversation import Usage
+from ratiba_action.money.pricing import ModelRates
 from tests.support.model_servers import ModelServer, Received
 from tests.support.provider_faults import Failure, Served
 from tests.support.served_models import served_models

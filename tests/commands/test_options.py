@@ -4,7 +4,7 @@ import pytest
 
 from ratiba_action.commands.options import parse_option
 from ratiba_action.errors import UsageError
-from ratiba_action.input_values import parse_count
+from ratiba_action.settings.input_values import parse_count
 
 
 def test_a_value_is_parsed() -> None:

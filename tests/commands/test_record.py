@@ -13,9 +13,9 @@ import pytest
 from ratiba_action.cli import build_parser
 from ratiba_action.commands.record import record
 from ratiba_action.errors import ConfigurationError, InfrastructureError, SuiteError, UsageError
-from ratiba_action.recordings.lines import ModelRecording, Recording
-from ratiba_action.recordings.reader import read_recordings
-from ratiba_action.recordings.writer import write_recordings
+from ratiba_action.llm.recordings.lines import ModelRecording, Recording
+from ratiba_action.llm.recordings.reader import read_recordings
+from ratiba_action.llm.recordings.writer import write_recordings
 from tests.support.git_repository import GitRepository
 from tests.support.recorder import FakeRecorder
 from tests.support.sample_report import sample_check

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from ratiba_action.commands.report import EXAMPLE
-from ratiba_action.core.model.verdict import Conclusion, Report
 from ratiba_action.main import run
+from ratiba_action.model.verdict import Conclusion, Report
 from ratiba_action.reporting.results_json import load_report, render_results
 from tests.support.git_repository import GitRepository
 from tests.support.github_server import GithubState, github_server
@@ -180,7 +180,7 @@ def test_a_defect_of_deciding_still_leaves_a_blocking_report(
     def defect(*_: object) -> None:
         raise RecursionError
 
-    monkeypatch.setattr("ratiba_action.deciding.decide", defect)
+    monkeypatch.setattr("ratiba_action.decide.deciding.decide", defect)
     repository = GitRepository(tmp_path / "checkout", os.environ["PATH"])
     base = repository.git("rev-parse", "HEAD")
     head = repository.commit({"docs/guide.md": "2"})

@@ -13,10 +13,10 @@ import pytest
 
 pytest.importorskip("langfuse", reason="needs the extra 'langfuse'")
 
-from ratiba_action.core.model.conversation import Usage
-from ratiba_action.gateway.script import Step
-from ratiba_action.judging.deepeval_bridge import prepare_deepeval
+from ratiba_action.llm.script import Step
 from ratiba_action.main import run
+from ratiba_action.metrics.judging.deepeval_bridge import prepare_deepeval
+from ratiba_action.model.conversation import Usage
 from tests.support.langfuse_server import LangfuseState, Mode, langfuse_server
 from tests.support.live_repository import RATES
 from tests.support.model_servers import ModelServer, Received

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 from syrupy.assertion import SnapshotAssertion
 
-from ratiba_action.core.model.change import Subject
-from ratiba_action.core.model.verdict import Conclusion, Report, Verdict
 from ratiba_action.history.keeping import keep_run
 from ratiba_action.main import run
+from ratiba_action.model.change import Subject
+from ratiba_action.model.verdict import Conclusion, Report, Verdict
 from ratiba_action.reporting.results_json import render_results
 from tests.support.sample_report import sample_report, sample_score, sample_scored
 from tests.support.sql import fetch

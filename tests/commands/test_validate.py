@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from ratiba_action.commands.validate import run
-from ratiba_action.recordings.lines import JudgeRecording, ModelRecording
-from ratiba_action.recordings.writer import render_recordings
+from ratiba_action.llm.recordings.lines import JudgeRecording, ModelRecording
+from ratiba_action.llm.recordings.writer import render_recordings
 
 KEY = "planted-key-of-openai"
 USAGE = {"input_tokens": 1, "output_tokens": 1}

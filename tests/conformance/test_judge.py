@@ -5,13 +5,13 @@ from functools import partial
 
 import pytest
 
-from ratiba_action.core.model.measurement import Grade, Question
 from ratiba_action.errors import JudgeError
-from ratiba_action.judging.judge_model import JudgeModel
-from ratiba_action.judging.live_judge import LiveJudge
-from ratiba_action.judging.repeated_judge import RepeatedJudge
-from ratiba_action.judging.replay_judge import ReplayJudge, judge_recording_key
-from ratiba_action.judging.valid_answer import grade
+from ratiba_action.metrics.judging.judge_model import JudgeModel
+from ratiba_action.metrics.judging.live_judge import LiveJudge
+from ratiba_action.metrics.judging.repeated_judge import RepeatedJudge
+from ratiba_action.metrics.judging.replay_judge import ReplayJudge, judge_recording_key
+from ratiba_action.metrics.judging.valid_answer import grade
+from ratiba_action.model.measurement import Grade, Question
 from ratiba_action.ports import Judge
 from tests.support.judges import ScriptedJudge, ScriptedPaidCalls
 

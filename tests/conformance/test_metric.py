@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from ratiba_action.judging.cache import JudgeCache
-from ratiba_action.judging.cached_metric import CachedMetric
-from ratiba_action.judging.deepeval_bridge import prepare_deepeval
+from ratiba_action.metrics.judging.cache import JudgeCache
+from ratiba_action.metrics.judging.cached_metric import CachedMetric
+from ratiba_action.metrics.judging.deepeval_bridge import prepare_deepeval
 from ratiba_action.metrics.registry import is_judged, judge_calls, load_judged_metric, load_metric, metric_names
 from ratiba_action.ports import Metric
 from tests.support.judges import ObligingJudge

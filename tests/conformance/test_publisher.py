@@ -4,10 +4,10 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from ratiba_action.core.attempts import Attempt
-from ratiba_action.core.marker import marker_of
-from ratiba_action.core.model.verdict import Report
+from ratiba_action.github.attempts import Attempt
 from ratiba_action.github.comment import PullRequestComment
+from ratiba_action.github.marker import marker_of
+from ratiba_action.model.verdict import Report
 from ratiba_action.ports import Publisher
 from tests.support.github_server import GithubState, github_server
 from tests.support.recording_publisher import RecordingPublisher

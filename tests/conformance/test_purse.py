@@ -10,12 +10,12 @@ from typing import Protocol
 
 import pytest
 
-from ratiba_action.core.budget import Ledger, Reservation
-from ratiba_action.core.model.conversation import KeptAnswer, Party, Usage
 from ratiba_action.errors import BudgetError
-from ratiba_action.ledger.journal import Journal, begin_journal
-from ratiba_action.ledger.monthly import MonthlyLedger
-from ratiba_action.ledger.purse import RunPurse
+from ratiba_action.model.conversation import KeptAnswer, Party, Reservation, Usage
+from ratiba_action.money.budget import Ledger
+from ratiba_action.money.journal import Journal, begin_journal
+from ratiba_action.money.monthly import MonthlyLedger
+from ratiba_action.money.purse import RunPurse
 from ratiba_action.ports import Purse
 from tests.support.purses import MemoryPurse
 

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from ratiba_action.core.model.conversation import Event, Reply, ToolCall
-from ratiba_action.core.model.plan import Tenant
-from ratiba_action.core.model.scenario import Customer, Scenario, Turn
 from ratiba_action.errors import WorkerError
+from ratiba_action.model.conversation import Event, Reply, ToolCall
+from ratiba_action.model.plan import Tenant
+from ratiba_action.model.scenario import Customer, Scenario, Turn
 from ratiba_action.ports import SystemUnderTest
 from ratiba_action.systems.worker_system import WorkerSystem
 from tests.support.systems import ScriptedSystem

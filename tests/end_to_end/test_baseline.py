@@ -6,8 +6,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from ratiba_action.core.model.comparison import Comparison, Tier
-from ratiba_action.core.model.verdict import Conclusion
+from ratiba_action.model.comparison import Comparison, Tier
+from ratiba_action.model.verdict import Conclusion
 from tests.support.live_repository import LiveRepository, report_of
 from tests.support.small_repository import Ended
 

@@ -5,11 +5,11 @@ import signal
 from fractions import Fraction
 from pathlib import Path
 
-from ratiba_action.core.model.comparison import Comparison, Tier
-from ratiba_action.core.model.conversation import Usage
-from ratiba_action.core.model.measurement import Scored
-from ratiba_action.core.model.verdict import Conclusion
-from ratiba_action.gateway.script import Step
+from ratiba_action.llm.script import Step
+from ratiba_action.model.comparison import Comparison, Tier
+from ratiba_action.model.conversation import Usage
+from ratiba_action.model.measurement import Scored
+from ratiba_action.model.verdict import Conclusion
 from tests.support.eventually import eventually_async
 from tests.support.judge_of_arms import BASE_SAYS, HEAD_SAYS, JudgeOfArms
 from tests.support.live_repository import CONFIGURATION, LiveRepository, is_judged, report_of

@@ -7,8 +7,8 @@ import pytest
 
 pytest.importorskip("langfuse", reason="needs the extra 'langfuse'")
 
-from ratiba_action.core.traces.datasets import dataset_item_id
 from ratiba_action.main import run
+from ratiba_action.observability.traces.datasets import dataset_item_id
 from tests.support.langfuse_server import LangfuseState, Mode, langfuse_server
 from tests.support.small_repository import Ended, SmallRepository
 

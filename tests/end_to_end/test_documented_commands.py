@@ -15,9 +15,9 @@ from pathlib import Path
 
 import pytest
 
-from ratiba_action.core.canonical import digest
-from ratiba_action.core.model.conversation import Usage
-from ratiba_action.gateway.script import Step
+from ratiba_action.llm.script import Step
+from ratiba_action.model.canonical import digest
+from ratiba_action.model.conversation import Usage
 from tests.support.gate_forks import GateForks
 from tests.support.git_repository import GitRepository
 from tests.support.langfuse_server import LangfuseState, langfuse_server

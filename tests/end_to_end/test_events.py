@@ -8,7 +8,7 @@ from pathlib import Path
 import jsonschema
 
 import ratiba_action.observability
-from ratiba_action.core.model.event import EvaluationFailed, Event, PaymentChanged, RunEnded, RunStarted
+from ratiba_action.model.event import EvaluationFailed, Event, PaymentChanged, RunEnded, RunStarted
 from ratiba_action.observability.event_reader import read_events
 from tests.support.small_repository import CONFIGURATION, SmallRepository
 

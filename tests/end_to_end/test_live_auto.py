@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from ratiba_action.core.model.measurement import Errored, Phase, Scored
+from ratiba_action.model.measurement import Errored, Phase, Scored
 from tests.support.live_repository import KEY, SYSTEM, LiveRepository, is_judged, outcomes, report_of
 from tests.support.model_servers import Received
 from tests.support.small_repository import Ended

@@ -3,8 +3,8 @@
 import re
 from fractions import Fraction
 
-from ratiba_action.core.model.conversation import Usage
-from ratiba_action.core.model.measurement import NotRun, Scored
+from ratiba_action.model.conversation import Usage
+from ratiba_action.model.measurement import NotRun, Scored
 from tests.support.github_server import GithubState, github_server
 from tests.support.live_repository import SECOND_JUDGE, LiveRepository, outcomes, report_of
 

@@ -5,7 +5,7 @@ import json
 import re
 import signal
 
-from ratiba_action.core.model.conversation import Usage
+from ratiba_action.model.conversation import Usage
 from tests.support.eventually import eventually_async
 from tests.support.live_repository import LiveRepository, report_of
 from tests.support.small_repository import Ended

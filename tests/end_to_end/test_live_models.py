@@ -3,7 +3,7 @@
 import json
 from fractions import Fraction
 
-from ratiba_action.core.model.measurement import Errored, Phase, Scored
+from ratiba_action.model.measurement import Errored, Phase, Scored
 from tests.support.live_repository import CONFIGURATION, JUDGE, KEY, SYSTEM, LiveRepository, is_judged, outcomes
 from tests.support.model_servers import Received
 from tests.support.provider_faults import Failure

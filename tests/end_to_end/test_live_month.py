@@ -4,7 +4,7 @@ import asyncio
 from fractions import Fraction
 from pathlib import Path
 
-from ratiba_action.core.model.measurement import NotRun, Scored
+from ratiba_action.model.measurement import NotRun, Scored
 from tests.support.live_repository import LiveRepository, outcomes, report_of
 from tests.support.small_repository import Ended
 from tests.support.sql import fetch

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from ratiba_action.core.model.conversation import Party, Usage
-from ratiba_action.core.model.event import RunEnded
-from ratiba_action.core.model.values import Usd
-from ratiba_action.ledger.books import read_books
+from ratiba_action.model.conversation import Party, Usage
+from ratiba_action.model.event import RunEnded
+from ratiba_action.model.values import Usd
+from ratiba_action.money.books import read_books
 from ratiba_action.observability.event_reader import read_events
 from tests.support.eventually import eventually_async
 from tests.support.live_repository import CONFIGURATION, LiveRepository, judged, report_of

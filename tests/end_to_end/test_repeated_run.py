@@ -5,9 +5,9 @@ from statistics import fmean
 
 import pytest
 
-from ratiba_action.core.model.comparison import Tier
-from ratiba_action.core.model.measurement import Scored
-from ratiba_action.core.model.verdict import Conclusion, Report
+from ratiba_action.model.comparison import Tier
+from ratiba_action.model.measurement import Scored
+from ratiba_action.model.verdict import Conclusion, Report
 from tests.support.judge_of_arms import JudgeOfArms
 from tests.support.live_repository import LiveRepository, report_of
 from tests.support.small_repository import Ended

@@ -8,17 +8,17 @@ from pathlib import Path
 
 import pytest
 
-from ratiba_action.composition import open_run
-from ratiba_action.core.budget import Ledger
-from ratiba_action.core.model.change import Mode
-from ratiba_action.core.model.conversation import Party
-from ratiba_action.core.model.measurement import ScenarioResult, Scored
-from ratiba_action.core.model.plan import BASE, HEAD, Arm, Plan, Trial
-from ratiba_action.deciding import DecideRequest, decide
-from ratiba_action.preparation.equipping import base_of, materials_of, workshop_of
-from ratiba_action.preparation.preparing import GateRun, prepare
-from ratiba_action.running.arms import Arms
-from ratiba_action.settings import read_settings
+from ratiba_action.decide.deciding import DecideRequest, decide
+from ratiba_action.model.change import Mode
+from ratiba_action.model.conversation import Party
+from ratiba_action.model.measurement import ScenarioResult, Scored
+from ratiba_action.model.plan import BASE, HEAD, Arm, Plan, Trial
+from ratiba_action.money.budget import Ledger
+from ratiba_action.run.arms import Arms
+from ratiba_action.run.composition import open_run
+from ratiba_action.run.equipping import base_of, materials_of, workshop_of
+from ratiba_action.run.preparing import GateRun, prepare
+from ratiba_action.settings.settings import read_settings
 from tests.support.live_repository import LiveRepository, report_of
 from tests.support.progress import RecordedProgress
 

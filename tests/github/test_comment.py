@@ -5,11 +5,11 @@ from dataclasses import replace
 
 import pytest
 
-from ratiba_action.core.attempts import Attempt, attempt_of, attempts_line, history, read_attempts
-from ratiba_action.core.marker import Marker, marker_of
-from ratiba_action.core.model.verdict import Conclusion, Report, Verdict
 from ratiba_action.errors import PublishError
+from ratiba_action.github.attempts import Attempt, attempt_of, attempts_line, history, read_attempts
 from ratiba_action.github.comment import ACTIONS_BOT, PullRequestComment
+from ratiba_action.github.marker import Marker, marker_of
+from ratiba_action.model.verdict import Conclusion, Report, Verdict
 from tests.support.github_server import GithubState, github_server
 from tests.support.sample_report import sample_report
 

@@ -5,10 +5,10 @@ from dataclasses import replace
 
 import pytest
 
-from ratiba_action.core.model.change import Mode, ModeDecision
-from ratiba_action.core.model.verdict import Conclusion, Report, Verdict
 from ratiba_action.errors import PublishError
 from ratiba_action.github.status import LONGEST_DESCRIPTION, CommitStatus, description_of
+from ratiba_action.model.change import Mode, ModeDecision
+from ratiba_action.model.verdict import Conclusion, Report, Verdict
 from tests.support.github_server import GithubState, github_server
 from tests.support.sample_report import sample_report
 

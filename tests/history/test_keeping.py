@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from ratiba_action.core.model.change import Subject
-from ratiba_action.core.model.verdict import Conclusion, Report, Verdict
 from ratiba_action.errors import LedgerError
 from ratiba_action.history.keeping import keep_run, with_trends
+from ratiba_action.model.change import Subject
+from ratiba_action.model.verdict import Conclusion, Report, Verdict
 from tests.support.sample_report import sample_report, sample_score, sample_scored
 
 START = datetime(2026, 11, 1, 8, tzinfo=UTC)

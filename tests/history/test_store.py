@@ -15,13 +15,13 @@ import psycopg
 import pytest
 from psycopg.conninfo import make_conninfo
 
-from ratiba_action.core.history_record import record_of
-from ratiba_action.core.model.change import Subject
-from ratiba_action.core.model.history import RunRecord
-from ratiba_action.core.model.verdict import Conclusion, Verdict
 from ratiba_action.errors import LedgerError
+from ratiba_action.history.history_record import record_of
 from ratiba_action.history.store import MetricsHistory, Series
-from ratiba_action.ledger.monthly import MonthlyLedger
+from ratiba_action.model.change import Subject
+from ratiba_action.model.history import RunRecord
+from ratiba_action.model.verdict import Conclusion, Verdict
+from ratiba_action.money.monthly import MonthlyLedger
 from tests.support.raw_server import raw_server
 from tests.support.sample_report import sample_report, sample_score, sample_scored
 from tests.support.sql import fetch, run_sql

@@ -3,9 +3,9 @@
 import pytest
 import sacrebleu
 
-from ratiba_action.core.model.values import JsonObject
 from ratiba_action.errors import ConfigurationError
 from ratiba_action.metrics.registry import load_metric
+from ratiba_action.model.values import JsonObject
 from tests.support.cases import answered
 
 REFERENCE = "It is a guide to action that ensures that the military will forever heed Party commands"

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ratiba_action.core.model.conversation import Exchange, ToolCall
-from ratiba_action.core.model.measurement import Case, Score
-from ratiba_action.core.model.values import JsonObject
 from ratiba_action.metrics.booking_slot_consistency import BookingSlotConsistencyMetric
+from ratiba_action.model.conversation import Exchange, ToolCall
+from ratiba_action.model.measurement import Case, Score
+from ratiba_action.model.values import JsonObject
 from tests.support.cases import booking, cancel, case, create, exchange, look_up, move
 
 TWO_PM, EIGHT_AM, NINE_MONDAY = "2026-04-26T14:00", "2026-04-26T08:00", "2026-04-27T09:00"

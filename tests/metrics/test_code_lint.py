@@ -6,8 +6,8 @@ import pytest
 from pyflakes.api import check
 from pyflakes.reporter import Reporter
 
-from ratiba_action.core.model.measurement import Score
 from ratiba_action.metrics.registry import load_metric, metric_problems
+from ratiba_action.model.measurement import Score
 from tests.support.cases import case, exchange
 
 UNUSED = "import os\n\n\ndef double(number):\n    unused = 3\n    return 2 * number\n"

@@ -9,12 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics.pairwise import cosine_similarity
 
-from ratiba_action.core.model.conversation import Exchange, Reply
-from ratiba_action.core.model.measurement import Score
-from ratiba_action.core.model.scenario import Expectation, Turn
-from ratiba_action.core.text.embedding_similarity import embedding_similarity
 from ratiba_action.errors import ConfigurationError
 from ratiba_action.metrics.registry import load_metric, metric_problems
+from ratiba_action.metrics.text.embedding_similarity import embedding_similarity
+from ratiba_action.model.conversation import Exchange, Reply
+from ratiba_action.model.measurement import Score
+from ratiba_action.model.scenario import Expectation, Turn
 from tests.support.cases import case
 
 SAME_SWAHILI = ("Tunafungua saa tatu asubuhi.", "Tunaanza kazi saa tatu asubuhi.")

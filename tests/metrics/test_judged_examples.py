@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from ratiba_action.core.failure_rules import validate_rule
-from ratiba_action.core.model.conversation import Document, Exchange, Reply, Transcript
-from ratiba_action.core.model.measurement import Case, Grade
-from ratiba_action.core.model.scenario import Scenario
-from ratiba_action.judging.deepeval_bridge import prepare_deepeval
+from ratiba_action.checks.failure_rules import validate_rule
+from ratiba_action.metrics.judging.deepeval_bridge import prepare_deepeval
 from ratiba_action.metrics.registry import is_judged, judge_calls, load_judged_metric, metric_names, metric_problems
+from ratiba_action.model.conversation import Document, Exchange, Reply, Transcript
+from ratiba_action.model.measurement import Case, Grade
+from ratiba_action.model.scenario import Scenario
 from ratiba_action.suite.load import load_suite
 from tests.support.cases import create
 from tests.support.judges import ObligingJudge, ScriptedJudge

@@ -4,10 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ratiba_action.core.model.scenario import Expectation
-from ratiba_action.core.text.key_phrases import missing_phrases
 from ratiba_action.errors import ConfigurationError
 from ratiba_action.metrics.registry import load_metric
+from ratiba_action.metrics.text.key_phrases import missing_phrases
+from ratiba_action.model.scenario import Expectation
 from tests.support.cases import case, exchange
 
 

@@ -2,10 +2,10 @@ from typing import Any
 
 import pytest
 
-from ratiba_action.core.model.measurement import Score
-from ratiba_action.core.model.scenario import Expectation
 from ratiba_action.errors import ConfigurationError
 from ratiba_action.metrics.registry import load_metric, metric_problems
+from ratiba_action.model.measurement import Score
+from ratiba_action.model.scenario import Expectation
 from tests.support.cases import case, found
 
 BOOKING = Expectation(label="BOOKING")

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ratiba_action.core.model.conversation import Event, Exchange, ToolCall
-from ratiba_action.core.model.measurement import Case, Score
-from ratiba_action.core.model.values import JsonObject
 from ratiba_action.metrics.mpesa_payment_safety import MpesaPaymentSafetyMetric
+from ratiba_action.model.conversation import Event, Exchange, ToolCall
+from ratiba_action.model.measurement import Case, Score
+from ratiba_action.model.values import JsonObject
 from tests.support.cases import (
     booking,
     callback_event,

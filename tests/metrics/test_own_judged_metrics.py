@@ -4,12 +4,12 @@ from typing import Any
 
 import pytest
 
-from ratiba_action.core.model.conversation import Document, Exchange, Reply
-from ratiba_action.core.model.measurement import Case, Grade
-from ratiba_action.core.model.scenario import Expectation, Turn
-from ratiba_action.core.text.claims import split_claims
+from ratiba_action.checks.claims import split_claims
 from ratiba_action.errors import ConfigurationError, JudgeError
 from ratiba_action.metrics.registry import load_judged_metric
+from ratiba_action.model.conversation import Document, Exchange, Reply
+from ratiba_action.model.measurement import Case, Grade
+from ratiba_action.model.scenario import Expectation, Turn
 from tests.support.cases import case
 from tests.support.judges import ScriptedJudge
 

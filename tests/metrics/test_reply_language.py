@@ -4,11 +4,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ratiba_action.core.model.measurement import Case
-from ratiba_action.core.model.scenario import Expectation
 from ratiba_action.errors import ConfigurationError
-from ratiba_action.language_detection import LanguageDetection
 from ratiba_action.metrics.registry import load_metric, metric_problems
+from ratiba_action.model.measurement import Case
+from ratiba_action.model.scenario import Expectation
+from ratiba_action.util.language_detection import LanguageDetection
 from tests.support.cases import case, exchange
 
 SWAHILI = "Habari, nafasi ya kesho saa nane mchana iko wazi, karibu sana."

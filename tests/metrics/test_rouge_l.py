@@ -5,9 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rouge_score.rouge_scorer import RougeScorer
 
-from ratiba_action.core.text.rouge_l import MAX_WORDS, rouge_l
-from ratiba_action.core.text.words import words
 from ratiba_action.metrics.registry import load_metric
+from ratiba_action.metrics.text.rouge_l import MAX_WORDS, rouge_l
+from ratiba_action.util.words import words
 from tests.support.cases import answered
 
 SENTENCES = st.lists(st.sampled_from(["a", "b", "c", "d", "e", "massage", "kesho", "saa"]), max_size=20).map(tuple)

@@ -4,12 +4,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ratiba_action.core.model.measurement import Case, Score
-from ratiba_action.core.model.scenario import Expectation
-from ratiba_action.core.model.values import JsonObject
-from ratiba_action.core.text.hidden import reveals
 from ratiba_action.errors import ConfigurationError
 from ratiba_action.metrics.registry import load_metric, metric_problems
+from ratiba_action.metrics.text.hidden import reveals
+from ratiba_action.model.measurement import Case, Score
+from ratiba_action.model.scenario import Expectation
+from ratiba_action.model.values import JsonObject
 from tests.support.cases import case, exchange
 
 OTHER = "0733 111 222"

@@ -4,10 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ratiba_action.core.model.values import JsonObject
-from ratiba_action.core.text.terminology import Catalogue, RivalUse, Term
 from ratiba_action.errors import ConfigurationError
 from ratiba_action.metrics.registry import load_metric, metric_problems
+from ratiba_action.metrics.text.terminology import Catalogue, RivalUse, Term
+from ratiba_action.model.values import JsonObject
 from tests.support.cases import case, exchange
 
 TERMS = (

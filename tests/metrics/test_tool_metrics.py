@@ -7,11 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import f1_score
 
-from ratiba_action.core.model.conversation import ToolCall
-from ratiba_action.core.model.measurement import Case, Score
-from ratiba_action.core.model.scenario import Expectation, ExpectedTool
 from ratiba_action.errors import ConfigurationError
 from ratiba_action.metrics.registry import load_metric
+from ratiba_action.model.conversation import ToolCall
+from ratiba_action.model.measurement import Case, Score
+from ratiba_action.model.scenario import Expectation, ExpectedTool
 from tests.support.cases import case, exchange
 
 NAMES = st.lists(st.sampled_from("abc"), max_size=6)

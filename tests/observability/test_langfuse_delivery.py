@@ -13,10 +13,10 @@ import pytest
 
 pytest.importorskip("langfuse", reason="needs the extra 'langfuse'")
 
-from ratiba_action.core.model.event import ConversationStarted, EvaluationFailed, Happening, Place, Scored, TurnEnded
-from ratiba_action.core.traces.conversations import traced_runs
+from ratiba_action.model.event import ConversationStarted, EvaluationFailed, Happening, Place, Scored, TurnEnded
 from ratiba_action.observability.langfuse_access import LangfuseAccess
 from ratiba_action.observability.langfuse_delivery import deliver
+from ratiba_action.observability.traces.conversations import traced_runs
 from tests.support.langfuse_clients import langfuse_api
 from tests.support.langfuse_server import LangfuseState, Mode, langfuse_server
 from tests.support.logged_runs import SCORES_EACH, SPANS_EACH, logged, logged_run

@@ -6,8 +6,8 @@ pytest.importorskip("langfuse", reason="needs the extra 'langfuse'")
 
 from langfuse import Langfuse, LangfuseOtelSpanAttributes
 
-from ratiba_action.core.model.event import Place, conversation_id
-from ratiba_action.core.traces import attributes, datasets
+from ratiba_action.model.event import Place, conversation_id
+from ratiba_action.observability.traces import attributes, datasets
 
 
 def test_every_attribute_is_one_that_the_sdk_sets() -> None:

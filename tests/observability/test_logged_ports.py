@@ -4,19 +4,19 @@ from decimal import Decimal
 
 import pytest
 
-from ratiba_action.core.budget import Ledger
-from ratiba_action.core.model.conversation import Party, Usage
-from ratiba_action.core.model.event import BudgetAction, BudgetMoved, Event, JudgeCalled, ModelCalled, Place
-from ratiba_action.core.model.measurement import Answer, Question
-from ratiba_action.core.model.values import Usd
-from ratiba_action.core.model_request import ModelAnswer, ModelRequest
-from ratiba_action.core.pricing import parse_model_rates
 from ratiba_action.errors import BudgetError
-from ratiba_action.ledger.purse import RunPurse
+from ratiba_action.model.conversation import Party, Usage
+from ratiba_action.model.event import BudgetAction, BudgetMoved, Event, JudgeCalled, ModelCalled, Place
+from ratiba_action.model.measurement import Answer, Question
+from ratiba_action.model.model_request import ModelAnswer, ModelRequest
+from ratiba_action.model.values import Usd
+from ratiba_action.money.budget import Ledger
+from ratiba_action.money.prices import PriceList
+from ratiba_action.money.pricing import parse_model_rates
+from ratiba_action.money.purse import RunPurse
 from ratiba_action.observability.logged_answers import LoggedAnswers
 from ratiba_action.observability.logged_judge import LoggedJudge
 from ratiba_action.observability.logged_purse import LoggedPurse
-from ratiba_action.prices import PriceList
 from tests.support.event_logs import RecordedEvents
 
 PRICES = PriceList(parse_model_rates({"a-model": {"input_per_million": Usd(1), "output_per_million": Usd(2)}}))

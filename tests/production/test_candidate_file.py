@@ -7,13 +7,13 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ratiba_action.core.masking import Redactor
-from ratiba_action.core.production.candidate import Review, make_candidate
-from ratiba_action.core.production.conversation import Observation, read_conversation
-from ratiba_action.core.production.feedback import Feedback
-from ratiba_action.core.production.tenants import TenantFacts
 from ratiba_action.errors import SuiteError
+from ratiba_action.privacy.masking import Redactor
+from ratiba_action.production.candidate import Review, make_candidate
 from ratiba_action.production.candidate_file import candidate_file
+from ratiba_action.production.conversation import Observation, read_conversation
+from ratiba_action.production.feedback import Feedback
+from ratiba_action.production.tenants import TenantFacts
 
 AT = datetime(2026, 11, 20, tzinfo=UTC)
 PATH = "scenarios/from_production/a.yaml"

@@ -11,13 +11,13 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from syrupy.assertion import SnapshotAssertion
 
-from ratiba_action.core.attempts import attempt_of, read_attempts
-from ratiba_action.core.marker import marker_of, read_marker
-from ratiba_action.core.model.agreement import Agreement, CrossCheckStatus
-from ratiba_action.core.model.change import DependencyChange, Mode, ModeDecision, Reason
-from ratiba_action.core.model.measurement import Errored, Invariant, Phase, ScenarioResult
-from ratiba_action.core.model.scenario import Quarantine, Strategy
-from ratiba_action.core.model.verdict import Conclusion, Report, SharedSpending, Verdict
+from ratiba_action.github.attempts import attempt_of, read_attempts
+from ratiba_action.github.marker import marker_of, read_marker
+from ratiba_action.model.agreement import Agreement, CrossCheckStatus
+from ratiba_action.model.change import DependencyChange, Mode, ModeDecision, Reason
+from ratiba_action.model.measurement import Errored, Invariant, Phase, ScenarioResult
+from ratiba_action.model.scenario import Quarantine, Strategy
+from ratiba_action.model.verdict import Conclusion, Report, SharedSpending, Verdict
 from ratiba_action.reporting.comment import LIMIT, render_comment
 from ratiba_action.reporting.html import render_html
 from ratiba_action.reporting.markdown import length

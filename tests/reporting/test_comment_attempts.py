@@ -5,9 +5,9 @@ from dataclasses import replace
 from markdown_it import MarkdownIt
 from syrupy.assertion import SnapshotAssertion
 
-from ratiba_action.core.attempts import MOST_ATTEMPTS, Attempt, attempt_of, history, read_attempts
-from ratiba_action.core.model.change import Mode, ModeDecision
-from ratiba_action.core.model.verdict import Conclusion, Report, Verdict
+from ratiba_action.github.attempts import MOST_ATTEMPTS, Attempt, attempt_of, history, read_attempts
+from ratiba_action.model.change import Mode, ModeDecision
+from ratiba_action.model.verdict import Conclusion, Report, Verdict
 from ratiba_action.reporting.comment import LIMIT, render_comment
 from ratiba_action.reporting.comment_attempts import attempts_table
 from ratiba_action.reporting.markdown import length

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from syrupy.assertion import SnapshotAssertion
 
-from ratiba_action.core.masking import Redactor
-from ratiba_action.core.model.comparison import Comparison, Flip, NotComparable, ScenarioComparison, Tier
-from ratiba_action.core.model.verdict import Conclusion, Report, Verdict
+from ratiba_action.model.comparison import Comparison, Flip, NotComparable, ScenarioComparison, Tier
+from ratiba_action.model.verdict import Conclusion, Report, Verdict
+from ratiba_action.privacy.masking import Redactor
 from ratiba_action.reporting.comment import render_comment
 from ratiba_action.reporting.markdown import length, visible
 from tests.support.sample_comparison import (

@@ -9,7 +9,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from ratiba_action.core.model.comparison import (
+from ratiba_action.model.comparison import (
     Comparison,
     Flip,
     MetricComparison,
@@ -17,7 +17,7 @@ from ratiba_action.core.model.comparison import (
     ScenarioComparison,
     Tier,
 )
-from ratiba_action.core.model.verdict import Conclusion, Report, Verdict
+from ratiba_action.model.verdict import Conclusion, Report, Verdict
 from ratiba_action.reporting.comparison_words import metric_rows
 from ratiba_action.reporting.difference_chart import chart_of
 from ratiba_action.reporting.html import render_html

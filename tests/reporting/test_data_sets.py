@@ -7,9 +7,9 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from ratiba_action.core.masking import Redactor
-from ratiba_action.core.model.data_set import ClassScores
-from ratiba_action.core.model.measurement import Score
+from ratiba_action.model.data_set import ClassScores
+from ratiba_action.model.measurement import Score
+from ratiba_action.privacy.masking import Redactor
 from ratiba_action.reporting.comment import render_comment
 from ratiba_action.reporting.comment_data_sets import data_sets
 from ratiba_action.reporting.html import render_html

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from ratiba_action.core.model.agreement import CrossCheckStatus
-from ratiba_action.core.model.change import Mode, ModeDecision, Reason
-from ratiba_action.core.model.measurement import Errored, Phase
-from ratiba_action.core.model.verdict import SharedSpending, Verdict
+from ratiba_action.model.agreement import CrossCheckStatus
+from ratiba_action.model.change import Mode, ModeDecision, Reason
+from ratiba_action.model.measurement import Errored, Phase
+from ratiba_action.model.verdict import SharedSpending, Verdict
 from ratiba_action.reporting.html import render_html
 from tests.support.sample_report import (
     sample_check,

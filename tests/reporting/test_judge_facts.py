@@ -4,10 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ratiba_action.core.agreement import judges_agreement
-from ratiba_action.core.model.agreement import Agreement, CrossCheckStatus, GradePair
-from ratiba_action.core.model.verdict import CrossChecking, Report
+from ratiba_action.model.agreement import Agreement, CrossCheckStatus, GradePair
+from ratiba_action.model.verdict import CrossChecking, Report
 from ratiba_action.reporting.judge_facts import judge_facts
+from ratiba_action.verdict.agreement import judges_agreement
 from tests.support.sample_report import (
     sample_cross_checking,
     sample_live_report,

@@ -2,14 +2,14 @@
 
 import io
 
-from ratiba_action.core.decision import next_step
-from ratiba_action.core.model.change import Mode
-from ratiba_action.core.model.measurement import Errored, Phase
-from ratiba_action.core.model.plan import Plan
-from ratiba_action.core.model.verdict import Conclusion, Evidence, Limits, Report
+from ratiba_action.model.change import Mode
+from ratiba_action.model.measurement import Errored, Phase
+from ratiba_action.model.plan import Plan
+from ratiba_action.model.verdict import Conclusion, Evidence, Limits, Report
 from ratiba_action.reporting.comment import render_comment
 from ratiba_action.reporting.markdown import visible
 from ratiba_action.reporting.terminal import make_console, print_results
+from ratiba_action.verdict.decision import next_step
 from tests.support.sample_report import sample_report, sample_scored
 
 REMEDY = "With a judge's key, run ratiba record --scenario first --accept; without one, set metrics: {fluency: false}."

@@ -2,8 +2,8 @@
 
 import pytest
 
-from ratiba_action.core.model.change import Mode, ModeDecision, Reason
-from ratiba_action.core.model.plan import Selection
+from ratiba_action.model.change import Mode, ModeDecision, Reason
+from ratiba_action.model.plan import Selection
 from ratiba_action.reporting.mode_words import mode_line, selection_line
 from tests.support.sample_report import sample_scenario
 

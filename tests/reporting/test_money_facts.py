@@ -5,7 +5,7 @@ from decimal import Decimal
 
 import pytest
 
-from ratiba_action.core.model.verdict import Report
+from ratiba_action.model.verdict import Report
 from ratiba_action.reporting.money_facts import money_facts, month_note, parts
 from ratiba_action.reporting.wording import money, summary_line
 from tests.support.sample_report import sample_live_report, sample_replayed_spending, sample_report

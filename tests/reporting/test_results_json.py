@@ -12,9 +12,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import ratiba_action.reporting
-from ratiba_action.core.model.measurement import Errored, NotRun, Phase, ScenarioResult
-from ratiba_action.core.model.verdict import Conclusion, Report, Spending, Verdict
 from ratiba_action.errors import ConfigurationError
+from ratiba_action.model.measurement import Errored, NotRun, Phase, ScenarioResult
+from ratiba_action.model.verdict import Conclusion, Report, Spending, Verdict
 from ratiba_action.reporting.results_json import load_report, outputs_of, render_results
 from tests.support.sample_report import (
     sample_check,

@@ -4,9 +4,9 @@ import io
 
 import pytest
 
-from ratiba_action.core.masking import Redactor
-from ratiba_action.core.model.measurement import Errored, Phase
+from ratiba_action.model.measurement import Errored, Phase
 from ratiba_action.ports import Progress
+from ratiba_action.privacy.masking import Redactor
 from ratiba_action.reporting.comment import render_comment
 from ratiba_action.reporting.terminal import (
     make_console,

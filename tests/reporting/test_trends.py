@@ -8,9 +8,9 @@ from datetime import UTC, datetime, timedelta
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ratiba_action.core.model.change import Subject
-from ratiba_action.core.model.history import Trend, TrendPoint
-from ratiba_action.core.trends import join_trends
+from ratiba_action.history.trends import join_trends
+from ratiba_action.model.change import Subject
+from ratiba_action.model.history import Trend, TrendPoint
 from ratiba_action.reporting.html import render_html
 from ratiba_action.reporting.trend_chart import HEIGHT, WIDTH, trend_chart
 from ratiba_action.reporting.trend_words import render_trends

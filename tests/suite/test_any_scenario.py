@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ratiba_action.core.failure_rules import validate_rule
+from ratiba_action.checks.failure_rules import validate_rule
 from ratiba_action.errors import FileProblem, SuiteError
 from ratiba_action.metrics.registry import metric_problems
 from ratiba_action.suite.load import load_suite

@@ -2,11 +2,11 @@
 
 import pytest
 
-from ratiba_action.core.failure_rules import validate_rule
-from ratiba_action.core.model.scenario import Suite
-from ratiba_action.core.protection import Guard, Protection
+from ratiba_action.checks.failure_rules import validate_rule
+from ratiba_action.decide.protection import Guard, Protection
 from ratiba_action.errors import SuiteError
 from ratiba_action.metrics.registry import metric_problems
+from ratiba_action.model.scenario import Suite
 from ratiba_action.suite.load import is_data_file, is_scenario_file, load_suite
 
 CATALOGUE = b"""\

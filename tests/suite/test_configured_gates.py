@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from ratiba_action.core.model.data_set import DataSet, Gate
-from ratiba_action.core.model.scenario import Expectation, Scenario, Suite, Turn
-from ratiba_action.core.standard_gates import STANDARD_GATES
+from ratiba_action.config.standard_gates import STANDARD_GATES
+from ratiba_action.model.data_set import DataSet, Gate
+from ratiba_action.model.scenario import Expectation, Scenario, Suite, Turn
 from ratiba_action.suite.configured_gates import gates_below, with_configured_gates
 from tests.support.sample_report import sample_scenario
 

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ratiba_action.core.failure_rules import validate_rule
-from ratiba_action.core.model.scenario import Suite
+from ratiba_action.checks.failure_rules import validate_rule
 from ratiba_action.errors import SuiteError
 from ratiba_action.metrics.registry import metric_problems
+from ratiba_action.model.scenario import Suite
 from ratiba_action.suite.load import load_suite, read_scenario_files
 
 INTENTS = """\

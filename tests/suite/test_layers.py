@@ -8,10 +8,10 @@ import yaml
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from ratiba_action.core.failure_rules import RULE_TYPES, validate_rule
-from ratiba_action.core.model.scenario import Scenario, Suite
+from ratiba_action.checks.failure_rules import RULE_TYPES, validate_rule
 from ratiba_action.errors import SuiteError
 from ratiba_action.metrics.registry import metric_problems
+from ratiba_action.model.scenario import Scenario, Suite
 from ratiba_action.suite.load import load_suite
 
 BASE: dict[str, Any] = {

@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ratiba_action.core.model.scenario import ExpectedTool
 from ratiba_action.errors import FileProblem, SuiteError
 from ratiba_action.metrics.registry import metric_problems, readers_of
+from ratiba_action.model.scenario import ExpectedTool
 from ratiba_action.suite.load import is_scenario_file, load_suite, read_scenario_files
 
 GOOD = b"""\

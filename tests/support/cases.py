@@ -4,10 +4,10 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from ratiba_action.core.model.conversation import Document, Event, Exchange, Reply, ToolCall, Transcript
-from ratiba_action.core.model.measurement import Case
-from ratiba_action.core.model.scenario import Customer, Expectation, FailureRule, Scenario, Turn
-from ratiba_action.core.model.values import JsonObject
+from ratiba_action.model.conversation import Document, Event, Exchange, Reply, ToolCall, Transcript
+from ratiba_action.model.measurement import Case
+from ratiba_action.model.scenario import Customer, Expectation, FailureRule, Scenario, Turn
+from ratiba_action.model.values import JsonObject
 
 NOW = datetime.fromisoformat("2026-04-25T10:00:00+03:00")
 """A Saturday morning in Nairobi."""

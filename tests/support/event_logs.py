@@ -1,6 +1,6 @@
 """Event logs for tests."""
 
-from ratiba_action.core.model.event import Event
+from ratiba_action.model.event import Event
 
 
 class RecordedEvents:

@@ -4,8 +4,8 @@ from dataclasses import fields
 from decimal import Decimal
 from typing import Any, get_type_hints
 
-from ratiba_action.core.model.conversation import Usage
-from ratiba_action.core.model.event import EVENT_TYPES, BudgetAction, Event, Happening, Place
+from ratiba_action.model.conversation import Usage
+from ratiba_action.model.event import EVENT_TYPES, BudgetAction, Event, Happening, Place
 
 SAMPLE_PLACE = Place("head", "spa_booking", 0, turn=1)
 

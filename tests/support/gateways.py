@@ -2,8 +2,8 @@
 
 from collections.abc import Mapping, Sequence
 
-from ratiba_action.core.model.conversation import AnsweredCalls
 from ratiba_action.errors import RatibaError
+from ratiba_action.model.conversation import AnsweredCalls
 
 
 class InMemoryAccess:

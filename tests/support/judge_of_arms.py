@@ -2,8 +2,8 @@
 
 from typing import TYPE_CHECKING
 
-from ratiba_action.core.model.conversation import Usage
-from ratiba_action.gateway.script import Step
+from ratiba_action.llm.script import Step
+from ratiba_action.model.conversation import Usage
 from tests.support.live_repository import is_judged
 from tests.support.model_servers import Received
 from tests.support.provider_faults import Served, Stalled

@@ -3,12 +3,12 @@
 from collections.abc import Sequence
 from typing import Any
 
-from ratiba_action.core.model.conversation import Usage
-from ratiba_action.core.model.measurement import Answer, Grade, Question
-from ratiba_action.core.model.values import JsonObject
-from ratiba_action.core.model_request import PaidAnswer, PaidRequest
 from ratiba_action.errors import JudgeError
-from ratiba_action.judging.answer import parse_answer
+from ratiba_action.metrics.judging.answer import parse_answer
+from ratiba_action.model.conversation import Usage
+from ratiba_action.model.measurement import Answer, Grade, Question
+from ratiba_action.model.model_request import PaidAnswer, PaidRequest
+from ratiba_action.model.values import JsonObject
 
 
 class ScriptedJudge:

@@ -6,16 +6,16 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
-from ratiba_action.core.model.conversation import Party
-from ratiba_action.core.model.values import Usd
-from ratiba_action.core.model_request import PaidRequest
-from ratiba_action.core.pricing import ModelRates
-from ratiba_action.prices import PriceList
-from ratiba_action.providers.bounds import OutputLimits
-from ratiba_action.providers.client import ProviderClient, Timeouts
-from ratiba_action.providers.metered import MeteredCalls
-from ratiba_action.providers.retries import RetryPolicy
-from ratiba_action.providers.route import ProviderRoute
+from ratiba_action.llm.providers.bounds import OutputLimits
+from ratiba_action.llm.providers.client import ProviderClient, Timeouts
+from ratiba_action.llm.providers.metered import MeteredCalls
+from ratiba_action.llm.providers.retries import RetryPolicy
+from ratiba_action.llm.providers.route import ProviderRoute
+from ratiba_action.model.conversation import Party
+from ratiba_action.model.model_request import PaidRequest
+from ratiba_action.model.values import Usd
+from ratiba_action.money.prices import PriceList
+from ratiba_action.money.pricing import ModelRates
 from tests.support.model_servers import ModelServer, Script
 from tests.support.purses import MemoryPurse
 from tests.support.sdk_talk import EMBEDDER, GPT, HAIKU

@@ -8,12 +8,12 @@ from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from pathlib import Path
 
-from ratiba_action.core.canonical import digest
-from ratiba_action.core.model.conversation import Usage
-from ratiba_action.core.model.measurement import ScenarioResult, Score, Scored
-from ratiba_action.core.model.verdict import CrossChecking, Report
-from ratiba_action.core.pricing import ModelRates
-from ratiba_action.gateway.script import Step
+from ratiba_action.llm.script import Step
+from ratiba_action.model.canonical import digest
+from ratiba_action.model.conversation import Usage
+from ratiba_action.model.measurement import ScenarioResult, Score, Scored
+from ratiba_action.model.verdict import CrossChecking, Report
+from ratiba_action.money.pricing import ModelRates
 from ratiba_action.reporting.results_json import load_report
 from tests.support.git_repository import GitRepository
 from tests.support.model_servers import ModelServer, Received

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 
-from ratiba_action.core.model.conversation import Usage
-from ratiba_action.core.model.event import (
+from ratiba_action.model.conversation import Usage
+from ratiba_action.model.event import (
     ConversationEnded,
     ConversationStarted,
     Event,

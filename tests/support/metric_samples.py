@@ -2,10 +2,10 @@
 
 from collections.abc import Mapping
 
-from ratiba_action.core.model.conversation import Document, Exchange, Reply
-from ratiba_action.core.model.measurement import Case
-from ratiba_action.core.model.scenario import Expectation, ExpectedTool, Turn
-from ratiba_action.core.model.values import JsonObject
+from ratiba_action.model.conversation import Document, Exchange, Reply
+from ratiba_action.model.measurement import Case
+from ratiba_action.model.scenario import Expectation, ExpectedTool, Turn
+from ratiba_action.model.values import JsonObject
 from tests.support.cases import booking, case, create
 
 PARAMETERS: Mapping[str, JsonObject] = {

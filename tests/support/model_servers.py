@@ -6,10 +6,10 @@ from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Any, Self
 
-from ratiba_action.core.canonical import digest
-from ratiba_action.core.model.conversation import Usage
-from ratiba_action.core.pricing import ModelRates
-from ratiba_action.gateway.script import Step
+from ratiba_action.llm.script import Step
+from ratiba_action.model.canonical import digest
+from ratiba_action.model.conversation import Usage
+from ratiba_action.money.pricing import ModelRates
 from tests.support.http_stand_in import HttpAnswer, HttpRequest, HttpStandIn, http_answer
 from tests.support.provider_answers import ENDPOINTS, answer_body, error_body, flaw, spent_tokens
 from tests.support.provider_bill import Bill

@@ -1,6 +1,6 @@
 """Someone who watches a run and remembers it."""
 
-from ratiba_action.core.model.measurement import ScenarioResult
+from ratiba_action.model.measurement import ScenarioResult
 
 
 class RecordedProgress:

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
-from ratiba_action.core.model.conversation import Usage
-from ratiba_action.core.pricing import ModelRates
+from ratiba_action.model.conversation import Usage
+from ratiba_action.money.pricing import ModelRates
 
 _OF_THE_SYSTEM = ("custom", "function", "bash_20250124", "memory_20250818", "text_editor_20250728")
 _FEES = ("web_search_options", "mcp_servers", "container", "background", "prediction", "audio")

@@ -4,11 +4,10 @@ import asyncio
 from dataclasses import dataclass
 from decimal import Decimal
 
-from ratiba_action.core.budget import Reservation
-from ratiba_action.core.model.conversation import KeptAnswer, Party, Usage
-from ratiba_action.core.model.values import Usd
-from ratiba_action.core.money import is_exact_usd
 from ratiba_action.errors import BudgetError
+from ratiba_action.model.conversation import KeptAnswer, Party, Reservation, Usage
+from ratiba_action.model.values import Usd
+from ratiba_action.money.money import is_exact_usd
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,13 +3,13 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from ratiba_action.core.model.conversation import Transcript
-from ratiba_action.core.model.measurement import Errored, Phase, Scored
-from ratiba_action.core.model.plan import Arm, Trial
-from ratiba_action.core.model.scenario import Scenario
-from ratiba_action.gate import Evaluated
-from ratiba_action.preparation.preparing import GateRun, Prepared
-from ratiba_action.recordings.lines import Recording
+from ratiba_action.llm.recordings.lines import Recording
+from ratiba_action.model.conversation import Transcript
+from ratiba_action.model.measurement import Errored, Phase, Scored
+from ratiba_action.model.plan import Arm, Trial
+from ratiba_action.model.scenario import Scenario
+from ratiba_action.run.gate import Evaluated
+from ratiba_action.run.preparing import GateRun, Prepared
 from tests.support.sample_report import sample_check, sample_report
 
 

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from ratiba_action.core.model.verdict import Report
+from ratiba_action.model.verdict import Report
 
 
 @dataclass(slots=True)

@@ -4,7 +4,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
-from ratiba_action.core.model.comparison import (
+from ratiba_action.model.comparison import (
     BaselineFacts,
     Comparison,
     Flip,
@@ -13,7 +13,7 @@ from ratiba_action.core.model.comparison import (
     ScenarioComparison,
     Tier,
 )
-from ratiba_action.core.model.verdict import Conclusion, Report, Verdict
+from ratiba_action.model.verdict import Conclusion, Report, Verdict
 from tests.support.sample_report import sample_replayed_spending, sample_report, sample_score, sample_scored
 
 

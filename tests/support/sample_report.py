@@ -5,14 +5,14 @@ from datetime import UTC, datetime, timedelta, timezone
 from decimal import Decimal
 from typing import Any
 
-from ratiba_action.core.model.agreement import Agreement, CrossCheckStatus
-from ratiba_action.core.model.change import DependencyChange, Mode, ModeDecision, Reason, Subject
-from ratiba_action.core.model.conversation import Event, Exchange, Reply, ToolCall, Transcript
-from ratiba_action.core.model.data_set import ClassScores, DataSetScores, Gate, GateResult, GateStatus
-from ratiba_action.core.model.measurement import Check, Errored, Invariant, NotRun, Phase, Score, Scored
-from ratiba_action.core.model.plan import Arm, Trial
-from ratiba_action.core.model.scenario import Customer, Expectation, ExpectedTool, Scenario, Turn
-from ratiba_action.core.model.verdict import (
+from ratiba_action.model.agreement import Agreement, CrossCheckStatus
+from ratiba_action.model.change import DependencyChange, Mode, ModeDecision, Reason, Subject
+from ratiba_action.model.conversation import Event, Exchange, Reply, ToolCall, Transcript
+from ratiba_action.model.data_set import ClassScores, DataSetScores, Gate, GateResult, GateStatus
+from ratiba_action.model.measurement import Check, Errored, Invariant, NotRun, Phase, Score, Scored
+from ratiba_action.model.plan import Arm, Trial
+from ratiba_action.model.scenario import Customer, Expectation, ExpectedTool, Scenario, Turn
+from ratiba_action.model.verdict import (
     Conclusion,
     CrossChecking,
     Limits,

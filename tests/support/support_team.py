@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from ratiba_action.core.model.conversation import ToolCall
-from ratiba_action.gateway.script import Step
+from ratiba_action.llm.script import Step
+from ratiba_action.model.conversation import ToolCall
 from tests.support.gate_forks import GateForks
 from tests.support.git_repository import GitRepository
 from tests.support.live_repository import is_judged

@@ -2,10 +2,10 @@
 
 from collections.abc import Mapping, Sequence
 
-from ratiba_action.core.model.conversation import Reply, ToldUsage
-from ratiba_action.core.model.plan import Tenant
-from ratiba_action.core.model.scenario import Scenario, Turn
 from ratiba_action.errors import RatibaError, WorkerError
+from ratiba_action.model.conversation import Reply, ToldUsage
+from ratiba_action.model.plan import Tenant
+from ratiba_action.model.scenario import Scenario, Turn
 
 Line = Reply | RatibaError
 """What one turn gives: a reply, or the error that it ends in."""

@@ -5,9 +5,9 @@ import uuid
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 
-from ratiba_action.core.model.plan import Arm, Tenant
-from ratiba_action.core.model.values import JsonObject
 from ratiba_action.errors import DatabaseError
+from ratiba_action.model.plan import Arm, Tenant
+from ratiba_action.model.values import JsonObject
 
 
 class InMemoryTenants:

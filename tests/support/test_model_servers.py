@@ -4,9 +4,9 @@ import anthropic
 import openai
 import pytest
 
-from ratiba_action.core.model.conversation import ToolCall, Usage
-from ratiba_action.gateway.access import gateway_environment
-from ratiba_action.gateway.script import Step
+from ratiba_action.llm.access import gateway_environment
+from ratiba_action.llm.script import Step
+from ratiba_action.model.conversation import ToolCall, Usage
 from tests.support.model_servers import ModelServer
 from tests.support.provider_faults import Failure
 from tests.support.sdk_talk import SdkTalk, texts, tool_uses

@@ -2,10 +2,10 @@
 
 from collections.abc import Sequence
 
-from ratiba_action.core.model.conversation import Usage
-from ratiba_action.core.model_request import ModelAnswer, ModelRequest
-from ratiba_action.gateway.anthropic_message import anthropic_message
-from ratiba_action.gateway.script import Step
+from ratiba_action.llm.anthropic_message import anthropic_message
+from ratiba_action.llm.script import Step
+from ratiba_action.model.conversation import Usage
+from ratiba_action.model.model_request import ModelAnswer, ModelRequest
 
 
 class ToldAnswers:

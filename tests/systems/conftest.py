@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from ratiba_action.core.model.plan import Tenant
-from ratiba_action.core.model.scenario import Customer, Scenario
+from ratiba_action.model.plan import Tenant
+from ratiba_action.model.scenario import Customer, Scenario
 from ratiba_action.systems.worker_session import WorkerSession
 from ratiba_action.systems.worker_system import WorkerSystem
 

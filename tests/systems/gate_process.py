@@ -7,9 +7,9 @@ import sys
 from datetime import UTC, datetime
 from pathlib import Path
 
-from ratiba_action.core.model.plan import Tenant
-from ratiba_action.core.model.scenario import Customer, Scenario, Turn
-from ratiba_action.environment import protect_process
+from ratiba_action.model.plan import Tenant
+from ratiba_action.model.scenario import Customer, Scenario, Turn
+from ratiba_action.settings.environment import protect_process
 from ratiba_action.systems.worker_system import WorkerSystem
 from ratiba_action.worker import kernel
 

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from ratiba_action.core.model.measurement import Case, Score
-from ratiba_action.core.model.values import JsonObject
 from ratiba_action.errors import ConfigurationError
 from ratiba_action.metrics.registry import load_metric, metric_problems
+from ratiba_action.model.measurement import Case, Score
+from ratiba_action.model.values import JsonObject
 from ratiba_action.ports import CodeMetric
 from ratiba_action.systems.isolation import has_landlock
 from ratiba_action.systems.worker_system import WorkerSystem

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from ratiba_action.core.model.scenario import Assertion, FailureRule
 from ratiba_action.errors import ConfigurationError
-from ratiba_action.running.custom_code import CustomMetric, check_custom_rules
+from ratiba_action.model.scenario import Assertion, FailureRule
+from ratiba_action.run.custom_code import CustomMetric, check_custom_rules
 from ratiba_action.systems.worker_system import WorkerSystem
 from tests.support.cases import case, create, exchange
 

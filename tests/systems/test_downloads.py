@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ratiba_action.core.model.scenario import Turn
 from ratiba_action.errors import WorkerError
+from ratiba_action.model.scenario import Turn
 from ratiba_action.systems.downloads import download_environment, without_user
 from ratiba_action.systems.worker_session import WorkerSession
 from ratiba_action.systems.worker_system import WorkerSystem

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from ratiba_action.core.model.scenario import Turn
 from ratiba_action.errors import WorkerError
+from ratiba_action.model.scenario import Turn
 from ratiba_action.systems.worker_session import WorkerSession
 from ratiba_action.systems.worker_system import WorkerSystem
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from ratiba_action.errors import WorkerError
-from ratiba_action.git import Git
 from ratiba_action.systems.scratch import Checkout, copy_files
+from ratiba_action.util.git import Git
 
 
 @pytest.fixture

@@ -13,9 +13,9 @@ from typing import Any
 
 import pytest
 
-from ratiba_action.core.model.scenario import Turn
-from ratiba_action.environment import protect_process
 from ratiba_action.errors import WorkerError
+from ratiba_action.model.scenario import Turn
+from ratiba_action.settings.environment import protect_process
 from ratiba_action.systems.worker_session import WorkerSession
 from ratiba_action.systems.worker_system import WorkerSystem
 from ratiba_action.worker import kernel
@@ -227,8 +227,8 @@ def test_root_of_a_container_without_capabilities_runs_the_worker_as_itself(plac
 def test_protect_process_hides_a_process_from_its_own_user() -> None:
     program = """
 import os, sys
-from ratiba_action.core.model.scenario import Turn
-from ratiba_action.environment import protect_process
+from ratiba_action.model.scenario import Turn
+from ratiba_action.settings.environment import protect_process
 from ratiba_action.systems.worker_session import WorkerSession
 from ratiba_action.systems.worker_system import WorkerSystem
 before = os.stat(f"/proc/{os.getpid()}/environ").st_uid

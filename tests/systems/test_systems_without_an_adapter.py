@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-from ratiba_action.configuration_blocks.system_block import SystemBlock
-from ratiba_action.core.model.conversation import Document, Reply, ToolCall
-from ratiba_action.core.model.plan import Tenant
-from ratiba_action.core.model.scenario import Customer, Scenario, Turn
+from ratiba_action.config.system_block import SystemBlock
 from ratiba_action.errors import WorkerError
+from ratiba_action.model.conversation import Document, Reply, ToolCall
+from ratiba_action.model.plan import Tenant
+from ratiba_action.model.scenario import Customer, Scenario, Turn
 from ratiba_action.ports import Session
 from ratiba_action.systems.choose import Surroundings, choose_system
 from tests.support.eventually import eventually

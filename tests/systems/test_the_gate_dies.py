@@ -16,8 +16,8 @@ GATE = """
 import asyncio, os, sys
 from datetime import UTC, datetime
 from pathlib import Path
-from ratiba_action.core.model.plan import Tenant
-from ratiba_action.core.model.scenario import Customer, Scenario, Turn
+from ratiba_action.model.plan import Tenant
+from ratiba_action.model.scenario import Customer, Scenario, Turn
 from ratiba_action.systems.worker_system import WorkerSystem
 
 async def main():

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from ratiba_action.core.model.conversation import ToldUsage, Usage
 from ratiba_action.errors import WorkerError
+from ratiba_action.model.conversation import ToldUsage, Usage
 from ratiba_action.systems.told_usage import parse_told_usage
 
 CALL = {"model": "gpt-5", "input_tokens": 10, "output_tokens": 2}

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from ratiba_action.core.model.conversation import Event, Reply, ToolCall
-from ratiba_action.core.model.plan import Tenant
-from ratiba_action.core.model.scenario import Turn
 from ratiba_action.errors import WorkerError
+from ratiba_action.model.conversation import Event, Reply, ToolCall
+from ratiba_action.model.plan import Tenant
+from ratiba_action.model.scenario import Turn
 from ratiba_action.systems.worker_session import WorkerSession
 from ratiba_action.systems.worker_system import WorkerSystem
 

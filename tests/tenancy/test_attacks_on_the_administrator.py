@@ -8,10 +8,10 @@ import pytest
 import pytest_asyncio
 from psycopg.conninfo import make_conninfo
 
-from ratiba_action.core.model.plan import Arm
 from ratiba_action.errors import DatabaseError
-from ratiba_action.ledger.connection import LedgerConnection
-from ratiba_action.ledger.schema import ensure_schema
+from ratiba_action.model.plan import Arm
+from ratiba_action.money.connection import LedgerConnection
+from ratiba_action.money.schema import ensure_schema
 from ratiba_action.tenancy import embedded, rows
 from ratiba_action.tenancy.embedded import EmbeddedServer
 from ratiba_action.tenancy.installation import find_installation

@@ -9,8 +9,8 @@ from alembic import command
 from alembic.config import Config
 from langgraph.checkpoint.postgres import PostgresSaver
 
-from ratiba_action.core.model.plan import Arm
 from ratiba_action.errors import DatabaseError
+from ratiba_action.model.plan import Arm
 from ratiba_action.tenancy.catalogue import catalogue, differences
 from ratiba_action.tenancy.connections import connected_as_tenant
 from ratiba_action.tenancy.provisioner import PostgresTenantProvisioner

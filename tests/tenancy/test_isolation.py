@@ -5,8 +5,8 @@ import asyncio
 import psycopg
 import pytest
 
-from ratiba_action.core.model.plan import Arm
 from ratiba_action.errors import DatabaseError
+from ratiba_action.model.plan import Arm
 from ratiba_action.tenancy.provisioner import PostgresTenantProvisioner
 from ratiba_action.tenancy.server import choose_server
 from tests.support.eventually import eventually_async

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from ratiba_action.core.model.plan import Arm
 from ratiba_action.errors import ConfigurationError, DatabaseError
+from ratiba_action.model.plan import Arm
 from ratiba_action.tenancy.embedded import EmbeddedServer
 from ratiba_action.tenancy.given import GivenServer
 from ratiba_action.tenancy.installation import Installation, find_installation

@@ -9,7 +9,7 @@ import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
 
-from ratiba_action.core.model.plan import Arm
+from ratiba_action.model.plan import Arm
 from ratiba_action.tenancy.provisioner import PostgresTenantProvisioner
 from ratiba_action.tenancy.server import choose_server
 from ratiba_action.tenancy.storage import sweep
@@ -19,7 +19,7 @@ from tests.support.sql import fetch, migration, run_sql, tenants_on
 HEAD = Arm("head", "/checkout")
 HOLDER = """
 import asyncio, sys
-from ratiba_action.core.model.plan import Arm
+from ratiba_action.model.plan import Arm
 from ratiba_action.tenancy.provisioner import PostgresTenantProvisioner
 from ratiba_action.tenancy.server import EmbeddedServer, choose_server
 from tests.support.sql import migration

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from ratiba_action.settings import INPUTS
+from ratiba_action.settings.settings import INPUTS
 from tests.support.workflow_files import workflow_files
 
 PROJECT = Path(__file__).parents[2]

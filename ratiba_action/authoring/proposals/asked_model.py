@@ -4,18 +4,18 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ratiba_action.authoring.proposals.asking import INSTRUCTIONS, read_answer
-from ratiba_action.composition import price_list, require_reachable_servers
-from ratiba_action.configuration import Configuration
-from ratiba_action.core.budget import Ledger
-from ratiba_action.core.model.conversation import Party
-from ratiba_action.core.model.values import JsonObject, Usd
+from ratiba_action.config.configuration import Configuration
 from ratiba_action.errors import ConfigurationError
-from ratiba_action.evaluation.paid_run import open_paid_run
-from ratiba_action.evaluation.paying import payment_without_journal
-from ratiba_action.judging.judge_model import JudgeModel
-from ratiba_action.judging.structured_calls import StructuredCalls, StructuredQuestion
-from ratiba_action.no_events import NoEvents
-from ratiba_action.settings import Settings
+from ratiba_action.metrics.judging.judge_model import JudgeModel
+from ratiba_action.metrics.judging.structured_calls import StructuredCalls, StructuredQuestion
+from ratiba_action.model.conversation import Party
+from ratiba_action.model.values import JsonObject, Usd
+from ratiba_action.money.budget import Ledger
+from ratiba_action.observability.no_events import NoEvents
+from ratiba_action.run.composition import price_list, require_reachable_servers
+from ratiba_action.run.paid_run import open_paid_run
+from ratiba_action.run.paying import payment_without_journal
+from ratiba_action.settings.settings import Settings
 
 _ANSWER_TOKENS = 8_192
 

@@ -7,11 +7,11 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from ratiba_action.authoring.captured_session import CapturedSession
 from ratiba_action.authoring.proposals.kinds import ADVERSARIAL, SYSTEM_KINDS
-from ratiba_action.core.captured_session import CapturedSession
-from ratiba_action.core.masking import Redactor
-from ratiba_action.core.model.values import JsonObject
 from ratiba_action.errors import JudgeError
+from ratiba_action.model.values import JsonObject
+from ratiba_action.privacy.masking import Redactor
 
 INSTRUCTIONS = (
     "You write test conversations for an assistant of a small business in Kenya. The next message is a JSON object: "

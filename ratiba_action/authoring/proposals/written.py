@@ -6,13 +6,13 @@ from datetime import date
 from typing import Any
 
 from ratiba_action.authoring.proposals.kinds import SYSTEM_KINDS
-from ratiba_action.core.credentials import find_credentials
-from ratiba_action.core.failure_rules import validate_rule
-from ratiba_action.core.masking import Redactor
-from ratiba_action.core.model.scenario import Scenario
-from ratiba_action.core.production.candidate import PROPOSED, fingerprint_of
+from ratiba_action.checks.failure_rules import validate_rule
 from ratiba_action.errors import FileProblem, SuiteError
 from ratiba_action.metrics.registry import metric_problems
+from ratiba_action.model.scenario import Scenario
+from ratiba_action.privacy.credentials import find_credentials
+from ratiba_action.privacy.masking import Redactor
+from ratiba_action.production.candidate import PROPOSED, fingerprint_of
 from ratiba_action.suite.load import load_suite
 
 FOLDER = "proposed"

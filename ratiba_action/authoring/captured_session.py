@@ -1,0 +1,165 @@
+"""A captured session, in one of three forms, → its turns. The forms are described in ``docs/first-scenario.md``."""
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from ratiba_action.model.values import JsonObject
+
+_SAID = ("text", "input_text", "output_text")
+_ROLES = ("user", "assistant", "system", "developer", "tool")
+_ABOUT = ("id", "language", "captured_at", "provider")
+
+
+@dataclass(frozen=True, slots=True)
+class CapturedTurn:
+    """What a customer said and what the system answered.
+
+    Args:
+        tools: name and arguments of each tool that was called, in order.
+    """
+
+    user: str
+    reply: str = ""
+    tools: tuple[tuple[str, JsonObject], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class CapturedSession:
+    """A conversation as it was captured; empty texts where it does not say.
+
+    Args:
+        names: of persons, which are to be masked.
+    """
+
+    turns: tuple[CapturedTurn, ...]
+    id: str = ""
+    language: str = ""
+    captured_at: str = ""
+    provider: str = ""
+    tags: tuple[str, ...] = ()
+    names: tuple[str, ...] = ()
+
+
+@dataclass(slots=True)
+class _Reading:
+    turns: list[CapturedTurn] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)
+
+
+def read_session(data: Any) -> tuple[CapturedSession | None, tuple[str, ...]]:
+    """A session from plain data.
+
+    Args:
+        data: ``{"exchanges": [{"request": …, "response": …}]}``, ``{"messages": […]}`` or the list of messages alone.
+
+    Returns:
+        The session and no problem, or None and every problem in words.
+    """
+    if isinstance(data, list):
+        data = {"messages": data}
+    if not isinstance(data, dict) or ("exchanges" in data) == ("messages" in data):
+        return None, ("give either 'exchanges' or 'messages', or a list of messages alone",)
+    reading = _Reading()
+    items = data.get("exchanges", data.get("messages"))
+    if not isinstance(items, list):
+        reading.problems.append("'exchanges' and 'messages' are lists")
+    elif "exchanges" in data:
+        _read_exchanges(items, reading)
+    else:
+        _read_messages(items, reading)
+    if not reading.turns and not reading.problems:
+        reading.problems.append("nobody says anything in it")
+    about = {name: _text(data, name, reading) for name in _ABOUT}
+    tags, names = _texts(data, "tags", reading), _texts(data, "names", reading)
+    known = {"exchanges", "messages", "tags", "names", *_ABOUT}
+    unknown = sorted(str(key) for key in data.keys() - known)
+    reading.problems += [f"{key!r:.80} is unknown; known are {', '.join(sorted(known))}" for key in unknown]
+    if reading.problems:
+        return None, tuple(reading.problems)
+    return CapturedSession(tuple(reading.turns), **about, tags=tags, names=names), ()
+
+
+def _text(data: JsonObject, name: str, reading: _Reading) -> str:
+    value = data.get(name, "")
+    if not isinstance(value, str):
+        reading.problems.append(f"{name}: {value!r:.80} is not text")
+        return ""
+    return value
+
+
+def _texts(data: JsonObject, name: str, reading: _Reading) -> tuple[str, ...]:
+    value = data.get(name, [])
+    if not isinstance(value, list) or not all(isinstance(one, str) and one for one in value):
+        reading.problems.append(f"{name}: {value!r:.80} is not a list of texts")
+        return ()
+    return tuple(value)
+
+
+def _read_exchanges(items: Sequence[Any], reading: _Reading) -> None:
+    for number, item in enumerate(items):
+        given = item if isinstance(item, dict) else {}
+        request, response = given.get("request"), given.get("response", "")
+        if not isinstance(request, str) or not request or not isinstance(response, str):
+            reading.problems.append(f"exchanges.{number}: needs a 'request' and a 'response' that are text")
+            continue
+        tools, problem = _listed_tools(given.get("tools", []))
+        reading.problems += [f"exchanges.{number}.tools: {problem}"] if problem else []
+        reading.turns.append(CapturedTurn(request, response, tools))
+
+
+def _listed_tools(value: Any) -> tuple[tuple[tuple[str, JsonObject], ...], str]:
+    tools: list[tuple[str, JsonObject]] = []
+    for one in value if isinstance(value, list) else [None]:
+        name, args = (one.get("name"), one.get("args", {})) if isinstance(one, dict) else (None, {})
+        if not isinstance(name, str) or not isinstance(args, dict):
+            return (), "a list of mappings with a 'name' and 'args'"
+        tools.append((name, args))
+    return tuple(tools), ""
+
+
+def _read_messages(items: Sequence[Any], reading: _Reading) -> None:
+    for number, item in enumerate(items):
+        role = item.get("role") if isinstance(item, dict) else None
+        if role not in _ROLES:
+            reading.problems.append(f"messages.{number}: {role!r:.80} is no role of OpenAI's or Anthropic's")
+        elif role == "user":
+            said = "\n".join(_said(item.get("content")))
+            # A message that only brings a tool's result is nothing that a customer says.
+            reading.turns += [CapturedTurn(said)] if said else []
+        elif role == "assistant":
+            _add_answer(item, number, reading)
+
+
+def _add_answer(item: JsonObject, number: int, reading: _Reading) -> None:
+    said, tools = "\n".join(_said(item.get("content"))), tuple(_called(item, number, reading))
+    if reading.turns:
+        last = reading.turns[-1]
+        reply = "\n".join(part for part in (last.reply, said) if part)
+        reading.turns[-1] = replace(last, reply=reply, tools=(*last.tools, *tools))
+
+
+def _said(content: Any) -> Iterator[str]:
+    if isinstance(content, str) and content:
+        yield content
+    for block in content if isinstance(content, list) else []:
+        if isinstance(block, dict) and block.get("type") in _SAID and isinstance(block.get("text"), str):
+            yield block["text"]
+
+
+def _called(item: JsonObject, number: int, reading: _Reading) -> Iterator[tuple[str, JsonObject]]:
+    """Tool calls as Anthropic writes them, in blocks, and as OpenAI does, with arguments as JSON in a text."""
+    blocks = item.get("content")
+    for block in blocks if isinstance(blocks, list) else []:
+        if isinstance(block, dict) and block.get("type") == "tool_use":
+            given = block.get("input")
+            yield str(block.get("name")), given if isinstance(given, dict) else {}
+    calls = item.get("tool_calls")
+    for call in calls if isinstance(calls, list) else []:
+        function = call.get("function") if isinstance(call, dict) else None
+        try:
+            described = {**(function or {})}
+            yield str(described["name"]), {**json.loads(described["arguments"] or "{}")}
+        except (KeyError, TypeError, ValueError, RecursionError):
+            reading.problems.append(f"messages.{number}.tool_calls: a call without a name or JSON arguments")

@@ -1,0 +1,143 @@
+"""The events that a conversation of a run is told in: each turn, and what came of the trial."""
+
+from collections.abc import Iterator
+
+from ratiba_action.checks.payment_events import payment_changes
+from ratiba_action.checks.turn_checks import TRANSITION
+from ratiba_action.model.canonical import arguments_digest
+from ratiba_action.model.conversation import Exchange, Reply
+from ratiba_action.model.evaluation_failures import evaluation_failures
+from ratiba_action.model.event import (
+    ConversationEnded,
+    ConversationStarted,
+    Event,
+    HandedOff,
+    Happening,
+    Place,
+    Scored,
+    StateTransition,
+    ToolCalled,
+    TurnEnded,
+    conversation_id,
+)
+from ratiba_action.model.measurement import Errored, NotRun, ScenarioResult, Score
+from ratiba_action.model.plan import BASE, HEAD, Tenant, Trial
+
+_HAND_OFFS = frozenset({"handoff", "hand_off"})
+
+
+def place_of(arm: str, scenario: str, trial: int) -> Place:
+    """Where a conversation is; a variant of the system runs in the place of the head."""
+    if arm in {HEAD, BASE}:
+        return Place(arm, scenario, trial)
+    return Place(HEAD, scenario, trial, variant=arm)
+
+
+def place_of_trial(trial: Trial) -> Place:
+    """Where a trial's conversation is."""
+    return place_of(trial.arm.name, trial.scenario.id, trial.number)
+
+
+def beginning(run: str, trial: Trial, tenant: Tenant, prompt_versions: tuple[str, ...], attempt: int) -> Event:
+    """A conversation begins.
+
+    Args:
+        run: id of the run in the log.
+        trial: whose conversation it is.
+        tenant: its own.
+        prompt_versions: of its arm.
+        attempt: from 1.
+    """
+    place, scenario = place_of_trial(trial), trial.scenario
+    started = ConversationStarted(
+        conversation_id=conversation_id(run, place),
+        tenant_id=tenant.id,
+        prompt_versions=prompt_versions,
+        layer=scenario.layer,
+        system_type=scenario.system_type,
+        language=scenario.language,
+        vertical=scenario.vertical,
+        tags=tuple(sorted(scenario.tags)),
+        attempt=attempt,
+    )
+    return Event(started, place)
+
+
+def turn_events(trial: Trial, number: int, exchange: Exchange, before: Reply | None) -> Iterator[Event]:
+    """What happened in a turn: its reply first, then what the reply tells of.
+
+    Args:
+        trial: whose conversation it is.
+        number: of the turn, from 1.
+        exchange: the turn with its reply.
+        before: reply of the turn before it, None at the beginning.
+    """
+    place = place_of_trial(trial)
+    place = Place(place.arm, place.scenario, place.trial, place.variant, number)
+    for happening in happenings(exchange, before):
+        yield Event(happening, place)
+
+
+def happenings(exchange: Exchange, before: Reply | None) -> Iterator[Happening]:
+    """The same, wherever it happened."""
+    turn, reply = exchange.turn, exchange.reply
+    yield TurnEnded(
+        reply=reply.text,
+        seconds=exchange.seconds,
+        user=turn.user,
+        event=None if turn.event is None else str(turn.event.get("type")),
+        list_price_usd=exchange.usd,
+        replayed=exchange.replayed,
+    )
+    for call in reply.tool_calls:
+        yield ToolCalled(call.name, arguments_digest(call.args))
+    yield from _transitions(reply, before)
+    yield from payment_changes(exchange, before)
+    for event in reply.events:
+        if event.type in _HAND_OFFS:
+            yield HandedOff(str(event.data.get("reason", "")))
+
+
+def _transitions(reply: Reply, before: Reply | None) -> Iterator[StateTransition]:
+    """The moves that the system reports; of one that reports none, the difference of its states."""
+    told = [event.data for event in reply.events if event.type == TRANSITION]
+    for data in told:
+        source = data.get("from")
+        yield StateTransition(None if source is None else str(source), str(data.get("to")))
+    last = before.state if before is not None else None
+    if not told and reply.state is not None and reply.state != last:
+        yield StateTransition(last, reply.state)
+
+
+def result_events(result: ScenarioResult) -> Iterator[Event]:
+    """What came of a trial: each score, each failure, and its end."""
+    place = place_of_trial(result.trial)
+    for score in () if isinstance(result, NotRun) else result.scores:
+        yield Event(_scored(score), place)
+    for turn, failure in evaluation_failures(result):
+        yield Event(failure, Place(place.arm, place.scenario, place.trial, place.variant, turn or None))
+    yield Event(_ended(result), place)
+
+
+def _scored(score: Score) -> Scored:
+    return Scored(
+        metric=score.metric,
+        version=score.version,
+        score=score.value,
+        threshold=score.threshold,
+        passed=score.passed,
+        judged=score.judged,
+        reason=score.reason,
+        cached=score.cached,
+        votes=score.votes,
+    )
+
+
+def _ended(result: ScenarioResult) -> ConversationEnded:
+    match result:
+        case NotRun(reason=reason):
+            return ConversationEnded("not_run", reason=reason)
+        case Errored(phase=phase, message=message):
+            return ConversationEnded("errored", None, phase.value, message, result.seconds, result.retried)
+        case _:
+            return ConversationEnded("scored", result.passed, seconds=result.seconds, retried=result.retried)

@@ -1,0 +1,200 @@
+"""The failure rules of a scenario: which there are, what is wrong with one, and whether one holds.
+
+``max_hallucination_risk`` and ``custom`` are no text checks: the first becomes an assertion when the file is read, the
+second is asked of the repository's own code after the conversation.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+from ratiba_action.checks.call_words import calls_words
+from ratiba_action.checks.conversation_events import happenings
+from ratiba_action.checks.custom_code import is_address
+from ratiba_action.checks.refusal_phrases import LOOKED_FOR, Refusal, read_refusal
+from ratiba_action.errors import ConfigurationError
+from ratiba_action.model.conversation import Transcript
+from ratiba_action.model.event import Event
+from ratiba_action.model.measurement import Check
+from ratiba_action.model.scenario import FailureRule
+from ratiba_action.util.clipping import clip
+from ratiba_action.util.nearest_names import did_you_mean
+from ratiba_action.util.patterns import SCENARIO_SECONDS, SEARCH_SECONDS, SearchTime, compile_pattern, pattern_problem
+
+_TEXT_RULES = ("must_contain", "must_not_contain", "regex_must_match", "regex_must_not_match")
+_CALL_RULES = ("must_call_tool", "must_not_call_tool")
+_EVENT_RULES = ("must_emit", "must_not_emit")
+EMITTED = ("hand_off", "payment", "state_transition", "tool_call")
+"""Types of ``events.jsonl`` that a conversation may be held to."""
+REFUSE, RISK, CUSTOM = "must_refuse", "max_hallucination_risk", "custom"
+RULE_TYPES = (*_TEXT_RULES, *_CALL_RULES, *_EVENT_RULES, REFUSE, RISK, CUSTOM)
+
+_MOST_TURNS = 250
+
+
+def validate_rule(rule_type: str, value: Any) -> str | None:
+    """What is wrong with a failure rule, or None.
+
+    Args:
+        rule_type: must be one of ``RULE_TYPES``.
+        value: for the text and call rules a non-empty string or a non-empty list of them, a regular expression for
+            the ``regex_`` types, of ``EMITTED`` for the event rules; for ``must_refuse`` the number of a turn, or None
+            for the last one; for ``max_hallucination_risk`` a share from 0 to 1; for ``custom`` ``module:function``.
+    """
+    if rule_type not in RULE_TYPES:
+        allowed = did_you_mean(rule_type, RULE_TYPES) or f"allowed: {', '.join(RULE_TYPES)}"
+        return f"unknown rule type {rule_type!r:.80}; {allowed}"
+    if rule_type == REFUSE:
+        number = isinstance(value, int) and not isinstance(value, bool) and 1 <= value <= _MOST_TURNS
+        return None if value is None or number else f"value {value!r:.80} of rule {REFUSE} must be a turn, from 1"
+    if rule_type == RISK:
+        share = isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= 1
+        return None if share else f"value {value!r:.80} of rule {RISK} must be a share from 0 to 1"
+    values = value if isinstance(value, list | tuple) else [value]
+    if not values or not all(isinstance(item, str) and item.strip() for item in values):
+        return f"value {value!r:.200} of rule {rule_type} must be a non-empty string or a list of them"
+    problems = [_wrong_value(rule_type, item) for item in values]
+    return next((f"value of rule {rule_type}: {problem}" for problem in problems if problem), None)
+
+
+def _wrong_value(rule_type: str, value: str) -> str | None:
+    """What is wrong with one text of a rule."""
+    if rule_type in _EVENT_RULES and value not in EMITTED:
+        return f"{value!r:.80} is none of {', '.join(EMITTED)}"
+    if rule_type == CUSTOM and not is_address(value):
+        return f"{value!r:.80} is not `module:function`"
+    return pattern_problem(value) if rule_type.startswith("regex_") else None
+
+
+def check_rule(rule: FailureRule, transcript: Transcript, time: SearchTime | None = None) -> list[Check]:
+    """One check for each value of a rule; none for a ``custom`` one.
+
+    Args:
+        rule: of a scenario.
+        transcript: what happened.
+        time: for the patterns of all rules of the scenario.
+
+    Raises:
+        ConfigurationError: a pattern takes too long on a reply.
+    """
+    problem = _written_wrong(rule)
+    if problem:
+        return [Check("rule", 0, clip(rule.type), "a valid rule", clip(problem), passed=False, line=rule.line)]
+    if rule.type == CUSTOM:
+        return []
+    if rule.type == REFUSE:
+        return [_refusal_rule(rule, transcript)]
+    values = rule.value if isinstance(rule.value, list | tuple) else [rule.value]
+    if rule.type in _TEXT_RULES:
+        return [_text_rule(rule, str(value), transcript, time or SearchTime()) for value in values]
+    test = _call_rule if rule.type in _CALL_RULES else _event_rule
+    return [test(rule, str(value), transcript) for value in values]
+
+
+def _written_wrong(rule: FailureRule) -> str | None:
+    """What got past the loader; patterns were tried there and are searched with a time-out here."""
+    if rule.type == RISK:
+        return f"{RISK} is measured by a metric, not by a check of texts"
+    if not rule.type.startswith("regex_"):
+        return validate_rule(rule.type, rule.value)
+    for pattern in rule.value if isinstance(rule.value, list | tuple) else [rule.value]:
+        try:
+            compile_pattern(str(pattern))
+        except ValueError as error:
+            return str(error)
+    return None
+
+
+def _refusal_rule(rule: FailureRule, transcript: Transcript) -> Check:
+    number = rule.value or len(transcript.exchanges)
+    reached = 1 <= number <= len(transcript.exchanges)
+    text = transcript.exchanges[number - 1].reply.text if reached else "(turn not reached)"
+    found = read_refusal(text) if reached else Refusal("", ())
+    got = f"{found.told()}; the reply: {_around(text, found.words)}" if reached else text
+    return Check("rule", number, REFUSE, LOOKED_FOR, clip(got), passed=found.whole, line=rule.line)
+
+
+def _text_rule(rule: FailureRule, value: str, transcript: Transcript, time: SearchTime) -> Check:
+    finder = _regex(value, time) if rule.type.startswith("regex_") else _substring(value)
+    hits = [
+        (number, exchange.reply.text)
+        for number, exchange in enumerate(transcript.exchanges, 1)
+        if finder(exchange.reply.text)
+    ]
+    wanted = rule.type in {"must_contain", "regex_must_match"}
+    number, text = hits[0] if hits else (0, "no reply has it")
+    return Check(
+        "rule",
+        0 if wanted else number,
+        rule.type,
+        clip(f"{'some reply' if wanted else 'no reply'} with {value!r}"),
+        clip(text if wanted or not hits else f"turn {number}: {_around(text, value)}"),
+        passed=bool(hits) == wanted,
+        line=rule.line,
+    )
+
+
+def _call_rule(rule: FailureRule, value: str, transcript: Transcript) -> Check:
+    hits = [
+        (number, call)
+        for number, exchange in enumerate(transcript.exchanges, 1)
+        for call in exchange.reply.tool_calls
+        if call.name == value
+    ]
+    wanted = rule.type == "must_call_tool"
+    got = f"turn {hits[0][0]}: {calls_words([hits[0][1]])}" if hits else "never called"
+    return Check(
+        "rule",
+        hits[0][0] if hits and not wanted else 0,
+        rule.type,
+        clip(f"{'a' if wanted else 'no'} call of {value}"),
+        clip(got),
+        passed=bool(hits) == wanted,
+        line=rule.line,
+    )
+
+
+def _event_rule(rule: FailureRule, value: str, transcript: Transcript) -> Check:
+    """Whether the run tells of such an event, as ``events.jsonl`` does."""
+    replies = [None, *(exchange.reply for exchange in transcript.exchanges)]
+    turns = [
+        number
+        for number, (exchange, before) in enumerate(zip(transcript.exchanges, replies, strict=False), 1)
+        if any(Event(one).type == value for one in happenings(exchange, before))
+    ]
+    wanted = rule.type == "must_emit"
+    return Check(
+        "rule",
+        turns[0] if turns and not wanted else 0,
+        rule.type,
+        f"{'an' if wanted else 'no'} event {value}",
+        f"in turn {', '.join(map(str, turns))}" if turns else "never",
+        passed=bool(turns) == wanted,
+        line=rule.line,
+    )
+
+
+def _substring(value: str) -> Callable[[str], bool]:
+    needle = value.casefold()
+    return lambda text: needle in text.casefold()
+
+
+def _regex(pattern: str, time: SearchTime) -> Callable[[str], bool]:
+    compiled = compile_pattern(pattern)
+
+    def found(text: str) -> bool:
+        try:
+            return time.search(compiled, text)
+        except TimeoutError as error:
+            raise ConfigurationError(
+                f"The pattern {clip(pattern)!r} of a rule took longer than {SEARCH_SECONDS:g} s on one reply of "
+                f"{len(text)} characters, or all patterns of the scenario longer than {SCENARIO_SECONDS:g} s.",
+                "Write it without a repetition inside a repetition.",
+            ) from error
+
+    return found
+
+
+def _around(text: str, value: str) -> str:
+    """The part of a long reply that holds the value, so that clipping does not hide it."""
+    at = text.casefold().find(value.casefold())
+    return text if at < 0 else text[max(0, at - 80) : at + len(value) + 80]

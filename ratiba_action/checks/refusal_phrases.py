@@ -1,0 +1,106 @@
+"""Whether a message refuses what was asked. Swahili, English and mixed.
+
+Phrases, not understanding: ``refusal_phrases.json`` lists how a sentence declines or says that something is not known,
+and what may stand beside that without claiming anything, such as an apology or the advice to ask somebody else. A
+message refuses when one of its sentences does and no other one has content. How well that tells refusals apart is
+measured in ``docs/decisions/0040-refusals.md``.
+"""
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+
+from ratiba_action.checks.claims import split_claims
+
+_APOSTROPHE = "\N{RIGHT SINGLE QUOTATION MARK}"
+_WRAPPED = re.compile(r"(?<=[\w,])[ \t]*\n[ \t]*(?=[a-z])")
+"""A line that goes on in the next one."""
+LOOKED_FOR = (
+    "a refusal: only sentences that decline or say that it is not known, such as “I can't help with that”, “I don't "
+    "know”, “siwezi”, “sijui”"
+)
+"""What a reply is searched for, in words."""
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """What the sentences of a message come to.
+
+    Args:
+        words: by which the first sentence that refuses does so; empty where none does.
+        content: sentences and parts of sentences that claim something.
+    """
+
+    words: str
+    content: tuple[str, ...]
+
+    @property
+    def whole(self) -> bool:
+        """Whether the message refuses, and says nothing else."""
+        return bool(self.words) and not self.content
+
+    def told(self) -> str:
+        """Why the message is a refusal or none."""
+        if not self.words:
+            return "does not refuse"
+        return f"refuses with {self.words!r}" + (f", and then says: {' / '.join(self.content)}" if self.content else "")
+
+
+@dataclass(frozen=True, slots=True)
+class _Phrases:
+    refusals: re.Pattern[str]
+    accompanying: re.Pattern[str]
+    turns: re.Pattern[str]
+
+
+@cache
+def _phrases() -> _Phrases:
+    data = json.loads(files(__package__).joinpath("refusal_phrases.json").read_text(encoding="utf-8"))
+    one_of = {
+        kind: re.compile("|".join(f"(?:{one})" for texts in data[kind].values() for one in texts), re.IGNORECASE)
+        for kind in ("refusals", "accompanying")
+    }
+    return _Phrases(one_of["refusals"], one_of["accompanying"], re.compile(data["turns"], re.IGNORECASE))
+
+
+def read_refusal(text: str) -> Refusal:
+    """Tell the sentences of a message that refuse from those with content.
+
+    Args:
+        text: one reply, of any length.
+    """
+    phrases, words, content = _phrases(), "", list[str]()
+    for claim in split_claims(_WRAPPED.sub(" ", text.replace(_APOSTROPHE, "'"))):
+        for part in _parts(" ".join(claim.split()), phrases):
+            found = phrases.refusals.search(part)
+            words = words or (found[0].strip() if found else "")
+            if not found and not phrases.accompanying.search(part):
+                content.append(part)
+    return Refusal(words, tuple(content))
+
+
+def _parts(sentence: str, phrases: _Phrases) -> Iterator[str]:
+    """A sentence cut where it may turn from a refusal to something else; one that refuses nowhere stays whole."""
+    if not phrases.refusals.search(sentence):
+        yield sentence
+        return
+    yield from (part for part in phrases.turns.split(sentence) if re.search(r"\w", part))
+
+
+def refusal_in(text: str) -> str | None:
+    """The words by which a message refuses, None when it does not, or says something else as well."""
+    found = read_refusal(text)
+    return found.words if found.whole else None
+
+
+def refuses(text: str) -> bool:
+    """Whether a message refuses what was asked."""
+    return read_refusal(text).whole
+
+
+def has_content(sentence: str) -> bool:
+    """Whether a sentence claims something: it neither refuses nor only accompanies a refusal."""
+    return bool(read_refusal(sentence).content)

@@ -1,0 +1,64 @@
+"""An exception of the system under test: a deterministic assertion that failed, unless the base raises it too."""
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from ratiba_action.model.measurement import Check, Errored, ScenarioResult
+from ratiba_action.util.clipping import clip
+
+KIND = "exception"
+"""Of the check of a trial that an exception of the system ended."""
+
+_SAID = 80
+
+
+def exception_check(kind: str, place: str, said: str, turn: int) -> Check:
+    """The failed assertion that stands for an exception.
+
+    Args:
+        kind: type of the exception, with its module where that is not ``builtins``.
+        place: ``file:line in function`` of the last frame in a file of the repository.
+        said: the exception's message.
+        turn: number of the turn that it ended, from 1.
+    """
+    return Check(KIND, turn, f"no exception {kind}", "a reply", clip(f"{place}: {said}"), passed=False)
+
+
+def exception_of(result: ScenarioResult) -> str:
+    """``file:line Type`` of the exception that failed a trial; empty where none did."""
+    for check in result.checks if isinstance(result, Errored) else ():
+        if check.kind == KIND and not check.passed:
+            kind = check.what.removeprefix("no exception ").rpartition(".")[2]
+            return f"{check.got.partition(' in ')[0]} {kind}"
+    return ""
+
+
+def message_of(result: ScenarioResult) -> str:
+    """What the exception said, after a colon; empty where it said nothing, or there is none."""
+    said = next((one.got.partition(": ")[2] for one in _exceptions(result) if not one.passed), "")
+    return f": {clip(said, _SAID)}" if said else ""
+
+
+def without_those_of_base(
+    results: Iterable[ScenarioResult], base: Iterable[ScenarioResult]
+) -> tuple[ScenarioResult, ...]:
+    """The results, where an exception that the base raises in the same turn counts for nothing: it is not measured.
+
+    Args:
+        results: of the change.
+        base: of the base, from every run of it that is known.
+    """
+    known = {(one.trial.scenario.id, check.turn, check.what) for one in base for check in _exceptions(one)}
+    return tuple(_excused(one, known) for one in results)
+
+
+def _excused(result: ScenarioResult, known: set[tuple[str, int, str]]) -> ScenarioResult:
+    again = [one for one in _exceptions(result) if (result.trial.scenario.id, one.turn, one.what) in known]
+    if not again or not isinstance(result, Errored):
+        return result
+    checks = tuple(replace(one, passed=True, measured=False) if one in again else one for one in result.checks)
+    return replace(result, checks=checks)
+
+
+def _exceptions(result: ScenarioResult) -> list[Check]:
+    return [one for one in result.checks if one.kind == KIND] if isinstance(result, Errored) else []

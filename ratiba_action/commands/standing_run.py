@@ -1,0 +1,119 @@
+"""A run that stays open while somebody asks for one conversation after another, as tests do."""
+
+import asyncio
+import threading
+from collections.abc import Coroutine, MutableMapping, Sequence
+from contextlib import AsyncExitStack, ExitStack
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from ratiba_action.decide.deciding import DecideRequest, decide, request_of
+from ratiba_action.metrics.judging.cache import JudgeCache
+from ratiba_action.model.change import Mode
+from ratiba_action.model.measurement import ScenarioResult
+from ratiba_action.model.plan import Plan
+from ratiba_action.money.budget import Ledger
+from ratiba_action.privacy.masking import Redactor
+from ratiba_action.run.composition import OpenRun, open_run
+from ratiba_action.run.equipping import materials_of, scratch_folder, workshop_of
+from ratiba_action.run.paying import cache_folder, require_key
+from ratiba_action.run.preparing import GateRun, prepare
+from ratiba_action.run.runner import run_plan
+from ratiba_action.settings.settings import Settings
+
+
+class StandingRun:
+    """Holds the conversations of a checkout one by one; database, worker and gateway are started once.
+
+    Args:
+        repository: the checkout.
+        settings: of the run.
+        environment: the process's own.
+        cache: whether scores of earlier runs may be used.
+        clear_cache: forget them first.
+    """
+
+    def __init__(
+        self,
+        repository: Path,
+        settings: Settings,
+        environment: MutableMapping[str, str],
+        *,
+        cache: bool = True,
+        clear_cache: bool = False,
+    ) -> None:
+        decided = decide(replace(request_of(settings, DecideRequest(repository)), floor=Mode.BLOCKING), environment)
+        root = decided.change.git.root if decided.change.git is not None else repository
+        self._run = GateRun(settings, decided, root, environment, _Silent(), cache=cache)
+        self._clear_cache = clear_cache
+        self._redactor = Redactor(settings.secrets)
+        self._results: list[ScenarioResult] = []
+        self._opened: OpenRun | None = None
+        self._folders, self._parts = ExitStack(), AsyncExitStack()
+        self._loop = asyncio.new_event_loop()
+        # An embedded server dies with the thread that started it, so the thread stays until ``close``.
+        self._thread = threading.Thread(target=self._loop.run_forever, name="ratiba-scenarios", daemon=True)
+        self._thread.start()
+
+    @property
+    def warnings(self) -> Sequence[str]:
+        """What a reader should know, masked."""
+        return tuple(self._redactor.text(warning) for warning in self._run.warnings)
+
+    def start(self) -> None:
+        """Read what is evaluated, and start what every conversation needs.
+
+        Raises:
+            RatibaError: files are wrong, or something could not be started.
+        """
+        require_key(self._run.settings, self._run.environment)
+        if self._clear_cache:
+            JudgeCache(cache_folder(self._run.environment), self._run.warnings.append).clear()
+        prepared = prepare(self._run)
+        self._materials = materials_of(self._run, prepared)
+        scratch = self._folders.enter_context(scratch_folder())
+        ledger = Ledger(self._run.settings.budget_usd)
+        workshop = workshop_of(self._run, prepared, ledger, scratch, self._materials)
+        self._opened = self._wait(self._parts.enter_async_context(open_run(workshop, self._materials)))
+
+    def results(self, scenario_id: str) -> tuple[ScenarioResult, ...]:
+        """Hold one scenario's conversation, as often as it is to be repeated; secrets and identifiers are masked.
+
+        Raises:
+            LookupError: the run has no scenario of that id.
+        """
+        trials = tuple(trial for trial in self._materials.plan.trials if trial.scenario.id == scenario_id)
+        if not trials or self._opened is None:
+            raise LookupError(scenario_id)
+        results: tuple[ScenarioResult, ...] = self._wait(run_plan(Plan(trials), self._opened.arms.bench))
+        self._results += results
+        return tuple(self._redactor.result(result) for result in results)
+
+    def close(self) -> None:
+        """End everything that was started."""
+        try:
+            if self._opened is not None:
+                self._wait(self._opened.conclude(tuple(self._results), cancelled=False))
+            self._wait(self._parts.aclose())
+        finally:
+            self._folders.close()
+            self._loop.call_soon_threadsafe(self._loop.stop)
+            self._thread.join()
+            self._loop.close()
+
+    def _wait(self, work: Coroutine[Any, Any, Any]) -> Any:
+        return asyncio.run_coroutine_threadsafe(work, self._loop).result()
+
+
+class _Silent:
+    """Implements ``Progress``: a test reports by itself."""
+
+    def started(self, total: int) -> None:
+        """Say nothing."""
+
+    def advanced(self, result: ScenarioResult) -> None:
+        """Say nothing."""
+
+    def finished(self) -> None:
+        """Say nothing."""

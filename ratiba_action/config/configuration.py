@@ -1,0 +1,234 @@
+"""``.github/ratiba.yml`` → ``Configuration``; every mistake at once, with its line."""
+
+from decimal import Decimal
+from pathlib import Path
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import AfterValidator, Field, field_validator, model_validator
+
+from ratiba_action.checks.row_checks import query_problem
+from ratiba_action.config.comparison_block import ComparisonBlock, hold_comparison
+from ratiba_action.config.metrics_block import MetricsBlock, hold_metrics
+from ratiba_action.config.model_limits import ModelsBlock, Name, hold_models
+from ratiba_action.config.suite_block import SuiteBlock, hold_suite
+from ratiba_action.config.system_block import SystemBlock
+from ratiba_action.errors import ConfigurationError, SuiteError
+from ratiba_action.model.verdict import PassRateRule
+from ratiba_action.settings.report_folder import parse_report_folder
+from ratiba_action.util.plain_file import read_plain_file
+from ratiba_action.util.strict_yaml import read_yaml
+from ratiba_action.util.validation import StrictModel, validate
+
+Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
+PricePerMillion = Annotated[Decimal, Field(gt=0, allow_inf_nan=False, strict=False)]
+
+
+class CrossCheckBlock(StrictModel):
+    """The second judge, which is asked about a sample of what the first one graded."""
+
+    provider: Literal["anthropic", "openai"] = "openai"
+    model: Name = "gpt-5.6"
+    share: Share = Field(default=0.10, description="of the fresh judged scores")
+
+
+class JudgeBlock(StrictModel):
+    """The model that grades, and what its grades are held to."""
+
+    provider: Literal["anthropic", "openai"] = "anthropic"
+    model: Name = "claude-opus-5-5"
+    band: Share = Field(default=0.05, description="a score this near its threshold is measured `votes` times")
+    votes: Annotated[int, Field(ge=1, le=9)] = 3
+    cross_check: CrossCheckBlock | None = Field(default_factory=CrossCheckBlock, description="null: none")
+
+    @field_validator("votes")
+    @classmethod
+    def _votes_have_a_median(cls, value: int) -> int:
+        if value % 2 == 0:
+            msg = f"{value} votes have no median; give an odd number"
+            raise ValueError(msg)
+        return value
+
+
+class SimulatorBlock(StrictModel):
+    """The model that plays the customer where a scenario has a ``simulated_user``."""
+
+    provider: Literal["anthropic", "openai"] = "anthropic"
+    model: Name = "claude-haiku-4-5"
+
+
+class PriceBlock(StrictModel):
+    """List price of a model that the built-in price list does not know, in US dollars."""
+
+    input_per_million: PricePerMillion
+    output_per_million: PricePerMillion
+    cache_read_per_million: PricePerMillion | None = None
+    cache_write_per_million: PricePerMillion | None = None
+    per_call_usd: Annotated[Decimal, Field(ge=0, le=1_000, allow_inf_nan=False, strict=False)] | None = Field(
+        default=None, description="the most that a call costs beside its tokens, such as searches; 0 for nothing"
+    )
+
+
+class EventsBlock(StrictModel):
+    """Where ``events.jsonl`` is written."""
+
+    directory: Annotated[str, AfterValidator(parse_report_folder)] | None = Field(
+        default=None, description="a folder that keeps the events of all runs; default: the report directory"
+    )
+
+
+class Configuration(StrictModel):
+    """All that a repository tells the gate about itself."""
+
+    system: SystemBlock
+    rows: dict[Name, Name] = Field(default_factory=dict, description="SQL read from a tenant after a conversation")
+    judge: JudgeBlock = Field(default_factory=JudgeBlock)
+    simulator: SimulatorBlock = Field(default_factory=SimulatorBlock)
+    models: ModelsBlock = Field(default_factory=ModelsBlock)
+    pass_rate: Share = 0.80
+    pass_rate_rule: Annotated[PassRateRule, Field(strict=False)] = Field(
+        default=PassRateRule.INTERVAL,
+        description="interval: a share below pass_rate fails when chance does not explain it; strict: always",
+    )
+    suite: SuiteBlock = Field(default_factory=SuiteBlock)
+    metrics: MetricsBlock = Field(default_factory=MetricsBlock)
+    comparison: ComparisonBlock = Field(default_factory=ComparisonBlock)
+    dependencies: list[Name] | None = Field(default=None, description="packages whose bumps count; default: all")
+    prices: dict[Name, PriceBlock] = Field(default_factory=dict)
+    events: EventsBlock = Field(default_factory=EventsBlock)
+
+    @model_validator(mode="after")
+    def _rows_need_a_database(self) -> Self:
+        if self.rows and not self.system.has_database:
+            msg = (
+                f"rows are read from a database, and a system that is given as {self.system.kind!r} has none"
+                " unless system.database is true"
+            )
+            raise ValueError(msg)
+        return self
+
+    @model_validator(mode="after")
+    def _the_prompts_model_may_say_as_much(self) -> Self:
+        prompt = self.system.prompt
+        if prompt is not None and prompt.max_output_tokens > self.models.output_of(prompt.model)[1]:
+            most = self.models.output_of(prompt.model)[1]
+            msg = f"system.prompt.max_output_tokens is {prompt.max_output_tokens}, and models allows {most}"
+            raise ValueError(msg)
+        return self
+
+    @field_validator("rows")
+    @classmethod
+    def _rows_are_single_queries(cls, value: dict[str, str]) -> dict[str, str]:
+        for name, query in value.items():
+            problem = query_problem(query)
+            if problem:
+                msg = f"the query {name!r} {problem}"
+                raise ValueError(msg)
+        return value
+
+
+def read_configuration(name: str, content: bytes) -> Configuration:
+    """Decode and check a configuration file.
+
+    Args:
+        name: its path, for messages.
+        content: its bytes.
+
+    Raises:
+        SuiteError: the file is wrong; holds every problem.
+    """
+    document, problems = read_yaml(name, content)
+    if document is not None:
+        configuration, problems = validate(Configuration, document)
+        if configuration is not None:
+            return configuration
+    raise SuiteError(problems)
+
+
+def load_configuration(repository: Path, name: str) -> Configuration:
+    """Read a checkout's configuration file.
+
+    Args:
+        repository: the checkout.
+        name: path of the file below it.
+
+    Raises:
+        SuiteError: the file is wrong; holds every problem.
+        ConfigurationError: it is not there, or cannot be read.
+    """
+    try:
+        content = read_plain_file(repository, name)
+    except OSError as error:
+        raise unreadable_configuration(name, error) from error
+    return read_configuration(name, content)
+
+
+def unreadable_configuration(name: str, error: OSError) -> ConfigurationError:
+    """The error about a configuration file that is not there or cannot be read, with what to do."""
+    if isinstance(error, FileNotFoundError | NotADirectoryError):
+        return ConfigurationError(
+            f"This repository has no configuration of the gate: there is no file {name!r}.",
+            "Run: ratiba init. It writes one, with a first scenario and the workflow; or name another file with "
+            "--config.",
+        )
+    return ConfigurationError(
+        f"The configuration {name!r} cannot be read: {error.strerror}.",
+        "Make it a plain file that can be read, or name another with --config.",
+    )
+
+
+def json_schema() -> dict[str, Any]:
+    """JSON Schema of the configuration file, for editors."""
+    return Configuration.model_json_schema()
+
+
+def hold_configuration(head: Configuration, base: Configuration) -> tuple[Configuration, tuple[str, ...]]:
+    """The head's configuration with what a change may not decide taken from the base.
+
+    The system, its rows and nothing else may change with it: judge, simulator, prices (the one per turn too),
+    dependencies and the folder of events are the base's, as is how the suite is run; of the pass rates, the limits of
+    model calls, the thresholds of metrics over the suite and of a system type, and the comparison's levels and margins
+    the stricter hold.
+
+    Returns:
+        The configuration to run with, and one note for each thing that the change asked for and did not get.
+    """
+    notes = [
+        f"The {name} in the configuration is the base's; what this change asks for holds once it is merged."
+        for name in ("judge", "simulator", "prices", "dependencies", "events")
+        if getattr(head, name) != getattr(base, name)
+    ]
+    if head.system.price_per_turn_usd != base.system.price_per_turn_usd:
+        notes.append("The price per turn is the base's; what this change asks for holds once it is merged.")
+    if head.pass_rate < base.pass_rate:
+        notes.append(f"The pass rate stays {base.pass_rate:.0%}; this change asks for {head.pass_rate:.0%}.")
+    if head.pass_rate_rule is not PassRateRule.STRICT and base.pass_rate_rule is PassRateRule.STRICT:
+        notes.append("pass_rate_rule stays strict; what this change asks for applies once it is merged.")
+    models, refused = hold_models(head.models, base.models)
+    if refused:
+        notes.append(f"Model calls keep to the base's limits where this change loosens them: {', '.join(refused)}.")
+    suite, unchanged = hold_suite(head.suite, base.suite)
+    metrics, dropped = hold_metrics(head.metrics, base.metrics)
+    comparison, loosened = hold_comparison(head.comparison, base.comparison)
+    unchanged = (*unchanged, *dropped, *loosened)
+    if unchanged:
+        notes.append(f"What this change asks for holds once it is merged: {', '.join(unchanged)}.")
+    changed = sorted(name for name, query in base.rows.items() if head.rows.get(name) != query)
+    if changed:
+        notes.append(f"This change edits or removes row queries that metrics read: {', '.join(changed)}.")
+    held = head.model_copy(
+        update={
+            "system": head.system.model_copy(update={"price_per_turn_usd": base.system.price_per_turn_usd}),
+            "judge": base.judge,
+            "simulator": base.simulator,
+            "models": models,
+            "suite": suite,
+            "metrics": metrics,
+            "comparison": comparison,
+            "prices": base.prices,
+            "dependencies": base.dependencies,
+            "events": base.events,
+            "pass_rate": max(head.pass_rate, base.pass_rate),
+            "pass_rate_rule": max(head.pass_rate_rule, base.pass_rate_rule, key=list(PassRateRule).index),
+        }
+    )
+    return held, tuple(notes)

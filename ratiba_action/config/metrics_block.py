@@ -1,0 +1,152 @@
+"""The ``metrics`` block of the configuration: what every scenario of a system type is measured by."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import fields, replace
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import BeforeValidator, Field, field_validator, model_validator
+
+from ratiba_action.config.language_metrics import attach_language_metrics
+from ratiba_action.config.model_limits import Name
+from ratiba_action.metrics.entry import SYSTEM_TYPES
+from ratiba_action.metrics.registry import metric_problems
+from ratiba_action.metrics.standard import STANDARD
+from ratiba_action.model.scenario import Assertion, Expectation, Scenario, Suite
+from ratiba_action.util.grammar import part_of
+from ratiba_action.util.validation import StrictModel
+
+_WORD = "standard"
+
+
+class MeasuredBy(StrictModel):
+    """A metric with its threshold."""
+
+    metric: Name
+    threshold: Annotated[float, Field(ge=0, le=1, allow_inf_nan=False, description="least value that passes, 0 to 1")]
+    parameters: dict[str, Any] = Field(default_factory=dict, alias="with", description="what the metric is told")
+
+    @model_validator(mode="after")
+    def _can_work(self) -> Self:
+        problems = list(metric_problems(self.metric, self.parameters))
+        if "catalogue" in self.parameters:
+            problems = ["a catalogue of terms is named from a scenario's folder; list the metric in the scenarios"]
+        if problems:
+            raise ValueError("; ".join(problems))
+        return self
+
+
+def _or_standard(system_type: str) -> Callable[[Any], Any]:
+    """The word ``standard`` stands for the list of the table."""
+
+    def read(given: Any) -> Any:
+        if given == _WORD:
+            return [{"metric": metric, "threshold": threshold} for metric, threshold in STANDARD[system_type]]
+        if not isinstance(given, list):
+            msg = f"{given!r:.80} is not allowed; give {_WORD!r}, or a list of metrics with their thresholds"
+            raise ValueError(msg)  # noqa: TRY004 - Pydantic tells only a ValueError by its place
+        return given
+
+    return read
+
+
+_Input = list[MeasuredBy] | Literal["standard"]
+_Chatbot = Annotated[list[MeasuredBy], BeforeValidator(_or_standard("chatbot"), json_schema_input_type=_Input)]
+_Agent = Annotated[list[MeasuredBy], BeforeValidator(_or_standard("agent"), json_schema_input_type=_Input)]
+_Rag = Annotated[list[MeasuredBy], BeforeValidator(_or_standard("rag"), json_schema_input_type=_Input)]
+_Search = Annotated[list[MeasuredBy], BeforeValidator(_or_standard("search"), json_schema_input_type=_Input)]
+_Classifier = Annotated[list[MeasuredBy], BeforeValidator(_or_standard("classifier"), json_schema_input_type=_Input)]
+
+
+class MetricsBlock(StrictModel):
+    """What every scenario of a system type is measured by, beside what it lists itself."""
+
+    fluency: bool = Field(default=True, description="whether the language of a scenario adds its fluency metric")
+    chatbot: _Chatbot = Field(default_factory=list)
+    agent: _Agent = Field(default_factory=list)
+    rag: _Rag = Field(default_factory=list)
+    search: _Search = Field(default_factory=list)
+    classifier: _Classifier = Field(default_factory=list)
+
+    @field_validator(*SYSTEM_TYPES)
+    @classmethod
+    def _each_stands_once(cls, value: list[MeasuredBy]) -> list[MeasuredBy]:
+        names = [one.metric for one in value]
+        twice = sorted({name for name in names if names.count(name) > 1})
+        if twice:
+            msg = f"{', '.join(twice)} stands twice; give one threshold"
+            raise ValueError(msg)
+        return value
+
+    def of(self, system_type: str) -> Sequence[MeasuredBy]:
+        """What is listed for a type of system."""
+        listed: list[MeasuredBy] = getattr(self, system_type)
+        return listed
+
+    @property
+    def names(self) -> Mapping[str, Sequence[str]]:
+        """The metrics that are listed, by type of system."""
+        return {system_type: tuple(one.metric for one in self.of(system_type)) for system_type in SYSTEM_TYPES}
+
+
+def attach_metrics(scenario: Scenario, block: MetricsBlock) -> tuple[Assertion, ...]:
+    """The scenario's assertions, those of its system type and of its language.
+
+    What the scenario lists itself stays. A metric whose truth no turn says is not added.
+    """
+    listed = {assertion.label for assertion in scenario.assertions}
+    added = tuple(
+        Assertion(one.metric, one.threshold, scenario.line, one.parameters)
+        for one in block.of(scenario.system_type)
+        if one.metric not in listed and _has_truth(one, scenario)
+    )
+    measured = replace(scenario, assertions=(*scenario.assertions, *added))
+    return attach_language_metrics(measured) if block.fluency else measured.assertions
+
+
+def metrics_without_truth(block: MetricsBlock, suite: Suite) -> Iterator[str]:
+    """For each metric how many scenarios of its type it is not added to, in words."""
+    for system_type in SYSTEM_TYPES:
+        scenarios = [one for one in suite.scenarios if one.system_type == system_type]
+        for one in block.of(system_type):
+            lacking = [each for each in scenarios if not _lists(each, one.metric) and not _has_truth(one, each)]
+            if lacking:
+                told = part_of(len(lacking), len(scenarios), "scenario", "does", "do")
+                yield (
+                    f"metrics.{system_type}: {told} not say what {one.metric} compares with, so that it is not added:"
+                    f" {lacking[0].id}{' and others' if len(lacking) > 1 else ''}"
+                )
+
+
+def hold_metrics(head: MetricsBlock, base: MetricsBlock) -> tuple[MetricsBlock, tuple[str, ...]]:
+    """What either side lists, with the greater threshold and the base's parameters.
+
+    Returns:
+        The block to run with, and the keys in which the change asked for what it did not get.
+    """
+    held: dict[str, Any] = {"fluency": head.fluency or base.fluency}
+    refused = [] if head.fluency or not base.fluency else ["metrics.fluency"]
+    for system_type in SYSTEM_TYPES:
+        asked = {one.metric: one for one in head.of(system_type)}
+        kept: list[MeasuredBy] = []
+        for floor in base.of(system_type):
+            wanted = asked.pop(floor.metric, None)
+            threshold = max(floor.threshold, wanted.threshold if wanted is not None else 0.0)
+            kept.append(floor.model_copy(update={"threshold": threshold}))
+            refused += [] if wanted == kept[-1] else [f"metrics.{system_type}.{floor.metric}"]
+        held[system_type] = [*kept, *asked.values()]
+    return head.model_copy(update=held), tuple(refused)
+
+
+def _lists(scenario: Scenario, metric: str) -> bool:
+    return any(assertion.label == metric for assertion in scenario.assertions)
+
+
+def _has_truth(one: MeasuredBy, scenario: Scenario) -> bool:
+    blank = Expectation()
+    told = frozenset(
+        field.name
+        for turn in scenario.turns
+        for field in fields(Expectation)
+        if getattr(turn.expect, field.name) != getattr(blank, field.name)
+    )
+    return not metric_problems(one.metric, one.parameters, told)

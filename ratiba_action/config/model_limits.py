@@ -1,0 +1,122 @@
+"""The ``models`` block of the configuration: bounds of what a model may say, and of retries and waits."""
+
+from typing import Annotated, Self
+
+from pydantic import Field, ValidationInfo, field_validator, model_validator
+
+from ratiba_action.util.validation import StrictModel
+
+_USUAL_OUTPUT = 8_192
+
+TokenCount = Annotated[int, Field(ge=1, le=1_000_000)]
+Name = Annotated[str, Field(min_length=1, max_length=1_000)]
+
+
+class OutputBlock(StrictModel):
+    """Tokens of output of one model, where they differ from the others'."""
+
+    max_output_tokens: TokenCount | None = None
+    default_output_tokens: TokenCount | None = None
+
+
+class ModelsBlock(StrictModel):
+    """Bounds of every call to a model, the judges' included."""
+
+    max_output_tokens: TokenCount = Field(default=64_000, description="a request that asks for more is refused")
+    default_output_tokens: TokenCount | None = Field(
+        default=None, description="given to a request without a limit; default: 8192, or the most if that is less"
+    )
+    overrides: dict[Name, OutputBlock] = Field(default_factory=dict, description="by the model's name")
+    retries: Annotated[int, Field(ge=0, le=10)] = Field(default=3, description="after the first attempt")
+    longest_wait_seconds: Annotated[float, Field(gt=0, le=600, allow_inf_nan=False)] = Field(
+        default=60.0, description="before a retry; a provider that asks for more is not waited for"
+    )
+    timeout_seconds: Annotated[float, Field(ge=1, le=3_600, allow_inf_nan=False)] = Field(
+        default=600.0, description="until an answer's last byte"
+    )
+    connect_timeout_seconds: Annotated[float, Field(gt=0, le=300, allow_inf_nan=False)] = 10.0
+
+    @field_validator("default_output_tokens")
+    @classmethod
+    def _default_is_allowed(cls, value: int | None, info: ValidationInfo) -> int | None:
+        most = info.data.get("max_output_tokens")
+        if value is not None and most is not None and value > most:
+            msg = f"{value} is more than max_output_tokens, which is {most}"
+            raise ValueError(msg)
+        return value
+
+    @field_validator("overrides")
+    @classmethod
+    def _defaults_of_models_are_allowed(
+        cls, value: dict[str, OutputBlock], info: ValidationInfo
+    ) -> dict[str, OutputBlock]:
+        general = info.data.get("max_output_tokens")
+        wrong = [
+            f"{name}: default_output_tokens {own.default_output_tokens} is more than its most, {most}"
+            for name, own in value.items()
+            if own.default_output_tokens is not None
+            and (most := own.max_output_tokens or general) is not None
+            and own.default_output_tokens > most
+        ]
+        if wrong:
+            raise ValueError("; ".join(wrong))
+        return value
+
+    @model_validator(mode="after")
+    def _connecting_is_part_of_the_whole(self) -> Self:
+        if self.connect_timeout_seconds > self.timeout_seconds:
+            msg = f"connect_timeout_seconds {self.connect_timeout_seconds:g} is more than timeout_seconds"
+            raise ValueError(msg)
+        return self
+
+    def output_of(self, model: str = "") -> tuple[int, int]:
+        """Tokens of output that a request without a limit is given, and the most that one may ask for.
+
+        Args:
+            model: its name; empty for one without limits of its own.
+        """
+        own = self.overrides.get(model, OutputBlock())
+        most = own.max_output_tokens or self.max_output_tokens
+        return min(own.default_output_tokens or self.default_output_tokens or _USUAL_OUTPUT, most), most
+
+
+def hold_models(head: ModelsBlock, base: ModelsBlock) -> tuple[ModelsBlock, tuple[str, ...]]:
+    """Limits that a change cannot loosen: the smaller outputs and the fewer retries of both, the base's seconds.
+
+    A shorter time is no stricter than a longer one: a call that is given up is paid for all the same.
+
+    Returns:
+        The limits to run with, and the keys in which the change asked for what it did not get.
+    """
+    if head == base:
+        return base, ()
+    default, most = _smaller(head, base, "")
+    held = ModelsBlock(
+        max_output_tokens=most,
+        default_output_tokens=default,
+        overrides={name: _override(head, base, name) for name in sorted({*head.overrides, *base.overrides})},
+        retries=min(head.retries, base.retries),
+        longest_wait_seconds=base.longest_wait_seconds,
+        timeout_seconds=base.timeout_seconds,
+        connect_timeout_seconds=base.connect_timeout_seconds,
+    )
+    return held, _refused(head, held)
+
+
+def _smaller(head: ModelsBlock, base: ModelsBlock, model: str) -> tuple[int, int]:
+    asked, before = head.output_of(model), base.output_of(model)
+    return min(asked[0], before[0]), min(asked[1], before[1])
+
+
+def _override(head: ModelsBlock, base: ModelsBlock, model: str) -> OutputBlock:
+    default, most = _smaller(head, base, model)
+    return OutputBlock(max_output_tokens=most, default_output_tokens=default)
+
+
+def _refused(head: ModelsBlock, held: ModelsBlock) -> tuple[str, ...]:
+    plain = ("retries", "longest_wait_seconds", "timeout_seconds", "connect_timeout_seconds")
+    keys = [f"models.{name}" for name in plain if getattr(head, name) != getattr(held, name)]
+    if head.output_of() != held.output_of():
+        keys.insert(0, "models.max_output_tokens or models.default_output_tokens")
+    keys += [f"models.overrides.{name}" for name in held.overrides if head.output_of(name) != held.output_of(name)]
+    return tuple(keys)

@@ -1,0 +1,232 @@
+"""The ``system`` block of the configuration: what is under test, and how it is started."""
+
+import re
+from collections.abc import Mapping
+from decimal import Decimal
+from types import MappingProxyType
+from typing import Annotated, Any, Self
+
+from pydantic import Field, ModelWrapValidatorHandler, ValidationError, field_validator, model_validator
+from pydantic_core import ErrorDetails, InitErrorDetails, PydanticCustomError
+
+from ratiba_action.config.framework_kinds import LangChain, LangGraph, LlamaIndex
+from ratiba_action.config.model_limits import Name
+from ratiba_action.config.system_kinds import HttpBlock, PromptBlock, ReplayBlock
+from ratiba_action.config.system_variants import ARMS, VariantBlock, VariantName
+from ratiba_action.settings.input_values import parse_folder
+from ratiba_action.util.nearest_names import nearest_names
+from ratiba_action.util.validation import StrictModel
+
+_OURS = frozenset({"PATH", "HOME", "TMPDIR", "DATABASE_URL"})
+_MODELS = re.compile(
+    r"(?:OPENAI|ANTHROPIC|AZURE_OPENAI|AZURE_AI|OPENROUTER|GEMINI|GOOGLE|MISTRAL|COHERE|GROQ)_(?:[A-Z]+_)*"
+    r"(?:BASE_URL|API_BASE|ENDPOINT|API_KEY|AUTH_TOKEN|AD_TOKEN)"
+)
+"""Where the providers' SDKs look for an address and a key."""
+_GLOB = re.compile(r"(?:(?![*]{2})[\w./*?-]|(?<![^/])[*]{2}(?=/))+")
+
+KINDS = ("adapter", "url", "http", "command", "prompt", "replay", "langgraph", "langchain", "llamaindex")
+"""What a system can be; a configuration gives exactly one of these keys."""
+_WITH_DATABASE = frozenset({"adapter", "url"})
+"""Kinds that have a database unless they say otherwise."""
+_WITHOUT_DATABASE = frozenset({"http", "prompt", "replay"})
+"""Kinds that cannot be told of one."""
+_MEANINGLESS: Mapping[str, tuple[str, ...]] = MappingProxyType({"replay": ("price_per_turn_usd",)})
+"""Keys that would change nothing for a kind."""
+_NO_ENVIRONMENT = frozenset({"url", "http", "prompt", "replay"})
+"""Kinds that read no variable of the gate's."""
+
+
+class SystemBlock(StrictModel):
+    """The system under test and how the worker starts it."""
+
+    root: Name = Field(default=".", description="folder of the system inside the repository")
+    adapter: Annotated[str, Field(pattern=r"^[A-Za-z_][\w.]*:[A-Za-z_]\w*$")] | None = Field(
+        default=None, description="module:attribute of a class or a function"
+    )
+    url: Annotated[str, Field(pattern=r"^https?://[^\s@?#]+$", max_length=2_000)] | None = Field(
+        default=None, description="where a system that runs elsewhere answers the gate's own calls"
+    )
+    http: HttpBlock | None = Field(default=None, description="a system elsewhere with an HTTP interface of its own")
+    command: Annotated[list[Name], Field(min_length=1)] | None = Field(
+        default=None, description="a program that speaks JSON lines"
+    )
+    prompt: PromptBlock | None = Field(default=None, description="a prompt file and a model")
+    replay: ReplayBlock | None = Field(default=None, description="replies that were captured")
+    langgraph: LangGraph | None = Field(default=None, description="a LangGraph graph: module:attribute, or a block")
+    langchain: LangChain | None = Field(default=None, description="a LangChain runnable: module:attribute, or a block")
+    llamaindex: LlamaIndex | None = Field(default=None, description="a LlamaIndex engine: module:attribute, or a block")
+    database: bool | None = Field(
+        default=None,
+        description="whether each conversation gets a tenant; default: true for adapter, url, and what needs it",
+    )
+    python: Name | None = Field(default=None, description="interpreter; default: the one that runs the gate")
+    setup: Annotated[list[Name], Field(min_length=1)] | None = Field(default=None, description="a command")
+    setup_timeout_seconds: Annotated[int, Field(ge=1, le=3_600)] = 600
+    preload: list[Annotated[str, Field(pattern=r"^[A-Za-z_][\w.]*$")]] = Field(default_factory=list)
+    environment: dict[Annotated[str, Field(pattern=r"^[A-Za-z_]\w*$")], str] = Field(default_factory=dict)
+    prompts: list[Name] = Field(default_factory=list, description="glob patterns of prompt files, below root")
+    turn_timeout_seconds: Annotated[float, Field(gt=0, le=3_600, allow_inf_nan=False)] = 60.0
+    price_per_turn_usd: Annotated[Decimal, Field(ge=0, le=1_000, allow_inf_nan=False, strict=False)] | None = Field(
+        default=None, description="for a system whose models are not asked through the gate; 0: it asks none"
+    )
+    variants: dict[VariantName, VariantBlock] = Field(
+        default_factory=dict, description="the same system with other models or parameters, to be run by name"
+    )
+
+    def as_variant(self, name: str) -> Self:
+        """The system with what a variant changes, and without variants.
+
+        Raises:
+            KeyError: there is no such variant.
+        """
+        variant = self.variants[name]
+        changed: dict[str, Any] = {"environment": {**self.environment, **variant.environment}, "variants": {}}
+        if variant.prompt is not None and self.prompt is not None:
+            changed["prompt"] = self.prompt.model_copy(update=variant.prompt.model_dump(exclude_none=True))
+        return self.model_copy(update=changed)
+
+    @property
+    def kind(self) -> str:
+        """The one of ``KINDS`` that is given."""
+        return next(name for name in KINDS if getattr(self, name) is not None)
+
+    @property
+    def has_database(self) -> bool:
+        """Whether each conversation gets a tenant of its own."""
+        needed = self.kind in _WITH_DATABASE or getattr(getattr(self, self.kind), "needs_database", False)
+        return needed if self.database is None else self.database
+
+    @property
+    def prompt_patterns(self) -> tuple[str, ...]:
+        """Glob patterns of every prompt file, below root."""
+        given = [self.prompt, *(variant.prompt for variant in self.variants.values())]
+        files = [block.file for block in given if block is not None and block.file is not None]
+        return (*self.prompts, *dict.fromkeys(files))
+
+    @property
+    def models(self) -> frozenset[tuple[str, str]]:
+        """Every (model, provider) that the configuration itself names for the system."""
+        return frozenset({(self.prompt.model, self.prompt.provider)} if self.prompt is not None else ())
+
+    @property
+    def costs_are_declared(self) -> bool:
+        """Whether it is known what the system costs past the gate's own gateway; captured replies cost nothing."""
+        return self.price_per_turn_usd is not None or self.replay is not None
+
+    @model_validator(mode="wrap")
+    @classmethod
+    def _every_mistake_at_once(cls, data: Any, handler: ModelWrapValidatorHandler[Self]) -> Self:
+        """Add what is wrong with the keys together to what is wrong with each of them."""
+        problems = [
+            InitErrorDetails(type=_told(text), loc=place, input=data)
+            for place, text in (_contradictions(data) if isinstance(data, dict) else ())
+        ]
+        try:
+            block = handler(data)
+        except ValidationError as error:
+            problems += [_again(details) for details in error.errors(include_url=False)]
+        if problems:
+            raise ValidationError.from_exception_data(cls.__name__, problems)
+        return block
+
+    @field_validator("root")
+    @classmethod
+    def _root_stays_inside(cls, value: str) -> str:
+        return parse_folder(value)
+
+    @field_validator("prompts")
+    @classmethod
+    def _prompts_stay_inside(cls, value: list[str]) -> list[str]:
+        for pattern in value:
+            parts = pattern.split("/")
+            if not _GLOB.fullmatch(pattern) or pattern.startswith("/") or ".." in parts or not set(parts) - {"", "."}:
+                msg = f"{pattern!r} is not a glob pattern below root, such as prompts/*.md"
+                raise ValueError(msg)
+        return value
+
+    @field_validator("variants")
+    @classmethod
+    def _variants_leave_the_gate_its_own(cls, value: dict[str, VariantBlock]) -> dict[str, VariantBlock]:
+        taken = sorted(ARMS & value.keys())
+        if taken:
+            msg = f"{taken[0]!r} is no name of a variant: it names a side of a change"
+            raise ValueError(msg)
+        for variant in value.values():
+            cls._environment_is_its_own(variant.environment)
+        return value
+
+    @field_validator("environment")
+    @classmethod
+    def _environment_is_its_own(cls, value: dict[str, str]) -> dict[str, str]:
+        taken = sorted(name for name in value if name in _OURS or name.startswith(("LD_", "RATIBA_", "GITHUB_")))
+        if taken:
+            msg = f"{', '.join(taken)} cannot be set here; the gate sets it"
+            raise ValueError(msg)
+        models = sorted(name for name in value if _MODELS.fullmatch(name))
+        if models:
+            msg = (
+                f"{', '.join(models)} cannot be set here: the gate says where models are and with which key; "
+                "the real address and key are inputs of the gate, such as openai-base-url and openai-api-key"
+            )
+            raise ValueError(msg)
+        return value
+
+
+def _told(text: str) -> PydanticCustomError:
+    return PydanticCustomError("value_error", "{error}", {"error": text})
+
+
+def _again(details: ErrorDetails) -> InitErrorDetails:
+    """A finding of Pydantic's in the form that it takes one in."""
+    context = details.get("ctx", {})
+    if details["type"] == "value_error":
+        return InitErrorDetails(type=_told(str(context.get("error"))), loc=details["loc"], input=details["input"])
+    return InitErrorDetails(type=details["type"], loc=details["loc"], input=details["input"], ctx=context)
+
+
+def _contradictions(data: Mapping[str, Any]) -> list[tuple[tuple[str, ...], str]]:
+    """What is wrong with the keys of the block together: the key that it is about, and why."""
+    given = [name for name in KINDS if data.get(name) is not None]
+    if not given and any(nearest_names(str(key), KINDS) for key in data if key not in SystemBlock.model_fields):
+        return []  # told as the key that it is a misspelling of
+    if len(given) != 1:
+        names = f"{', '.join(KINDS[:-1])} or {KINDS[-1]}"
+        found = f"; this gives {' and '.join(given)}" if given else ""
+        return [((), f"give exactly one of {names}{found}")]
+    (kind,) = given
+    problems: list[tuple[tuple[str, ...], str]] = [
+        ((name,), f"it changes nothing for a system that is given as {kind!r}; remove it")
+        for name in _MEANINGLESS.get(kind, ())
+        if name in data
+    ]
+    if kind in _WITHOUT_DATABASE and data.get("database") is True:
+        problems.append((("database",), f"a system that is given as {kind!r} has no database of the gate's"))
+    return problems + _kept_nowhere(data) + _useless_variants(data, kind)
+
+
+def _useless_variants(data: Mapping[str, Any], kind: str) -> list[tuple[tuple[str, ...], str]]:
+    """Variants that would be the same as the system itself."""
+    variants = data.get("variants")
+    useless = [key for key, has in (("environment", kind in _NO_ENVIRONMENT), ("prompt", kind != "prompt")) if has]
+    return [
+        (("variants", str(name), key), f"it changes nothing for a system that is given as {kind!r}")
+        for name, block in (variants.items() if isinstance(variants, dict) else ())
+        for key in useless
+        if isinstance(block, dict) and block.get(key)
+    ]
+
+
+def _kept_nowhere(data: Mapping[str, Any]) -> list[tuple[tuple[str, ...], str]]:
+    """What a framework's block says it keeps somewhere that the rest of the block takes away."""
+    problems: list[tuple[tuple[str, ...], str]] = []
+    for kind in ("langgraph", "langchain", "llamaindex"):
+        block = data.get(kind)
+        if not isinstance(block, dict):
+            continue
+        if data.get("database") is False and (block.get("saver") == "postgres" or block.get("migrate")):
+            problems.append((("database",), f"{kind} keeps something in a database; remove this line"))
+        environment = data.get("environment")
+        if block.get("saver") == "redis" and not (isinstance(environment, dict) and environment.get("REDIS_URL")):
+            problems.append(((kind, "saver"), "redis needs the server's address: set REDIS_URL in system.environment"))
+    return problems

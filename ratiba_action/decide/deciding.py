@@ -1,0 +1,246 @@
+"""Decide the mode of a run: event, repository and rules in, mode and reasons out. Standard library only."""
+
+import contextlib
+import functools
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ratiba_action.decide.contents import Contents
+from ratiba_action.decide.dependencies.included import included_floors
+from ratiba_action.decide.event import infer_name, load_event, subject_of
+from ratiba_action.decide.judging_code import Modules, read_addresses
+from ratiba_action.decide.protection import Protection
+from ratiba_action.decide.read import UNKNOWN_REFUSED, Change, read_change
+from ratiba_action.decide.rules import default_rules, parse_rules
+from ratiba_action.decide.selection import decide_mode
+from ratiba_action.decide.system_paths import read_root, read_system_paths
+from ratiba_action.decide.touches import read_touches
+from ratiba_action.errors import InfrastructureError, RatibaError
+from ratiba_action.model.change import ChangedFiles, Mode, ModeDecision, Reason, Rule
+from ratiba_action.util.links import Links
+from ratiba_action.util.plain_file import is_file, is_folder
+
+if TYPE_CHECKING:
+    from ratiba_action.settings.settings import Settings
+
+
+@dataclass(frozen=True, slots=True)
+class DecideRequest:
+    """What is to be decided about.
+
+    Args:
+        repository: a folder inside the checkout.
+        event_name: of the run; empty for the work tree, or to tell it from the payload.
+        event_path: file of the payload, None when there is none.
+        rules: text of the rules, or ``@FILE``; empty for the default rules.
+        floor: the mode never falls below it.
+        floor_why: what asked for it; empty for the mode input.
+        config: the gate's configuration file, from the repository's root.
+        scenarios: the folder of scenarios, from the repository's root.
+        protected: more paths that only a blocking run may change.
+        pull_request: number that a manual run is about; empty for none.
+    """
+
+    repository: Path
+    event_name: str = ""
+    event_path: Path | None = None
+    rules: str = ""
+    floor: Mode | None = None
+    floor_why: str = ""
+    config: str = ".github/ratiba.yml"
+    scenarios: str = "scenarios"
+    protected: Sequence[str] = ()
+    pull_request: str = ""
+
+
+def request_of(settings: "Settings", event: DecideRequest) -> DecideRequest:
+    """The request of a run whose inputs have been read.
+
+    Args:
+        settings: the inputs.
+        event: names repository and event.
+    """
+    return replace(
+        event,
+        rules=settings.rules,
+        floor=settings.mode if settings.mode is not Mode.SKIP else None,
+        config=settings.config,
+        scenarios=settings.scenarios,
+        pull_request=settings.pull_request,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Decided:
+    """The decision and what it is about."""
+
+    decision: ModeDecision
+    change: Change
+
+
+def decide(request: DecideRequest, environment: Mapping[str, str]) -> Decided:
+    """Decide the mode. Nothing that can be wrong with the world raises: every doubt is a reason to be blocking."""
+    doubts: list[str] = []
+    event, event_name = _event(request, doubts)
+    change = read_change(event_name, event, request.repository, environment, pull_request=request.pull_request)
+    protection = Protection(
+        request.config,
+        request.scenarios,
+        [
+            real
+            for path in (request.config, request.scenarios, *request.protected, *_rules_file(request))
+            for real in _from_root(path, request, change)
+        ],
+    )
+    rules = _rules(request, doubts)
+    with Contents(change.git, change.files.base, change.files.head) as contents:
+        links = _links(contents, doubts)
+        decide_with = functools.partial(
+            decide_mode,
+            change.files,
+            rules,
+            reader=contents.read,
+            links=links,
+            protection=protection,
+            floor=request.floor,
+            floor_why=request.floor_why,
+        )
+        scenarios = _scenario_texts(request, change)
+        floors = _system_floors(request.config, contents, doubts)
+        floors = (*floors, *_judging_floors(request.config, contents, scenarios, doubts))
+        decision = decide_with(floors=floors, doubts=doubts)
+        if decision.mode is Mode.SKIP and change.files.paths:
+            # A document that a conversation is answered from, or that names packages, is no documentation.
+            touched = (
+                *_touched_floors(scenarios, doubts),
+                *included_floors(links.paths, contents.both),
+            )
+            decision = decide_with(floors=(*floors, *touched), doubts=doubts)
+    return Decided(decision, change)
+
+
+def decide_or_doubt(request: DecideRequest, environment: Mapping[str, str]) -> Decided:
+    """The same for the steps of a run, which must end in a mode or a report even if deciding itself has a defect."""
+    try:
+        return decide(request, environment)
+    except Exception as error:  # noqa: BLE001 - every way out leaves a report, a defect of our own too
+        why = f"the mode could not be decided ({type(error).__name__})"
+        decision = ModeDecision(Mode.BLOCKING, (Reason("", "doubt", Mode.BLOCKING, why),))
+        # Whose code a manual run would start is not known then.
+        refused = UNKNOWN_REFUSED if request.event_name == "workflow_dispatch" else None
+        subject = subject_of({}, None, environment)
+        return Decided(decision, Change(ChangedFiles((), doubt=why), subject, refused=refused))
+
+
+def _links(contents: Contents, doubts: list[str]) -> Links:
+    try:
+        return contents.links()
+    except InfrastructureError as error:
+        doubts.append(f"the symbolic links of this change cannot be read: {error}")
+        return Links()
+
+
+def _scenario_texts(request: DecideRequest, change: Change) -> dict[str, str]:
+    """The scenario files of the checkout, by path."""
+    top = (change.git.root if change.git is not None else request.repository) / request.scenarios
+    files = sorted([*top.rglob("*.yaml"), *top.rglob("*.yml")]) if change.files.paths and is_folder(top) else []
+    return {
+        path.relative_to(top).as_posix(): path.read_text("utf-8", "replace")
+        for path in files
+        if is_file(path) and not path.is_symlink()
+    }
+
+
+def _touched_floors(scenarios: Mapping[str, str], doubts: list[str]) -> tuple[Rule, ...]:
+    """What the scenarios of the checkout say that they depend on."""
+    floors: dict[Rule, None] = {}
+    for name, text in scenarios.items():
+        try:
+            floors |= dict.fromkeys(read_touches(text))
+        except ValueError as error:
+            doubts.append(f"the files that the scenario {name!r} depends on cannot be told: {error}")
+    return tuple(floors)
+
+
+def _judging_floors(
+    config: str, contents: Contents, scenarios: Mapping[str, str], doubts: list[str]
+) -> tuple[Rule, ...]:
+    """The code of the repository's own metrics and rules, at either side."""
+    addresses = {module for text in scenarios.values() for module in read_addresses(text)}
+    roots: dict[str, None] = {}
+    for text in _configurations(config, contents):
+        addresses |= read_addresses(text, without="system")
+        with contextlib.suppress(ValueError):  # told by the floors of the system
+            roots[read_root(text)] = None
+    if not addresses:
+        return ()
+    floors: dict[Rule, None] = {}
+    try:
+        for root in roots or {"": None}:
+            floors |= dict.fromkeys(Modules(root, contents.links().paths, contents.both).floors(addresses))
+    except (ValueError, InfrastructureError) as error:
+        doubts.append(f"the code of the metrics and rules cannot be told: {error}")
+    return tuple(floors)
+
+
+def _event(request: DecideRequest, doubts: list[str]) -> tuple[Mapping[str, Any] | None, str]:
+    """The payload and the event's name."""
+    if request.event_path is None:
+        return None, request.event_name
+    try:
+        event = load_event(request.event_path)
+    except RatibaError as error:
+        doubts.append(str(error))
+        return None, request.event_name
+    if request.event_name:
+        return event, request.event_name
+    name = infer_name(event)
+    if not name:
+        doubts.append("the event has no name, and its payload does not tell it")
+    return event, name
+
+
+def _system_floors(config: str, contents: Contents, doubts: list[str]) -> tuple[Rule, ...]:
+    """Prompts and adapter that the configuration names at either side."""
+    floors: dict[Rule, None] = {}
+    for text in _configurations(config, contents):
+        try:
+            floors |= dict.fromkeys(read_system_paths(text))
+        except ValueError as error:
+            doubts.append(f"the prompts that {config!r} names cannot be told: {error}")
+    return tuple(floors)
+
+
+def _configurations(config: str, contents: Contents) -> list[str]:
+    """The configuration at base and head, as far as it is there; without a side there is a doubt already."""
+    return [content.decode("utf-8", "replace") for content in contents.both(config)]
+
+
+def _rules_file(request: DecideRequest) -> Sequence[str]:
+    return [request.rules[1:]] if request.rules.startswith("@") else []
+
+
+def _rules(request: DecideRequest, doubts: list[str]) -> tuple[Rule, ...]:
+    try:
+        text = request.rules
+        if text.startswith("@"):
+            text = (request.repository / text[1:]).read_text("utf-8")
+        return parse_rules(text) if text.strip() else default_rules()
+    except RatibaError as error:
+        doubts.append(str(error))
+    except (OSError, ValueError) as error:
+        doubts.append(f"The rules file {request.rules[1:]!r} cannot be read: {error}.")
+    return default_rules()
+
+
+def _from_root(path: str, request: DecideRequest, change: Change) -> list[str]:
+    """A path as changed paths are written, from the repository's root; a linked one also as what it links to."""
+    if change.git is None:
+        return [path]
+    root = os.path.realpath(change.git.root)
+    written = os.path.normpath(Path(os.path.realpath(request.repository)) / path)
+    found = [os.path.relpath(one, root) for one in (written, os.path.realpath(written))]
+    return [one for one in found if one != ".." and not one.startswith("../")]

@@ -1,0 +1,141 @@
+"""Which files state dependencies, who parses them, and what differs between base and head."""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib import import_module
+
+from ratiba_action.decide.dependencies import versions
+from ratiba_action.decide.dependencies.compare import StepOf, compare, constraint_steps, version_steps
+from ratiba_action.decide.dependencies.manifest import Manifest
+from ratiba_action.model.change import DependencyChange
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """One kind of dependency file.
+
+    Args:
+        parser: module of this package that parses it, ``module:function`` where it parses more than one kind;
+            imported when such a file changed. Empty for a file that only other tools can read.
+        lock: it holds the resolver's result, not what a person asked for.
+    """
+
+    parser: str
+    steps: Callable[[versions.VersionParser], StepOf]
+    version: versions.VersionParser
+    lock: bool = False
+
+    def parse(self, content: bytes) -> Manifest:
+        """Parse a file of this kind.
+
+        Raises:
+            ValueError: it is not such a file.
+        """
+        module, _, function = self.parser.partition(":")
+        if not module:
+            raise ValueError("it decides which packages are installed, and what changed in it cannot be told")
+        parser = import_module(f"ratiba_action.decide.dependencies.{module}")
+        parse: Callable[[str], Manifest] = getattr(parser, function or "parse")
+        try:
+            return parse(content.decode("utf-8-sig"))
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+            raise ValueError(f"it cannot be parsed: {type(error).__name__}: {str(error)[:200]}") from error
+
+
+_MANIFEST, _LOCK = constraint_steps, version_steps
+_OPAQUE = (
+    r"setup\.py|setup\.cfg|Pipfile|environment[\w.-]*\.ya?ml|conda[\w.-]*\.ya?ml|meta\.ya?ml|pixi\.(?:toml|lock)"
+    r"|\.?pip\.(?:conf|ini)|uv\.toml|pdm\.toml|poetry\.toml|\.pypirc|\.netrc|\.condarc"
+    r"|\.npmrc|\.yarnrc(?:\.ya?ml)?|pnpm-workspace\.yaml|\.pnpmfile\.c?js|bunfig\.toml|bun\.lockb"
+    r"|[^/]*\.pth|sitecustomize\.py|usercustomize\.py"
+)
+"""Files that say which packages are installed, or from where, in a way that is not read here."""
+_KINDS: tuple[tuple[str, Kind], ...] = (
+    (r"pyproject\.toml", Kind("pyproject", _MANIFEST, versions.pep440)),
+    (r"uv\.lock", Kind("uv_lock", _LOCK, versions.pep440, lock=True)),
+    (r"poetry\.lock", Kind("poetry_lock", _LOCK, versions.pep440, lock=True)),
+    (
+        r"[\w.-]*(?:requirements|constraints)[\w.-]*\.(?:txt|in)|(?:requirements|constraints)/[^/]*\.(?:txt|in)",
+        Kind("requirements", _MANIFEST, versions.pep440),
+    ),
+    (r"package\.json", Kind("package_json", _MANIFEST, versions.semver)),
+    (r"package-lock\.json|npm-shrinkwrap\.json", Kind("package_lock", _LOCK, versions.semver, lock=True)),
+    (r"pnpm-lock\.yaml", Kind("pnpm_lock", _LOCK, versions.semver, lock=True)),
+    (r"pdm\.lock", Kind("python_locks:parse_pdm", _LOCK, versions.pep440, lock=True)),
+    (r"pylock(?:\.[^/]*)?\.toml", Kind("python_locks:parse_pylock", _LOCK, versions.pep440, lock=True)),
+    (r"Pipfile\.lock", Kind("python_locks:parse_pipfile", _LOCK, versions.pep440, lock=True)),
+    (r"yarn\.lock", Kind("node_locks:parse_yarn", _LOCK, versions.semver, lock=True)),
+    (r"bun\.lock", Kind("node_locks:parse_bun", _LOCK, versions.semver, lock=True)),
+    (r"\.(?:python|node)-version|\.nvmrc|\.tool-versions", Kind("interpreters", _LOCK, versions.tag)),
+    (_OPAQUE, Kind("", _LOCK, versions.tag)),
+    (r"(?:Docker|Container)file(?:\.[^/]*)?|[^/]*\.(?:docker|container)file", Kind("dockerfile", _LOCK, versions.tag)),
+    (r"\.github/workflows/[^/]*\.ya?ml|action\.ya?ml", Kind("workflow", _LOCK, versions.tag)),
+)
+
+
+class KindTable:
+    """Finds a path's kind with one expression, as most of a change's files have none."""
+
+    def __init__(self) -> None:
+        self._expression = re.compile(
+            "(?:.*/)?(?:" + "|".join(f"({name})" for name, _ in _KINDS) + ")", re.DOTALL | re.IGNORECASE
+        )
+
+    def kind_of(self, path: str) -> Kind | None:
+        """The kind of a dependency file, None for any other file."""
+        found = self._expression.fullmatch(path)
+        return _KINDS[found.lastindex - 1][1] if found is not None and found.lastindex else None
+
+
+@dataclass(frozen=True, slots=True)
+class FileChange:
+    """What happened to one dependency file.
+
+    Args:
+        changes: packages that differ.
+        rest: something else differs as well, or nothing that this program understands does.
+        problem: why the file could not be judged; empty when it was.
+    """
+
+    changes: tuple[DependencyChange, ...] = ()
+    rest: bool = False
+    problem: str = ""
+
+
+def compare_file(kind: Kind, path: str, before: bytes | None, after: bytes | None) -> FileChange:
+    """Compare the two states of a dependency file; None is a file that is not there."""
+    if after is None and kind.lock and before is not None:
+        return FileChange(rest=True, problem="the lock file was deleted, so versions float")
+    if before == after:
+        return FileChange(rest=True)
+    try:
+        old = kind.parse(before) if before is not None else Manifest({})
+        new = kind.parse(after) if after is not None else Manifest({})
+    except ValueError as error:
+        return FileChange(problem=str(error))
+    if kind.lock and old.pins and not new.pins:
+        return FileChange(problem="no package is left in the lock file")
+    changes = tuple(compare(old, new, path, kind.steps(kind.version)))
+    if before is None or after is None:
+        # A whole file that comes or goes is judged as such, and by where it takes packages from. In a new lock file
+        # every package names its registry, which says nothing.
+        settings = {*old.sources, *new.sources}
+        foreign = [one for one in changes if one.change == "source" and (one.package in settings or not kind.lock)]
+        return FileChange(tuple(foreign), rest=True)
+    return FileChange(changes, rest=not changes or old.rest != new.rest)
+
+
+def blocks(change: DependencyChange, *, lock: bool, counted: bool) -> bool:
+    """Whether one package's change asks for a blocking run; see ``docs/decisions/0001-mode-from-paths.md``.
+
+    Args:
+        change: what happened to the package.
+        lock: it was found in a lock file.
+        counted: the configuration lets this package's bumps count.
+    """
+    if change.change in ("source", "unreadable"):
+        return True
+    if change.change == "removed":
+        return counted and not lock
+    return counted and change.change in ("major", "downgrade")

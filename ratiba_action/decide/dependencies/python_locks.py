@@ -1,0 +1,88 @@
+"""Lock files of PDM and Pipenv, and ``pylock.toml`` of PEP 751."""
+
+import json
+import tomllib
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from ratiba_action.decide.dependencies.manifest import Manifest, Pin, gather, gather_sources, with_hosts
+from ratiba_action.decide.dependencies.pep508 import normalise
+
+_VCS = ("git", "hg", "svn", "bzr", "ref", "revision", "url", "path", "editable", "subdirectory")
+
+
+def parse_pdm(text: str) -> Manifest:
+    """Read ``pdm.lock``.
+
+    Raises:
+        ValueError: it is not TOML.
+        KeyError: it has no metadata, or a package no name.
+    """
+    document = tomllib.loads(text)
+    settings = {key: value for key, value in document["metadata"].items() if key not in ("content_hash", "groups")}
+    packages = [(normalise(one["name"]), _pdm_pin(one)) for one in document.get("package", [])]
+    return Manifest(gather(packages), sources=gather_sources((f"metadata.{key}", settings[key]) for key in settings))
+
+
+def _pdm_pin(package: Mapping[str, Any]) -> Pin:
+    files = package.get("files", [])
+    addresses = [str(file["url"]) for file in files if "url" in file]
+    named = [(str(file.get("file") or file.get("url", "")).rpartition("/")[2], file) for file in files]
+    return Pin(
+        str(package.get("version", "")),
+        with_hosts(_origin(package, _VCS), addresses),
+        frozenset((name, str(file["hash"])) for name, file in named if "hash" in file),
+        str(package.get("marker", "")),
+    )
+
+
+def parse_pylock(text: str) -> Manifest:
+    """Read ``pylock.toml``.
+
+    Raises:
+        ValueError: it is not TOML.
+        KeyError: it has no packages, or a package no name.
+    """
+    document = tomllib.loads(text)
+    return Manifest(gather((normalise(one["name"]), _pylock_pin(one)) for one in document["packages"]))
+
+
+def _pylock_pin(package: Mapping[str, Any]) -> Pin:
+    files = [*package.get("wheels", []), *(package[key] for key in ("sdist", "archive") if key in package)]
+    addresses = [str(file.get("url") or file.get("path", "")) for file in files]
+    hashes = {
+        (f"{file.get('name') or address.rpartition('/')[2]} {kind}", str(value))
+        for file, address in zip(files, addresses, strict=True)
+        for kind, value in file.get("hashes", {}).items()
+    }
+    source = with_hosts(_origin(package, ("index", "vcs", "directory")), addresses)
+    return Pin(str(package.get("version", "")), source, frozenset(hashes), str(package.get("marker", "")))
+
+
+def parse_pipfile(text: str) -> Manifest:
+    """Read ``Pipfile.lock``.
+
+    Raises:
+        ValueError: it is not JSON.
+        KeyError: it has no part ``_meta``.
+    """
+    document = json.loads(text)
+    meta = document.pop("_meta")
+    settings = [(f"sources.{one.get('name', '')}", one) for one in meta.get("sources", [])]
+    # The default index may be written out or left out; a package of another one is marked.
+    indices = [str(one.get("name", "")) for one in meta.get("sources", [])][:1]
+    pins = [(normalise(name), _pipfile_pin(one, indices)) for group in document.values() for name, one in group.items()]
+    return Manifest(gather(pins), sources=gather_sources(settings))
+
+
+def _pipfile_pin(package: Mapping[str, Any], indices: Iterable[str]) -> Pin:
+    given = {key: value for key, value in package.items() if key != "index" or value not in indices}
+    qualifier = f"{sorted(package.get('extras', []))}{package.get('markers', '')}"
+    hashes = frozenset((str(value), str(value)) for value in package.get("hashes", []))
+    version = str(package.get("version", "")).removeprefix("==")
+    return Pin(version, _origin(given, ("index", "file", *_VCS)), hashes, qualifier)
+
+
+def _origin(package: Mapping[str, Any], keys: Iterable[str]) -> str:
+    """What a package says of where it comes from besides its registry."""
+    return " ".join(f"{key}={package[key]}" for key in keys if key in package)

@@ -1,0 +1,262 @@
+"""From an event and a repository to the list of changed files."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from ratiba_action.decide.event import PullRequest, mapping, read_pull_request, sha, subject_of
+from ratiba_action.errors import InfrastructureError
+from ratiba_action.model.change import ChangedFiles, Subject
+from ratiba_action.util.git import Git
+from ratiba_action.util.work_tree import changed_since
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """Why the gate must not run on an event, and what to do instead."""
+
+    problem: str
+    remedy: str
+
+
+TARGET_REFUSED = Refusal(
+    "The event 'pull_request_target' is refused: it would run a fork's code with this repository's secrets.",
+    "Trigger the workflow by 'pull_request'.",
+)
+UNREAD_REFUSED = Refusal(
+    "A manual run of a fork's pull request is refused unless it names the head commit that was read.",
+    "Read the change, then give its head as the workflow's input 'commit'; a head that has moved on is not evaluated.",
+)
+UNKNOWN_REFUSED = Refusal(
+    "A manual run is refused while its pull request cannot be read: a fork's code might run with this repository's "
+    "secrets.",
+    "Give the pull request's number, check out a git repository, and let the step's token read pull requests; "
+    "then start the run again.",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What an event is about.
+
+    Args:
+        files: the changed paths, with a doubt where the list may be incomplete.
+        subject: facts for people.
+        fork: the pull request comes from another repository.
+        git: the repository, None when there is none.
+        refused: why the gate must not run on the event; None when it may.
+        confirmed: a manual run that names the commit which it evaluates, so that a person has read it.
+        merged: what the event is about has been merged, or was let into a merge queue.
+    """
+
+    files: ChangedFiles
+    subject: Subject
+    fork: bool = False
+    git: Git | None = None
+    refused: Refusal | None = None
+    confirmed: bool = False
+    merged: bool = False
+
+    @property
+    def needs_confirmation(self) -> bool:
+        """Whether a person has to start the run by hand before another system may pass it; none has on a laptop."""
+        return bool(self.subject.event) and not self.confirmed and not self.merged
+
+
+def read_change(
+    event_name: str,
+    event: Mapping[str, Any] | None,
+    repository: Path,
+    environment: Mapping[str, str],
+    *,
+    pull_request: str = "",
+) -> Change:
+    """Find out what changed; whatever goes wrong becomes a doubt, never an exception.
+
+    Args:
+        event_name: as in ``GITHUB_EVENT_NAME``; empty for the work tree against its merge base.
+        event: the payload, None when there is none.
+        repository: a folder inside the checkout.
+        environment: variables of the run.
+        pull_request: number of the pull request that a manual run is about; empty for none.
+    """
+    reader = _ChangeReader(event or {}, environment, pull_request)
+    try:
+        reader.git = Git(repository, environment)
+        files = reader.read(event_name, missing=event is None)
+    except InfrastructureError as error:
+        files = ChangedFiles((), doubt=str(error))
+    found = reader.pull_request
+    subject = subject_of(reader.event, found, environment)
+    subject = replace(subject, event=event_name)
+    if found is None:
+        subject = replace(subject, base=files.base or "", head=files.head or "")
+    elif reader.evaluated:
+        # A head that has moved on was not evaluated: no status may stand on it, no comment may speak of it.
+        subject = replace(subject, head=reader.evaluated)
+    refused = TARGET_REFUSED if event_name == "pull_request_target" else reader.refused
+    if event_name == "workflow_dispatch" and found is None and (event is None or reader.number):
+        refused = UNKNOWN_REFUSED
+    confirmed = reader.confirmed and files.doubt is None
+    fork = found.fork if found else False
+    return Change(files, subject, fork, reader.git, refused, confirmed, _is_merged(event_name, event or {}))
+
+
+def _is_merged(event_name: str, event: Mapping[str, Any]) -> bool:
+    """Whether people have let the change in already: a merge queue takes what has passed, a push is on the branch."""
+    default = mapping(event.get("repository")).get("default_branch")
+    pushed = event_name == "push" and isinstance(default, str) and event.get("ref") == f"refs/heads/{default}"
+    return pushed or event_name == "merge_group"
+
+
+class _ChangeReader:
+    """Reads one event; which commits count for which is in ``docs/decisions/0001-mode-from-paths.md``."""
+
+    def __init__(self, event: Mapping[str, Any], environment: Mapping[str, str], number: str) -> None:
+        self.event = event
+        self.pull_request: PullRequest | None = None
+        self.git: Git | None = None
+        self.refused: Refusal | None = None
+        self.confirmed = False
+        self.evaluated: str | None = None  # the pull request's head, or what is checked out in its place
+        self._environment = environment
+        self._number = number
+
+    @property
+    def number(self) -> str:
+        """Of the pull request that a manual run is about, as it was given; empty for none."""
+        inputs = mapping(self.event.get("inputs"))
+        return self._number or str(inputs.get("pull-request") or inputs.get("pull_request") or "")
+
+    def read(self, event_name: str, *, missing: bool) -> ChangedFiles:
+        """The changed files of the event."""
+        if self.git is None:
+            raise InfrastructureError("There is no repository.")
+        if event_name == "pull_request_target":
+            return ChangedFiles((), doubt="pull_request_target is refused: it would run a fork's code with secrets")
+        readers = {
+            "": _work_tree,
+            "pull_request": self._pull_request,
+            "merge_group": self._merge_group,
+            "push": self._push,
+            "workflow_dispatch": self._dispatch,
+        }
+        if event_name not in readers:
+            return ChangedFiles((), doubt=f"nothing is known about what the event {event_name!r} changes")
+        if missing and event_name:
+            return ChangedFiles((), doubt=f"the event {event_name!r} has no payload")
+        return readers[event_name](self.git)
+
+    def _pull_request(self, git: Git) -> ChangedFiles:
+        self.pull_request = read_pull_request(self.event.get("pull_request"))
+        return self._files_of(git, self.pull_request)
+
+    def _files_of(self, git: Git, pull_request: PullRequest) -> ChangedFiles:
+        tip = git.commit("HEAD")
+        parents = git.parents(tip) if tip else ()
+        merged = parents[1:] == (pull_request.head,) and parents[0] != self._left_base()
+        doubt = None if merged or tip == pull_request.head else _not_checked_out(tip, pull_request)
+        self.evaluated = tip if doubt else pull_request.head
+        if merged and tip and git.commit(parents[0]):
+            files = ChangedFiles(git.changed(parents[0], tip), parents[0], tip)
+        else:
+            base = git.merge_base(pull_request.base, pull_request.head) if self._both_here(git, pull_request) else None
+            head = pull_request.head
+            files = ChangedFiles(git.changed(base, head), base, head) if base else self._from_api(pull_request, tip)
+        if not files.paths and pull_request.changed_files:
+            doubt = f"git finds no difference where the event counts {pull_request.changed_files} files"
+        return replace(files, doubt=doubt)
+
+    def _left_base(self) -> str | None:
+        """Tip of the branch that the pull request has just been taken off; a merge into it is an old one."""
+        left = mapping(mapping(mapping(self.event.get("changes")).get("base")).get("sha")).get("from")
+        base = self.pull_request.base if self.pull_request else None
+        return left if isinstance(left, str) and left != base else None
+
+    def _both_here(self, git: Git, pull_request: PullRequest) -> bool:
+        return all(git.commit(commit) is not None for commit in (pull_request.base, pull_request.head))
+
+    def _from_api(self, pull_request: PullRequest, tip: str | None) -> ChangedFiles:
+        return ChangedFiles(self._api().files(pull_request), None, tip)
+
+    def _api(self) -> Any:
+        from ratiba_action.decide.api import PullRequestApi  # noqa: PLC0415 - urllib is slow to import, seldom needed
+
+        return PullRequestApi(self._environment, str(mapping(self.event.get("repository")).get("full_name") or ""))
+
+    def _merge_group(self, git: Git) -> ChangedFiles:
+        group = mapping(self.event.get("merge_group"))
+        base, head = sha(group.get("base_sha"), "merge group base"), sha(group.get("head_sha"), "merge group head")
+        return _between(git, base, head)
+
+    def _push(self, git: Git) -> ChangedFiles:
+        before, after = sha(self.event.get("before"), "'before'"), sha(self.event.get("after"), "'after'")
+        if not before.strip("0"):
+            return ChangedFiles((), None, after, "the push has no base, so everything counts as changed")
+        return _between(git, before, after)
+
+    def _dispatch(self, git: Git) -> ChangedFiles:
+        inputs = mapping(self.event.get("inputs"))
+        if number := self.number:
+            if not (number.isascii() and number.isdigit() and len(number) < 12):  # noqa: PLR2004 - no number is longer
+                return ChangedFiles((), doubt=f"the pull request number is {number[:80]!r}, not a number")
+            self.pull_request = self._api().pull_request(int(number))
+            if self.pull_request.fork and str(inputs.get("commit") or "") != self.pull_request.head:
+                # A stranger may push after the maintainer has read the change and before the run checks it out.
+                self.refused = UNREAD_REFUSED
+            self.confirmed = str(inputs.get("commit") or "") == self.pull_request.head
+            return self._files_of(git, self.pull_request)
+        ref = str(inputs.get("ref") or "")
+        if not ref:
+            return ChangedFiles((), None, git.commit("HEAD"), "a manual run without a pull request runs everything")
+        head = git.commit(ref) or git.commit(f"refs/remotes/origin/{ref}")
+        if head is None:
+            return ChangedFiles((), doubt=f"the ref {ref[:200]!r} is not in this clone")
+        if head != git.commit("HEAD"):
+            return ChangedFiles((), None, head, f"the ref {ref[:200]!r} is not what is checked out")
+        base = _default_base(git)
+        self.confirmed = str(inputs.get("commit") or "") == head
+        return ChangedFiles(git.changed(base, head), base, head)
+
+
+def _not_checked_out(tip: str | None, pull_request: PullRequest) -> str:
+    return (
+        f"the checked-out commit {tip} is neither the pull request's head {pull_request.head} nor a merge of it "
+        "into its base"
+    )
+
+
+def _between(git: Git, base: str, head: str) -> ChangedFiles:
+    absent = [commit for commit in (base, head) if git.commit(commit) is None]
+    if absent:
+        return ChangedFiles((), None, head, f"the commit {absent[0]} is not in this clone, so everything changed")
+    doubt = None if git.commit("HEAD") == head else f"the event's head {head} is not what is checked out"
+    return ChangedFiles(git.changed(base, head), base, head, doubt)
+
+
+def _default_base(git: Git) -> str:
+    """Merge base of what is checked out with the default branch.
+
+    Raises:
+        InfrastructureError: no default branch is here, or history is cut off.
+    """
+    for name in (
+        "refs/remotes/origin/HEAD",
+        "refs/remotes/origin/main",
+        "refs/remotes/origin/master",
+        "main",
+        "master",
+    ):
+        commit = git.commit(name)
+        if commit is not None:
+            base = git.merge_base(commit, "HEAD")
+            if base is None:
+                raise InfrastructureError(f"What is checked out and {name!r} have no common ancestor in this clone.")
+            return base
+    raise InfrastructureError("There is no branch origin/HEAD, main or master to compare with.")
+
+
+def _work_tree(git: Git) -> ChangedFiles:
+    base = _default_base(git)
+    return ChangedFiles(changed_since(git, base), base, None)

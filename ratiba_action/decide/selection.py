@@ -1,0 +1,211 @@
+"""Which mode a change asks for."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from ratiba_action.decide.dependencies.files import FileChange, Kind, KindTable, blocks, compare_file
+from ratiba_action.decide.dependencies.narrowing import counts, read_narrowing
+from ratiba_action.decide.protection import Guard, Protection, Reader
+from ratiba_action.decide.rules import RuleBook
+from ratiba_action.errors import InfrastructureError
+from ratiba_action.model.change import ChangedFiles, DependencyChange, Mode, ModeDecision, Reason, Rule
+from ratiba_action.util.documentation import why_code
+from ratiba_action.util.gitignore import PatternList
+from ratiba_action.util.links import Links
+
+_NO_RULE = "no rule"
+
+
+def decide_mode(
+    changed: ChangedFiles,
+    rules: Sequence[Rule],
+    *,
+    reader: Reader,
+    protection: Protection,
+    links: Links | None = None,
+    floors: Sequence[Rule] = (),
+    floor: Mode | None = None,
+    floor_why: str = "",
+    doubts: Sequence[str] = (),
+) -> ModeDecision:
+    """The strictest mode that any changed file asks for, with a reason for each file.
+
+    Args:
+        changed: what the change touches.
+        rules: the rules that hold, in order.
+        reader: contents of files at base and head.
+        protection: files that decide about the gate itself.
+        links: of base and head; None for none.
+        floors: what files ask for at least, whatever the rules say of them.
+        floor: the mode never falls below it.
+        floor_why: what asked for it; empty for the mode input.
+        doubts: why something about the decision is uncertain; each makes it blocking.
+    """
+    collected = _PathReasons(rules, reader, protection, links or Links(), floors)
+    reasons = [Reason("", "doubt", Mode.BLOCKING, why) for why in (*doubts, *filter(None, [changed.doubt]))]
+    reasons += collected.of_broken_links(changed.paths)
+    reasons += [reason for path in dict.fromkeys(changed.paths) for reason in collected.of(path)]
+    if not changed.paths and not reasons:
+        reasons.append(Reason("", "nothing changed", Mode.SKIP, "no file differs from the base"))
+    reasons += [Reason("", "dependencies", Mode.ADVISORY, note) for note in collected.notes]
+    if floor is not None:
+        reasons.append(Reason("", "mode", floor, floor_why or f"the mode input asks for at least {floor}"))
+    ordered = [reason for mode in reversed(Mode) for reason in reasons if reason.mode is mode]
+    return ModeDecision(ordered[0].mode, tuple(ordered), tuple(collected.dependencies))
+
+
+class _Floors:
+    """What files ask for at least; a pattern that cannot be read must not hide its files."""
+
+    def __init__(self, floors: Sequence[Rule]) -> None:
+        self._floors: list[tuple[Rule, PatternList | None]] = []
+        for rule in floors:
+            try:
+                self._floors.append((rule, PatternList([rule.pattern])))
+            except ValueError:
+                self._floors.append((rule, None))
+
+    def of(self, path: str, name: str) -> list[Reason]:
+        return [
+            Reason(path, "named", rule.mode, f"{rule.why or 'the system or a scenario names it'} ({rule.pattern})")
+            for rule, patterns in self._floors
+            if patterns is None or patterns.match(name)
+        ]
+
+
+class _PathReasons:
+    """Says why one file after another asks for its mode; collects the dependency changes on its way."""
+
+    def __init__(
+        self, rules: Sequence[Rule], reader: Reader, protection: Protection, links: Links, floors: Sequence[Rule]
+    ) -> None:
+        self._rules = RuleBook(rules)
+        self._reader = reader
+        self._guard = Guard(protection, reader)
+        self._links = links
+        self._floors = _Floors(floors)
+        self._kinds = KindTable()
+        self._config = protection.config
+        self._narrowing: list[frozenset[str] | None] = []
+        self.dependencies: list[DependencyChange] = []
+        self.notes: list[str] = []
+
+    def of(self, path: str) -> list[Reason]:
+        """Why this file asks for what; the strictest of them is the file's mode."""
+        reasons = [*self._under(path, path), *self._floors.of(path, path)]
+        try:
+            others = self._links.names(path)
+        except ValueError as error:
+            return [*reasons, Reason(path, "doubt", Mode.BLOCKING, str(error))]
+        if not others:
+            return reasons
+        strictest = max(reason.mode.strictness for reason in reasons)
+        for name in others:
+            found = [*self._under(name, path), *self._floors.of(path, name)]
+            what = f"as {name.removesuffix('/.')}, through a symbolic link"
+            # A file that no rule knows under another name is known by its own.
+            reasons += [
+                replace(reason, why=f"{reason.why} {what}")
+                for reason in found
+                if reason.mode.strictness > strictest and reason.rule != _NO_RULE
+            ]
+        return reasons
+
+    def of_broken_links(self, changed: Iterable[str]) -> Iterable[Reason]:
+        """A changed link that leads nowhere in the repository, and a prompt that does, cannot be followed."""
+        paths = set(changed)
+        for link, why in self._links.broken.items():
+            named = link in paths
+            if named or any(self._is_blocking(name) for name in (link, f"{link}/.")):
+                told = f"the symbolic link {link!r} {why}, so it is not known what changed behind it"
+                yield Reason(link if named else "", "doubt", Mode.BLOCKING, told)
+
+    def _is_blocking(self, name: str) -> bool:
+        rule = self._rules.rule_for(name)
+        modes = [rule.mode] if rule is not None else []
+        return Mode.BLOCKING in [*modes, *(reason.mode for reason in self._floors.of(name, name))]
+
+    def _under(self, name: str, path: str) -> list[Reason]:
+        """Why a file asks for what under one of its names."""
+        protected = self._guard.why(name)
+        kind = self._kinds.kind_of(name)
+        reasons = [Reason(path, "protected", Mode.BLOCKING, f"{protected} changed")] if protected else []
+        ruled = self._by_rule(name, path)
+        if kind is None:
+            return reasons or [ruled or _unmatched(path)]
+        change = self._compare(kind, path)
+        reasons += self._by_dependencies(kind, path, change)
+        if ruled is not None:
+            reasons.append(ruled)
+        elif change.rest and not protected:
+            reasons.append(_unmatched(path))
+        return reasons
+
+    def _by_rule(self, name: str, path: str) -> Reason | None:
+        rule = self._rules.rule_for(name)
+        if rule is None:
+            return None
+        if rule.built_in and self._links.submodule(path):
+            doubt = "it is a submodule, and what changed in it is not known; a rule of your own may name it"
+            return Reason(path, "doubt", Mode.BLOCKING, doubt)
+        if not (rule.built_in and rule.mode is Mode.SKIP):
+            return Reason(path, rule.pattern, rule.mode, f"matches the rule '{rule.mode} {rule.pattern}'")
+        why = self._why_code(path)
+        if why is None:
+            return Reason(path, rule.pattern, rule.mode, f"matches the rule '{rule.mode} {rule.pattern}'")
+        other = self._rules.rule_for(name, document=False)
+        but = f"it is no documentation, as {why}"
+        if other is None:
+            return Reason(path, _NO_RULE, Mode.BLOCKING, f"no rule matches this file; {but}")
+        return Reason(path, other.pattern, other.mode, f"matches the rule '{other.mode} {other.pattern}'; {but}")
+
+    def _why_code(self, path: str) -> str | None:
+        """Why a changed file is no documentation at one of its sides; None when it is at both."""
+        executable = self._links.executable(path)
+        for side in ("base", "head"):
+            try:
+                content = self._reader(side, path)
+            except InfrastructureError:
+                content = None  # another side, or the file's name, must do
+            why = why_code(path, executable=executable, content=content)
+            if why is not None:
+                return why
+        return None
+
+    def _compare(self, kind: Kind, path: str) -> FileChange:
+        try:
+            before, after = self._reader("base", path), self._reader("head", path)
+        except InfrastructureError as error:
+            return FileChange(problem=f"it cannot be read: {error.problem}")
+        return compare_file(kind, path, before, after)
+
+    def _by_dependencies(self, kind: Kind, path: str, change: FileChange) -> Iterable[Reason]:
+        if change.problem:
+            self.dependencies.append(DependencyChange("*", None, None, "unreadable", path))
+            yield Reason(path, "dependencies", Mode.BLOCKING, change.problem)
+        for one in change.changes:
+            self.dependencies.append(one)
+            counted = counts(one.package, self._narrowed())
+            mode = Mode.BLOCKING if blocks(one, lock=kind.lock, counted=counted) else Mode.ADVISORY
+            yield Reason(path, "dependencies", mode, _sentence(one, counted=counted))
+
+    def _narrowed(self) -> frozenset[str] | None:
+        """The packages that count by the configuration of the base; read once."""
+        if not self._narrowing:
+            self._narrowing.append(None)
+            try:
+                content = self._reader("base", self._config)
+                self._narrowing[0] = read_narrowing(content.decode("utf-8")) if content is not None else None
+            except (InfrastructureError, ValueError) as error:
+                self.notes.append(f"every package counts, as {self._config!r} cannot narrow them: {error}")
+        return self._narrowing[0]
+
+
+def _unmatched(path: str) -> Reason:
+    return Reason(path, _NO_RULE, Mode.BLOCKING, "no rule matches this file")
+
+
+def _sentence(change: DependencyChange, *, counted: bool) -> str:
+    versions = f"{change.before or 'nothing'} to {change.after or 'nothing'}"
+    suffix = "" if counted else ", not one of the packages that count"
+    return f"{change.package}: {change.change} change, {versions}{suffix}"

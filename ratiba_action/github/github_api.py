@@ -1,0 +1,242 @@
+"""GitHub's REST API by the standard library alone: the one client of every part that asks it.
+
+Nothing is imported at the top that a step which only decides would have to wait for.
+"""
+
+import json
+import math
+import re
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+from ratiba_action.errors import GithubError
+from ratiba_action.github.github_connection import Answer, Question, exchange
+from ratiba_action.github.github_retry import RATE_LIMITED, TRANSIENT, USUAL, RetryPolicy, asked_wait, repeat
+
+Result = TypeVar("Result")
+
+GITHUB_API = "https://api.github.com"
+API_VERSION = "2022-11-28"
+"""The oldest version that GitHub serves, so that enterprise servers know it."""
+
+PAGE = 100
+_REPOSITORY = re.compile(r"(?!\.{1,2}/)[A-Za-z0-9_.-]{1,100}/(?!\.{1,2}\Z)[A-Za-z0-9_.-]{1,100}")
+_ADDRESS = re.compile(
+    r"(?P<scheme>https?)://(?P<host>\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9.-]+)(?::[0-9]{1,5})?(?:/[A-Za-z0-9._/-]*)?"
+)
+_LOOPBACK = frozenset({"127.0.0.1", "localhost", "[::1]"})
+_NEXT = re.compile(r'<([^<>\s]+)>\s*;[^,<]*\brel="?next\b')
+_ORIGIN = re.compile(r"https?://[^/?#]+", re.IGNORECASE)
+_REDIRECTS = frozenset({301, 302, 303, 307, 308})
+_ANONYMOUS: Mapping[str, str] = {"User-Agent": "ratiba-eval-gate"}
+
+
+@dataclass(frozen=True, slots=True)
+class GithubApi:
+    """Asks about one repository; every request counts towards one deadline, which begins when the client is made.
+
+    Args:
+        repository: ``owner/name``.
+        token: sent over https only, or to this machine; to no address that an answer redirects to.
+        address: base of the API, ``GITHUB_API_URL`` on an enterprise server.
+        environment: its ``HTTPS_PROXY``, ``NO_PROXY``, ``SSL_CERT_FILE`` and ``REQUESTS_CA_BUNDLE`` are heeded; a
+            proxy's address may hold a password.
+        deadline_seconds: for all requests together, with the waits between them.
+        retry: how often a request is made, and for how long it is waited for.
+
+    Raises:
+        GithubError: token, address or repository cannot be used.
+    """
+
+    repository: str
+    token: str = field(repr=False)
+    address: str = GITHUB_API
+    environment: Mapping[str, str] = field(default_factory=dict, repr=False)
+    deadline_seconds: float = 60.0
+    retry: RetryPolicy = USUAL
+    _ends: float = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        if not self.token:
+            raise GithubError("GitHub cannot be asked: github-token is empty.", "Give the step the workflow's token.")
+        if not (self.token.isascii() and self.token.isprintable()) or " " in self.token:
+            raise GithubError("GitHub cannot be asked: github-token is no token.", "Give the step a valid token.")
+        if not _REPOSITORY.fullmatch(self.repository):
+            raise GithubError(
+                f"GitHub cannot be asked about the repository {self.repository[:200]!r}.", "Give owner/name."
+            )
+        address = _ADDRESS.fullmatch(self.address)
+        if address is None:
+            raise GithubError(f"GITHUB_API_URL is {self.address[:200]!r}, not an address of an API.")
+        if address["scheme"] != "https" and address["host"] not in _LOOPBACK:
+            raise GithubError(f"GITHUB_API_URL is {self.address[:200]!r}; a token is sent only over https.")
+        object.__setattr__(self, "_ends", time.monotonic() + self.deadline_seconds)
+
+    def get(self, path: str, query: Mapping[str, str] | None = None) -> Any:
+        """The decoded answer to a GET, which is asked for again where GitHub fails for a moment.
+
+        Args:
+            path: below the repository, such as ``pulls/7``.
+            query: parameters, not yet escaped.
+
+        Raises:
+            GithubError: GitHub refused, or did not answer in time, or not in JSON.
+        """
+        return _decoded(self._ask("GET", self._url(path, query)))
+
+    def pages(self, path: str, query: Mapping[str, str] | None = None) -> Iterator[list[Any]]:
+        """Every page of a list, as its Link headers give them.
+
+        Raises:
+            GithubError: as for ``get``; an answer is not a list, or the next page is on another host.
+        """
+        address: str | None = self._url(path, {**(query or {}), "per_page": str(PAGE)})
+        while address:
+            answer = self._ask("GET", address)
+            rows = _decoded(answer)
+            if not isinstance(rows, list):
+                raise GithubError("GitHub's answer was not understood: a list was expected.", status=answer.status)
+            yield rows
+            address = self._next(answer.headers.get("link", ""))
+
+    def send(self, method: str, path: str, body: Mapping[str, Any] | None = None, *, idempotent: bool = False) -> Any:
+        """The decoded answer to a request that writes; None where it has no content.
+
+        Args:
+            method: of HTTP.
+            path: below the repository.
+            body: None for none.
+            idempotent: doing it twice leaves what doing it once leaves, so that it is asked for again even where it
+                is not known what came of it.
+
+        Raises:
+            GithubError: as for ``get``. It says ``unclear`` where GitHub may have done it all the same.
+        """
+        content = None if body is None else json.dumps(body).encode()
+        answer = self._ask(method, self._url(path, None), content, idempotent=idempotent)
+        return _decoded(answer, writes=True) if answer.body else None
+
+    def repeat(self, work: Callable[[], Result], may_repeat: Callable[[GithubError], bool]) -> Result:
+        """Do something again that several requests belong to; see ``github_retry.repeat``."""
+        return repeat(work, self.retry, self._ends, may_repeat)
+
+    def download(self, path: str) -> bytes:
+        """A file that GitHub keeps elsewhere and redirects to; the token stays here.
+
+        Args:
+            path: below the repository, such as ``actions/artifacts/1/zip``.
+
+        Raises:
+            GithubError: GitHub refused, the file is elsewhere than behind https, too large, or took too long.
+        """
+        return self.repeat(lambda: self._download(path), lambda _: True)
+
+    def _download(self, path: str) -> bytes:
+        answer = self._exchange(Question("GET", self._url(path, None), _headers(self.token, None)))
+        if answer.status in _REDIRECTS:
+            answer = self._exchange(Question("GET", self._elsewhere(answer.headers.get("location", "")), _ANONYMOUS))
+        if answer.status != 200:  # noqa: PLR2004 - what HTTP calls success, with a body
+            raise _refusal(answer)
+        return answer.body
+
+    def _elsewhere(self, location: str) -> str:
+        """Where a file is said to be; its query may hold a signature, so that no message holds it."""
+        host = _origin(location)
+        ours = _ADDRESS.fullmatch(self.address)
+        is_here = ours is not None and ours["host"] in _LOOPBACK
+        found = _ADDRESS.fullmatch(host)
+        secure = host.startswith("https://") or (is_here and found is not None and found["host"] in _LOOPBACK)
+        if found is None or not secure or not location.isascii() or not location.isprintable():
+            raise GithubError(f"The file is said to be at {host[:200]!r}, which is no address behind https.")
+        return location
+
+    def _url(self, path: str, query: Mapping[str, str] | None) -> str:
+        from urllib.parse import quote, urlencode  # noqa: PLC0415 - a run that asks nothing need not load it
+
+        parameters = f"?{urlencode(query)}" if query else ""
+        return f"{self.address.rstrip('/')}/repos/{self.repository}/{quote(path)}{parameters}"
+
+    def _next(self, links: str) -> str | None:
+        found = _NEXT.search(links)
+        if found is None:
+            return None
+        if _origin(found[1]) != _origin(self.address):
+            raise GithubError(f"The next page is said to be at {found[1][:200]!r}, which is not GITHUB_API_URL's host.")
+        return found[1]
+
+    def _ask(self, method: str, url: str, content: bytes | None = None, *, idempotent: bool = True) -> Answer:
+        question = Question(method, url, _headers(self.token, content), content)
+
+        def once() -> Answer:
+            answer = self._exchange(question)
+            if not 200 <= answer.status < 300:  # noqa: PLR2004 - what HTTP calls success
+                raise _refusal(answer, writes=method != "GET")
+            return answer
+
+        return self.repeat(once, lambda error: idempotent or not error.unclear)
+
+    def _exchange(self, question: Question) -> Answer:
+        return exchange(question, self.environment, min(self._ends, time.monotonic() + self.retry.try_seconds))
+
+
+def _headers(token: str, content: bytes | None) -> dict[str, str]:
+    return {
+        "Authorization": f"Bearer {token}",
+        "Accept": "application/vnd.github+json",
+        "X-GitHub-Api-Version": API_VERSION,
+        "User-Agent": "ratiba-eval-gate",
+        **({} if content is None else {"Content-Type": "application/json"}),
+    }
+
+
+def _message_of(answer: Answer) -> str:
+    """What a refusal says; empty when it says nothing that can be read."""
+    try:
+        told = json.loads(answer.body)
+    except (ValueError, RecursionError):
+        return ""
+    message = told.get("message") if isinstance(told, dict) else None
+    return message if isinstance(message, str) else ""
+
+
+def _refusal(answer: Answer, *, writes: bool = False) -> GithubError:
+    status, headers, message = answer.status, answer.headers, _message_of(answer)
+    answered = f"GitHub answered {status} ({message[:200] or 'no message'!r})"
+    wait = asked_wait(status, headers, message)
+    if status in RATE_LIMITED and (wait is not None or headers.get("x-ratelimit-remaining") == "0"):
+        when = "later" if wait is None else f"in {math.ceil(wait)} seconds"
+        return GithubError(
+            f"{answered}: too many requests.",
+            f"Run the job again {when}.",
+            status=status,
+            transient=wait is not None,
+            wait_seconds=wait,
+        )
+    if 300 <= status < 400:  # noqa: PLR2004 - the redirects of HTTP
+        return GithubError(
+            f"{answered}: a redirect, which a token does not follow.",
+            "Check GITHUB_API_URL, and whether the repository has a new name.",
+            status=status,
+        )
+    failed = status in TRANSIENT
+    return GithubError(f"{answered}.", status=status, transient=failed, unclear=writes and failed, wait_seconds=wait)
+
+
+def _decoded(answer: Answer, *, writes: bool = False) -> Any:
+    try:
+        return json.loads(answer.body)
+    except (ValueError, RecursionError) as error:
+        raise GithubError(
+            "GitHub's answer was not understood: it is not JSON.",
+            "Check GITHUB_API_URL.",
+            status=answer.status,
+            transient=writes,
+            unclear=writes,
+        ) from error
+
+
+def _origin(address: str) -> str:
+    found = _ORIGIN.match(address)
+    return found[0].lower() if found else ""

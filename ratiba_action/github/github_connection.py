@@ -1,0 +1,204 @@
+"""One exchange over HTTP: where a token may be sent, within a deadline, to an answer of bounded size.
+
+Nothing is imported at the top that a step which only decides would have to wait for.
+"""
+
+import re
+import threading
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from ratiba_action.errors import ConfigurationError, GithubError
+from ratiba_action.util.certificates import trusted_certificates
+from ratiba_action.util.proxy import proxy_for
+
+if TYPE_CHECKING:
+    import http.client
+    import ssl
+    import urllib.error
+    import urllib.request
+
+MOST_BYTES = 32 << 20
+"""Size of an answer that is still read; a page of 100 comments of the greatest length is smaller."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What came back, whatever its status; the names of headers are in small letters."""
+
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What is asked.
+
+    Args:
+        method: of HTTP.
+        url: over https, or on this machine; the caller has seen to that.
+        headers: the token among them.
+        content: body, None for none.
+    """
+
+    method: str
+    url: str
+    headers: Mapping[str, str] = field(repr=False)
+    content: bytes | None = None
+
+
+def exchange(question: Question, environment: Mapping[str, str], ends: float) -> Answer:
+    """Ask once; no redirect is followed.
+
+    Args:
+        question: what is asked.
+        environment: its ``HTTPS_PROXY``, ``NO_PROXY``, ``SSL_CERT_FILE`` and ``REQUESTS_CA_BUNDLE`` are heeded.
+        ends: reading of the monotonic clock at which the answer must be there.
+
+    Raises:
+        GithubError: nothing was reached, the time is over, or the answer is too large or was cut off. Says whether
+            another try may help, and whether a request that writes may have arrived.
+    """
+    writes = question.method != "GET"
+    return _within(ends, lambda: _open(question, environment, ends), writes=writes)
+
+
+def _open(question: Question, environment: Mapping[str, str], ends: float) -> Answer:
+    import urllib.error  # noqa: PLC0415 - slow to import, and seldom needed by a run that only decides
+    import urllib.request  # noqa: PLC0415 - the same
+
+    request = urllib.request.Request(  # noqa: S310 - the caller has checked the scheme
+        question.url, question.content, dict(question.headers), method=question.method
+    )
+    seconds = max(ends - time.monotonic(), 0.001)
+    try:
+        try:
+            with _opener(request, environment).open(request, timeout=seconds) as response:
+                return _read(response.status, response)
+        except urllib.error.HTTPError as error:
+            with error:
+                return _read(error.code, error)
+    except (OSError, ValueError, _http_error()) as error:
+        raise _unreachable(question, getattr(error, "reason", None) or error) from None
+
+
+def _unreachable(question: Question, reason: object) -> GithubError:
+    writes = question.method != "GET"
+    if isinstance(reason, TimeoutError):
+        return _too_slow(writes=writes)
+    told = f"{type(reason).__name__}: {reason}"[:200]
+    remedy = "Check GITHUB_API_URL, the proxy and the network."
+    if "CERTIFICATE_VERIFY_FAILED" in told:
+        remedy = "Name the certificates of your own authority by SSL_CERT_FILE."
+    # The query of a file's address may hold a signature.
+    shown = question.url.partition("?")[0].partition("/repos/")[0]
+    never_sent = _was_never_sent(reason)
+    return GithubError(
+        f"{shown!r} could not be reached ({told}).",
+        remedy,
+        transient=never_sent or _is_broken(reason),
+        unclear=writes and not never_sent,
+    )
+
+
+def _was_never_sent(reason: object) -> bool:
+    """Whether there was no connection, and may be one the next time."""
+    import errno  # noqa: PLC0415 - only for a failure
+    import socket  # noqa: PLC0415 - the same
+
+    if isinstance(reason, socket.gaierror):
+        return reason.errno == socket.EAI_AGAIN
+    no_route = isinstance(reason, OSError) and reason.errno in {errno.EHOSTUNREACH, errno.ENETUNREACH, errno.ENETDOWN}
+    return no_route or isinstance(reason, ConnectionRefusedError)
+
+
+def _is_broken(reason: object) -> bool:
+    """Whether a connection ended before the answer did, or a proxy could not make it just now."""
+    import http.client  # noqa: PLC0415 - only for a failure
+    import ssl  # noqa: PLC0415 - the same
+
+    broken = (ConnectionError, http.client.IncompleteRead, ssl.SSLEOFError, ssl.SSLZeroReturnError)
+    return isinstance(reason, broken) or re.search(r"Tunnel connection failed: 50[0234]\b", str(reason)) is not None
+
+
+def _opener(request: "urllib.request.Request", environment: Mapping[str, str]) -> "urllib.request.OpenerDirector":
+    import urllib.request  # noqa: PLC0415 - slow to import
+
+    encrypted = request.full_url.startswith("https")
+    proxy = proxy_for(request.full_url, environment)
+    if proxy is not None:
+        request.set_proxy(proxy.address, "http")
+        if proxy.credentials:
+            request.add_header("Proxy-Authorization", proxy.credentials)
+    handlers: list[Any] = [urllib.request.ProxyHandler({}), _no_redirect()]
+    if encrypted:
+        handlers.append(urllib.request.HTTPSHandler(context=_certificates(environment)))
+    return urllib.request.build_opener(*handlers)
+
+
+def _no_redirect() -> "urllib.request.HTTPRedirectHandler":
+    import urllib.request  # noqa: PLC0415 - slow to import
+
+    class NoRedirect(urllib.request.HTTPRedirectHandler):
+        """Follows nothing: a redirect would carry the token to another host."""
+
+        def redirect_request(self, *_arguments: Any) -> None:
+            return None
+
+    return NoRedirect()
+
+
+def _certificates(environment: Mapping[str, str]) -> "ssl.SSLContext":
+    """The certificates of the connection; what is wrong with them must not end a run that measured something."""
+    try:
+        return trusted_certificates(environment)
+    except ConfigurationError as error:
+        raise GithubError(error.problem, error.remedy) from error
+
+
+def _http_error() -> type[Exception]:
+    import http.client  # noqa: PLC0415 - slow to import
+
+    return http.client.HTTPException
+
+
+def _read(status: int, response: "http.client.HTTPResponse | urllib.error.HTTPError") -> Answer:
+    content = response.read(MOST_BYTES + 1)
+    if len(content) > MOST_BYTES:
+        raise GithubError(f"GitHub's answer has more than {MOST_BYTES:,} bytes and was not read.", status=status)
+    expected = response.headers.get("Content-Length", "")
+    if expected.isascii() and expected.isdigit() and len(content) < int(expected):
+        import http.client  # noqa: PLC0415 - only for a failure
+
+        raise http.client.IncompleteRead(content, int(expected) - len(content))
+    return Answer(status, {str(name).lower(): str(value) for name, value in response.headers.items()}, content)
+
+
+def _within(ends: float, work: Callable[[], Answer], *, writes: bool) -> Answer:
+    """Do the work in a thread and leave it behind when its time is over; a slow server feeds a byte at a time."""
+    results: list[Answer] = []
+    errors: list[Exception] = []
+
+    def run() -> None:
+        try:
+            results.append(work())
+        except Exception as error:  # noqa: BLE001 - carried over to the caller's thread below
+            errors.append(error)
+
+    thread = threading.Thread(target=run, name="github", daemon=True)
+    remaining = ends - time.monotonic()
+    if remaining > 0:
+        thread.start()
+        thread.join(remaining)
+    if errors:
+        raise errors[0]
+    if not results:
+        raise _too_slow(writes=writes and remaining > 0)
+    return results[0]
+
+
+def _too_slow(*, writes: bool) -> GithubError:
+    return GithubError("GitHub took too long.", "Run the job again.", timed_out=True, transient=True, unclear=writes)

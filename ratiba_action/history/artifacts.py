@@ -1,0 +1,188 @@
+"""Results that runs of the base branch have left on GitHub, and who may be believed to have left them."""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from ratiba_action.errors import ConfigurationError, GithubError, RatibaError
+from ratiba_action.github.github_api import PAGE, GithubApi
+from ratiba_action.history.archive import results_in
+from ratiba_action.history.found import FoundBaseline, newest_first, no_baseline
+from ratiba_action.history.results import load_baseline, measured_run
+from ratiba_action.model.comparison import MeasuredRun
+from ratiba_action.model.verdict import Report
+
+TRUSTED_EVENTS = ("push", "schedule", "workflow_dispatch")
+"""What starts a run of the base branch's own code. A pull request's run measures the pull request."""
+
+_SHA = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
+_MOST_PAGES = 5
+_MOST_COMMITS = 10
+_ANCESTOR = frozenset({"ahead", "identical"})
+_FORBIDDEN = frozenset({403, 404})
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """Which results are looked for.
+
+    Args:
+        repository: ``owner/name``.
+        gate: name of the gate.
+        branch: the base branch.
+        commit: that the change starts from.
+        pooled: how many runs at most.
+    """
+
+    repository: str
+    gate: str
+    branch: str
+    commit: str
+    pooled: int
+
+    @property
+    def artifact(self) -> str:
+        """Name of the artifact."""
+        return f"{self.gate}-baseline"
+
+
+@dataclass(frozen=True, slots=True)
+class _Artifact:
+    """An artifact of a run of the repository's own base branch, as the list of all artifacts tells it."""
+
+    number: int
+    run: int
+    commit: str
+    created: str
+
+
+def find_artifacts(api: GithubApi, wanted: Wanted) -> FoundBaseline:
+    """The runs of the commit itself, else of the newest of its ancestors that has some.
+
+    Args:
+        api: its deadline holds for everything.
+        wanted: what is looked for.
+
+    Returns:
+        Runs of one commit; whatever goes wrong is a note.
+    """
+    notes: list[str] = []
+    try:
+        runs = _search(api, wanted, notes)
+    except GithubError as error:
+        remedy = " Give the job the permission 'actions: read'." if error.status in _FORBIDDEN else ""
+        return FoundBaseline(notes=(*notes, no_baseline(f"{error.problem}{remedy}")))
+    return FoundBaseline(runs, wanted.branch, tuple(notes))
+
+
+def _search(api: GithubApi, wanted: Wanted, notes: list[str]) -> tuple[MeasuredRun, ...]:
+    artifacts = _artifacts(api, wanted)
+    newest = sorted(artifacts, key=lambda one: (one.commit == wanted.commit, one.created), reverse=True)
+    for commit in list(dict.fromkeys(one.commit for one in newest))[:_MOST_COMMITS]:
+        if not _is_ancestor(api, commit, wanted.commit):
+            continue
+        trusted = _trusted_runs(api, wanted, commit)
+        chosen = [one for one in newest if one.commit == commit and one.run in trusted]
+        runs = [run for one in chosen[: wanted.pooled] for run in _read(api, wanted, one, notes)]
+        if runs:
+            return newest_first(runs, wanted.pooled)
+    return ()
+
+
+def _artifacts(api: GithubApi, wanted: Wanted) -> list[_Artifact]:
+    """Those of the base branch on the newest page that has any; forks may leave as many as they like."""
+    for page in range(1, _MOST_PAGES + 1):
+        query = {"name": wanted.artifact, "per_page": str(PAGE), "page": str(page)}
+        rows = listed_in(api.get("actions/artifacts", query), "artifacts")
+        found = [one for row in rows for one in _artifact(row, wanted)]
+        if found or len(rows) < PAGE:
+            return found
+    return []
+
+
+def _artifact(row: Mapping[str, Any], wanted: Wanted) -> Iterator[_Artifact]:
+    run = _mapping(row.get("workflow_run"))
+    number, of_run, commit, created = row.get("id"), run.get("id"), run.get("head_sha"), row.get("created_at")
+    if not (isinstance(number, int) and isinstance(of_run, int)):
+        return
+    if not (isinstance(commit, str) and isinstance(created, str) and _SHA.fullmatch(commit)):
+        return
+    own = run.get("repository_id") is not None and run.get("repository_id") == run.get("head_repository_id")
+    named = row.get("name") == wanted.artifact and row.get("expired") is False
+    if own and named and run.get("head_branch") == wanted.branch:
+        yield _Artifact(number, of_run, commit, created)
+
+
+def _is_ancestor(api: GithubApi, commit: str, of: str) -> bool:
+    if commit == of:
+        return True
+    # The clone of a pull request is shallow, so that git cannot tell.
+    told = _mapping(api.get(f"compare/{commit}...{of}", {"per_page": "1"}))
+    return told.get("status") in _ANCESTOR
+
+
+def _trusted_runs(api: GithubApi, wanted: Wanted, commit: str) -> frozenset[int]:
+    query = {"head_sha": commit, "branch": wanted.branch, "status": "success", "per_page": str(PAGE)}
+    found: set[int] = set()
+    for event in TRUSTED_EVENTS:
+        # Event by event: a fork's many runs of the same commit must not fill the page.
+        rows = listed_in(api.get("actions/runs", {**query, "event": event}), "workflow_runs")
+        found |= {row["id"] for row in rows if isinstance(row.get("id"), int) and _is_trusted(row, wanted, commit)}
+        if found:
+            break
+    return frozenset(found)
+
+
+def _is_trusted(run: Mapping[str, Any], wanted: Wanted, commit: str) -> bool:
+    owner = _mapping(run.get("head_repository")).get("full_name")
+    return (
+        isinstance(owner, str)
+        and owner.casefold() == wanted.repository.casefold()
+        and run.get("event") in TRUSTED_EVENTS
+        and run.get("conclusion") == "success"
+        and (run.get("head_branch"), run.get("head_sha")) == (wanted.branch, commit)
+    )
+
+
+def _read(api: GithubApi, wanted: Wanted, artifact: _Artifact, notes: list[str]) -> Iterator[MeasuredRun]:
+    try:
+        report = load_baseline(results_in(api.download(f"actions/artifacts/{artifact.number}/zip")))
+        _require_own(report, wanted, artifact)
+        yield measured_run(report, wanted.repository)
+    except GithubError:
+        raise
+    except RatibaError as error:
+        notes.append(no_baseline(f"the artifact of {artifact.commit[:7]}: {error.problem}"))
+
+
+def _require_own(report: Report, wanted: Wanted, artifact: _Artifact) -> None:
+    """A manual run belongs to the base branch too, whatever pull request it was told to evaluate.
+
+    Raises:
+        ConfigurationError: the results are not those of the branch, or of this gate.
+    """
+    subject = report.subject
+    if subject.pull_request is not None or subject.event not in TRUSTED_EVENTS:
+        raise ConfigurationError("The results are of a pull request, not of the base branch.")
+    measured = report.commit or subject.head
+    if measured != artifact.commit:
+        raise ConfigurationError(f"The results are of the commit {measured!r:.80}, not of {artifact.commit!r}.")
+    if report.name != wanted.gate:
+        raise ConfigurationError(f"The results are of the gate {report.name!r:.80}, not of {wanted.gate!r}.")
+
+
+def listed_in(answer: Any, name: str) -> list[Mapping[str, Any]]:
+    """The objects of a list in an answer.
+
+    Raises:
+        GithubError: there is no such list.
+    """
+    rows = _mapping(answer).get(name)
+    if not isinstance(rows, list):
+        raise GithubError(f"GitHub's answer was not understood: it holds no list {name!r}.")
+    return [_mapping(row) for row in rows]
+
+
+def _mapping(value: Any) -> Mapping[str, Any]:
+    return value if isinstance(value, dict) else {}

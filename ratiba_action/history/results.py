@@ -1,0 +1,111 @@
+"""Earlier results as one run of the base: read as what they are, a file that somebody else may have written."""
+
+import math
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TypeVar
+
+from ratiba_action.errors import ConfigurationError, RatibaError
+from ratiba_action.model.comparison import MeasuredRun
+from ratiba_action.model.measurement import Scored
+from ratiba_action.model.verdict import Report
+from ratiba_action.reporting.results_file import read_results
+from ratiba_action.reporting.results_json import load_report
+from ratiba_action.verdict.scenario_content import content_digest
+
+HEAD = "head"
+RECORDED_BY = frozenset({"replay", "mixed", "live"})
+"""Where answers come from that can be compared; a run that records does not decide."""
+
+Read = TypeVar("Read")
+
+_QUOTED = 120
+
+
+def read_baseline(path: Path, repository: str = "") -> MeasuredRun:
+    """The run in a ``results.json``.
+
+    Args:
+        path: of the file.
+        repository: ``owner/name`` that it must be about; empty where that is not known.
+
+    Raises:
+        ConfigurationError: it cannot be read, or not be compared with; tells every problem.
+    """
+    return measured_run(_guarded(lambda: read_results(path)), repository)
+
+
+def load_baseline(content: bytes) -> Report:
+    """The report in the bytes of a ``results.json``.
+
+    Raises:
+        ConfigurationError: it holds none.
+    """
+    return _guarded(lambda: load_report(content))
+
+
+def _guarded(read: Callable[[], Read]) -> Read:
+    try:
+        return read()
+    except RatibaError:
+        raise
+    except Exception as error:
+        # Whatever somebody wrote into it, a file ends no run.
+        raise ConfigurationError(f"results.json could not be read: {type(error).__name__}.") from error
+
+
+def measured_run(report: Report, repository: str = "") -> MeasuredRun:
+    """What a report's own arm measured.
+
+    Args:
+        report: of an earlier run.
+        repository: ``owner/name`` that it must be about; empty where that is not known.
+
+    Raises:
+        ConfigurationError: it cannot be compared with; tells every problem.
+    """
+    return _guarded(lambda: _measured_run(report, repository))
+
+
+def _measured_run(report: Report, repository: str) -> MeasuredRun:
+    results = tuple(one for one in report.results if one.trial.arm.name == HEAD)
+    problems = [*_problems_of_the_run(report, repository), *_problems_of_scores(report)]
+    if not any(isinstance(one, Scored) for one in results):
+        problems.append("it holds no conversation that was measured")
+    if problems:
+        raise ConfigurationError(f"The results cannot be compared with: {'; '.join(problems)}.")
+    return MeasuredRun(
+        commit=report.commit or report.subject.head or None,
+        started_at=report.started_at,
+        judge_model=report.judge_model,
+        answers=report.llm,
+        results=results,
+        scenario_digests=_digests(report),
+    )
+
+
+def _problems_of_the_run(report: Report, repository: str) -> Iterator[str]:
+    told = report.subject.repository
+    if repository and told and told.casefold() != repository.casefold():
+        yield f"they are of the repository {told[:_QUOTED]!r}, not of {repository!r}"
+    if report.llm not in RECORDED_BY:
+        yield f"their answers came from {report.llm[:_QUOTED]!r}, and must come from {', '.join(sorted(RECORDED_BY))}"
+    if report.started_at.tzinfo is None:
+        yield f"the time {report.started_at.isoformat()!r} has no time zone"
+
+
+def _problems_of_scores(report: Report) -> Iterator[str]:
+    for result in report.results:
+        for score in result.scores if isinstance(result, Scored) else ():
+            if not (math.isfinite(score.value) and 0 <= score.value <= 1):
+                name = result.trial.scenario.id[:_QUOTED]
+                yield f"the score {score.metric[:_QUOTED]!r} of {name!r} is {score.value!r}, not from 0 to 1"
+
+
+def _digests(report: Report) -> dict[str, str]:
+    """Of each scenario, the one that was written down before its identifiers were masked, else its own."""
+    scenarios = {result.trial.scenario.id: result.trial.scenario for result in report.results}
+    try:
+        return {name: report.scenario_digests.get(name) or content_digest(one) for name, one in scenarios.items()}
+    except RecursionError as error:
+        raise ConfigurationError("The results cannot be compared with: a scenario is nested too deeply.") from error

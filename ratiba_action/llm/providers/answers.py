@@ -1,0 +1,91 @@
+"""Understand a provider's HTTP answer: what it says, and whether it was charged for."""
+
+import json
+import re
+from collections.abc import Mapping
+from email.utils import parsedate_to_datetime
+from typing import Any, NoReturn
+
+from ratiba_action.llm.providers.outcome import Answered, Outcome, Refused, Unknown
+from ratiba_action.util.printable import printable
+
+READ_HEADERS = ("Content-Type", "Date", "Retry-After", "Retry-After-Ms")
+"""The headers of an answer that are looked at."""
+
+_OK, _SUCCESS, _REDIRECT, _SERVER_ERROR = 200, range(100, 300), range(300, 400), 500
+_SAYS_TOO_MUCH = frozenset({401, 403})
+_LONGEST_MESSAGE = 300
+_SECONDS = re.compile(r"\d{1,6}(\.\d{1,6})?")
+
+
+def read_answer(status: int, headers: Mapping[str, str], text: str) -> Outcome:
+    """What a whole HTTP answer means.
+
+    Args:
+        status: of the answer.
+        headers: of the answer, spelled as in ``READ_HEADERS``.
+        text: its body, without keys.
+    """
+    if status in _SUCCESS:
+        return _read_success(status, headers, text)
+    body = _json(text)
+    error = body.get("error") if isinstance(body, Mapping) else None
+    if status >= _SERVER_ERROR and not isinstance(error, Mapping):
+        # Something on the way gave up waiting; the provider may have answered it, and charges for that.
+        return Unknown(f"status {status} came without the provider's own error")
+    if status in _REDIRECT:
+        return Refused(status, "it sends us to another address, where no key is taken", permanent=True)
+    details = error if isinstance(error, Mapping) else {}
+    return Refused(
+        status,
+        _message(status, details, text),
+        retry_after=_retry_after(headers),
+        permanent=details.get("code") == "insufficient_quota",
+    )
+
+
+def _read_success(status: int, headers: Mapping[str, str], text: str) -> Outcome:
+    kind = headers.get("Content-Type", "").partition(";")[0].strip().lower()
+    if status != _OK:
+        return Unknown(f"the status is {status}, not 200")
+    if kind != "application/json":
+        return Unknown(f"the answer is {kind[:60]!r}, not JSON")
+    body = _json(text)
+    if not isinstance(body, dict):
+        return Unknown("the answer is not a JSON object")
+    return Answered(body)
+
+
+def _json(text: str) -> Any:
+    """The decoded text; None when it is not JSON."""
+    try:
+        return json.loads(text, parse_constant=_refuse_constant)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is not a JSON number")
+
+
+def _message(status: int, details: Mapping[str, Any], text: str) -> str:
+    if status in _SAYS_TOO_MUCH:
+        # These repeat parts of the key.
+        return "the key is wrong, or has no right to this model"
+    said = details.get("message")
+    return printable((said if isinstance(said, str) and said else text).strip()[:_LONGEST_MESSAGE]) or "it says no more"
+
+
+def _retry_after(headers: Mapping[str, str]) -> float | None:
+    """Seconds, whether they are given as such or as a date, which is held against the answer's own."""
+    milliseconds = headers.get("Retry-After-Ms", "").strip()
+    if _SECONDS.fullmatch(milliseconds):
+        return float(milliseconds) / 1000
+    value = headers.get("Retry-After", "").strip()
+    if _SECONDS.fullmatch(value):
+        return float(value)
+    try:
+        wait = parsedate_to_datetime(value) - parsedate_to_datetime(headers.get("Date", ""))
+    except (TypeError, ValueError):
+        return None
+    return max(wait.total_seconds(), 0.0)

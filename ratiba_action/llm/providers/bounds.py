@@ -1,0 +1,136 @@
+"""The most tokens that a request can be billed for, and the request with a limit to its output."""
+
+import json
+import unicodedata
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from ratiba_action.errors import ConfigurationError
+from ratiba_action.llm.providers.billable import contents, pinned_tier
+from ratiba_action.model.model_request import PaidRequest
+from ratiba_action.model.values import JsonObject
+from ratiba_action.util.words import stream_safe
+
+_LIMIT_FIELDS = {
+    "messages": ("max_tokens",),
+    "chat/completions": ("max_completion_tokens", "max_tokens"),
+    "responses": ("max_output_tokens",),
+    "embeddings": (),
+}
+"""What the output limit is called; the first name is the one that is added."""
+
+_EVERY_CALL_TOKENS = 256
+_TOOLS_TOKENS = 2_048
+"""Of the instructions that providers put before tools and schemas; the largest that is documented is below 900."""
+
+_IMAGE_TOKENS = {"anthropic": 8_000, "openai": 60_000}
+"""Of one image of any size: a few bytes of it may unfold to the largest that the provider does not scale down."""
+
+_MOST_CHOICES = 128
+
+_THOUGHT_TOKENS = 64_000
+
+
+@dataclass(frozen=True, slots=True)
+class OutputLimits:
+    """Tokens of output that a call may ask for.
+
+    Args:
+        default: given to a request that has no limit.
+        ceiling: a request that asks for more is refused: a lowered limit would measure something else.
+        of: models with limits of their own, by name.
+    """
+
+    default: int = 8_192
+    ceiling: int = 64_000
+    of: Mapping[str, "OutputLimits"] = field(default_factory=dict)
+
+    def of_model(self, model: str) -> "OutputLimits":
+        """The limits that hold for one model."""
+        return self.of.get(model, self)
+
+    @property
+    def thought(self) -> int:
+        """The most tokens of a reasoning that an earlier answer, of whatever model and run, may have left."""
+        return max(_THOUGHT_TOKENS, self.ceiling, *(own.ceiling for own in self.of.values()))
+
+
+@dataclass(frozen=True, slots=True)
+class BoundedRequest:
+    """A request that can be priced.
+
+    Args:
+        body: what is sent: never a stream, always with an output limit and a tier.
+        input_tokens: the most that it can be billed for as input, cached or not.
+        output_tokens: the most as output, reasoning and every choice included.
+    """
+
+    body: JsonObject = field(repr=False)
+    input_tokens: int
+    output_tokens: int
+
+
+def bounded(request: PaidRequest, limits: OutputLimits) -> BoundedRequest:
+    """Bound a request.
+
+    A token stands for at least one byte of text, so the bytes of the body bound its tokens.
+
+    Raises:
+        ConfigurationError: it holds what cannot be bounded, or asks for more output than the ceiling.
+    """
+    found = contents(request.endpoint, request.body)
+    problems = list(found.problems)
+    # The answer is asked for as a whole: a stream that breaks off would leave its usage unknown.
+    body = {name: value for name, value in request.body.items() if name not in {"stream", "stream_options"}}
+    output = _output_tokens(request.endpoint, body, limits.of_model(request.model), problems)
+    if problems:
+        raise ConfigurationError(
+            f"A request of {request.model!r} in scenario {request.scenario_id!r} was not sent, because the most that "
+            f"it can cost is not known: {'; '.join(problems)}.",
+            "Have the system leave it out when it is evaluated, or answer from recordings.",
+        )
+    body |= pinned_tier(request.endpoint, body)
+    return BoundedRequest(
+        body=body,
+        input_tokens=_text_tokens(body)
+        + found.images * _IMAGE_TOKENS[request.provider]
+        + found.hidden_thoughts * limits.thought,
+        output_tokens=output,
+    )
+
+
+def _output_tokens(endpoint: str, body: dict[str, Any], limits: OutputLimits, problems: list[str]) -> int:
+    """The output that is asked for; a limit is added to the body where it has none."""
+    names = _LIMIT_FIELDS[endpoint]
+    if not names:
+        return 0
+    asked: list[int] = [body[name] for name in names if body.get(name) is not None]
+    if not asked:
+        body[names[0]] = limits.default
+        asked = [limits.default]
+    choices = body.get("n") if body.get("n") is not None else 1
+    if not all(_is_count(limit, limits.ceiling) for limit in asked):
+        problems.append(
+            f"{names[0]} is not a whole number from 1 to {limits.ceiling}, the configuration's models.max_output_tokens"
+        )
+        return 0
+    if not _is_count(choices, _MOST_CHOICES):
+        problems.append(f"n is not a whole number from 1 to {_MOST_CHOICES}")
+        return 0
+    return max(asked) * int(choices or 1)
+
+
+def _is_count(value: Any, most: int) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and 1 <= value <= most
+
+
+def _text_tokens(body: JsonObject) -> int:
+    text = json.dumps(body, ensure_ascii=False)
+    size = len(text.encode("utf-8", "surrogatepass"))
+    if not text.isascii():
+        # Tokenizers may normalise first, which can make one character of three bytes eighteen.
+        size = max(size, len(unicodedata.normalize("NFKC", stream_safe(text)).encode("utf-8", "surrogatepass")))
+    instructed = any(body.get(name) for name in ("tools", "functions", "response_format", "output_config", "text"))
+    instructed = instructed or bool(body.get("output_format"))
+    return size + _EVERY_CALL_TOKENS + (_TOOLS_TOKENS if instructed else 0)

@@ -1,0 +1,147 @@
+"""One HTTP client for the whole run, and the only holder of real API keys.
+
+Importing this module loads aiohttp; the composition root imports it when a live run starts.
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Any, Self
+
+import aiohttp
+
+from ratiba_action.errors import ConfigurationError
+from ratiba_action.llm.providers.answers import READ_HEADERS, read_answer
+from ratiba_action.llm.providers.outcome import NotSent, Outcome, Unknown
+from ratiba_action.llm.providers.route import ProviderRoute
+from ratiba_action.model.values import JsonObject
+from ratiba_action.privacy.masking import mask_secrets
+from ratiba_action.util.certificates import trusted_certificates
+from ratiba_action.util.proxy import proxy_for
+
+_ANSWER_LIMIT = 32 * 1024 * 1024
+_PIECE = 64 * 1024
+_NOT_SENT = (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError, aiohttp.ClientHttpProxyError)
+
+
+@dataclass(frozen=True, slots=True)
+class Timeouts:
+    """Seconds; ``connect`` includes the handshake, ``total`` everything until the answer's last byte."""
+
+    connect: float = 10.0
+    total: float = 600.0
+
+
+class ProviderClient:
+    """Implements ``ProviderApi`` over HTTP; an async context manager.
+
+    Args:
+        routes: where to ask; a provider without one is not asked.
+        environment: its ``HTTPS_PROXY``, ``NO_PROXY``, ``SSL_CERT_FILE`` and ``REQUESTS_CA_BUNDLE`` are heeded; a
+            proxy's address may hold a password.
+        timeouts: of each request.
+        answer_limit: largest answer, in bytes, unpacked.
+
+    Raises:
+        ConfigurationError: the variables name no usable proxy or certificates.
+    """
+
+    def __init__(
+        self,
+        routes: tuple[ProviderRoute, ...],
+        environment: Mapping[str, str],
+        timeouts: Timeouts | None = None,
+        answer_limit: int = _ANSWER_LIMIT,
+    ) -> None:
+        self._routes = {route.provider: route for route in routes}
+        self._keys = tuple(route.key for route in routes)
+        self._proxies = {route.provider: _proxy(route, environment) for route in routes}
+        self._trust = trusted_certificates(environment)
+        self._timeouts = timeouts or Timeouts()
+        self._answer_limit = answer_limit
+        self._session: aiohttp.ClientSession | None = None
+
+    async def __aenter__(self) -> Self:
+        # The number of requests at a time is the business of whoever pays for them.
+        connector = aiohttp.TCPConnector(limit=0, ssl=self._trust)
+        bounds = aiohttp.ClientTimeout(total=self._timeouts.total, connect=self._timeouts.connect)
+        self._session = aiohttp.ClientSession(connector=connector, timeout=bounds, cookie_jar=aiohttp.DummyCookieJar())
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        session, self._session = self._session, None
+        if session is not None:
+            await session.close()
+
+    def require(self, provider: str) -> None:
+        """Check that there is a key for the provider.
+
+        Raises:
+            ConfigurationError: there is none.
+        """
+        if provider not in self._routes:
+            raise ConfigurationError(
+                f"A model of {provider!r} was asked for, and there is no key for it.",
+                f"Give the input {provider}-api-key (RATIBA_{provider.upper()}_API_KEY), or run with llm: replay.",
+            )
+
+    async def post(self, provider: str, endpoint: str, body: JsonObject) -> Outcome:
+        """Send one request and wait for the whole answer; never followed elsewhere, never sent again.
+
+        Args:
+            provider: one that ``require`` lets pass.
+            endpoint: as ``PaidRequest`` names it.
+            body: what is sent.
+        """
+        if self._session is None:
+            return NotSent("the client is closed")
+        route = self._routes[provider]
+        headers = {**route.headers(), "Content-Type": "application/json", "Accept": "application/json"}
+        data = json.dumps(body).encode("ascii")
+        try:
+            async with self._session.post(
+                route.address(endpoint),
+                data=data,
+                headers=headers,
+                allow_redirects=False,
+                **self._proxies[provider],
+            ) as response:
+                raw = await self._read(response)
+        except _NOT_SENT as error:
+            return NotSent(f"no connection could be made ({type(error).__name__})")
+        except TimeoutError:
+            return Unknown(f"no whole answer came within {self._timeouts.total:g} seconds")
+        except (aiohttp.ClientError, OSError, ValueError) as error:
+            return Unknown(f"the connection broke before the answer was whole ({type(error).__name__})")
+        if raw is None:
+            return Unknown(f"the answer is larger than {self._answer_limit} bytes")
+        read = {name: self._without_keys(response.headers.get(name, "").encode()) for name in READ_HEADERS}
+        return read_answer(response.status, read, self._without_keys(raw))
+
+    async def _read(self, response: aiohttp.ClientResponse) -> bytes | None:
+        """The whole body, None when it is too large."""
+        pieces = bytearray()
+        async for piece in response.content.iter_chunked(_PIECE):
+            pieces += piece
+            if len(pieces) > self._answer_limit:
+                return None
+        return bytes(pieces)
+
+    def _without_keys(self, raw: bytes) -> str:
+        """The text, with every key hidden that the other side echoed: it goes on to code that must not know them."""
+        return mask_secrets(raw.decode("utf-8", "replace"), self._keys)
+
+
+def _proxy(route: ProviderRoute, environment: Mapping[str, str]) -> dict[str, Any]:
+    """What aiohttp must be told about the proxy on the way."""
+    try:
+        proxy = proxy_for(route.address("").partition("?")[0], environment)
+    except ValueError as error:
+        raise ConfigurationError(f"{error}.", "Correct it, or unset it.") from None
+    if proxy is None:
+        return {}
+    headers = {"Proxy-Authorization": proxy.credentials} if proxy.credentials else None
+    return {"proxy": f"http://{proxy.address}", "proxy_headers": headers}

@@ -1,0 +1,141 @@
+"""Live model calls that cannot pass the budget: bounded, reserved, sent, booked, and sent again when that may help."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+
+from ratiba_action.errors import ProviderError
+from ratiba_action.llm.providers.bounds import BoundedRequest, OutputLimits, bounded
+from ratiba_action.llm.providers.cost import usage_and_cost
+from ratiba_action.llm.providers.outcome import Answered, NotSent, Outcome, ProviderApi, Refused, Unknown
+from ratiba_action.llm.providers.retries import RetryPolicy
+from ratiba_action.model.conversation import KeptAnswer, Reservation
+from ratiba_action.model.model_request import PaidAnswer, PaidRequest
+from ratiba_action.model.values import Usd
+from ratiba_action.ports import Prices, Purse
+
+_FORBIDDEN = frozenset({401, 403})
+_MALFORMED = frozenset({400, 422})
+_NOT_FOUND, _TOO_MANY, _SERVER_ERROR = 404, 429, 500
+
+
+class MeteredCalls:
+    """Implements ``PaidCalls``.
+
+    Args:
+        api: sends one attempt.
+        purse: pays for each of them.
+        prices: of every model that may be asked for.
+        limits: of the output.
+        retries: how often an attempt is made again.
+        concurrency: the most attempts at a time.
+        sleep: waits so many seconds.
+    """
+
+    def __init__(
+        self,
+        api: ProviderApi,
+        purse: Purse,
+        prices: Prices,
+        *,
+        limits: OutputLimits | None = None,
+        retries: RetryPolicy | None = None,
+        concurrency: int = 8,
+        sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
+    ) -> None:
+        self._api = api
+        self._purse = purse
+        self._prices = prices
+        self._limits = limits or OutputLimits()
+        self._retries = retries or RetryPolicy()
+        self._slots = asyncio.Semaphore(concurrency)
+        self._sleep = sleep
+        self._without_tiers: set[str] = set()
+
+    async def call(self, request: PaidRequest) -> PaidAnswer:
+        """See ``PaidCalls.call``."""
+        self._api.require(request.provider)
+        work = bounded(request, self._limits)
+        upper = self._prices.upper_bound(request.model, request.provider, work.input_tokens, work.output_tokens)
+        failures: list[Outcome] = []
+        while True:
+            if request.provider in self._without_tiers:
+                work = replace(work, body={name: work.body[name] for name in work.body if name != "service_tier"})
+            outcome = await self._attempt(request, work, upper)
+            if isinstance(outcome, PaidAnswer):
+                return outcome
+            if _knows_no_tier(outcome, request, work):
+                self._without_tiers.add(request.provider)
+                continue
+            failures.append(outcome)
+            pause = self._retries.wait(failures)
+            if pause is None:
+                raise _error(request, failures)
+            await self._sleep(pause)
+
+    async def _attempt(self, request: PaidRequest, work: BoundedRequest, upper: Usd) -> PaidAnswer | Outcome:
+        """One attempt; its reservation is made when its turn has come, so that those who wait hold no money."""
+        async with self._slots:
+            reservation = await self._purse.reserve(request.party, request.scenario_id, request.model, upper)
+            try:
+                outcome = await self._api.post(request.provider, request.endpoint, work.body)
+            except BaseException:
+                # Cancelled, most likely: the provider answers all the same, and charges for it.
+                await self._purse.keep(reservation)
+                raise
+            return await self._close(request, reservation, outcome)
+
+    async def _close(
+        self, request: PaidRequest, reservation: Reservation, outcome: Outcome
+    ) -> PaidAnswer | Refused | NotSent | Unknown:
+        match outcome:
+            case Answered(body=body):
+                try:
+                    usage, cost = usage_and_cost(request, body, self._prices)
+                except ValueError as error:
+                    await self._purse.keep(reservation)
+                    return Unknown(f"what the answer cost is not known: {error}")
+                except BaseException:
+                    await self._purse.keep(reservation)
+                    raise
+                await self._purse.settle(reservation, usage, cost, KeptAnswer(request.kept_key, body))
+                return PaidAnswer(body, usage)
+            case Unknown():
+                await self._purse.keep(reservation)
+            case Refused() | NotSent():
+                await self._purse.release(reservation)
+        return outcome
+
+
+def _knows_no_tier(outcome: Outcome, request: PaidRequest, work: BoundedRequest) -> bool:
+    """Whether a server that speaks as OpenAI does refuses the tier that we added: then it bills by none."""
+    ours = "service_tier" in work.body and not request.body.get("service_tier")
+    refused = isinstance(outcome, Refused) and outcome.status in _MALFORMED and "service_tier" in outcome.message
+    return ours and refused and request.provider == "openai"
+
+
+def _error(request: PaidRequest, failures: list[Outcome]) -> ProviderError:
+    """What is said of a call that no attempt could make."""
+    last, count = failures[-1], len(failures)
+    asked = f"A call of {request.model!r} by the {request.party} in scenario {request.scenario_id!r}"
+    tried = f"after {count} attempts" if count > 1 else "at once"
+    known = not any(isinstance(each, Unknown) for each in failures)
+    if isinstance(last, Refused):
+        problem = f"{asked} was refused by {request.provider} {tried} (status {last.status}): {last.message}."
+        return ProviderError(problem, _remedy(last.status), status=last.status, outcome_known=known)
+    if isinstance(last, NotSent):
+        problem = f"{asked} could not be sent {tried}: {last.reason}."
+        return ProviderError(problem, "Check the network, the base URL and the proxy.", outcome_known=known)
+    reason = last.reason if isinstance(last, Unknown) else ""
+    problem = f"{asked} has no usable answer {tried}: {reason}. What was reserved for it counts as spent."
+    return ProviderError(problem, "Run again later; if it stays so, check the base URL.", outcome_known=False)
+
+
+def _remedy(status: int) -> str:
+    if status in _FORBIDDEN:
+        return "Check the key."
+    if status == _NOT_FOUND:
+        return "Check the model's name and the base URL."
+    if status == _TOO_MANY:
+        return "Run fewer scenarios at a time, or ask the provider for a higher rate or more credit."
+    return "Run again later." if status >= _SERVER_ERROR else "Correct the request."

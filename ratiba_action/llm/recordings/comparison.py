@@ -1,0 +1,211 @@
+"""What a new recording changes in an old one, in words and as a diff for whoever accepts it."""
+
+from collections.abc import Container, Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+
+from ratiba_action.llm.recordings.lines import JudgeRecording, ModelRecording, Recording
+from ratiba_action.llm.recordings.said import lasting, read_said
+from ratiba_action.model.canonical import canonical_json
+
+Parts = tuple[tuple[str, str], ...]
+"""What a line holds in words: name and text of each part."""
+
+_TEXT_SHOWN = 400
+_ASKED_SHOWN = 100
+_DIGEST_DIGITS = 12
+_CHANGES_SHOWN = 40
+
+
+class Kind(StrEnum):
+    """What became of a line."""
+
+    ADDED = "added"
+    CHANGED = "changed"
+    REMOVED = "removed"
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """One line that is not as it was.
+
+    Args:
+        what: the line in words, such as ``answer of claude-sonnet-5-5 to 'Habari'``.
+        before: what it held, by name; empty for an added line.
+        after: what it holds; empty for a removed line.
+    """
+
+    kind: Kind
+    what: str
+    before: Parts = ()
+    after: Parts = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """Everything that a new recording changes: in the order of its lines, then what it no longer holds."""
+
+    differences: tuple[Difference, ...] = ()
+
+    def count(self, kind: Kind) -> int:
+        """How many lines were added, changed or removed."""
+        return sum(one.kind is kind for one in self.differences)
+
+    @property
+    def summary(self) -> str:
+        """The counts in one phrase."""
+        counts = [f"{self.count(kind)} {kind.value}" for kind in Kind if self.count(kind)]
+        return ", ".join(counts) or "the same answers"
+
+
+def compare(old: Sequence[Recording], new: Sequence[Recording]) -> Comparison:
+    """Compare two recordings of one scenario.
+
+    A line is looked for under its key first; then, since an edited prompt changes every key, under what was asked of
+    which model or metric, in order.
+    """
+    origins = _origins(old, new)
+    differences = [_difference(None if at is None else old[at], line) for at, line in zip(origins, new, strict=True)]
+    gone = [line for at, line in enumerate(old) if at not in origins]
+    removed = [Difference(Kind.REMOVED, _what(line), before=_held(line)) for line in gone]
+    return Comparison((*(one for one in differences if one is not None), *removed))
+
+
+def without_noise(old: Sequence[Recording], new: Sequence[Recording]) -> tuple[Recording, ...]:
+    """The new lines, or the old ones where nothing but ids, times and usage differs, so that no file changes for it.
+
+    The models' answers are kept together: an id in one answer may stand in the next request.
+    """
+    models, old_models = _models(new), _models(old)
+    same = len(models) == len(old_models) and all(map(_same_answer, old_models, models))
+    grades = {line.key: line for line in old if isinstance(line, JudgeRecording)}
+    kept = (_kept_grade(grades.get(line.key), line) for line in new if isinstance(line, JudgeRecording))
+    return (*(old_models if same else models), *kept)
+
+
+def render(comparison: Comparison) -> tuple[str, ...]:
+    """The differences as lines of a diff: ``+`` added, ``-`` removed, ``~`` changed; bounded, and it says where."""
+    marks = {Kind.ADDED: "+", Kind.CHANGED: "~", Kind.REMOVED: "-"}
+    lines: list[str] = []
+    for one in comparison.differences[:_CHANGES_SHOWN]:
+        lines.append(f"{marks[one.kind]} {one.what}")
+        before, after = dict(one.before), dict(one.after)
+        for name in dict.fromkeys((*before, *after)):
+            lines += [f"    - {name}: {line}" for line in _told(before.get(name), after.get(name))]
+            lines += [f"    + {name}: {line}" for line in _told(after.get(name), before.get(name))]
+    hidden = len(comparison.differences) - _CHANGES_SHOWN
+    if hidden > 0:
+        lines.append(f"… and {hidden} more; git diff shows all of them")
+    return tuple(lines)
+
+
+def _origins(old: Sequence[Recording], new: Sequence[Recording]) -> list[int | None]:
+    """For each new line the place of the old one that it stands for."""
+    origins: list[int | None] = [None] * len(new)
+    for identity in (_by_key, _by_question, _by_subject):
+        waiting: dict[Hashable, list[int]] = {}
+        for at, line in enumerate(old):
+            if at not in origins:
+                waiting.setdefault(identity(line), []).append(at)
+        for at, line in enumerate(new):
+            if origins[at] is None and waiting.get(identity(line)):
+                origins[at] = waiting[identity(line)].pop(0)
+    return origins
+
+
+def _by_key(line: Recording) -> Hashable:
+    return type(line), line.key, line.ordinal, _trial(line)
+
+
+def _by_question(line: Recording) -> Hashable:
+    asked = line.asked if isinstance(line, ModelRecording) else line.metric
+    return type(line), asked, line.model, _trial(line)
+
+
+def _by_subject(line: Recording) -> Hashable:
+    """The same question to another model, or by another version of a metric."""
+    asked = line.asked if isinstance(line, ModelRecording) else line.metric.partition(":")[0]
+    return type(line), asked, _trial(line)
+
+
+def _trial(line: Recording) -> int:
+    """An answer in one trial never stands for that in another; a grade belongs to what was said, in any trial."""
+    return line.trial if isinstance(line, ModelRecording) else 0
+
+
+def _difference(before: Recording | None, after: Recording) -> Difference | None:
+    if before is None:
+        return Difference(Kind.ADDED, _what(after), after=_held(after))
+    if before == after:
+        return None
+    was, now = dict(_held(before)), dict(_held(after))
+    differing = {name for name in (*was, *now) if was.get(name) != now.get(name)}
+    if not differing:
+        was, now = dict(_unread(before)), dict(_unread(after))
+        differing = {name for name in was if was[name] != now[name]}
+        if not differing:
+            return Difference(Kind.CHANGED, f"{_what(after)}: only ids differ")
+    return Difference(Kind.CHANGED, _what(after), _only(was, differing), _only(now, differing))
+
+
+def _only(held: Mapping[str, str], names: Container[str]) -> Parts:
+    return tuple((name, value) for name, value in held.items() if name in names)
+
+
+def _what(line: Recording) -> str:
+    if isinstance(line, ModelRecording):
+        asked = line.asked if len(line.asked) <= _ASKED_SHOWN else f"{line.asked[:_ASKED_SHOWN]}…"
+        return f"answer of {line.model} to {asked!r}" + (f" in trial {line.trial + 1}" if line.trial else "")
+    return f"{'grade' if line.answer is None else 'answer'} of {line.metric} by {line.model}"
+
+
+def _held(line: Recording) -> Parts:
+    """What a reviewer wants to see of a line, nothing empty."""
+    if isinstance(line, ModelRecording):
+        said = read_said(line.response)
+        held = {"said": said.text, "tools": "\n".join(said.tools), "ended": said.ended, "prompt": line.system}
+    else:
+        held = {**_answered(line), "metric": line.metric}
+    held |= {"model": line.model, "source": line.source}
+    return tuple((name, value) for name, value in held.items() if value)
+
+
+def _answered(line: JudgeRecording) -> dict[str, str]:
+    if line.score is None:
+        return {"answer": canonical_json(line.body)}
+    return {"score": f"{line.score:g}", "reason": line.reason or ""}
+
+
+def _unread(line: Recording) -> Parts:
+    """What matters only when nothing else differs."""
+    usage = line.response.get("usage") if isinstance(line, ModelRecording) else line.usage
+    question = line.key if isinstance(line, ModelRecording) else line.transcript
+    name = "request" if isinstance(line, ModelRecording) else "transcript"
+    return (name, question[:_DIGEST_DIGITS]), ("usage", canonical_json(usage))
+
+
+def _told(text: str | None, other: str | None) -> Iterator[str]:
+    """The lines of a text, from shortly before its first difference when it is long."""
+    if text is None or not text:
+        return
+    start = 0
+    if len(text) > _TEXT_SHOWN and other:
+        same = next((at for at, (one, two) in enumerate(zip(text, other, strict=False)) if one != two), 0)
+        start = max(0, min(same - 40, len(text) - _TEXT_SHOWN))
+    shown = text[start : start + _TEXT_SHOWN]
+    shown = ("…" if start else "") + shown + ("…" if start + _TEXT_SHOWN < len(text) else "")
+    yield from shown.splitlines() or [""]
+
+
+def _models(lines: Sequence[Recording]) -> list[ModelRecording]:
+    return [line for line in lines if isinstance(line, ModelRecording)]
+
+
+def _same_answer(old: ModelRecording, new: ModelRecording) -> bool:
+    return replace(old, response=lasting(old.response), usage_estimated=new.usage_estimated) == replace(
+        new, response=lasting(new.response)
+    )
+
+
+def _kept_grade(old: JudgeRecording | None, new: JudgeRecording) -> JudgeRecording:
+    return old if old is not None and replace(old, usage=new.usage) == new else new

@@ -1,0 +1,56 @@
+"""The recordings of several scenarios, read together."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+
+from ratiba_action.errors import FileProblem, SuiteError
+from ratiba_action.llm.recordings.lines import ModelRecording, Recording
+from ratiba_action.llm.recordings.reader import read_recordings
+
+
+def recording_path(folder: Path, scenario_id: str) -> Path:
+    """The recording file of a scenario."""
+    return folder / f"{scenario_id}.jsonl"
+
+
+def read_folder(folder: Path, scenario_ids: Iterable[str]) -> dict[str, tuple[Recording, ...]]:
+    """The recordings of each scenario; none for one without a file.
+
+    Raises:
+        SuiteError: files cannot be read or have mistakes; the mistakes of all files together.
+    """
+    if folder.is_symlink():
+        raise SuiteError([FileProblem(str(folder), 0, "cannot be read: it is a symbolic link")])
+    problems: list[FileProblem] = []
+    recordings: dict[str, tuple[Recording, ...]] = {}
+    for scenario_id in scenario_ids:
+        try:
+            recordings[scenario_id] = read_recordings(recording_path(folder, scenario_id))
+        except SuiteError as error:
+            problems.extend(error.problems)
+    if problems:
+        raise SuiteError(problems)
+    return recordings
+
+
+def model_recordings(recordings: Mapping[str, Sequence[Recording]]) -> dict[str, tuple[ModelRecording, ...]]:
+    """Only the answers to the system under test, by scenario."""
+    return {
+        scenario_id: tuple(line for line in lines if isinstance(line, ModelRecording))
+        for scenario_id, lines in recordings.items()
+    }
+
+
+def recorded_trials(recordings: Mapping[str, Sequence[Recording]]) -> dict[str, int]:
+    """How many trials of each scenario are recorded without a gap; 1 for one whose system asks no model."""
+    counts: dict[str, int] = {}
+    for scenario_id, lines in model_recordings(recordings).items():
+        numbers = {line.trial for line in lines}
+        counts[scenario_id] = next(number for number in range(len(numbers) + 1) if number not in numbers) or 1
+    return counts
+
+
+def recorded_models(recordings: Mapping[str, Sequence[Recording]]) -> frozenset[tuple[str, str]]:
+    """Each (model, provider) that answered the system under test: all of them need a price."""
+    lines = (line for lines in model_recordings(recordings).values() for line in lines)
+    return frozenset((line.model, line.provider) for line in lines)

@@ -1,0 +1,295 @@
+"""The gateway: speaks both providers' wire formats, and lets a scenario in by its own token.
+
+Importing this module loads aiohttp; the composition root imports it when a run starts.
+"""
+
+import json
+import logging
+from collections.abc import Collection, Mapping
+from typing import Any, NoReturn
+
+from aiohttp import ClientPayloadError, web
+from aiohttp.web_protocol import RequestPayloadError
+
+from ratiba_action.errors import (
+    ConfigurationError,
+    InfrastructureError,
+    ProviderError,
+    RatibaError,
+    RecordingError,
+    WorkerError,
+)
+from ratiba_action.llm.access import ScenarioAccess
+from ratiba_action.llm.canonical_request import prompt_digest, request_key
+from ratiba_action.llm.endpoint import Endpoint
+from ratiba_action.llm.endpoints import ENDPOINTS
+from ratiba_action.llm.replay_answers import StaleRecordingError
+from ratiba_action.model.conversation import Party
+from ratiba_action.model.model_request import ModelAnswer, ModelRequest
+from ratiba_action.model.plan import HEAD
+from ratiba_action.model.values import JsonObject, Usd
+from ratiba_action.money.model_names import base_model
+from ratiba_action.ports import AnswerSource, Prices
+
+_BODY_LIMIT = 16 * 1024 * 1024
+_ASKED_LIMIT = 200
+_SHUTDOWN_SECONDS = 2.0
+_HEADERS = {"x-should-retry": "false"}
+_BAD_REQUEST, _FORBIDDEN, _SERVER_ERROR, _BAD_GATEWAY = 400, 403, 500, 502
+_ERRORS = range(400, 600)
+
+
+class _RefusedError(Exception):
+    """A request that is answered with an HTTP error; its problem decides the conversation, whatever the system does."""
+
+    def __init__(self, status: int, problem: RatibaError | str) -> None:
+        super().__init__(str(problem))
+        self.status = status
+        self.problem = problem if isinstance(problem, RatibaError) else WorkerError(problem)
+
+
+class Gateway:
+    """All model traffic of the system under test goes through here.
+
+    Args:
+        answers: where the answers come from.
+        forbidden_models: models that no scenario may use, in any spelling: those of the judges.
+        prices: tells what each answer costs at list prices; None leaves it untold.
+        scripts: how many calls the script of each scripted scenario answers; such an answer has no list price.
+        host: address to bind.
+        body_limit: largest request body, in bytes.
+    """
+
+    def __init__(
+        self,
+        answers: AnswerSource,
+        *,
+        forbidden_models: Collection[str] = (),
+        prices: Prices | None = None,
+        scripts: Mapping[str, int] | None = None,
+        host: str = "127.0.0.1",
+        body_limit: int = _BODY_LIMIT,
+    ) -> None:
+        self._answers = answers
+        self._forbidden = frozenset(base_model(name) for name in forbidden_models)
+        self._prices = prices
+        self._scripts = dict(scripts or {})
+        self._host = host
+        self._body_limit = body_limit
+        self._accesses: list[ScenarioAccess] = []
+        self._runner: web.AppRunner | None = None
+        self._url = ""
+
+    @property
+    def url(self) -> str:
+        """Base address, without a path; empty before ``start``."""
+        return self._url
+
+    async def start(self) -> None:
+        """Listen on a free port.
+
+        Raises:
+            InfrastructureError: the address cannot be bound.
+        """
+        application = web.Application(client_max_size=self._body_limit)
+        for endpoint in ENDPOINTS:
+            for prefix in ("", "/v1"):
+                application.router.add_post(f"{prefix}/{endpoint.name}", self._handler(endpoint))
+        application.router.add_route("*", "/{path:.*}", self._refuse_path)
+        self._runner = web.AppRunner(
+            application,
+            access_log=None,
+            logger=_silent_logger(),
+            handle_signals=False,
+            shutdown_timeout=_SHUTDOWN_SECONDS,
+        )
+        await self._runner.setup()
+        site = web.TCPSite(self._runner, self._host, 0)
+        try:
+            await site.start()
+        except OSError as error:
+            await self.close()
+            raise InfrastructureError(
+                f"The gateway cannot listen on {self._host!r}: {error.strerror}.", "Give an address of this machine."
+            ) from error
+        host, port = self._runner.addresses[0][:2]
+        self._url = f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+
+    async def close(self) -> None:
+        """Stop listening and close every access; may be called twice."""
+        for access in self._accesses:
+            access.close()
+        self._accesses.clear()
+        runner, self._runner = self._runner, None
+        if runner is not None:
+            await runner.cleanup()
+
+    def open_scenario(
+        self, scenario_id: str, trial: int = 0, arm: str = HEAD, party: Party = Party.SYSTEM
+    ) -> ScenarioAccess:
+        """Let one trial of one scenario on one arm in, by a token of its own.
+
+        Raises:
+            InfrastructureError: the gateway is not started.
+        """
+        if self._runner is None:
+            raise InfrastructureError(f"Scenario {scenario_id!r} was opened before the gateway.", "Start the gateway.")
+        self._accesses = [access for access in self._accesses if not access.closed]
+        access = ScenarioAccess(self._url, scenario_id, trial, party, arm=arm, scripted=self._scripts.get(scenario_id))
+        self._accesses.append(access)
+        return access
+
+    def _handler(self, endpoint: Endpoint) -> Any:
+        async def handle(request: web.Request) -> web.StreamResponse:
+            return await self._handle(endpoint, request)
+
+        return handle
+
+    async def _handle(self, endpoint: Endpoint, request: web.Request) -> web.StreamResponse:
+        access = self._admit(request)
+        if access is None:
+            return _refusal(endpoint, 401, "The API key is not the token of an open scenario of this gateway.")
+        try:
+            body = await self._read(endpoint, request)
+            with access.answering():
+                answer = await self._ask(endpoint, body, access)
+            events = _events(endpoint, body, answer.body, access) if body.get("stream") is True else None
+        except _RefusedError as refused:
+            access.note(refused.problem)
+            return _refusal(endpoint, refused.status, str(refused))
+        except ConnectionError:
+            raise  # whoever asked has gone
+        except Exception as error:  # noqa: BLE001 - the server would only log it, with the request's own words
+            access.note(InfrastructureError(f"The gateway failed: {type(error).__name__}.", "Please report it."))
+            return _refusal(endpoint, _SERVER_ERROR, "The gateway failed.")
+        if events is not None:
+            return await _send_events(request, events)
+        return web.json_response(dict(answer.body), headers=_HEADERS)
+
+    def _admit(self, request: web.Request) -> ScenarioAccess | None:
+        scheme, _, bearer = request.headers.get("Authorization", "").partition(" ")
+        offered = [request.headers.get("x-api-key", ""), bearer.strip() if scheme.lower() == "bearer" else ""]
+        # Every token is compared, so that the time taken says nothing about which one came close.
+        admitted = [access for access in self._accesses for credential in offered if access.admits(credential)]
+        return admitted[0] if admitted else None
+
+    async def _read(self, endpoint: Endpoint, request: web.Request) -> JsonObject:
+        try:
+            body = json.loads((await request.read()).decode("utf-8"), parse_constant=_refuse_constant)
+        except web.HTTPRequestEntityTooLarge:
+            raise _RefusedError(413, f"The request is larger than {self._body_limit} bytes.") from None
+        except (ValueError, RecursionError, ClientPayloadError, RequestPayloadError):
+            raise _RefusedError(400, "The request's body is not JSON in UTF-8.") from None
+        if not isinstance(body, dict):
+            raise _RefusedError(400, "The request's body is not a JSON object.")
+        flaw = endpoint.flaw(body)
+        if flaw is not None:
+            raise _RefusedError(400, flaw)
+        return body
+
+    async def _ask(self, endpoint: Endpoint, body: JsonObject, access: ScenarioAccess) -> ModelAnswer:
+        try:
+            call = _understand(endpoint, body, access)
+        except (ValueError, RecursionError):
+            raise _RefusedError(400, "The request's body is nested too deeply or holds an infinite number.") from None
+        try:
+            self._check_model(call.model)
+            answer = await self._answers.answer(call)
+        except StaleRecordingError as stale:
+            access.note_stale(stale)
+            return stale.answer
+        except RatibaError as problem:
+            raise _RefusedError(_status(problem), problem) from problem
+        try:
+            list_price = self._list_price(call, answer)
+        except RatibaError as problem:
+            raise _RefusedError(_status(problem), problem) from problem
+        access.count_answer(call.model, list_price, replayed=answer.replayed)
+        return answer
+
+    def _list_price(self, call: ModelRequest, answer: ModelAnswer) -> Usd | None:
+        if self._prices is None or call.scenario_id in self._scripts:
+            return None
+        return self._prices.price(call.model, call.provider, answer.usage)
+
+    def _check_model(self, model: str) -> None:
+        if base_model(model) in self._forbidden:
+            raise ConfigurationError(
+                f"The system under test asked for {model!r}, the model of a judge: no model may judge its own words.",
+                "Give the judge or the system another model.",
+            )
+
+    async def _refuse_path(self, request: web.Request) -> web.StreamResponse:
+        endpoint = ENDPOINTS[0] if "anthropic-version" in request.headers else ENDPOINTS[1]
+        served = ", ".join(f"POST /v1/{each.name}" for each in ENDPOINTS)
+        message = f"The gateway does not serve {request.method} {request.path!r}: only {served}."
+        access = self._admit(request)
+        if access is not None and request.method == "POST":
+            access.note(WorkerError(message, "Ask the models through these."))
+        return _refusal(endpoint, 404, message)
+
+
+def _understand(endpoint: Endpoint, body: JsonObject, access: ScenarioAccess) -> ModelRequest:
+    key = request_key(endpoint, body)
+    position, ordinal = access.count_call(key)
+    return ModelRequest(
+        scenario_id=access.scenario_id,
+        trial=access.trial,
+        party=access.party,
+        position=position,
+        provider=endpoint.provider,
+        endpoint=endpoint.name,
+        model=body["model"],
+        key=key,
+        ordinal=ordinal,
+        system=prompt_digest(endpoint.system_prompt(body)),
+        asked=endpoint.last_user_text(body)[:_ASKED_LIMIT],
+        body=body,
+        arm=access.arm,
+    )
+
+
+def _status(problem: RatibaError) -> int:
+    """What the system is told: the provider's own status where it refused, 502 where it gave no usable answer."""
+    if isinstance(problem, ProviderError):
+        return problem.status if problem.status is not None and problem.status in _ERRORS else _BAD_GATEWAY
+    return _FORBIDDEN if isinstance(problem, ConfigurationError) else _BAD_REQUEST
+
+
+def _silent_logger() -> logging.Logger:
+    """For aiohttp's server, which logs a malformed request as it came: lines that a runner takes as commands."""
+    logger = logging.getLogger(__name__)
+    logger.setLevel(logging.CRITICAL + 1)
+    return logger
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is not a JSON number")
+
+
+def _refusal(endpoint: Endpoint, status: int, message: str) -> web.Response:
+    return web.json_response(dict(endpoint.error(status, message)), status=status, headers=_HEADERS)
+
+
+def _events(endpoint: Endpoint, body: JsonObject, answer: JsonObject, access: ScenarioAccess) -> list[bytes]:
+    """Every event of the answer, before the first is sent: a recording may hold anything."""
+    try:
+        return list(endpoint.stream(body, answer))
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        problem = RecordingError(
+            f"A recorded answer of scenario {access.scenario_id!r} cannot be streamed: it is not shaped as "
+            f"{endpoint.provider} answers.",
+            "Record it again; docs/recordings.md says how.",
+        )
+        raise _RefusedError(400, problem) from error
+
+
+async def _send_events(request: web.Request, events: list[bytes]) -> web.StreamResponse:
+    response = web.StreamResponse(
+        headers={**_HEADERS, "Content-Type": "text/event-stream", "Cache-Control": "no-store"}
+    )
+    await response.prepare(request)
+    for part in events:
+        await response.write(part)
+    await response.write_eof()
+    return response

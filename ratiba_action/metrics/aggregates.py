@@ -1,0 +1,176 @@
+"""The aggregate scores of a data set, by the names that a gate gives them."""
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from types import MappingProxyType
+
+from ratiba_action.metrics import classification, ranking
+
+Aggregate = Callable[[Sequence["Sample"]], float | None]
+"""Value over cases, 0 to 1, 1 is best; None where none of them has what it is made of."""
+
+
+@dataclass(frozen=True, slots=True)
+class Labelled:
+    """One answer of a classifier.
+
+    Args:
+        confidence: 0 to 1; None where none was given.
+    """
+
+    expected: frozenset[str]
+    given: frozenset[str]
+    confidence: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Ranked:
+    """One list of documents, the best first, and the grades of those that were judged."""
+
+    documents: tuple[str, ...]
+    judgements: Mapping[str, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """One case.
+
+    Args:
+        labelled: of each turn whose labels are known.
+        ranked: of each turn whose documents are known.
+        scores: value of each metric by its name; None stands for a perfect case.
+        passed: whether every asserted check and every threshold above 0 passed; None where nothing is asserted.
+    """
+
+    labelled: tuple[Labelled, ...] = ()
+    ranked: tuple[Ranked, ...] = ()
+    scores: Mapping[str, float] | None = None
+    passed: bool | None = True
+
+
+LABELS, DOCUMENTS = "labels", "documents"
+_RANKED = re.compile(r"(ndcg|map|mrr|precision|recall)@([1-9][0-9]{0,3})|mrr")
+_LISTS: Mapping[str, Callable[..., float]] = MappingProxyType(
+    {
+        "ndcg": ranking.ndcg,
+        "map": ranking.average_precision,
+        "mrr": ranking.reciprocal_rank,
+        "precision": ranking.precision,
+        "recall": ranking.recall,
+    }
+)
+
+
+def truth_of(name: str) -> str:
+    """Which truth an aggregate compares with: ``LABELS``, ``DOCUMENTS``, or empty for none."""
+    if name in _BY_LABELS:
+        return LABELS
+    return DOCUMENTS if _RANKED.fullmatch(name) else ""
+
+
+def ranked_parts(name: str) -> tuple[str, int | None]:
+    """Formula and length of the list of an aggregate over documents, such as ``("ndcg", 10)``."""
+    formula, _, cut = name.partition("@")
+    return formula, int(cut) if cut else None
+
+
+def aggregate(name: str) -> Aggregate:
+    """The aggregate of a name; one that is not ours is a metric's, and stands for the mean of its scores."""
+    if name == ANSWER_ACCURACY:
+        return _answer_accuracy
+    if name in _BY_LABELS:
+        return partial(_over_labels, _BY_LABELS[name])
+    if _RANKED.fullmatch(name):
+        return partial(_over_lists, *ranked_parts(name))
+    return partial(_mean_score, name)
+
+
+def confidence(samples: Sequence[Sample]) -> float | None:
+    """Mean confidence of the answers that gave one."""
+    given = [one.confidence for one in _labelled(samples) if one.confidence is not None]
+    return sum(given) / len(given) if given else None
+
+
+def classes_of(samples: Sequence[Sample]) -> tuple[classification.ClassCounts, ...]:
+    """The counts of each expected class."""
+    return classification.count_classes((one.expected, one.given) for one in _labelled(samples))
+
+
+def _labelled(samples: Sequence[Sample]) -> list[Labelled]:
+    return [one for sample in samples for one in sample.labelled]
+
+
+def _over_labels(formula: Callable[[Sequence[Labelled]], float | None], samples: Sequence[Sample]) -> float | None:
+    labelled = _labelled(samples)
+    return formula(labelled) if labelled else None
+
+
+def _over_lists(formula: str, cut: int | None, samples: Sequence[Sample]) -> float | None:
+    values = [
+        sum(_LISTS[formula](one.documents, one.judgements, k=cut) for one in sample.ranked) / len(sample.ranked)
+        for sample in samples
+        if sample.ranked
+    ]
+    return sum(values) / len(values) if values else None
+
+
+def _mean_score(metric: str, samples: Sequence[Sample]) -> float | None:
+    values = [
+        1.0 if sample.scores is None else sample.scores[metric]
+        for sample in samples
+        if sample.scores is None or metric in sample.scores
+    ]
+    return sum(values) / len(values) if values else None
+
+
+def _answer_accuracy(samples: Sequence[Sample]) -> float | None:
+    asserted = [sample.passed for sample in samples if sample.passed is not None]
+    return sum(asserted) / len(asserted) if asserted else None
+
+
+def _cases(labelled: Sequence[Labelled]) -> list[classification.Case]:
+    return [(one.expected, one.given) for one in labelled]
+
+
+def _accuracy(labelled: Sequence[Labelled]) -> float | None:
+    return classification.accuracy(_cases(labelled))
+
+
+def _over_classes(
+    formula: Callable[[Sequence[classification.ClassCounts]], float], labelled: Sequence[Labelled]
+) -> float | None:
+    classes = classification.count_classes(_cases(labelled))
+    return formula(classes) if classes else None
+
+
+def _over_pairs(
+    formula: Callable[[Sequence[classification.Case]], float], labelled: Sequence[Labelled]
+) -> float | None:
+    return formula(_cases(labelled)) if any(one.expected for one in labelled) else None
+
+
+def _calibration(labelled: Sequence[Labelled]) -> float | None:
+    sure = [(one.confidence, one.expected == one.given) for one in labelled if one.confidence is not None]
+    return 1 - classification.calibration_error(sure) if sure else None
+
+
+ANSWER_ACCURACY = "answer_accuracy"
+SKILL_RECALL = "skill_recall"
+CALIBRATION = "calibration"
+_BY_LABELS: Mapping[str, Callable[[Sequence[Labelled]], float | None]] = MappingProxyType(
+    {
+        "accuracy": _accuracy,
+        "macro_f1": partial(_over_classes, classification.macro_f1),
+        "weighted_f1": partial(_over_classes, classification.weighted_f1),
+        "micro_f1": partial(_over_pairs, classification.micro_f1),
+        "min_class_f1": partial(_over_classes, lambda classes: min(one.f1 for one in classes)),
+        "min_class_precision": partial(_over_classes, lambda classes: min(one.precision for one in classes)),
+        "min_class_recall": partial(_over_classes, lambda classes: min(one.recall for one in classes)),
+        SKILL_RECALL: partial(_over_pairs, classification.micro_recall),
+        CALIBRATION: _calibration,
+    }
+)
+AGGREGATES = (*_BY_LABELS, "ndcg@k", "map@k", "mrr", "mrr@k", "precision@k", "recall@k", ANSWER_ACCURACY)
+"""Names that a gate may give besides those of metrics; k is a number from 1 to 9999."""

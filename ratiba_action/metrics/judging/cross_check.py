@@ -1,0 +1,152 @@
+"""A second judge scores a sample of what the first one scored; the verdict never depends on it."""
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import replace
+from types import TracebackType
+from typing import Self
+
+from ratiba_action.errors import BudgetError, RatibaError
+from ratiba_action.metrics.judging.cache_key import metric_version
+from ratiba_action.metrics.judging.sampling import in_sample
+from ratiba_action.model.agreement import CrossCheckStatus, GradePair
+from ratiba_action.model.measurement import Case, Score
+from ratiba_action.ports import JudgedMetric, Metric
+
+
+class CrossCheck:
+    """The cross-check of one run; an async context manager that waits for its last answers when it is left in order.
+
+    Scores are checked beside the run: a slow or failing second judge delays no scenario. When the run is cancelled,
+    so are the checks in flight.
+
+    A refused call of the second judge ends nothing here: what is settled or in the cache is compared all the same,
+    and whoever pays for the calls refuses the others.
+
+    Args:
+        share: of the judged scores, 0 to 1, chosen by the hash of scenario, metric and transcript.
+    """
+
+    def __init__(self, share: float = 0.10) -> None:
+        self._share = share
+        self._sampled = 0
+        self._cached = 0
+        self._stopped = ""
+        self._pairs: list[GradePair] = []
+        self._notes: list[str] = []
+        self._running: set[asyncio.Task[None]] = set()
+
+    @property
+    def pairs(self) -> tuple[GradePair, ...]:
+        """What both judges scored, in an order that does not depend on who answered first."""
+        return tuple(sorted(self._pairs, key=lambda pair: (pair.scenario_id, pair.metric, pair.transcript)))
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Why single checks failed, sorted."""
+        return tuple(sorted(self._notes))
+
+    @property
+    def status(self) -> CrossCheckStatus:
+        """What became of it so far."""
+        return CrossCheckStatus(self._share, self._sampled, len(self._pairs), self._stopped, self._cached)
+
+    def offer(self, score: Score, case: Case, shown: str, second: Callable[[], Metric]) -> None:
+        """Have a score checked if it falls into the sample; returns at once.
+
+        Args:
+            score: the first judge's.
+            case: what was measured.
+            shown: digest of what the judge was shown of it.
+            second: makes the metric that asks the second judge.
+        """
+        name = metric_version(score.metric, score.version)
+        if not in_sample(self._share, case.scenario.id, name, shown):
+            return
+        self._sampled += 1
+        pair = GradePair(case.scenario.id, name, shown, score.threshold, score.value, score.value)
+        task = asyncio.ensure_future(self._check(pair, case, second()))
+        self._running.add(task)
+        task.add_done_callback(self._running.discard)
+
+    async def finish(self, seconds: float | None = None) -> None:
+        """Wait for the checks in flight; those that take longer than ``seconds`` are cancelled and noted."""
+        running = tuple(self._running)
+        if not running:
+            return
+        _, late = await asyncio.wait(running, timeout=seconds)
+        await _cancel(late)
+        if late:
+            self._notes.append(f"{len(late)} cross-checks were not answered in time.")
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if error is None:
+            await self.finish()
+        await _cancel(set(self._running))
+
+    async def _check(self, pair: GradePair, case: Case, second: Metric) -> None:
+        """Ask the second judge; ``pair.second`` is not known yet."""
+        try:
+            other = await second.measure(case, pair.threshold)
+        except BudgetError as error:
+            self._stopped = self._stopped or str(error)
+        except Exception as error:  # noqa: BLE001 - whatever breaks here must not reach a scenario
+            told = str(error) if isinstance(error, RatibaError) else f"{type(error).__name__}: {error}"
+            self._notes.append(f"The cross-check of {pair.metric} for scenario {pair.scenario_id!r} failed: {told}")
+        else:
+            self._pairs.append(replace(pair, second=other.value))
+            self._cached += other.cached
+
+
+class CrossCheckedMetric:
+    """Implements ``JudgedMetric``: the score of one metric, offered to the cross-check.
+
+    Args:
+        metric: whose score counts.
+        second: a fresh instance of the same metric that asks the second judge; made for sampled scores only.
+        cross_check: of this run.
+        fresh: whether the score came from a model, in this run or an earlier one; a recorded one is not checked.
+    """
+
+    def __init__(
+        self,
+        metric: JudgedMetric,
+        second: Callable[[], Metric],
+        cross_check: CrossCheck,
+        fresh: Callable[[], bool] = lambda: True,
+    ) -> None:
+        self.name = metric.name
+        self.version = metric.version
+        self.judged: bool = metric.judged
+        self._metric = metric
+        self._second = second
+        self._cross_check = cross_check
+        self._fresh = fresh
+
+    def evidence(self, case: Case) -> str:
+        """SHA-256 of exactly what the judge is shown."""
+        return self._metric.evidence(case)
+
+    async def measure(self, case: Case, threshold: float) -> Score:
+        """The first metric's score, whatever the second judge says.
+
+        Raises:
+            JudgeError: the first judge answered outside its contract.
+            RecordingError: replaying, and no recording fits.
+            BudgetError: a call of the first judge was refused.
+        """
+        score = await self._metric.measure(case, threshold)
+        if score.judged and self._fresh():
+            self._cross_check.offer(score, case, self.evidence(case), self._second)
+        return score
+
+
+async def _cancel(tasks: set[asyncio.Task[None]]) -> None:
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)

@@ -1,0 +1,73 @@
+"""What a provider answered to a structured request: the text, or why there is none."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from ratiba_action.errors import JudgeError
+from ratiba_action.model.values import JsonObject
+
+_SHOWN = 120
+_REMEDY = "Run the scenario again; if it repeats, use another judge model."
+_CUT_OFF = ("max_tokens", "model_context_window_exceeded", "length")
+
+
+def answer_text(provider: str, body: JsonObject) -> str:
+    """The text of a whole answer.
+
+    Args:
+        provider: ``anthropic`` or ``openai``.
+        body: as it came over the wire.
+
+    Raises:
+        JudgeError: the model refused, was cut off or said nothing, or the answer has another shape.
+    """
+    text = _anthropic_text(body) if provider == "anthropic" else _openai_text(body)
+    if not text.strip():
+        raise JudgeError("The judge's answer is empty.", _REMEDY)
+    return text
+
+
+def _anthropic_text(body: JsonObject) -> str:
+    reason, blocks = body.get("stop_reason"), body.get("content")
+    if reason == "refusal":
+        raise _refusal("")
+    _require_end(reason, ("end_turn", "stop_sequence"))
+    if not isinstance(blocks, list) or not all(isinstance(block, Mapping) for block in blocks):
+        raise _misshapen("content", blocks)
+    texts = [block.get("text") for block in blocks if block.get("type") == "text"]
+    if not all(isinstance(text, str) for text in texts):
+        raise _misshapen("content", blocks)
+    return "".join(str(text) for text in texts)
+
+
+def _openai_text(body: JsonObject) -> str:
+    choices = body.get("choices")
+    if not isinstance(choices, list) or len(choices) != 1 or not isinstance(choices[0], Mapping):
+        raise _misshapen("choices", choices)
+    message = choices[0].get("message")
+    if not isinstance(message, Mapping):
+        raise _misshapen("message", message)
+    reason = choices[0].get("finish_reason")
+    if message.get("refusal") or reason == "content_filter":
+        raise _refusal(str(message.get("refusal") or ""))
+    _require_end(reason, ("stop",))
+    content = message.get("content")
+    if content is not None and not isinstance(content, str):
+        raise _misshapen("content", content)
+    return content or ""
+
+
+def _require_end(reason: Any, ends: tuple[str, ...]) -> None:
+    if reason in _CUT_OFF:
+        raise JudgeError(f"The judge's answer was cut off ({reason}).", _REMEDY)
+    if reason not in ends:
+        raise _misshapen("stop reason", reason)
+
+
+def _refusal(words: str) -> JudgeError:
+    said = f": {words[:_SHOWN]!r}" if words else ""
+    return JudgeError(f"The judge refused to answer{said}.", "Look at the conversation, or use another judge model.")
+
+
+def _misshapen(name: str, value: Any) -> JudgeError:
+    return JudgeError(f"The judge's answer has an unexpected {name}: {repr(value)[:_SHOWN]}.", _REMEDY)

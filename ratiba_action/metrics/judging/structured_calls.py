@@ -1,0 +1,100 @@
+"""One model asked for structured answers, through the budget; an unusable answer is asked for once more."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import TypeVar
+
+from ratiba_action.errors import BudgetError, JudgeError
+from ratiba_action.metrics.judging.judge_model import JudgeModel
+from ratiba_action.metrics.judging.structured_answer import answer_text
+from ratiba_action.metrics.judging.structured_request import ENDPOINTS, structured_request
+from ratiba_action.model.canonical import digest
+from ratiba_action.model.conversation import Party, Usage
+from ratiba_action.model.model_request import PaidRequest
+from ratiba_action.model.payer import payer
+from ratiba_action.model.plan import HEAD
+from ratiba_action.model.values import JsonObject
+from ratiba_action.ports import PaidCalls
+
+_Read = TypeVar("_Read")
+
+
+@dataclass(frozen=True, slots=True)
+class StructuredQuestion:
+    """One question that has one answer.
+
+    Args:
+        trial: number of the scenario's repeat, from 0.
+        identity: what tells this question from others with the same wording, such as the ordinal of a vote.
+        instructions: the system prompt, ours.
+        form: the user message with the quoted conversation.
+        schema: JSON Schema of the answer, with a ``title``.
+        arm: name of the arm that held the conversation.
+    """
+
+    scenario_id: str
+    trial: int
+    identity: tuple[str | int, ...]
+    instructions: str
+    form: str
+    schema: JsonObject
+    arm: str = HEAD
+
+
+class StructuredCalls:
+    """Asks one model.
+
+    Args:
+        calls: where money is reserved and the provider is reached.
+        model: who is asked.
+        party: who asks; of the base arm the baseline pays.
+    """
+
+    def __init__(self, calls: PaidCalls, model: JudgeModel, party: Party) -> None:
+        self.model = model
+        self._calls = calls
+        self._party = party
+
+    async def ask(self, question: StructuredQuestion, read: Callable[[str], _Read]) -> tuple[_Read, Usage]:
+        """The answer as ``read`` understands it, and the tokens that it took.
+
+        The second attempt carries ordinal 1 under the same key: a resumed run finds the unusable answer and the one
+        after it where they were, and pays for neither again.
+
+        Args:
+            question: what is asked.
+            read: makes a value of the answer's text, or raises JudgeError.
+
+        Raises:
+            JudgeError: both answers were unusable, or the first was and the budget does not hold a second.
+            BudgetError: the first attempt was refused.
+        """
+        request = self._request(question)
+        try:
+            return await self._attempt(request, read)
+        except JudgeError as first:
+            try:
+                return await self._attempt(replace(request, ordinal=1), read)
+            except BudgetError as refused:
+                raise JudgeError(f"{first.problem} It was not asked again: {refused.problem}", first.remedy) from first
+            except JudgeError as last:
+                raise JudgeError(f"{last.problem} It was asked twice.", last.remedy) from first
+
+    async def _attempt(self, request: PaidRequest, read: Callable[[str], _Read]) -> tuple[_Read, Usage]:
+        answer = await self._calls.call(request)
+        return read(answer_text(request.provider, answer.body)), answer.usage
+
+    def _request(self, question: StructuredQuestion) -> PaidRequest:
+        body = structured_request(self.model, question.instructions, question.form, question.schema)
+        return PaidRequest(
+            party=payer(self._party, question.arm),
+            scenario_id=question.scenario_id,
+            trial=question.trial,
+            provider=self.model.provider,
+            endpoint=ENDPOINTS[self.model.provider],
+            model=self.model.name,
+            key=digest({"identity": list(question.identity), "body": body}),
+            ordinal=0,
+            body=body,
+            arm=question.arm,
+        )

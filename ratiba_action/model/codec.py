@@ -1,0 +1,167 @@
+"""Turns the nouns of ``model`` into JSON and back, by their type hints."""
+
+import math
+import re
+import types
+from collections.abc import Mapping
+from dataclasses import MISSING, fields, is_dataclass
+from datetime import date, datetime
+from decimal import Decimal, InvalidOperation
+from enum import Enum
+from typing import Any, Protocol, Union, get_args, get_origin, get_type_hints
+
+from ratiba_action.model.evaluation_failures import evaluation_failures
+from ratiba_action.model.measurement import Errored, NotRun, Scored
+
+OUTCOMES: Mapping[type, str] = types.MappingProxyType({Scored: "scored", Errored: "errored", NotRun: "not_run"})
+"""The types that appear side by side in one list, and the value of ``outcome`` that tells them apart."""
+
+
+_AMOUNT = re.compile(r"-?[0-9]{1,30}(\.[0-9]{1,30})?")
+_LARGEST = 1e15  # no figure of a run is; infinity is not either
+"""Whoever wrote the file may have wished for a number that takes a gigabyte to print."""
+
+
+class CodecError(ValueError):
+    """A value does not have the shape of its type; says where and what was found."""
+
+
+def encode(value: Any) -> Any:
+    """Plain JSON values: amounts as decimal strings, times as ISO 8601, sets sorted, no NaN (null instead)."""
+    if is_dataclass(value) and not isinstance(value, type):
+        return encode_tag(value) | {item.name: encode(getattr(value, item.name)) for item in fields(value)}
+    if isinstance(value, Mapping):
+        return {str(key): encode(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [encode(item) for item in value]
+    if isinstance(value, (set, frozenset)):
+        return sorted(encode(item) for item in value)
+    return _encode_atom(value)
+
+
+def encode_tag(value: Any) -> dict[str, Any]:
+    """What tells the outcomes of a trial apart, and flags those in which something that was evaluated failed."""
+    if not isinstance(value, Scored | Errored | NotRun):
+        return {}
+    return {"outcome": OUTCOMES[type(value)], "eval_fail": any(True for _ in evaluation_failures(value))}
+
+
+def _encode_atom(value: Any) -> Any:
+    if isinstance(value, Enum):
+        return value.value
+    if isinstance(value, Decimal):
+        return format(value, "f")
+    if isinstance(value, date):
+        return value.isoformat()
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    return value if isinstance(value, (str, int, type(None))) else str(value)
+
+
+class Demands(Protocol):
+    """What else is asked of a value than its type; each raises ``CodecError``."""
+
+    def value(self, value: Any, where: str) -> None:
+        """Look at a plain value, or at a list or mapping before its items."""
+        ...
+
+    def anything(self, value: Any, where: str) -> None:
+        """Look at JSON of any shape."""
+        ...
+
+    def record(self, found: Mapping[str, Any], made: Any, where: str) -> None:
+        """Look at a dataclass and the JSON object that it was made of."""
+        ...
+
+
+def decode(hint: Any, value: Any, where: str = "$", demands: Demands | None = None) -> Any:
+    """The inverse of ``encode`` for a type hint.
+
+    Args:
+        hint: a type of ``model`` or one of its fields' hints.
+        value: decoded JSON.
+        where: path of the value, for messages.
+        demands: what else is asked of every value; None for nothing.
+
+    Raises:
+        CodecError: the value does not fit the hint.
+    """
+    return _Decoder(demands).decode(hint, value, where)
+
+
+class _Decoder:
+    def __init__(self, demands: Demands | None) -> None:
+        self._demands = demands
+        self._hints: dict[Any, dict[str, Any]] = {}
+
+    def decode(self, hint: Any, value: Any, where: str) -> Any:
+        origin, arguments = get_origin(hint), get_args(hint)
+        if hint is Any:
+            if self._demands is not None:
+                self._demands.anything(value, where)
+            return value
+        if origin in (Union, types.UnionType):
+            return self._union(arguments, value, where)
+        if origin in (tuple, frozenset):
+            items = self._expect(list, value, where)
+            return origin(self.decode(arguments[0], item, f"{where}[{index}]") for index, item in enumerate(items))
+        if origin is not None and issubclass(origin, Mapping):
+            items = self._expect(dict, value, where)
+            return {key: self.decode(arguments[1], item, f"{where}.{key}") for key, item in items.items()}
+        if is_dataclass(hint):
+            return self._record(hint, value, where)
+        plain = _decode_plain(hint, value, where)
+        if self._demands is not None:
+            self._demands.value(plain, where)
+        return plain
+
+    def _union(self, hints: tuple[Any, ...], value: Any, where: str) -> Any:
+        if value is None and type(None) in hints:
+            return None
+        if not any(hint in OUTCOMES for hint in hints):
+            return self.decode(next(hint for hint in hints if hint is not type(None)), value, where)
+        outcome = self._expect(dict, value, where).get("outcome")
+        for hint in hints:
+            if OUTCOMES[hint] == outcome:
+                return self.decode(hint, value, where)
+        raise CodecError(f"{where}.outcome is {outcome!r:.80}, and must be one of {', '.join(OUTCOMES.values())}.")
+
+    def _record(self, hint: Any, value: Any, where: str) -> Any:
+        found = self._expect(dict, value, where)
+        if hint not in self._hints:
+            self._hints[hint] = get_type_hints(hint)
+        hints = self._hints[hint]
+        values: dict[str, Any] = {}
+        for item in fields(hint):
+            if item.name in found:
+                values[item.name] = self.decode(hints[item.name], found[item.name], f"{where}.{item.name}")
+            elif item.default is MISSING and item.default_factory is MISSING:
+                raise CodecError(f"{where}.{item.name} is missing.")
+        made = hint(**values)
+        if self._demands is not None:
+            self._demands.record(found, made, where)
+        return made
+
+    def _expect(self, kind: type, value: Any, where: str) -> Any:
+        if not isinstance(value, kind):
+            raise CodecError(f"{where} is {value!r:.80}, and must be a {'list' if kind is list else 'JSON object'}.")
+        if self._demands is not None:
+            self._demands.value(value, where)
+        return value
+
+
+def _decode_plain(hint: Any, value: Any, where: str) -> Any:
+    if hint is float and value is None:
+        return math.nan
+    if hint is float and type(value) in (int, float) and abs(value) < _LARGEST:
+        return float(value)
+    if hint in (str, int, bool) and type(value) is hint:
+        return value
+    if hint is Decimal and not _AMOUNT.fullmatch(str(value)):
+        raise CodecError(f"{where} is {value!r:.80}, and must be an amount such as '1.25'.")
+    if isinstance(value, str) and (hint in (Decimal, date, datetime) or issubclass(hint, Enum)):
+        try:
+            return hint.fromisoformat(value) if hint in (date, datetime) else hint(value)
+        except (ValueError, InvalidOperation):
+            pass
+    raise CodecError(f"{where} is {value!r:.80}, and must be a value of type {hint.__name__}.")

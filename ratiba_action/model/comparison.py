@@ -1,0 +1,232 @@
+"""What is known of both sides of a change: earlier runs of the base, pairs of scores, and what they come to."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+
+from ratiba_action.model.measurement import ScenarioResult
+
+REPLAY = "replay"
+"""Where the answers of a run came from when no model was called."""
+
+
+@dataclass(frozen=True, slots=True)
+class MeasuredRun:
+    """The results of one run, with all that another run must share to be compared with it.
+
+    Args:
+        commit: that was measured; None for a working tree.
+        judge_model: of the judged scores.
+        answers: ``replay``, ``mixed``, ``live``: where the model answers came from.
+        results: of one arm.
+        scenario_digests: digest of each scenario's content by its id, of results that were masked since; what is
+            missing is taken from the results.
+        this_run: measured by the run that asks, so that its further trials ran beside those of the other arm.
+        confirming: composites of the further trials of an earlier attempt, by scenario id: base, then head.
+    """
+
+    commit: str | None
+    started_at: datetime
+    judge_model: str
+    answers: str
+    results: tuple[ScenarioResult, ...]
+    scenario_digests: Mapping[str, str] = field(default_factory=dict)
+    this_run: bool = False
+    confirming: Mapping[str, tuple[tuple[float, ...], tuple[float, ...]]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class BaselineFacts:
+    """What a run was compared with, for people.
+
+    Args:
+        source: the branch that was measured, or the file or folder that was named; untrusted text.
+        commit: that was measured; None where it is not known.
+        started_at: of the newest run.
+        runs: how many were pooled.
+        stale: older than the rules allow without a warning.
+    """
+
+    source: str
+    commit: str | None
+    started_at: datetime
+    runs: int
+    stale: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """What a comparison is held to; frozen when the run starts. Defaults are those of ``docs/statistics.md``.
+
+    Args:
+        screen_level: p-value of the first look that asks for confirmation.
+        single_run_screen_level: the same where a single run of the base is compared with, which scatters more.
+        confirm_level: chance that the looks at further trials take noise for a drop of the mean, all looks together.
+        least_margin: drop of the mean that must be ruled out, in points of the score; more where fewer scenarios
+            can see less.
+        scenario_drop: drop of one scenario that is looked at by itself.
+        confirming_trials: looks after an alarm at most, one further trial of every scenario on both arms before each.
+        suspect_trials: of a scenario that dropped, on both arms.
+        fewest_scenarios: below this only exact checks and thresholds decide.
+        pooled_runs: runs of the base that are pooled at most.
+        stale_days: age of a baseline that is warned about.
+        detectable_power: with which the smallest drop that a run can see is told.
+    """
+
+    screen_level: float = 0.20
+    single_run_screen_level: float = 0.25
+    confirm_level: float = 0.025
+    least_margin: float = 0.10
+    scenario_drop: float = 0.25
+    confirming_trials: int = 3
+    suspect_trials: int = 3
+    fewest_scenarios: int = 10
+    pooled_runs: int = 3
+    stale_days: int = 7
+    detectable_power: float = 0.80
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """One scenario's composite scores on both arms.
+
+    Args:
+        base: of the planned trials of each pooled run of the base.
+        head: of the planned trials; of several runs when a red run was repeated.
+        fresh_base: of further trials, run beside those of the head.
+        fresh_head: of further trials, run beside those of the base.
+        added_base: of further trials of earlier attempts at the same commit.
+        added_head: the same.
+        metrics: that the composite is the mean of, by name, each with its means on base and head.
+    """
+
+    scenario_id: str
+    critical: bool
+    base: tuple[float, ...]
+    head: tuple[float, ...]
+    fresh_base: tuple[float, ...] = ()
+    fresh_head: tuple[float, ...] = ()
+    added_base: tuple[float, ...] = ()
+    added_head: tuple[float, ...] = ()
+    metrics: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class NotComparable:
+    """A scenario, or one of its metrics, that no difference may be given for.
+
+    Args:
+        metric: empty for the whole scenario.
+    """
+
+    scenario_id: str
+    metric: str
+    reason: str
+
+
+class Tier(StrEnum):
+    """What a comparison came to, of the whole or of one scenario."""
+
+    REGRESSION = "regression"
+    UNCLEAR = "unclear"
+    WITHIN_NOISE = "within noise"
+    IMPROVED = "improved"
+    NOT_COMPARABLE = "not comparable"
+
+
+@dataclass(frozen=True, slots=True)
+class ScenarioComparison:
+    """One scenario on both arms.
+
+    Args:
+        base: mean composite, over as many trials as every scenario has.
+        head: the same.
+        dropped_again: its drop showed again in the further trials alone.
+        confirming_base: composites of all further trials; a repeated run adds its own to them.
+        confirming_head: the same.
+    """
+
+    scenario_id: str
+    base: float
+    head: float
+    tier: Tier
+    critical: bool = False
+    dropped_again: bool = False
+    confirming_base: tuple[float, ...] = ()
+    confirming_head: tuple[float, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class MetricComparison:
+    """One metric over the scenarios that have it on both arms.
+
+    Args:
+        scenarios: how many there are.
+        base: mean of the scenarios' means.
+        head: the same.
+        low: lower end of the 90 % interval of the difference; None for fewer than two scenarios.
+        high: upper end.
+    """
+
+    metric: str
+    scenarios: int
+    base: float
+    head: float
+    low: float | None = None
+    high: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Flip:
+    """A scenario that passed on one arm and failed on the other.
+
+    Args:
+        passes: on the head.
+        base_replies: what the system said on the base, one a turn; untrusted text.
+        head_replies: what it says now.
+    """
+
+    scenario_id: str
+    passes: bool
+    base_replies: tuple[str, ...]
+    head_replies: tuple[str, ...]
+    critical: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """Head against base.
+
+    Args:
+        tier: of the mean over all scenarios.
+        exact: answers were replayed once on both arms, so that every difference is real.
+        difference: of the means, head minus base; None where nothing is comparable.
+        low: lower end of the 90 % interval of the difference; None where it has none. Of exact answers it is for
+            other conversations like these, and decides nothing.
+        high: upper end.
+        screen_p: of the first look; None where none was taken.
+        confirm_p: over the further trials of both arms, up to the look that was last; None before any.
+        mean_fell: the drop of the mean is confirmed; a regression without it rests on single scenarios.
+        margin: drop that had to be ruled out.
+        detectable: smallest drop that so many scenarios show with 80 % power; None where it cannot be told.
+        reason: why the tier is what it is, in one sentence.
+        metrics: each metric by itself; shown, and nothing is decided by it.
+        flips: in order of scenario.
+    """
+
+    tier: Tier
+    scenarios: tuple[ScenarioComparison, ...]
+    not_comparable: tuple[NotComparable, ...]
+    reason: str
+    exact: bool = False
+    difference: float | None = None
+    low: float | None = None
+    high: float | None = None
+    screen_p: float | None = None
+    confirm_p: float | None = None
+    mean_fell: bool = False
+    margin: float | None = None
+    detectable: float | None = None
+    metrics: tuple[MetricComparison, ...] = ()
+    flips: tuple[Flip, ...] = ()

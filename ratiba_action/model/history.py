@@ -1,0 +1,125 @@
+"""What is kept of every run, and how a metric went over runs."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from ratiba_action.model.values import Usd
+
+
+@dataclass(frozen=True, slots=True)
+class ResultRecord:
+    """How one trial of one conversation ended.
+
+    Args:
+        trial: its number, from 0.
+        status: ``passed``, ``failed``, ``errored`` or ``not run``.
+    """
+
+    scenario: str
+    trial: int
+    status: str
+
+
+@dataclass(frozen=True, slots=True)
+class ScoreRecord:
+    """One score of one trial.
+
+    Args:
+        judge_model: that gave it; empty for an exact score.
+        score: 0 to 1.
+        threshold: the same.
+        status: ``passed`` or ``failed``.
+    """
+
+    scenario: str
+    trial: int
+    metric: str
+    version: str
+    judge_model: str
+    score: float
+    threshold: float
+    status: str
+
+
+@dataclass(frozen=True, slots=True)
+class RunRecord:
+    """One run as the history keeps it; its texts are masked.
+
+    Repository, gate, commit, workflow run, attempt and start identify it.
+
+    Args:
+        commit: that was evaluated; empty for a work tree with changes of its own.
+        run_id: id of the workflow run, 0 outside a workflow.
+        branch: that was evaluated itself; empty for a pull request and on a laptop.
+        suite_version: digest of the suite.
+        answers: ``replay``, ``mixed`` or ``live``.
+        trials: that were planned.
+    """
+
+    repository: str
+    gate: str
+    commit: str
+    run_id: int
+    run_attempt: int
+    started_at: datetime
+    event: str
+    branch: str
+    pull_request: int | None
+    suite_version: str
+    mode: str
+    conclusion: str
+    answers: str
+    judge_model: str
+    spent_usd: Usd
+    seconds: float
+    trials: int
+    results: tuple[ResultRecord, ...] = ()
+    scores: tuple[ScoreRecord, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class TrendPoint:
+    """The mean of one metric in one run.
+
+    Args:
+        judge_model: empty for an exact metric.
+        mean: of all scores, 0 to 1.
+        count: how many they are.
+        threshold: the highest that one of them had to reach.
+    """
+
+    started_at: datetime
+    commit: str
+    metric: str
+    version: str
+    judge_model: str
+    answers: str
+    suite_version: str
+    mean: float
+    count: int
+    threshold: float
+
+
+@dataclass(frozen=True, slots=True)
+class TrendSegment:
+    """Points that can be compared with each other, the oldest first.
+
+    Args:
+        why: the points before them cannot; empty for the first ones.
+    """
+
+    why: str
+    points: tuple[TrendPoint, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Trend:
+    """One metric over the runs of a branch."""
+
+    metric: str
+    segments: tuple[TrendSegment, ...]
+
+    @property
+    def points(self) -> tuple[TrendPoint, ...]:
+        """All of them, the oldest first."""
+        return tuple(point for segment in self.segments for point in segment.points)

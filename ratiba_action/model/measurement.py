@@ -1,0 +1,251 @@
+"""How a conversation was measured. Failure is a value: never NaN, never a score of 0."""
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from ratiba_action.model.conversation import Transcript, Usage
+from ratiba_action.model.mean import mean
+from ratiba_action.model.plan import Trial
+from ratiba_action.model.scenario import Scenario
+from ratiba_action.model.values import JsonObject
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """All that a metric may look at.
+
+    Args:
+        trial: number of the repeat of this scenario, from 0; a repeat is never answered from a cache.
+        arm: the side of a comparison that held the conversation.
+    """
+
+    scenario: Scenario
+    transcript: Transcript
+    trial: int = 0
+    arm: str = "head"
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """One call of a judge, identified independently of how a metric library words its prompt.
+
+    Args:
+        metric: ``name:version`` of the metric that asks.
+        transcript: SHA-256 of exactly what the metric shows of a case; of one that shows only what was said, the
+            canonical transcript's.
+        ordinal: number of this question within the metric, from 0.
+        prompt: what a live model is sent; not part of the question's identity.
+        schema: JSON Schema of the answer; None asks for a grade.
+        trial: number of the repeat of the scenario, from 0.
+        arm: the side of a comparison that held the conversation.
+    """
+
+    scenario_id: str
+    metric: str
+    transcript: str
+    ordinal: int
+    prompt: str = field(repr=False, compare=False)
+    trial: int = 0
+    arm: str = "head"
+    schema: JsonObject | None = field(default=None, repr=False, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A judge's answer, validated.
+
+    Args:
+        body: fits the question's schema; of a grade ``{"score": 0 to 1, "reason": "…"}``. Its texts are untrusted.
+        replayed: it came from a recording.
+        usage: tokens of it, as far as they are known.
+    """
+
+    body: JsonObject
+    replayed: bool = False
+    usage: Usage = field(default_factory=Usage, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Grade:
+    """A grade that a judge gave, validated.
+
+    Args:
+        score: 0 to 1.
+        reason: the judge's own words; untrusted text.
+        replayed: it came from a recording.
+    """
+
+    score: float
+    reason: str
+    replayed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Invariant:
+    """One named condition of a deterministic metric that applied to a case."""
+
+    name: str
+    satisfied: bool
+    detail: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """A metric's value for one case.
+
+    Args:
+        value: 0 to 1, 1 is best.
+        threshold: least value that passes, frozen when the run starts.
+        judged: True when a model gave it, so that the pass rate covers it; False is exact.
+        invariants: of a deterministic metric, each one that applied.
+        cached: taken from the judge cache.
+        votes: each measurement in the order taken when there were several; ``value`` is their median.
+    """
+
+    metric: str
+    version: str
+    value: float
+    threshold: float
+    judged: bool
+    reason: str = ""
+    invariants: tuple[Invariant, ...] = ()
+    cached: bool = False
+    votes: tuple[float, ...] = ()
+
+    @property
+    def passed(self) -> bool:
+        """Whether the value reaches the threshold."""
+        return self.value >= self.threshold
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """An exact comparison that held or did not.
+
+    Args:
+        kind: ``state``, ``payment``, ``tools``, ``event``, ``transitions``, ``output``, ``language``, ``rows``,
+            ``limit``, ``reply`` or ``rule``.
+        turn: number of the turn, from 1; 0 for the whole conversation.
+        what: the assertion in words.
+        line: its line in the scenario's file.
+        measured: False when this run could not tell; ``passed`` is True then and counts for nothing.
+        stand_in: measured while recorded answers to other requests stood in for those that were not recorded.
+    """
+
+    kind: str
+    turn: int
+    what: str
+    expected: str
+    got: str
+    passed: bool
+    line: int = 0
+    measured: bool = True
+    stand_in: bool = False
+
+
+class Phase(StrEnum):
+    """Where a scenario's trial broke off."""
+
+    TENANT = "tenant"
+    SYSTEM = "system"
+    RECORDING = "recording"
+    BUDGET = "budget"
+    LEDGER = "ledger"
+    PROVIDER = "provider"
+    JUDGE = "judge"
+    METRIC = "metric"
+    TIMEOUT = "time-out"
+    INTERNAL = "internal"
+
+
+@dataclass(frozen=True, slots=True)
+class Scored:
+    """A trial that ran to its end.
+
+    Args:
+        retried: why each earlier attempt at it broke off.
+    """
+
+    trial: Trial
+    transcript: Transcript
+    checks: tuple[Check, ...]
+    scores: tuple[Score, ...]
+    seconds: float
+    retried: tuple[str, ...] = ()
+
+    @property
+    def deciding_scores(self) -> tuple[Score, ...]:
+        """What must reach its threshold: every score, or their mean where the scenario's strategy says so."""
+        least = least_mean_of(self.trial.scenario)
+        return self.scores if least is None or not self.scores else (_mean_score(self.scores, least),)
+
+    @property
+    def passed(self) -> bool:
+        """Whether every check holds and every deciding score reaches its threshold."""
+        return all(check.passed for check in self.checks) and all(score.passed for score in self.deciding_scores)
+
+
+@dataclass(frozen=True, slots=True)
+class Errored:
+    """A trial that broke off; what was measured all the same is kept, and can still fail the run.
+
+    Args:
+        retried: why each earlier attempt at it broke off.
+        remedy: what ends it, where the message does not say so.
+        suspected: deterministic assertions on what the code did that failed while recorded answers to other requests
+            stood in; each counts only where the base passes it.
+    """
+
+    trial: Trial
+    phase: Phase
+    message: str
+    transcript: Transcript | None = None
+    seconds: float = 0.0
+    checks: tuple[Check, ...] = ()
+    scores: tuple[Score, ...] = ()
+    retried: tuple[str, ...] = ()
+    remedy: str = ""
+    suspected: tuple[Check, ...] = ()
+
+    @property
+    def told(self) -> str:
+        """What broke off, and what ends it."""
+        return f"{self.message} {self.remedy}".rstrip()
+
+    @property
+    def lacks_grade(self) -> bool:
+        """Whether the conversation was held to its end, and only a recorded answer about it is missing."""
+        if self.phase is not Phase.RECORDING or not self.remedy or self.transcript is None:
+            return False
+        return len(self.transcript.exchanges) >= len(self.trial.scenario.turns)
+
+    @property
+    def deciding_scores(self) -> tuple[Score, ...]:
+        """Scores that count by themselves; a mean that lacks some of its scores is none."""
+        return self.scores if least_mean_of(self.trial.scenario) is None else ()
+
+
+def least_mean_of(scenario: Scenario) -> float | None:
+    """What the mean of a scenario's scores must reach; None where each has its threshold, as in a critical one."""
+    return None if scenario.critical else scenario.strategy.least_mean
+
+
+def _mean_score(scores: tuple[Score, ...], least: float) -> Score:
+    names = ", ".join(score.metric for score in scores)
+    judged = any(score.judged for score in scores)
+    return Score(MEAN, "1", mean([score.value for score in scores]), least, judged=judged, reason=f"mean of {names}")
+
+
+MEAN = "mean of the scores"
+"""What the score of a strategy with ``least_mean`` is called."""
+
+
+@dataclass(frozen=True, slots=True)
+class NotRun:
+    """A trial that was planned and not started."""
+
+    trial: Trial
+    reason: str
+
+
+ScenarioResult = Scored | Errored | NotRun

@@ -1,0 +1,102 @@
+"""A model call on its way through the gateway, and the answer to it."""
+
+from dataclasses import dataclass, field
+
+from ratiba_action.model.canonical import digest
+from ratiba_action.model.conversation import Party, Usage
+from ratiba_action.model.payer import payer
+from ratiba_action.model.plan import HEAD
+from ratiba_action.model.values import JsonObject
+
+
+@dataclass(frozen=True, slots=True)
+class ModelRequest:
+    """One call of a scenario's trial, understood.
+
+    Args:
+        position: number of the call within the trial, from 0.
+        ordinal: how often the same key was asked before within the trial.
+        key: SHA-256 of the canonical request.
+        system: first 12 hexadecimal digits of the SHA-256 of the system prompt.
+        asked: the last message of the user, at most 200 characters.
+        body: the request as it came over the wire.
+        arm: name of the arm whose conversation it belongs to.
+    """
+
+    scenario_id: str
+    trial: int
+    party: Party
+    position: int
+    provider: str
+    endpoint: str
+    model: str
+    key: str
+    ordinal: int
+    system: str
+    asked: str
+    body: JsonObject = field(repr=False)
+    arm: str = HEAD
+
+    @property
+    def payer(self) -> Party:
+        """Who the call is booked on."""
+        return payer(self.party, self.arm)
+
+
+@dataclass(frozen=True, slots=True)
+class ModelAnswer:
+    """The provider's whole answer, not yet cut into a stream's events.
+
+    Args:
+        replayed: no model was asked for it now: a recording or a script gave it.
+    """
+
+    body: JsonObject = field(repr=False)
+    usage: Usage
+    replayed: bool
+
+
+@dataclass(frozen=True, slots=True)
+class PaidRequest:
+    """One call that a provider is paid for.
+
+    Args:
+        party: who it is booked on.
+        provider: ``anthropic`` or ``openai``.
+        endpoint: path of the call without its version: ``messages``, ``chat/completions``, ``responses``,
+            ``embeddings``.
+        key: digest of the canonical request; what makes two calls the same question.
+        ordinal: how often the same key was asked before by this party within the scenario's trial.
+        body: the request as it is to be sent; the output limit is added where it has none.
+        arm: name of the arm whose conversation it belongs to.
+    """
+
+    party: Party
+    scenario_id: str
+    trial: int
+    provider: str
+    endpoint: str
+    model: str
+    key: str
+    ordinal: int
+    body: JsonObject = field(repr=False)
+    arm: str = HEAD
+
+    @property
+    def kept_key(self) -> str:
+        """Names this call among those of its run; ``KeptAnswer.key``."""
+        place = [self.arm, self.scenario_id, self.trial, self.party]
+        return digest([*place, self.provider, self.endpoint, self.key, self.ordinal])
+
+
+@dataclass(frozen=True, slots=True)
+class PaidAnswer:
+    """The provider's whole answer to a paid request.
+
+    Args:
+        resumed: an earlier process of the same run was given it and has paid for it.
+    """
+
+    body: JsonObject = field(repr=False)
+    usage: Usage
+    resumed: bool = False

@@ -1,0 +1,288 @@
+"""A golden conversation and what must hold in it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import date, datetime
+from typing import Any
+
+from ratiba_action.model.data_set import DataSet
+from ratiba_action.model.values import JsonObject, Usd
+
+
+@dataclass(frozen=True, slots=True)
+class ExpectedTool:
+    """A tool call that a turn must make; ``args`` is a subset of the call's arguments."""
+
+    name: str
+    args: JsonObject = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class ExpectedEvent:
+    """An event that a turn must emit; ``data`` is a subset of the event's data."""
+
+    type: str
+    data: JsonObject = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class ExpectedTransition:
+    """A move of the system's state machine that a turn must make; None stands for any state."""
+
+    source: str | None
+    target: str
+
+
+@dataclass(frozen=True, slots=True)
+class ExpectedOutput:
+    """A structured answer, and what of it does not count.
+
+    Args:
+        value: any JSON.
+        ignore: paths of parts that are left out of the comparison, such as ``$.items[*].id``.
+        ignore_whitespace: runs of white space in texts are one space, and none at their ends.
+        ignore_order: lists are compared as multisets.
+    """
+
+    value: Any
+    ignore: tuple[str, ...] = ()
+    ignore_whitespace: bool = False
+    ignore_order: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ExpectedRows:
+    """What a table or a query of the tenant's database must hold.
+
+    Args:
+        table: name of a table; empty where a query is given.
+        query: SQL that reads; empty where a table is given.
+        where: values by column; only rows that have all of them are looked at. Objects match by subset.
+        count: how many such rows there must be; None for at least one, or for as many as ``equals`` lists.
+        equals: an object that each of them must match, a list of such objects in any order, or the one value of a
+            single row and column; None for nothing.
+        line: of the assertion in its file.
+    """
+
+    table: str = ""
+    query: str = ""
+    where: JsonObject = field(default_factory=dict)
+    count: int | None = None
+    equals: Any = None
+    line: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Expectation:
+    """What must hold after one turn. None means that nothing is expected of that part.
+
+    ``state`` to ``rows`` are deterministic assertions. What follows is the truth that metrics compare with.
+
+    Args:
+        state: state of the conversation after the turn.
+        payment: state of the payment after the turn.
+        tools: the turn's tool calls, in order and complete; an empty tuple forbids any.
+        events: events that the turn must emit, in any order, others allowed.
+        transitions: moves of the state machine that the turn must make, in this order, others allowed between them.
+        output: the structured answer.
+        language: ISO 639 code that the reply must be written in.
+        rows: what the database must hold after the turn.
+        answer: a reference answer.
+        key_phrases: what a good answer mentions.
+        documents: relevant documents by id with their grade of relevance, 1 where none is given.
+        label: the class of a single-label classifier.
+        labels: the classes of a multi-label classifier.
+        refusal: whether the system has to refuse.
+    """
+
+    state: str | None = None
+    payment: str | None = None
+    tools: tuple[ExpectedTool, ...] | None = None
+    events: tuple[ExpectedEvent, ...] = ()
+    transitions: tuple[ExpectedTransition, ...] = ()
+    output: ExpectedOutput | None = None
+    language: str | None = None
+    rows: tuple[ExpectedRows, ...] = ()
+    answer: str | None = None
+    key_phrases: tuple[str, ...] = ()
+    documents: Mapping[str, float] | None = None
+    label: str | None = None
+    labels: tuple[str, ...] | None = None
+    refusal: bool | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """One step of a conversation: either the customer speaks or the world does (a payment callback).
+
+    Args:
+        user: the customer's message, or None.
+        event: ``{"type": …, …}`` delivered to the system instead of a message, or None.
+        expect: what must hold afterwards.
+        line: line of the turn in its file.
+    """
+
+    user: str | None = None
+    event: JsonObject | None = None
+    expect: Expectation = Expectation()
+    line: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class FailureRule:
+    """An exact rule over the whole conversation, such as ``must_not_contain``."""
+
+    type: str
+    value: Any
+    line: int = 0
+
+
+def assertion_label(metric: str, name: str) -> str:
+    """``GEval prices`` for the metric GEval that is named prices; two metrics never share a label."""
+    return f"{metric} {name}" if name else metric
+
+
+@dataclass(frozen=True, slots=True)
+class Assertion:
+    """A metric that a scenario is measured by.
+
+    Args:
+        threshold: least value that passes, 0 to 1.
+        parameters: what the metric is told besides; checked by the metric when the suite is loaded.
+        name: tells it from other assertions of the same metric; empty for the one that needs none.
+    """
+
+    metric: str
+    threshold: float
+    line: int = 0
+    parameters: JsonObject = field(default_factory=dict)
+    name: str = ""
+
+    @property
+    def label(self) -> str:
+        """What its scores, thresholds and comparisons go by: the metric, and the name where it has one."""
+        return assertion_label(self.metric, self.name)
+
+
+@dataclass(frozen=True, slots=True)
+class Customer:
+    """The fictional customer of a scenario."""
+
+    name: str
+    phone: str
+
+
+@dataclass(frozen=True, slots=True)
+class SimulatedUser:
+    """A customer that a model plays, in the place of written turns.
+
+    Args:
+        persona: who the customer is and how they write.
+        goal: what they want; the conversation ends when they have it.
+        most_turns: the conversation ends after so many messages of the customer.
+    """
+
+    persona: str
+    goal: str
+    most_turns: int = 8
+
+
+@dataclass(frozen=True, slots=True)
+class TurnLimits:
+    """What each turn may take at most; None is no limit.
+
+    Args:
+        seconds: from the customer's message to the whole reply.
+        usd: of the system's own model calls in the turn, at list prices.
+    """
+
+    seconds: float | None = None
+    usd: Usd | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Strategy:
+    """How the repeats of a scenario are run and when it passes.
+
+    Args:
+        least_mean: None: each score must reach its own threshold. A number: their mean must reach this one
+            instead, and every exact check must hold.
+        trials: how often the conversation is held.
+        passes: how many of the trials must pass; None for all.
+        timeout_seconds: of one trial; None for no limit but the run's.
+        retries: how often a trial that broke off (never one that failed) is held again.
+        given: names of the fields that the scenario's file gives; defaults of the suite stand in for the others.
+    """
+
+    least_mean: float | None = None
+    trials: int = 1
+    passes: int | None = None
+    timeout_seconds: float | None = None
+    retries: int = 0
+    given: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Quarantine:
+    """Why a scenario runs, is shown, and does not decide.
+
+    Args:
+        until: the last day of it; afterwards the scenario decides again.
+    """
+
+    reason: str
+    owner: str
+    until: date
+
+
+@dataclass(frozen=True, slots=True)
+class Scenario:
+    """A golden conversation; see ``docs/scenarios.md`` for each field.
+
+    Args:
+        now: the clock that the system is given; aware of its time zone.
+        touches: gitignore patterns of the files that this scenario depends on.
+        path: file that it was read from, relative to the repository.
+        script: answers of the system's model in order, for the layer ``fsm``; None asks recordings or live models.
+        replies: what the system answered when the conversation was captured, for the layer ``replay``; one a turn.
+        captured: the same where a metric compares them, which no reply has to equal; empty otherwise.
+        simulated_user: plays the customer after the written turns; None for none.
+        provenance: where a captured conversation comes from.
+        rows: what the database must hold after the conversation.
+        data_set: id of the file's scenario when this one is a row of its cases; empty otherwise.
+    """
+
+    id: str
+    language: str
+    turns: tuple[Turn, ...]
+    now: datetime
+    customer: Customer
+    layer: str = "golden"
+    system_type: str = "chatbot"
+    vertical: str = ""
+    tags: frozenset[str] = frozenset()
+    critical: bool = False
+    touches: tuple[str, ...] = ()
+    rules: tuple[FailureRule, ...] = ()
+    assertions: tuple[Assertion, ...] = ()
+    path: str = ""
+    line: int = 0
+    script: tuple[JsonObject, ...] | None = None
+    replies: tuple[str, ...] = ()
+    captured: tuple[str, ...] = ()
+    simulated_user: SimulatedUser | None = None
+    limits: TurnLimits = TurnLimits()
+    strategy: Strategy = Strategy()
+    quarantine: Quarantine | None = None
+    provenance: JsonObject = field(default_factory=dict)
+    data_set: str = ""
+    rows: tuple[ExpectedRows, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Suite:
+    """All scenarios of a repository, in order of id, the digest of their files, and the data sets among them."""
+
+    scenarios: tuple[Scenario, ...]
+    digest: str
+    data_sets: tuple[DataSet, ...] = ()

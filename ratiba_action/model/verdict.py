@@ -1,0 +1,216 @@
+"""What the measurements mean, and everything that is published about a run."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import date, datetime
+from enum import StrEnum
+
+from ratiba_action.model.agreement import Agreement, CrossCheckStatus
+from ratiba_action.model.change import Mode, ModeDecision, Subject
+from ratiba_action.model.comparison import BaselineFacts, Comparison, MeasuredRun, Rules
+from ratiba_action.model.data_set import DataSetScores
+from ratiba_action.model.delivery import TraceDelivery
+from ratiba_action.model.history import Trend
+from ratiba_action.model.measurement import ScenarioResult
+from ratiba_action.model.values import Usd
+from ratiba_action.model.variant import VariantResult
+
+
+@dataclass(frozen=True, slots=True)
+class Spending:
+    """The money of a run."""
+
+    cap: Usd
+    spent: Usd
+    list_price: Usd
+    live_calls: int
+    replayed_calls: int
+    cache_hits: int
+    by_party: Mapping[str, Usd] = field(default_factory=dict)
+    by_model: Mapping[str, Usd] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class SharedSpending:
+    """What runs that share a ledger have spent together.
+
+    Args:
+        name: of the account, such as a month.
+        spent: with what is reserved for calls in flight.
+    """
+
+    name: str
+    spent: Usd
+    cap: Usd
+
+
+@dataclass(frozen=True, slots=True)
+class CrossChecking:
+    """What the second judge said about the first.
+
+    Args:
+        model: of the second judge; empty when nothing was to be cross-checked.
+        off: why nothing was, in a few words.
+    """
+
+    model: str
+    status: CrossCheckStatus
+    agreement: Agreement
+    off: str = ""
+
+
+class PassRateRule(StrEnum):
+    """When a share of scenarios below the pass rate fails a run whose answers vary by chance."""
+
+    INTERVAL = "interval"
+    """When chance does not explain it: an unclear share is measured again, and may stay inconclusive."""
+    STRICT = "strict"
+    """Always."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What a run is held to; frozen when it starts.
+
+    Args:
+        pass_rate: least share of scenarios whose judged scores must all reach their threshold, 0 to 1.
+        pass_rate_rule: what happens to a share below it where answers vary by chance.
+        metric_thresholds: what the mean of a metric over all scenarios must reach, by its name.
+    """
+
+    pass_rate: float = 0.80
+    pass_rate_rule: PassRateRule = PassRateRule.INTERVAL
+    metric_thresholds: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """All that the verdict may look at.
+
+    Args:
+        interruption: why the run did not go to its end.
+        shortfall: what was asked for and not done, such as live answers; a run that lacks it is never passed.
+        way_out: what to do about conversations that a cap did not hold; empty where all were held.
+        data_sets: what the cases of each data set came to together.
+        judge_model: of the judged scores.
+        answers: ``replay``, ``mixed`` or ``live``: where the model answers came from.
+        baseline: earlier runs of the base.
+        earlier: earlier attempts of the same commit; a repeated run adds its data to theirs.
+        rules: of the comparison with the base.
+        no_further: why no further trial can be run; empty where it can.
+        no_base: why none can be run on the base; empty where it can.
+        day: of the run, in UTC; a quarantine that ended before it does not hold. Without it none holds.
+        scenario_digests: of the contents of scenarios by their ids; worked out where they are missing.
+        left_out: ids of scenarios that this run was not to hold.
+        unconfirmed: why a person has to confirm what was tested before it may pass; empty when nobody has to.
+        confirm: how that is done.
+        recorded_only: ids of scenarios for which no model is called; where other answers are live, their judged scores
+            are neither compared nor counted.
+    """
+
+    mode: Mode
+    results: tuple[ScenarioResult, ...]
+    limits: Limits
+    interruption: str | None = None
+    shortfall: str = ""
+    way_out: str = ""
+    data_sets: tuple[DataSetScores, ...] = ()
+    judge_model: str = ""
+    answers: str = "replay"
+    baseline: tuple[MeasuredRun, ...] = ()
+    earlier: tuple[MeasuredRun, ...] = ()
+    rules: Rules = field(default_factory=Rules)
+    no_further: str = ""
+    no_base: str = ""
+    day: date = date.max
+    scenario_digests: Mapping[str, str] = field(default_factory=dict)
+    left_out: tuple[str, ...] = ()
+    unconfirmed: str = ""
+    confirm: str = ""
+    recorded_only: tuple[str, ...] = ()
+
+
+class Conclusion(StrEnum):
+    """How a run ended."""
+
+    PASSED = "passed"
+    FAILED = "failed"
+    INCONCLUSIVE = "inconclusive"
+    INCOMPLETE = "incomplete"
+    SKIPPED = "skipped"
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """The conclusion, the reason for it in one sentence, and what to do next.
+
+    Args:
+        misconfigured: an input or a file is wrong, which neither mode nor trial period excuses.
+        comparison: head against base, as far as it goes; None where there is nothing of the base.
+    """
+
+    conclusion: Conclusion
+    reason: str
+    action: str = ""
+    warnings: tuple[str, ...] = ()
+    misconfigured: bool = False
+    comparison: Comparison | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """Everything that is published about a run.
+
+    Args:
+        name: of the gate; several may live in one repository.
+        enforce: False during a trial period, when failures do not block.
+        llm: ``replay``, ``mixed``, ``live`` or ``record``: where the model answers came from.
+        cross_checking: None when every grade was replayed.
+        shared_spending: of the ledger that other runs share; empty when there is none, or it could not be read.
+        shared_ledger: whether there is one.
+        system_ran: False when nothing but captured replies was measured.
+        edited_recordings: how many of the recordings that it is judged by the change itself edits.
+        replaced: each setting by which the change tests another system than its base.
+        notes: what the reader must know besides the verdict, such as recordings that the change itself edited.
+        data_sets: what the cases of each data set came to together.
+        variants: of the system, the system as it stands first; empty when only that was run.
+        commit: that the work tree was equal to when the run began; empty where it had changes of its own.
+        scenario_digests: digest of each scenario's content by its id; identifiers are masked in the scenarios
+            themselves.
+        baseline: what was compared with; None where there was nothing.
+        rules: of that comparison; frozen when the run started.
+        covered: False where an advisory run had neither a scenario that touches a changed file nor a smoke scenario.
+        traces: what came of sending the conversations to Langfuse; None where nothing was to be sent.
+        trends: of the base branch up to this run, from the metrics history; empty where there is none.
+    """
+
+    name: str
+    subject: Subject
+    decision: ModeDecision
+    verdict: Verdict
+    results: tuple[ScenarioResult, ...]
+    spending: Spending
+    limits: Limits
+    started_at: datetime
+    seconds: float
+    enforce: bool = True
+    llm: str = "replay"
+    judge_model: str = ""
+    suite_digest: str = ""
+    edited_recordings: int = 0
+    replaced: tuple[str, ...] = ()
+    system_ran: bool = True
+    notes: tuple[str, ...] = ()
+    left_out: tuple[str, ...] = ()
+    cross_checking: CrossChecking | None = None
+    shared_spending: tuple[SharedSpending, ...] = ()
+    shared_ledger: bool = False
+    data_sets: tuple[DataSetScores, ...] = ()
+    variants: tuple[VariantResult, ...] = ()
+    commit: str = ""
+    scenario_digests: Mapping[str, str] = field(default_factory=dict)
+    baseline: BaselineFacts | None = None
+    rules: Rules = field(default_factory=Rules)
+    trends: tuple[Trend, ...] = ()
+    traces: TraceDelivery | None = None
+    covered: bool = True

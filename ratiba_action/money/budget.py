@@ -1,0 +1,206 @@
+"""The ledger: money is reserved before each model call and settled after it.
+
+A call is reserved at the most it can cost. So spent + reserved never passes the cap, whatever the interleaving, as
+long as no call settles above its reservation; one that does is counted in full and reported as a breach.
+The ledger is synchronous and does no I/O: on one event loop each of its methods is atomic.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from decimal import ROUND_CEILING, Decimal
+
+from ratiba_action.errors import BudgetError
+from ratiba_action.model.conversation import ModelCall, Party, Reservation, Usage
+from ratiba_action.model.values import Usd
+from ratiba_action.model.verdict import Spending
+from ratiba_action.money.money import is_exact_usd, show_usd
+
+_NOTHING = Decimal(0)
+
+
+class Ledger:
+    """The money of one run.
+
+    Args:
+        cap: the most that the run may spend.
+
+    Raises:
+        BudgetError: the cap is not an exact amount of at least 0.
+    """
+
+    def __init__(self, cap: Usd) -> None:
+        self._cap = _exact(cap, "the cap")
+        self._spent = _NOTHING
+        self._reserved = _NOTHING
+        self._open: dict[int, Reservation] = {}
+        self._count = 0
+        self._calls: list[ModelCall] = []
+        self._cache_hits = 0
+        self._breaches: list[str] = []
+        self._by_scenario: defaultdict[str, defaultdict[Party, Usd]] = defaultdict(lambda: defaultdict(Decimal))
+
+    @property
+    def cap(self) -> Usd:
+        """The most that the run may spend."""
+        return self._cap
+
+    @property
+    def spent(self) -> Usd:
+        """What finished calls cost, with the whole reservation of those that were kept."""
+        return self._spent
+
+    @property
+    def reserved(self) -> Usd:
+        """The sum of the reservations of calls in flight."""
+        return self._reserved
+
+    @property
+    def calls(self) -> tuple[ModelCall, ...]:
+        """Every call that was booked, in order."""
+        return tuple(self._calls)
+
+    @property
+    def breaches(self) -> tuple[str, ...]:
+        """Each call that cost more than its reservation, in words; empty unless an upper bound was wrong."""
+        return tuple(self._breaches)
+
+    def spent_on(self, scenario_id: str, *, without: Party | None = None) -> Usd:
+        """What finished calls of one scenario cost, of all parties or all but one."""
+        spent: Mapping[Party, Usd] = self._by_scenario.get(scenario_id, {})
+        return sum((cost for party, cost in spent.items() if party is not without), _NOTHING)
+
+    def may_hold(self, upper: Usd) -> bool:
+        """Whether a call fits if every call in flight turns out to cost nothing; if not, waiting cannot help."""
+        return is_exact_usd(upper) and self._spent + upper <= self._cap
+
+    def carry_on(self, calls: Iterable[ModelCall], last_number: int) -> None:
+        """Begin where an earlier process of the same run ended.
+
+        Args:
+            calls: what it has paid for; they count as this run's, even where they pass the cap.
+            last_number: of its reservations; new ones go on from there.
+
+        Raises:
+            ValueError: this ledger was used before.
+            BudgetError: a cost is not an exact amount.
+        """
+        if self._count or self._calls:
+            raise ValueError("A ledger that was used cannot carry on another one.")
+        carried = tuple(calls)
+        for call in carried:
+            _exact(call.cost, f"the cost of a call to {call.model!r}")
+        for call in carried:
+            self._add(call)
+        self._count = last_number
+
+    def reserve(self, party: Party, scenario_id: str, model: str, upper: Usd) -> Reservation:
+        """Set money aside for one call that can cost at most ``upper``.
+
+        Raises:
+            BudgetError: spent + reserved + upper would pass the cap; nothing is reserved. What can cost nothing always
+                fits, so that money that is spent already can be booked.
+        """
+        _exact(upper, f"the upper bound of a call to {model!r}")
+        if upper and self._spent + self._reserved + upper > self._cap:
+            raise BudgetError(
+                f"A call of the {party} to {model!r} in scenario {scenario_id!r} may cost "
+                f"{show_usd(upper, ROUND_CEILING)}: {show_usd(self._spent)} is spent and "
+                f"{show_usd(self._reserved)} reserved of a cap of {show_usd(self._cap)}.",
+                "Raise RATIBA_EVAL_BUDGET_USD, or run fewer scenarios.",
+            )
+        self._count += 1
+        reservation = Reservation(self._count, party, scenario_id, model, upper)
+        self._open[reservation.number] = reservation
+        self._reserved += upper
+        return reservation
+
+    def settle(self, reservation: Reservation, usage: Usage, cost: Usd) -> None:
+        """Book what a call cost in place of its reservation.
+
+        A cost above the reservation is counted in full and added to ``breaches``.
+
+        Raises:
+            ValueError: the reservation was closed before, or is another ledger's.
+            BudgetError: the cost is not an exact amount; the reservation stays open.
+        """
+        _exact(cost, f"the cost of a call to {reservation.model!r}")
+        self._close(reservation)
+        if cost > reservation.upper:
+            self._breaches.append(
+                f"A call of the {reservation.party} to {reservation.model!r} in scenario "
+                f"{reservation.scenario_id!r} cost {show_usd(cost, ROUND_CEILING)}, reserved were "
+                f"{show_usd(reservation.upper)}."
+            )
+        self._book(reservation, usage, cost)
+
+    def keep(self, reservation: Reservation) -> None:
+        """Count the whole reservation as spent: the call timed out, and what it cost is unknown.
+
+        Raises:
+            ValueError: the reservation was closed before, or is another ledger's.
+        """
+        self._close(reservation)
+        self._book(reservation, Usage(), reservation.upper)
+
+    def release(self, reservation: Reservation) -> None:
+        """Give the reservation back: the provider refused the call and charges nothing.
+
+        Raises:
+            ValueError: the reservation was closed before, or is another ledger's.
+        """
+        self._close(reservation)
+
+    def record_replayed(self, party: Party, scenario_id: str, model: str, usage: Usage, list_price: Usd) -> None:
+        """Count a call that a recording answered: it costs nothing, and would have cost ``list_price`` live."""
+        _exact(list_price, f"the list price of a call to {model!r}")
+        self._calls.append(ModelCall(party, scenario_id, model, usage, _NOTHING, list_price, replayed=True))
+
+    def count_cache_hit(self) -> None:
+        """Count a score that was taken from the judge cache."""
+        self._cache_hits += 1
+
+    def snapshot(self) -> Spending:
+        """The money so far; what is reserved for calls in flight is left out."""
+        replayed = sum(call.replayed for call in self._calls)
+        return Spending(
+            cap=self._cap,
+            spent=self._spent,
+            list_price=sum((call.list_price for call in self._calls), _NOTHING),
+            live_calls=len(self._calls) - replayed,
+            replayed_calls=replayed,
+            cache_hits=self._cache_hits,
+            by_party=_sums((call.party.value, call.cost) for call in self._calls),
+            by_model=_sums((call.model, call.cost) for call in self._calls),
+        )
+
+    def _close(self, reservation: Reservation) -> None:
+        if self._open.get(reservation.number) is not reservation:
+            raise ValueError(f"Reservation {reservation.number} was closed before, or belongs to another ledger.")
+        del self._open[reservation.number]
+        self._reserved -= reservation.upper
+
+    def _book(self, reservation: Reservation, usage: Usage, cost: Usd) -> None:
+        self._add(
+            ModelCall(reservation.party, reservation.scenario_id, reservation.model, usage, cost, cost, replayed=False)
+        )
+
+    def _add(self, call: ModelCall) -> None:
+        self._spent += call.cost
+        self._by_scenario[call.scenario_id][call.party] += call.cost
+        self._calls.append(call)
+
+
+def _exact(amount: Usd, what: str) -> Usd:
+    if not is_exact_usd(amount):
+        raise BudgetError(
+            f"{what[0].upper()}{what[1:]} is {amount!r}.",
+            "Give at least 0, with no more than 12 digits after the point.",
+        )
+    return amount
+
+
+def _sums(amounts: Iterable[tuple[str, Usd]]) -> dict[str, Usd]:
+    sums: defaultdict[str, Usd] = defaultdict(Decimal)
+    for name, amount in amounts:
+        sums[name] += amount
+    return dict(sums)

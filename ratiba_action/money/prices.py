@@ -1,0 +1,118 @@
+"""List prices from the ``genai-prices`` package, offline, with prices of the configuration before them."""
+
+from collections.abc import Iterable, Mapping
+from datetime import datetime
+from typing import Any
+
+from ratiba_action.errors import ConfigurationError
+from ratiba_action.model.conversation import Usage
+from ratiba_action.model.values import Usd
+from ratiba_action.money.money import round_up
+from ratiba_action.money.pricing import ModelRates, bills_more_than_tokens
+
+_GRAIN = 250
+"""Upper bounds are of input rounded up to so many tokens: each costs a millisecond, and sizes then repeat."""
+
+
+class PriceList:
+    """Prices of models; a model without one is an error, never free.
+
+    Args:
+        overrides: prices of the configuration, by model; they win over the list.
+        at: the moment whose prices count, None for now.
+    """
+
+    def __init__(self, overrides: Mapping[str, ModelRates] | None = None, at: datetime | None = None) -> None:
+        self._overrides = dict(overrides or {})
+        self._at = at
+        self._known: set[tuple[str, str]] = set()
+        self._bounds: dict[tuple[str, str, int, int], Usd] = {}
+
+    def require(self, models: Iterable[tuple[str, str]]) -> None:
+        """Check that each (model, provider) has a price.
+
+        Raises:
+            ConfigurationError: some have none; names all of them and how to give a price.
+        """
+        unknown = sorted({model for model, provider in models if not self._knows(model, provider)})
+        if unknown:
+            names = ", ".join(repr(model) for model in unknown)
+            block = "; ".join(f"{model}: {{input_per_million: …, output_per_million: …}}" for model in unknown)
+            raise ConfigurationError(
+                f"No price is known for {names}.", f"Give US dollars per million tokens under `prices:`: {block}."
+            )
+
+    def price(self, model: str, provider: str, usage: Usage) -> Usd:
+        """What a call with this usage costs at list prices, rounded up to 10**-12 dollars.
+
+        Raises:
+            ConfigurationError: the model has no price.
+        """
+        self.require([(model, provider)])
+        if model in self._overrides:
+            return self._overrides[model].price(usage)
+        return self._listed(model, provider, **_listed_usage(usage))
+
+    def upper_bound(self, model: str, provider: str, input_tokens: int, output_tokens: int) -> Usd:
+        """The most that a call with at most so many tokens can cost, however its input is cached.
+
+        Raises:
+            ConfigurationError: the model has no price, or none for what it bills beside tokens.
+        """
+        self.require([(model, provider)])
+        own = self._overrides.get(model)
+        if bills_more_than_tokens(model) and (own is None or own.per_call_usd is None):
+            raise ConfigurationError(
+                f"The model {model!r} is of a kind that bills more than tokens (searches, sound, images or steps), so "
+                "the most that a call can cost is not known.",
+                "Use a model of text when the system is evaluated, answer from recordings, or give the most that a "
+                f"call costs beside its tokens, 0 for nothing: prices: {{{model}: {{input_per_million: …, "
+                "output_per_million: …, per_call_usd: …}}.",
+            )
+        if model in self._overrides:
+            return self._overrides[model].upper_bound(input_tokens, output_tokens)
+        asked = -(-input_tokens // _GRAIN) * _GRAIN
+        key = (model, provider, asked, output_tokens)
+        if key not in self._bounds:
+            self._bounds[key] = self._dearest(model, provider, asked, output_tokens)
+        return self._bounds[key]
+
+    def _dearest(self, model: str, provider: str, input_tokens: int, output_tokens: int) -> Usd:
+        ways: tuple[dict[str, int], ...] = (
+            {},
+            {"cache_write_tokens": input_tokens},
+            {"cache_write_tokens": input_tokens, "cache_write_1h_tokens": input_tokens},
+        )
+        return max(
+            self._listed(model, provider, input_tokens=input_tokens, output_tokens=output_tokens, **way) for way in ways
+        )
+
+    def _knows(self, model: str, provider: str) -> bool:
+        if model in self._overrides or (model, provider) in self._known:
+            return True
+        try:
+            known = self._listed(model, provider, input_tokens=1_000, output_tokens=1_000) > 0
+        except LookupError:
+            return False
+        if known:
+            self._known.add((model, provider))
+        return known
+
+    def _listed(self, model: str, provider: str, **tokens: int) -> Usd:
+        from genai_prices import Usage as ListedUsage  # noqa: PLC0415 - 0.2 s; loaded when a price is first asked for
+        from genai_prices import calc_price  # noqa: PLC0415 - the same
+
+        calculation: Any = calc_price(
+            ListedUsage(**tokens), model, provider_id=provider or None, genai_request_timestamp=self._at
+        )
+        return round_up(calculation.total_price)
+
+
+def _listed_usage(usage: Usage) -> dict[str, int]:
+    """The same usage as the list counts it: there the input includes what was cached."""
+    return {
+        "input_tokens": usage.input_tokens + usage.cache_read_tokens + usage.cache_write_tokens,
+        "output_tokens": usage.output_tokens,
+        "cache_read_tokens": usage.cache_read_tokens,
+        "cache_write_tokens": usage.cache_write_tokens,
+    }

@@ -1,0 +1,119 @@
+"""What a model's tokens cost by the prices that the configuration gives."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
+
+from ratiba_action.errors import ConfigurationError
+from ratiba_action.model.conversation import Usage
+from ratiba_action.model.values import Usd
+from ratiba_action.money.model_names import base_model
+from ratiba_action.money.money import round_up
+
+_MILLION = Decimal(1_000_000)
+_LONG_CACHE_WRITE = 2
+_NOT_TEXT = frozenset({
+    "audio", "computer", "dall", "image", "images", "imagen", "live", "realtime", "research", "search", "sonar", "sora",
+    "speech", "transcribe", "transcription", "translate", "tts", "veo", "video", "voice", "whisper",
+})  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class ModelRates:
+    """Prices of one model in US dollars per million tokens.
+
+    Args:
+        cache_read_per_million: as dear as input when it was not given.
+        cache_write_per_million: twice the input when it was not given, the dearest that providers ask.
+        per_call_usd: for each call beside its tokens; None when it was not given.
+    """
+
+    input_per_million: Usd
+    output_per_million: Usd
+    cache_read_per_million: Usd
+    cache_write_per_million: Usd
+    per_call_usd: Usd | None = None
+
+    def price(self, usage: Usage) -> Usd:
+        """What a call with this usage costs."""
+        return round_up(
+            (
+                usage.input_tokens * self.input_per_million
+                + usage.output_tokens * self.output_per_million
+                + usage.cache_read_tokens * self.cache_read_per_million
+                + usage.cache_write_tokens * self.cache_write_per_million
+            )
+            / _MILLION
+            + (self.per_call_usd or 0)
+        )
+
+    def upper_bound(self, input_tokens: int, output_tokens: int) -> Usd:
+        """The most that a call with at most so many tokens can cost."""
+        dearest = max(self.input_per_million, self.cache_read_per_million, self.cache_write_per_million)
+        if self.cache_write_per_million > self.input_per_million:
+            # A price of its own for what is written to a cache is that of five minutes; an hour's is dearer.
+            dearest = max(dearest, self.input_per_million * _LONG_CACHE_WRITE)
+        tokens = (input_tokens * dearest + output_tokens * self.output_per_million) / _MILLION
+        return round_up(tokens + (self.per_call_usd or 0))
+
+
+def bills_more_than_tokens(model: str) -> bool:
+    """Whether a model's name is of a family that is billed for searches, sound, images or steps beside its text."""
+    return not _NOT_TEXT.isdisjoint(re.split(r"[^a-z]+", base_model(model)))
+
+
+def parse_model_rates(configured: Mapping[str, object], name: str = "prices") -> dict[str, ModelRates]:
+    """The prices of a configuration's ``prices`` block, by model.
+
+    Args:
+        configured: ``{model: {"input_per_million": …, "output_per_million": …}}``, optionally with
+            ``cache_read_per_million``, ``cache_write_per_million`` and ``per_call_usd``.
+        name: how the block is called in messages.
+
+    Raises:
+        ConfigurationError: unknown or missing keys, or a price that is not above 0; all of them at once.
+    """
+    problems: list[str] = []
+    rates = {model: _rates(block, f"{name}.{model}", problems) for model, block in configured.items()}
+    if problems:
+        raise ConfigurationError(
+            "\n".join(problems),
+            "Give US dollars per million tokens, above 0: {input_per_million: 3, output_per_million: 15}.",
+        )
+    return {model: rate for model, rate in rates.items() if rate is not None}
+
+
+def _rates(block: object, where: str, problems: list[str]) -> ModelRates | None:
+    if not isinstance(block, Mapping):
+        problems.append(f"{where}: {block!r} is not a mapping.")
+        return None
+    allowed = tuple(ModelRates.__dataclass_fields__)
+    problems.extend(f"{where}.{key}: unknown; allowed are {', '.join(allowed)}." for key in block if key not in allowed)
+    problems.extend(f"{where}.{key}: missing." for key in allowed[:2] if key not in block)
+    given = {
+        key: _rate(block[key], f"{where}.{key}", problems, free=key == "per_call_usd")
+        for key in allowed
+        if key in block
+    }
+    if "input_per_million" not in given or "output_per_million" not in given:
+        return None
+    asked = given["input_per_million"]
+    return ModelRates(
+        input_per_million=asked,
+        output_per_million=given["output_per_million"],
+        cache_read_per_million=given.get("cache_read_per_million", asked),
+        cache_write_per_million=given.get("cache_write_per_million", asked * _LONG_CACHE_WRITE),
+        per_call_usd=given.get("per_call_usd"),
+    )
+
+
+def _rate(value: object, where: str, problems: list[str], *, free: bool) -> Usd:
+    try:
+        rate = Decimal("NaN") if isinstance(value, bool) else Decimal(str(value))
+    except InvalidOperation:
+        rate = Decimal("NaN")
+    if not rate.is_finite() or not 0 <= rate <= _MILLION or not (rate or free):
+        least = "of at least 0" if free else "above 0"
+        problems.append(f"{where}: {value!r} is not a price {least} and at most 1000000.")
+    return rate

@@ -1,0 +1,148 @@
+"""The run's money for live calls: its cap, its journal, and what it shares with other runs."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+
+from ratiba_action.errors import BudgetError, LedgerError
+from ratiba_action.model.conversation import KeptAnswer, Party, Reservation, Usage
+from ratiba_action.model.values import Usd
+from ratiba_action.money.budget import Ledger
+from ratiba_action.money.journal import Journal
+from ratiba_action.money.monthly import MonthlyLedger, SharedCapError
+from ratiba_action.money.uninterrupted import uninterrupted
+
+
+class RunPurse:
+    """Implements ``Purse``.
+
+    A reservation is taken from the run's ledger, then from the shared one, then written to the journal; if one of
+    them refuses, what was taken before is given back. Who asks first is served first, so that a large call is not
+    overtaken for ever by small ones.
+
+    Args:
+        ledger: the run's books and cap; one that goes on with a journal holds what that says.
+        journal: written before each call; None to do without ``--resume``.
+        shared: the month's and the pull request's caps; None when they are not tracked.
+        warn: told what could not be written down after a call. Such a call stays reserved there, at the most it can
+            have cost.
+    """
+
+    def __init__(
+        self,
+        ledger: Ledger,
+        journal: Journal | None = None,
+        shared: MonthlyLedger | None = None,
+        *,
+        warn: Callable[[str], None],
+    ) -> None:
+        self._ledger = ledger
+        self._journal = journal
+        self._shared = shared
+        self._warn = warn
+        self._turn = asyncio.Lock()
+        self._changed = asyncio.Event()
+        self._in_flight: set[int] = set()
+
+    async def reserve(self, party: Party, scenario_id: str, model: str, upper: Usd) -> Reservation:
+        """Set money aside for one attempt; see ``Purse.reserve``."""
+        async with self._turn:
+            while True:
+                self._changed.clear()
+                try:
+                    return await self._take(party, scenario_id, model, upper)
+                except BudgetError as refusal:
+                    if not self._waiting_helps(refusal, upper):
+                        raise
+                await self._changed.wait()
+
+    async def settle(self, reservation: Reservation, usage: Usage, cost: Usd, answer: KeptAnswer | None = None) -> None:
+        """Book what an attempt cost; see ``Purse.settle``."""
+        self._ledger.settle(reservation, usage, cost)
+        self._write(lambda journal: journal.settled(reservation, usage, cost, answer))
+        await self._close(reservation, lambda shared: shared.settle(reservation, cost))
+
+    async def keep(self, reservation: Reservation) -> None:
+        """Count a whole reservation as spent; see ``Purse.keep``."""
+        self._ledger.keep(reservation)
+        self._write(lambda journal: journal.kept(reservation))
+        await self._close(reservation, lambda shared: shared.keep(reservation))
+
+    async def release(self, reservation: Reservation) -> None:
+        """Give a reservation back; see ``Purse.release``."""
+        self._ledger.release(reservation)
+        self._write(lambda journal: journal.released(reservation))
+        await self._close(reservation, lambda shared: shared.release(reservation))
+
+    async def _take(self, party: Party, scenario_id: str, model: str, upper: Usd) -> Reservation:
+        reservation = self._ledger.reserve(party, scenario_id, model, upper)
+        try:
+            cancelled = await self._write_down(reservation)
+        except BaseException:
+            self._ledger.release(reservation)
+            raise
+        self._in_flight.add(reservation.number)
+        if cancelled:
+            await self.release(reservation)
+            raise asyncio.CancelledError
+        return reservation
+
+    async def _write_down(self, reservation: Reservation) -> bool:
+        """Make the reservation known outside this process: only then may the call be made.
+
+        Without a shared ledger this never gives way to other tasks, so that a call goes from its wording to the
+        wire in one step.
+
+        Returns:
+            Whether the caller was cancelled meanwhile.
+        """
+        if self._shared is None:
+            self._write_reserved(reservation)
+            return False
+        _, cancelled = await uninterrupted(self._share(self._shared, reservation))
+        return cancelled
+
+    async def _share(self, shared: MonthlyLedger, reservation: Reservation) -> None:
+        await shared.reserve(reservation)
+        try:
+            self._write_reserved(reservation)
+        except LedgerError:
+            await self._tell(shared.release(reservation))
+            raise
+
+    def _write_reserved(self, reservation: Reservation) -> None:
+        if self._journal is not None:
+            self._journal.reserved(reservation)
+
+    def _waiting_helps(self, refusal: BudgetError, upper: Usd) -> bool:
+        """Whether a call that is refused now may be let through when those in flight are closed."""
+        if not self._in_flight and not self._changed.is_set():
+            return False
+        if isinstance(refusal, SharedCapError):
+            return refusal.may_fit_later
+        return self._ledger.may_hold(upper)
+
+    def _write(self, write: Callable[[Journal], None]) -> None:
+        if self._journal is not None:
+            try:
+                write(self._journal)
+            except LedgerError as error:
+                self._warn(str(error))
+
+    async def _close(self, reservation: Reservation, close: Callable[[MonthlyLedger], Awaitable[None]]) -> None:
+        self._changed.set()
+        cancelled = False
+        try:
+            if self._shared is not None:
+                _, cancelled = await uninterrupted(self._tell(close(self._shared)))
+        finally:
+            self._in_flight.discard(reservation.number)
+            self._changed.set()
+        if cancelled:
+            raise asyncio.CancelledError
+
+    async def _tell(self, closing: Awaitable[None]) -> None:
+        """Close a reservation in the shared ledger, or say that it stays open there."""
+        try:
+            await closing
+        except LedgerError as error:
+            self._warn(f"{error} A call of this run stays reserved there in full.")

@@ -1,0 +1,62 @@
+"""Takes secrets, and what identifies a person, out of an event before it is written down."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import fields, is_dataclass, replace
+from enum import Enum
+from functools import lru_cache
+from typing import Any
+
+from ratiba_action.model.event import Event, Place
+from ratiba_action.privacy.masking import Redactor
+
+_DIGEST = re.compile(r"(?:[0-9a-f]{32}|[0-9a-f]{40}|[0-9a-f]{64})(?:-dirty)?")
+"""Ids, commits and checksums: some have ten digits in a row, and none is anybody's number."""
+_RECEIPT = "receipt "
+_REMEMBERED = 1_024
+
+
+class EventMask:
+    """Masks the events of one run.
+
+    Names of the arm, the scenario and the variant stay, but for secrets: they name what was run.
+
+    Args:
+        redactors: by the scenario whose people they know.
+        other: of events that are of none of these.
+    """
+
+    def __init__(self, redactors: Mapping[str, Redactor], other: Redactor) -> None:
+        self._redactors = redactors
+        self._other = other
+        # Names of metrics, tools and states come again with every event.
+        self._text = lru_cache(maxsize=_REMEMBERED)(_text)
+
+    def event(self, event: Event) -> Event:
+        """The event without any secret or identifier."""
+        redactor = self._redactors.get(event.place.scenario or "", self._other)
+        place = event.place
+        arm, scenario, variant = (
+            None if name is None else redactor.secretless(name) for name in (place.arm, place.scenario, place.variant)
+        )
+        return Event(self._masked(event.data, redactor), Place(arm, scenario, place.trial, variant, place.turn))
+
+    def _masked(self, value: Any, redactor: Redactor, name: str = "") -> Any:
+        if isinstance(value, str) and not isinstance(value, Enum):
+            return self._text(value, redactor, name)
+        if is_dataclass(value) and not isinstance(value, type):
+            names = [one.name for one in fields(value)]
+            return replace(value, **{each: self._masked(getattr(value, each), redactor, each) for each in names})
+        if isinstance(value, tuple):
+            return tuple(self._masked(item, redactor, name) for item in value)
+        return value
+
+
+def _text(text: str, redactor: Redactor, name: str) -> str:
+    hidden = redactor.secretless(text)
+    if _DIGEST.fullmatch(hidden):
+        return hidden
+    if name == "receipt":
+        # A receipt of digits alone is known as one only where it is called so; a phone number stays none.
+        return redactor.text(_RECEIPT + hidden).removeprefix(_RECEIPT)
+    return redactor.text(hidden)

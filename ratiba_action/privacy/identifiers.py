@@ -1,0 +1,233 @@
+"""Finds in a text what identifies a person: phone numbers, e-mail addresses, documents and long numbers.
+
+A text is first cleared of the numbers that identify nobody: dates, times, amounts, references. What is left is read
+in any spelling, and told in one, so that a number that a scenario declares is known again however it is written.
+The rules of each kind have modules of their own in ``privacy``.
+"""
+
+import json
+import re
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from ratiba_action.privacy.documents import LONG_NUMBER, PASSPORT, TAX_NUMBER
+from ratiba_action.privacy.email_addresses import email_patterns, one_address
+from ratiba_action.privacy.kept_figures import AMOUNTS, MOMENTS, REFERENCES
+from ratiba_action.privacy.name_table import MASKED_NAME, NameTable
+from ratiba_action.privacy.phone_numbers import (
+    KENYA,
+    PHONES,
+    crowded_numbers,
+    is_local_mobile,
+    other_phones,
+    read_phone,
+)
+from ratiba_action.privacy.plain_text import PlainText, plain_text
+from ratiba_action.privacy.spoken_numbers import may_be_spoken, spoken_digits, spoken_numbers
+
+_GAP = "|"
+"""Stands where something was cleared, so that its neighbours do not run together."""
+_SHOWN_DIGITS = 3
+_LONG_MASK = "***"
+_EMAIL, _PHONE, _TAX, _PASSPORT, _LONG = (
+    "an e-mail address",
+    "a phone number",
+    "a tax number",
+    "a passport number",
+    "a long number",
+)
+_AT = re.compile(r"[@\uff20\ufe6b]|%40|u0040")
+_DIGIT = re.compile(r"\d")
+_FEWEST_DIGITS = 6
+_JSON_STRING = re.compile(r'"(?:[^"\\]|\\.)*"')
+_Span = tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Identifier:
+    """Something that identifies a person.
+
+    Args:
+        kind: in words.
+        value: in its one spelling: the digits of a number, Kenyan ones with 254; an address in lower case.
+        last: nothing follows it in its text.
+        country: code of a phone number's country, as far as it is known.
+    """
+
+    kind: str
+    value: str
+    last: bool = False
+    country: str = ""
+
+    @property
+    def shown(self) -> str:
+        """Enough to find it again: an address's first character, a phone's country, a number's last three digits."""
+        if "@" in self.value:
+            return f"{self.value[0]}***@***"
+        return f"{self._plus}***{self.value[-_SHOWN_DIGITS:]}"
+
+    @property
+    def masked(self) -> str:
+        """What stands in its place; a document keeps none of its digits, so that they join no others."""
+        return self.shown if self.kind in {_EMAIL, _PHONE} else _LONG_MASK
+
+    @property
+    def _plus(self) -> str:
+        return f"+{self.country}" if self.kind == _PHONE else ""
+
+
+def find_identifiers(text: str) -> tuple[Identifier, ...]:
+    """Each identifier of a text, in order of kind and place.
+
+    Args:
+        text: what was said; JSON in it may be cut off, so that it is read as it is.
+    """
+    if not _may_hold_any(text):
+        return ()
+    return tuple(identifier for identifier, _ in _find(plain_text(text).read))
+
+
+def mask_identifiers(text: str, names: NameTable | None = None, *, keep_long: bool = False) -> str:
+    """The text with each identifier ``masked`` and each listed name as ``<name>``; the rest stays as it is written.
+
+    Masking again changes nothing. JSON stays JSON: a bare number becomes a string.
+
+    Args:
+        text: may hold JSON, also inside a string.
+        names: of the people whom the text may name.
+        keep_long: the text names a thing, so that a long number that is no phone's stays.
+    """
+    identified = _may_hold_any(text)
+    if not identified and not names:
+        return text
+    plain = plain_text(text)
+    found = [(span, one.masked) for one, span in _find(plain.read)] if identified else []
+    found = [(span, mask) for span, mask in found if not (keep_long and mask == _LONG_MASK)]
+    if names:
+        # A name inside an e-mail address would hide that it is one, so that addresses go first.
+        rest = _cleared(plain.read, [span for span, _ in found])
+        found += [(span, MASKED_NAME) for span in names.find(rest)]
+    return _replaced(plain, sorted(found)) if found else text
+
+
+def read_bare(digits: str, *, phone: bool = False) -> Identifier:
+    """What a number that stands alone is.
+
+    Args:
+        digits: of the number.
+        phone: it is known to be a phone number; else only a Kenyan mobile number is taken for one.
+    """
+    if is_local_mobile(digits.removeprefix(KENYA)):
+        return Identifier(_PHONE, KENYA + digits.removeprefix(KENYA), country=KENYA)
+    return Identifier(_PHONE if phone else _LONG, digits)
+
+
+def is_declared(identifier: Identifier, declared: Iterable[Identifier], *, cut: bool = False) -> bool:
+    """Whether an identifier is one of those declared.
+
+    Args:
+        identifier: what was found.
+        declared: what may be there.
+        cut: the text was cut off, so that its last identifier may be only the beginning of one.
+    """
+    known = {spelling for one in declared for spelling in _spellings(one.value)}
+    if identifier.value in known:
+        return True
+    return cut and identifier.last and any(spelling.startswith(identifier.value) for spelling in known)
+
+
+def _may_hold_any(text: str) -> bool:
+    """Cheaply, since most texts hold none."""
+    enough = len(_DIGIT.findall(text)) >= _FEWEST_DIGITS
+    return enough or _AT.search(text) is not None or may_be_spoken(text) or bool(email_patterns(text))
+
+
+def _find(read: str) -> Iterator[tuple[Identifier, _Span]]:
+    end = len(read.rstrip())
+    for kind, (start, stop) in _places(read):
+        yield _identifier(kind, read[start:stop], last=stop == end), (start, stop)
+
+
+def _places(rest: str) -> Iterator[tuple[str, _Span]]:
+    """Kind and place of each identifier; none overlaps another, since what was read is cleared in its place."""
+    for kind, patterns in (
+        (_EMAIL, email_patterns(rest)),
+        ("", MOMENTS),
+        (_PHONE, PHONES),
+        (_TAX, (TAX_NUMBER,)),
+        (_PASSPORT, (PASSPORT,)),
+        ("", (*AMOUNTS, *REFERENCES)),
+    ):
+        for pattern in patterns:
+            spans = [match.span() for match in pattern.finditer(rest)]
+            if kind:
+                yield from ((kind, span) for span in spans)
+            rest = _cleared(rest, spans)
+    spoken = [(_PHONE if one.phone else _LONG, (one.start, one.end)) for one in spoken_numbers(rest)]
+    yield from spoken
+    rest = _cleared(rest, [span for _, span in spoken])
+    crowd = crowded_numbers(rest)
+    yield from ((_LONG, span) for span in crowd)
+    rest = _cleared(rest, crowd)
+    others = list(other_phones(rest))
+    yield from ((_PHONE, span) for span in others)
+    rest = _cleared(rest, others)
+    yield from ((_LONG, match.span()) for match in LONG_NUMBER.finditer(rest))
+
+
+def _cleared(text: str, spans: Sequence[_Span]) -> str:
+    if not spans:
+        return text
+    kept, end = [], 0
+    for start, stop in sorted(spans):
+        kept += [text[end:start], _GAP * (stop - start)]
+        end = stop
+    return "".join([*kept, text[end:]])
+
+
+def _replaced(plain: PlainText, found: Sequence[tuple[_Span, str]]) -> str:
+    written, parts, end = plain.written, list[str](), 0
+    strings = _json_strings(written)
+    for (first, last), mask in found:
+        start, stop = plain.place(first, last)
+        bare = strings is not None and not _inside(strings, start)
+        parts += [written[end : max(start, end)], f'"{mask}"' if bare else mask]
+        end = max(stop, end)
+    return "".join([*parts, written[end:]])
+
+
+def _json_strings(text: str) -> Sequence[_Span] | None:
+    """Where the strings of a text stand if the text is JSON; None where it is not."""
+    if text.lstrip()[:1] not in ("{", "["):
+        return None
+    try:
+        json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    return [match.span() for match in _JSON_STRING.finditer(text)]
+
+
+def _inside(spans: Sequence[_Span], place: int) -> bool:
+    index = bisect_right(spans, (place, place)) - 1
+    return index >= 0 and spans[index][0] < place < spans[index][1]
+
+
+def _identifier(kind: str, written: str, *, last: bool) -> Identifier:
+    if kind == _EMAIL:
+        return Identifier(kind, one_address(written), last)
+    if kind in {_TAX, _PASSPORT}:
+        return Identifier(kind, written.upper(), last)
+    digits = spoken_digits(written)
+    if kind == _PHONE:
+        country, value = read_phone(digits)
+        return Identifier(kind, value, last, country)
+    bare = read_bare(re.sub(r"\D", "", digits))
+    return Identifier(bare.kind, bare.value, last, bare.country)
+
+
+def _spellings(value: str) -> tuple[str, ...]:
+    if not value.startswith(KENYA) or not value.isdigit():
+        return (value,)
+    local = value[len(KENYA) :]
+    return (value, local, f"0{local}")

@@ -1,0 +1,278 @@
+"""Removes secrets, and what identifies a person, from everything that leaves the process."""
+
+import json
+import re
+from base64 import b64encode
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, fields, is_dataclass, replace
+from enum import Enum
+from functools import partial
+from typing import Any
+from urllib.parse import quote, quote_plus
+
+from ratiba_action.model.conversation import Document
+from ratiba_action.model.measurement import ScenarioResult
+from ratiba_action.model.verdict import Report, Verdict
+from ratiba_action.privacy.identifiers import mask_identifiers
+from ratiba_action.privacy.name_table import NameTable
+from ratiba_action.privacy.numbers_of_persons import mask_number
+
+MASK = "***"
+_SHORTEST = 4
+_SHORTEST_INSIDE = 12
+_DEEPEST = 100
+_NAMES = frozenset({"arm", "data_set", "id", "path", "scenario_id", "metric", "version", "models", "prompt_versions"})
+"""Fields that name what was run: a commit may well be all digits, and a scenario be called after its customer."""
+_TOKEN = re.compile(r"\w[\w./:@-]*")
+_SHORT_COMMIT = 7
+
+
+def mask_secrets(text: str, secrets: Iterable[str]) -> str:
+    """The text with each secret replaced by ``***``.
+
+    A secret is also found as JSON writes it, as a URL writes it, in Base64, and line by line. Secrets of fewer than
+    four characters are left alone: masking them would only tear holes into words.
+
+    Args:
+        text: what is to be published.
+        secrets: values to hide; empty ones are ignored.
+    """
+    for spelling in _spellings(secrets):
+        text = text.replace(spelling, MASK)
+    return text
+
+
+class Redactor:
+    """Takes out of everything that leaves the process what must not: secrets, and what identifies a person.
+
+    A run makes one, and all of its printing, writing and posting goes through it. Reports are kept and shown to more
+    people than a customer talks to, and what a model says of a customer is not known beforehand (masking floor,
+    ``seeds/000`` §4). It is applied before a text is rendered, since escaping splits words.
+
+    What people, systems and models said is masked: conversations, what was measured in them, errors, messages. Amounts,
+    dates, durations, commits and names of what was run are the gate's own and stay. A text is masked once; where it
+    comes again, as in an event and in the report, it is looked up.
+
+    Args:
+        secrets: values to hide; a text may hold them anywhere.
+        names: the identity table: full names of people whom a text may name.
+    """
+
+    def __init__(self, secrets: Iterable[str] = (), names: Iterable[str] = ()) -> None:
+        self._secrets = tuple(secrets)
+        self._spellings = _spellings(self._secrets)
+        self._listed = tuple(names)
+        self._names = NameTable(self._listed)
+        self._masked = MaskedTexts()
+        self._known: dict[tuple[str, ...], Redactor] = {}
+        self._spoken = _Mask(self.text, mask_number, _NAMES, self._thing)
+
+    def knowing(self, names: Iterable[str]) -> "Redactor":
+        """The same for texts about these people; what it has masked is remembered."""
+        listed = tuple(dict.fromkeys(names))
+        if listed not in self._known:
+            known = Redactor(self._secrets, listed)
+            known._masked = self._masked
+            self._known[listed] = known
+        return self._known[listed]
+
+    def text(self, text: str) -> str:
+        """The text without any secret or identifier."""
+        return self._masked.of(self, text, self._mask)
+
+    def secretless(self, text: str) -> str:
+        """The text without any secret; what identifies a person stays."""
+        return self._hide(text)
+
+    def value(self, value: Any, name: str = "") -> Any:
+        """A JSON value, keys and all, without any secret or identifier, such as what a tool was given.
+
+        Args:
+            value: of JSON, however deep.
+            name: of the field that holds it: it tells an amount from a person's number.
+        """
+        return _Mask(self.text, partial(mask_number, strict=True)).apply(value, name)
+
+    def result(self, result: ScenarioResult) -> ScenarioResult:
+        """The result with every text and number in it masked."""
+        about = self._about([result])
+        masked: ScenarioResult = about._spoken.apply(_Mask(self._hide).apply(result))  # noqa: SLF001 - of the same class
+        return masked
+
+    def report(self, report: Report) -> Report:
+        """The report without secrets anywhere, and without identifiers in all that was said and measured.
+
+        Each conversation's customer is known from its scenario. In sentences of the gate the names of what was run
+        stay.
+        """
+        hidden: Report = _Mask(self._hide).apply(report)
+        sentences = _Mask(_Sentences(self._about(report.results).text, hidden).masked, mask_number, _NAMES)
+        return replace(
+            hidden,
+            results=tuple(self.result(result) for result in report.results),
+            verdict=self._verdict(hidden, sentences),
+            notes=sentences.apply(hidden.notes),
+            variants=sentences.apply(hidden.variants),
+        )
+
+    def _verdict(self, report: Report, sentences: "_Mask") -> Verdict:
+        compared = report.verdict.comparison
+        verdict: Verdict = sentences.apply(replace(report.verdict, comparison=None))
+        if compared is None:
+            return verdict
+        shown = sentences.apply(replace(compared, flips=()))
+        people = {result.trial.scenario.id: self._about([result]) for result in report.results}
+        flips = tuple(people.get(flip.scenario_id, self)._spoken.apply(flip) for flip in compared.flips)  # noqa: SLF001 - of the same class
+        return replace(verdict, comparison=replace(shown, flips=flips))
+
+    def _about(self, results: Iterable[ScenarioResult]) -> "Redactor":
+        """The redactor that knows the customers of these results besides the names that this one knows."""
+        return self.knowing([*self._listed, *(result.trial.scenario.customer.name for result in results)])
+
+    def _mask(self, text: str) -> str:
+        return mask_identifiers(self._hide(text), self._names)
+
+    def _thing(self, text: str) -> str:
+        """The id of a document: a long number in it is the document's, and stays."""
+        return mask_identifiers(self._hide(text), self._names, keep_long=True)
+
+    def _hide(self, text: str) -> str:
+        for spelling in self._spellings:
+            text = text.replace(spelling, MASK)
+        return text
+
+
+class MaskedTexts:
+    """Texts that were masked already, by the redactor that did.
+
+    Args:
+        most: characters that are kept before all of them are forgotten.
+    """
+
+    def __init__(self, most: int = 32_000_000) -> None:
+        self._most = most
+        self._size = 0
+        self._kept: dict[tuple[object, str], str] = {}
+
+    def of(self, by: object, text: str, mask: Callable[[str], str]) -> str:
+        """The masked text, by ``mask`` where it is not known."""
+        masked = self._kept.get((by, text))
+        if masked is None:
+            masked = mask(text)
+            if self._size > self._most:
+                self._kept, self._size = {}, 0
+            self._kept[by, text] = masked
+            self._size += len(text) + len(masked)
+        return masked
+
+
+class _Sentences:
+    """Masks sentences of the gate, which name what was run between what people said.
+
+    Args:
+        mask: masks a text.
+        report: that the sentences are about; names its scenarios and commits.
+    """
+
+    def __init__(self, mask: Callable[[str], str], report: Report) -> None:
+        self._mask = mask
+        subject, base = report.subject, report.baseline
+        commits = (report.commit, subject.head, subject.base, base.commit if base is not None else "")
+        self._commits = tuple(commit for commit in commits if commit and len(commit) >= _SHORT_COMMIT)
+        ids = {result.trial.scenario.id for result in report.results}
+        self._own = {*ids, *report.left_out, *report.scenario_digests, str(subject.run_id or ""), report.name}
+
+    def masked(self, text: str) -> str:
+        """The sentence without any secret or identifier."""
+        parts, end = list[str](), 0
+        for token in _TOKEN.finditer(text):
+            word = token[0].rstrip(".:")
+            if word in self._own or self._is_commit(word):
+                parts += [self._mask(text[end : token.start()]), word]
+                end = token.start() + len(word)
+        return "".join([*parts, self._mask(text[end:])])
+
+    def _is_commit(self, word: str) -> bool:
+        return len(word) >= _SHORT_COMMIT and any(commit.startswith(word) for commit in self._commits)
+
+
+def _unchanged(_: str, number: float) -> float | str:
+    return number
+
+
+@dataclass(frozen=True, slots=True)
+class _Mask:
+    """Masks a value of the model, down to its texts and the numbers of its JSON.
+
+    Args:
+        text: masks a text.
+        number: masks a number, given the name of the JSON field that holds it.
+        skipped: names of dataclass fields that stay as they are.
+        thing: masks the id of a document, which the system under test has given.
+    """
+
+    text: Callable[[str], str]
+    number: Callable[[str, float], float | str] = _unchanged
+    skipped: frozenset[str] = frozenset()
+    thing: Callable[[str], str] | None = None
+
+    def apply(self, value: Any, name: str | None = None, depth: int = 0) -> Any:
+        """The value, masked; ``name`` is that of its JSON field, None outside JSON. What lies too deep is its text."""
+        if isinstance(value, str | int | float):
+            return self._scalar(value, name)
+        if depth > _DEEPEST:
+            return self.text(_text_of(value))
+        if is_dataclass(value) and not isinstance(value, type):
+            names = [item.name for item in fields(value) if item.name not in self.skipped]
+            masked = {each: self.apply(getattr(value, each), None, depth + 1) for each in names}
+            if isinstance(value, Document) and self.thing is not None:
+                masked["id"] = self.thing(value.id)
+            return replace(value, **masked)
+        if isinstance(value, Mapping):
+            return self._mapping(value, depth + 1)
+        if isinstance(value, (list, tuple, frozenset)):
+            return type(value)(self.apply(item, name, depth + 1) for item in value)
+        return value
+
+    def _scalar(self, value: float | str, name: str | None) -> float | str:
+        if isinstance(value, str):
+            return value if isinstance(value, Enum) else self.text(value)
+        return value if name is None else self.number(name, value)
+
+    def _mapping(self, value: Mapping[Any, Any], depth: int) -> dict[Any, Any]:
+        masked: dict[Any, Any] = {}
+        for key, item in value.items():
+            shown = plain = self.apply(key)
+            number = 2
+            while shown in masked:
+                # Two numbers may look alike once they are masked; neither's value may be lost.
+                shown, number = f"{plain} ({number})", number + 1
+            masked[shown] = self.apply(item, str(key), depth)
+        return masked
+
+
+def _text_of(value: Any) -> str:
+    try:
+        return json.dumps(value, default=repr)
+    except (RecursionError, ValueError, TypeError):
+        return MASK
+
+
+def _spellings(secrets: Iterable[str]) -> tuple[str, ...]:
+    found: set[str] = set()
+    for secret in secrets:
+        for value in (secret, secret.strip(), *secret.splitlines()):
+            found |= {value, json.dumps(value)[1:-1], quote(value, safe="", errors="replace")}
+            found |= {quote_plus(value, errors="replace"), b64encode(value.encode("utf-8", "replace")).decode("ascii")}
+            found |= set(_inside_base64(value.encode("utf-8", "replace")))
+    # The longest first: a secret that contains another must not leave its rest behind.
+    return tuple(sorted((text for text in found if len(text) >= _SHORTEST), key=lambda text: (-len(text), text)))
+
+
+def _inside_base64(value: bytes) -> Iterable[str]:
+    """What Base64 shows of a value wherever it begins, such as of a password in a header of HTTP's Basic scheme."""
+    for before in range(3):
+        whole = b64encode(bytes(before) + value)[: (before + len(value)) // 3 * 4].decode("ascii")
+        shown = whole[4:] if before else whole
+        if len(shown) >= _SHORTEST_INSIDE:
+            yield shown

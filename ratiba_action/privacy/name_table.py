@@ -1,0 +1,169 @@
+"""Finds the names of an identity table in a text, however they are written.
+
+A text is read word by word, and a word is looked up in a set: the time does not depend on how many names there are.
+"""
+
+import re
+import unicodedata
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import dropwhile
+
+from ratiba_action.privacy.plain_text import plain_text
+
+_APOSTROPHES = "'\u2018\u2019\u201b\u02bb\u02bc\u02b9\u2032\u0060\u00b4"
+_MARKS = "\u0300-\u036f"
+_WORD = re.compile(rf"[^\W\d_](?:[^\W\d_{_APOSTROPHES}]|[{_MARKS}]|[{_APOSTROPHES}](?=[^\W\d_]))*")
+_HUMP = re.compile(rf"[^\W\d_](?:(?![A-Z])[^\W\d_]|[{_MARKS}{_APOSTROPHES}])*")
+_JOINS = re.compile(r"[\s._\-]{1,3}(?:[^\W\d_]\.?[\s._\-]{1,3})?")
+MASKED_NAME = "<name>"
+"""Stands where a name stood."""
+_FEWEST_LETTERS = 2
+_SURE_STEM = 5
+"""Letters of a name from which on its inflected form is taken for it in lower case as well."""
+_ENDINGS = ("s", "ni")
+"""English plural and possessive; Swahili ``-ni``, at somebody's place."""
+_TITLES = frozenset(
+    {
+        *("bw", "bwana", "bi", "bibi", "mama", "baba", "dada", "kaka", "mzee", "ndugu", "shangazi", "mjomba", "babu"),
+        *("nyanya", "dkt", "daktari", "mwl", "mwalimu", "mhe", "mheshimiwa", "mchungaji", "mch", "askofu", "padri"),
+        *("sheikh", "shehe", "ustadh", "ustaz", "alhaji", "hajj", "chifu", "akina", "kina", "mamake", "babake"),
+        *("mr", "mrs", "ms", "miss", "mx", "dr", "prof", "hon", "eng", "esq", "rev", "fr", "sr", "pastor", "sir"),
+        *("madam", "madame", "uncle", "auntie", "aunty", "capt", "jr"),
+    }
+)
+_PARTICLES = frozenset({"wa", "ole", "bin", "binti", "bint", "ibn", "van", "von", "de", "da", "du", "la", "al", "el"})
+_ALSO_WORDS = frozenset(
+    {
+        # Swahili
+        *("ali", "amani", "asha", "bahati", "baraka", "faraja", "furaha", "habiba", "heri", "imani", "juma", "kamaria"),
+        *("malaika", "mosi", "neema", "nuru", "pendo", "radhi", "rehema", "saada", "said", "saumu", "simba", "subira"),
+        *("tabu", "tatu", "tumaini", "upendo", "zawadi", "salama", "sita", "shida", "mwaka", "kazi", "nane", "too"),
+        # English
+        *("ann", "april", "art", "august", "ben", "bill", "bob", "chance", "charity", "comfort", "dawn", "daisy"),
+        *("drew", "faith", "frank", "gift", "glory", "grace", "grant", "happy", "hope", "ivy", "jack", "joy", "june"),
+        *(
+            "lily",
+            "mark",
+            "may",
+            "mercy",
+            "miles",
+            "patience",
+            "pat",
+            "peace",
+            "precious",
+            "prudence",
+            "purity",
+            "rich",
+        ),
+        *("rob", "rose", "ruby", "sam", "sky", "summer", "sunny", "tom", "victor", "violet", "will"),
+    }
+)
+"""Names that are words too: in lower case they count as names only beside another name or a title."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Named:
+    start: int
+    end: int
+    sure: bool
+
+
+class NameTable:
+    """The people whom a text may name; each part of a listed name counts by itself.
+
+    Case, diacritics, apostrophes, possessives, plurals and the Swahili ending ``-ni`` make no difference, and names may
+    be joined (``AminaYusuf``, ``amina.yusuf``). A name inside a longer word is none: Ken is not in Kenya. Titles stay.
+
+    Args:
+        names: full names, with or without titles; parts of one letter are left alone.
+    """
+
+    def __init__(self, names: Iterable[str]) -> None:
+        # A report that is read again names its people by the mask, which is nobody's name.
+        keys = {key for name in names for key in _parts(name.replace(MASKED_NAME, " "))}
+        self._letters_after = {f"{key}{ending}": len(ending) for key in keys for ending in _ENDINGS}
+        self._letters_after.update(dict.fromkeys(keys, 0))
+
+    def __bool__(self) -> bool:
+        return bool(self._letters_after)
+
+    def find(self, read: str) -> Iterator[tuple[int, int]]:
+        """Where names stand in a text that is read plainly; the parts of one name as one place."""
+        for run in _runs(read, self._named(read)):
+            yield run[0].start, run[-1].end
+
+    def _named(self, read: str) -> Iterator[_Named]:
+        for word in _WORD.finditer(read):
+            spans = self._inside(word)
+            before = _last_word(read, word.start()) if spans else ""
+            for start, end in spans:
+                part = read[start:end]
+                ordinary = _key(part) in _ALSO_WORDS and part.islower()
+                yield _Named(start, end, sure=not ordinary or before in _TITLES)
+
+    def _inside(self, word: re.Match[str]) -> Sequence[tuple[int, int]]:
+        """The whole word, its stem, or the parts of several words that stand together."""
+        end = self._end_of_name(word[0])
+        if end:
+            return () if _is_mask(word) else ((word.start(), word.start() + end),)
+        if word[0].islower() or word[0][1:].islower():
+            return ()
+        return tuple(
+            (word.start() + hump.start(), word.start() + hump.start() + end)
+            for hump in _HUMP.finditer(word[0])
+            if (end := self._end_of_name(hump[0])) and hump[0][0].isupper()
+        )
+
+    def _end_of_name(self, word: str) -> int:
+        """Where the name ends that a word is; 0 for none."""
+        after = self._letters_after.get(_key(word))
+        if not after:
+            return 0 if after is None else len(word)
+        kept = len(word) - after
+        if word[kept - 1] in _APOSTROPHES:
+            return kept - 1
+        return kept if word[0].isupper() or kept >= _SURE_STEM else 0
+
+
+def _parts(name: str) -> Iterator[str]:
+    keys = [_key(word[0]) for word in _WORD.finditer(plain_text(name).read)]
+    # A title stands first; further on the same word is a name: Khadija Sheikh.
+    untitled = [*dropwhile(_TITLES.__contains__, keys)]
+    return (key for key in untitled if len(key) >= _FEWEST_LETTERS and key not in _PARTICLES)
+
+
+def _runs(read: str, found: Iterable[_Named]) -> Iterator[Sequence[_Named]]:
+    """Names that stand together; those that may be words only where a sure one is among them."""
+    run: list[_Named] = []
+    for one in found:
+        if run and not (one.start == run[-1].end or _JOINS.fullmatch(read, run[-1].end, one.start)):
+            yield from _if_sure(run)
+            run = []
+        run.append(one)
+    yield from _if_sure(run)
+
+
+def _if_sure(run: Sequence[_Named]) -> Iterator[Sequence[_Named]]:
+    if any(one.sure for one in run):
+        yield run
+
+
+def _is_mask(word: re.Match[str]) -> bool:
+    around = word.string[max(0, word.start() - 1) : word.end() + 1]
+    return around == MASKED_NAME
+
+
+def _last_word(read: str, end: int) -> str:
+    match = re.search(r"([^\W\d_]{1,12})\.?\s{1,3}$", read[max(0, end - 20) : end])
+    return match[1].casefold() if match else ""
+
+
+def _key(word: str) -> str:
+    """A word without case, diacritics and apostrophes."""
+    if word.isascii():
+        return word.casefold().replace("'", "").replace("`", "")
+    # Without its marks first: to sort thousands of them takes the square of their number.
+    bare = "".join(one for one in word if not unicodedata.combining(one))
+    letters = unicodedata.normalize("NFKD", bare).casefold()
+    return "".join(one for one in letters if unicodedata.category(one) != "Mn" and one not in _APOSTROPHES)

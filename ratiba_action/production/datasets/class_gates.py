@@ -1,0 +1,58 @@
+"""What the cases of a dataset must reach together when it is run (``seeds/003``, "Quality Thresholds")."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ratiba_action.config.standard_gates import STANDARD_GATES, unknown_gates
+from ratiba_action.metrics.aggregates import ANSWER_ACCURACY, LABELS, SKILL_RECALL, truth_of
+
+
+def parse_gate(text: str) -> tuple[str, float]:
+    """A gate such as ``macro_f1=0.85``.
+
+    Raises:
+        ValueError: it is none.
+    """
+    name, _, least = text.partition("=")
+    if problem := unknown_gates([name]):
+        raise ValueError(f"NAME=LEAST such as macro_f1=0.85 ({problem})")
+    try:
+        value = float(least)
+    except ValueError:
+        value = -1.0
+    if not 0 <= value <= 1:
+        raise ValueError("NAME=LEAST such as macro_f1=0.85, the least from 0 to 1")
+    return name, value
+
+
+def with_class_gates(data: Mapping[str, Any], asked: Mapping[str, float]) -> dict[str, Any]:
+    """A scenario file with ``cases``, with the standard gates that its truths allow.
+
+    Args:
+        data: of the file; a gate that it lists holds in the place of the standard one.
+        asked: by name; hold in the place of both.
+    """
+    parts = data.get("gates", []), data.get("turns", [])
+    if not all(isinstance(part, list) and all(map(_is_object, part)) for part in parts):
+        # No scenario: whoever reads it next says so.
+        return dict(data)
+    listed = {str(gate.get("metric")): gate.get("at_least") for gate in parts[0]}
+    standard = {name: least for name, least in STANDARD_GATES.items() if _has_truth(name, data, parts[1])}
+    gates = {**standard, **listed, **asked}
+    return {**data, "gates": [{"metric": name, "at_least": least} for name, least in gates.items()]}
+
+
+def _is_object(value: Any) -> bool:
+    return isinstance(value, Mapping)
+
+
+def _has_truth(name: str, data: Mapping[str, Any], turns: Sequence[Any]) -> bool:
+    expected = [turn.get("expect") or {} for turn in turns]
+    if name == ANSWER_ACCURACY:
+        # Truths of aggregates alone assert nothing of a case.
+        asserted = any(set(one) - {"label", "labels", "documents"} for one in expected if _is_object(one))
+        return asserted or any(data.get(part) for part in ("assertions", "rules", "rows"))
+    several = any("labels" in one for one in expected if _is_object(one))
+    if name == SKILL_RECALL:
+        return several
+    return truth_of(name) == LABELS and (several or any("label" in one for one in expected if _is_object(one)))

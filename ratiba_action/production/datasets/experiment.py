@@ -1,0 +1,103 @@
+"""A run over a dataset, as an experiment with scores of each item and of all together."""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+
+from ratiba_action.checks.conversation_events import place_of_trial
+from ratiba_action.model.delivery import TraceDelivery
+from ratiba_action.model.event import conversation_id
+from ratiba_action.model.measurement import Scored
+from ratiba_action.model.verdict import Conclusion, Report
+from ratiba_action.observability.event_reader import read_events
+from ratiba_action.observability.langfuse_access import LangfuseAccess
+from ratiba_action.observability.langfuse_delivery import deliver
+from ratiba_action.observability.traces.conversations import traced_runs
+from ratiba_action.observability.traces.model import Trace, TracedRun, TraceScore, score_id
+from ratiba_action.ports import EventLog
+from ratiba_action.production.datasets.case_scores import CONFIDENCE, case_scores
+from ratiba_action.run.tracing import limited
+from ratiba_action.settings.settings import Settings
+from ratiba_action.verdict.data_set_scores import CONFIDENCE as MEAN_CONFIDENCE
+
+PASSED = "passed"
+
+
+@dataclass(frozen=True, slots=True)
+class Experiment:
+    """Where the runs of a dataset are logged.
+
+    Args:
+        access: with the seconds that sending may take.
+        dataset: its name on the server.
+        items: ids of its items by scenario, where they are not those that follow from the scenario's id.
+    """
+
+    access: LangfuseAccess
+    dataset: str
+    items: Mapping[str, str]
+
+    def tracer(self, _: Settings, __: Mapping[str, str], events: EventLog) -> Callable[[Report], Report] | None:
+        """What sends the run and says in its report what came of it; None where no events were written."""
+        return None if events.path is None else lambda report: self._sent(report, events)
+
+    def _sent(self, report: Report, events: EventLog) -> Report:
+        if events.path is None:
+            return report
+        runs = traced_runs(one for one in read_events(events.path).events if one.run == events.run)
+        delivery = deliver(limited(self.access, report), [self.prepared(run, report) for run in runs])
+        note = _missing(delivery, self.dataset)
+        return replace(report, traces=delivery, notes=(*report.notes, note) if note else report.notes)
+
+    def prepared(self, run: TracedRun, report: Report) -> TracedRun:
+        """The run with its dataset, and with the scores that a dataset's runs have."""
+        cases = _case_scores(run.run, report)
+        return replace(
+            run,
+            dataset=self.dataset,
+            items=self.items,
+            traces=tuple(_with_scores(trace, cases.get(trace.trace_id, {})) for trace in run.traces),
+            experiment_scores=tuple(_experiment_scores(run, report)),
+        )
+
+
+def _case_scores(run: str, report: Report) -> dict[str, dict[str, float]]:
+    """Scores by trace."""
+    return {
+        conversation_id(run, place_of_trial(one.trial)): dict(case_scores(one))
+        for one in report.results
+        if isinstance(one, Scored)
+    }
+
+
+def _with_scores(trace: Trace, values: Mapping[str, float]) -> Trace:
+    at = trace.spans[0].end
+    added = tuple(
+        TraceScore(score_id(trace.trace_id, name), trace.trace_id, name, value, "NUMERIC", at)
+        for name, value in values.items()
+    )
+    return replace(trace, scores=(*trace.scores, *added))
+
+
+def _experiment_scores(run: TracedRun, report: Report) -> Iterator[TraceScore]:
+    """The aggregates of each data set, and whether the run passed; nothing of a run without conversations."""
+    if not run.traces:
+        return
+    at = max(trace.spans[0].end for trace in run.traces)
+    values: dict[str, float] = {}
+    for one in report.data_sets:
+        prefix = f"{one.id}." if len(report.data_sets) > 1 else ""
+        for name, value in one.values.items():
+            values[prefix + (CONFIDENCE if name == MEAN_CONFIDENCE else name)] = value
+    values[PASSED] = float(report.verdict.conclusion is Conclusion.PASSED)
+    for name, value in values.items():
+        made = score_id(run.run, f"experiment\n{name}")
+        yield TraceScore(made, "", name, value, "NUMERIC", at, report.verdict.reason if name == PASSED else "")
+
+
+def _missing(delivery: TraceDelivery, dataset: str) -> str:
+    if delivery.complete:
+        return ""
+    return (
+        f"The run is not wholly in Langfuse's dataset {dataset!r}: {delivery.problem or 'it did not take all of it'}. "
+        "The verdict does not depend on it; run the dataset again to have it logged."
+    )

@@ -1,0 +1,209 @@
+"""The scenario files of a checkout, as the items that they are on a server."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from ratiba_action.checks.failure_rules import validate_rule
+from ratiba_action.errors import FileProblem, SuiteError
+from ratiba_action.metrics.registry import metric_problems
+from ratiba_action.model.dataset_item import DatasetItem
+from ratiba_action.observability.traces.datasets import dataset_item_id
+from ratiba_action.privacy.credentials import find_credentials
+from ratiba_action.production.datasets.fingerprint import OURS, inexact_number
+from ratiba_action.production.datasets.row_items import (
+    TRACE,
+    RowParts,
+    Template,
+    join_row,
+    made_on_server,
+    split_row,
+    template_of,
+)
+from ratiba_action.production.datasets.safe_paths import ALLOWED, safe_path
+from ratiba_action.production.datasets.scenario_items import split_scenario
+from ratiba_action.suite.case_ids import COLUMN, case_ids
+from ratiba_action.suite.catalogues import CATALOGUE_SUFFIX
+from ratiba_action.suite.data_file import Row, read_rows
+from ratiba_action.suite.load import YAML_SUFFIXES, load_suite, read_scenario_files
+from ratiba_action.util.strict_yaml import read_yaml
+
+SCHEMA = 1
+"""Version of what stands under ``ratiba`` in metadata."""
+
+SCENARIO, CASE = "scenario", "case"
+
+
+@dataclass(frozen=True, slots=True)
+class LocalRows:
+    """A data set's rows.
+
+    Args:
+        ids: of its cases, one for each row.
+    """
+
+    template: Template
+    rows: Sequence[Row] = ()
+    ids: Sequence[str] = ()
+
+    @property
+    def named(self) -> bool:
+        """Whether its cases have an id of their own; those of a data set without rows get one."""
+        return not self.rows or any(COLUMN in row.values for row in self.rows)
+
+
+@dataclass(frozen=True, slots=True)
+class LocalSuite:
+    """The scenario files of a checkout.
+
+    Args:
+        folder: of the scenarios, from the repository's root.
+        files: contents by path relative to the folder.
+        scenarios: data by path relative to the folder.
+        data_sets: by path of their scenario file, relative to the folder.
+    """
+
+    folder: str
+    files: Mapping[str, bytes] = field(default_factory=dict)
+    scenarios: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    data_sets: Mapping[str, LocalRows] = field(default_factory=dict)
+
+    @property
+    def templates(self) -> dict[str, Mapping[str, Any]]:
+        """Data of every scenario file with ``cases``."""
+        return {path: dict(one.template.data) for path, one in self.data_sets.items()}
+
+
+def read_local_suite(repository: Path, folder: str) -> LocalSuite:
+    """Read and check the scenario files of a checkout; a folder that is missing holds none.
+
+    Raises:
+        SuiteError: they are wrong, or could not come back from a server as they are; every problem.
+    """
+    if not (repository / folder).is_dir():
+        return LocalSuite(folder)
+    named = read_scenario_files(repository, folder)
+    files = {name.removeprefix(f"{folder}/"): content for name, content in named.items()}
+    return parse_suite(folder, files)
+
+
+def parse_suite(folder: str, files: Mapping[str, bytes]) -> LocalSuite:
+    """The same of contents by path relative to the folder.
+
+    Raises:
+        SuiteError: they are wrong; every problem.
+    """
+    if not any(_is_scenario(name) for name in files):
+        return LocalSuite(folder, files)
+    load_suite({f"{folder}/{name}": content for name, content in files.items()}, metric_problems, validate_rule)
+    scenarios, data_sets = dict[str, Mapping[str, Any]](), dict[str, LocalRows]()
+    for name in sorted(filter(_is_scenario, files)):
+        document, _ = read_yaml(name, files[name])
+        data = document.data if document is not None else {}
+        if "cases" not in data:
+            scenarios[name] = data
+            continue
+        template = template_of(name, data)
+        rows, _ = read_rows(template.rows_path, files.get(template.rows_path, b""))
+        ids, _ = case_ids(str(data["id"]), template.rows_path, rows)
+        data_sets[name] = LocalRows(template, rows, [one or "" for one in ids])
+    suite = LocalSuite(folder, files, scenarios, data_sets)
+    problems = list(_problems(suite))
+    if problems:
+        raise SuiteError(problems)
+    return suite
+
+
+def _is_scenario(name: str) -> bool:
+    return name.endswith(YAML_SUFFIXES) and not name.endswith(CATALOGUE_SUFFIX)
+
+
+def _problems(suite: LocalSuite) -> Iterator[FileProblem]:
+    """What would not come back as it is, and what must not leave the machine."""
+    shared: dict[str, str] = {}
+    for name in (*suite.scenarios, *suite.data_sets):
+        shown = f"{suite.folder}/{name}"
+        if not safe_path(name, YAML_SUFFIXES):
+            yield FileProblem(shown, 0, f"its path cannot stand in a dataset; {ALLOWED}")
+        yield from _contents(shown, suite.files[name], suite.scenarios.get(name, {}))
+    for name, one in suite.data_sets.items():
+        shown, path = f"{suite.folder}/{name}", one.template.rows_path
+        if not path:
+            yield FileProblem(shown, 0, "cases: its rows must lie beside this file or below")
+        elif path in shared:
+            yield FileProblem(shown, 0, f"cases: {shared[path]} has the same rows; give each data set its own")
+        else:
+            yield from _contents(
+                f"{suite.folder}/{path}", suite.files.get(path, b""), [dict(row.values) for row in one.rows]
+            )
+        shared.setdefault(path, shown)
+
+
+def _contents(shown: str, content: bytes, data: Any) -> Iterator[FileProblem]:
+    kinds = find_credentials(content.decode("utf-8", "replace"))
+    if kinds:
+        yield FileProblem(shown, 0, f"it holds {', '.join(sorted(set(kinds)))}; take it out before it leaves here")
+    number = inexact_number(data)
+    if number is not None:
+        yield FileProblem(shown, 0, f"the number {number} is larger than a server keeps exactly; write it as a text")
+
+
+def dataset_metadata(suite: LocalSuite) -> dict[str, Any]:
+    """What the dataset itself keeps: the scenario files with ``cases``."""
+    return {"schema": SCHEMA, "templates": suite.templates}
+
+
+def suite_items(suite: LocalSuite, dataset: str) -> tuple[DatasetItem, ...]:
+    """An item for each scenario and each case.
+
+    Args:
+        suite: of a checkout.
+        dataset: name of the dataset: ids are unique in a project of several.
+    """
+    scenarios = (_scenario_item(dataset, name, data) for name, data in suite.scenarios.items())
+    cases = (
+        _case_item(dataset, one.template, case, row.values)
+        for one in suite.data_sets.values()
+        for case, row in zip(one.ids, one.rows, strict=True)
+    )
+    return (*scenarios, *cases)
+
+
+def _scenario_item(dataset: str, path: str, data: Mapping[str, Any]) -> DatasetItem:
+    parts = split_scenario(data)
+    provenance = data.get("provenance")
+    trace = provenance.get("trace") if isinstance(provenance, Mapping) else None
+    return DatasetItem(
+        id=dataset_item_id(dataset, str(data["id"])),
+        input=dict(parts.input),
+        expected_output=dict(parts.expected_output),
+        metadata={OURS: {"schema": SCHEMA, "kind": SCENARIO, "path": path, "scenario": dict(parts.rest)}},
+        source_trace_id=trace if isinstance(trace, str) else "",
+    )
+
+
+def _case_item(dataset: str, template: Template, case: str, row: Mapping[str, Any]) -> DatasetItem:
+    parts = split_row(template, row)
+    trace = row.get(TRACE)
+    return DatasetItem(
+        id=dataset_item_id(dataset, case),
+        input=parts.input,
+        expected_output=parts.expected_output,
+        metadata={OURS: {"schema": SCHEMA, "kind": CASE, "template": template.path, "row": dict(parts.rest)}},
+        source_trace_id=trace if isinstance(trace, str) else "",
+    )
+
+
+def adopted_item(suite: LocalSuite, dataset: str, item: DatasetItem) -> str:
+    """Id of the suite's own item that one made on the server has become since it was pulled; empty for none."""
+    if OURS in item.metadata or len(suite.data_sets) != 1:
+        return ""
+    (one,) = suite.data_sets.values()
+    parts = RowParts(item.input, item.expected_output, {})
+    made = made_on_server(one.template, item.id, parts, trace=item.source_trace_id, named=one.named)
+    row, problems = join_row(one.template, made)
+    if problems:
+        return ""
+    (case,), wrong = case_ids(str(one.template.data["id"]), one.template.rows_path, [Row(1, row)])
+    return dataset_item_id(dataset, case) if case and not wrong and case in one.ids else ""

@@ -1,0 +1,178 @@
+"""What a pull would change in a checkout: the files that say something else, as text, and nothing that is not there."""
+
+import difflib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from ratiba_action.checks.failure_rules import validate_rule
+from ratiba_action.errors import FileProblem, SuiteError
+from ratiba_action.metrics.registry import metric_problems
+from ratiba_action.observability.traces.datasets import dataset_item_id
+from ratiba_action.privacy.credentials import find_credentials
+from ratiba_action.production.datasets.fingerprint import same_json
+from ratiba_action.production.datasets.local_suite import LocalSuite
+from ratiba_action.production.datasets.pulled import Pulled, PulledRow
+from ratiba_action.production.datasets.rendering import (
+    RenderingError,
+    line_of,
+    render_csv_rows,
+    render_json_rows,
+    render_scenario,
+)
+from ratiba_action.production.datasets.row_items import Template
+from ratiba_action.suite.case_ids import HISTORY, case_ids
+from ratiba_action.suite.data_file import Row
+from ratiba_action.suite.load import load_suite
+
+
+@dataclass(frozen=True, slots=True)
+class PullPlan:
+    """What would be written, and what is only told.
+
+    Args:
+        files: new contents by path relative to the folder of scenarios; what says the same already is not among them.
+        only_here: ids of scenarios and cases that the dataset has no active item for.
+        archived: those of them whose item was archived.
+        left_out: ids of items that hold nothing a suite can take.
+    """
+
+    files: Mapping[str, bytes] = field(default_factory=dict)
+    only_here: tuple[str, ...] = ()
+    archived: tuple[str, ...] = ()
+    left_out: tuple[str, ...] = ()
+
+
+def plan_pull(local: LocalSuite, pulled: Pulled, dataset: str) -> PullPlan:
+    """Compare a server with a checkout.
+
+    Args:
+        local: the checkout's suite.
+        pulled: what the dataset holds.
+        dataset: its name.
+
+    Raises:
+        SuiteError: something is wrong with the items, or with the suite that they would make; every problem.
+    """
+    problems = list(pulled.problems)
+    files: dict[str, bytes] = {}
+    for path, data in pulled.scenarios.items():
+        if not same_json(data, _local_data(local, path)):
+            _render(files, problems, pulled, path, data)
+    for path, template in pulled.templates.items():
+        if not same_json(template.data, _local_data(local, path)):
+            _render(files, problems, pulled, path, template.data)
+        try:
+            content = _rows(local, template, pulled.rows[path])
+        except RenderingError as error:
+            problems.append(FileProblem(f"the rows of {path}", 0, str(error)))
+            continue
+        if content is not None:
+            files[template.rows_path] = content
+    if not problems:
+        problems = list(_suite_problems({**local.files, **files}, files, pulled, local.folder))
+    if problems:
+        raise SuiteError(problems)
+    here = _ids(local)
+    there = _pulled_ids(pulled)
+    only_here = tuple(name for name in here if name not in there)
+    archived = tuple(name for name in only_here if dataset_item_id(dataset, name) in pulled.archived)
+    return PullPlan(files, only_here, archived, tuple(pulled.left_out))
+
+
+def _local_data(local: LocalSuite, path: str) -> Any:
+    return local.scenarios.get(path) or local.templates.get(path)
+
+
+def _render(
+    files: dict[str, bytes], problems: list[FileProblem], pulled: Pulled, path: str, data: Mapping[str, Any]
+) -> None:
+    try:
+        files[path] = render_scenario(data)
+    except RenderingError as error:
+        problems.append(FileProblem(_shown(pulled, path), 0, str(error)))
+
+
+def _shown(pulled: Pulled, path: str) -> str:
+    return f"item {pulled.items[path]!r:.80} ({path})" if path in pulled.items else f"the dataset's {path}"
+
+
+def _rows(local: LocalSuite, template: Template, pulled: Sequence[PulledRow]) -> bytes | None:
+    """New content of a file of rows; None where it says the same already. Rows that are only here stay."""
+    one = local.data_sets.get(template.path)
+    rows = one.rows if one is not None and one.template.rows_path == template.rows_path else ()
+    ids = dict(zip(one.ids, rows, strict=True)) if one is not None and rows else {}
+    content = local.files.get(template.rows_path, b"")
+    by_id = dict(zip(case_ids_of(template, pulled), pulled, strict=True))
+    changed = {
+        case: row for case, row in by_id.items() if case not in ids or not same_json(ids[case].values, row.values)
+    }
+    if not changed:
+        return None
+    new = [changed[case].values for case in sorted(changed) if case not in ids]
+    if template.rows_path.endswith(".csv"):
+        kept = [dict(changed[case].values if case in changed else row.values) for case, row in ids.items()]
+        columns = list(rows[0].values) if rows else list(dict.fromkeys(name for row in new for name in row))
+        columns += [HISTORY] if HISTORY not in columns and any(HISTORY in row.values for row in pulled) else []
+        return render_csv_rows([*kept, *new], columns)
+    lines = [changed[case].values if case in changed else line_of(content, row) for case, row in ids.items()]
+    return render_json_rows([*lines, *new])
+
+
+def case_ids_of(template: Template, pulled: Sequence[PulledRow]) -> list[str]:
+    """Ids of the cases that rows become.
+
+    Raises:
+        RenderingError: some cannot have one; which items, and why.
+    """
+    rows = [Row(number, row.values) for number, row in enumerate(pulled, 1)]
+    ids, problems = case_ids(str(template.data.get("id")), template.rows_path, rows)
+    if problems:
+        told = [f"item {pulled[one.line - 1].item!r:.80}: {one.message}" for one in problems]
+        raise RenderingError("; ".join(told[:20]))
+    return [one or "" for one in ids]
+
+
+def _suite_problems(
+    whole: Mapping[str, bytes], changed: Mapping[str, bytes], pulled: Pulled, folder: str
+) -> Iterator[FileProblem]:
+    """What is wrong with the suite that a pull would make; lines are those of the files that it would write."""
+    for path, content in changed.items():
+        kinds = find_credentials(content.decode("utf-8", "replace"))
+        if kinds:
+            yield FileProblem(_shown(pulled, path), 0, f"it holds {', '.join(sorted(set(kinds)))}")
+    try:
+        if whole:
+            named = {f"{folder}/{path}": content for path, content in whole.items()}
+            load_suite(named, metric_problems, validate_rule)
+    except SuiteError as error:
+        for problem in error.problems:
+            path = problem.path.removeprefix(f"{folder}/")
+            yield replace(problem, path=_shown(pulled, path)) if path in changed else problem
+
+
+def _ids(local: LocalSuite) -> list[str]:
+    ids = [str(data["id"]) for data in local.scenarios.values()]
+    return ids + [case for one in local.data_sets.values() for case in one.ids]
+
+
+def _pulled_ids(pulled: Pulled) -> set[str]:
+    ids = {str(data.get("id")) for data in pulled.scenarios.values()}
+    for path, template in pulled.templates.items():
+        ids |= set(case_ids_of(template, pulled.rows[path]))
+    return ids
+
+
+def difference(local: LocalSuite, plan: PullPlan) -> Iterator[str]:
+    """The change of each file, as a unified diff; its lines are as untrusted as the server.
+
+    Args:
+        local: the checkout's suite.
+        plan: what a pull would write.
+    """
+    for path, content in sorted(plan.files.items()):
+        name = f"{local.folder}/{path}"
+        before = local.files.get(path)
+        old = before.decode("utf-8", "replace").splitlines() if before is not None else []
+        new = content.decode("utf-8").splitlines()
+        yield from difflib.unified_diff(old, new, name if before is not None else "/dev/null", name, lineterm="", n=2)

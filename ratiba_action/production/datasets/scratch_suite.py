@@ -1,0 +1,114 @@
+"""A dataset as a folder of scenarios of its own inside a checkout, for as long as a run needs it."""
+
+import shutil
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from ratiba_action.errors import FileProblem, SuiteError, UsageError
+from ratiba_action.model.dataset_item import StoredDataset
+from ratiba_action.observability.traces.datasets import dataset_item_id
+from ratiba_action.production.datasets.class_gates import with_class_gates
+from ratiba_action.production.datasets.file_writing import replace_files
+from ratiba_action.production.datasets.local_suite import LocalSuite
+from ratiba_action.production.datasets.pull_plan import case_ids_of, plan_pull
+from ratiba_action.production.datasets.pulled import Pulled, read_pulled
+from ratiba_action.production.datasets.row_items import template_of
+from ratiba_action.suite.catalogues import CATALOGUE_SUFFIX
+from ratiba_action.suite.load import NOT_SCENARIOS
+from ratiba_action.util.plain_file import read_plain_file
+
+_PREFIX = ".ratiba-dataset-"
+
+
+@dataclass(frozen=True, slots=True)
+class ScratchSuite:
+    """What a run of a dataset is made of.
+
+    Args:
+        files: contents by path relative to the folder.
+        items: ids of the items by scenario, where they are not those that follow from the scenario's id.
+        left_out: ids of items that hold nothing a suite can take.
+    """
+
+    files: Mapping[str, bytes]
+    items: Mapping[str, str]
+    left_out: tuple[str, ...]
+
+
+def scratch_suite(stored: StoredDataset, dataset: str, gates: Mapping[str, float]) -> ScratchSuite:
+    """The suite that a dataset is.
+
+    Args:
+        stored: the dataset.
+        dataset: its name.
+        gates: least values by name, in the place of those of the dataset and of the standard.
+
+    Raises:
+        SuiteError: its items are no suite; every problem.
+    """
+    pulled = read_pulled(stored)
+    for path, template in pulled.templates.items():
+        pulled.templates[path] = template_of(path, with_class_gates(template.data, gates))
+    for path in [path for path, rows in pulled.rows.items() if not rows]:
+        # A data set without cases is nothing to hold.
+        del pulled.templates[path], pulled.rows[path]
+    plan = plan_pull(LocalSuite(_PREFIX), pulled, dataset)
+    if not plan.files:
+        raise SuiteError([FileProblem(f"the dataset {dataset!r}", 0, "it has no active item that a suite can take")])
+    return ScratchSuite(plan.files, _items(pulled, dataset), plan.left_out)
+
+
+def _items(pulled: Pulled, dataset: str) -> dict[str, str]:
+    found = {str(data.get("id")): pulled.items[path] for path, data in pulled.scenarios.items()}
+    for path, template in pulled.templates.items():
+        rows = pulled.rows[path]
+        found |= dict(zip(case_ids_of(template, rows), (row.item for row in rows), strict=True))
+    return {name: item for name, item in found.items() if item != dataset_item_id(dataset, name)}
+
+
+@contextmanager
+def scratch_folder(repository: Path, scenarios: str, suite: ScratchSuite) -> Iterator[str]:
+    """A folder with the suite, beside it what belongs to the checkout: recordings, calibration and catalogues.
+
+    Args:
+        repository: the checkout's root.
+        scenarios: its folder of scenarios.
+        suite: what a dataset is made of.
+
+    Yields:
+        The folder's path from the root; it is gone when the block ends.
+
+    Raises:
+        UsageError: it cannot be written.
+    """
+    try:
+        folder = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=repository))
+    except OSError as error:
+        raise UsageError(f"{str(repository)!r} cannot be written to: {error.strerror}.", "Free it.") from error
+    try:
+        folder.chmod(0o755)
+        (folder / ".gitignore").write_text("*\n")
+        _copy_beside(repository, scenarios, folder)
+        replace_files(folder, suite.files)
+        yield folder.name
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _copy_beside(repository: Path, scenarios: str, folder: Path) -> None:
+    top = repository / scenarios
+    wanted = [path for name in NOT_SCENARIOS for path in sorted((top / name).rglob("*"))]
+    wanted += sorted(top.rglob(f"*{CATALOGUE_SUFFIX}"))
+    for path in wanted:
+        if path.is_dir():
+            continue
+        name = path.relative_to(repository).as_posix()
+        place = folder / path.relative_to(top)
+        place.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            place.write_bytes(read_plain_file(repository, name))
+        except OSError as error:
+            raise UsageError(f"{name!r} cannot be read: {error.strerror}.", "Mend it, or remove it.") from error

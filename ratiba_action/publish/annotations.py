@@ -1,0 +1,51 @@
+"""Errors at the line of the scenario that broke."""
+
+from collections.abc import Iterator
+
+from ratiba_action.checks.system_exceptions import exception_of
+from ratiba_action.github.workflow import Annotation
+from ratiba_action.model.change import Mode
+from ratiba_action.model.measurement import Errored, NotRun, Scored
+from ratiba_action.model.verdict import Conclusion, Report
+from ratiba_action.verdict.report_outcomes import deciding_outcomes
+
+
+def annotations_of(report: Report) -> tuple[Annotation, ...]:
+    """One annotation for each broken check, score below its threshold and broken-off trial; else why nothing was run.
+
+    They are errors only where they may stop the merge, and warnings in an advisory run or a trial period. Scenarios in
+    quarantine have none.
+    """
+    stops = report.verdict.misconfigured or (report.enforce and report.decision.mode is Mode.BLOCKING)
+    level = "error" if stops else "warning"
+    found = [Annotation(f"Ratiba: {report.name}", message, level=level) for message in _why_nothing_ran(report)]
+    for outcome in deciding_outcomes(report):
+        scenario = outcome.scenario
+        for line, message in _problems(outcome.deciding):
+            found.append(Annotation(f"Ratiba: {scenario.id}", message, scenario.path, line or scenario.line, level))
+    return tuple(found)
+
+
+def _why_nothing_ran(report: Report) -> tuple[str, ...]:
+    verdict = report.verdict
+    if report.results or verdict.conclusion is not Conclusion.INCOMPLETE:
+        return ()
+    return verdict.warnings or (f"{verdict.reason} {verdict.action}".strip(),)
+
+
+def _problems(result: Scored | Errored | NotRun) -> Iterator[tuple[int, str]]:
+    if isinstance(result, NotRun):
+        yield 0, f"Not run: {result.reason}"
+        return
+    for check in result.checks:
+        if not check.passed:
+            turn = f"Turn {check.turn}: " if check.turn else ""
+            yield check.line, f"{turn}{check.what}: expected {check.expected}, got {check.got}"
+    lines = {item.label: item.line for item in result.trial.scenario.assertions}
+    for score in result.deciding_scores:
+        if not score.passed:
+            broken = "".join(f"; {item.name}: {item.detail}" for item in score.invariants if not item.satisfied)
+            message = f"{score.metric} {score.value:.2f} is below {score.threshold:.2f}{broken}"
+            yield lines.get(score.metric, 0), message
+    if isinstance(result, Errored) and not exception_of(result):
+        yield 0, f"Could not be measured ({result.phase.value}): {result.told}"

@@ -1,0 +1,113 @@
+"""Ends of a run outside the gate's container: nothing to do, a wrong start, or no end at all. Standard library only."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TextIO
+
+from ratiba_action.decide.deciding import Decided
+from ratiba_action.errors import RatibaError
+from ratiba_action.model.verdict import Conclusion, Report, Verdict
+from ratiba_action.publish.publishing import Publication
+from ratiba_action.publish.unmeasured_runs import refuse_wrong_start, report_without_run, skipped, stopped
+from ratiba_action.settings.settings import Settings, unknown_variables
+from ratiba_action.util.interruption import current
+from ratiba_action.verdict.exit_code import exit_code
+
+_AGAIN = "Run the job again."
+ENDINGS: Mapping[str, tuple[str, str]] = {
+    "": ("The run was cancelled or died before it could report.", f"Read the log of the step before. {_AGAIN}"),
+    "cancelled": ("The run was cancelled before it could report.", _AGAIN),
+    "container": (
+        "The gate's container could not be made, so nothing was run.",
+        "Read the log of the step before, which says what the Docker daemon refused.",
+    ),
+    "disk": (
+        "The runner's folder for temporary files cannot be written to, so the gate was not started.",
+        f"Make room on the runner's disk. {_AGAIN}",
+    ),
+    "docker": (
+        "There is no Docker daemon that the gate's container could run in.",
+        "Use a Linux runner with Docker, outside a 'container:' job; the log of the step before says more.",
+    ),
+    "image": (
+        "The gate's image could not be pulled or built.",
+        "Check the input 'image' and the runner's network; the log of the step before says more.",
+    ),
+    "killed": (
+        "The gate's container ended before it could report.",
+        f"Read the log of the step before. {_AGAIN}",
+    ),
+    "misconfigured": (
+        "The gate refused its settings before it could report.",
+        "Read the log of the step before, which names the setting.",
+    ),
+    "unsealed": (
+        "What the gate's container left is not sealed by the gate, so none of it counts.",
+        f"The gate died, or code of the change wrote in its place: read the log of the step before. {_AGAIN}",
+    ),
+    "memory": (
+        "The gate's container was ended because it used up its memory.",
+        "Use a runner with more memory, or let the system under test use less.",
+    ),
+}
+"""Reason and remedy of each word of ``RATIBA_ENDED``, by which the script before says how the run ended."""
+
+
+@dataclass(frozen=True, slots=True)
+class Conclusions:
+    """Publishes the end of one run that measured nothing.
+
+    Args:
+        settings: the inputs; the default stands in the place of a wrong one.
+        environment: the process's own.
+        stream: what a person or the log reads; the secrets of the run must have been hidden in it.
+    """
+
+    settings: Settings
+    decided: Decided
+    environment: Mapping[str, str]
+    stream: TextIO
+    warnings: Sequence[str] = field(init=False)
+
+    def __post_init__(self) -> None:
+        unread = [f"The variable {name} is set, and no input reads it." for name in unknown_variables(self.environment)]
+        object.__setattr__(self, "warnings", tuple(unread))
+
+    def conclude_start(self, problems: Sequence[str]) -> int:
+        """Conclude a run that has nothing to do, or must not start.
+
+        Args:
+            problems: of the inputs.
+
+        Returns:
+            The exit code.
+        """
+        try:
+            refuse_wrong_start(self.decided, problems)
+        except RatibaError as error:
+            return self._publish(stopped(self, error), str(error))
+        return self._publish(skipped(self))
+
+    def conclude_unfinished(self, problems: Sequence[str], ended: str) -> int:
+        """Conclude a run that has left no results.
+
+        Args:
+            problems: of the inputs.
+            ended: a word of ``ENDINGS``; any other says nothing.
+
+        Returns:
+            The exit code.
+        """
+        try:
+            refuse_wrong_start(self.decided, problems)
+        except RatibaError as error:
+            return self._publish(stopped(self, error), str(error))
+        reason, action = ENDINGS.get(ended, ENDINGS[""])
+        verdict = Verdict(Conclusion.INCOMPLETE, reason, action, misconfigured=ended == "misconfigured")
+        return self._publish(report_without_run(self, verdict))
+
+    def _publish(self, report: Report, complaint: str = "") -> int:
+        publication = Publication(self.settings, self.environment, self.stream)
+        with current().noting():
+            publication.publish(report, complaint="" if publication.in_workflow else complaint)
+        return exit_code(report.verdict, report.decision.mode, enforce=report.enforce)

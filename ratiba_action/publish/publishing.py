@@ -1,0 +1,371 @@
+"""Where a report goes: the report directory, the terminal or log, the step's files, the pull request.
+
+A failure here is a warning; it never changes the verdict.
+"""
+
+import contextlib
+import hashlib
+import json
+import os
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol, TextIO, TypeVar
+
+from ratiba_action.errors import PublishError
+from ratiba_action.github.comment import COMMENT_SECONDS, PullRequestComment
+from ratiba_action.github.github_api import GITHUB_API
+from ratiba_action.github.status import CommitStatus
+from ratiba_action.github.step_file import StepFile, keep_room, remember
+from ratiba_action.github.step_files import write_outputs, write_summary
+from ratiba_action.github.workflow import WorkflowLog
+from ratiba_action.model.change import ModeDecision
+from ratiba_action.model.plan import Selection
+from ratiba_action.model.verdict import Conclusion, Report
+from ratiba_action.money.forecast import Forecast
+from ratiba_action.privacy.masking import Redactor
+from ratiba_action.publish.annotations import annotations_of
+from ratiba_action.publish.seal import SEAL, SEAL_KEY, Sealed, seal
+from ratiba_action.reporting.comment import render_comment
+from ratiba_action.reporting.decision_json import reasons_output
+from ratiba_action.reporting.directory import plain_files, write_report_directory
+from ratiba_action.reporting.forecast_words import forecast_lines
+from ratiba_action.reporting.markdown import inline
+from ratiba_action.reporting.mode_words import selection_line
+from ratiba_action.reporting.plain_printer import PlainPrinter
+from ratiba_action.reporting.planted import entries_of
+from ratiba_action.reporting.results_json import outputs_of, render_results
+from ratiba_action.reporting.wording import headline, plural
+from ratiba_action.settings.environment import FROM_STDIN
+from ratiba_action.settings.settings import Settings
+from ratiba_action.util.interruption import current
+from ratiba_action.util.persisted_credentials import Persisted
+from ratiba_action.util.printable import printable
+from ratiba_action.verdict.exit_code import exit_code
+
+Result = TypeVar("Result")
+
+_STEP_FILES = ("GITHUB_OUTPUT", "GITHUB_STEP_SUMMARY", SEAL)
+_SUMMARY_CHARACTERS = 1_000_000
+_CANCELLED_SECONDS = 4.0
+"""For the comment of a cancelled run: a runner kills it 10 seconds after it was told to end."""
+
+_ROOM = 512 << 10  # bytes; the outputs and a summary of the usual length
+
+OUTPUTS = (
+    "mode",
+    "reasons",
+    "conclusion",
+    "passed",
+    "failed",
+    "duration-seconds",
+    "regression-detected",
+    "confidence",
+    "spent-usd",
+    "budget-usd",
+    "report",
+    "comment-url",
+)
+"""Names of the action's outputs."""
+
+
+class Printer(Protocol):
+    """Prints a report for people."""
+
+    def comment(self, body: str) -> None:
+        """The comment that stands on the pull request."""
+        ...
+
+    def results(self, report: Report, *, in_workflow: bool) -> None:
+        """What came of each conversation."""
+        ...
+
+    def files(self, paths: Mapping[str, Path]) -> None:
+        """Where the files of the report lie."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Publication:
+    """Publishes one run's report; make it before any code of the change runs, which could write to the same files.
+
+    Everything that it writes, prints or posts goes through its redactor first. As it is, it needs only the standard
+    library; ``full_publication`` has everything.
+
+    Args:
+        environment: the process's own; names the runner's files and GitHub's address.
+        stream: what a person or the log reads.
+        make_printer: makes what prints to the stream.
+        files: contents of the report directory by name.
+        redactor: the run's own, for whatever else is printed.
+    """
+
+    settings: Settings
+    environment: Mapping[str, str]
+    stream: TextIO
+    make_printer: Callable[[TextIO, Mapping[str, str]], Printer] = PlainPrinter
+    files: Callable[[Report], Mapping[str, bytes]] = plain_files
+    redactor: Redactor = field(init=False, repr=False)
+    _step_files: Mapping[str, StepFile] = field(init=False, repr=False)
+    _report_before: frozenset[str] | None = field(init=False, repr=False)
+    _room: list[int] = field(init=False, repr=False, default_factory=list)
+    _warnings: list[str] = field(init=False, repr=False, default_factory=list)
+
+    def __post_init__(self) -> None:
+        named = {name: path for name in _STEP_FILES if (path := self.environment.get(name))}
+        object.__setattr__(self, "redactor", Redactor(self.settings.secrets))
+        object.__setattr__(self, "_step_files", {name: remember(Path(path)) for name, path in named.items()})
+        object.__setattr__(self, "_report_before", entries_of(self._directory))
+
+    @property
+    def _directory(self) -> Path:
+        return Path(self.settings.report_dir).absolute()
+
+    @property
+    def _shown_directory(self) -> Path:
+        """The report directory as people know it: a container sees it elsewhere."""
+        return Path(self.environment.get("RATIBA_REPORT_DIR_OUTSIDE") or self._directory)
+
+    @property
+    def in_workflow(self) -> bool:
+        """Whether a workflow's runner reads the stream."""
+        return self.environment.get("GITHUB_ACTIONS") == "true"
+
+    def hide_secrets(self) -> None:
+        """Have the runner mask every secret of the run, before anything is printed.
+
+        Whoever hands them over on standard input, as the action does, has them masked before that.
+        """
+        if self.environment.get(FROM_STDIN) != "stdin":
+            self._mask(self.settings.secrets)
+
+    def hide(self, found: Persisted) -> None:
+        """Hide the credentials that a job has left behind, and warn of them.
+
+        Args:
+            found: in what git reads.
+        """
+        object.__setattr__(self, "redactor", Redactor((*self.settings.secrets, *found.secrets)))
+        self._mask(found.secrets)
+        if found.warning:
+            self.warn(found.warning)
+
+    def _mask(self, secrets: Iterable[str]) -> None:
+        if self.in_workflow:
+            for secret in secrets:
+                WorkflowLog(self.stream).mask(secret)
+
+    def keep_room(self) -> None:
+        """Keep room for the step's files until they are written, since the run itself may fill the disk."""
+        for folder in {file.path.parent for file in self._step_files.values()}:
+            number = keep_room(folder, _ROOM)
+            self._room.extend([] if number is None else [number])
+
+    def publish(
+        self, report: Report, trace: Callable[[Report], Report] | None = None, *, complaint: str = ""
+    ) -> Report:
+        """Write everything that can be written; the rest becomes warnings.
+
+        Args:
+            report: of the run.
+            trace: sends the run's conversations to where traces are kept, and says in the report what came of it.
+                Everything of the run has been written down by then.
+            complaint: what stopped the run, one problem a line. A person is told that in the place of the comment.
+
+        Returns:
+            The report as it was published.
+        """
+        self._warnings.clear()
+        report = self.redactor.report(report)
+        # Before anything that takes room on a disk, or time: whatever happens then, verdict and summary are there.
+        self._write_step_files(report, None, early=True)
+        paths = self._try(lambda: self._write_files(report)) or {}
+        report, paths = self._traced(report, paths, trace)
+        if complaint and not self.in_workflow:
+            self._try(lambda: self._print_complaint(report, complaint))
+        else:
+            self._try(lambda: self._print(report, paths))
+        if complaint and self.in_workflow:
+            self.complain(complaint)
+        url = self._comment(report)
+        self._status(report)
+        self._write_step_files(report, url)
+        if self.in_workflow:
+            WorkflowLog(self.stream).annotate(annotations_of(report))
+        return report
+
+    def publish_comment(self, report: Report, *, only_missing: bool = False) -> str | None:
+        """Only what people read of another run's report: the log, the summary and the comment.
+
+        Args:
+            report: of that run.
+            only_missing: leave the comment as it is where that run has written it.
+
+        Returns:
+            The comment's address, None when there is none.
+        """
+        report = self.redactor.report(report)
+        self._summarise(report, early=True)
+        self._try(lambda: self._print(report, {}))
+        url = self._comment(report, only_missing=only_missing)
+        self._summarise(report)
+        outputs = self._step_files.get("GITHUB_OUTPUT")
+        if outputs:
+            self._try(lambda: write_outputs(outputs, {"comment-url": url or ""}))
+        return url
+
+    def show(self, report: Report) -> None:
+        """Only print a report."""
+        self._print(self.redactor.report(report), {})
+
+    def tell(self, message: str) -> None:
+        """Say something in one line."""
+        self._text(f"{printable(self.redactor.text(message))}\n")
+
+    def warn(self, message: str) -> None:
+        """Say what could not be done, and stop nothing."""
+        message = self.redactor.text(message)
+        if self.in_workflow:
+            WorkflowLog(self.stream).warning(message)
+        else:
+            self._text(f"warning: {printable(message)}\n")
+
+    def complain(self, message: str) -> None:
+        """Say what stopped the run, one problem a line."""
+        self._text("".join(f"ratiba: {printable(line)}\n" for line in self.redactor.text(message).splitlines()))
+
+    def announce(
+        self,
+        decision: ModeDecision,
+        selection: Selection,
+        notes: tuple[str, ...],
+        forecast: Forecast | None = None,
+    ) -> None:
+        """Say what would run, for a dry run; ``forecast`` is None for a run that asks no model."""
+        lines = [f"Mode: {decision.mode}"]
+        lines += [f"- {reason.path or reason.rule}: {reason.why}" for reason in decision.reasons]
+        told = selection_line(selection)
+        lines += [told] if told else []
+        turns = sum(len(scenario.turns) for scenario in selection.scenarios)
+        count = f"{plural(len(selection.scenarios), 'conversation')} with {plural(turns, 'turn')}"
+        lines += [f"Would run {count}, replayed: USD 0.00."] if forecast is None else [f"Would run {count}."]
+        lines += forecast_lines(forecast) if forecast is not None else ()
+        lines += [f"- {scenario.id}" for scenario in selection.scenarios]
+        lines += [f"Note: {self.redactor.text(note)}" for note in notes]
+        self.stream.write("".join(f"{printable(line)}\n" for line in lines))
+
+    def _traced(
+        self, report: Report, paths: Mapping[str, Path], trace: Callable[[Report], Report] | None
+    ) -> tuple[Report, Mapping[str, Path]]:
+        """The report that tells what came of sending its conversations, and its files, written once more."""
+        traced = self._try(lambda: self.redactor.report(trace(report))) if trace is not None else None
+        if traced is None or traced == report:
+            return report, paths
+        return traced, self._try(lambda: self._write_files(traced)) or paths
+
+    def _write_files(self, report: Report) -> Mapping[str, Path]:
+        return write_report_directory(report, self._directory, self._report_before, self.files)
+
+    def _print(self, report: Report, paths: Mapping[str, Path]) -> None:
+        if report.verdict.conclusion is Conclusion.SKIPPED:
+            # A fork may have written the reason.
+            self.tell(f"Skipped: {report.verdict.reason} {report.verdict.action}".rstrip())
+            return
+        printer = self.make_printer(self.stream, self.environment)
+        with WorkflowLog(self.stream).plain() if self.in_workflow else contextlib.nullcontext():
+            printer.comment(render_comment(report))
+        printer.results(report, in_workflow=self.in_workflow)
+        printer.files({name: self._shown_directory / name for name in paths})
+
+    def _print_complaint(self, report: Report, complaint: str) -> None:
+        """Each problem once, with its path as it can be copied, and where the report lies."""
+        verdict = report.verdict
+        self.tell(f"{headline(report)}. {verdict.reason}" if verdict.warnings else f"{headline(report)}.")
+        self.complain(complaint)
+        for note in report.notes:
+            self.tell(f"Note: {note}")
+        self.tell(f"Report: {self._shown_directory}")
+
+    def _write_step_files(self, report: Report, url: str | None, *, early: bool = False) -> None:
+        """Write outputs, their seal and the summary.
+
+        Args:
+            report: of the run.
+            url: the comment's address.
+            early: they are written once more. What can only be added to is left alone, and nothing is warned of yet.
+        """
+        while self._room:
+            os.close(self._room.pop())
+        outputs = self._step_files.get("GITHUB_OUTPUT")
+        if outputs and not (early and not outputs.plain):
+            self._try(lambda: write_outputs(outputs, self._outputs(report, url)), quiet=early)
+        self._try(lambda: self._seal(report, url), quiet=early)
+        self._summarise(report, early=early)
+
+    def _summarise(self, report: Report, *, early: bool = False) -> None:
+        """Write the summary, with what could not be done so far; ``early`` as in ``_write_step_files``."""
+        summary = self._step_files.get("GITHUB_STEP_SUMMARY")
+        if summary and not (early and not summary.plain):
+            told = [f"> **Warning:** {inline(warning, 600)}" for warning in self._warnings]
+            text = "\n\n".join([render_comment(report, limit=_SUMMARY_CHARACTERS), *told])
+            self._try(lambda: write_summary(summary, text), quiet=early)
+
+    def _comment(self, report: Report, *, only_missing: bool = False) -> str | None:
+        if not self.settings.comment or report.subject.pull_request is None:
+            return None
+        publisher = PullRequestComment(
+            token=self.settings.github_token,
+            render=lambda told, earlier: render_comment(told, earlier=earlier),
+            api_url=self.environment.get("GITHUB_API_URL") or GITHUB_API,
+            create=report.verdict.conclusion is not Conclusion.SKIPPED,
+            deadline_seconds=_CANCELLED_SECONDS if current().name else COMMENT_SECONDS,
+            environment=self.environment,
+            only_missing=only_missing,
+        )
+        return self._try(lambda: publisher.publish(report))
+
+    def _status(self, report: Report) -> None:
+        publisher = CommitStatus(
+            token=self.settings.github_token,
+            api_url=self.environment.get("GITHUB_API_URL") or GITHUB_API,
+            environment=self.environment,
+        )
+        self._try(lambda: publisher.publish(report))
+
+    def _seal(self, report: Report, url: str | None) -> None:
+        """Say under the run's key what it came to; it counts only if the gate ends with that exit code, too."""
+        file, key = self._step_files.get(SEAL), self.environment.get(SEAL_KEY)
+        if file is None or not key:
+            return
+        code = exit_code(report.verdict, report.decision.mode, enforce=report.enforce)
+        digest = hashlib.sha256(render_results(report).encode("ascii")).hexdigest()
+        file.publish(seal(Sealed(code, digest, self._outputs(report, url)), key), "seal")
+
+    def _outputs(self, report: Report, url: str | None) -> dict[str, str]:
+        known = {name.replace("_", "-"): value for name, value in outputs_of(report).items()}
+        known |= {"report": str(self._shown_directory), "comment-url": url or ""}
+        known["reasons"] = reasons_output(report.decision)
+        return {name: _text_of(known[name]) for name in OUTPUTS}
+
+    def _try(self, work: Callable[[], Result], *, quiet: bool = False) -> Result | None:
+        try:
+            return work()
+        except Exception as error:  # noqa: BLE001 - nothing that goes wrong here may change the verdict
+            if quiet:
+                return None
+            told = str(error) if isinstance(error, PublishError) else f"{type(error).__name__}: {error}"
+            with contextlib.suppress(OSError, ValueError):
+                self.warn(told)
+            self._warnings.append(self.redactor.text(told))
+            return None
+
+    def _text(self, text: str) -> None:
+        self.stream.write(text)
+        self.stream.flush()
+
+
+def _text_of(value: object) -> str:
+    """An output's text: booleans and numbers as JSON, nothing as an empty text."""
+    if value is None:
+        return ""
+    return value if isinstance(value, str) else json.dumps(value)

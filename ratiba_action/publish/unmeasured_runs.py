@@ -1,0 +1,104 @@
+"""The reports of runs that measured nothing: skipped, stopped by a mistake, or ended early. Standard library only."""
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import Protocol
+
+from ratiba_action.decide.deciding import Decided
+from ratiba_action.errors import ConfigurationError, FileProblem, RatibaError, SuiteError, UsageError
+from ratiba_action.model.change import Mode
+from ratiba_action.model.plan import Plan
+from ratiba_action.model.verdict import Conclusion, Evidence, Limits, Report, Verdict
+from ratiba_action.money.budget import Ledger
+from ratiba_action.settings.settings import Settings
+from ratiba_action.verdict.decision import next_step
+
+_SHORT_COMMIT = 7
+
+
+class DecidedRun(Protocol):
+    """A run of which no more than its inputs and its mode need be known."""
+
+    @property
+    def settings(self) -> Settings:
+        """Its inputs."""
+        ...
+
+    @property
+    def decided(self) -> Decided:
+        """Its mode, and what it is about."""
+        ...
+
+    @property
+    def warnings(self) -> Sequence[str]:
+        """What its reader must know; the report's notes."""
+        ...
+
+
+def refuse_wrong_start(decided: Decided, problems: Sequence[str]) -> None:
+    """Refuse what no mode excuses.
+
+    Args:
+        decided: what the run is about.
+        problems: of the inputs.
+
+    Raises:
+        SuiteError: an input is wrong.
+        ConfigurationError: the event is one that the gate must not run on.
+    """
+    if problems:
+        raise SuiteError([FileProblem("inputs", 0, problem) for problem in problems])
+    refused = decided.change.refused
+    if refused is not None:
+        raise ConfigurationError(refused.problem, refused.remedy)
+
+
+def report_without_run(run: DecidedRun, verdict: Verdict) -> Report:
+    """The report of a run that started nothing."""
+    return Report(
+        name=run.settings.name,
+        subject=run.decided.change.subject,
+        decision=run.decided.decision,
+        verdict=verdict,
+        results=(),
+        spending=Ledger(run.settings.budget_usd).snapshot(),
+        limits=Limits(),
+        started_at=datetime.now(UTC),
+        seconds=0.0,
+        enforce=run.settings.enforce,
+        notes=tuple(run.warnings),
+    )
+
+
+def skipped(run: DecidedRun) -> Report:
+    """The report of a skipped run."""
+    verdict = next_step(Evidence(Mode.SKIP, (), Limits()))
+    if isinstance(verdict, Plan):
+        raise TypeError("a skipped run has nothing to plan")
+    return report_without_run(run, verdict if run.decided.change.subject.event else _skipped_on_a_laptop(run.decided))
+
+
+def _skipped_on_a_laptop(decided: Decided) -> Verdict:
+    """What was compared with what, and how the scenarios run all the same."""
+    base = (decided.change.files.base or "")[:_SHORT_COMMIT]
+    compared = f"the base commit {base}" if base else "the base"
+    count = len(decided.change.files.paths)
+    reason = f"Nothing differs from {compared}, so there is no change to evaluate."
+    if count:
+        differ = "the only file that differs" if count == 1 else f"all {count} files that differ"
+        reason = f"The rules skip {differ} from {compared}."
+    return Verdict(Conclusion.SKIPPED, reason, "To run every scenario all the same, run: ratiba gate --mode blocking")
+
+
+def stopped(run: DecidedRun, error: RatibaError) -> Report:
+    """The report of a run that an error stopped before anything was measured."""
+    wrong = isinstance(error, ConfigurationError | UsageError)
+    problems = [str(problem) for problem in error.problems] if isinstance(error, SuiteError) else []
+    if not problems:
+        verdict = Verdict(Conclusion.INCOMPLETE, error.problem, error.remedy, misconfigured=wrong)
+        return report_without_run(run, verdict)
+    count = "1 mistake" if len(problems) == 1 else f"{len(problems)} mistakes"
+    reason = f"{count} must be mended before anything can be measured."
+    return report_without_run(
+        run, Verdict(Conclusion.INCOMPLETE, reason, error.remedy, tuple(problems), misconfigured=True)
+    )

@@ -1,0 +1,199 @@
+"""What each field of a report may hold: asked of a ``results.json`` that somebody else may have written.
+
+A type alone lets a text of a million lines be a digest. Here stands what the gate itself can have written there; free
+text, which the comment shows as text, is only bounded.
+"""
+
+import math
+import re
+from collections.abc import Callable, Mapping
+from decimal import Decimal
+from types import MappingProxyType
+from typing import Any
+
+from ratiba_action.model.agreement import Agreement, CrossCheckStatus, GradePair
+from ratiba_action.model.change import DependencyChange, Subject
+from ratiba_action.model.codec import CodecError, encode_tag
+from ratiba_action.model.comparison import BaselineFacts
+from ratiba_action.model.conversation import Transcript
+from ratiba_action.model.data_set import DataSet, DataSetScores, Gate
+from ratiba_action.model.delivery import TraceDelivery, TraceLink
+from ratiba_action.model.history import TrendPoint
+from ratiba_action.model.measurement import Check, Score
+from ratiba_action.model.plan import Arm
+from ratiba_action.model.scenario import Assertion, FailureRule, Scenario
+from ratiba_action.model.verdict import CrossChecking, Limits, Report
+
+MOST_CHARACTERS = 1_000_000
+MOST_ITEMS = 100_000
+DEEPEST = 64
+_LARGEST = 2**53  # what every reader of JSON keeps exact
+_MOST_USD = Decimal(10) ** 12
+_LONGEST_KEY = 1_000
+
+Fits = Callable[[Any], bool]
+Format = tuple[str, Fits]
+"""What is allowed, in words, and whether a value is."""
+
+
+def _like(pattern: str, what: str) -> Format:
+    compiled = re.compile(pattern, re.ASCII)
+    return what, lambda value: value is None or compiled.fullmatch(value) is not None
+
+
+def _between(low: float, high: float) -> Format:
+    """NaN, which stands for no number, is allowed: whoever counts a score refuses it."""
+    return (
+        f"a number from {low:g} to {high:g}",
+        lambda value: value is None or math.isnan(value) or low <= value <= high,
+    )
+
+
+def _each(one: Format, of_keys: Format | None = None) -> Format:
+    """A format of every item of a list, or of every value and key of a mapping."""
+
+    def fits(value: Any) -> bool:
+        if isinstance(value, Mapping):
+            return all(map(one[1], value.values())) and (of_keys is None or all(map(of_keys[1], value)))
+        return all(map(one[1], value))
+
+    return f"in each place {one[0]}", fits
+
+
+_COMMIT = _like(r"([0-9a-f]{7,64})?", "a commit in hexadecimal digits")
+_DIGEST = _like(r"([0-9a-f]{8,64})?", "a digest in hexadecimal digits")
+_REPOSITORY = _like(r"([A-Za-z0-9_.-]{1,100}/[A-Za-z0-9_.-]{1,100})?", "owner/name")
+_URL = _like(
+    r"(https?://[A-Za-z0-9._:\[\]-]{1,300}(/[A-Za-z0-9._~!$&*+,;=:@%/?-]{0,2000})?)?", "an address by http or https"
+)
+_WORD = _like(r"[a-z_-]{0,40}", "a word")
+_ID = _like(r"[a-z0-9_-]{0,300}", "an id of small letters, digits, '_' and '-'")
+_MODEL = _like(r"[A-Za-z0-9._:/@+-]{0,300}", "the name of a model")
+_LOGIN = _like(r"([A-Za-z0-9-]{1,100}(\[bot\])?)?", "a login")
+_LANGUAGE = _like(r"[A-Za-z-]{0,20}", "a language")
+_ANSWERS = _like(r"replay|mixed|live|record", "'replay', 'mixed', 'live' or 'record'")
+_SHARE = _between(0, 1)
+_KAPPA = _between(-1, 1)
+_SECONDS = _between(0, 1e8)
+_AWARE: Format = ("a time with its time zone", lambda value: value.tzinfo is not None)
+
+FORMATS: Mapping[type, Mapping[str, Format]] = MappingProxyType(
+    {
+        Report: {
+            "commit": _COMMIT,
+            "judge_model": _MODEL,
+            "left_out": _each(_ID),
+            "llm": _ANSWERS,
+            "scenario_digests": _each(_DIGEST, _ID),
+            "seconds": _SECONDS,
+            "started_at": _AWARE,
+            "suite_digest": _DIGEST,
+        },
+        Subject: {
+            "author": _LOGIN,
+            "base": _COMMIT,
+            "event": _WORD,
+            "head": _COMMIT,
+            "repository": _REPOSITORY,
+            "run_url": _URL,
+        },
+        DependencyChange: {"change": _WORD},
+        Limits: {"metric_thresholds": _each(_SHARE), "pass_rate": _SHARE},
+        CrossChecking: {"model": _MODEL},
+        CrossCheckStatus: {"share": _SHARE},
+        Agreement: {"quadratic": _KAPPA, "same_side": _SHARE, "unweighted": _KAPPA},
+        GradePair: {"first": _SHARE, "scenario_id": _ID, "second": _SHARE, "threshold": _SHARE, "transcript": _DIGEST},
+        BaselineFacts: {"commit": _COMMIT, "started_at": _AWARE},
+        TrendPoint: {
+            "answers": _ANSWERS,
+            "commit": _COMMIT,
+            "judge_model": _MODEL,
+            "mean": _SHARE,
+            "started_at": _AWARE,
+            "suite_version": _DIGEST,
+            "threshold": _SHARE,
+        },
+        DataSet: {"digest": _DIGEST, "id": _ID},
+        DataSetScores: {"digest": _DIGEST, "id": _ID},
+        Gate: {"at_least": _SHARE},
+        Arm: {"commit": _COMMIT, "name": _WORD},
+        Scenario: {
+            "data_set": _ID,
+            "id": _ID,
+            "language": _LANGUAGE,
+            "layer": _WORD,
+            "now": _AWARE,
+            "system_type": _WORD,
+        },
+        Assertion: {"threshold": _SHARE},
+        FailureRule: {"type": _WORD},
+        Transcript: {"models": _each(_MODEL), "scenario_id": _ID},
+        Score: {"threshold": _SHARE, "value": _SHARE, "votes": _each(_SHARE)},
+        Check: {"kind": _WORD},
+        TraceDelivery: {"host": _URL, "run_url": _URL},
+        TraceLink: {"url": _URL},
+    }
+)
+
+
+class ExactFormats:
+    """Refuses what the gate cannot have written; see ``codec.Demands``."""
+
+    def value(self, value: Any, where: str) -> None:
+        """Refuse a plain value or a collection beyond every bound.
+
+        Raises:
+            CodecError: says what it may be.
+        """
+        if isinstance(value, str):
+            _require(len(value) <= MOST_CHARACTERS, where, f"a text of at most {MOST_CHARACTERS:,} characters")
+        elif isinstance(value, Mapping):
+            _require(len(value) <= MOST_ITEMS, where, f"at most {MOST_ITEMS:,} entries")
+            longest = max(map(len, value), default=0)
+            _require(longest <= _LONGEST_KEY, where, f"entries of names of at most {_LONGEST_KEY:,} characters")
+        elif isinstance(value, list):
+            _require(len(value) <= MOST_ITEMS, where, f"at most {MOST_ITEMS:,} items")
+        elif isinstance(value, Decimal):
+            _require(0 <= value <= _MOST_USD, where, "an amount from 0 to a million millions")
+        elif type(value) is int:
+            _require(0 <= value <= _LARGEST, where, f"a whole number from 0 to {_LARGEST}")
+
+    def anything(self, value: Any, where: str, depth: int = 0) -> None:
+        """Refuse JSON of any shape that is too deep or too large.
+
+        Raises:
+            CodecError: says what it may be.
+        """
+        _require(depth <= DEEPEST, where, f"nested at most {DEEPEST} deep")
+        if isinstance(value, float) or type(value) is int:
+            _require(math.isfinite(value) and abs(value) <= 10**300, where, "a number")
+            return
+        self.value(value, where)
+        items = value.items() if isinstance(value, Mapping) else enumerate(value) if isinstance(value, list) else ()
+        for key, item in items:
+            self.anything(item, f"{where}[{key!r:.80}]", depth + 1)
+
+    def record(self, found: Mapping[str, Any], made: Any, where: str) -> None:
+        """Refuse a field that is not known, or does not have its format.
+
+        Args:
+            found: decoded JSON.
+            made: the value that was made of it.
+            where: path of the value.
+
+        Raises:
+            CodecError: says which field.
+        """
+        tag = encode_tag(made)
+        for name in found:
+            if not hasattr(made, name) and name not in tag:
+                raise CodecError(f"{where} has the field {name!r:.80}, which is not known.")
+        for name, value in tag.items():
+            _require(found.get(name) == value, f"{where}.{name}", repr(value))
+        for name, (what, fits) in FORMATS.get(type(made), {}).items():
+            _require(fits(getattr(made, name)), f"{where}.{name}", what)
+
+
+def _require(condition: bool, where: str, what: str) -> None:  # noqa: FBT001 - what is asked for
+    if not condition:
+        raise CodecError(f"{where} must be {what}.")

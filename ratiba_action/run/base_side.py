@@ -1,0 +1,134 @@
+"""What the base commit says: the side that a pull request cannot write to."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+
+from ratiba_action.checks.failure_rules import validate_rule
+from ratiba_action.config.configuration import Configuration, read_configuration
+from ratiba_action.decide.contents import Contents
+from ratiba_action.decide.read import Change
+from ratiba_action.errors import InfrastructureError, SuiteError
+from ratiba_action.llm.recordings.lines import JudgeRecording, Recording
+from ratiba_action.llm.recordings.reader import parse_recordings
+from ratiba_action.metrics.registry import metric_problems
+from ratiba_action.model.data_set import DataSet
+from ratiba_action.model.scenario import Scenario, Suite
+from ratiba_action.settings.settings import Settings
+from ratiba_action.suite.load import is_data_file, is_scenario_file, load_suite
+
+
+@dataclass(frozen=True, slots=True)
+class BaseSide:
+    """Reads the base commit of a change.
+
+    Args:
+        contents: of the change's files, open.
+    """
+
+    settings: Settings
+    change: Change
+    contents: Contents
+
+    def require(self) -> None:
+        """Check that a pull request can be held to its base at all.
+
+        Raises:
+            InfrastructureError: its base commit is not in this clone.
+        """
+        unknown = self.change.git is None or self.change.files.base is None
+        if unknown and self.change.subject.pull_request is not None:
+            raise InfrastructureError(
+                "This pull request cannot be held to its base, whose commit is not in this clone.",
+                "Check out the merge commit with its parents: fetch-depth: 2.",
+            )
+
+    @property
+    def known(self) -> bool:
+        """Whether there is a base commit that can be read."""
+        return self.change.git is not None and self.change.files.base is not None
+
+    @property
+    def has_configuration(self) -> bool:
+        """Whether there is a configuration at all; without one the change is the first to have one.
+
+        Raises:
+            InfrastructureError: it cannot be read from this clone.
+        """
+        return self._read(self.settings.config) is not None
+
+    def configuration(self) -> Configuration | None:
+        """Its configuration; None where it has none, or none that could be used.
+
+        Raises:
+            InfrastructureError: it cannot be read from this clone.
+        """
+        content = self._read(self.settings.config)
+        try:
+            return read_configuration(self.settings.config, content) if content is not None else None
+        except SuiteError:
+            return None
+
+    def suite(self) -> tuple[Suite, tuple[str, ...]]:
+        """Its scenarios and data sets, file by file, and the names of files that it could not have run either.
+
+        Raises:
+            InfrastructureError: they cannot be read from this clone.
+        """
+        scenarios, data_sets, broken = list[Scenario](), list[DataSet](), list[str]()
+        folder = self.settings.scenarios
+        names = self._names(folder)
+        data = {name: self._read(name) or b"" for name in names if is_data_file(name, folder)}
+        for name in names:
+            if not is_scenario_file(name, folder):
+                continue
+            try:
+                suite = load_suite({**data, name: self._read(name) or b""}, metric_problems, validate_rule)
+            except (SuiteError, InfrastructureError):
+                broken.append(name)
+                continue
+            scenarios += suite.scenarios
+            data_sets += suite.data_sets
+        return Suite(tuple(scenarios), "", tuple(data_sets)), tuple(broken)
+
+    def grades(self) -> dict[str, JudgeRecording]:
+        """The judge answers of every recording that the change edits, moves or removes, by their key.
+
+        Raises:
+            InfrastructureError: they cannot be read from this clone.
+        """
+        grades: dict[str, JudgeRecording] = {}
+        for name in self.edited_recordings():
+            grades |= {line.key: line for line in self._lines(name) if isinstance(line, JudgeRecording)}
+        return grades
+
+    def edited_recordings(self) -> tuple[str, ...]:
+        """Paths of the recordings that the change touches."""
+        folder = PurePosixPath(self.settings.scenarios) / "recordings"
+        return tuple(path for path in self.change.files.paths if PurePosixPath(path).is_relative_to(folder))
+
+    def recordings(self, scenario_id: str) -> tuple[Recording, ...]:
+        """The recordings of a scenario; none where it has no file.
+
+        Raises:
+            SuiteError: the file has mistakes.
+            InfrastructureError: it cannot be read from this clone.
+        """
+        name = f"{self.settings.scenarios}/recordings/{scenario_id}.jsonl"
+        content = self._read(name)
+        return tuple(parse_recordings(content, name)) if content is not None else ()
+
+    def _lines(self, name: str) -> Sequence[Recording]:
+        content = self._read(name)
+        try:
+            return parse_recordings(content, name) if content is not None else ()
+        except SuiteError:
+            return ()
+
+    def _read(self, name: str) -> bytes | None:
+        return self.contents.read("base", name) if self.change.files.base is not None else None
+
+    def _names(self, folder: str) -> Sequence[str]:
+        if self.change.git is None or self.change.files.base is None:
+            return ()
+        return tuple(self.change.git.tree(self.change.files.base, f"{folder}/"))

@@ -1,0 +1,258 @@
+"""What a configuration names is looked up before anything runs: judges, prices, code and prompt files.
+
+A mistake here is green as long as every answer is replayed, and stops every run that may call a model. So it is a
+mistake in every run, and ``ratiba validate`` says it with its line.
+"""
+
+import ast
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from importlib.util import find_spec
+from itertools import combinations
+from pathlib import Path
+
+from ratiba_action.checks.custom_code import is_address, rule_addresses
+from ratiba_action.config.configuration import Configuration
+from ratiba_action.errors import ConfigurationError, FileProblem
+from ratiba_action.metrics.judging.judge_independence import require_independent_judges
+from ratiba_action.model.scenario import Scenario
+from ratiba_action.money.prices import PriceList
+from ratiba_action.money.pricing import parse_model_rates
+from ratiba_action.util.strict_yaml import read_yaml
+
+_UNKNOWN = 1_000
+"""Tokens for which a price is looked up."""
+_OF_THE_BASE = ("judge", "prices", "models", "simulator")
+"""Blocks that a change does not decide, and without which no model can be called."""
+_NOT_LOOKED_INTO = frozenset({".git", ".venv", "node_modules", "__pycache__", "ratiba-report"})
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """A setting that cannot work.
+
+    Args:
+        path: of keys in the configuration.
+        message: what is wrong with its value and what to do.
+    """
+
+    path: tuple[str, ...]
+    message: str
+
+
+def unusable_judges(
+    configuration: Configuration, generators: Iterable[str], *, judged: bool, simulated: bool
+) -> tuple[Setting, ...]:
+    """Judges, prices and limits with which a run that calls models would be refused.
+
+    Args:
+        configuration: of one side of a change.
+        generators: models that are recorded for the system under test.
+        judged: whether any scenario is measured by a judge.
+        simulated: whether a model plays the customer in any scenario.
+    """
+    try:
+        given = {model: price.model_dump(exclude_none=True) for model, price in configuration.prices.items()}
+        prices = PriceList(parse_model_rates(given))
+    except ConfigurationError as error:
+        return (Setting(("prices",), str(error)),)
+    judge, second = configuration.judge, configuration.judge.cross_check
+    asked: list[tuple[tuple[str, ...], str, str]] = [
+        (("system", "prompt", "model"), model, provider) for model, provider in sorted(configuration.system.models)
+    ]
+    asked += [(("simulator", "model"), configuration.simulator.model, configuration.simulator.provider)] * simulated
+    if judged:
+        asked.append((("judge", "model"), judge.model, judge.provider))
+        asked += [(("judge", "cross_check", "model"), second.model, second.provider)] if second is not None else []
+    found = [Setting(path, told) for path, model, provider in asked if (told := _price(prices, model, provider))]
+    if judged:
+        found += [*_short_answers(configuration), *_own_judges(configuration, generators)]
+    return tuple(found)
+
+
+def _price(prices: PriceList, model: str, provider: str) -> str:
+    """Why the most that a call costs is not known; empty where it is."""
+    try:
+        prices.upper_bound(model, provider, _UNKNOWN, _UNKNOWN)
+    except ConfigurationError as error:
+        return str(error)
+    return ""
+
+
+def _short_answers(configuration: Configuration) -> Iterator[Setting]:
+    from ratiba_action.metrics.judging.judge_model import ANSWER_TOKENS  # noqa: PLC0415 - not needed to decide
+
+    judge, second = configuration.judge, configuration.judge.cross_check
+    for model in dict.fromkeys([judge.model, *([second.model] if second is not None else [])]):
+        most = configuration.models.output_of(model)[1]
+        if most < ANSWER_TOKENS:
+            yield Setting(
+                ("models",),
+                f"The judge {model!r} is asked for up to {ANSWER_TOKENS} tokens, and models.max_output_tokens allows "
+                f"{most}. Set models.overrides.{model}.max_output_tokens to {ANSWER_TOKENS} or more.",
+            )
+
+
+def _own_judges(configuration: Configuration, generators: Iterable[str]) -> Iterator[Setting]:
+    judge, second = configuration.judge, configuration.judge.cross_check
+    models = {*generators, *(model for model, _ in configuration.system.models)}
+    try:
+        require_independent_judges(models, judge.model, second.model if second is not None else None)
+    except ConfigurationError as error:
+        yield Setting(("judge",), str(error))
+
+
+def repaired(
+    head: Configuration, base: Configuration, problem: Callable[[Configuration], str]
+) -> tuple[Configuration, tuple[str, ...]]:
+    """The base's configuration, with the fewest blocks of the head without which nothing could be run at all.
+
+    What a change may not decide is the base's. Where the base's cannot be used, no change could ever repair it.
+
+    Args:
+        head: of the change.
+        base: of the base branch.
+        problem: why no run could use a configuration with the base's system and recordings; empty where one could.
+
+    Returns:
+        The configuration to take as the base's, and a note where it is not the base's own.
+    """
+    changed = [name for name in _OF_THE_BASE if getattr(head, name) != getattr(base, name)]
+    why = problem(base) if changed else ""
+    if not why:
+        return base, ()
+    for blocks in (each for count in range(1, len(changed) + 1) for each in combinations(changed, count)):
+        fixed = base.model_copy(update={name: getattr(head, name) for name in blocks})
+        if not problem(fixed):
+            names = " and ".join(f"`{name}`" for name in blocks)
+            told = f"The base branch's settings cannot be used: {why} This change repairs them"
+            return fixed, (f"{told}, so its own {names} applies.",)
+    return base, ()
+
+
+def located(name: str, content: bytes, settings: Iterable[Setting]) -> tuple[FileProblem, ...]:
+    """The settings as mistakes of their file, each with its line; a block that is not written has none.
+
+    Args:
+        name: path of the configuration, for messages.
+        content: its bytes.
+        settings: what is wrong with it.
+    """
+    document, _ = read_yaml(name, content)
+    line: Callable[[tuple[str, ...]], int] = (lambda _: 0) if document is None else document.line
+    return tuple(FileProblem(name, line(one.path), f"{'.'.join(one.path)}: {one.message}") for one in settings)
+
+
+def unmatched_prompts(configuration: Configuration, repository: Path) -> Iterator[Setting]:
+    """Patterns of prompt files that match no file, so that an edit of a prompt would go unnoticed."""
+    system = configuration.system
+    root = repository / system.root
+    for index, pattern in enumerate(system.prompts):
+        if not any(path.is_file() for path in root.glob(pattern)):
+            where = f"below {system.root!r}" if system.root != "." else "in this repository"
+            yield Setting(
+                ("system", "prompts", str(index)), f"no file {where} matches {pattern!r}. Correct the pattern."
+            )
+    if system.prompt is not None and not (root / system.prompt.file).is_file():
+        yield Setting(
+            ("system", "prompt", "file"), f"there is no file {system.prompt.file!r}. Write it, or name another."
+        )
+
+
+def unknown_code(
+    configuration: Configuration, scenarios: Sequence[Scenario], repository: Path, name: str
+) -> tuple[FileProblem, ...]:
+    """Addresses of the repository's own code, ``module:attribute``, that lead to nothing.
+
+    Nothing is imported: modules are looked for among the repository's files, and, where the system runs with the
+    interpreter of the gate, among the packages that are installed there.
+
+    Args:
+        configuration: names the adapter, and the folder of the system.
+        scenarios: name rules and metrics.
+        repository: the checkout.
+        name: path of the configuration, for messages.
+    """
+    system = configuration.system
+    files = _python_files(repository)
+    anywhere = system.python is not None or system.setup is not None
+    found: dict[FileProblem, None] = {}
+    for path, line, what, address in _addresses(configuration, scenarios, name):
+        told = _unresolved(address, repository / system.root, files, anywhere=anywhere)
+        if told:
+            found[FileProblem(path, line, f"{what} {address!r}: {told}")] = None
+    return tuple(found)
+
+
+def _addresses(
+    configuration: Configuration, scenarios: Sequence[Scenario], name: str
+) -> Iterator[tuple[str, int, str, str]]:
+    if configuration.system.adapter is not None:
+        yield name, 0, "system.adapter", configuration.system.adapter
+    for scenario in scenarios:
+        for entry in scenario.assertions:
+            if is_address(entry.metric):
+                yield scenario.path, entry.line, "metric", entry.metric
+        for rule in scenario.rules:
+            if rule.type == "custom":
+                yield from ((scenario.path, rule.line, "rule", address) for address in rule_addresses(rule))
+
+
+def _unresolved(address: str, root: Path, files: Mapping[str, Path], *, anywhere: bool) -> str:
+    """Why an address leads to nothing; empty where it does, or where that cannot be known."""
+    module, _, attribute = address.partition(":")
+    stem = module.replace(".", "/")
+    own = [path for path in (root / f"{stem}.py", root / stem / "__init__.py") if path.is_file()]
+    paths = own or [path for end, path in files.items() if f"/{end}".endswith((f"/{stem}.py", f"/{stem}/__init__.py"))]
+    if not paths:
+        known = anywhere or _is_installed(module.partition(".")[0])
+        return (
+            "" if known else f"there is no module {module!r} below system.root. Correct the name, or write {stem}.py."
+        )
+    first = attribute.partition(".")[0]
+    names = _names_in(paths[0])
+    if names is None or first in names:
+        return ""
+    near = ", ".join(sorted(names)[:5]) or "nothing"
+    return f"{paths[0].name} defines no {first!r}; it defines {near}."
+
+
+def _is_installed(name: str) -> bool:
+    try:
+        return find_spec(name) is not None
+    except (ImportError, ValueError):
+        return False
+
+
+def _names_in(path: Path) -> set[str] | None:
+    """What a module defines at its top; None where that cannot be known without running it."""
+    try:
+        tree = ast.parse(path.read_bytes())
+    except (OSError, ValueError, SyntaxError, RecursionError):
+        return None
+    names: set[str] = set()
+    for node in ast.walk(tree):
+        match node:
+            case ast.ImportFrom(names=[ast.alias(name="*")]):
+                return None
+            case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
+                names.add(node.name)
+            case ast.Name(id=name, ctx=ast.Store()):
+                names.add(name)
+            case ast.Import() | ast.ImportFrom():
+                names |= {(one.asname or one.name).partition(".")[0] for one in node.names}
+            case _:
+                pass
+    return None if "__getattr__" in names else names
+
+
+def _python_files(repository: Path) -> dict[str, Path]:
+    found: dict[str, Path] = {}
+    for folder, folders, names in os.walk(repository):
+        folders[:] = [name for name in folders if name not in _NOT_LOOKED_INTO]
+        for name in names:
+            if name.endswith(".py"):
+                path = Path(folder) / name
+                found[path.relative_to(repository).as_posix()] = path
+    return found

@@ -1,0 +1,298 @@
+"""Hold one trial's conversation in its own tenant."""
+
+import contextlib
+import json
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+from ratiba_action.checks.checks import check_so_far, check_transcript, is_of_code
+from ratiba_action.checks.conversation_events import beginning, place_of_trial, turn_events
+from ratiba_action.checks.row_checks import FoundRows, check_rows, matching_rows, sql_of, what_of
+from ratiba_action.checks.turn_checks import check_turn
+from ratiba_action.errors import (
+    ConfigurationError,
+    DatabaseError,
+    QueryError,
+    RatibaError,
+    RecordingError,
+    WorkerError,
+    WorkerTimeoutError,
+)
+from ratiba_action.model.conversation import AnsweredCalls, Exchange, Party, Reply, ToldUsage, Transcript
+from ratiba_action.model.event import Event, ModelCalled
+from ratiba_action.model.measurement import Check
+from ratiba_action.model.plan import Tenant, Trial
+from ratiba_action.model.scenario import ExpectedRows, Turn
+from ratiba_action.model.values import Usd
+from ratiba_action.ports import ModelAccess, Session
+from ratiba_action.run.bench import Bench
+from ratiba_action.util.patterns import SearchTime
+
+MOST_BYTES_OF_A_PART = 256 * 1024
+"""Of a reply's text, and of each tool call, document, event and structured output, as UTF-8."""
+MOST_BYTES = 2 * 1024 * 1024
+"""Of all replies of a scenario, and of its rows."""
+
+
+class Conversation:
+    """One trial's conversation in its own tenant.
+
+    Args:
+        trial: whose conversation it is.
+        bench: what it is held with.
+        attempt: at this trial, from 1.
+    """
+
+    def __init__(self, trial: Trial, bench: Bench, attempt: int = 1) -> None:
+        self._trial = trial
+        self._bench = bench
+        self._attempt = attempt
+        self._exchanges: list[Exchange] = []
+        self._stand_ins: list[Exchange] = []
+        self._row_checks: list[Check] = []
+        self._suspected_rows: list[Check] = []
+        self._ended = False
+        self._broken_turn = 0
+        self._told: set[str] = set()
+        self._bytes = 0
+
+    @property
+    def turn(self) -> int:
+        """Number of the turn that is going on, from 1."""
+        return len(self._exchanges) + 1
+
+    async def hold(self) -> Transcript:
+        """Provision, speak every turn, read the rows; the tenant is gone afterwards."""
+        scenario, arm = self._trial.scenario, self._trial.arm
+        async with self._bench.tenants.provision(scenario.id, arm, self._trial.number) as tenant:
+            versions = self._bench.prompt_versions.get(arm.name, ())
+            self._bench.events.emit(beginning(self._bench.events.run, self._trial, tenant, versions, self._attempt))
+            access = self._bench.gateway.open_scenario(scenario.id, self._trial.number, arm.name)
+            try:
+                try:
+                    session = await self._bench.systems[arm.name].open(scenario, tenant, access.environment)
+                except WorkerError:
+                    _raise_first(access)
+                    raise
+                try:
+                    ended = await self._speak(session, access, tenant)
+                finally:
+                    await session.close()
+            finally:
+                access.close()
+            if access.stale is None:
+                _raise_first(access)
+            self._ended = ended and not access.problems
+            if self._ended:
+                await self._check_rows(scenario.rows, tenant, 0, stand_in=access.stale is not None)
+            if access.stale is not None:
+                raise access.stale
+            rows = await self._bench.tenants.read(tenant, self._bench.rows.get(arm.name, {}))
+            self._require_size(((f"rows of {name}", found) for name, found in rows.items()), MOST_BYTES)
+        return Transcript(
+            scenario_id=scenario.id,
+            exchanges=tuple(self._exchanges),
+            rows=rows,
+            prompt_versions=versions,
+            models=tuple(sorted({*access.models, *self._told})),
+        )
+
+    @property
+    def row_checks(self) -> tuple[Check, ...]:
+        """The assertions on rows, of completed turns and after the conversation."""
+        return tuple(self._row_checks)
+
+    def checks_so_far(self, time: SearchTime) -> tuple[Check, ...]:
+        """What is known of a conversation that ended early: the assertions of the turns that were completed."""
+        transcript = self.so_far()
+        if transcript is None:
+            return ()
+        try:
+            return (
+                *check_so_far(self._trial.scenario, transcript, self._bench.detect_language, time),
+                *self.row_checks,
+            )
+        except ConfigurationError:
+            return self.row_checks  # why the conversation ended early is told already
+
+    def suspected(self, time: SearchTime) -> tuple[Check, ...]:
+        """What the code did against an assertion after the turns that were completed with answers that fit."""
+        exact, scenario = len(self._exchanges), self._trial.scenario
+        whole = Transcript(scenario.id, (*self._exchanges, *self._stand_ins))
+        try:
+            check = check_transcript if self._ended else check_so_far
+            found = check(scenario, whole, self._bench.detect_language, time) if self._stand_ins else ()
+        except ConfigurationError:
+            found = ()
+        found += self._of_the_broken_turn()
+        later = (check for check in (*found, *self._suspected_rows) if not check.turn or check.turn > exact)
+        return tuple(replace(check, stand_in=True) for check in later if not check.passed and is_of_code(check))
+
+    def _of_the_broken_turn(self) -> tuple[Check, ...]:
+        """The assertions of a turn that ended in an error of the code itself: none of them came true."""
+        turns = self._trial.scenario.turns
+        if not 0 < self._broken_turn <= len(turns):
+            return ()
+        zone, turn = self._trial.scenario.now.tzinfo, turns[self._broken_turn - 1]
+        asserted = replace(turn, expect=replace(turn.expect, language=None))
+        return tuple(
+            replace(check, got="(the turn ended in an error)")
+            for check in check_turn(self._broken_turn, asserted, None, zone)
+        )
+
+    async def _speak(self, session: Session, access: ModelAccess, tenant: Tenant) -> bool:
+        """Take every turn; False where recorded answers stand in and the conversation could not be ended with them."""
+        for number, turn in enumerate(self._trial.scenario.turns, 1):
+            try:
+                taken = await self._take(turn, session, access)
+            except RatibaError as error:
+                self._broken_turn = number if self._is_of_code(error) else 0
+                await self._look_for_more_rows(turn.expect.rows, tenant, number)
+                raise
+            if not taken:
+                await self._look_for_more_rows(turn.expect.rows, tenant, number)
+                return False
+            await self._check_rows(turn.expect.rows, tenant, number, stand_in=access.stale is not None)
+        if access.stale is not None:
+            # What a simulated customer would write depends on what was said.
+            return self._trial.scenario.simulated_user is None
+        user = self._trial.scenario.simulated_user
+        for ordinal in range(user.most_turns if user is not None else 0):
+            message = await self._improvise(ordinal)
+            if message is None:
+                break
+            if not await self._take(Turn(user=message, line=self._trial.scenario.line), session, access):
+                return False
+        return True
+
+    async def _check_rows(self, expected: Sequence[ExpectedRows], tenant: Tenant, turn: int, *, stand_in: bool) -> None:
+        """Read the rows that a turn or the scenario asserts on, as the tenant, and compare them."""
+        for one in expected:
+            check = check_rows(one, await self._read(one, tenant), turn, self._trial.scenario.now.tzinfo)
+            (self._suspected_rows if stand_in else self._row_checks).append(check)
+
+    def _is_of_code(self, error: RatibaError) -> bool:
+        """Whether a turn ended by what the code did: it raised, or it called a scripted model more or less often."""
+        if isinstance(error, RecordingError):
+            return self._trial.scenario.script is not None
+        return isinstance(error, WorkerError) and not isinstance(error, WorkerTimeoutError)
+
+    async def _look_for_more_rows(self, expected: Sequence[ExpectedRows], tenant: Tenant, turn: int) -> None:
+        """Look for more rows than a turn that did not end may leave; fewer say nothing, since it was not done yet."""
+        zone = self._trial.scenario.now.tzinfo
+        with contextlib.suppress(RatibaError):  # why the turn did not end says more
+            for one in expected:
+                found = await self._read(one, tenant)
+                if one.count is not None and len(matching_rows(one, found, zone)) > one.count:
+                    self._suspected_rows.append(check_rows(one, found, turn, zone))
+
+    async def _read(self, expected: ExpectedRows, tenant: Tenant) -> FoundRows:
+        name = what_of(expected)
+        try:
+            found = (await self._bench.tenants.read(tenant, {name: sql_of(expected)}))[name]
+        except QueryError as error:
+            return FoundRows(problem=error.reason)
+        except DatabaseError as error:
+            where = f"{self._trial.scenario.path}:{expected.line}"
+            raise DatabaseError(error.problem, f"Look at the assertion on rows at {where}.") from error
+        self._require_size(iter([(f"rows of the assertion {name!r}", found)]), MOST_BYTES)
+        return FoundRows(tuple(found))
+
+    async def _improvise(self, ordinal: int) -> str | None:
+        user, simulator = self._trial.scenario.simulated_user, self._bench.simulator
+        if user is None or simulator is None:
+            raise ConfigurationError("Nobody plays the simulated customer.", "Configure `simulator`.")
+        return await simulator.next_message(self._trial, user, self._exchanges, ordinal)
+
+    async def _take(self, turn: Turn, session: Session, access: ModelAccess) -> bool:
+        """Send a turn and keep its exchange; False where recorded answers stand in and the system stopped at one."""
+        scenario_id, arm = self._trial.scenario.id, self._trial.arm.name
+        await self._bench.turns.before(scenario_id, arm)
+        before, started = access.calls, time.monotonic()
+        try:
+            reply = await session.send(turn)
+        except WorkerError:
+            if access.stale is not None:
+                return False
+            _raise_first(access)
+            raise
+        if access.stale is not None:
+            self._stand_ins += [Exchange(turn, reply, replayed=True)] if not access.problems else []
+            return not access.problems
+        _raise_first(access)
+        self._require_size(_parts(reply), MOST_BYTES_OF_A_PART)
+        seconds, calls = time.monotonic() - started, access.calls
+        self._told.update(call.model for call in session.told_usage)
+        replayed = arm in self._bench.captured or calls.replayed > before.replayed
+        self._exchanges.append(Exchange(turn, reply, seconds, None, replayed))
+        try:
+            past = await self._bench.turns.after(scenario_id, session.told_usage, arm)
+            self._exchanges[-1] = replace(self._exchanges[-1], usd=_list_price(before, calls, past))
+        finally:
+            self._tell(session.told_usage)
+        return True
+
+    def _tell(self, told: Sequence[ToldUsage]) -> None:
+        """Write down what happened in the last turn, the models that were asked past the gate first."""
+        for call in told:
+            called = ModelCalled(Party.SYSTEM.value, call.model, call.usage)
+            self._bench.events.emit(Event(called, place_of_trial(self._trial)))
+        earlier = self._exchanges[-2].reply if len(self._exchanges) > 1 else None
+        for event in turn_events(self._trial, len(self._exchanges), self._exchanges[-1], earlier):
+            self._bench.events.emit(event)
+
+    def _require_size(self, parts: Iterator[tuple[str, Any]], most: int) -> None:
+        """Refuse what is too large to be checked, masked and shown in time; cut, it could pass ``must_not_contain``."""
+        turn = len(self._exchanges) + 1
+        for what, value in parts:
+            size = _size(value)
+            self._bytes += size
+            told = f"scenario {self._trial.scenario.id!r}, turn {turn}: the {what} has {size} bytes"
+            remedy = "Return less, such as a page of the result, or what the model needs of it."
+            if size > most:
+                raise WorkerError(f"{told}; at most {most} bytes are measured, and none of it was cut.", remedy)
+            if self._bytes > MOST_BYTES:
+                raise WorkerError(
+                    f"{told}, and all replies and rows so far {self._bytes} bytes; at most {MOST_BYTES} bytes are "
+                    "measured.",
+                    remedy,
+                )
+
+    def so_far(self) -> Transcript | None:
+        """The conversation up to where it broke off."""
+        if not self._exchanges:
+            return None
+        return Transcript(self._trial.scenario.id, tuple(self._exchanges))
+
+
+def _parts(reply: Reply) -> Iterator[tuple[str, Any]]:
+    """What a reply holds, by what it is called in a message."""
+    yield "text", reply.text
+    yield "state", [reply.state, reply.payment]
+    for call in reply.tool_calls:
+        yield f"call of the tool {call.name[:80]!r}", [call.args, call.output]
+    for event in reply.events:
+        yield f"event {event.type[:80]!r}", event.data
+    for document in reply.documents:
+        yield f"document {document.id[:80]!r}", document.text
+    yield "output", reply.output
+
+
+def _size(value: Any) -> int:
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+    return len(text.encode("utf-8", "replace"))
+
+
+def _list_price(before: AnsweredCalls, after: AnsweredCalls, past: Usd | None) -> Usd | None:
+    """What a turn's model calls cost, through the gate and past it; None where one has no list price."""
+    if before.usd is None or after.usd is None or past is None:
+        return None
+    return after.usd - before.usd + past
+
+
+def _raise_first(access: ModelAccess) -> None:
+    """A request that was not answered decides, even when the system made up a reply without it."""
+    if access.problems:
+        raise access.problems[0]

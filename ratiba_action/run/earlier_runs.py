@@ -1,0 +1,169 @@
+"""Runs before this one: of the base, to be compared with, and earlier attempts of its own, to be added to."""
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+from ratiba_action.errors import GithubError, InfrastructureError
+from ratiba_action.github.github_api import GithubApi
+from ratiba_action.history.artifacts import Wanted, find_artifacts
+from ratiba_action.history.attempts import Attempt, attempts_in_folder, attempts_on_github, keep_attempt
+from ratiba_action.history.files import read_named_baseline
+from ratiba_action.history.found import FoundBaseline, no_baseline
+from ratiba_action.model.comparison import BaselineFacts, MeasuredRun, Rules
+from ratiba_action.run.preparing import GateRun, Prepared
+from ratiba_action.util.git import Git
+from ratiba_action.util.work_tree import changed_since
+
+AUTO = "auto"
+NONE = "none"
+FIRST_RUN = "There is nothing to compare with yet; this run becomes the baseline when it is merged."
+NOT_COMPARED = frozenset({"push", "schedule"})
+"""Events of the base branch itself: what they measure is the baseline of others."""
+
+_SECONDS = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class EarlierRuns:
+    """What a run may look at besides its own results.
+
+    Args:
+        baseline: runs of the base, pooled.
+        earlier: earlier attempts of the same commit, whose answers were asked for anew.
+        facts: of the baseline; None where there is none.
+        notes: for the report.
+    """
+
+    baseline: tuple[MeasuredRun, ...] = ()
+    earlier: tuple[MeasuredRun, ...] = ()
+    facts: BaselineFacts | None = None
+    notes: tuple[str, ...] = ()
+
+
+def find_earlier_runs(run: GateRun, prepared: Prepared, now: datetime, rules: Rules, commit: str) -> EarlierRuns:
+    """Find them; whatever goes wrong is a note, and never changes a verdict.
+
+    Args:
+        run: what is evaluated.
+        prepared: its scenarios and judge.
+        now: when it began.
+        rules: of the comparison.
+        commit: ``measured_commit`` of the run.
+    """
+    api, notes = _api(run)
+    found = _baseline(run, api, rules)
+    facts = found.facts(now, rules)
+    earlier, troubles = _earlier(run, prepared, api, commit)
+    notes = (*notes, *found.notes, *troubles, *_warning_of_age(facts, now, rules))
+    return EarlierRuns(found.runs, earlier, facts, notes)
+
+
+def measured_commit(git: Git | None) -> str:
+    """The commit that the work tree is equal to; empty where it has changes of its own, or git cannot tell."""
+    try:
+        commit = git.commit("HEAD") if git is not None else None
+        return commit if git is not None and commit and not changed_since(git, commit) else ""
+    except InfrastructureError:
+        return ""
+
+
+def not_added(earlier: Sequence[MeasuredRun], answers: str) -> tuple[str, ...]:
+    """What is said of earlier attempts whose answers came from elsewhere than this run's.
+
+    Args:
+        earlier: attempts of the same commit.
+        answers: ``replay``, ``mixed`` or ``live``: where this run's came from.
+    """
+    others = sorted({one.answers for one in earlier} - {answers})
+    told = "The answers of an earlier attempt were {}, and are {} now, so its data is not added."
+    return tuple(told.format(other, answers) for other in others)
+
+
+def _api(run: GateRun) -> tuple[GithubApi | None, tuple[str, ...]]:
+    """GitHub, where there is something to ask it about: a workflow's run with a token. One deadline for all of it."""
+    subject, environment = run.decided.change.subject, run.environment
+    token, address = run.settings.github_token, environment.get("GITHUB_API_URL") or ""
+    asked = _is_searched(run) or subject.run_attempt > 1
+    if not (asked and token and address and subject.repository and subject.run_id):
+        return None, ()
+    try:
+        return GithubApi(subject.repository, token, address, environment, _SECONDS), ()
+    except GithubError as error:
+        return None, (no_baseline(error.problem),)
+
+
+def _is_searched(run: GateRun) -> bool:
+    subject = run.decided.change.subject
+    return run.settings.baseline == AUTO and bool(subject.base_branch) and subject.event not in NOT_COMPARED
+
+
+def _earlier(
+    run: GateRun, prepared: Prepared, api: GithubApi | None, commit: str
+) -> tuple[tuple[MeasuredRun, ...], tuple[str, ...]]:
+    subject, inputs = run.decided.change.subject, prepared.inputs
+    attempt = Attempt(
+        gate=run.settings.name,
+        commit=commit,
+        suite_digest=inputs.suite.digest,
+        judge_model=inputs.configuration.judge.model,
+        run_id=subject.run_id,
+        run_attempt=subject.run_attempt,
+        resumed=run.resume,
+    )
+    if not subject.run_id:
+        folder = Path(run.settings.report_dir).absolute()
+        keep_attempt(folder, attempt)
+        return attempts_in_folder(folder, attempt), ()
+    if api is None:
+        return (), ()
+    try:
+        return attempts_on_github(api, attempt), ()
+    except GithubError as error:
+        return (), (f"Earlier attempts of this run could not be added: {error.problem}",)
+
+
+def _baseline(run: GateRun, api: GithubApi | None, rules: Rules) -> FoundBaseline:
+    asked = run.settings.baseline
+    if asked == NONE:
+        return FoundBaseline()
+    if asked == AUTO:
+        return _search(run, api, rules)
+    if _is_doubtful(run, Path(asked)):
+        why = f"what the change edits is not known, and {asked!r} is a file of the repository."
+        return FoundBaseline(notes=(no_baseline(why),))
+    change = run.decided.change
+    repository = change.subject.repository
+    return read_named_baseline(asked, run.repository, change.files, repository, pooled=rules.pooled_runs)
+
+
+def _search(run: GateRun, api: GithubApi | None, rules: Rules) -> FoundBaseline:
+    subject, base = run.decided.change.subject, run.decided.change.files.base
+    if api is None or not _is_searched(run):
+        return FoundBaseline()
+    commit, name = base or subject.base, run.settings.name
+    wanted = Wanted(subject.repository, name, subject.base_branch, commit, rules.pooled_runs)
+    found = find_artifacts(api, wanted)
+    return found if found.runs or found.notes else FoundBaseline(notes=(FIRST_RUN,))
+
+
+def _is_doubtful(run: GateRun, path: Path) -> bool:
+    """Whether the change may have edited the file and nobody can tell."""
+    change = run.decided.change
+    if change.git is None or not change.files.doubt:
+        return False
+    try:
+        inside = Path(os.path.realpath(path)).relative_to(change.git.root)
+        return bool(change.git.index(inside.as_posix()))
+    except (InfrastructureError, ValueError):
+        return False  # it lies outside the repository
+
+
+def _warning_of_age(facts: BaselineFacts | None, now: datetime, rules: Rules) -> Sequence[str]:
+    if facts is None or not facts.stale:
+        return ()
+    days = (now - facts.started_at).days
+    told = f"The baseline is {days} days old, and {rules.stale_days} are usual at most"
+    return [f"{told}: run the gate on the base branch again."]

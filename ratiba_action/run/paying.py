@@ -1,0 +1,177 @@
+"""Whether a run may ask live models, and out of what it pays for them."""
+
+import secrets
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+
+from ratiba_action.config.configuration import Configuration
+from ratiba_action.config.model_limits import ModelsBlock
+from ratiba_action.errors import InfrastructureError
+from ratiba_action.model.canonical import digest
+from ratiba_action.model.change import Subject
+from ratiba_action.run.paid_run import JournalPlace, Payment
+from ratiba_action.settings.input_values import LIVE
+from ratiba_action.settings.settings import Settings
+
+_SHOWN = 16
+_IN_A_WORKFLOW = (
+    "Give anthropic-api-key or openai-api-key from the repository's secrets. A fork's run and Dependabot's get "
+    "none: have a maintainer start the workflow by hand with the pull request's number, or use llm: replay."
+)
+_ON_A_LAPTOP = (
+    "Put the key of a provider into the environment variable RATIBA_ANTHROPIC_API_KEY or RATIBA_OPENAI_API_KEY."
+)
+_PROVIDERS = ("anthropic", "openai")
+
+
+def key_variable(provider: str) -> str:
+    """Name of the environment variable that holds a provider's key for the gate."""
+    return f"RATIBA_{provider.upper()}_API_KEY"
+
+
+def unused_key(environment: Mapping[str, str], provider: str) -> str:
+    """Name of the variable that holds a provider's key for other programs, where the gate was given none; else empty.
+
+    The gate never spends such a key: whoever has it in a shell did not ask for anything to be paid.
+    """
+    name = f"{provider.upper()}_API_KEY"
+    return name if environment.get(name) and not environment.get(key_variable(provider)) else ""
+
+
+def recording_remedy(
+    environment: Mapping[str, str], provider: str, scenario_id: str, lead: str = "Run:", variant: str = ""
+) -> str:
+    """What to do where no recorded answer applies: the command that records one, with the key that it needs.
+
+    Args:
+        environment: says which keys are there, and whether this is a workflow.
+        provider: of the model that would be called.
+        scenario_id: of the scenario to record.
+        lead: begins the sentence, and ends with a colon.
+        variant: of the system; empty for none.
+    """
+    options = f" --variant {variant}" if variant else ""
+    command = f"{lead} ratiba record --scenario {scenario_id}{options} --accept"
+    name, plain = key_variable(provider), unused_key(environment, provider)
+    if environment.get(name):
+        return f"{command}. Or leave out llm: replay, so that the gate calls the model itself."
+    if environment.get("GITHUB_ACTIONS") == "true":
+        return (
+            f"{command} on your machine, and commit the recordings. Or give the action {provider}-api-key from the "
+            "repository's secrets, so that the gate calls the model itself."
+        )
+    if plain:
+        return (
+            f"{command}, with your key in {name} too: {plain} is set, and the gate does not spend a key that it was "
+            "not given."
+        )
+    return f"{command}, with your key in {name}. Or set {name} for the gate, so that it calls the model itself."
+
+
+def require_key(settings: Settings, environment: Mapping[str, str]) -> None:
+    """Refuse to ask models without a key: what was asked for live is never replayed in its place.
+
+    Args:
+        settings: of the run.
+        environment: says whether a key comes from a repository's secrets or from a person's own variables.
+
+    Raises:
+        InfrastructureError: live answers are asked for, and there is no key.
+    """
+    if settings.llm in LIVE and not settings.keys:
+        recording = settings.llm == "record"
+        why, undone = ("Recording asks models", "recorded") if recording else (f"llm is {settings.llm!r}", "measured")
+        raise InfrastructureError(
+            f"{why}, and there is no key to call a model with, so nothing was {undone}.",
+            _IN_A_WORKFLOW if environment.get("GITHUB_ACTIONS") == "true" else _on_a_laptop(environment),
+        )
+
+
+def _on_a_laptop(environment: Mapping[str, str]) -> str:
+    """Which variable to set; a key that other programs use is named with the line that gives it to the gate."""
+    unused = [(unused_key(environment, one), key_variable(one)) for one in _PROVIDERS if unused_key(environment, one)]
+    if not unused:
+        return _ON_A_LAPTOP
+    plain, name = unused[0]
+    return (
+        f"{plain} is set, and the gate does not spend a key that it was not given. To let it use that one, run: "
+        f'export {name}="${plain}"'
+    )
+
+
+def source_of_answers(settings: Settings, edited_recordings: int) -> str:
+    """Where this run's answers come from: ``replay``, ``auto``, ``live`` or ``record``.
+
+    ``auto`` without a key replays. With one it asks a model where no recording fits, and for everything when the
+    change itself edits recordings: it must not be judged by what it brought along.
+    """
+    if settings.llm != "auto":
+        return settings.llm
+    if not settings.keys:
+        return "replay"
+    return "live" if edited_recordings else "auto"
+
+
+def payment_without_journal(settings: Settings, models: ModelsBlock) -> Payment:
+    """The same for calls of which none can be gone on with: the purse and the shared ledger are every run's."""
+    return Payment(
+        keys=settings.keys,
+        base_urls=settings.base_urls,
+        journal=None,
+        ledger_url=settings.ledger_url,
+        monthly_budget=settings.monthly_budget_usd,
+        run=secrets.token_hex(8),
+        pull_request="",
+        models=models,
+    )
+
+
+def payment_of(settings: Settings, subject: Subject, journal: JournalPlace, models: ModelsBlock) -> Payment:
+    """Who is paid, out of what."""
+    number = f"{subject.repository}#{subject.pull_request}" if subject.repository and subject.pull_request else ""
+    run = f"{subject.run_id}.{subject.run_attempt}" if subject.run_id else secrets.token_hex(8)
+    return Payment(
+        keys=settings.keys,
+        base_urls=settings.base_urls,
+        journal=journal,
+        ledger_url=settings.ledger_url,
+        monthly_budget=settings.monthly_budget_usd,
+        run=run,
+        pull_request=number,
+        models=models,
+    )
+
+
+def journal_place(
+    repository: Path,
+    environment: Mapping[str, str],
+    *,
+    resume: bool,
+    configuration: Configuration,
+    evaluated: Mapping[str, object],
+) -> JournalPlace:
+    """Where the run of this repository writes its journal, and what makes it this run's.
+
+    Args:
+        repository: its checkout.
+        environment: names the user's folders.
+        resume: go on with the journal that is there.
+        configuration: as it is held to the base.
+        evaluated: commit, scenarios, prompts and source of answers, as they were when the run began.
+    """
+    name = f"{digest(str(repository.resolve()))[:_SHOWN]}.jsonl"
+    identity = digest({"configuration": configuration.model_dump(mode="json"), **evaluated})
+    return JournalPlace(state_folder(environment) / "journals" / name, identity, repository, resume)
+
+
+def state_folder(environment: Mapping[str, str]) -> Path:
+    """What outlives a run (XDG Base Directory Specification)."""
+    home = environment.get("HOME") or tempfile.gettempdir()
+    return Path(environment.get("XDG_STATE_HOME") or Path(home) / ".local" / "state") / "ratiba"
+
+
+def cache_folder(environment: Mapping[str, str]) -> Path:
+    """Scores of judges between runs (the same specification); one that the repository brings along is not read."""
+    home = environment.get("HOME") or tempfile.gettempdir()
+    return Path(environment.get("XDG_CACHE_HOME") or Path(home) / ".cache") / "ratiba" / "deepeval-cache"

@@ -1,0 +1,147 @@
+"""What a run recorded, reviewed as a whole before any of it is written."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path
+
+from ratiba_action.llm.recordings.comparison import Comparison, compare, without_noise
+from ratiba_action.llm.recordings.folder import recording_path
+from ratiba_action.llm.recordings.identifiers import Finding, find_forbidden
+from ratiba_action.llm.recordings.lines import Recording
+from ratiba_action.llm.recordings.writer import in_file_order
+from ratiba_action.model.measurement import Check, Errored, ScenarioResult, Scored
+from ratiba_action.model.scenario import Scenario
+from ratiba_action.verdict.trials import Standing, outcomes_of
+
+_SHOWN = 3
+"""Failed assertions of a scenario that are told."""
+
+
+class Outcome(StrEnum):
+    """What a scenario's new recording is to the repository."""
+
+    NEW = "new"
+    CHANGED = "changed"
+    UNCHANGED = "unchanged"
+    REFUSED = "refused"
+    FAILED = "failed"
+    UNFINISHED = "unfinished"
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """One scenario's new recording, reviewed.
+
+    Args:
+        path: where it belongs.
+        lines: what the file would hold.
+        findings: why it is refused.
+        reason: why its conversation did not run to its end, or which deterministic assertions failed; untrusted text.
+        passed: whether the conversation held what its scenario asks for.
+    """
+
+    scenario_id: str
+    path: Path
+    outcome: Outcome
+    lines: tuple[Recording, ...] = ()
+    comparison: Comparison = field(default_factory=Comparison)
+    findings: tuple[Finding, ...] = ()
+    reason: str = ""
+    passed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Review:
+    """All recordings of one run."""
+
+    candidates: tuple[Candidate, ...]
+
+    def having(self, *outcomes: Outcome) -> tuple[Candidate, ...]:
+        """Those with one of these outcomes."""
+        return tuple(one for one in self.candidates if one.outcome in outcomes)
+
+    @property
+    def kept(self) -> tuple[Candidate, ...]:
+        """What there is to write: nothing at all while one recording is refused."""
+        return () if self.having(Outcome.REFUSED) else self.having(Outcome.NEW, Outcome.CHANGED)
+
+
+def review(
+    folder: Path,
+    scenarios: Sequence[Scenario],
+    *,
+    results: Iterable[ScenarioResult],
+    before: Mapping[str, Sequence[Recording]],
+    recorded: Mapping[str, Sequence[Recording]],
+    secrets: Sequence[str] = (),
+) -> Review:
+    """Look through everything that a run recorded.
+
+    Args:
+        folder: of the recordings.
+        scenarios: those that were to be recorded.
+        results: of the run; a scenario's recording is whole when each of its trials ran to its end.
+        before: what the files hold now, by scenario id.
+        recorded: what models and judges answered, by scenario id.
+        secrets: values that no recording may hold.
+    """
+    ended: dict[str, list[ScenarioResult]] = {}
+    for one in results:
+        if one.trial.arm.name != "base":
+            ended.setdefault(one.trial.scenario.id, []).append(one)
+    candidates: list[Candidate] = []
+    for scenario in scenarios:
+        trials, path = ended.get(scenario.id, []), recording_path(folder, scenario.id)
+        broken = next((one for one in trials if not isinstance(one, Scored)), None)
+        if not trials or broken is not None:
+            candidates.append(Candidate(scenario.id, path, Outcome.UNFINISHED, reason=_why(broken)))
+            continue
+        old = before.get(scenario.id, ())
+        new = in_file_order(recorded.get(scenario.id, ()))
+        lines = without_noise(old, new)
+        findings = find_forbidden(new, scenario, secrets)
+        outcome, failed = _outcome(path, old, lines, findings), _failed_checks(trials)
+        if failed and not findings:
+            # Its recording would keep a bug in the code as what is right.
+            candidates.append(Candidate(scenario.id, path, Outcome.FAILED, reason=failed))
+            continue
+        comparison = compare(old, lines)
+        passed = all(one.standing is Standing.PASSED for one in outcomes_of(trials))
+        candidates.append(Candidate(scenario.id, path, outcome, lines, comparison, findings, passed=passed))
+    return Review(tuple(candidates))
+
+
+def _failed_checks(trials: Sequence[ScenarioResult]) -> str:
+    """The deterministic assertions that failed where the scenario fails by them; empty where it does not."""
+    if all(one.standing is not Standing.BROKEN for one in outcomes_of(trials)):
+        return ""
+    scored = [one for one in trials if isinstance(one, Scored)]
+    told = [_check_words(check) for one in scored for check in one.checks if not check.passed]
+    told += [
+        f"{score.metric} is {score.value:.2f}, and must be {score.threshold:.2f}"
+        for one in scored
+        for score in one.deciding_scores
+        if not score.passed and not score.judged
+    ]
+    more = f"; and {len(told) - _SHOWN} more" if len(told) > _SHOWN else ""
+    return "; ".join(dict.fromkeys(told[:_SHOWN])) + more
+
+
+def _check_words(check: Check) -> str:
+    where = f"turn {check.turn}: " if check.turn else ""
+    return f"{where}{check.what}: expected {check.expected}, got {check.got}"
+
+
+def _why(result: ScenarioResult | None) -> str:
+    if isinstance(result, Errored):
+        return f"{result.phase.value} error: {result.told}"
+    return result.reason if result is not None and not isinstance(result, Scored) else "it was not run"
+
+
+def _outcome(path: Path, old: Sequence[Recording], new: Sequence[Recording], findings: Sequence[Finding]) -> Outcome:
+    if findings:
+        return Outcome.REFUSED
+    if tuple(old) == tuple(new):
+        return Outcome.UNCHANGED
+    return Outcome.CHANGED if path.exists() or path.is_symlink() else Outcome.NEW

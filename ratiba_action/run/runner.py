@@ -1,0 +1,205 @@
+"""Run a plan: for each trial a tenant, a conversation, its measurements; one failure never touches another trial."""
+
+import asyncio
+import time
+from dataclasses import replace
+from itertools import count
+
+from ratiba_action.checks.checks import check_transcript
+from ratiba_action.checks.conversation_events import result_events
+from ratiba_action.checks.custom_code import is_address
+from ratiba_action.checks.system_exceptions import exception_check
+from ratiba_action.errors import (
+    BudgetError,
+    ConfigurationError,
+    DatabaseError,
+    JudgeError,
+    LedgerError,
+    ProviderError,
+    RatibaError,
+    RecordingError,
+    SystemRaisedError,
+    WorkerError,
+    WorkerTimeoutError,
+)
+from ratiba_action.model.measurement import Case, Check, Errored, NotRun, Phase, ScenarioResult, Score, Scored
+from ratiba_action.model.plan import Plan, Trial
+from ratiba_action.model.scenario import Assertion
+from ratiba_action.ports import CodeMetric, Metric
+from ratiba_action.run.bench import Bench
+from ratiba_action.run.conversation import Conversation
+from ratiba_action.run.custom_code import CustomMetric, check_custom_rules
+from ratiba_action.run.retrying import with_retries
+from ratiba_action.util.patterns import SCENARIO_SECONDS, SearchTime
+
+_LATE = "the run's deadline passed while it ran"
+
+
+async def run_plan(plan: Plan, bench: Bench) -> tuple[ScenarioResult, ...]:
+    """Run every trial of a plan.
+
+    Returns:
+        One result a trial, in the plan's order. A cancelled run returns what it has: trials that were
+        not finished are ``NotRun``.
+    """
+    results: dict[int, ScenarioResult] = {}
+    waiting = iter(enumerate(plan.trials))
+    bench.progress.started(len(plan.trials))
+
+    async def work() -> None:
+        for index, trial in waiting:
+            refusal = bench.stop(tuple(results.values()))
+            results[index] = NotRun(trial, refusal) if refusal else await _retried(trial, bench)
+            _tell(results[index], bench)
+            bench.progress.advanced(results[index])
+
+    workers = [asyncio.ensure_future(work()) for _ in range(min(bench.concurrency, len(plan.trials)))]
+    interrupted = "the run was cancelled"
+    try:
+        await asyncio.gather(*workers)
+    except asyncio.CancelledError:
+        for worker in workers:
+            worker.cancel()
+        await asyncio.gather(*workers, return_exceptions=True)
+    finally:
+        bench.progress.finished()
+    for index, trial in enumerate(plan.trials):
+        if index not in results:
+            results[index] = NotRun(trial, interrupted)
+            _tell(results[index], bench)
+    return tuple(results[index] for index in range(len(plan.trials)))
+
+
+def _tell(result: ScenarioResult, bench: Bench) -> None:
+    for event in result_events(result):
+        bench.events.emit(event)
+
+
+async def _retried(trial: Trial, bench: Bench) -> ScenarioResult:
+    retries, attempts = trial.scenario.strategy.retries if bench.retries else 0, count(1)
+    return await with_retries(lambda: _within_deadline(trial, bench, next(attempts)), retries)
+
+
+async def _within_deadline(trial: Trial, bench: Bench, attempt: int) -> ScenarioResult:
+    if bench.deadline is None:
+        return await _admitted(trial, bench, attempt)
+    left = bench.deadline - time.monotonic()
+    if left <= 0:
+        return NotRun(trial, "the run's deadline had passed")
+    try:
+        return await asyncio.wait_for(_admitted(trial, bench, attempt), left)
+    except TimeoutError:
+        return NotRun(trial, _LATE)
+
+
+async def _admitted(trial: Trial, bench: Bench, attempt: int) -> ScenarioResult:
+    async with bench.admit(trial) as refusal:
+        return NotRun(trial, refusal) if refusal else await _run_trial(trial, bench, attempt)
+
+
+async def _run_trial(trial: Trial, bench: Bench, attempt: int) -> ScenarioResult:
+    """Run one trial to its result; what breaks becomes ``Errored``, with all that was measured besides."""
+    started = time.monotonic()
+    conversation = Conversation(trial, bench, attempt)
+    seconds = trial.scenario.strategy.timeout_seconds
+    limit, checks = asyncio.timeout(seconds), tuple[Check, ...]()
+    try:
+        async with limit:
+            transcript = await conversation.hold()
+            if bench.deadline is not None and time.monotonic() >= bench.deadline:
+                # Reading and masking took the processor without a pause, so that no timer could end the trial.
+                return NotRun(trial, _LATE)
+            checks = check_transcript(trial.scenario, transcript, bench.detect_language, _search_time(bench))
+            checks += conversation.row_checks
+            more, scores, errors = await _measure(Case(trial.scenario, transcript, trial.number, trial.arm.name), bench)
+    except Exception as error:  # noqa: BLE001 - a defect in one trial must not lose what the others measured
+        late = f"the trial did not end within {seconds:g} s (strategy.timeout_seconds)" if limit.expired() else ""
+        phase, message = (Phase.TIMEOUT, late) if late else _told(error)
+        checks = checks or conversation.checks_so_far(_search_time(bench))
+        if isinstance(error, SystemRaisedError) and not late:
+            checks += (exception_check(error.kind, error.place, error.said, conversation.turn),)
+        message, remedy = _without_remedy(error, message)
+        return Errored(
+            trial,
+            phase,
+            message,
+            conversation.so_far(),
+            time.monotonic() - started,
+            checks,
+            remedy=remedy,
+            suspected=conversation.suspected(_search_time(bench)),
+        )
+    checks += more
+    if errors:
+        phase, message = _told(errors[0])
+        message, remedy = _without_remedy(errors[0], message)
+        seconds = time.monotonic() - started
+        return Errored(trial, phase, message, transcript, seconds, checks, scores, remedy=remedy)
+    return Scored(trial, transcript, checks, scores, time.monotonic() - started)
+
+
+def _without_remedy(error: Exception, message: str) -> tuple[str, str]:
+    """What is missing in the recordings, apart from the command that ends it: that one may be for many scenarios."""
+    remedy = error.remedy if isinstance(error, RecordingError) else ""
+    return (message.removesuffix(f" {remedy}"), remedy) if remedy else (message, "")
+
+
+def _search_time(bench: Bench) -> SearchTime:
+    """Time for the patterns of a scenario: a search holds up the whole run, which has a deadline."""
+    left = SCENARIO_SECONDS if bench.deadline is None else bench.deadline - time.monotonic()
+    return SearchTime(min(SCENARIO_SECONDS, left), time.monotonic)
+
+
+async def _measure(case: Case, bench: Bench) -> tuple[tuple[Check, ...], tuple[Score, ...], tuple[Exception, ...]]:
+    """The checks of the repository's own rules, every score that could be had, and what the others ran into."""
+    assertions = case.scenario.assertions
+    outcomes = await asyncio.gather(
+        *(_score(assertion, case, bench) for assertion in assertions), return_exceptions=True
+    )
+    for outcome in outcomes:
+        if isinstance(outcome, BaseException) and not isinstance(outcome, Exception):
+            raise outcome
+    scores = tuple(outcome for outcome in outcomes if isinstance(outcome, Score))
+    errors = tuple(outcome for outcome in outcomes if isinstance(outcome, Exception))
+    try:
+        checks = tuple(await check_custom_rules(case, bench.custom.get(case.arm)))
+    except RatibaError as error:
+        return (), scores, (*errors, error)
+    return checks, scores, errors
+
+
+async def _score(assertion: Assertion, case: Case, bench: Bench) -> Score:
+    """The score of an assertion, under its label: of one metric there may be several."""
+    score = await _metric(assertion, case, bench).measure(case, assertion.threshold)
+    return replace(score, metric=assertion.label)
+
+
+def _metric(assertion: Assertion, case: Case, bench: Bench) -> Metric:
+    code = bench.custom.get(case.arm)
+    if not is_address(assertion.metric):
+        metric = bench.metric(assertion)
+        return metric.with_code(code) if isinstance(metric, CodeMetric) and code is not None else metric
+    if code is None:
+        raise ConfigurationError(f"The system cannot run the metric {assertion.metric!r}.", "Remove it.")
+    return CustomMetric(assertion, code)
+
+
+_PHASES: tuple[tuple[type[RatibaError], Phase], ...] = (
+    (DatabaseError, Phase.TENANT),
+    (RecordingError, Phase.RECORDING),
+    (BudgetError, Phase.BUDGET),
+    (LedgerError, Phase.LEDGER),
+    (ProviderError, Phase.PROVIDER),
+    (JudgeError, Phase.JUDGE),
+    (WorkerTimeoutError, Phase.TIMEOUT),
+    (WorkerError, Phase.SYSTEM),
+    (ConfigurationError, Phase.METRIC),
+)
+
+
+def _told(error: Exception) -> tuple[Phase, str]:
+    """Where a trial broke off, and in which words."""
+    if isinstance(error, RatibaError):
+        phase = next((phase for kind, phase in _PHASES if isinstance(error, kind)), Phase.METRIC)
+        return phase, str(error)
+    return Phase.INTERNAL, f"the gate itself failed: {type(error).__name__}: {error}"

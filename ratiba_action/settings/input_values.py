@@ -1,0 +1,141 @@
+"""Text of an input → its value; what is refused says what is allowed."""
+
+import re
+from decimal import Decimal
+
+from ratiba_action.model.change import Mode
+from ratiba_action.model.values import Usd
+
+_SERVER = re.compile(
+    r"https?://(?:[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)*)(?::[0-9]{1,5})?(?:/[A-Za-z0-9._~-]+)*/?", re.ASCII
+)
+_AMOUNT = re.compile(r"[0-9]{1,9}(\.[0-9]{1,9})?")
+LIVE = ("live", "record")
+"""Values of ``llm`` that call models."""
+_MOST_USD = Decimal(1_000_000)
+_ENABLED = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}
+
+
+def parse_usd(text: str) -> Usd:
+    """An amount such as ``20`` or ``0.50``.
+
+    Raises:
+        ValueError: it is not a plain, finite amount of at least zero.
+    """
+    if not _AMOUNT.fullmatch(text) or Decimal(text) > _MOST_USD:
+        raise ValueError(f"an amount of US dollars from 0 to {_MOST_USD}, digits only, such as 20 or 0.50")
+    return Decimal(text)
+
+
+def parse_flag(text: str) -> bool:
+    """A boolean, spelled out.
+
+    Raises:
+        ValueError: it is neither true nor false.
+    """
+    if text.lower() not in _ENABLED:
+        raise ValueError("true or false")
+    return _ENABLED[text.lower()]
+
+
+def parse_count(text: str) -> int:
+    """A whole number from 1.
+
+    Raises:
+        ValueError: it is not.
+    """
+    if not (text.isascii() and text.isdigit() and len(text) < 10 and int(text)):  # noqa: PLR2004 - below a billion
+        raise ValueError("a whole number from 1")
+    return int(text)
+
+
+def parse_mode_floor(text: str) -> Mode:
+    """``auto``, ``advisory`` or ``blocking``; a floor, so that auto is skip.
+
+    Raises:
+        ValueError: it is something else.
+    """
+    floors = {"auto": Mode.SKIP, "advisory": Mode.ADVISORY, "blocking": Mode.BLOCKING}
+    if text not in floors:
+        raise ValueError("auto, advisory or blocking")
+    return floors[text]
+
+
+def parse_llm(text: str) -> str:
+    """Where model answers come from.
+
+    Raises:
+        ValueError: there is no such source.
+    """
+    if text == "record":
+        raise ValueError("auto, replay or live. To keep what models answer as recordings, run: ratiba record")
+    if text not in {"auto", "replay", "live"}:
+        raise ValueError("auto, replay or live")
+    return text
+
+
+def parse_unserved(text: str) -> str:
+    """An input of a later version: silence about it would be taken for a promise.
+
+    Raises:
+        ValueError: it is not empty.
+    """
+    if text:
+        raise ValueError("nothing, since this version cannot do that")
+    return text
+
+
+def parse_langfuse_host(text: str) -> str:
+    """The address of a Langfuse server, without a slash at its end; empty for none.
+
+    Raises:
+        ValueError: it is no plain address of a server: keys are sent to it, and it stands in links.
+    """
+    if text and not _SERVER.fullmatch(text):
+        raise ValueError("the address of a server, such as https://cloud.langfuse.com, without keys, '?' and '#'")
+    return text.rstrip("/")
+
+
+def parse_baseline(text: str) -> str:
+    """Where results to compare with come from: ``auto``, ``none``, or the path of a file or folder.
+
+    Raises:
+        ValueError: it is no path.
+    """
+    if not text or not text.isprintable():
+        raise ValueError("auto, none, or the path of a results.json or of a folder of them")
+    return text
+
+
+def parse_name(text: str) -> str:
+    """A gate's name: it stands in the comment's marker.
+
+    Raises:
+        ValueError: it holds other characters.
+    """
+    if not text.replace("-", "").replace("_", "").isalnum() or not text.isascii() or len(text) > 60:  # noqa: PLR2004 - fits a heading
+        raise ValueError("letters, digits, '-' and '_', at most 60")
+    return text
+
+
+def parse_pull_request(text: str) -> str:
+    """A pull request's number, or empty for none.
+
+    Raises:
+        ValueError: it is something else.
+    """
+    if text and not (text.isascii() and text.isdigit() and len(text) < 12):  # noqa: PLR2004 - no number is longer
+        raise ValueError("a number, or nothing")
+    return text
+
+
+def parse_folder(text: str) -> str:
+    """A path inside the repository.
+
+    Raises:
+        ValueError: it is absolute or leaves the repository.
+    """
+    parts = text.replace("\\", "/").split("/")
+    if text.startswith("/") or ".." in parts or "\0" in text:
+        raise ValueError("a path inside the repository, without '..'")
+    return "/".join(part for part in parts if part not in {"", "."}) or "."

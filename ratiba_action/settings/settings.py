@@ -1,0 +1,241 @@
+"""Inputs → ``Settings``; all their problems reported together.
+
+Each input is an environment variable and, unless it is a secret, an option of ``ratiba gate``.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from ratiba_action.errors import ConfigurationError
+from ratiba_action.model.change import Mode
+from ratiba_action.model.values import Usd
+from ratiba_action.settings.input_values import (
+    parse_baseline,
+    parse_flag,
+    parse_folder,
+    parse_langfuse_host,
+    parse_llm,
+    parse_mode_floor,
+    parse_name,
+    parse_pull_request,
+    parse_unserved,
+    parse_usd,
+)
+from ratiba_action.settings.report_folder import misplaced_report_folder, parse_report_folder
+from ratiba_action.settings.run_deadline import DEADLINE, LANGFUSE_SECONDS, problems_of_deadline, problems_of_seconds
+
+_OTHER_VARIABLES = frozenset(
+    {
+        "RATIBA_DEBUG",
+        # The action's own, which say how its container is placed.
+        "RATIBA_CONTAINER",
+        "RATIBA_COMMANDS",
+        "RATIBA_CONTAINER_NETWORK",
+        DEADLINE,
+        "RATIBA_ENDED",
+        "RATIBA_IMAGE",
+        LANGFUSE_SECONDS,
+        "RATIBA_JOB_NETWORK",
+        "RATIBA_SEAL",
+        "RATIBA_SEAL_KEY",
+        "RATIBA_SECRETS",
+        "RATIBA_REPORT_DIR_OUTSIDE",
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Input:
+    """One input of the gate.
+
+    Args:
+        name: as in action.yml.
+        default: its text when it is not given.
+        parse: text to value; raises ValueError with what is allowed.
+        help: one line for people.
+        secret: never an option, never printed.
+        variable: environment variable; default ``RATIBA_<NAME>``.
+        served: False while this version can only refuse a value.
+    """
+
+    name: str
+    default: str
+    parse: Callable[[str], Any]
+    help: str
+    secret: bool = False
+    variable: str = ""
+    served: bool = True
+
+    @property
+    def environment_variable(self) -> str:
+        """Name of the environment variable."""
+        return self.variable or "RATIBA_" + self.name.upper().replace("-", "_")
+
+    @property
+    def description(self) -> str:
+        """One line for people, with what this version cannot do."""
+        return self.help if self.served else f"{self.help}; not in this version"
+
+    @property
+    def attribute(self) -> str:
+        """Name of the field in ``Settings``."""
+        return self.name.replace("-", "_")
+
+
+INPUTS: tuple[Input, ...] = (
+    Input("config", ".github/ratiba.yml", parse_folder, "the gate's configuration file"),
+    Input("scenarios", "scenarios", parse_folder, "folder of the golden conversations"),
+    Input("rules", "", str, "one 'mode pattern…' per line; empty: the built-in matrix"),
+    Input("mode", "auto", parse_mode_floor, "auto, or a floor: advisory, blocking"),
+    Input("enforce", "true", parse_flag, "false: a trial period, failures do not block"),
+    Input("name", "ratiba", parse_name, "name of this gate; each has its own comment"),
+    Input("pull-request", "", parse_pull_request, "number of the pull request that a manual run is about"),
+    Input("budget-usd", "20", parse_usd, "most that this run may spend", variable="RATIBA_EVAL_BUDGET_USD"),
+    Input(
+        "monthly-budget-usd",
+        "300",
+        parse_usd,
+        "most that a calendar month may spend, over all runs of one ledger-url",
+        variable="RATIBA_EVAL_MONTHLY_BUDGET_USD",
+    ),
+    Input("database-url", "", str, "PostgreSQL for the tenants; empty: a server is started", secret=True),
+    Input(
+        "ledger-url",
+        "",
+        str,
+        "PostgreSQL that keeps money and history of many runs; empty: one run only",
+        secret=True,
+    ),
+    Input("llm", "auto", parse_llm, "where model answers come from: auto, replay or live"),
+    Input("anthropic-api-key", "", str, "key for Anthropic's models", secret=True),
+    Input("openai-api-key", "", str, "key for OpenAI's models", secret=True),
+    Input("anthropic-base-url", "", str, "another address of Anthropic's API"),
+    Input("openai-base-url", "", str, "another address of OpenAI's API, or of one that speaks as it does"),
+    Input("langfuse-host", "", parse_langfuse_host, "address of Langfuse; without its keys nothing is sent"),
+    Input("langfuse-public-key", "", str, "public key of a project in Langfuse", secret=True),
+    Input("langfuse-secret-key", "", str, "secret key of the same project", secret=True),
+    Input("baseline", "auto", parse_baseline, "results to compare with: auto, none, or a path of earlier ones"),
+    Input("shard", "", parse_unserved, "this run's share of the suite, such as 2/8", served=False),
+    Input("comment", "true", parse_flag, "whether to write the pull request's comment"),
+    Input("report-dir", "ratiba-report", parse_report_folder, "folder that the reports are written to"),
+    Input("github-token", "", str, "reads the pull request and writes the comment", secret=True),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """Every input that is served, checked. Field names are the inputs' with ``_``."""
+
+    config: str
+    scenarios: str
+    rules: str
+    mode: Mode
+    enforce: bool
+    name: str
+    pull_request: str
+    budget_usd: Usd
+    monthly_budget_usd: Usd
+    llm: str
+    anthropic_base_url: str
+    openai_base_url: str
+    baseline: str
+    comment: bool
+    report_dir: str
+    database_url: str = field(default="", repr=False)
+    ledger_url: str = field(default="", repr=False)
+    anthropic_api_key: str = field(default="", repr=False)
+    openai_api_key: str = field(default="", repr=False)
+    langfuse_host: str = ""
+    langfuse_public_key: str = field(default="", repr=False)
+    langfuse_secret_key: str = field(default="", repr=False)
+    github_token: str = field(default="", repr=False)
+
+    @property
+    def secrets(self) -> tuple[str, ...]:
+        """Values that must never be published."""
+        given = (
+            self.database_url,
+            self.ledger_url,
+            self.anthropic_api_key,
+            self.openai_api_key,
+            self.langfuse_public_key,
+            self.langfuse_secret_key,
+            self.github_token,
+        )
+        return tuple(value for value in given if value)
+
+    @property
+    def keys(self) -> dict[str, str]:
+        """The keys that were given, by provider."""
+        given = {"anthropic": self.anthropic_api_key, "openai": self.openai_api_key}
+        return {provider: key for provider, key in given.items() if key}
+
+    @property
+    def base_urls(self) -> dict[str, str]:
+        """The addresses that were given, by provider."""
+        return {"anthropic": self.anthropic_base_url, "openai": self.openai_base_url}
+
+
+def read_settings(environment: Mapping[str, str], options: Mapping[str, str | None]) -> Settings:
+    """Read every input from an option, else its variable, else its default.
+
+    Args:
+        environment: the process's environment.
+        options: values from the command line by input name; None where not given.
+
+    Raises:
+        ConfigurationError: one or more inputs are wrong; names each with its value and what is allowed.
+    """
+    settings, problems = read_settings_leniently(environment, options)
+    if problems:
+        raise ConfigurationError("\n".join(problems))
+    return settings
+
+
+def read_settings_leniently(
+    environment: Mapping[str, str], options: Mapping[str, str | None]
+) -> tuple[Settings, tuple[str, ...]]:
+    """The same, with the default in the place of a wrong input: enough to publish what is wrong.
+
+    Returns:
+        Settings that must not be run with unless there is no problem, and the problems.
+    """
+    values: dict[str, Any] = {}
+    problems: list[str] = []
+    for entry in INPUTS:
+        text = options.get(entry.name)
+        if text is None:
+            text = environment.get(entry.environment_variable) or entry.default
+        try:
+            value = entry.parse(text.strip())
+            if entry.name == "report-dir" and (allowed := misplaced_report_folder(value, environment)):
+                raise ValueError(allowed)  # noqa: TRY301 - told like every other wrong value
+        except ValueError as error:
+            value = entry.parse(entry.default)
+            shown = "its value" if entry.secret else repr(text)
+            problems.append(f"{entry.name} ({entry.environment_variable}): {shown} is not allowed: give {error}.")
+        if entry.served:
+            values[entry.attribute] = value
+    settings = Settings(**values)
+    problems += problems_of_deadline(environment)
+    problems += problems_of_seconds(LANGFUSE_SECONDS, environment)
+    problems += _problems_of_langfuse(settings, host_is_wrong=any(one.startswith("langfuse-host") for one in problems))
+    return settings, tuple(problems)
+
+
+def _problems_of_langfuse(settings: Settings, *, host_is_wrong: bool) -> tuple[str, ...]:
+    """Keys that are no whole, with which every trace would be left out in silence."""
+    keys = {"langfuse-public-key": settings.langfuse_public_key, "langfuse-secret-key": settings.langfuse_secret_key}
+    missing = [name for name, value in keys.items() if not value]
+    if len(missing) == 1:
+        return (f"{missing[0]} is empty, and the other key is given: give both, or none.",)
+    if not missing and not settings.langfuse_host and not host_is_wrong:
+        return ("langfuse-host is empty, and its keys are given: give the server's address.",)
+    return ()
+
+
+def unknown_variables(environment: Mapping[str, str]) -> tuple[str, ...]:
+    """Variables that look like inputs and are none, such as a misspelt one."""
+    known = {entry.environment_variable for entry in INPUTS} | _OTHER_VARIABLES
+    return tuple(sorted(name for name in environment if name.startswith("RATIBA_") and name not in known))

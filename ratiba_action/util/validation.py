@@ -1,0 +1,178 @@
+"""Pydantic's findings, told by file and line in the project's own words."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import chain
+from typing import Any, TypeVar
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic.fields import FieldInfo
+from pydantic_core import ErrorDetails
+
+from ratiba_action.errors import FileProblem
+from ratiba_action.util.nearest_names import did_you_mean, nearest_names
+from ratiba_action.util.strict_yaml import Document, Path
+
+_SHOWN_CHARACTERS = 80
+
+_PATTERNS: Mapping[str, str] = {
+    r"^([a-z]{2,3}|mixed)$": "give an ISO 639 code such as en or sw, or mixed",
+    r"^[a-z]{2,3}$": "give an ISO 639 code such as en or sw",
+    r"^[a-z0-9][a-z0-9_-]*$": "give lower-case letters, digits, _ and -",
+    r"^[A-Za-z_][\w.]*:[A-Za-z_]\w*$": "give module:name, such as shop.adapter:Adapter",
+    r"^[A-Za-z_][\w.]*:[A-Za-z_]\w*(\.[A-Za-z_]\w*)*$": "give module:attribute, such as shop.graph:graph",
+    r"^[A-Za-z_][\w.]*$": "give the name of a module, such as shop.adapter",
+    r"^[A-Za-z_]\w*$": "give the name of a variable: letters, digits and _",
+    r"^[^.\s]+(\.[^.\s]+)*$": "give keys with dots between, such as reply.text",
+}
+"""What a regular expression of a schema asks for, in words."""
+
+
+class StrictModel(BaseModel):
+    """A block of a YAML file: unknown keys are refused, nothing is coerced."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+
+Model = TypeVar("Model", bound=StrictModel)
+
+
+def validate(model: type[Model], document: Document) -> tuple[Model | None, tuple[FileProblem, ...]]:
+    """Check a document against a model.
+
+    Returns:
+        The model and no problem, or None and every problem with its line.
+    """
+    try:
+        return model.model_validate(document.data), ()
+    except ValidationError as error:
+        found = [_Finding(_path(details, document.data), details) for details in error.errors(include_url=False)]
+        meant = _without_consequences(tuple(_of_the_meant_alternatives(found)), model)
+        return None, tuple(dict.fromkeys(_problem(document, model, finding) for finding in meant))
+
+
+@dataclass(frozen=True, slots=True)
+class _Finding:
+    """One finding of Pydantic.
+
+    Args:
+        path: of the value in the document; Pydantic's own also names alternatives and functions.
+        details: as Pydantic tells them.
+        others: what other alternatives say of the same value, where it has the shape of none.
+    """
+
+    path: Path
+    details: ErrorDetails
+    others: tuple[ErrorDetails, ...] = ()
+
+    @property
+    def alternative(self) -> tuple[Path, str] | None:
+        """The value that may be one of several things, and which of them was tried; None for another value."""
+        for place, part in enumerate(self.details["loc"]):
+            if place >= len(self.path) or self.path[place] != part:
+                return self.path[:place], str(part)
+        return None
+
+
+def _path(details: ErrorDetails, data: Any) -> Path:
+    """Where in the data a finding is; the key itself where one is missing."""
+    path: list[str | int] = []
+    *_, last = details["loc"] or ("",)
+    for part in details["loc"]:
+        inner = data if isinstance(data, dict) else dict(enumerate(data)) if isinstance(data, list) else {}
+        if part in inner:
+            data = inner[part]
+            path.append(part)
+    return (*path, last) if details["type"] == "missing" else tuple(path)
+
+
+def _of_the_meant_alternatives(findings: Sequence[_Finding]) -> Iterator[_Finding]:
+    """Without what other alternatives of a value find: the one whose shape the value has is meant."""
+    by_value: dict[Path, dict[str, list[_Finding]]] = {}
+    for finding in findings:
+        if finding.alternative is not None:
+            value, tried = finding.alternative
+            by_value.setdefault(value, {}).setdefault(tried, []).append(finding)
+    for finding in findings:
+        if finding.alternative is None:
+            yield finding
+            continue
+        value, tried = finding.alternative
+        refusals = {
+            one: [each.details for each in found if each.path == value] for one, found in by_value[value].items()
+        }
+        if not refusals[tried]:
+            yield finding
+        elif all(refusals.values()):
+            first, *others = chain.from_iterable(refusals.values())
+            if finding.details is first:
+                yield replace(finding, others=tuple(others))
+
+
+def _without_consequences(findings: Sequence[_Finding], model: type[StrictModel]) -> Iterator[_Finding]:
+    """Without the keys that are missing because they were mistyped: one mistake is told once."""
+    mistyped: set[Path] = set()
+    for one in findings:
+        if one.details["type"] == "extra_forbidden":
+            *above, key = one.path
+            mistyped |= {(*above, near) for near in nearest_names(str(key), _keys_at(model, tuple(above)))}
+    return (one for one in findings if one.details["type"] != "missing" or one.path not in mistyped)
+
+
+def _problem(document: Document, model: type[StrictModel], finding: _Finding) -> FileProblem:
+    where = ".".join(str(part) for part in finding.path) or "the file"
+    others = (f", or {_asked(details)}" for details in finding.others)
+    message = _message(finding.details, model, finding.path) + "".join(dict.fromkeys(others))
+    return FileProblem(document.name, document.line(finding.path), f"{where}: {message}")
+
+
+def _message(details: ErrorDetails, model: type[StrictModel], path: Path) -> str:
+    kind, context = details["type"], details.get("ctx", {})
+    shown = shorten(details["input"])
+    if kind == "extra_forbidden":
+        allowed = _keys_at(model, path[:-1])
+        meant = did_you_mean(str(path[-1]), allowed) or f"allowed here: {', '.join(allowed)}"
+        return f"unknown key; {meant}"
+    if kind == "missing":
+        return "missing; it must be given"
+    if kind == "literal_error":
+        return f"{shown} is not allowed; allowed: {str(context.get('expected', '')).replace(' or ', ', ')}"
+    if kind == "value_error":
+        return f"{context.get('error', details['msg'])}"
+    return f"{shown} is not allowed: {_asked(details)}"
+
+
+def _asked(details: ErrorDetails) -> str:
+    """What a value should be."""
+    kind, context = details["type"], details.get("ctx", {})
+    if kind in {"model_type", "dict_type"}:
+        return "input should be a mapping"
+    asked = _PATTERNS.get(str(context.get("pattern", ""))) if kind == "string_pattern_mismatch" else None
+    return asked or details["msg"].lower()
+
+
+def _keys_at(model: type[StrictModel], path: Path) -> list[str]:
+    """Keys of the block that ``path`` leads to."""
+    block: Any = model
+    for part in path:
+        if isinstance(part, str):
+            block = _block_type(_fields(block)[part].annotation) if part in _fields(block) else None
+    return sorted(field.alias or name for name, field in _fields(block).items())
+
+
+def _fields(block: Any) -> dict[str, FieldInfo]:
+    return block.model_fields if isinstance(block, type) and issubclass(block, BaseModel) else {}
+
+
+def _block_type(annotation: Any) -> Any:
+    """The model inside ``Block``, ``Block | None`` or ``tuple[Block, ...]``."""
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return annotation
+    found = [_block_type(inner) for inner in getattr(annotation, "__args__", ())]
+    return next((inner for inner in found if inner is not None), None)
+
+
+def shorten(value: Any) -> str:
+    """A value as ``repr``, cut to 80 characters."""
+    text = repr(value)
+    return text if len(text) <= _SHOWN_CHARACTERS else text[: _SHOWN_CHARACTERS - 1] + "…"

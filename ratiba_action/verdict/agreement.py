@@ -1,0 +1,100 @@
+"""Agreement of two raters beyond chance: Cohen's kappa, unweighted (Cohen 1960) and weighted (Cohen 1968)."""
+
+from collections.abc import Callable, Sequence
+
+from ratiba_action.model.agreement import Agreement, GradePair
+
+_BEST = 10
+Disagreement = Callable[[int, int], float]
+"""Weight of the first rater's category against the second's, by their positions; 0 where they agree."""
+
+
+def unweighted(first: int, second: int) -> float:
+    """Every disagreement weighs the same (Cohen 1960)."""
+    return float(first != second)
+
+
+def quadratic(first: int, second: int) -> float:
+    """A disagreement weighs the square of its distance (Fleiss and Cohen 1973)."""
+    return float((first - second) ** 2)
+
+
+def contingency_table(ratings: Sequence[tuple[int, int]], categories: Sequence[int]) -> list[list[int]]:
+    """How often the raters gave each pair of categories; rows are the first rater's.
+
+    Args:
+        ratings: what the first and the second rater gave each item.
+        categories: all that could be given, in order, whether or not they were.
+
+    Raises:
+        ValueError: a rating is none of the categories, or a category is listed twice.
+    """
+    position = {category: number for number, category in enumerate(categories)}
+    if len(position) != len(categories):
+        raise ValueError(f"The categories {list(categories)!r} list one twice.")
+    table = [[0] * len(categories) for _ in categories]
+    for first, second in ratings:
+        if first not in position or second not in position:
+            raise ValueError(f"The rating {(first, second)!r} is outside the categories {list(categories)!r}.")
+        table[position[first]][position[second]] += 1
+    return table
+
+
+def cohen_kappa(table: Sequence[Sequence[float]], disagreement: Disagreement = unweighted) -> float | None:
+    """Kappa of a square table of counts or shares: 1 minus observed by expected disagreement.
+
+    Args:
+        table: rows are the first rater's categories, columns the second's.
+        disagreement: weight of each cell.
+
+    Returns:
+        -1 to 1, or None where it is undefined: no items, or chance alone allows no disagreement because both raters
+        used one and the same category. That is never reported as perfect agreement.
+
+    Raises:
+        ValueError: the table is not square, or holds a negative number.
+    """
+    size = len(table)
+    if any(len(row) != size for row in table) or any(cell < 0 for row in table for cell in row):
+        raise ValueError(f"A table of {size} categories needs {size} columns and no negative count: {table!r}.")
+    rows = [sum(row) for row in table]
+    columns = [sum(row[number] for row in table) for number in range(size)]
+    total = sum(rows)
+    cells = [(row, column) for row in range(size) for column in range(size)]
+    expected = sum(disagreement(row, column) * rows[row] * columns[column] for row, column in cells)
+    if not expected:
+        return None
+    observed = sum(disagreement(row, column) * table[row][column] for row, column in cells)
+    return 1 - observed * total / expected
+
+
+def judges_agreement(pairs: Sequence[GradePair]) -> Agreement:
+    """How far two judges agree on the conversations that both scored.
+
+    The unweighted kappa compares pass with fail at each pair's threshold, the quadratic one the grades from 0 to 10,
+    rounded to whole ones.
+    """
+    if not pairs:
+        return Agreement(0)
+    sides = [(int(pair.first >= pair.threshold), int(pair.second >= pair.threshold)) for pair in pairs]
+    grades = [(_grade(pair.first), _grade(pair.second)) for pair in pairs]
+    return Agreement(
+        pairs=len(pairs),
+        same_side=sum(first == second for first, second in sides) / len(sides),
+        unweighted=cohen_kappa(contingency_table(sides, (0, 1))),
+        quadratic=cohen_kappa(contingency_table(grades, range(_BEST + 1)), quadratic),
+    )
+
+
+def interpret_kappa(kappa: float | None) -> str:
+    """A kappa in words, by the bands of Landis and Koch 1977; ``undefined`` for None."""
+    if kappa is None:
+        return "undefined"
+    if kappa < 0:
+        return "poor"
+    bands = ((0.20, "slight"), (0.40, "fair"), (0.60, "moderate"), (0.80, "substantial"))
+    return next((word for highest, word in bands if kappa <= highest), "almost perfect")
+
+
+def _grade(score: float) -> int:
+    return round(score * _BEST)

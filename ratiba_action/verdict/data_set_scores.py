@@ -1,0 +1,191 @@
+"""What the cases of a data set came to together, and whether that passes its gates."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import date
+
+from ratiba_action.metrics.aggregates import (
+    CALIBRATION,
+    Labelled,
+    Ranked,
+    Sample,
+    aggregate,
+    classes_of,
+    confidence,
+)
+from ratiba_action.metrics.classifier_answer import expected_labels, read_label, read_labels
+from ratiba_action.metrics.ranking import ideal_ranking
+from ratiba_action.model.conversation import Exchange
+from ratiba_action.model.data_set import ClassScores, DataSet, DataSetScores, Gate, GateResult, GateStatus
+from ratiba_action.model.measurement import ScenarioResult, Scored
+from ratiba_action.model.scenario import Expectation, Scenario
+from ratiba_action.verdict.quarantine import quarantine_in_force
+from ratiba_action.verdict.trials import ScenarioOutcome, decides, outcomes_of
+
+CONFIDENCE = "mean confidence"
+_UNREADABLE = "\0"  # an output that gives no labels is wrong also where none is expected
+
+_ROUNDING = 1e-9  # a mean of 0.8 that floats make 0.7999… reaches 0.8
+_OF_ONE_LABEL = ("accuracy", "macro_f1", "weighted_f1", "min_class_f1", CALIBRATION)
+_OF_LABELS = ("accuracy", "micro_f1", "macro_f1", "skill_recall")
+_OF_DOCUMENTS = ("ndcg@10", "map@10", "mrr")
+
+
+def score_data_sets(
+    data_sets: Iterable[DataSet], results: Iterable[ScenarioResult], day: date
+) -> tuple[DataSetScores, ...]:
+    """The scores of every data set that the run planned a case of.
+
+    A case counts once, however often it was held: by the trial that it stands and falls with. One in quarantine does
+    not count. A gate is failed as soon as no answer to the cases that were not measured could pass it, and passed only
+    when every case that counts was measured.
+
+    Args:
+        data_sets: of the suite.
+        results: of the run on one arm, in any order.
+        day: of the run, in UTC; decides which quarantines are in force.
+    """
+    by_set: dict[str, list[ScenarioOutcome]] = {}
+    for outcome in outcomes_of(results):
+        if outcome.scenario.data_set:
+            by_set.setdefault(outcome.scenario.data_set, []).append(outcome)
+    return tuple(_scores(one, by_set[one.id], day) for one in data_sets if one.id in by_set)
+
+
+def failed_gates(scores: Iterable[DataSetScores]) -> tuple[str, ...]:
+    """Each gate that failed, in words."""
+    return tuple(
+        f"{one.id}: {_told(result)}" for one in scores for result in one.gates if result.status is GateStatus.FAILED
+    )
+
+
+def open_gates(scores: Iterable[DataSetScores]) -> tuple[str, ...]:
+    """Each gate that has no answer though every case was asked for, in words; a gate at 0 asks for nothing."""
+    return tuple(
+        f"{one.id}: {result.gate.metric}"
+        for one in scores
+        for result in one.gates
+        if result.status is GateStatus.UNKNOWN and result.gate.at_least > 0
+        if one.selected and one.selected + one.quarantined == one.cases
+    )
+
+
+def _told(result: GateResult) -> str:
+    name, asked = result.gate.metric, f"{result.gate.at_least:g}"
+    if result.value is None or result.value >= result.gate.at_least - _ROUNDING:
+        return f"{name} can reach {round(result.at_most, 4):g} at most, and {asked} is asked"
+    return f"{name} {round(result.value, 4):g} is below {asked}"
+
+
+def _scores(data_set: DataSet, outcomes: Sequence[ScenarioOutcome], day: date) -> DataSetScores:
+    counted = [one for one in outcomes if quarantine_in_force(one.scenario, day) is None]
+    answered = [(one.scenario, _answer(one)) for one in counted]
+    measured = [_sample(answer) for _, answer in answered if answer is not None]
+    missing = [_best(scenario) for scenario, answer in answered if answer is None]
+    whole = len(outcomes) == data_set.cases
+    names = dict.fromkeys([*_usual(one.scenario for one in outcomes), *(gate.metric for gate in data_set.gates)])
+    values = {name: value for name in names if (value := aggregate(name)(measured)) is not None}
+    sure = confidence(measured)
+    return DataSetScores(
+        id=data_set.id,
+        path=data_set.path,
+        digest=data_set.digest,
+        cases=data_set.cases,
+        selected=len(counted),
+        quarantined=len(outcomes) - len(counted),
+        measured=len(measured),
+        values=values if sure is None else values | {CONFIDENCE: sure},
+        gates=tuple(_gate(gate, measured, missing, whole=whole) for gate in data_set.gates),
+        classes=tuple(
+            ClassScores(one.label, one.precision, one.recall, one.f1, one.support, one.given)
+            for one in classes_of(measured)
+        ),
+    )
+
+
+def _gate(gate: Gate, measured: Sequence[Sample], missing: Sequence[Sample], *, whole: bool) -> GateResult:
+    value = aggregate(gate.metric)(measured)
+    at_most = aggregate(gate.metric)([*measured, *missing])
+    # Of a case that was not selected the truth is not at hand; how sure an answer would have been is never known.
+    if at_most is None or not whole or (missing and gate.metric == CALIBRATION):
+        at_most = 1.0
+    if at_most < gate.at_least - _ROUNDING:
+        status = GateStatus.FAILED
+    elif value is None or missing or not whole:
+        status = GateStatus.UNKNOWN
+    else:
+        status = GateStatus.PASSED
+    return GateResult(gate, value, at_most, status)
+
+
+def _usual(scenarios: Iterable[Scenario]) -> tuple[str, ...]:
+    """The aggregates that are shown of every data set of its kind."""
+    expected = [turn.expect for scenario in scenarios for turn in scenario.turns]
+    names: tuple[str, ...] = _OF_ONE_LABEL if any(one.label is not None for one in expected) else ()
+    names += _OF_LABELS if any(one.labels is not None for one in expected) else ()
+    return names + (_OF_DOCUMENTS if any(one.documents for one in expected) else ())
+
+
+def _answer(outcome: ScenarioOutcome) -> Scored | None:
+    """The trial that a case counts by; None while a trial is missing that could be it."""
+    whole = all(isinstance(trial, Scored) for trial in outcome.trials if decides(trial))
+    return outcome.deciding if whole and isinstance(outcome.deciding, Scored) else None
+
+
+def _sample(result: Scored) -> Sample:
+    exchanges = result.transcript.exchanges
+    return Sample(
+        labelled=tuple(one for exchange in exchanges for one in labelled_of(exchange)),
+        ranked=tuple(
+            Ranked(tuple(document.id for document in exchange.reply.documents), judgements)
+            for exchange in exchanges
+            if (judgements := _judgements(exchange.turn.expect)) is not None
+        ),
+        scores={score.metric: score.value for score in result.scores},
+        passed=_passed(result),
+    )
+
+
+def _passed(result: Scored) -> bool | None:
+    """Whether what the case asserts passed; a threshold of 0 asserts nothing."""
+    asserted = [check.passed for check in result.checks if check.measured]
+    asserted += [score.passed for score in result.deciding_scores if score.threshold > 0]
+    return all(asserted) if asserted else None
+
+
+def asserts_something(scenario: Scenario) -> bool:
+    """Whether a case has a check or a threshold above 0, so that ``answer_accuracy`` can count it."""
+    nothing = Expectation()
+    exact = ("state", "payment", "tools", "events", "transitions", "output", "language", "rows")
+    expected = any(getattr(turn.expect, name) != getattr(nothing, name) for turn in scenario.turns for name in exact)
+    judged = any(assertion.threshold > 0 for assertion in scenario.assertions)
+    return expected or judged or bool(scenario.rules or scenario.rows or scenario.replies)
+
+
+def labelled_of(exchange: Exchange) -> tuple[Labelled, ...]:
+    """What a classifier was expected to answer to a turn, and what it answered; nothing where no label is expected."""
+    expect = exchange.turn.expect
+    expected = expected_labels(expect)
+    if expected is None:
+        return ()
+    answer = read_label(exchange.reply.output) if expect.label is not None else read_labels(exchange.reply.output)
+    unreadable = answer.problem and not answer.labels and not expected
+    return (Labelled(expected, frozenset({_UNREADABLE}) if unreadable else answer.labels, answer.confidence),)
+
+
+def _best(scenario: Scenario) -> Sample:
+    """What a perfect system would have made of a case."""
+    expects = [turn.expect for turn in scenario.turns]
+    return Sample(
+        labelled=tuple(Labelled(labels, labels) for one in expects if (labels := expected_labels(one)) is not None),
+        ranked=tuple(
+            Ranked(ideal_ranking(judgements), judgements)
+            for one in expects
+            if (judgements := _judgements(one)) is not None
+        ),
+    )
+
+
+def _judgements(expect: Expectation) -> Mapping[str, float] | None:
+    """The grades of a turn that names a relevant document."""
+    found = expect.documents
+    return found if found is not None and any(grade > 0 for grade in found.values()) else None

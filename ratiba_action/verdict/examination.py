@@ -1,0 +1,308 @@
+"""Is the change worse than its base? Screen, confirm, look at single scenarios, rule out the margin.
+
+The rules and their error rates are in ``docs/statistics.md``; ``benchmarks/operating_characteristics.py`` measures
+this code.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import fmean, median, variance
+
+from ratiba_action.model.comparison import Comparison, NotComparable, Pair, Rules, ScenarioComparison, Tier
+from ratiba_action.verdict.interval import t_interval
+from ratiba_action.verdict.pairing import common_trials, compared_trials
+from ratiba_action.verdict.power import minimum_detectable_effect
+from ratiba_action.verdict.sequential import look_levels
+from ratiba_action.verdict.sign_flip import sign_flip_p
+from ratiba_action.verdict.wording import points
+
+_CONFIDENCE = 0.90
+"""Two-sided, so that its lower end is a one-sided bound at 5 %."""
+
+_ERRORS = 2.5
+"""Standard errors that a scenario's further trials must lie below its base for its drop to have shown again."""
+
+_ROUNDING = 1e-9
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """Trials that the comparison needs before it can say more, on both arms.
+
+    Args:
+        trials: how many further trials of each scenario, by its id; never 0.
+        so_far: what is known without them; never a regression.
+    """
+
+    trials: dict[str, int]
+    so_far: Comparison
+
+
+def examine(
+    pairs: Sequence[Pair],
+    not_comparable: Sequence[NotComparable],
+    rules: Rules,
+    *,
+    exact: bool,
+    replayed: bool = False,
+) -> Comparison | Wanted:
+    """Compare both arms as far as the data goes.
+
+    Args:
+        pairs: all scenarios that can be compared.
+        not_comparable: what cannot; handed on.
+        rules: levels and margins, frozen when the run started.
+        exact: both arms were replayed once, so that nothing varies by chance.
+        replayed: both arms were replayed, perhaps several trials of each scenario.
+
+    Returns:
+        What is known, or the further trials that an alarm has to be confirmed by.
+    """
+    left = tuple(not_comparable)
+    if not pairs:
+        return Comparison(Tier.NOT_COMPARABLE, (), left, "Nothing of the base can be compared with this change.")
+    if exact:
+        return _examine_exactly(pairs, left, rules)
+    if len(pairs) < rules.fewest_scenarios:
+        return _too_few(pairs, left, rules)
+    return _Examination(pairs, left, rules, replayed=replayed).result()
+
+
+def _examine_exactly(pairs: Sequence[Pair], left: tuple[NotComparable, ...], rules: Rules) -> Comparison:
+    changes = [_mean_change(pair) for pair in pairs]
+    dropped = [pair for pair in pairs if _mean_change(pair) <= -rules.scenario_drop + _ROUNDING]
+    difference = fmean(changes)
+    # It decides nothing: it tells how far other conversations like these might move.
+    interval = t_interval(changes, _CONFIDENCE) if len(changes) > 1 else None
+    regression = difference <= -rules.least_margin + _ROUNDING or _counts(dropped)
+    moved = "improved" if difference > _ROUNDING else "did not change" if abs(difference) <= _ROUNDING else "fell"
+    tier = Tier.REGRESSION if regression else Tier.IMPROVED if difference > _ROUNDING else Tier.WITHIN_NOISE
+    reason = f"The mean score {moved}" + ("" if abs(difference) <= _ROUNDING else f" by {points(difference)}")
+    reason += ", exactly: each side ran once, and the gateway saw no new model call."
+    return Comparison(
+        tier,
+        tuple(_scenario(pair, (pair.base, pair.head), rules, again=pair in dropped) for pair in pairs),
+        left,
+        reason,
+        exact=True,
+        difference=difference,
+        low=None if interval is None else interval.low,
+        high=None if interval is None else interval.high,
+        margin=rules.least_margin,
+    )
+
+
+def _too_few(pairs: Sequence[Pair], left: tuple[NotComparable, ...], rules: Rules) -> Comparison:
+    reason = (
+        f"{len(pairs)} {'scenario is' if len(pairs) == 1 else 'scenarios are'} too few to tell a drop from chance "
+        f"(at least {rules.fewest_scenarios}); "
+        "only exact checks and thresholds decide."
+    )
+    return Comparison(
+        Tier.UNCLEAR,
+        tuple(_scenario(pair, (pair.base, pair.head), rules, again=False) for pair in pairs),
+        left,
+        reason,
+        difference=fmean(_mean_change(pair) for pair in pairs),
+    )
+
+
+class _Examination:
+    """One comparison of pairs that vary by chance.
+
+    The first look compares the planned trials, those of the base perhaps of earlier runs. It only chooses what is
+    looked at again. What blocks is found in further trials alone, which run on both arms beside each other: whatever
+    has changed since the base was measured, a provider's model for one, changes both.
+    """
+
+    def __init__(self, pairs: Sequence[Pair], left: tuple[NotComparable, ...], rules: Rules, *, replayed: bool) -> None:
+        self._pairs, self._left, self._rules, self._replayed = tuple(pairs), left, rules, replayed
+        first = [fmean(pair.head) - fmean(pair.base) for pair in pairs]
+        self._screen_p = sign_flip_p(first)
+        self._suspects = [
+            pair for pair, change in zip(pairs, first, strict=True) if change <= -rules.scenario_drop + _ROUNDING
+        ]
+        self._common = common_trials(pairs)
+        # An attempt before this one may have raised the alarm: its data is added, so its question stays open.
+        self._alarm = self._screen_p <= _screen_level(pairs, rules) or all(pair.added_head for pair in pairs)
+        self._confirm_p = sign_flip_p([_fresh_change(pair, self._common) for pair in pairs]) if self._looks else None
+
+    @property
+    def _looks(self) -> int:
+        """How many looks at further trials were taken."""
+        return min(self._common, self._rules.confirming_trials) if self._alarm else 0
+
+    @property
+    def _mean_fell(self) -> bool:
+        if self._confirm_p is None:
+            return False
+        levels = look_levels(self._rules.confirm_level, self._rules.confirming_trials)
+        return self._confirm_p <= levels[self._looks - 1]
+
+    def result(self) -> Comparison | Wanted:
+        again = [pair for pair in self._suspects if _is_looked_at(pair, self._rules) and self._fell_again(pair)]
+        wanted = {} if self._mean_fell or _counts(again) else self._wanted()
+        return Wanted(wanted, self._so_far()) if wanted else self._conclude(again)
+
+    def _wanted(self) -> dict[str, int]:
+        suspected = {pair.scenario_id for pair in self._suspects}
+        look = min(self._looks + 1, self._rules.confirming_trials) if self._alarm else 0
+        wanted: dict[str, int] = {}
+        for pair in self._pairs:
+            needed = max(look, self._rules.suspect_trials) if pair.scenario_id in suspected else look
+            missing = needed - min(len(pair.fresh_base), len(pair.fresh_head))
+            if missing > 0:
+                wanted[pair.scenario_id] = missing
+        return wanted
+
+    def _so_far(self) -> Comparison:
+        changes = self._changes()
+        interval = t_interval(changes, _CONFIDENCE)
+        return Comparison(
+            Tier.UNCLEAR,
+            tuple(self._scenario(pair) for pair in self._pairs),
+            self._left,
+            self._because(),
+            difference=fmean(changes),
+            low=interval.low,
+            high=interval.high,
+            screen_p=self._screen_p,
+            confirm_p=self._confirm_p,
+        )
+
+    def _because(self) -> str:
+        if self._alarm:
+            return f"The scores fell (p = {self._screen_p:.3f} in the first look), which has to be confirmed."
+        names = ", ".join(pair.scenario_id for pair in self._suspects)
+        return f"A large drop has to be confirmed: {names}."
+
+    def _conclude(self, again: Sequence[Pair]) -> Comparison:
+        changes = self._changes()
+        difference, interval = fmean(changes), t_interval(changes, _CONFIDENCE)
+        detectable = minimum_detectable_effect(_spread(changes), len(changes), power=self._rules.detectable_power)
+        margin = max(self._rules.least_margin, detectable)
+        tier = self._tier(interval.low, margin, fell=self._mean_fell or _counts(again))
+        return Comparison(
+            tier,
+            tuple(self._scenario(pair, again=pair in again) for pair in self._pairs),
+            self._left,
+            self._reason(tier, again, difference, margin, mean_fell=self._mean_fell),
+            difference=difference,
+            low=interval.low,
+            high=interval.high,
+            screen_p=self._screen_p,
+            confirm_p=self._confirm_p,
+            mean_fell=self._mean_fell,
+            margin=margin,
+            detectable=detectable,
+        )
+
+    def _changes(self) -> list[float]:
+        return [fmean(head) - fmean(base) for base, head in map(self._compared, self._pairs)]
+
+    def _compared(self, pair: Pair) -> tuple[Sequence[float], Sequence[float]]:
+        base = compared_trials(pair.base, pair.fresh_base, self._common, replayed=self._replayed)
+        head = compared_trials(pair.head, pair.fresh_head, self._common, replayed=self._replayed)
+        return ((*base, *pair.added_base), (*head, *pair.added_head)) if self._common else (base, head)
+
+    def _scenario(self, pair: Pair, *, again: bool = False) -> ScenarioComparison:
+        return _scenario(pair, self._compared(pair), self._rules, again=again)
+
+    def _fell_again(self, pair: Pair) -> bool:
+        """Whether the further trials alone show the drop, by more than their noise.
+
+        A few trials that happen to agree would make any drop look certain, and among many suspects some always do.
+        So the standard error is at least that of all suspects together.
+        """
+        base, head = _further(pair)
+        change = fmean(head) - fmean(base)
+        own = _squared_error(head) + _squared_error(base)
+        common = _pooled_variance(self._suspects) * (1 / len(head) + 1 / len(base))
+        return change <= -max(self._rules.scenario_drop, _ERRORS * math.sqrt(max(own, common))) + _ROUNDING
+
+    @staticmethod
+    def _tier(low: float, margin: float, *, fell: bool) -> Tier:
+        if fell:
+            return Tier.REGRESSION
+        if low <= -margin:
+            return Tier.UNCLEAR
+        return Tier.IMPROVED if low > _ROUNDING else Tier.WITHIN_NOISE
+
+    @staticmethod
+    def _reason(tier: Tier, again: Sequence[Pair], difference: float, margin: float, *, mean_fell: bool) -> str:
+        if mean_fell:
+            return f"The mean score fell by {points(difference)}, and further trials on both arms confirm it."
+        if tier is Tier.REGRESSION:
+            return f"Further trials confirm large drops: {', '.join(pair.scenario_id for pair in again)}."
+        if tier is Tier.UNCLEAR:
+            return f"A drop of {points(margin)} cannot be ruled out with so little data."
+        if tier is Tier.IMPROVED:
+            return f"The mean score rose by {points(difference)}, more than chance explains."
+        return f"No drop beyond chance, and a drop of {points(margin)} is ruled out."
+
+
+def _screen_level(pairs: Sequence[Pair], rules: Rules) -> float:
+    """The level of the first look, which chooses what is looked at again; the looks after it bound false blocks."""
+    single = median(len(pair.base) for pair in pairs) <= 1
+    return rules.single_run_screen_level if single else rules.screen_level
+
+
+def _counts(dropped: Sequence[Pair]) -> bool:
+    """Two scenarios, or one critical one."""
+    return len(dropped) > 1 or any(pair.critical for pair in dropped)
+
+
+def _mean_change(pair: Pair) -> float:
+    return fmean(pair.head) - fmean(pair.base)
+
+
+def _further(pair: Pair) -> tuple[tuple[float, ...], tuple[float, ...]]:
+    """All further trials of base and head, earlier attempts' too."""
+    return (*pair.fresh_base, *pair.added_base), (*pair.fresh_head, *pair.added_head)
+
+
+def _fresh_change(pair: Pair, common: int) -> float:
+    """The change in as many further trials as every scenario has, and in those of earlier attempts."""
+    head, base = (*pair.fresh_head[:common], *pair.added_head), (*pair.fresh_base[:common], *pair.added_base)
+    return fmean(head) - fmean(base)
+
+
+def _is_looked_at(pair: Pair, rules: Rules) -> bool:
+    return min(len(pair.fresh_base), len(pair.fresh_head)) >= rules.suspect_trials
+
+
+def _squared_error(values: Sequence[float]) -> float:
+    return variance(values) / len(values) if len(values) > 1 else 0.0
+
+
+def _pooled_variance(pairs: Sequence[Pair]) -> float:
+    """Of the further trials of one arm around their mean, over all of some scenarios."""
+    arms = [arm for pair in pairs for arm in _further(pair) if len(arm) > 1]
+    freedom = sum(len(arm) - 1 for arm in arms)
+    return sum(variance(arm) * (len(arm) - 1) for arm in arms) / freedom if freedom else 0.0
+
+
+def _spread(values: Sequence[float]) -> float:
+    return math.sqrt(variance(values))
+
+
+def _scenario(
+    pair: Pair, compared: tuple[Sequence[float], Sequence[float]], rules: Rules, *, again: bool
+) -> ScenarioComparison:
+    base, head = map(fmean, compared)
+    confirming_base, confirming_head = _further(pair)
+    if again:
+        # Why it blocks: all of its own further trials, of which it has more than others.
+        base, head = fmean(confirming_base or compared[0]), fmean(confirming_head or compared[1])
+    change = head - base
+    tier = Tier.WITHIN_NOISE
+    if again:
+        tier = Tier.REGRESSION
+    elif change <= -rules.scenario_drop + _ROUNDING:
+        tier = Tier.UNCLEAR
+    elif change >= rules.scenario_drop - _ROUNDING:
+        tier = Tier.IMPROVED
+    return ScenarioComparison(
+        pair.scenario_id, base, head, tier, pair.critical, again, confirming_base, confirming_head
+    )

@@ -1,0 +1,108 @@
+"""Confidence intervals of a mean and of a share."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import fmean, stdev
+
+from ratiba_action.model.mean import mean
+
+_DRAWS = 4_000
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """Where the truth lies, with the confidence that was asked for."""
+
+    low: float
+    high: float
+
+
+def t_interval(values: Sequence[float], confidence: float = 0.95) -> Interval:
+    """Student's interval of the mean (Student 1908), two-sided.
+
+    Args:
+        values: independent measurements, at least two.
+        confidence: such as 0.95.
+
+    Raises:
+        ValueError: fewer than two values.
+    """
+    from scipy import stats  # noqa: PLC0415 - half a second, only when a run is compared
+
+    _require_two(values)
+    middle, error = fmean(values), standard_error(values)
+    reach = float(stats.t.ppf((1 + confidence) / 2, len(values) - 1)) * error
+    return Interval(middle - reach, middle + reach)
+
+
+def mean_below_p(values: Sequence[float], limit: float) -> float:
+    """One-sided p-value of the hypothesis that the true mean is at least ``limit`` (Student 1908).
+
+    Args:
+        values: independent measurements, at least one; what does not vary is taken as it is.
+        limit: that the mean should reach.
+    """
+    from scipy import stats  # noqa: PLC0415 - half a second, only where a limit of a mean is configured
+
+    if len(set(values)) < 2:  # noqa: PLR2004 - nothing varies
+        return 0.0 if mean(values) < limit else 1.0
+    return float(stats.ttest_1samp(values, limit, alternative="less").pvalue)
+
+
+def bootstrap_t_interval(values: Sequence[float], confidence: float = 0.95, *, seed: int = 0) -> Interval:
+    """Interval of the mean from resampled t statistics (Efron and Tibshirani 1993, section 12.5); skew is no problem.
+
+    Resamples without any spread have no t statistic and are left out; values that are all equal give an interval of
+    no width.
+
+    Args:
+        values: independent measurements, at least two.
+        confidence: such as 0.95.
+        seed: of the 4,000 resamples.
+
+    Raises:
+        ValueError: fewer than two values.
+    """
+    import numpy as np  # noqa: PLC0415 - the runner's bare Python has none
+
+    _require_two(values)
+    sample = np.asarray(values, dtype=float)
+    middle, error = float(sample.mean()), standard_error(values)
+    if not error:
+        return Interval(middle, middle)
+    picks = np.random.default_rng(seed).integers(0, sample.size, size=(_DRAWS, sample.size))
+    drawn = sample[picks]
+    errors = drawn.std(axis=1, ddof=1) / math.sqrt(sample.size)
+    usable = errors > np.finfo(float).eps * np.abs(sample).max()
+    statistics = (drawn.mean(axis=1)[usable] - middle) / errors[usable]
+    low, high = np.quantile(statistics, [(1 - confidence) / 2, (1 + confidence) / 2])
+    return Interval(middle - float(high) * error, middle - float(low) * error)
+
+
+def wilson_interval(successes: int, trials: int, confidence: float = 0.95) -> Interval:
+    """Score interval of a share (Wilson 1927), two-sided.
+
+    Raises:
+        ValueError: no trials, or more successes than trials.
+    """
+    from scipy import stats  # noqa: PLC0415 - half a second, only when a run is compared
+
+    if not 0 <= successes <= trials or not trials:
+        raise ValueError(f"{successes!r} of {trials!r} is no share.")
+    z = float(stats.norm.ppf((1 + confidence) / 2))
+    share, spread = successes / trials, z * z / trials
+    centre = (share + spread / 2) / (1 + spread)
+    reach = z / (1 + spread) * math.sqrt(share * (1 - share) / trials + spread / (4 * trials))
+    low = 0.0 if successes == 0 else centre - reach
+    return Interval(low, 1.0 if successes == trials else centre + reach)
+
+
+def standard_error(values: Sequence[float]) -> float:
+    """Standard error of the mean, from the sample's own spread; at least two values."""
+    return stdev(values) / math.sqrt(len(values))
+
+
+def _require_two(values: Sequence[float]) -> None:
+    if len(values) < 2:  # noqa: PLR2004 - a spread needs two values
+        raise ValueError(f"{len(values)} value has no spread; give at least two.")

@@ -1,0 +1,220 @@
+"""Which scores of two arms may be compared, and why the others may not."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from statistics import fmean
+from typing import TypeVar
+
+from ratiba_action.model.comparison import REPLAY, MeasuredRun, NotComparable, Pair
+from ratiba_action.model.measurement import Errored, ScenarioResult, Score, Scored
+from ratiba_action.model.scenario import Scenario
+from ratiba_action.verdict.scenario_content import content_digest
+
+_T = TypeVar("_T")
+
+
+@dataclass(frozen=True, slots=True)
+class _Arm:
+    """One arm's trials of one scenario.
+
+    Args:
+        first: the planned trials of every run.
+        fresh: further ones, which ran beside those of the other arm.
+    """
+
+    scenario: Scenario
+    contents: frozenset[str]
+    judge_models: frozenset[str]
+    answers: frozenset[str]
+    first: tuple[Scored, ...]
+    fresh: tuple[Scored, ...]
+    metrics: Mapping[str, frozenset[str]] = field(default_factory=dict)
+
+    def compared(self, common: int) -> tuple[Scored, ...]:
+        """The trials that every scenario has; see ``compared_trials``."""
+        return compared_trials(self.first, self.fresh, common, replayed=self.answers == {REPLAY})
+
+
+def pair_up(
+    head: Sequence[MeasuredRun], base: Sequence[MeasuredRun]
+) -> tuple[tuple[Pair, ...], tuple[NotComparable, ...]]:
+    """Pairs of composite scores, in order of scenario.
+
+    A trial's composite is the mean of those of its scores that both arms have by the same metric, version and, where
+    it is judged, the same judge. A scenario must be the same on both arms, and its answers come from the same kind
+    of source. A difference is never given for anything else. A scenario that errored in a run of the base is left out:
+    what is known of it there lacks the worst of it.
+
+    Args:
+        head: runs of the change; several when a run was repeated.
+        base: runs of the base branch, pooled.
+
+    Returns:
+        What can be compared, and what cannot, each with the reason.
+    """
+    ours, theirs = _arms(head), _arms(base)
+    errored = _errored(base)
+    pairs: list[Pair] = []
+    problems: list[NotComparable] = []
+    for name in sorted(ours.keys() | theirs.keys()):
+        pair, found = _pair(name, ours.get(name), theirs.get(name), errored=name in errored)
+        problems += found
+        if pair is not None:
+            pairs.append(_with_added(pair, head))
+    common = common_trials(pairs)
+    return tuple(_with_metrics(pair, ours, theirs, common) for pair in pairs), tuple(problems)
+
+
+def common_trials(pairs: Iterable[Pair]) -> int:
+    """How many further trials every scenario has on both arms."""
+    return min((min(len(pair.fresh_base), len(pair.fresh_head)) for pair in pairs), default=0)
+
+
+def compared_trials(first: Sequence[_T], fresh: Sequence[_T], common: int, *, replayed: bool) -> tuple[_T, ...]:
+    """What a mean is taken over: as many trials of one scenario as of any other.
+
+    A scenario that fell by chance has more trials than the others, so that all of them together would say too much of
+    it. Where all have further trials, which ran beside those of the other arm, these count alone: the planned ones of
+    the base were run earlier, perhaps by a provider that has changed since. Recordings do not change.
+
+    Args:
+        first: planned trials of one arm of a scenario.
+        fresh: further ones.
+        common: how many further trials every scenario has on both arms.
+        replayed: the answers were recorded.
+    """
+    if not common:
+        return tuple(first)
+    return (*(first if replayed else ()), *fresh[:common])
+
+
+def _errored(runs: Sequence[MeasuredRun]) -> set[str]:
+    return {
+        result.trial.scenario.id
+        for run in runs
+        for result in run.results
+        if isinstance(result, Errored) and result.trial.number < _planned(run, result)
+    }
+
+
+def _planned(run: MeasuredRun, result: ScenarioResult) -> int:
+    """How many trials of a scenario a run begins with; of recordings the first one is looked at before the others."""
+    return 1 if run.answers == REPLAY else result.trial.scenario.strategy.trials
+
+
+def _with_added(pair: Pair, head: Sequence[MeasuredRun]) -> Pair:
+    """The pair with what earlier attempts have measured to confirm a drop."""
+    added = [run.confirming[pair.scenario_id] for run in head if pair.scenario_id in run.confirming]
+    base = tuple(value for values, _ in added for value in values)
+    return replace(pair, added_base=base, added_head=tuple(value for _, values in added for value in values))
+
+
+def _with_metrics(pair: Pair, ours: Mapping[str, _Arm], theirs: Mapping[str, _Arm], common: int) -> Pair:
+    base, head = theirs[pair.scenario_id].compared(common), ours[pair.scenario_id].compared(common)
+    return replace(pair, metrics={name: (_mean(base, name), _mean(head, name)) for name in pair.metrics})
+
+
+def _arms(runs: Sequence[MeasuredRun]) -> dict[str, _Arm]:
+    grouped: dict[str, list[tuple[MeasuredRun, Scored]]] = {}
+    for run in runs:
+        for result in _measured(run.results):
+            grouped.setdefault(result.trial.scenario.id, []).append((run, result))
+    return {name: _arm(found) for name, found in grouped.items()}
+
+
+def _measured(results: Iterable[ScenarioResult]) -> Iterable[Scored]:
+    return (result for result in results if isinstance(result, Scored) and result.scores)
+
+
+def _arm(found: Sequence[tuple[MeasuredRun, Scored]]) -> _Arm:
+    results = [result for _, result in found]
+    # Trials share their scenario: the same object is digested once.
+    scenarios = {(id(run), id(one.trial.scenario)): (run, one.trial.scenario) for run, one in found}
+    versions: dict[str, set[str]] = {}
+    for result in results:
+        for score in result.scores:
+            versions.setdefault(score.metric, set()).add(score.version)
+    return _Arm(
+        scenario=results[-1].trial.scenario,
+        contents=frozenset(_content(run, scenario) for run, scenario in scenarios.values()),
+        judge_models=frozenset(run.judge_model for run, _ in found),
+        answers=frozenset(run.answers for run, _ in found),
+        first=tuple(one for run, one in found if one.trial.number < _planned(run, one)),
+        fresh=tuple(one for run, one in found if one.trial.number >= _planned(run, one) and _is_beside(run)),
+        metrics={name: frozenset(seen) for name, seen in versions.items()},
+    )
+
+
+def _is_beside(run: MeasuredRun) -> bool:
+    return run.this_run or run.answers == REPLAY
+
+
+def _content(run: MeasuredRun, scenario: Scenario) -> str:
+    return run.scenario_digests.get(scenario.id) or content_digest(scenario)
+
+
+def _pair(name: str, head: _Arm | None, base: _Arm | None, *, errored: bool) -> tuple[Pair | None, list[NotComparable]]:
+    reason = "it errored in a run of the base" if errored else _obstacle(head, base)
+    if head is None or base is None or reason:
+        return None, [NotComparable(name, "", reason)]
+    judged = _judged(head) | _judged(base)
+    problems = [
+        NotComparable(name, metric, why)
+        for metric in sorted(head.metrics.keys() | base.metrics.keys())
+        if (why := _metric_obstacle(metric, head, base, judged=metric in judged))
+    ]
+    usable = sorted(head.metrics.keys() - {problem.metric for problem in problems})
+    if not usable or not head.first or not base.first:
+        return None, problems or [NotComparable(name, "", "its first trial was not measured on both arms")]
+    pair = Pair(
+        name,
+        head.scenario.critical,
+        base=_composites(base.first, usable),
+        head=_composites(head.first, usable),
+        fresh_base=_composites(base.fresh, usable),
+        fresh_head=_composites(head.fresh, usable),
+        metrics=dict.fromkeys(usable, (0.0, 0.0)),
+    )
+    return pair, problems
+
+
+def _obstacle(head: _Arm | None, base: _Arm | None) -> str:
+    if base is None:
+        return "the base has no scores of it"
+    if head is None:
+        return "this change has no scores of it"
+    if len(head.contents | base.contents) > 1:
+        return "the scenario is another one than the base's"
+    if head.answers != base.answers:
+        return f"answers are {_names(head.answers)} here and were {_names(base.answers)} on the base"
+    return ""
+
+
+def _metric_obstacle(metric: str, head: _Arm, base: _Arm, *, judged: bool) -> str:
+    ours, theirs = head.metrics.get(metric), base.metrics.get(metric)
+    if not ours or not theirs:
+        return "only one of both arms has it"
+    if ours != theirs or len(ours) > 1:
+        return f"its version is {_names(ours)} here and was {_names(theirs)} on the base"
+    if judged and (head.judge_models != base.judge_models or len(head.judge_models) > 1):
+        return f"its judge is {_names(head.judge_models)} here and was {_names(base.judge_models)} on the base"
+    return ""
+
+
+def _judged(arm: _Arm) -> set[str]:
+    scores: Iterable[Score] = (score for result in (*arm.first, *arm.fresh) for score in result.scores)
+    return {score.metric for score in scores if score.judged}
+
+
+def _composites(results: Sequence[Scored], metrics: Sequence[str]) -> tuple[float, ...]:
+    """The mean of the metrics of each trial that has all of them."""
+    values = ({score.metric: score.value for score in result.scores} for result in results)
+    return tuple(fmean(found[name] for name in metrics) for found in values if all(name in found for name in metrics))
+
+
+def _mean(results: Iterable[Scored], metric: str) -> float:
+    return fmean(score.value for result in results for score in result.scores if score.metric == metric)
+
+
+def _names(values: Iterable[str]) -> str:
+    return ", ".join(sorted(values)) or "unknown"

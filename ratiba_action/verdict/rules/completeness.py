@@ -1,0 +1,127 @@
+"""What was not measured cannot pass."""
+
+from collections.abc import Sequence
+
+from ratiba_action.model.measurement import Errored, NotRun, Phase, ScenarioResult
+from ratiba_action.model.verdict import Conclusion, Evidence, Verdict
+from ratiba_action.util.crash_message import summary_of
+from ratiba_action.verdict.data_set_scores import open_gates
+from ratiba_action.verdict.evidence import held_by_base
+from ratiba_action.verdict.rules.findings import Findings
+from ratiba_action.verdict.rules.phrases import conversations, count, first_of, names, sentence
+from ratiba_action.verdict.trials import ScenarioOutcome, Standing, standing
+
+_NAMED = 8
+"""Most scenarios that a command names one by one."""
+
+
+def judge_completeness(findings: Findings) -> Verdict | None:
+    """Incomplete when nothing was measured, something was not, or the run did not go to its end."""
+    evidence, gaps = findings.evidence, findings.open
+    if all(one.standing is Standing.UNMEASURED for one in findings.deciding):
+        return _nothing_measured(findings)
+    if not gaps and evidence.interruption:
+        reason = f"The run was interrupted: {sentence(evidence.interruption)}"
+        return Verdict(Conclusion.INCOMPLETE, reason, "Run the gate again.")
+    if not gaps and evidence.shortfall:
+        return Verdict(Conclusion.INCOMPLETE, sentence(evidence.shortfall), "Mend this, then run the gate again.")
+    if not gaps:
+        return _gates_without_answer(findings)
+    reason = f"{len(gaps)} of {conversations(findings.deciding)} could not be measured ({names(gaps)}): "
+    reason += sentence(evidence.interruption or _why_all(evidence, gaps)) + _on_the_base(evidence, gaps)
+    return Verdict(Conclusion.INCOMPLETE, reason, _action(evidence, gaps, len(findings.deciding)))
+
+
+def _gates_without_answer(findings: Findings) -> Verdict | None:
+    gates = open_gates(findings.data_sets)
+    if not gates:
+        return None
+    reason = f"Nothing was measured for a gate: {first_of(gates)}."
+    return Verdict(
+        Conclusion.INCOMPLETE,
+        reason,
+        "Let the cases assert and the system return what the gate is about, or remove the gate.",
+    )
+
+
+def _nothing_measured(findings: Findings) -> Verdict:
+    evidence = findings.evidence
+    if not evidence.results:
+        why = evidence.interruption or "no conversation was selected"
+        action = "Tag a scenario `smoke`, or let its `touches` name the files that it depends on."
+        return Verdict(Conclusion.INCOMPLETE, f"Nothing was measured: {why}.", action)
+    if not findings.deciding:
+        apart = conversations(findings.quarantined)
+        reason = f"Nothing that decides was measured, so nothing can pass: {apart} in quarantine, and no other."
+        return Verdict(Conclusion.INCOMPLETE, reason, "Run scenarios that are not in quarantine too.")
+    gap = _gap_of(findings.deciding[0])
+    why = evidence.interruption or f"{gap.trial.scenario.id}: {_why(gap)}"
+    held = _checks_of(findings.deciding)
+    opening = f"{count(held, 'check')} of {conversations(findings.deciding)} held" if held else "Nothing was measured"
+    reason = f"{opening}, {'but nothing can pass' if held else 'so nothing can pass'}: {sentence(why)}"
+    reason += _on_the_base(evidence, findings.deciding)
+    return Verdict(Conclusion.INCOMPLETE, reason, _action(evidence, findings.deciding, len(findings.deciding)))
+
+
+def _checks_of(outcomes: Sequence[ScenarioOutcome]) -> int:
+    """How many checks of trials that broke off held; one that fails leaves no trial unmeasured."""
+    broken_off = [one.deciding for one in outcomes if isinstance(one.deciding, Errored)]
+    return sum(check.measured for result in broken_off for check in result.checks)
+
+
+def _gap_of(outcome: ScenarioOutcome) -> ScenarioResult:
+    """The first trial that lacks a measurement."""
+    return next(trial for trial in outcome.trials if standing(trial) is Standing.UNMEASURED)
+
+
+def _on_the_base(evidence: Evidence, gaps: Sequence[ScenarioOutcome]) -> str:
+    """That the base passes what the system broke off in here; empty where that is not known."""
+    crashed = [one for one in gaps if isinstance(gap := _gap_of(one), Errored) and gap.phase is Phase.SYSTEM]
+    passing = held_by_base(evidence, [one.scenario for one in crashed])
+    if not passing:
+        return ""
+    if len(crashed) == 1:
+        return " The base passes this conversation."
+    return f" The base passes {len(passing)} of the {len(crashed)} conversations in which the system broke off."
+
+
+def _action(evidence: Evidence, gaps: Sequence[ScenarioOutcome], deciding: int) -> str:
+    result = _gap_of(gaps[0])
+    if evidence.way_out:
+        return evidence.way_out
+    if evidence.interruption:
+        return "Run the gate again."
+    if isinstance(result, Errored) and result.remedy:
+        return f"{sentence(_remedy_of_all(result, gaps, deciding))} Then run the gate again."
+    if isinstance(result, Errored):
+        return f"Mend the {result.phase.value} error of {result.trial.scenario.id}, then run the gate again."
+    if isinstance(result, NotRun):
+        return "Remove the cause, then run the gate again."
+    return f"Give {result.trial.scenario.id} an expectation, a rule or a metric."
+
+
+def _remedy_of_all(first: Errored, gaps: Sequence[ScenarioOutcome], deciding: int) -> str:
+    """The remedy of a scenario, as one command for every scenario that has the same but for its own id."""
+    option = f"--scenario {first.trial.scenario.id} "
+    same = [
+        name
+        for one in gaps
+        if isinstance(gap := _gap_of(one), Errored)
+        and gap.remedy.replace(f"--scenario {(name := one.scenario.id)} ", option) == first.remedy
+    ]
+    every = len(same) > _NAMED or len(same) == deciding > 1
+    return first.remedy.replace(option, "" if every else "".join(f"--scenario {name} " for name in same))
+
+
+def _why(result: ScenarioResult) -> str:
+    if isinstance(result, Errored):
+        return f"{result.phase.value} error, {summary_of(result.message, result.trial.scenario.id)}"
+    return result.reason if isinstance(result, NotRun) else "the scenario asserts nothing"
+
+
+def _why_all(evidence: Evidence, gaps: Sequence[ScenarioOutcome]) -> str:
+    first = [_gap_of(one) for one in gaps]
+    unheld = all(isinstance(one, NotRun) or (isinstance(one, Errored) and one.phase is Phase.BUDGET) for one in first)
+    if evidence.way_out and unheld:
+        return "the budget does not hold it" if len(gaps) == 1 else "the budget does not hold them"
+    return _why(first[0])

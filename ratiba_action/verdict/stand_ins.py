@@ -1,0 +1,62 @@
+"""What a run measured while recorded answers to other requests stood in, held against the base.
+
+A recorded answer to another request says nothing about a model. But where the base passes a deterministic assertion
+that the change fails with the same answers, the code is what differs.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from ratiba_action.model.comparison import MeasuredRun
+from ratiba_action.model.measurement import Check, Errored, NotRun, ScenarioResult
+from ratiba_action.model.plan import BASE
+from ratiba_action.verdict.scenario_content import content_digest
+
+
+def confirm_suspected(
+    results: Sequence[ScenarioResult], baseline: Sequence[MeasuredRun] = ()
+) -> tuple[ScenarioResult, ...]:
+    """The results, in which a suspected failure is a failure where the base is known to pass the same assertion.
+
+    Args:
+        results: of every arm.
+        baseline: earlier runs of the base.
+    """
+    if not any(isinstance(one, Errored) and one.suspected for one in results):
+        return tuple(results)
+    base = _base_checks(results, baseline)
+    return tuple(_confirm(one, base) if isinstance(one, Errored) and one.suspected else one for one in results)
+
+
+def _confirm(result: Errored, base: dict[tuple[str, str], list[Check]]) -> Errored:
+    if result.trial.arm.name == BASE:
+        return result
+    scenario = result.trial.scenario
+    known = base.get((scenario.id, content_digest(scenario)), [])
+    confirmed = tuple(check for check in result.suspected if _passes(check, known))
+    left = tuple(check for check in result.suspected if check not in confirmed)
+    return replace(result, checks=(*result.checks, *confirmed), suspected=left)
+
+
+def _passes(check: Check, known: Sequence[Check]) -> bool:
+    same = [one for one in known if _place(one) == _place(check)]
+    return bool(same) and all(one.passed and one.measured for one in same)
+
+
+def _place(check: Check) -> tuple[str, int, str]:
+    """Which assertion of a scenario it is, as far as masking leaves it: the content of both sides is the same."""
+    return check.kind, 0 if check.kind == "rule" else check.turn, check.what if check.kind == "rule" else ""
+
+
+def _base_checks(
+    results: Sequence[ScenarioResult], baseline: Sequence[MeasuredRun]
+) -> dict[tuple[str, str], list[Check]]:
+    """The checks of the base by scenario and content."""
+    found: dict[tuple[str, str], list[Check]] = {}
+    held = [(one, "") for one in results if one.trial.arm.name == BASE]
+    held += [(one, run.scenario_digests.get(one.trial.scenario.id, "")) for run in baseline for one in run.results]
+    for result, digest in held:
+        if not isinstance(result, NotRun):
+            place = result.trial.scenario.id, digest or content_digest(result.trial.scenario)
+            found.setdefault(place, []).extend(result.checks)
+    return found

@@ -1,0 +1,142 @@
+"""What the trials of one scenario came to: at least ``passes`` of them must pass.
+
+The trials are put in order from best to worst, and the one at the place that the strategy asks for decides: of 5 trials
+of which 4 must pass, the fourth. It passes exactly when at least 4 pass. A trial that broke off stands between those
+that passed and those that failed, so it decides only where the trials beside it leave the answer open.
+"""
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from enum import IntEnum
+
+from ratiba_action.model.mean import mean
+from ratiba_action.model.measurement import Errored, NotRun, ScenarioResult, Scored
+from ratiba_action.model.plan import Trial
+from ratiba_action.model.scenario import Scenario
+
+
+class Standing(IntEnum):
+    """How a trial or a scenario stands, from best to worst."""
+
+    PASSED = 0
+    UNMEASURED = 1
+    BELOW = 2
+    """Only judged scores are below what they must reach; the pass rate decides what that means."""
+    BROKEN = 3
+    """Something exact failed."""
+
+
+@dataclass(frozen=True, slots=True)
+class ScenarioOutcome:
+    """What the trials of a scenario on one arm came to.
+
+    Args:
+        trials: in order of their number, one for each that was planned, and further ones of a comparison.
+        deciding: the trial that the scenario stands and falls with; see ``decides``.
+    """
+
+    trials: tuple[ScenarioResult, ...]
+    deciding: ScenarioResult
+
+    @property
+    def scenario(self) -> Scenario:
+        """The scenario that was held."""
+        return self.deciding.trial.scenario
+
+    @property
+    def standing(self) -> Standing:
+        """How the scenario stands."""
+        return standing(self.deciding)
+
+    @property
+    def passed(self) -> int:
+        """How many of the trials that decide passed."""
+        return sum(standing(trial) is Standing.PASSED for trial in self.counted)
+
+    @property
+    def counted(self) -> tuple[ScenarioResult, ...]:
+        """The trials that decide; the others only compare with the base."""
+        return tuple(filter(decides, self.trials))
+
+    @property
+    def open(self) -> bool:
+        """Whether a trial is unmeasured that could change what the scenario counts for."""
+        if self.standing is Standing.BELOW:
+            # How many of its judged scores count is not known before all are.
+            return any(standing(trial) is Standing.UNMEASURED for trial in self.trials)
+        return self.standing is Standing.UNMEASURED
+
+    @property
+    def retried(self) -> tuple[str, ...]:
+        """Why attempts at its trials broke off that were held again."""
+        return tuple(why for trial in self.trials if not isinstance(trial, NotRun) for why in trial.retried)
+
+
+def outcomes_of(results: Iterable[ScenarioResult]) -> tuple[ScenarioOutcome, ...]:
+    """The outcome of each scenario on each arm, in the order in which they first appear."""
+    groups: dict[tuple[str, str], list[ScenarioResult]] = {}
+    for result in results:
+        groups.setdefault((result.trial.scenario.id, result.trial.arm.name), []).append(result)
+    return tuple(_outcome(group) for group in groups.values())
+
+
+def standing(result: ScenarioResult) -> Standing:
+    """How one trial stands; one that broke off is broken when something exact was measured that failed."""
+    if isinstance(result, NotRun):
+        return Standing.UNMEASURED
+    if _is_broken(result):
+        return Standing.BROKEN
+    if isinstance(result, Errored) or not is_measured(result):
+        return Standing.UNMEASURED
+    return Standing.PASSED if result.passed else Standing.BELOW
+
+
+def decides(result: ScenarioResult) -> bool:
+    """Whether a trial says anything besides the comparison with the base.
+
+    A further trial only confirms: the worst of more trials would be held to the threshold otherwise. What is exact
+    stays exact, so one that breaks something counts.
+    """
+    further = result.trial.number >= result.trial.scenario.strategy.trials
+    return not further or standing(result) is Standing.BROKEN
+
+
+def is_measured(result: Scored) -> bool:
+    """Whether a trial that ran to its end says anything about the system."""
+    return bool(result.scores) or any(check.measured for check in result.checks)
+
+
+def most_failures(scenario: Scenario) -> int:
+    """How many trials of a scenario may fail; none of a critical one."""
+    strategy = scenario.strategy
+    return 0 if scenario.critical or strategy.passes is None else strategy.trials - strategy.passes
+
+
+def _is_broken(result: Scored | Errored) -> bool:
+    exact = result.trial.scenario.critical
+    return not all(check.passed for check in result.checks) or any(
+        not score.passed and (exact or not score.judged) for score in result.deciding_scores
+    )
+
+
+def _outcome(given: Sequence[ScenarioResult]) -> ScenarioOutcome:
+    first = given[0].trial
+    trials = sorted((*given, *_missing(first, given)), key=lambda result: result.trial.number)
+    counted = [trial for trial in trials if decides(trial)]
+    place = max(len(counted) - most_failures(first.scenario), 1)
+    return ScenarioOutcome(tuple(trials), sorted(counted, key=_from_best_to_worst)[place - 1])
+
+
+def _missing(first: Trial, given: Sequence[ScenarioResult]) -> Iterable[NotRun]:
+    present = {result.trial.number for result in given}
+    for number in range(first.scenario.strategy.trials):
+        if number not in present:
+            yield NotRun(Trial(first.scenario, first.arm, number), "this trial was not planned")
+
+
+def _from_best_to_worst(result: ScenarioResult) -> tuple[int, int, float, int]:
+    scores = () if isinstance(result, NotRun) else result.deciding_scores
+    below = sum(not score.passed for score in scores)
+    middle = mean([score.value for score in scores]) if scores else 0.0
+    return standing(result), below, -middle if math.isfinite(middle) else 0.0, result.trial.number

@@ -1,0 +1,123 @@
+"""What a comparison means for a run whose exact checks and thresholds hold."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from ratiba_action.model.comparison import Comparison, Tier
+from ratiba_action.model.measurement import Scored
+from ratiba_action.model.plan import BASE, HEAD, Arm, Plan, Trial
+from ratiba_action.model.verdict import Conclusion, Evidence, Verdict
+from ratiba_action.verdict.arms import results_of
+from ratiba_action.verdict.evidence import compare
+from ratiba_action.verdict.examination import Wanted
+from ratiba_action.verdict.wording import points
+
+_NAMED = 3
+_LEAST_TOLD = 0.0005
+"""Scores that do not scatter at all would be said to show drops of 0 points."""
+
+
+def weigh(evidence: Evidence, otherwise: Verdict) -> Plan | Verdict:
+    """Let the comparison with the base speak.
+
+    An alarm asks for further trials on both arms. One that cannot be confirmed leaves the run incomplete: it neither
+    blocks nor passes. A drop of the margin that cannot be ruled out is inconclusive, which does not block.
+
+    Args:
+        evidence: of a run that would pass without a base.
+        otherwise: its verdict then.
+    """
+    found = compare(evidence)
+    if found is None:
+        return otherwise
+    if isinstance(found, Wanted):
+        return _confirm(evidence, found)
+    compared = replace(otherwise, comparison=found)
+    if found.tier is Tier.REGRESSION:
+        return replace(compared, conclusion=Conclusion.FAILED, reason=found.reason, action=_look_at(found), warnings=())
+    if found.tier is Tier.UNCLEAR and found.low is not None:
+        warning = f"{found.reason} {sensitivity(found)}"
+        return replace(
+            compared,
+            conclusion=Conclusion.INCONCLUSIVE,
+            reason=f"{otherwise.reason} {found.reason}",
+            action="Add scenarios, or more trials of them, to see smaller drops.",
+            warnings=(*otherwise.warnings, warning.strip()),
+        )
+    return replace(compared, reason=f"{otherwise.reason} {found.reason}")
+
+
+def show(evidence: Evidence) -> Comparison | None:
+    """The comparison of a run that something else decides, as far as it goes."""
+    found = compare(evidence)
+    return found.so_far if isinstance(found, Wanted) else found
+
+
+def is_guarded(evidence: Evidence) -> bool:
+    """Whether the comparison with the base can find a drop of this change."""
+    found = compare(evidence)
+    return isinstance(found, Wanted) or (found is not None and (found.exact or found.low is not None))
+
+
+def sensitivity(comparison: Comparison) -> str:
+    """What a comparison of this size can see, in words; empty where it cannot be told."""
+    if comparison.detectable is None or comparison.detectable < _LEAST_TOLD:
+        return ""
+    number = len(comparison.scenarios)
+    return f"With {number} scenarios this run can see drops of {points(comparison.detectable)} or more."
+
+
+def _confirm(evidence: Evidence, wanted: Wanted) -> Plan | Verdict:
+    obstacle = evidence.no_base or evidence.no_further or _errored(evidence, wanted)
+    if obstacle:
+        return Verdict(
+            Conclusion.INCOMPLETE,
+            f"{wanted.so_far.reason} It cannot be confirmed: {obstacle}.",
+            "Remove the cause, then run the gate again; its data is added to this run's.",
+            comparison=wanted.so_far,
+        )
+    return _plan(evidence, wanted)
+
+
+def _errored(evidence: Evidence, wanted: Wanted) -> str:
+    """Which of the scenarios that are looked at again were not measured then; they are not run a third time."""
+    lost = {
+        one.trial.scenario.id
+        for one in evidence.results
+        if not isinstance(one, Scored) and one.trial.number >= one.trial.scenario.strategy.trials
+    }
+    names = sorted(lost & wanted.trials.keys())
+    return f"further trials of {_names(names)} were not measured" if names else ""
+
+
+def _plan(evidence: Evidence, wanted: Wanted) -> Plan:
+    """Trials of both arms side by side, so that nothing but the change itself tells them apart."""
+    head = results_of(evidence.results, HEAD)
+    arms = {result.trial.arm.name: result.trial.arm for result in evidence.results}
+    sides = (arms[HEAD], arms.get(BASE, Arm(BASE, "")))
+    # The base's planned trials may be an earlier run's, so their numbers are never those of further ones.
+    following = {
+        (side.name, one.trial.scenario.id): one.trial.scenario.strategy.trials for one in head for side in sides
+    }
+    for trial in (one.trial for one in evidence.results):
+        place = (trial.arm.name, trial.scenario.id)
+        following[place] = max(following.get(place, 0), trial.number + 1)
+    return Plan(
+        tuple(
+            Trial(scenario, side, following[side.name, scenario.id] + step)
+            for scenario in {one.trial.scenario.id: one.trial.scenario for one in head}.values()
+            for step in range(wanted.trials.get(scenario.id, 0))
+            for side in sides
+        )
+    )
+
+
+def _look_at(comparison: Comparison) -> str:
+    fallen = sorted(comparison.scenarios, key=lambda one: one.head - one.base)
+    names = _names([one.scenario_id for one in fallen if one.head < one.base])
+    return f"Compare both answers of {names}, then mend the change." if names else "Mend the change."
+
+
+def _names(ids: Sequence[str]) -> str:
+    shown = ", ".join(ids[:_NAMED])
+    return shown if len(ids) <= _NAMED else f"{shown} and {len(ids) - _NAMED} more"

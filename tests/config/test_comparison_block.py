@@ -1,0 +1,78 @@
+"""The configuration's ``comparison`` block: its defaults, its bounds, and what a change cannot loosen."""
+
+import pytest
+
+from ratiba_action.config.comparison_block import ComparisonBlock, hold_comparison
+from ratiba_action.config.configuration import Configuration, hold_configuration, read_configuration
+from ratiba_action.errors import SuiteError
+from ratiba_action.model.comparison import Rules
+
+LOOSE = {
+    "screen_level": 0.01,
+    "single_run_screen_level": 0.02,
+    "confirm_level": 0.001,
+    "least_margin": 0.5,
+    "scenario_drop": 0.9,
+    "detectable_power": 0.95,
+    "fewest_scenarios": 500,
+    "stale_days": 300,
+}
+"""Every one of them finds less than its default."""
+
+
+def configured(*lines: str) -> Configuration:
+    text = "\n".join(["system:", "  command: [my-bot]", *(["comparison:"] if lines else []), *lines])
+    return read_configuration("ratiba.yml", text.encode())
+
+
+def test_without_the_block_the_rules_are_the_documented_ones() -> None:
+    assert configured().comparison.rules == Rules()
+
+
+def test_what_is_written_is_what_a_run_is_held_to() -> None:
+    rules = configured("  confirm_level: 0.01", "  least_margin: 0.05", "  pooled_runs: 5").comparison.rules
+    assert rules == Rules(confirm_level=0.01, least_margin=0.05, pooled_runs=5)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "screen_level: 0",
+        "single_run_screen_level: 0.51",
+        "confirm_level: 0.2",
+        "confirm_level: .nan",
+        "least_margin: -0.1",
+        "scenario_drop: 25",
+        "detectable_power: 1",
+        "confirming_trials: 0",
+        "suspect_trials: 1",
+        "fewest_scenarios: 5",
+        "pooled_runs: 11",
+        "stale_days: 0",
+        "screen_levle: 0.1",
+    ],
+)
+def test_a_value_out_of_bounds_or_an_unknown_key_is_told_with_its_line(line: str) -> None:
+    with pytest.raises(SuiteError) as raised:
+        configured("  scenario_drop: 0.2" if "drop" not in line else "  stale_days: 7", f"  {line}")
+    (problem,) = raised.value.problems
+    assert (problem.line, line.split(":", maxsplit=1)[0] in str(problem)) == (5, True)
+
+
+def test_what_finds_less_is_refused_and_what_finds_more_holds() -> None:
+    strict, loose = ComparisonBlock(), ComparisonBlock.model_validate(LOOSE)
+    assert hold_comparison(loose, strict) == (strict, tuple(f"comparison.{name}" for name in LOOSE))
+    assert hold_comparison(strict, loose) == (strict, ())
+
+
+def test_how_many_trials_and_runs_are_looked_at_is_the_bases() -> None:
+    base, head = ComparisonBlock(), ComparisonBlock(confirming_trials=1, suspect_trials=9, pooled_runs=1)
+    held, refused = hold_comparison(head, base)
+    assert held == base
+    assert refused == ("comparison.confirming_trials", "comparison.suspect_trials", "comparison.pooled_runs")
+
+
+def test_the_reader_is_told_what_a_change_does_not_get() -> None:
+    held, notes = hold_configuration(configured("  least_margin: 0.4"), configured())
+    assert held.comparison == ComparisonBlock()
+    assert notes == ("What this change asks for holds once it is merged: comparison.least_margin.",)

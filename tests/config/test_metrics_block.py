@@ -1,0 +1,119 @@
+"""The configuration's ``metrics`` block: what scenarios are measured by without listing it."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from ratiba_action.config.configuration import read_configuration
+from ratiba_action.config.metrics_block import MetricsBlock, attach_metrics, hold_metrics, metrics_without_truth
+from ratiba_action.errors import SuiteError
+from ratiba_action.metrics.registry import made_for, metric_problems
+from ratiba_action.metrics.standard import STANDARD
+from ratiba_action.model.scenario import Assertion, Expectation, Scenario, Suite, Turn
+from tests.support.sample_report import sample_scenario
+
+
+def block(**given: Any) -> MetricsBlock:
+    return MetricsBlock.model_validate(given)
+
+
+def listed(metric: str, threshold: float, **parameters: Any) -> dict[str, Any]:
+    return {"metric": metric, "threshold": threshold, **({"with": parameters} if parameters else {})}
+
+
+def search(name: str = "finds", **expected: Any) -> Scenario:
+    turns = (Turn(user="bread", expect=Expectation(**expected)),)
+    return replace(sample_scenario(name), system_type="search", turns=turns, assertions=())
+
+
+RELEVANT: dict[str, Any] = {"documents": {"loaf": 1.0}}
+
+
+@pytest.mark.parametrize("system_type", STANDARD)
+def test_the_standard_metrics_are_made_for_their_system_and_need_no_parameters(system_type: str) -> None:
+    for metric, threshold in STANDARD[system_type]:
+        assert system_type in made_for(metric)
+        assert metric_problems(metric, {}) == ()
+        assert 0 < threshold <= 1
+
+
+def test_the_word_standard_stands_for_the_table() -> None:
+    attached = attach_metrics(search(**RELEVANT), block(search="standard"))
+    assert [(one.metric, one.threshold) for one in attached] == list(STANDARD["search"])
+
+
+def test_only_scenarios_of_the_type_are_measured_by_it() -> None:
+    assert attach_metrics(search(**RELEVANT), block(rag="standard")) == ()
+
+
+def test_what_a_scenario_lists_itself_stays() -> None:
+    own = Assertion("NdcgMetric", 0.3, parameters={"k": 3})
+    scenario = replace(search(**RELEVANT), assertions=(own,))
+    attached = attach_metrics(scenario, block(search=[listed("NdcgMetric", 0.9), listed("MrrMetric", 0.5)]))
+    assert attached == (own, Assertion("MrrMetric", 0.5, scenario.line))
+
+
+def test_a_metric_whose_truth_no_turn_says_is_not_added_and_that_is_told() -> None:
+    metrics = block(search="standard")
+    silent, told = search("silent"), search("told", **RELEVANT)
+    assert attach_metrics(silent, metrics) == ()
+    said = list(metrics_without_truth(metrics, Suite((silent, told), "0")))
+    assert len(said) == len(STANDARD["search"])
+    assert said[0] == (
+        "metrics.search: 1 of 2 scenarios does not say what NdcgMetric compares with, so that it is not added: silent"
+    )
+
+
+def test_the_fluency_metric_can_be_left_out() -> None:
+    scenario = replace(sample_scenario("talks"), language="sw", assertions=())
+    assert [one.metric for one in attach_metrics(scenario, block())] == ["SwahiliFluencyMetric"]
+    assert attach_metrics(scenario, block(fluency=False)) == ()
+
+
+def test_a_change_drops_and_lowers_nothing() -> None:
+    base = block(search=[listed("NdcgMetric", 0.7, k=5), listed("MrrMetric", 0.5)], rag="standard")
+    head = block(
+        fluency=False,
+        search=[listed("NdcgMetric", 0.2, k=1), listed("MapMetric", 0.1)],
+        rag="standard",
+        agent="standard",
+    )
+    held, refused = hold_metrics(head, base)
+    assert held == block(
+        search=[listed("NdcgMetric", 0.7, k=5), listed("MrrMetric", 0.5), listed("MapMetric", 0.1)],
+        rag="standard",
+        agent="standard",
+    )
+    assert refused == ("metrics.fluency", "metrics.search.NdcgMetric", "metrics.search.MrrMetric")
+
+
+def test_a_change_may_ask_for_more() -> None:
+    base = block(fluency=False, search=[listed("NdcgMetric", 0.7)])
+    head = block(search=[listed("NdcgMetric", 0.9)], classifier="standard")
+    assert hold_metrics(head, base) == (head, ())
+
+
+def test_every_mistake_is_told_with_its_line() -> None:
+    text = """\
+system: {adapter: 'shop.adapter:Adapter'}
+metrics:
+  fluency: maybe
+  rag:
+    - {metric: FaithfulMetric, threshold: 0.8}
+    - {metric: NdcgMetric, threshold: 2, with: {k: 3}}
+    - {metric: MrrMetric, threshold: 0.5, with: {k: none}}
+    - {metric: TerminologyMetric, threshold: 1.0, with: {catalogue: house.terms.yaml}}
+  search: usual
+  agent: [{metric: MrrMetric, threshold: 0.5}, {metric: MrrMetric, threshold: 0.6}]
+  classifer: standard
+"""
+    with pytest.raises(SuiteError) as caught:
+        read_configuration("ratiba.yml", text.encode())
+    told = {problem.line: problem.message for problem in caught.value.problems}
+    assert sorted(told) == [3, 5, 6, 7, 8, 9, 10, 11]
+    assert "unknown metric 'FaithfulMetric'" in told[5]
+    assert "named from a scenario's folder" in told[8]
+    assert "give 'standard', or a list" in told[9]
+    assert "MrrMetric stands twice" in told[10]
+    assert "unknown key" in told[11]

@@ -1,0 +1,112 @@
+"""Limits of model calls: bounded, all their mistakes told at once, and never loosened by a change."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ratiba_action.config.configuration import hold_configuration, read_configuration
+from ratiba_action.config.model_limits import ModelsBlock, OutputBlock, hold_models
+from ratiba_action.errors import SuiteError
+
+
+def configured(block: str) -> ModelsBlock:
+    return read_configuration("ratiba.yml", f"system: {{adapter: 'a:A'}}\nmodels:\n{block}".encode()).models
+
+
+def problems_of(block: str) -> list[str]:
+    with pytest.raises(SuiteError) as caught:
+        configured(block)
+    return [str(problem) for problem in caught.value.problems]
+
+
+def test_without_the_block_calls_have_the_usual_limits() -> None:
+    limits = read_configuration("ratiba.yml", b"system: {adapter: 'a:A'}").models
+    assert limits.output_of("gpt-5") == (8_192, 64_000)
+    assert (limits.retries, limits.timeout_seconds, limits.connect_timeout_seconds) == (3, 600, 10)
+
+
+def test_a_model_may_have_limits_of_its_own() -> None:
+    limits = configured(
+        "  max_output_tokens: 4000\n  overrides:\n    thinker: {max_output_tokens: 32000}\n"
+        "    short: {default_output_tokens: 10}\n"
+    )
+    assert limits.output_of("other") == (4_000, 4_000)
+    assert limits.output_of("thinker") == (8_192, 32_000)
+    assert limits.output_of("short") == (10, 4_000)
+
+
+def test_all_mistakes_are_told_with_their_lines() -> None:
+    said = problems_of(
+        "  max_output_tokens: 0\n  default_output_tokens: many\n  retries: 11\n  timeout_seconds: 0\n"
+        "  overrides:\n    gpt-5: {max_output_token: 5}\n"
+    )
+    assert sorted(line.split(": ")[0] for line in said) == [f"ratiba.yml:{number}" for number in (3, 4, 5, 6, 8)]
+
+
+@pytest.mark.parametrize(
+    ("block", "line", "said"),
+    [
+        ("  max_output_tokens: 100\n  default_output_tokens: 101\n", 4, "101 is more than max_output_tokens"),
+        (
+            "  max_output_tokens: 9\n  overrides: {a: {default_output_tokens: 10}, b: {default_output_tokens: 11}}\n",
+            4,
+            "a: default_output_tokens 10 is more than its most, 9; b: default_output_tokens 11",
+        ),
+        ("  timeout_seconds: 5\n", 2, "connect_timeout_seconds 10 is more than timeout_seconds"),
+        ("  retries: -1\n", 3, "-1 is not allowed"),
+        ("  retries: true\n", 3, "True is not allowed"),
+        ("  timeout_seconds: .inf\n", 3, "is not allowed"),
+    ],
+)
+def test_limits_that_contradict_themselves_are_refused(block: str, line: int, said: str) -> None:
+    (problem,) = problems_of(block)
+    assert problem.startswith(f"ratiba.yml:{line}: ")
+    assert said in problem
+
+
+def test_a_change_that_loosens_limits_is_held_to_the_base_and_named() -> None:
+    base = read_configuration("ratiba.yml", b"system: {adapter: 'a:A'}\nmodels: {retries: 1, timeout_seconds: 60}")
+    head = read_configuration(
+        "ratiba.yml",
+        b"system: {adapter: 'a:A'}\n"
+        b"models: {retries: 9, timeout_seconds: 3000, max_output_tokens: 900000, overrides: {m: {}, s: "
+        b"{max_output_tokens: 5}}}",
+    )
+    held, (note,) = hold_configuration(head, base)
+    assert (held.models.retries, held.models.timeout_seconds) == (1, 60)
+    assert held.models.output_of("m") == (8_192, 64_000)
+    assert held.models.output_of("s") == (5, 5)
+    assert "models.max_output_tokens" in note
+    assert "models.retries, models.timeout_seconds" in note
+    assert "models.overrides.m" in note
+    assert "models.overrides.s" not in note
+
+
+def test_stricter_limits_hold_at_once() -> None:
+    base = ModelsBlock(overrides={"m": OutputBlock(max_output_tokens=500)})
+    held, refused = hold_models(ModelsBlock(max_output_tokens=400, retries=0), base)
+    assert (held.output_of(), held.output_of("m"), held.retries, refused) == ((400, 400), (400, 400), 0, ())
+
+
+COUNTS = st.integers(1, 5_000)
+BLOCKS = st.builds(
+    lambda most, own, retries: ModelsBlock(
+        max_output_tokens=most,
+        overrides={name: OutputBlock(max_output_tokens=count) for name, count in own.items()},
+        retries=retries,
+    ),
+    COUNTS,
+    st.dictionaries(st.sampled_from("abc"), COUNTS),
+    st.integers(0, 10),
+)
+
+
+@given(BLOCKS, BLOCKS)
+def test_whatever_a_change_asks_for_no_limit_is_looser_than_the_bases_or_its_own(
+    head: ModelsBlock, base: ModelsBlock
+) -> None:
+    held, _ = hold_models(head, base)
+    assert held.retries == min(head.retries, base.retries)
+    for model in ("", "a", "b", "c"):
+        pairs = zip(head.output_of(model), base.output_of(model), strict=True)
+        assert held.output_of(model) == tuple(min(pair) for pair in pairs)

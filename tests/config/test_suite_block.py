@@ -1,0 +1,76 @@
+"""The configuration's ``suite`` block: what a change cannot decide, and what a replay needs."""
+
+import re
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+
+from ratiba_action.config.suite_block import SuiteBlock, hold_suite
+from ratiba_action.errors import SuiteError
+from ratiba_action.llm.recordings.enough import require_recorded_trials
+from ratiba_action.llm.recordings.lines import ModelRecording
+from ratiba_action.model.scenario import Strategy
+from tests.support.sample_report import sample_scenario
+
+
+def block(**given: Any) -> SuiteBlock:
+    return SuiteBlock.model_validate(given)
+
+
+def test_of_thresholds_the_greater_holds_and_the_rest_is_the_bases() -> None:
+    base = block(concurrency=2, metric_thresholds={"A": 0.8, "B": 0.7}, strategy={"trials": 3})
+    head = block(stop_on_failure=True, metric_thresholds={"A": 0.5, "C": 0.9}, strategy={"trials": 3, "passes": 1})
+    held, refused = hold_suite(head, base)
+    assert held.metric_thresholds == {"A": 0.8, "B": 0.7, "C": 0.9}
+    assert (held.concurrency, held.most_failed, held.strategy) == (2, None, base.strategy)
+    assert refused == (
+        "suite.concurrency",
+        "suite.stop_on_failure",
+        "suite.strategy",
+        "suite.metric_thresholds.A",
+        "suite.metric_thresholds.B",
+    )
+    assert hold_suite(base, base) == (base, ())
+
+
+def test_of_gates_the_greater_holds_and_none_is_dropped() -> None:
+    base, head = block(gates="standard"), block(gates={"macro_f1": 0.5, "min_class_f1": 0.7, "mrr": 0.4})
+    held, refused = hold_suite(head, base)
+    expected = {"macro_f1": 0.8, "min_class_f1": 0.7, "skill_recall": 0.9, "answer_accuracy": 0.7, "mrr": 0.4}
+    assert held.gates == expected
+    assert refused == ("suite.gates.answer_accuracy", "suite.gates.macro_f1", "suite.gates.skill_recall")
+
+
+@pytest.mark.parametrize(
+    ("gates", "message"),
+    [
+        ("strict", "'strict' is not allowed; give 'standard', or gates with what they must reach"),
+        ({"macro_f2": 0.5}, "there is no gate 'macro_f2'; known: accuracy, macro_f1"),
+        ({"LabelMetric": 0.5}, "there is no gate 'LabelMetric'"),
+        ({"macro_f1": 1.5}, "less than or equal to 1"),
+    ],
+)
+def test_a_gate_that_cannot_work_is_refused(gates: Any, message: str) -> None:
+    with pytest.raises(ValidationError, match=re.escape(message)):
+        block(gates=gates)
+
+
+@pytest.mark.parametrize(("given", "most"), [(False, None), (True, 1), ({"after": 3}, 3)])
+def test_a_run_stops_never_or_after_so_many_failed_scenarios(given: Any, most: int | None) -> None:
+    assert block(stop_on_failure=given).most_failed == most
+
+
+def answers(trial: int) -> ModelRecording:
+    return ModelRecording("key", 0, "live", "openai", "gpt-5", "hello", "0" * 12, {}, trial=trial)
+
+
+def test_a_replay_with_too_few_recorded_trials_is_told_for_every_scenario() -> None:
+    scenarios = [sample_scenario(name, strategy=Strategy(trials=3)) for name in ("one", "none", "enough")]
+    recorded = {"one": (answers(0),), "enough": (answers(0), answers(1), answers(2))}
+    with pytest.raises(SuiteError) as raised:
+        require_recorded_trials(scenarios, recorded, "scenarios/recordings")
+    assert str(raised.value) == (
+        "scenarios/recordings/one.jsonl: 1 trial is recorded, and 3 are asked for; "
+        "record them with 'ratiba record --scenario one --accept'"
+    )

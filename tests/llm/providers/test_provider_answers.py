@@ -1,0 +1,62 @@
+"""What an HTTP answer means for the money, and for how long it asks to wait."""
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ratiba_action.llm.providers.answers import read_answer
+from ratiba_action.llm.providers.outcome import Answered, Refused, Unknown
+
+ERROR = json.dumps({"error": {"message": "busy"}})
+
+
+@pytest.mark.parametrize(
+    ("headers", "seconds"),
+    [
+        ({"Retry-After": "7"}, 7.0),
+        ({"Retry-After": "0"}, 0.0),
+        ({"Retry-After": "7", "Retry-After-Ms": "250"}, 0.25),
+        ({"Retry-After": "Sun, 22 Nov 2026 10:00:30 GMT", "Date": "Sun, 22 Nov 2026 10:00:00 GMT"}, 30.0),
+        ({"Retry-After": "Sun, 22 Nov 2026 09:00:00 GMT", "Date": "Sun, 22 Nov 2026 10:00:00 GMT"}, 0.0),
+        ({"Retry-After": "Sun, 22 Nov 2026 10:00:30 GMT"}, None),
+        ({"Retry-After": "-1"}, None),
+        ({"Retry-After": "soon"}, None),
+        ({"Retry-After": "1e9"}, None),
+        ({}, None),
+    ],
+)
+def test_the_wait_is_read_as_seconds_or_as_a_date(headers: dict[str, str], seconds: float | None) -> None:
+    outcome = read_answer(429, headers, ERROR)
+    assert isinstance(outcome, Refused)
+    assert outcome.retry_after == seconds
+
+
+@pytest.mark.parametrize("status", [500, 502, 503, 504, 520, 524, 529])
+def test_a_server_error_without_the_providers_own_body_may_have_been_charged_for(status: int) -> None:
+    assert isinstance(read_answer(status, {}, ERROR), Refused)
+    for text in ("", "<html>", "[]", '{"error": "busy"}', '{"detail": 1}'):
+        assert isinstance(read_answer(status, {}, text), Unknown)
+
+
+@pytest.mark.parametrize("status", [400, 404, 413, 429])
+def test_a_refusal_needs_no_particular_body(status: int) -> None:
+    outcome = read_answer(status, {"Content-Type": "text/html"}, "<html>\n::error::no</html>")
+    assert isinstance(outcome, Refused)
+    assert outcome.message.isprintable()
+    assert outcome.message.startswith("<html>")
+
+
+@given(
+    status=st.integers(100, 599),
+    kind=st.sampled_from(["application/json", "application/json; charset=utf-8", "text/html", ""]),
+    text=st.text() | st.recursive(st.none() | st.integers() | st.text(), st.lists).map(json.dumps),
+)
+def test_only_a_whole_json_object_with_status_200_is_an_answer(status: int, kind: str, text: str) -> None:
+    outcome = read_answer(status, {"Content-Type": kind}, text)
+    assert not isinstance(outcome, Answered)
+    if isinstance(outcome, Refused):
+        assert status >= 300
+        assert len(outcome.message) <= 3_000
+        assert outcome.message.isprintable()

@@ -1,0 +1,104 @@
+"""Recordings as long as they fit, models from there on, each conversation by itself."""
+
+import dataclasses
+from collections.abc import Awaitable, Callable
+
+import pytest
+
+from ratiba_action.errors import BudgetError, ConfigurationError
+from ratiba_action.llm.fallback_answers import FallbackAnswers
+from ratiba_action.llm.live_answers import LiveAnswers
+from ratiba_action.llm.recordings.lines import ModelRecording
+from ratiba_action.llm.replay_answers import ReplayAnswers
+from ratiba_action.llm.script import Step
+from ratiba_action.llm.server import Gateway
+from ratiba_action.money.budget import Ledger
+from tests.support.live_calls import live_calls
+from tests.support.sdk_talk import SdkTalk, texts
+
+Start = Callable[..., Awaitable[Gateway]]
+Replay = Callable[..., ReplayAnswers]
+Record = Callable[..., Awaitable[tuple[ModelRecording, ...]]]
+LIVE = Step("anthropic", text="live")
+
+
+async def thrice(talk: SdkTalk) -> None:
+    for text in ("one", "two", "three"):
+        await talk.message(text)
+
+
+async def ask(gateway: Gateway, *said: str, trial: int = 0) -> list[str]:
+    with gateway.open_scenario("spa", trial) as access:
+        talk = SdkTalk(access.environment)
+        answers = [texts(await talk.message(text))[0] for text in said]
+        assert access.problems == ()
+    return answers
+
+
+async def recorded(record: Record) -> tuple[ModelRecording, ...]:
+    return await record([Step("anthropic", text=f"recorded {number}") for number in (1, 2, 3)], thrice)
+
+
+async def test_a_conversation_whose_recordings_fit_asks_no_model(
+    record: Record, replay: Replay, start_gateway: Start, ledger: Ledger
+) -> None:
+    async with live_calls([]) as rig:
+        answers = FallbackAnswers(replay(spa=await recorded(record)), LiveAnswers(rig.calls))
+        said = await ask(await start_gateway(answers), "one", "two", "three")
+        assert said == ["recorded 1", "recorded 2", "recorded 3"]
+        assert answers.went_live == frozenset()
+        assert rig.purse.done == ()
+        assert len(ledger.calls) == 3
+
+
+async def test_a_conversation_that_left_its_recordings_does_not_come_back_to_them(
+    record: Record, replay: Replay, start_gateway: Start
+) -> None:
+    async with live_calls([LIVE, LIVE]) as rig:
+        answers = FallbackAnswers(replay(spa=await recorded(record)), LiveAnswers(rig.calls))
+        gateway = await start_gateway(answers)
+        assert await ask(gateway, "one", "changed", "three") == ["recorded 1", "live", "live"]
+        assert answers.went_live == {("spa", 0)}
+        assert rig.paid_enough()
+
+
+async def test_another_trial_of_it_starts_with_its_own_recordings_again(
+    record: Record, replay: Replay, start_gateway: Start
+) -> None:
+    async with live_calls([LIVE]) as rig:
+        lines = await recorded(record)
+        lines += tuple(dataclasses.replace(line, trial=1) for line in lines)
+        answers = FallbackAnswers(replay(spa=lines), LiveAnswers(rig.calls))
+        gateway = await start_gateway(answers)
+        assert await ask(gateway, "changed") == ["live"]
+        assert await ask(gateway, "one", trial=1) == ["recorded 1"]
+        assert answers.went_live == {("spa", 0)}
+
+
+async def test_a_trial_of_which_nothing_is_recorded_is_asked_of_a_model(
+    record: Record, replay: Replay, start_gateway: Start
+) -> None:
+    async with live_calls([LIVE]) as rig:
+        answers = FallbackAnswers(replay(spa=await recorded(record)), LiveAnswers(rig.calls))
+        gateway = await start_gateway(answers)
+        assert await ask(gateway, "one", trial=1) == ["live"]
+        assert await ask(gateway, "one") == ["recorded 1"]
+        assert answers.went_live == {("spa", 1)}
+
+
+async def test_only_a_missing_recording_leads_to_a_model(start_gateway: Start) -> None:
+    class Refuses:
+        def __init__(self, error: Exception) -> None:
+            self._error = error
+
+        async def answer(self, _request: object) -> None:
+            raise self._error
+
+    async with live_calls([LIVE]) as rig:
+        for error in (BudgetError("no money"), ConfigurationError("no price")):
+            answers = FallbackAnswers(Refuses(error), LiveAnswers(rig.calls))  # type: ignore[arg-type]
+            gateway = await start_gateway(answers)
+            with gateway.open_scenario("spa") as access, pytest.raises(Exception, match=str(error)):
+                await SdkTalk(access.environment).message()
+            assert access.problems == (error,)
+        assert rig.server.received == ()

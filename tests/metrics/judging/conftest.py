@@ -1,0 +1,11 @@
+import os
+
+import pytest
+
+from ratiba_action.metrics.judging.deepeval_bridge import prepare_deepeval
+
+
+@pytest.fixture(autouse=True, scope="session")
+def quiet_deepeval(tmp_path_factory: pytest.TempPathFactory) -> None:
+    # Not undone: DeepEval reads its opt-out again when the interpreter ends.
+    prepare_deepeval(os.environ, tmp_path_factory.mktemp("deepeval"))

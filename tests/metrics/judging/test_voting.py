@@ -1,0 +1,144 @@
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from ratiba_action.errors import BudgetError, JudgeError, RecordingError
+from ratiba_action.metrics.judging.repeated_judge import RepeatedJudge
+from ratiba_action.metrics.judging.valid_answer import grade
+from ratiba_action.metrics.judging.voting import VotingMetric
+from ratiba_action.metrics.judging.voting_rule import VotingRule
+from ratiba_action.metrics.registry import load_judged_metric
+from ratiba_action.model.canonical import transcript_digest
+from ratiba_action.model.measurement import Answer, Case, Grade, Question, Score
+from ratiba_action.ports import Judge
+from tests.support.cases import case, exchange
+from tests.support.judges import ScriptedJudge, graded
+
+ONE = case(exchange("Habari", "Karibu"))
+
+
+class TwoQuestionMetric:
+    """A judged metric that asks twice and gives the mean."""
+
+    name = "ToneMetric"
+    version = "1.0.0"
+    judged = True
+
+    def __init__(self, judge: Judge) -> None:
+        self._judge = judge
+
+    def evidence(self, one: Case) -> str:
+        return transcript_digest(one.transcript)
+
+    async def measure(self, one: Case, threshold: float) -> Score:
+        grades = [
+            await grade(self._judge, Question(one.scenario.id, "tone:1.0.0", "t", number, "", one.trial, one.arm))
+            for number in range(2)
+        ]
+        mean = sum(grade.score for grade in grades) / 2
+        return Score(self.name, self.version, mean, threshold, judged=True, reason=grades[0].reason)
+
+
+def voting(judge: ScriptedJudge, rule: VotingRule = VotingRule(), *, replayed: bool = False) -> VotingMetric:  # noqa: B008 — frozen
+    return VotingMetric(
+        lambda number: TwoQuestionMetric(RepeatedJudge(judge, number, questions=2)), rule, replayed=replayed
+    )
+
+
+def answers(*measurements: float | Exception) -> ScriptedJudge:
+    script: list[str | Grade | Mapping[str, Any] | Exception] = []
+    for number, value in enumerate(measurements):
+        if isinstance(value, Exception):
+            script.append(value)
+        else:
+            script += [Grade(value, f"words {number}")] * 2
+    return ScriptedJudge(script)
+
+
+async def test_a_score_far_from_its_threshold_is_measured_once() -> None:
+    judge = answers(0.9)
+    score = await voting(judge).measure(ONE, 0.8)
+    assert (score.value, score.votes, score.reason, len(judge.asked)) == (0.9, (), "words 0", 2)
+
+
+@pytest.mark.parametrize(
+    ("votes", "median"),
+    [((0.8, 0.7, 0.9), 0.8), ((0.8, 0.7, 0.7), 0.7), ((0.75, 1.0, 0.9), 0.9), ((0.85, 0.2, 0.3), 0.3)],
+)
+async def test_a_score_near_its_threshold_is_the_median_of_three(votes: Sequence[float], median: float) -> None:
+    judge = PerMeasurement(dict(enumerate(votes)))
+    metric = VotingMetric(lambda n: TwoQuestionMetric(RepeatedJudge(judge, n, questions=2)), VotingRule())
+    score = await metric.measure(ONE, 0.8)
+    assert (score.value, score.votes) == (median, tuple(votes))
+
+
+async def test_what_was_measured_is_in_the_score_and_its_reason() -> None:
+    judge = PerMeasurement({0: 0.8, 1: 0.7, 2: 0.9})
+    score = await VotingMetric(lambda n: TwoQuestionMetric(RepeatedJudge(judge, n, questions=2)), VotingRule()).measure(
+        ONE, 0.8
+    )
+    assert (score.value, score.votes, score.threshold, score.judged) == (0.8, (0.8, 0.7, 0.9), 0.8, True)
+    assert score.reason == "Median of 0.80, 0.70, 0.90: measurement 0"
+
+
+async def test_each_measurement_asks_questions_of_its_own() -> None:
+    judge = PerMeasurement({0: 0.8, 1: 0.8, 2: 0.8})
+    metric = VotingMetric(lambda n: TwoQuestionMetric(RepeatedJudge(judge, n, questions=2)), VotingRule())
+    await metric.measure(replace(ONE, trial=2, arm="base"), 0.8)
+    assert sorted(question.ordinal for question in judge.asked) == [0, 1, 2, 3, 4, 5]
+    assert {(question.trial, question.arm) for question in judge.asked} == {(2, "base")}
+
+
+async def test_a_fluency_metric_can_be_voted_on() -> None:
+    judge = PerMeasurement({0: 0.8, 1: 0.7, 2: 0.7}, questions=1)
+    metric = VotingMetric(lambda n: load_judged_metric("SwahiliFluencyMetric", RepeatedJudge(judge, n)), VotingRule())
+    score = await metric.measure(ONE, 0.8)
+    assert (score.value, score.passed) == (0.7, False)
+    assert (metric.name, metric.judged) == ("SwahiliFluencyMetric", True)
+
+
+@pytest.mark.parametrize("error", [JudgeError("garbage"), BudgetError("spent"), RecordingError("missing")])
+async def test_a_vote_that_fails_is_an_error_and_never_left_out(error: Exception) -> None:
+    with pytest.raises(type(error)):
+        await voting(answers(0.8, error, error)).measure(ONE, 0.8)
+
+
+async def test_recordings_without_votes_count_alone_and_say_so() -> None:
+    missing = RecordingError("missing")
+    score = await voting(answers(0.8, missing, missing), replayed=True).measure(ONE, 0.8)
+    assert (score.value, score.votes) == (0.8, ())
+    assert score.reason == "Measured once, no vote was recorded: words 0"
+
+
+async def test_recordings_with_some_of_the_votes_are_an_error() -> None:
+    judge = PerMeasurement({0: 0.8, 1: 0.7})
+    metric = VotingMetric(
+        lambda n: TwoQuestionMetric(RepeatedJudge(judge, n, questions=2)), VotingRule(), replayed=True
+    )
+    with pytest.raises(RecordingError):
+        await metric.measure(ONE, 0.8)
+
+
+async def test_the_first_measurement_of_a_replay_must_be_recorded() -> None:
+    with pytest.raises(RecordingError):
+        await voting(answers(RecordingError("missing")), replayed=True).measure(ONE, 0.8)
+
+
+class PerMeasurement:
+    """A judge whose grade depends on the number of the measurement; it knows no other measurement."""
+
+    model = "judge-1"
+
+    def __init__(self, grades: dict[int, float], questions: int = 2) -> None:
+        self.asked: list[Question] = []
+        self._grades = grades
+        self._questions = questions
+
+    async def answer(self, question: Question) -> Answer:
+        self.asked.append(question)
+        number = question.ordinal // self._questions
+        if number not in self._grades:
+            raise RecordingError(f"No measurement {number}.")
+        return graded(Grade(self._grades[number], f"measurement {number}"))

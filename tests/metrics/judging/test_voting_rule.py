@@ -1,0 +1,38 @@
+import statistics
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ratiba_action.metrics.judging.voting_rule import VotingRule, median_vote
+
+SCORES = st.integers(0, 10).map(lambda grade: grade / 10)
+
+
+@pytest.mark.parametrize(("value", "measured"), [(0.74, 1), (0.75, 3), (0.79, 3), (0.8, 3), (0.85, 3), (0.86, 1)])
+def test_scores_on_both_sides_of_the_threshold_are_voted_on(value: float, measured: int) -> None:
+    rule = VotingRule()
+    assert (rule.votes if rule.calls_for_a_vote(value, 0.8) else 1) == measured
+
+
+@given(SCORES, SCORES, st.floats(0, 1))
+def test_the_rule_does_not_know_a_pass_from_a_fail(value: float, threshold: float, band: float) -> None:
+    rule = VotingRule(band)
+    assert rule.calls_for_a_vote(value, threshold) is rule.calls_for_a_vote(threshold, value)
+
+
+def test_one_vote_is_none() -> None:
+    assert VotingRule(votes=1).calls_for_a_vote(0.8, 0.8) is False
+
+
+@pytest.mark.parametrize(
+    ("band", "votes"), [(-0.01, 3), (1.01, 3), (float("nan"), 3), (0.05, 0), (0.05, 2), (0.05, -1)]
+)
+def test_a_rule_without_a_median_is_refused(band: float, votes: int) -> None:
+    with pytest.raises(ValueError, match="vote"):
+        VotingRule(band, votes)
+
+
+@given(st.lists(SCORES, min_size=1, max_size=7).filter(lambda values: len(values) % 2 == 1))
+def test_the_vote_that_counts_is_the_median(values: list[float]) -> None:
+    assert values[median_vote(values)] == statistics.median(values)

@@ -1,0 +1,34 @@
+"""Which grades are a model's own."""
+
+import pytest
+
+from ratiba_action.metrics.judging.valid_answer import grade
+from ratiba_action.metrics.judging.watched_judge import WatchedJudge
+from ratiba_action.model.measurement import Answer, Grade, Question
+from tests.support.judges import graded
+
+
+class GradesInTurn:
+    """Implements ``Judge``: gives some grades, one after the other."""
+
+    model = "judge-1"
+
+    def __init__(self, *grades: Grade) -> None:
+        self._grades = list(grades)
+
+    async def answer(self, _: Question) -> Answer:
+        return graded(self._grades.pop(0))
+
+
+QUESTION = Question("greets", "EnglishFluencyMetric:1", "0" * 64, 0, "How was it?")
+LIVE, REPLAYED = Grade(0.9, "Fine."), Grade(0.9, "Fine.", replayed=True)
+
+
+@pytest.mark.parametrize(
+    ("grades", "fresh"),
+    [((LIVE, LIVE), True), ((REPLAYED,), False), ((LIVE, REPLAYED), False), ((REPLAYED, LIVE), False)],
+)
+async def test_a_score_is_fresh_only_if_no_grade_of_it_was_recorded(grades: tuple[Grade, ...], *, fresh: bool) -> None:
+    judge = WatchedJudge(GradesInTurn(*grades))
+    assert [await grade(judge, QUESTION) for _ in grades] == list(grades)
+    assert (judge.model, judge.fresh) == ("judge-1", fresh)

@@ -1,0 +1,81 @@
+"""List prices: offline, never $0 for a model that is not known."""
+
+import subprocess
+import sys
+from datetime import UTC, datetime
+from decimal import Decimal
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ratiba_action.errors import ConfigurationError
+from ratiba_action.model.conversation import Usage
+from ratiba_action.money.prices import PriceList
+from ratiba_action.money.pricing import ModelRates
+
+AT = datetime(2026, 11, 1, 12, tzinfo=UTC)
+LISTED = [
+    ("claude-opus-5-5", "anthropic"),
+    ("claude-haiku-4-5", "anthropic"),
+    ("gpt-5.2", "openai"),
+    ("gpt-4", "openai"),
+]
+COUNTS = st.integers(0, 300_000)
+OWN = ModelRates(Decimal(1), Decimal(2), Decimal(1), Decimal(2))
+
+
+def test_a_listed_model_costs_what_its_provider_asks() -> None:
+    usage = Usage(input_tokens=1_000_000, output_tokens=1_000_000)
+    assert PriceList(at=AT).price("claude-haiku-4-5", "anthropic", usage) == 6
+
+
+def test_cached_input_is_not_paid_twice() -> None:
+    usage = Usage(cache_read_tokens=1_000_000, cache_write_tokens=1_000_000)
+    assert PriceList(at=AT).price("claude-haiku-4-5", "anthropic", usage) == Decimal("1.35")
+
+
+def test_a_configured_price_wins_over_the_list() -> None:
+    prices = PriceList({"claude-haiku-4-5": OWN}, AT)
+    assert prices.price("claude-haiku-4-5", "anthropic", Usage(1_000_000, 1_000_000)) == 3
+    assert prices.upper_bound("claude-haiku-4-5", "anthropic", 1_000_000, 1_000_000) == 4
+
+
+def test_a_configured_price_makes_an_unknown_model_known() -> None:
+    prices = PriceList({"our-model": OWN}, AT)
+    prices.require([("our-model", "openai")])
+    assert prices.price("our-model", "openai", Usage(1_000_000, 0)) == OWN.input_per_million
+
+
+def test_all_unknown_models_are_named_with_what_to_write() -> None:
+    with pytest.raises(ConfigurationError) as caught:
+        PriceList(at=AT).require(
+            [("claude-haiku-4-5", "anthropic"), ("llama-x", "openai"), ("claude-nope", "anthropic")]
+        )
+    assert "'claude-nope', 'llama-x'" in caught.value.problem
+    assert "claude-haiku-4-5" not in caught.value.problem
+    assert "llama-x: {input_per_million" in caught.value.remedy
+
+
+@pytest.mark.parametrize("provider", ["anthropic", "nobody"])
+def test_an_unknown_model_or_provider_is_an_error_and_never_free(provider: str) -> None:
+    prices = PriceList(at=AT)
+    with pytest.raises(ConfigurationError, match="No price is known for 'nope'"):
+        prices.price("nope", provider, Usage(1, 1))
+    with pytest.raises(ConfigurationError, match="No price is known for 'nope'"):
+        prices.upper_bound("nope", provider, 1, 1)
+
+
+@given(st.sampled_from(LISTED), COUNTS, COUNTS, COUNTS, COUNTS)
+def test_no_split_of_the_input_costs_more_than_the_upper_bound(
+    model: tuple[str, str], fresh: int, out: int, read: int, written: int
+) -> None:
+    prices = PriceList(at=AT)
+    cost = prices.price(*model, Usage(fresh, out, read, written))
+    assert cost <= prices.upper_bound(*model, fresh + read + written, out)
+
+
+def test_the_price_list_is_not_loaded_before_a_price_is_asked_for() -> None:
+    code = "import sys, ratiba_action.money.prices as p; p.PriceList(); print('genai_prices' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "False"

@@ -1,0 +1,61 @@
+"""Listed names are found as people write them, and words that only resemble them stay."""
+
+import pytest
+
+from ratiba_action.privacy.masking import Redactor
+
+
+@pytest.mark.parametrize(
+    ("text", "masked"),
+    [
+        ("Bi. Fatuma na Bw. Otieno", "Bi. <name> na Bw. <name>"),
+        ("FATUMA, fatuma, Fatuma's, Fatumas, Fatumani", "<name>, <name>, <name>'s, <name>s, <name>ni"),
+        ("Grace W. Njuguna", "<name>"),
+        ("NJUGUNA, GRACE", "<name>, <name>"),
+        ("lilian.auma/LilianAuma/lilian_auma", "<name>/<name>/<name>"),
+        ("Wanjirũ na Wanjiru\N{COMBINING TILDE}", "<name> na <name>"),
+        (r"Wanjir\u0169 na Wanjir%C5%A9", "<name> na <name>"),
+        ("Ng\N{RIGHT SINGLE QUOTATION MARK}endo, Ng`endo, Ngendo", "<name>, <name>, <name>"),
+        ("Fat\N{ZERO WIDTH SPACE}uma", "<name>"),
+        ("mpigie fatuma@example.com", "mpigie f***@***"),
+    ],
+)
+def test_a_listed_name_is_found_in_any_spelling(text: str, masked: str) -> None:
+    table = ["Bi. Fatuma Bakari", "Otieno Ouma", "Grace Wangari Njuguna", "Lilian Auma", "Wanjirũ", "Ng'endo"]
+    assert Redactor(names=table).text(text) == masked
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Kenya, market, benki, Jumamosi, salicylic, wanjikuu",
+        "i said it with joy; the roses, a grace period, neema ya Mungu",
+        "Bi harusi na bwana harusi, mama mkwe, W. na G.",
+        "",
+    ],
+)
+def test_words_that_hold_or_are_a_name_stay(text: str) -> None:
+    names = ["Ken", "Mark", "Ben", "Juma", "Ali", "Wanjiku", "Said Joy", "Neema Rose", "Grace W. Omar", "Bw. Mama"]
+    assert Redactor(names=names).text(text) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "masked"),
+    [
+        ("Neema alikuja", "<name> alikuja"),
+        ("bi. neema alikuja", "bi. <name> alikuja"),
+        ("neema kazungu alikuja", "<name> alikuja"),
+        ("neema ya Kazungu", "neema ya <name>"),
+    ],
+)
+def test_a_name_that_is_a_word_too_counts_with_a_capital_a_title_or_a_second_name(text: str, masked: str) -> None:
+    assert Redactor(names=["Neema Kazungu"]).text(text) == masked
+
+
+def test_without_a_table_names_stay() -> None:
+    assert Redactor().text("Fatuma") == Redactor(names=["", " ", "W."]).text("Fatuma") == "Fatuma"
+
+
+def test_a_person_who_is_called_name_leaves_the_masks_alone() -> None:
+    redactor = Redactor(names=["Name Otieno"])
+    assert redactor.text(redactor.text("Otieno na Name")) == "<name> na <name>"

@@ -1,0 +1,237 @@
+import io
+import json
+from dataclasses import replace
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+
+from ratiba_action.model.change import Mode, ModeDecision, Subject
+from ratiba_action.model.conversation import Party
+from ratiba_action.model.plan import Selection
+from ratiba_action.model.verdict import Conclusion, Report, Verdict
+from ratiba_action.money.admission import Limit
+from ratiba_action.money.forecast import Expected, Forecast
+from ratiba_action.publish.full_publication import full_publication
+from ratiba_action.publish.publishing import OUTPUTS, Publication
+from ratiba_action.settings.settings import read_settings
+from tests.support.github_server import GithubState, github_server
+from tests.support.sample_report import sample_report, sample_scenario
+from tests.support.step_outputs import read_outputs
+
+TOKEN = "planted-github-token"
+
+
+def publish(report: Report, folder: Path, **environment: str) -> str:
+    """What is printed while a report is published to a folder."""
+    stream = io.StringIO()
+    variables = {"RATIBA_REPORT_DIR": str(folder / "report"), "RATIBA_GITHUB_TOKEN": TOKEN} | environment
+    publication = full_publication(read_settings(variables, {}), variables, stream)
+    publication.hide_secrets()
+    publication.publish(report)
+    return stream.getvalue()
+
+
+def current(report: Report) -> GithubState:
+    return GithubState(heads={7: report.subject.head})
+
+
+def test_a_report_goes_to_the_directory_the_summary_the_outputs_and_one_comment(tmp_path: Path) -> None:
+    report = sample_report()
+    state = current(report)
+    with github_server(state) as address:
+        publish(
+            report,
+            tmp_path,
+            GITHUB_API_URL=address,
+            GITHUB_STEP_SUMMARY=str(tmp_path / "summary.md"),
+            GITHUB_OUTPUT=str(tmp_path / "outputs"),
+        )
+    (comment,) = state.comments
+    assert comment["body"] == (tmp_path / "report/comment.md").read_text()
+    assert "## Failed: ratiba" in (tmp_path / "summary.md").read_text()
+    written = read_outputs(tmp_path / "outputs")
+    assert tuple(written) == OUTPUTS
+    assert (written["conclusion"], written["mode"], written["spent-usd"]) == ("failed", "blocking", "1.25")
+    assert written["regression-detected"] == "true"
+    assert json.loads(written["reasons"])[0]["path"] == "prompts/booking_orchestrator.md"
+    assert written["comment-url"].startswith("http")
+
+
+def test_a_second_run_updates_the_comment_of_the_first(tmp_path: Path) -> None:
+    report = sample_report()
+    state = current(report)
+    with github_server(state) as address:
+        publish(report, tmp_path, GITHUB_API_URL=address)
+        passed = replace(report, verdict=Verdict(Conclusion.PASSED, "All conversations hold."))
+        publish(replace(passed, subject=replace(report.subject, run_attempt=2)), tmp_path, GITHUB_API_URL=address)
+    (comment,) = state.comments
+    assert "## Passed" in comment["body"]
+
+
+def test_a_rerun_lists_the_attempt_before_it(tmp_path: Path) -> None:
+    report = sample_report()
+    state = current(report)
+    with github_server(state) as address:
+        publish(report, tmp_path, GITHUB_API_URL=address)
+        publish(replace(report, subject=replace(report.subject, run_attempt=2)), tmp_path, GITHUB_API_URL=address)
+    (comment,) = state.comments
+    assert "The last 2 runs on this pull request" in comment["body"]
+    assert "1001, attempt 1" in comment["body"]
+
+
+def by_hand(report: Report) -> Report:
+    return replace(report, subject=replace(report.subject, event="workflow_dispatch"))
+
+
+@pytest.mark.parametrize("comment", ["true", "false"])
+def test_a_run_started_by_hand_sets_the_status_of_the_pull_requests_head(tmp_path: Path, comment: str) -> None:
+    report = by_hand(sample_report())
+    state = current(report)
+    with github_server(state) as address:
+        publish(report, tmp_path, GITHUB_API_URL=address, RATIBA_COMMENT=comment)
+    (status,) = state.statuses
+    assert (status["sha"], status["state"], status["context"]) == (report.subject.head, "failure", "ratiba / ratiba")
+    assert state.requests[-1] == ("POST", f"/repos/ratiba/assistant/statuses/{report.subject.head}")
+
+
+def test_a_run_of_a_pull_request_has_a_check_of_its_own_and_sets_no_status(tmp_path: Path) -> None:
+    report = sample_report()
+    state = current(report)
+    with github_server(state) as address:
+        publish(report, tmp_path, GITHUB_API_URL=address)
+    assert state.statuses == []
+
+
+def test_a_status_that_is_refused_is_a_warning_that_names_the_permission(tmp_path: Path) -> None:
+    report = by_hand(sample_report())
+    state = current(report)
+    state.writable = False
+    with github_server(state) as address:
+        printed = publish(report, tmp_path, GITHUB_API_URL=address, GITHUB_OUTPUT=str(tmp_path / "outputs"))
+    assert "warning: The commit status could not be set: GitHub answered 403" in printed
+    assert "statuses: write" in printed
+    assert read_outputs(tmp_path / "outputs")["conclusion"] == "failed"
+
+
+def test_a_read_only_token_is_a_warning_and_everything_else_is_written(tmp_path: Path) -> None:
+    report = sample_report()
+    state = GithubState(failure=(403, "Resource not accessible by integration"))
+    with github_server(state) as address:
+        printed = publish(report, tmp_path, GITHUB_API_URL=address, GITHUB_STEP_SUMMARY=str(tmp_path / "summary.md"))
+    assert "warning: The comment could not be posted: GitHub answered 403" in printed
+    assert "## Failed" in (tmp_path / "summary.md").read_text()
+    assert (tmp_path / "report/results.json").exists()
+
+
+def test_without_a_pull_request_no_comment_is_tried(tmp_path: Path) -> None:
+    state = GithubState()
+    with github_server(state) as address:
+        printed = publish(sample_report(subject=Subject()), tmp_path, GITHUB_API_URL=address)
+    assert state.requests == []
+    assert "warning" not in printed
+
+
+def test_a_comment_that_is_switched_off_is_not_tried(tmp_path: Path) -> None:
+    state = GithubState()
+    with github_server(state) as address:
+        publish(sample_report(), tmp_path, GITHUB_API_URL=address, RATIBA_COMMENT="false")
+    assert state.requests == []
+
+
+def test_a_skipped_run_marks_an_earlier_comment_and_makes_none(tmp_path: Path) -> None:
+    report = sample_report(
+        decision=ModeDecision(Mode.SKIP, ()), verdict=Verdict(Conclusion.SKIPPED, "Nothing changed."), results=()
+    )
+    state = current(report)
+    with github_server(state) as address:
+        publish(report, tmp_path, GITHUB_API_URL=address)
+        assert state.comments == []
+        publish(replace(sample_report(), subject=report.subject), tmp_path, GITHUB_API_URL=address)
+        publish(replace(report, subject=replace(report.subject, run_attempt=2)), tmp_path, GITHUB_API_URL=address)
+    (comment,) = state.comments
+    assert "## Skipped" in comment["body"]
+
+
+def test_a_report_directory_that_cannot_be_written_is_a_warning(tmp_path: Path) -> None:
+    (tmp_path / "report").write_text("a file is in the way")
+    printed = publish(sample_report(subject=Subject()), tmp_path)
+    assert "warning: The report could not be written" in printed
+    assert "Failed: ratiba" in printed
+
+
+def test_in_a_workflow_secrets_are_masked_before_anything_else_and_text_is_no_command(tmp_path: Path) -> None:
+    report = sample_report(subject=Subject(), notes=("::error::planted",))
+    printed = publish(report, tmp_path, GITHUB_ACTIONS="true", CI="true")
+    lines = printed.splitlines()
+    assert lines[0] == f"::add-mask::{TOKEN}"
+    stopped = next(index for index, line in enumerate(lines) if line.startswith("::stop-commands::"))
+    resumed = lines.index(f"::{lines[stopped].rpartition('::')[2]}::")
+    told = [index for index, line in enumerate(lines) if "planted" in line and "add-mask" not in line]
+    assert told
+    assert all(stopped < index < resumed for index in told)
+    assert any(line.startswith("::error file=scenarios/") for line in lines[resumed:])
+
+
+def test_the_token_stands_in_nothing_that_is_written(tmp_path: Path) -> None:
+    report = sample_report()
+    state = current(report)
+    with github_server(state) as address:
+        printed = publish(report, tmp_path, GITHUB_API_URL=address, GITHUB_OUTPUT=str(tmp_path / "outputs"))
+    everything = [printed, *(path.read_text() for path in tmp_path.rglob("*") if path.is_file())]
+    assert [text for text in everything if TOKEN in text] == []
+
+
+@pytest.mark.parametrize("notes", [(), ("Something was relaxed.",)])
+def test_a_dry_run_is_announced_with_its_notes(notes: tuple[str, ...]) -> None:
+    stream = io.StringIO()
+    decision = ModeDecision(Mode.BLOCKING, ())
+    Publication(read_settings({}, {}), {}, stream).announce(decision, Selection(decision, (sample_scenario(),)), notes)
+    told = stream.getvalue()
+    assert told.startswith("Mode: blocking\n")
+    assert "- spa_booking\n" in told
+    assert all(f"Note: {note}" in told for note in notes)
+
+
+def test_a_dry_run_of_live_models_says_what_they_are_expected_to_cost() -> None:
+    stream = io.StringIO()
+    decision = ModeDecision(Mode.BLOCKING, ())
+    budget = Limit("the budget of this run", Decimal("0.30"), Decimal(0))
+    conversations = (Expected("spa_booking", {Party.SYSTEM: Decimal("0.10")}, Decimal("0.40")),)
+    Publication(read_settings({}, {}), {}, stream).announce(
+        decision,
+        Selection(decision, (sample_scenario(),)),
+        (),
+        Forecast((budget,), conversations),
+    )
+    told = stream.getvalue().splitlines()
+    assert told[1:4] == [
+        "Would run 1 conversation with 1 turn.",
+        "The budget of this run (USD 0.30) would hold 0 of 1 conversation; it would not hold spa_booking.",
+        "Expected to cost USD 0.10 (system 0.10), at most USD 0.40, of the budget of this run (USD 0.30).",
+    ]
+
+
+def _stopped() -> tuple[Report, str]:
+    problems = ("scenarios/b.yaml:7: unknown key", "scenarios/c.yaml:9: no turns")
+    verdict = Verdict(Conclusion.INCOMPLETE, "2 mistakes must be mended.", "", problems, misconfigured=True)
+    return sample_report(results=(), verdict=verdict, notes=("planted note",)), "\n".join(problems)
+
+
+def test_a_person_is_told_each_mistake_of_a_stopped_run_once_and_sees_no_empty_table(tmp_path: Path) -> None:
+    report, complaint = _stopped()
+    stream = io.StringIO()
+    variables = {"RATIBA_REPORT_DIR": str(tmp_path), "RATIBA_COMMENT": "false"}
+    full_publication(read_settings(variables, {}), variables, stream).publish(report, complaint=complaint)
+    assert stream.getvalue().splitlines() == [
+        "Misconfigured. 2 mistakes must be mended.",
+        "ratiba: scenarios/b.yaml:7: unknown key",
+        "ratiba: scenarios/c.yaml:9: no turns",
+        "Note: planted note",
+        f"Report: {tmp_path}",
+    ]
+
+
+def test_a_person_can_copy_the_paths_that_the_terminal_shows(tmp_path: Path) -> None:
+    report, _ = _stopped()
+    assert "scenarios/b.yaml:7: unknown key" in publish(report, tmp_path)

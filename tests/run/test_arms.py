@@ -1,0 +1,157 @@
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+import pytest
+
+from ratiba_action.errors import WorkerError
+from ratiba_action.model.conversation import Reply
+from ratiba_action.model.measurement import NotRun, Scored
+from ratiba_action.model.plan import BASE, HEAD, Arm, Plan, Trial
+from ratiba_action.model.verdict import Conclusion, Verdict
+from ratiba_action.ports import Metric
+from ratiba_action.run.arms import Arms, Ran
+from ratiba_action.run.bench import Bench
+from ratiba_action.run.plan_loop import Held, PlanLoop
+from tests.support.gateways import InMemoryGateway
+from tests.support.progress import RecordedProgress
+from tests.support.sample_report import sample_scenario
+from tests.support.systems import ScriptedSystem
+from tests.support.tenants import InMemoryTenants
+
+OURS, THEIRS = Arm(HEAD, "checkout"), Arm(BASE, "scratch/base", "c" * 40)
+SCENARIO = replace(sample_scenario("a"), assertions=(), rules=())
+DONE = Verdict(Conclusion.PASSED, "done")
+
+
+def no_metric(assertion: object) -> Metric:
+    raise AssertionError(assertion)
+
+
+def says(text: str) -> ScriptedSystem:
+    return ScriptedSystem({"a": [Reply(text) for _ in SCENARIO.turns]})
+
+
+def plan(*arms: str, number: int = 0) -> Plan:
+    return Plan(tuple(Trial(SCENARIO, Arm(arm, ""), number) for arm in arms))
+
+
+class Base:
+    """A base that is started when it is asked for."""
+
+    def __init__(self, error: WorkerError | None = None) -> None:
+        self.started = 0
+        self._error = error
+
+    async def start(self, bench: Bench) -> tuple[Arm, Bench]:
+        self.started += 1
+        if self._error is not None:
+            raise self._error
+        system = says("base")
+        await system.start()
+        await bench.tenants.prepare(THEIRS, system.migrate)
+        return THEIRS, replace(bench, systems={**bench.systems, BASE: system})
+
+
+async def opened(base: Base | None, afford: Callable[[Sequence[Trial]], str] = lambda _: "") -> Arms:
+    tenants, system = InMemoryTenants(), says("head")
+    await tenants.start()
+    await system.start()
+    await tenants.prepare(OURS, system.migrate)
+    bench = Bench({HEAD: system}, tenants, InMemoryGateway(), no_metric, {}, {}, RecordedProgress())
+
+    async def ask(trials: Sequence[Trial]) -> str:
+        return afford(trials)
+
+    start = base.start if base is not None else None
+    return Arms(bench, OURS, start_base=start, no_base="" if base else "there is no base", afford=ask)
+
+
+def said(ran: Ran) -> dict[str, str]:
+    assert all(isinstance(one, Scored) for one in ran.results), ran
+    return {
+        one.trial.arm.root: one.transcript.exchanges[0].reply.text for one in ran.results if isinstance(one, Scored)
+    }
+
+
+async def test_the_base_is_started_by_the_first_plan_that_names_it_and_once() -> None:
+    base = Base()
+    arms = await opened(base)
+    assert said(await arms.run(plan(HEAD))) == {OURS.root: "head"}
+    assert base.started == 0
+    assert said(await arms.run_further(plan(HEAD, BASE, number=1))) == {OURS.root: "head", THEIRS.root: "base"}
+    await arms.run(plan(BASE, number=2))
+    assert base.started == 1
+
+
+@pytest.mark.parametrize(
+    ("base", "reason"),
+    [(None, "there is no base"), (Base(WorkerError("it hung")), "the base could not be started: it hung")],
+)
+async def test_without_a_base_no_further_trial_is_held_on_either_side(base: Base | None, reason: str) -> None:
+    arms = await opened(base)
+    for _ in range(2):
+        ran = await arms.run_further(plan(HEAD, BASE, number=1))
+        assert ran.results == ()
+        assert reason in ran.refusal
+    assert said(await arms.run(plan(HEAD))) == {OURS.root: "head"}
+
+
+async def test_a_further_plan_that_the_money_does_not_hold_is_not_begun() -> None:
+    asked: list[tuple[str, int]] = []
+
+    def refuse(trials: Sequence[Trial]) -> str:
+        asked.extend((one.arm.root, one.number) for one in trials)
+        return "raise the budget"
+
+    arms = await opened(Base(), refuse)
+    assert await arms.run_further(plan(HEAD, BASE, number=1)) == Ran((), "raise the budget")
+    assert asked == [(OURS.root, 1), (THEIRS.root, 1)]
+
+
+async def test_the_loop_runs_further_plans_until_there_is_a_verdict() -> None:
+    seen: list[int] = []
+
+    def ask(held: Held) -> Plan | Verdict:
+        seen.append(len(held.results))
+        return plan(HEAD, BASE, number=len(seen)) if len(seen) < 3 else DONE
+
+    loop = PlanLoop(plan(HEAD), ask, "", [])
+    await loop.hold(await opened(Base()))
+    assert [(one.trial.arm.name, one.trial.number) for one in loop.held.results] == [
+        (HEAD, 0),
+        *((arm, number) for number in (1, 2) for arm in (HEAD, BASE)),
+    ]
+    assert len(loop.held.own) == 3
+    assert seen == [1, 3, 5]
+
+
+async def test_a_trial_is_never_run_twice() -> None:
+    loop = PlanLoop(plan(HEAD), lambda _: plan(HEAD, BASE, number=1), "", [])
+    with pytest.raises(RuntimeError, match="asks for trials that were run already"):
+        await loop.hold(await opened(Base()))
+
+
+async def test_what_is_known_before_to_be_impossible_is_not_asked_for() -> None:
+    def ask(held: Held) -> Plan | Verdict:
+        raise AssertionError(held)
+
+    loop = PlanLoop(plan(HEAD, BASE), ask, "the recordings hold no further trials", [])
+    await loop.hold(await opened(Base()))
+    assert [one.trial.arm.name for one in loop.held.results] == [HEAD, BASE]
+    assert loop.held.no_further == "the recordings hold no further trials"
+
+
+async def test_a_run_that_was_cancelled_begins_nothing_more_and_keeps_what_it_has() -> None:
+    base = Base()
+    loop = PlanLoop(plan(HEAD, BASE), lambda _: plan(HEAD, BASE, number=1), "", ["cancelled by SIGTERM"])
+    assert [type(one) for one in loop.held.results] == [NotRun]
+    await loop.hold(await opened(base))
+    assert [type(one) for one in loop.held.results] == [Scored]
+    assert base.started == 0
+
+
+async def test_a_base_that_does_not_start_leaves_the_head_as_it_is() -> None:
+    loop = PlanLoop(plan(HEAD, BASE), lambda _: DONE, "", [])
+    await loop.hold(await opened(Base(WorkerError("it hung"))))
+    assert [one.trial.arm.name for one in loop.held.results] == [HEAD]
+    assert "it hung" in loop.held.no_base

@@ -1,0 +1,114 @@
+"""Which earlier runs a run may look at: the base branch's artifact, and none where it must not ask."""
+
+import io
+import json
+import os
+import zipfile
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from ratiba_action.decide.deciding import DecideRequest, decide
+from ratiba_action.model.change import Mode, Subject
+from ratiba_action.model.comparison import Rules
+from ratiba_action.reporting.results_json import render_results
+from ratiba_action.run.earlier_runs import FIRST_RUN, EarlierRuns, find_earlier_runs, measured_commit
+from ratiba_action.run.preparing import GateRun, prepare
+from ratiba_action.settings.settings import read_settings
+from ratiba_action.util.git import Git
+from tests.support.git_repository import GitRepository
+from tests.support.github_server import GithubState, github_server
+from tests.support.github_state import Artifact, Run
+from tests.support.progress import RecordedProgress
+from tests.support.pull_request_events import pull_request_event
+from tests.support.sample_report import sample_report, sample_score, sample_scored
+from tests.support.small_repository import CONFIGURATION, SCENARIO
+
+MEASURED = datetime(2026, 4, 25, 7, tzinfo=UTC)
+REPOSITORY = "ratiba/assistant"
+
+
+@pytest.fixture
+def state() -> GithubState:
+    return GithubState()
+
+
+@pytest.fixture
+def address(state: GithubState) -> Iterator[str]:
+    with github_server(state) as base:
+        yield base
+
+
+@pytest.fixture
+def git(tmp_path: Path) -> GitRepository:
+    return GitRepository(tmp_path / "repository", os.environ["PATH"])
+
+
+def artifact(commit: str) -> Artifact:
+    subject = Subject(repository=REPOSITORY, head=commit, event="push", run_id=1)
+    results = (sample_scored(scores=(sample_score(),)),)
+    written = io.BytesIO()
+    with zipfile.ZipFile(written, "w") as archive:
+        report = sample_report(subject=subject, results=results, started_at=MEASURED)
+        archive.writestr("results.json", render_results(report))
+    return Artifact(1, "ratiba-baseline", Run(1, commit), written.getvalue())
+
+
+def find(
+    git: GitRepository, address: str, now: datetime, baseline: str = "auto", state: GithubState | None = None
+) -> EarlierRuns:
+    turns = "  - user: Hello\n"
+    files = {".github/ratiba.yml": CONFIGURATION.format(timeout=20), "adapter.py": ""}
+    base = git.commit({**files, "scenarios/asks.yaml": SCENARIO.format(name="asks", turns=turns)})
+    head = git.commit({"prompts/unused.md": "Nobody reads this."})
+    if state is not None:
+        state.kept.append(artifact(base))
+    event = git.folder.parent / "event.json"
+    event.write_text(json.dumps(pull_request_event(base, head)))
+    environment = {
+        "PATH": os.environ["PATH"],
+        "GITHUB_API_URL": address,
+        "GITHUB_REPOSITORY": REPOSITORY,
+        "GITHUB_RUN_ID": "1001",
+        "GITHUB_RUN_ATTEMPT": "1",
+        "RATIBA_GITHUB_TOKEN": "ghs_planted",
+        "RATIBA_BASELINE": baseline,
+    }
+    decided = decide(DecideRequest(git.folder, "pull_request", event, floor=Mode.BLOCKING), environment)
+    run = GateRun(read_settings(environment, {}), decided, git.folder, environment, RecordedProgress())
+    return find_earlier_runs(run, prepare(run), now, Rules(), measured_commit(run.decided.change.git))
+
+
+def test_the_artifact_of_the_base_is_found_and_its_age_told(
+    git: GitRepository, state: GithubState, address: str
+) -> None:
+    found = find(git, address, datetime(2026, 5, 5, 7, tzinfo=UTC), state=state)
+    assert found.facts is not None, found.notes
+    assert (len(found.baseline), found.earlier, found.facts.stale) == (1, (), True)
+    assert "10 days old" in found.notes[-1]
+
+
+def test_a_first_run_says_that_it_becomes_the_baseline(git: GitRepository, address: str) -> None:
+    assert find(git, address, MEASURED) == EarlierRuns(notes=(FIRST_RUN,))
+
+
+def test_a_baseline_of_none_asks_nobody(git: GitRepository, state: GithubState, address: str) -> None:
+    assert find(git, address, MEASURED, "none", state) == EarlierRuns()
+    assert state.requests == []
+
+
+def test_a_github_that_refuses_is_a_note(git: GitRepository, state: GithubState, address: str) -> None:
+    state.failure = (403, "Resource not accessible by integration")
+    found = find(git, address, MEASURED)
+    assert (found.baseline, found.facts) == ((), None)
+    assert "actions: read" in found.notes[0]
+
+
+def test_a_work_tree_with_changes_of_its_own_measures_no_commit(git: GitRepository) -> None:
+    commit = git.commit({"adapter.py": "before"})
+    own = Git(git.folder, {"PATH": os.environ["PATH"]})
+    assert measured_commit(own) == commit
+    git.write({"adapter.py": "after"})
+    assert (measured_commit(own), measured_commit(None)) == ("", "")

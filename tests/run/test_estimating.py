@@ -1,0 +1,81 @@
+"""What conversations are expected to cost, from their recordings or from usual sizes."""
+
+from dataclasses import replace
+from decimal import Decimal
+
+from ratiba_action.config.configuration import Configuration, read_configuration
+from ratiba_action.llm.recordings.lines import ModelRecording
+from ratiba_action.model.conversation import Party, Usage
+from ratiba_action.model.plan import Arm
+from ratiba_action.model.scenario import Assertion, Scenario
+from ratiba_action.money.estimate import UNKNOWN
+from ratiba_action.money.prices import PriceList
+from ratiba_action.money.pricing import ModelRates
+from ratiba_action.run.estimating import estimator, expected_costs
+from ratiba_action.run.workshop import Materials
+from tests.support.sample_report import sample_scenario
+
+SYSTEM = ModelRates(Decimal(2), Decimal(10), Decimal(2), Decimal(4))
+JUDGE = ModelRates(Decimal(5), Decimal(25), Decimal(5), Decimal(10))
+PRICES = PriceList({"our-model": SYSTEM, "our-judge": JUDGE})
+
+
+def configuration(**system: object) -> Configuration:
+    block = "".join(f", {name}: {value}" for name, value in system.items())
+    text = f"system: {{adapter: 'a:A'{block}}}\njudge: {{model: our-judge, cross_check: null}}\n"
+    return read_configuration("ratiba.yml", text.encode())
+
+
+def answer(usage: dict[str, int]) -> ModelRecording:
+    response = {"object": "chat.completion", "usage": usage}
+    return ModelRecording("0" * 64, 0, "live", "openai", "our-model", "hello", "0" * 12, response)
+
+
+def materials(*scenarios: Scenario, **recordings: tuple[ModelRecording, ...]) -> Materials:
+    return Materials(Arm("head", "checkout"), scenarios, recordings, ())
+
+
+def judged(name: str) -> Scenario:
+    return sample_scenario(name, assertions=(Assertion("SwahiliFluencyMetric", 0.8),))
+
+
+def test_a_recorded_conversation_costs_what_its_answers_did() -> None:
+    evaluated = materials(
+        sample_scenario("spa"), spa=(answer({"prompt_tokens": 1_000, "completion_tokens": 100, "total_tokens": 1_100}),)
+    )
+    costs = expected_costs(configuration(), evaluated, PRICES)
+    assert costs["spa"] == {Party.SYSTEM: SYSTEM.price(Usage(1_000, 100)), Party.JUDGE: 0}
+
+
+def test_an_answer_without_usable_usage_counts_as_a_usual_one_and_can_be_recorded_again() -> None:
+    evaluated = materials(sample_scenario("spa"), spa=(answer({}),))
+    assert expected_costs(configuration(), evaluated, PRICES)["spa"][Party.SYSTEM] == SYSTEM.price(UNKNOWN)
+
+
+def test_the_judge_is_told_apart_from_the_system() -> None:
+    costs = expected_costs(configuration(), materials(judged("spa")), PRICES)
+    assert costs["spa"] == {Party.SYSTEM: 0, Party.JUDGE: JUDGE.price(UNKNOWN)}
+
+
+def test_a_declared_price_counts_for_every_turn() -> None:
+    costs = expected_costs(configuration(price_per_turn_usd=0.25), materials(sample_scenario("spa")), PRICES)
+    assert costs["spa"][Party.SYSTEM] == Decimal("0.25")
+
+
+def test_the_most_is_never_less_than_what_is_expected() -> None:
+    evaluated = materials(judged("spa"), judged("salon"), spa=(answer({}),))
+    settings = configuration(price_per_turn_usd=0.25)
+    most, costs = estimator(settings, evaluated, PRICES), expected_costs(settings, evaluated, PRICES)
+    for trial in evaluated.plan.trials:
+        assert most(trial) > sum(costs[trial.scenario.id].values())
+
+
+def test_a_metric_by_claim_is_bounded_by_the_sentences_that_were_recorded() -> None:
+    scenario = sample_scenario("rag", assertions=(Assertion("FaithfulnessByClaimMetric", 0.8),))
+    said = "We open at nine. I don't know the price. The pool is heated."
+    response = {"object": "chat.completion", "usage": {}, "choices": [{"message": {"content": said}}]}
+    recorded = replace(answer({}), response=response)
+    unknown = expected_costs(configuration(), materials(scenario), PRICES)["rag"][Party.JUDGE]
+    known = expected_costs(configuration(), materials(scenario, rag=(recorded,)), PRICES)["rag"][Party.JUDGE]
+    assert known == 2 * JUDGE.price(UNKNOWN), "two sentences claim something"
+    assert known < unknown

@@ -1,0 +1,165 @@
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from ratiba_action.decide.read import Change, read_change
+from ratiba_action.errors import ConfigurationError, InfrastructureError, SuiteError
+from ratiba_action.model.change import ChangedFiles, Subject
+from ratiba_action.run.evaluation_inputs import EvaluationInputs, read_inputs
+from ratiba_action.settings.settings import read_settings
+from tests.support.git_repository import GitRepository
+
+CONFIGURATION = "system: {adapter: 'shop.adapter:Adapter'}\npass_rate: 0.9\n"
+SCENARIO = """\
+id: talks
+language: sw
+now: 2026-04-25T10:00:00+03:00
+customer: {name: Amina, phone: "+254 700 000 001"}
+turns: [{user: habari}]
+assertions: [{metric: BookingSlotConsistencyMetric, threshold: 1.0}]
+"""
+BASE: Mapping[str, str] = {".github/ratiba.yml": CONFIGURATION, "scenarios/talks.yaml": SCENARIO}
+
+
+def inputs(folder: Path, base: Mapping[str, str], head: Mapping[str, str | None]) -> EvaluationInputs:
+    """What is evaluated after a change to the files of a base commit."""
+    repository = GitRepository(folder, os.environ["PATH"])
+    repository.commit(base)
+    repository.write(head)
+    return read_inputs(read_settings({}, {}), folder, changed(folder))
+
+
+def changed(folder: Path) -> Change:
+    return read_change("", None, folder, os.environ)
+
+
+def test_the_language_brings_its_metric(tmp_path: Path) -> None:
+    (scenario,) = inputs(tmp_path, BASE, {}).suite.scenarios
+    assert {entry.metric for entry in scenario.assertions} == {"BookingSlotConsistencyMetric", "SwahiliFluencyMetric"}
+
+
+def test_a_change_that_relaxes_nothing_has_no_note(tmp_path: Path) -> None:
+    assert inputs(tmp_path, BASE, {}).notes == ()
+
+
+def test_thresholds_and_the_pass_rate_are_held_to_the_base(tmp_path: Path) -> None:
+    relaxed = {
+        ".github/ratiba.yml": CONFIGURATION.replace("0.9", "0.2"),
+        "scenarios/talks.yaml": SCENARIO.replace("threshold: 1.0", "threshold: 0.1"),
+    }
+    found = inputs(tmp_path, BASE, relaxed)
+    assert found.configuration.pass_rate == 0.9
+    thresholds = {entry.metric: entry.threshold for entry in found.suite.scenarios[0].assertions}
+    assert thresholds["BookingSlotConsistencyMetric"] == 1.0
+    assert len(found.notes) == 2
+
+
+def test_a_lowered_threshold_of_the_metric_that_the_language_attaches_is_held_too(tmp_path: Path) -> None:
+    listed = SCENARIO.replace("assertions: [", "assertions: [{metric: SwahiliFluencyMetric, threshold: 0.1}, ")
+    found = inputs(tmp_path, BASE, {"scenarios/talks.yaml": listed})
+    thresholds = {entry.metric: entry.threshold for entry in found.suite.scenarios[0].assertions}
+    assert thresholds["SwahiliFluencyMetric"] == 0.80
+
+
+SEARCH = SCENARIO.replace("language: sw", "language: fr\nsystem_type: search").replace(
+    "turns: [{user: habari}]", "turns: [{user: mkate, expect: {documents: [loaf]}}]"
+)
+RANKED = CONFIGURATION + "metrics: {fluency: true, search: [{metric: MrrMetric, threshold: 0.9}]}\n"
+
+
+def test_metrics_of_a_system_type_are_held_to_the_base_in_new_scenarios_too(tmp_path: Path) -> None:
+    base = {".github/ratiba.yml": RANKED, "scenarios/talks.yaml": SEARCH}
+    relaxed = RANKED.replace("true", "false").replace("MrrMetric, threshold: 0.9", "MapMetric, threshold: 0.1")
+    new = SEARCH.replace("id: talks", "id: new")
+    found = inputs(tmp_path, base, {".github/ratiba.yml": relaxed, "scenarios/new.yaml": new})
+    for scenario in found.suite.scenarios:
+        thresholds = {entry.metric: entry.threshold for entry in scenario.assertions}
+        assert thresholds == {"BookingSlotConsistencyMetric": 1.0, "MrrMetric": 0.9, "MapMetric": 0.1}
+    assert found.notes == (
+        "What this change asks for holds once it is merged: metrics.fluency, metrics.search.MrrMetric.",
+    )
+
+
+def test_a_truth_that_only_a_metric_of_the_configuration_reads_is_read(tmp_path: Path) -> None:
+    with pytest.raises(SuiteError, match="no metric of the scenario reads documents"):
+        inputs(tmp_path, {".github/ratiba.yml": CONFIGURATION, "scenarios/talks.yaml": SEARCH}, {})
+
+
+def test_without_fluency_at_the_base_a_language_brings_no_metric(tmp_path: Path) -> None:
+    found = inputs(tmp_path, {**BASE, ".github/ratiba.yml": CONFIGURATION + "metrics: {fluency: false}\n"}, {})
+    (scenario,) = found.suite.scenarios
+    assert [entry.metric for entry in scenario.assertions] == ["BookingSlotConsistencyMetric"]
+    assert found.notes == ()
+
+
+def test_fluency_that_the_base_measures_cannot_be_left_out_by_a_change(tmp_path: Path) -> None:
+    found = inputs(tmp_path, BASE, {".github/ratiba.yml": CONFIGURATION + "metrics: {fluency: false}\n"})
+    (scenario,) = found.suite.scenarios
+    assert "SwahiliFluencyMetric" in {entry.metric for entry in scenario.assertions}
+    assert found.notes == ("What this change asks for holds once it is merged: metrics.fluency.",)
+
+
+def test_a_first_configuration_holds_where_the_base_has_none(tmp_path: Path) -> None:
+    found = inputs(tmp_path, {"README.md": "x"}, BASE)
+    assert found.configuration.pass_rate == 0.9
+    assert found.notes == ()
+
+
+def test_a_base_that_cannot_be_read_is_said(tmp_path: Path) -> None:
+    found = inputs(tmp_path, {**BASE, "scenarios/talks.yaml": "id: ["}, {"scenarios/talks.yaml": SCENARIO})
+    assert found.notes == ("The base could not be read in scenarios/talks.yaml, so nothing was held to it there.",)
+
+
+def test_changed_recordings_are_said(tmp_path: Path) -> None:
+    found = inputs(tmp_path, BASE, {"scenarios/recordings/talks.jsonl": ""})
+    assert found.edited_recordings == 1
+
+
+def test_a_grade_of_the_base_holds_where_a_change_rewrites_it(tmp_path: Path) -> None:
+    line = {
+        "kind": "judge", "key": "ab" * 32, "ordinal": 0, "source": "live", "metric": "swahili_fluency:1.0.0",
+        "model": "judge", "transcript": "cd" * 32, "score": 0.1, "reason": "Stiff.",
+        "usage": {"input_tokens": 1, "output_tokens": 1},
+    }  # fmt: skip
+    recording = "scenarios/recordings/talks.jsonl"
+    found = inputs(
+        tmp_path,
+        {**BASE, recording: json.dumps(line) + "\n"},
+        {recording: json.dumps({**line, "score": 1.0}) + "\n"},
+    )
+    assert {key: grade.score for key, grade in found.base_grades.items()} == {"ab" * 32: 0.1}
+
+
+def test_a_pull_request_without_its_base_commit_cannot_be_held_and_is_not_run(tmp_path: Path) -> None:
+    GitRepository(tmp_path, os.environ["PATH"]).commit(BASE)
+    unknown = replace(changed(tmp_path), files=ChangedFiles(("a",)), subject=Subject(pull_request=7))
+    with pytest.raises(InfrastructureError, match="fetch-depth: 2"):
+        read_inputs(read_settings({}, {}), tmp_path, unknown)
+
+
+@pytest.mark.parametrize("name", [".github/ratiba.yml", "scenarios/talks.yaml"])
+def test_a_link_is_not_followed_and_nothing_behind_it_is_told(tmp_path: Path, name: str) -> None:
+    folder, secret = tmp_path / "repository", tmp_path / "secret"
+    secret.write_text("planted-secret")
+    repository = GitRepository(folder, os.environ["PATH"])
+    repository.commit(BASE)
+    (folder / name).unlink()
+    (folder / name).symlink_to(secret)
+    with pytest.raises(ConfigurationError, match="symbolic link") as caught:
+        read_inputs(read_settings({}, {}), folder, changed(folder))
+    assert "planted" not in str(caught.value)
+
+
+def test_mistakes_of_configuration_and_scenarios_are_told_together(tmp_path: Path) -> None:
+    with pytest.raises(SuiteError) as caught:
+        inputs(tmp_path, BASE, {".github/ratiba.yml": "system: x\n", "scenarios/talks.yaml": "id: X Y\n"})
+    assert {problem.path for problem in caught.value.problems} == {".github/ratiba.yml", "scenarios/talks.yaml"}
+
+
+def test_a_missing_configuration_is_named_with_its_remedy(tmp_path: Path) -> None:
+    with pytest.raises(ConfigurationError, match=r"there is no file '\.github/ratiba\.yml'\. Run: ratiba init"):
+        inputs(tmp_path, BASE, {".github/ratiba.yml": None})

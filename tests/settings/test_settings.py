@@ -1,0 +1,136 @@
+from dataclasses import fields
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+
+from ratiba_action.errors import ConfigurationError
+from ratiba_action.model.change import Mode
+from ratiba_action.settings.settings import INPUTS, Input, Settings, read_settings
+
+
+def test_without_any_input_the_defaults_hold() -> None:
+    settings = read_settings({}, {})
+    assert settings.budget_usd == Decimal(20)
+    assert settings.mode is Mode.SKIP
+    assert (settings.config, settings.scenarios) == (".github/ratiba.yml", "scenarios")
+    assert settings.enforce
+
+
+def test_an_option_wins_over_its_variable() -> None:
+    environment = {"RATIBA_EVAL_BUDGET_USD": "3", "RATIBA_NAME": "from-environment"}
+    settings = read_settings(environment, {"budget-usd": "0.50", "name": None})
+    assert settings.budget_usd == Decimal("0.50")
+    assert settings.name == "from-environment"
+
+
+def test_all_wrong_inputs_are_told_at_once_with_their_values_and_what_is_allowed() -> None:
+    environment = {"RATIBA_EVAL_BUDGET_USD": "20 USD", "RATIBA_MODE": "loose", "RATIBA_ENFORCE": "maybe"}
+    with pytest.raises(ConfigurationError) as caught:
+        read_settings(environment, {})
+    assert str(caught.value).splitlines() == [
+        "mode (RATIBA_MODE): 'loose' is not allowed: give auto, advisory or blocking.",
+        "enforce (RATIBA_ENFORCE): 'maybe' is not allowed: give true or false.",
+        (
+            "budget-usd (RATIBA_EVAL_BUDGET_USD): '20 USD' is not allowed: "
+            "give an amount of US dollars from 0 to 1000000, digits only, such as 20 or 0.50."
+        ),
+    ]
+
+
+@pytest.mark.parametrize(
+    "text", [".", "./", "/", "..", "reports/..", "../up", ".git", ".GIT/reports", "a/.git/b", "a\0b"]
+)
+def test_a_report_is_never_written_over_the_checkout_its_history_or_what_is_beside_it(text: str) -> None:
+    with pytest.raises(ConfigurationError, match=r"report-dir .* is not allowed: give a folder's path"):
+        read_settings({"RATIBA_REPORT_DIR": text}, {})
+
+
+def test_a_report_in_a_workflow_stays_in_the_workspace(tmp_path: Path) -> None:
+    workflow = {"GITHUB_ACTIONS": "true", "GITHUB_WORKSPACE": str(tmp_path / "work")}
+    inside = str(tmp_path / "work/reports")
+    assert read_settings(workflow, {"report-dir": inside}).report_dir == inside
+    here = workflow | {"GITHUB_WORKSPACE": str(Path.cwd())}
+    assert read_settings(here, {"report-dir": "reports"}).report_dir == "reports"
+    with pytest.raises(ConfigurationError, match="give a folder inside the workspace"):
+        read_settings(workflow, {"report-dir": str(tmp_path / "elsewhere")})
+    with pytest.raises(ConfigurationError, match="not the checkout itself"):
+        read_settings(workflow, {"report-dir": str(tmp_path / "work")})
+
+
+def test_a_report_may_lie_elsewhere_on_a_machine_of_ones_own_and_in_the_actions_container(tmp_path: Path) -> None:
+    elsewhere = str(tmp_path / "elsewhere")
+    assert read_settings({}, {"report-dir": elsewhere}).report_dir == elsewhere
+    container = {"GITHUB_ACTIONS": "true", "GITHUB_WORKSPACE": "/workspace", "RATIBA_REPORT_DIR_OUTSIDE": "/runner/x"}
+    assert read_settings(container, {"report-dir": elsewhere}).report_dir == elsewhere
+
+
+def test_secrets_are_neither_printed_nor_put_in_messages() -> None:
+    environment = {"RATIBA_DATABASE_URL": "postgresql://u:planted-password@h/d", "RATIBA_GITHUB_TOKEN": "planted-token"}
+    settings = read_settings(environment, {})
+    assert "planted" not in repr(settings)
+    assert settings.secrets == ("postgresql://u:planted-password@h/d", "planted-token")
+
+
+def test_every_input_is_a_field_and_every_field_an_input() -> None:
+    assert {entry.attribute for entry in INPUTS if entry.served} == {field.name for field in fields(Settings)}
+
+
+@pytest.mark.parametrize("entry", [entry for entry in INPUTS if not entry.served], ids=lambda entry: entry.name)
+def test_an_input_of_a_later_version_is_refused_rather_than_ignored(entry: Input) -> None:
+    with pytest.raises(ConfigurationError, match=f"{entry.name}.*this version cannot do that"):
+        read_settings({entry.environment_variable: "2/8"}, {})
+
+
+def test_every_secret_input_is_among_the_secrets() -> None:
+    secret = [entry for entry in INPUTS if entry.secret and entry.served]
+    values = {entry.environment_variable: f"value of {entry.name}" for entry in secret}
+    settings = read_settings(values, {"langfuse-host": "https://langfuse.example"})
+    assert set(settings.secrets) == {f"value of {entry.name}" for entry in secret}
+
+
+KEYS = {"RATIBA_LANGFUSE_PUBLIC_KEY": "pk-lf-planted", "RATIBA_LANGFUSE_SECRET_KEY": "sk-lf-planted"}
+
+
+@pytest.mark.parametrize(
+    "host", ["https://cloud.langfuse.com", "http://langfuse:3000/", "https://tools.example/langfuse"]
+)
+def test_the_address_of_langfuse_is_a_servers(host: str) -> None:
+    settings = read_settings(KEYS, {"langfuse-host": host})
+    assert settings.langfuse_host == host.rstrip("/")
+    assert "planted" not in repr(settings)
+
+
+@pytest.mark.parametrize(
+    "host",
+    [
+        "langfuse.example",
+        "ftp://langfuse.example",
+        "https://key:secret@langfuse.example",
+        "https://langfuse.example/?a=b",
+        "https://langfuse.example/#x",
+        "https://langfuse.example)](https://elsewhere.example",
+        "https://langfuse.example/a b",
+        "javascript:alert(1)",
+    ],
+)
+def test_what_is_no_address_of_a_server_gets_no_keys(host: str) -> None:
+    with pytest.raises(ConfigurationError) as caught:
+        read_settings(KEYS, {"langfuse-host": host})
+    assert str(caught.value).startswith(f"langfuse-host (RATIBA_LANGFUSE_HOST): {host!r} is not allowed")
+    assert len(str(caught.value).splitlines()) == 1
+
+
+def test_langfuse_is_off_without_keys_and_refuses_half_of_them() -> None:
+    assert read_settings({}, {"langfuse-host": "https://langfuse.example"}).langfuse_secret_key == ""
+    for name, value in KEYS.items():
+        with pytest.raises(ConfigurationError, match="the other key is given: give both, or none"):
+            read_settings({name: value}, {"langfuse-host": "https://langfuse.example"})
+    with pytest.raises(ConfigurationError, match="langfuse-host is empty"):
+        read_settings(KEYS, {})
+
+
+@pytest.mark.parametrize("text", ["0", "-1", "ten", "nan"])
+def test_the_time_for_langfuse_is_seconds(text: str) -> None:
+    with pytest.raises(ConfigurationError, match=r"RATIBA_LANGFUSE_SECONDS: .* is not allowed: give seconds"):
+        read_settings({"RATIBA_LANGFUSE_SECONDS": text}, {})

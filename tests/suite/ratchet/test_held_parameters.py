@@ -1,0 +1,31 @@
+from ratiba_action.model.scenario import Assertion
+from ratiba_action.model.values import JsonObject
+from ratiba_action.suite.ratchet.held_parameters import hold_parameters
+
+
+def told(head: JsonObject, base: JsonObject) -> tuple[JsonObject, tuple[str, ...]]:
+    return hold_parameters(Assertion("M", 0.5, parameters=head), Assertion("M", 0.9, parameters=base))
+
+
+def test_parameters_that_stay_are_not_spoken_of() -> None:
+    assert told({"k": 5}, {"k": 5}) == ({"k": 5}, ())
+
+
+def test_a_number_a_word_or_a_list_is_the_bases_also_when_the_change_removes_it() -> None:
+    base = {"k": 5, "measure": "exact", "forbidden": ["canary"]}
+    note = "M is told what the base tells it; this change edits its parameters."
+    assert told({"k": 500, "measure": "recall", "forbidden": []}, base) == (base, (note,))
+    assert told({}, base) == (base, (note,))
+
+
+def test_a_parameter_that_the_base_does_not_give_is_not_added() -> None:
+    assert told({"lowercase": True}, {})[0] == {}
+
+
+def test_a_catalogue_is_truth_that_a_change_may_edit_and_that_is_said() -> None:
+    head: JsonObject = {"catalogue": {"terms": ["spa"]}}
+    assert told(head, {"catalogue": {"terms": []}}) == (head, ("this change edits the catalogue of M.",))
+
+
+def test_a_catalogue_cannot_take_the_place_of_another_kind_of_parameter() -> None:
+    assert told({"k": {"terms": []}}, {"k": 3})[0] == {"k": 3}

@@ -1,0 +1,180 @@
+from dataclasses import replace
+from datetime import UTC, datetime
+from decimal import Decimal
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ratiba_action.model.scenario import (
+    Assertion,
+    Customer,
+    FailureRule,
+    Scenario,
+    SimulatedUser,
+    Suite,
+    Turn,
+    TurnLimits,
+)
+from ratiba_action.suite.ratchet.strictness import hold_to_base
+
+BASE = Scenario(
+    id="spa",
+    language="en",
+    turns=(Turn(user="hi"),),
+    now=datetime(2026, 4, 25, tzinfo=UTC),
+    customer=Customer("Amina", "+254700000001"),
+    critical=True,
+    rules=(FailureRule("must_not_contain", "PIN", 3),),
+    assertions=(Assertion("SlotMetric", 1.0, 5),),
+)
+
+
+def suite(*scenarios: Scenario) -> Suite:
+    return Suite(scenarios, "digest")
+
+
+def test_a_suite_that_relaxes_nothing_stays_as_it_is() -> None:
+    assert hold_to_base(suite(BASE), suite(BASE)) == (suite(BASE), ())
+
+
+def test_a_lower_threshold_is_raised_to_the_base() -> None:
+    held, notes = hold_to_base(suite(replace(BASE, assertions=(Assertion("SlotMetric", 0.5, 9),))), suite(BASE))
+    assert held.scenarios[0].assertions == (Assertion("SlotMetric", 1.0, 9),)
+    assert notes == ("spa: the threshold of SlotMetric stays 1.00; this change asks for 0.50.",)
+
+
+def test_a_higher_threshold_holds() -> None:
+    lower = replace(BASE, assertions=(Assertion("SlotMetric", 0.5, 9),))
+    assert hold_to_base(suite(BASE), suite(lower)) == (suite(BASE), ())
+
+
+def test_what_a_change_removes_still_holds_and_is_told() -> None:
+    bare = replace(BASE, critical=False, rules=(), assertions=())
+    held, notes = hold_to_base(suite(bare), suite(BASE))
+    assert held.scenarios[0] == BASE
+    assert len(notes) == 3
+
+
+def test_removed_scenarios_and_edited_turns_are_told() -> None:
+    edited = replace(BASE, turns=(Turn(user="hello"),))
+    ordinary = replace(BASE, id="salon", critical=False)
+    _, notes = hold_to_base(suite(edited), suite(BASE, ordinary))
+    assert notes == ("spa: critical, and this change edits its turns.", "This change removes scenarios: salon.")
+
+
+def test_a_critical_scenario_still_runs_when_a_change_removes_or_renames_it() -> None:
+    renamed = replace(BASE, id="spa_new", critical=False, rules=(), assertions=())
+    held, notes = hold_to_base(suite(renamed), suite(BASE))
+    assert held.scenarios == (renamed, BASE)
+    assert notes == ("spa: critical, so it still runs though this change removes it.",)
+
+
+def test_the_clock_the_customer_and_the_language_are_told_when_they_change() -> None:
+    moved = replace(BASE, now=BASE.now.replace(year=2027), customer=Customer("Njeri", "+254700000002"), language="sw")
+    _, notes = hold_to_base(suite(moved), suite(BASE))
+    assert notes == ("spa: critical, and this change edits its now, customer, language.",)
+
+
+def test_the_strictest_of_several_thresholds_of_one_metric_holds() -> None:
+    twice = replace(BASE, assertions=(Assertion("SlotMetric", 1.0, 5), Assertion("SlotMetric", 0.0, 6)))
+    held, _ = hold_to_base(suite(replace(BASE, assertions=(Assertion("SlotMetric", 0.0, 9),))), suite(twice))
+    assert held.scenarios[0].assertions[0].threshold == 1.0
+
+
+ASSERTIONS = st.dictionaries(st.sampled_from(["Slot", "Fluency"]), st.sampled_from([0.0, 0.5, 0.8, 1.0])).map(
+    lambda found: tuple(Assertion(metric, threshold) for metric, threshold in found.items())
+)
+RULES = st.lists(
+    st.sampled_from(
+        [FailureRule(kind, value) for kind in ("must_not_contain", "max_turns") for value in ("1", 1, True, ["1"])]
+    ),
+    max_size=3,
+).map(tuple)
+SCENARIOS = st.builds(
+    lambda name, text, **marks: replace(BASE, id=name, turns=(Turn(user=text),), **marks),
+    st.sampled_from(["salon", "spa", "barber"]),
+    st.sampled_from(["hi", "hello"]),
+    critical=st.booleans(),
+    rules=RULES,
+    assertions=ASSERTIONS,
+)
+SUITES = st.lists(SCENARIOS, max_size=3, unique_by=lambda scenario: scenario.id).map(
+    lambda found: suite(*sorted(found, key=lambda scenario: scenario.id))
+)
+
+
+def thresholds(scenario: Scenario) -> dict[str, float]:
+    """The strictest threshold of each metric."""
+    return {one.metric: one.threshold for one in sorted(scenario.assertions, key=lambda one: one.threshold)}
+
+
+def rules(scenario: Scenario) -> set[tuple[str, str]]:
+    return {(rule.type, repr(rule.value)) for rule in scenario.rules}
+
+
+def is_as_strict(scenario: Scenario, other: Scenario) -> bool:
+    """Whether a scenario demands all that another demands."""
+    found = thresholds(scenario)
+    return (
+        all(found.get(metric, -1) >= least for metric, least in thresholds(other).items())
+        and rules(scenario) >= rules(other)
+        and scenario.critical >= other.critical
+    )
+
+
+def by_id(held: Suite) -> dict[str, Scenario]:
+    return {scenario.id: scenario for scenario in held.scenarios}
+
+
+@given(SUITES, SUITES)
+def test_what_is_run_is_never_looser_than_the_base_nor_than_the_change(head: Suite, base: Suite) -> None:
+    run, before = by_id(hold_to_base(head, base)[0]), by_id(base)
+    for asked in head.scenarios:
+        held = run[asked.id]
+        assert is_as_strict(held, asked)
+        assert is_as_strict(held, before.get(asked.id, asked))
+        assert replace(held, critical=asked.critical, rules=asked.rules, assertions=asked.assertions) == asked
+    assert all(is_as_strict(run[name], earlier) for name, earlier in before.items() if earlier.critical)
+
+
+@given(SUITES, SUITES)
+def test_nothing_is_demanded_that_neither_the_base_nor_the_change_demands(head: Suite, base: Suite) -> None:
+    asked, before = by_id(head), by_id(base)
+    for name, held in by_id(hold_to_base(head, base)[0]).items():
+        sources = [suite[name] for suite in (asked, before) if name in suite]
+        assert rules(held) == set().union(*(rules(source) for source in sources))
+        assert set(thresholds(held).items()) <= set().union(*(thresholds(source).items() for source in sources))
+        assert held.critical == any(source.critical for source in sources)
+
+
+@given(SUITES, SUITES)
+def test_what_is_held_to_the_base_once_stays_so(head: Suite, base: Suite) -> None:
+    held, _ = hold_to_base(head, base)
+    assert hold_to_base(held, base)[0] == held
+
+
+@given(SUITES)
+def test_an_unchanged_suite_is_run_as_it_is_and_nothing_is_told(same: Suite) -> None:
+    assert hold_to_base(same, same) == (same, ())
+
+
+@pytest.mark.parametrize(
+    ("asked", "before", "held"),
+    [
+        (TurnLimits(9.0), TurnLimits(4.0), TurnLimits(4.0)),
+        (TurnLimits(2.0), TurnLimits(4.0), TurnLimits(2.0)),
+        (TurnLimits(), TurnLimits(4.0, Decimal("0.01")), TurnLimits(4.0, Decimal("0.01"))),
+        (TurnLimits(3.0), TurnLimits(usd=Decimal("0.01")), TurnLimits(3.0, Decimal("0.01"))),
+    ],
+)
+def test_of_the_limits_of_a_turn_the_stricter_hold(asked: TurnLimits, before: TurnLimits, held: TurnLimits) -> None:
+    run, notes = hold_to_base(suite(replace(BASE, limits=asked)), suite(replace(BASE, limits=before)))
+    assert run.scenarios[0].limits == held
+    assert any("limits of a turn" in note for note in notes) == (held != asked)
+
+
+def test_an_edited_script_or_persona_is_told() -> None:
+    edited = replace(BASE, script=({"text": "Karibu"},), simulated_user=SimulatedUser("Amina", "a haircut"))
+    _, notes = hold_to_base(suite(edited), suite(BASE))
+    assert any("edits its script, simulated_user" in note for note in notes)

@@ -1,0 +1,60 @@
+from datetime import UTC, datetime
+
+import pytest
+
+from ratiba_action.model.change import ChangedFiles, Mode, ModeDecision
+from ratiba_action.model.scenario import Customer, Scenario, Suite
+from ratiba_action.suite.scenario_selection import select
+
+
+def scenario(name: str, *, tags: frozenset[str] = frozenset(), touches: tuple[str, ...] = ()) -> Scenario:
+    return Scenario(
+        name, "en", (), datetime(2026, 4, 25, tzinfo=UTC), Customer("Wanjiku", "+254"), tags=tags, touches=touches
+    )
+
+
+SUITE = Suite(
+    (
+        scenario("broken", touches=("a[b",)),
+        scenario("plain"),
+        scenario("smoke", tags=frozenset({"smoke"})),
+        scenario("touching", touches=("app/booking/",)),
+    ),
+    "digest",
+)
+
+
+@pytest.mark.parametrize(
+    ("mode", "expected"),
+    [
+        (Mode.BLOCKING, ["broken", "plain", "smoke", "touching"]),
+        (Mode.ADVISORY, ["broken", "smoke", "touching"]),
+        (Mode.SKIP, []),
+    ],
+)
+def test_what_each_mode_runs(mode: Mode, expected: list[str]) -> None:
+    selection = select(ModeDecision(mode, ()), SUITE, ChangedFiles(("app/booking/slots.py",)))
+
+    assert [one.id for one in selection.scenarios] == expected
+    assert set(selection.left_out) == {one.id for one in SUITE.scenarios} - set(expected)
+
+
+def test_advisory_runs_what_costs_nothing_too_and_knows_it_apart() -> None:
+    selection = select(
+        ModeDecision(Mode.ADVISORY, ()), SUITE, ChangedFiles(("app/other.py",)), lambda one: one.id != "touching"
+    )
+    assert [one.id for one in selection.scenarios] == ["broken", "plain", "smoke"]
+    assert (selection.free, selection.left_out, selection.covered) == (("plain",), ("touching",), True)
+
+
+def test_a_change_that_nothing_covers_is_known() -> None:
+    plain = Suite((scenario("plain"), scenario("touching", touches=("app/booking/",))), "digest")
+    changed = ChangedFiles(("app/other.py",))
+    assert not select(ModeDecision(Mode.ADVISORY, ()), plain, changed, lambda _: True).covered
+    assert select(ModeDecision(Mode.BLOCKING, ()), plain, changed).covered
+
+
+def test_advisory_leaves_out_what_the_change_does_not_touch() -> None:
+    selection = select(ModeDecision(Mode.ADVISORY, ()), SUITE, ChangedFiles(("app/other.py",)))
+
+    assert "touching" in selection.left_out

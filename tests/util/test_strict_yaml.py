@@ -1,0 +1,67 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ratiba_action.util.strict_yaml import MAX_BYTES, read_yaml
+
+
+def test_every_value_knows_its_line() -> None:
+    document, problems = read_yaml("a.yaml", b"id: x\nturns:\n  - user: hi\n  - user: ho\n")
+    assert problems == ()
+    assert document is not None
+    assert document.data == {"id": "x", "turns": [{"user": "hi"}, {"user": "ho"}]}
+    assert document.line(("turns", 1, "user")) == 4
+    assert document.line(("turns", 1, "missing")) == 4
+
+
+@pytest.mark.parametrize("text", ["14:00", "no", "on", "0712", "2026-04-26T14:00", "1_000", "0x1F"])
+def test_text_that_older_yaml_would_turn_into_something_else_stays_text(text: str) -> None:
+    document, _ = read_yaml("a.yaml", f"value: {text}\n".encode())
+    assert document is not None
+    assert document.data == {"value": text}
+
+
+def test_numbers_booleans_and_null_are_read() -> None:
+    document, _ = read_yaml("a.yaml", b"[1, -2, 0.5, true, False, null, ~]")
+    assert document is not None
+    assert document.data == [1, -2, 0.5, True, False, None, None]
+
+
+@pytest.mark.parametrize(
+    ("content", "line", "said"),
+    [
+        (b"a: &x [1]\nb: *x\n", 2, "alias"),
+        (b"a: 1\na: 2\n", 2, "stands twice"),
+        (b"a: !!python/object/apply:os.system [x]\n", 1, "tag"),
+        (b"? [1, 2]\n: 3\n", 1, "key"),
+        (b"a: 1\n---\nb: 2\n", 2, "second document"),
+        (b"user: Hi: how are you\n", 1, "put a text that holds them in quotes"),
+        (b"a:\n\tb: 1\n", 2, "indent with spaces"),
+        (b"a:\n  - b\n - c\n", 3, "indented differently"),
+        (b"a: 1\nb: [1\n", 3, "not valid YAML"),
+        (b"a: 1\nb: \xff\n", 2, "UTF-8"),
+        (b"", 0, "empty"),
+        (b"[" * 100, 1, "levels deep"),
+        (b"#" * (MAX_BYTES + 1), 0, "bytes"),
+    ],
+)
+def test_what_is_not_plain_data_is_refused_with_its_line(content: bytes, line: int, said: str) -> None:
+    document, problems = read_yaml("a.yaml", content)
+    assert document is None
+    assert (problems[0].path, problems[0].line) == ("a.yaml", line)
+    assert said in problems[0].message
+
+
+def test_an_alias_bomb_is_refused_before_it_expands() -> None:
+    bomb = b"a: &a [x, x]\n" + b"".join(
+        f"{chr(98 + i)}: &{chr(98 + i)} [*{chr(97 + i)}, *{chr(97 + i)}]\n".encode() for i in range(20)
+    )
+    document, problems = read_yaml("bomb.yaml", bomb)
+    assert document is None
+    assert "alias" in problems[0].message
+
+
+@given(st.binary(max_size=400))
+def test_any_bytes_give_a_document_or_problems(content: bytes) -> None:
+    document, problems = read_yaml("any.yaml", content)
+    assert (document is None) == bool(problems)

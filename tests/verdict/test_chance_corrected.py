@@ -1,0 +1,61 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from statsmodels.stats.inter_rater import fleiss_kappa as oracle
+
+from ratiba_action.verdict.agreement import cohen_kappa, quadratic
+from ratiba_action.verdict.chance_corrected import fleiss_kappa, gwet_coefficient
+
+WIKIPEDIA = [
+    [0, 0, 0, 0, 14], [0, 2, 6, 4, 2], [0, 0, 3, 5, 6], [0, 3, 9, 2, 0], [2, 2, 8, 1, 1],
+    [7, 7, 0, 0, 0], [3, 2, 6, 3, 0], [2, 5, 3, 2, 2], [6, 5, 2, 1, 0], [0, 2, 2, 3, 7],
+]  # fmt: skip
+
+
+def test_where_one_category_prevails_kappa_collapses_and_ac1_does_not() -> None:
+    table = [[130, 56], [9, 5]]
+    assert cohen_kappa(table) == pytest.approx(0.022, abs=5e-4)
+    assert gwet_coefficient(table) == pytest.approx(0.5326, abs=5e-5)
+
+
+def test_weights_forgive_near_misses() -> None:
+    near = [[5, 3, 0], [3, 5, 3], [0, 3, 5]]
+    plain, weighted = gwet_coefficient(near), gwet_coefficient(near, quadratic)
+    assert plain is not None
+    assert weighted is not None
+    assert weighted > plain
+
+
+@given(st.lists(st.integers(0, 40), min_size=9, max_size=9).filter(any))
+def test_gwets_coefficient_agrees_with_its_definition_by_pairs_of_ratings(cells: list[int]) -> None:
+    """Chance is half of what two raters disagree who each draw from both raters' ratings, by Gwet's scaling."""
+    counts = np.array(cells, dtype=float).reshape(3, 3)
+    shares = (counts.sum(axis=0) + counts.sum(axis=1)) / (2 * counts.sum())
+    chance = (1 - float(shares @ shares)) / (3 - 1)
+    observed = float(np.trace(counts) / counts.sum())
+    assert gwet_coefficient(counts.tolist()) == pytest.approx((observed - chance) / (1 - chance))
+
+
+@pytest.mark.parametrize("table", [[], [[7]], [[0, 0], [0, 0]]])
+def test_agreement_about_nothing_is_undefined(table: list[list[int]]) -> None:
+    assert gwet_coefficient(table) is None
+
+
+def test_fleiss_example_of_fourteen_raters() -> None:
+    assert fleiss_kappa(WIKIPEDIA) == pytest.approx(0.210, abs=5e-4)
+
+
+@given(st.lists(st.lists(st.integers(0, 2), min_size=4, max_size=4), min_size=1, max_size=20))
+def test_fleiss_kappa_agrees_with_statsmodels(ratings: list[list[int]]) -> None:
+    counts = [[item.count(category) for category in range(3)] for item in ratings]
+    found = fleiss_kappa(counts)
+    if len({category for item in ratings for category in item}) == 1:
+        assert found is None
+    else:
+        assert found == pytest.approx(float(oracle(np.array(counts))))
+
+
+def test_raters_that_differ_in_number_are_refused() -> None:
+    with pytest.raises(ValueError, match="same number of raters"):
+        fleiss_kappa([[1, 1], [2, 1]])

@@ -1,0 +1,38 @@
+import numpy as np
+import pytest
+from scipy import stats
+
+from ratiba_action.verdict.sequential import look_levels
+
+OBRIEN_FLEMING = {2: 1.977, 3: 2.004, 4: 2.024, 5: 2.040}
+POCOCK = {2: 2.178, 3: 2.289, 4: 2.361, 5: 2.413}
+"""Jennison and Turnbull 2000, tables 2.1 and 2.3, at 0.05 two-sided."""
+
+
+@pytest.mark.parametrize(("shape", "published"), [(0.0, OBRIEN_FLEMING), (0.5, POCOCK)])
+def test_the_last_bound_is_the_published_constant(shape: float, published: dict[int, float]) -> None:
+    for looks, constant in published.items():
+        assert stats.norm.isf(look_levels(0.025, looks, shape)[-1]) == pytest.approx(constant, abs=0.0006)
+
+
+def test_a_single_look_has_the_whole_level() -> None:
+    assert look_levels(0.025, 1) == pytest.approx((0.025,))
+
+
+def test_earlier_looks_ask_for_more() -> None:
+    levels = look_levels(0.025, 3)
+    assert levels == pytest.approx((0.00107, 0.00896, 0.02102), abs=2e-5)
+    assert list(levels) == sorted(levels)
+
+
+@pytest.mark.parametrize("shape", [0.0, 0.125, 0.5])
+def test_all_looks_together_keep_the_level_in_simulated_data(shape: float) -> None:
+    sums = np.random.default_rng(3).standard_normal((400_000, 3)).cumsum(axis=1) / np.sqrt([1, 2, 3])
+    rejected = (sums >= stats.norm.isf(look_levels(0.025, 3, shape))).any(axis=1).mean()
+    assert rejected == pytest.approx(0.025, abs=4 * 0.00025)
+
+
+@pytest.mark.parametrize(("level", "looks"), [(0.025, 0), (0.0, 3), (0.5, 2)])
+def test_what_has_no_boundary_is_refused(level: float, looks: int) -> None:
+    with pytest.raises(ValueError, match="have no boundary"):
+        look_levels(level, looks)
