@@ -17,7 +17,7 @@ from tests.support.github_server import GithubState, github_server
 from tests.support.raw_server import answering, raw_server
 
 TOKEN = "ghs_planted"
-CERTIFICATE = Path(__file__).parents[1] / "util/certificates" / "loopback.pem"
+CERTIFICATE = Path(__file__).parents[1] / "support/certificates" / "loopback.pem"
 
 
 def client(address: str, **changes: Any) -> GithubApi:

@@ -13,9 +13,9 @@ from typing import Any
 
 import pytest
 
+import ratiba_action
 from ratiba_action.errors import WorkerError
 from ratiba_action.model.scenario import Turn
-from ratiba_action.settings.environment import protect_process
 from ratiba_action.systems.worker_session import WorkerSession
 from ratiba_action.systems.worker_system import WorkerSystem
 from ratiba_action.worker import kernel
@@ -53,7 +53,7 @@ def place() -> Iterator[Path]:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         folder.chmod(0o755)
-        package = Path(protect_process.__code__.co_filename).parent
+        package = Path(ratiba_action.__file__).parent
         ignored = shutil.ignore_patterns("__pycache__")
         shutil.copytree(package, folder / "code" / "ratiba_action", ignore=ignored)
         (folder / "repository").mkdir()
@@ -237,6 +237,6 @@ import resource
 after = os.stat(f"/proc/{os.getpid()}/environ").st_uid
 print(before == os.geteuid(), protected, after, resource.getrlimit(resource.RLIMIT_CORE)[0])
 """
-    package = Path(protect_process.__code__.co_filename).parent.parent
+    package = Path(ratiba_action.__file__).parent.parent
     done = subprocess.run([sys.executable, "-c", program], cwd=package, capture_output=True, text=True, check=True)
     assert done.stdout.split() == ["True", "True", "0", "0"]

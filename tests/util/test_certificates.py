@@ -8,7 +8,7 @@ import pytest
 from ratiba_action.errors import ConfigurationError
 from ratiba_action.util.certificates import trusted_certificates
 
-BUNDLE = Path(__file__).parent / "certificates" / "loopback.pem"
+BUNDLE = Path(__file__).parents[1] / "support/certificates" / "loopback.pem"
 
 
 @pytest.mark.parametrize("name", ["SSL_CERT_FILE", "REQUESTS_CA_BUNDLE"])

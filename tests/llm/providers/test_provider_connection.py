@@ -15,7 +15,7 @@ from ratiba_action.llm.providers.outcome import Answered, NotSent, Outcome, Unkn
 from ratiba_action.llm.providers.route import ProviderRoute
 from tests.support.raw_server import answering, raw_server
 
-CERTIFICATE = Path(__file__).parents[2] / "certificates" / "loopback.pem"
+CERTIFICATE = Path(__file__).parents[2] / "support/certificates" / "loopback.pem"
 KEY = "sk-live-1234"
 ANSWER = answering(json.dumps({"usage": {}}).encode(), b"Content-Type: application/json\r\n")
 
