@@ -1,10 +1,10 @@
 """The failure rules of a scenario: which there are, what is wrong with one, and whether one holds.
 
-``max_hallucination_risk`` and ``custom`` are no text checks: the first becomes an assertion when the file is read, the
-second is asked of the repository's own code after the conversation.
+``max_hallucination_risk``, ``must_refuse`` with a judge and ``custom`` are no text checks: the first two become
+assertions on a judged metric when the file is read, the third is decided by the repository's own code.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from ratiba_action.checks.call_words import calls_words
@@ -37,15 +37,15 @@ def validate_rule(rule_type: str, value: Any) -> str | None:
     Args:
         rule_type: must be one of ``RULE_TYPES``.
         value: for the text and call rules a non-empty string or a non-empty list of them, a regular expression for
-            the ``regex_`` types, of ``EMITTED`` for the event rules; for ``must_refuse`` the number of a turn, or None
-            for the last one; for ``max_hallucination_risk`` a share from 0 to 1; for ``custom`` ``module:function``.
+            the ``regex_`` types, of ``EMITTED`` for the event rules; for ``must_refuse`` the number of a turn, None
+            for the last one, or ``{"judge": True}`` with ``turn`` or without; for ``max_hallucination_risk`` a share
+            from 0 to 1; for ``custom`` ``module:function``.
     """
     if rule_type not in RULE_TYPES:
         allowed = did_you_mean(rule_type, RULE_TYPES) or f"allowed: {', '.join(RULE_TYPES)}"
         return f"unknown rule type {rule_type!r:.80}; {allowed}"
     if rule_type == REFUSE:
-        number = isinstance(value, int) and not isinstance(value, bool) and 1 <= value <= _MOST_TURNS
-        return None if value is None or number else f"value {value!r:.80} of rule {REFUSE} must be a turn, from 1"
+        return _refusal_problem(value)
     if rule_type == RISK:
         share = isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= 1
         return None if share else f"value {value!r:.80} of rule {RISK} must be a share from 0 to 1"
@@ -54,6 +54,28 @@ def validate_rule(rule_type: str, value: Any) -> str | None:
         return f"value {value!r:.200} of rule {rule_type} must be a non-empty string or a list of them"
     problems = [_wrong_value(rule_type, item) for item in values]
     return next((f"value of rule {rule_type}: {problem}" for problem in problems if problem), None)
+
+
+def is_judged_rule(rule_type: str, value: Any) -> bool:
+    """Whether a judge decides a rule, so that it becomes an assertion on a judged metric."""
+    return rule_type == RISK or (rule_type == REFUSE and isinstance(value, Mapping))
+
+
+def refusal_turn(value: Any) -> int | None:
+    """The turn that a valid ``must_refuse`` names, from 1; None for the last one."""
+    turn: int | None = value.get("turn") if isinstance(value, Mapping) else value
+    return turn
+
+
+def _refusal_problem(value: Any) -> str | None:
+    """What is wrong with the value of ``must_refuse``, or None."""
+    shown = f"value {value!r:.80} of rule {REFUSE}"
+    if isinstance(value, Mapping):
+        if value.get("judge") is not True or not value.keys() <= {"judge", "turn"}:
+            return f"{shown} must be {{judge: true}} or {{judge: true, turn: N}}; without a judge: N or no value"
+        value = value.get("turn")
+    number = isinstance(value, int) and not isinstance(value, bool) and 1 <= value <= _MOST_TURNS
+    return None if value is None or number else f"{shown} must be a turn, from 1, or {{judge: true}}"
 
 
 def _wrong_value(rule_type: str, value: str) -> str | None:
@@ -92,8 +114,8 @@ def check_rule(rule: FailureRule, transcript: Transcript, time: SearchTime | Non
 
 def _written_wrong(rule: FailureRule) -> str | None:
     """What got past the loader; patterns were tried there and are searched with a time-out here."""
-    if rule.type == RISK:
-        return f"{RISK} is measured by a metric, not by a check of texts"
+    if is_judged_rule(rule.type, rule.value):
+        return f"{rule.type} is measured by a metric, not by a check of texts"
     if not rule.type.startswith("regex_"):
         return validate_rule(rule.type, rule.value)
     for pattern in rule.value if isinstance(rule.value, list | tuple) else [rule.value]:

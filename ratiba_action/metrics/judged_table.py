@@ -77,6 +77,11 @@ OWN_METRICS: Mapping[str, MetricEntry] = {
         system_types=_SPEAKING,
         needs="expect.answer",
     ),
+    "RefusalByJudgeMetric": MetricEntry(
+        f"{_METRICS}.refusal_by_judge:RefusalByJudgeMetric",
+        "one reply refuses what was asked: 1 or 0; what the rule `must_refuse` with a judge asks",
+        judge_calls=1,
+    ),
     "PairwisePreferenceMetric": MetricEntry(
         f"{_METRICS}.pairwise_preference:PairwisePreferenceMetric",
         "the reply is better than the reference answer, asked in both orders; a tie is 0.5",

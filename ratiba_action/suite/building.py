@@ -2,8 +2,9 @@
 
 from collections.abc import Sequence
 from decimal import Decimal
+from typing import Any
 
-from ratiba_action.checks.failure_rules import RISK, validate_rule
+from ratiba_action.checks.failure_rules import RISK, is_judged_rule, refusal_turn, validate_rule
 from ratiba_action.model.scenario import (
     Assertion,
     Customer,
@@ -26,6 +27,10 @@ from ratiba_action.util.strict_yaml import Document, Path
 
 FAITHFULNESS = "FaithfulnessByClaimMetric"
 """Measures the share of a reply's claims that are supported; what ``max_hallucination_risk`` is turned into."""
+REFUSAL_BY_JUDGE = "RefusalByJudgeMetric"
+"""Asks a judge whether one reply refuses; what ``must_refuse`` with a judge is turned into."""
+_REFUSES = 0.5
+"""Between its two scores, and far enough from both that no vote is repeated."""
 
 
 def build_scenario(block: ScenarioBlock, document: Document) -> Scenario:
@@ -45,9 +50,9 @@ def build_scenario(block: ScenarioBlock, document: Document) -> Scenario:
         rules=tuple(
             FailureRule(rule.type, rule.value, document.line(("rules", index)))
             for index, rule in enumerate(block.rules)
-            if rule.type != RISK
+            if not is_judged_rule(rule.type, rule.value)
         ),
-        assertions=(*_assertions(block, document), *_risk_assertions(block, document)),
+        assertions=(*_assertions(block, document), *_judged_rules(block, document)),
         path=document.name,
         line=document.line(("id",)),
         script=None if block.script is None else tuple(step.model_dump() for step in block.script),
@@ -76,13 +81,26 @@ def _assertions(block: ScenarioBlock, document: Document) -> tuple[Assertion, ..
     )
 
 
-def _risk_assertions(block: ScenarioBlock, document: Document) -> tuple[Assertion, ...]:
-    """A share of claims that may be unsupported is one that must be supported: what faithfulness measures."""
+def _judged_rules(block: ScenarioBlock, document: Document) -> tuple[Assertion, ...]:
+    """The assertions that rules with a judge stand for."""
     return tuple(
-        Assertion(FAITHFULNESS, float(1 - Decimal(str(rule.value))), document.line(("rules", index)))
+        judged_rule(rule.type, rule.value, document.line(("rules", index)))
         for index, rule in enumerate(block.rules)
-        if rule.type == RISK and validate_rule(rule.type, rule.value) is None
+        if is_judged_rule(rule.type, rule.value) and validate_rule(rule.type, rule.value) is None
     )
+
+
+def judged_rule(rule_type: str, value: Any, line: int = 0) -> Assertion:
+    """The assertion that a valid rule with a judge stands for.
+
+    A share of claims that may be unsupported is one that must be supported: what faithfulness measures.
+    """
+    if rule_type == RISK:
+        return Assertion(FAITHFULNESS, float(1 - Decimal(str(value))), line)
+    turn = refusal_turn(value)
+    if turn is None:
+        return Assertion(REFUSAL_BY_JUDGE, _REFUSES, line)
+    return Assertion(REFUSAL_BY_JUDGE, _REFUSES, line, {"turn": turn}, f"turn-{turn}")
 
 
 def _simulated_user(block: ScenarioBlock) -> SimulatedUser | None:

@@ -1,14 +1,14 @@
 """What a scenario file refers to: metrics and rules by name."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from typing import Any
 
-from ratiba_action.checks.failure_rules import RISK
+from ratiba_action.checks.failure_rules import REFUSE, RISK, is_judged_rule, refusal_turn
 from ratiba_action.errors import FileProblem
 from ratiba_action.model.scenario import assertion_label
 from ratiba_action.model.values import JsonObject
-from ratiba_action.suite.building import FAITHFULNESS
+from ratiba_action.suite.building import judged_rule
 from ratiba_action.util.strict_yaml import Document
 from ratiba_action.util.validation import shorten
 
@@ -52,12 +52,9 @@ def reference_problems(
             yield from (FileProblem(document.name, line, wrong) for wrong in metric_problems(name, parameters, truths))
     for index, entry in enumerate(_entries(data.get("rules"))):
         kind = entry.get("type")
-        wrong = rule_problem(kind, entry.get("value")) if isinstance(kind, str) else None
-        if wrong is not None:
-            yield FileProblem(document.name, document.line(("rules", index)), wrong)
-        elif kind == RISK:
-            yield from _risk_problems(document, index, seen, metric_problems)
-            seen.add(FAITHFULNESS)
+        if isinstance(kind, str):
+            found = _rule_problems(kind, entry.get("value"), data, seen, (metric_problems, rule_problem))
+            yield from (FileProblem(document.name, document.line(("rules", index)), wrong) for wrong in found)
 
 
 def unread_truths(
@@ -85,17 +82,38 @@ def unread_truths(
                 yield FileProblem(document.name, line, message)
 
 
-def _risk_problems(
-    document: Document, index: int, metrics: AbstractSet[str], metric_problems: MetricCheck
-) -> Iterable[FileProblem]:
-    """A rule that becomes an assertion needs its metric, once."""
-    line = document.line(("rules", index))
-    if FAITHFULNESS in metrics:
-        message = f"the rule {RISK} and the metric {FAITHFULNESS} ask for the same; keep one of them"
-        yield FileProblem(document.name, line, message)
-    if metric_problems(FAITHFULNESS, {}, None):
-        message = f"the rule {RISK} needs the metric {FAITHFULNESS}, which is not installed"
-        yield FileProblem(document.name, line, message)
+def _rule_problems(
+    kind: str, value: Any, data: Mapping[str, Any], seen: set[str], checks: tuple[MetricCheck, RuleCheck]
+) -> Iterator[str]:
+    """What is wrong with a rule; one that becomes an assertion needs its metric, once.
+
+    Args:
+        kind: type of the rule.
+        value: of the rule.
+        data: the whole file.
+        seen: labels of the assertions so far; that of the rule is added.
+        checks: of metrics and of rules.
+    """
+    metric_problems, rule_problem = checks
+    wrong = rule_problem(kind, value)
+    if wrong is not None:
+        yield wrong
+        return
+    turns = _entries(data.get("turns"))
+    turn = refusal_turn(value) if kind == REFUSE else None
+    if turn is not None and turn > len(turns) and data.get("simulated_user") is None:
+        yield f"the rule {REFUSE} names turn {turn}, and the scenario has {len(turns)}"
+    if not is_judged_rule(kind, value):
+        return
+    assertion = judged_rule(kind, value)
+    label = assertion_label(assertion.metric, assertion.name)
+    if label in seen and kind == RISK:
+        yield f"the rule {RISK} and the metric {label} ask for the same; keep one of them"
+    elif label in seen:
+        yield f"the rule {REFUSE} with a judge asks for {label}, which stands here already; keep one of them"
+    if metric_problems(assertion.metric, assertion.parameters, None):
+        yield f"the rule {kind} needs the metric {assertion.metric}, which is not installed"
+    seen.add(label)
 
 
 def _truths(data: Mapping[str, Any]) -> AbstractSet[str]:
