@@ -24,6 +24,7 @@ from ratiba_action.errors import (
 from ratiba_action.history.keeping import keep_run, with_trends
 from ratiba_action.metrics.judging.cache import JudgeCache
 from ratiba_action.model.change import Mode
+from ratiba_action.model.note import in_order
 from ratiba_action.model.plan import Selection
 from ratiba_action.model.verdict import Conclusion, Report
 from ratiba_action.observability.no_events import NoEvents
@@ -200,7 +201,7 @@ def _cut_short(report: Report, interruption: Interruption) -> Report:
     if reason is None or name is None or any(name in text for text in (report.verdict.reason, *report.notes)):
         return report
     note = f"The run was cancelled by {name} when everything had been measured."
-    return replace(report, verdict=cut_short(report.verdict, reason), notes=(*report.notes, note))
+    return replace(report, verdict=cut_short(report.verdict, reason), notes=in_order((*report.notes, note)))
 
 
 def _conclude_instead(gate_run: GateRun, publication: Publication, interruption: Interruption) -> NoReturn:
@@ -301,7 +302,7 @@ def _report(
         told = len(gate_run.warnings)
         events.emit(run_ended(report))
     # Only now is it known whether the log is whole.
-    return replace(report, notes=(*report.notes, *gate_run.warnings[told:])), events
+    return replace(report, notes=in_order((*report.notes, *gate_run.warnings[told:]))), events
 
 
 def _foretell(side: Side, publication: Publication) -> None:

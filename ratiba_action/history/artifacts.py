@@ -71,8 +71,8 @@ def find_artifacts(api: GithubApi, wanted: Wanted) -> FoundBaseline:
     try:
         runs = _search(api, wanted, notes)
     except GithubError as error:
-        remedy = " Give the job the permission 'actions: read'." if error.status in _FORBIDDEN else ""
-        return FoundBaseline(notes=(*notes, no_baseline(f"{error.problem}{remedy}")))
+        remedy = "Give the job the permission 'actions: read'." if error.status in _FORBIDDEN else ""
+        return FoundBaseline(notes=(*notes, no_baseline(error.problem, remedy)))
     return FoundBaseline(runs, wanted.branch, tuple(notes))
 
 

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from ratiba_action.model.comparison import BaselineFacts, MeasuredRun, Rules
+from ratiba_action.model.note import Note
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +40,7 @@ def newest_first(runs: list[MeasuredRun], pooled: int) -> tuple[MeasuredRun, ...
     return tuple(sorted(runs, key=lambda run: run.started_at, reverse=True)[:pooled])
 
 
-def no_baseline(why: str) -> str:
-    """The note that says why something was not compared with."""
-    return f"No baseline: {why}"
+def no_baseline(why: str, remedy: str = "") -> str:
+    """The note that says why something was not compared with, and what to do about it where that is known."""
+    told = f"No baseline: {why}"
+    return Note(told, remedy) if remedy else told

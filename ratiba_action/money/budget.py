@@ -13,7 +13,7 @@ from ratiba_action.errors import BudgetError
 from ratiba_action.model.conversation import ModelCall, Party, Reservation, Usage
 from ratiba_action.model.values import Usd
 from ratiba_action.model.verdict import Spending
-from ratiba_action.money.money import is_exact_usd, show_usd
+from ratiba_action.money.money import is_exact_usd, show_usd, to_cents
 
 _NOTHING = Decimal(0)
 
@@ -37,6 +37,7 @@ class Ledger:
         self._calls: list[ModelCall] = []
         self._cache_hits = 0
         self._breaches: list[str] = []
+        self._refused: dict[str, Usd] = {}
         self._by_scenario: defaultdict[str, defaultdict[Party, Usd]] = defaultdict(lambda: defaultdict(Decimal))
 
     @property
@@ -68,6 +69,20 @@ class Ledger:
         """What finished calls of one scenario cost, of all parties or all but one."""
         spent: Mapping[Party, Usd] = self._by_scenario.get(scenario_id, {})
         return sum((cost for party, cost in spent.items() if party is not without), _NOTHING)
+
+    def note_refused(self, scenario_id: str, upper: Usd) -> None:
+        """Remember that a call of a scenario was refused for good, by this cap or one that other runs share.
+
+        Args:
+            scenario_id: of the call.
+            upper: the most that it could have cost.
+        """
+        if is_exact_usd(upper):
+            self._refused[scenario_id] = max(upper, self._refused.get(scenario_id, _NOTHING))
+
+    def refused_on(self, scenario_id: str) -> Usd | None:
+        """The most that a refused call of a scenario could have cost; None where none was refused."""
+        return self._refused.get(scenario_id)
 
     def may_hold(self, upper: Usd) -> bool:
         """Whether a call fits if every call in flight turns out to cost nothing; if not, waiting cannot help."""
@@ -106,7 +121,8 @@ class Ledger:
                 f"A call of the {party} to {model!r} in scenario {scenario_id!r} may cost "
                 f"{show_usd(upper, ROUND_CEILING)}: {show_usd(self._spent)} is spent and "
                 f"{show_usd(self._reserved)} reserved of a cap of {show_usd(self._cap)}.",
-                "Raise RATIBA_EVAL_BUDGET_USD, or run fewer scenarios.",
+                f"Raise budget-usd (RATIBA_EVAL_BUDGET_USD) from {show_usd(self._cap)} to at least "
+                f"{show_usd(to_cents(self._spent + self._reserved + upper))}, or run fewer scenarios.",
             )
         self._count += 1
         reservation = Reservation(self._count, party, scenario_id, model, upper)

@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 
 from ratiba_action.model.conversation import ModelCall, Party
@@ -81,6 +81,16 @@ class Forecast:
             else:
                 spent += one.cost
         return tuple(missing)
+
+
+def with_refused(one: Expected, upper: Usd | None) -> Expected:
+    """The conversation with room for a call that was refused, whatever else was expected of it.
+
+    Args:
+        one: what is still expected.
+        upper: the most that the call could have cost; None where none was refused.
+    """
+    return replace(one, most=max(one.most, one.cost + (upper or _NOTHING)))
 
 
 def without_paid(conversations: Sequence[Expected], calls: Iterable[ModelCall]) -> tuple[Expected, ...]:

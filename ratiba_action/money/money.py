@@ -7,6 +7,7 @@ from ratiba_action.model.values import Usd
 _GRAIN = Decimal("1E-12")
 _LIMIT = Decimal("1E+12")
 _SHOWN = Decimal("0.0001")
+_CENT = Decimal("0.01")
 
 
 def is_exact_usd(amount: Usd) -> bool:
@@ -17,6 +18,11 @@ def is_exact_usd(amount: Usd) -> bool:
 def round_up(amount: Usd) -> Usd:
     """The next multiple of 10**-12, so that no rounding ever favours the budget."""
     return amount.quantize(_GRAIN, rounding=ROUND_CEILING).normalize()
+
+
+def to_cents(amount: Usd) -> Usd:
+    """The next whole cent: what a person sets a cap to."""
+    return amount.quantize(_CENT, rounding=ROUND_CEILING)
 
 
 def show_usd(amount: Usd, rounding: str = ROUND_HALF_EVEN) -> str:

@@ -12,7 +12,7 @@ from ratiba_action.errors import BudgetError, LedgerError
 from ratiba_action.model.conversation import Reservation
 from ratiba_action.model.values import Usd
 from ratiba_action.money.connection import LedgerConnection
-from ratiba_action.money.money import is_exact_usd, show_usd
+from ratiba_action.money.money import is_exact_usd, show_usd, to_cents
 from ratiba_action.money.schema import ensure_schema, has_schema
 from ratiba_action.money.statements import ACCOUNTS, CLOSE, OPEN_ACCOUNTS, OPEN_RESERVATIONS, RESERVE
 
@@ -256,12 +256,14 @@ def _refusal(reservation: Reservation, accounts: list[Account]) -> SharedCapErro
     return SharedCapError(
         f"A call of the {reservation.party} to {reservation.model!r} in scenario {reservation.scenario_id!r} may cost "
         f"{show_usd(reservation.upper, ROUND_CEILING)}: {amounts}.",
-        " ".join(dict.fromkeys(_remedy(account.scope) for account in full)),
+        " ".join(dict.fromkeys(_remedy(account, reservation.upper) for account in full)),
         may_fit_later=not hopeless,
     )
 
 
-def _remedy(scope: str) -> str:
-    if scope.startswith("month:"):
-        return "Raise RATIBA_EVAL_MONTHLY_BUDGET_USD, or wait for the next month."
-    return "Raise RATIBA_EVAL_BUDGET_USD, which holds for all runs of a pull request together."
+def _remedy(account: Account, upper: Usd) -> str:
+    enough = show_usd(to_cents(account.spent + account.reserved + upper))
+    amounts = f"from {show_usd(account.cap)} to at least {enough}"
+    if account.scope.startswith("month:"):
+        return f"Raise monthly-budget-usd (RATIBA_EVAL_MONTHLY_BUDGET_USD) {amounts}, or wait for the next month."
+    return f"Raise budget-usd (RATIBA_EVAL_BUDGET_USD) {amounts}; it holds for all runs of a pull request together."

@@ -5,6 +5,7 @@ from collections.abc import Awaitable, Callable
 
 from ratiba_action.errors import BudgetError, LedgerError
 from ratiba_action.model.conversation import KeptAnswer, Party, Reservation, Usage
+from ratiba_action.model.note import note_of
 from ratiba_action.model.values import Usd
 from ratiba_action.money.budget import Ledger
 from ratiba_action.money.journal import Journal
@@ -52,6 +53,7 @@ class RunPurse:
                     return await self._take(party, scenario_id, model, upper)
                 except BudgetError as refusal:
                     if not self._waiting_helps(refusal, upper):
+                        self._ledger.note_refused(scenario_id, upper)
                         raise
                 await self._changed.wait()
 
@@ -126,7 +128,7 @@ class RunPurse:
             try:
                 write(self._journal)
             except LedgerError as error:
-                self._warn(str(error))
+                self._warn(note_of(error))
 
     async def _close(self, reservation: Reservation, close: Callable[[MonthlyLedger], Awaitable[None]]) -> None:
         self._changed.set()

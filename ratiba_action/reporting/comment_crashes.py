@@ -3,7 +3,7 @@
 from ratiba_action.model.verdict import Report
 from ratiba_action.reporting.comment_sections import code_html
 from ratiba_action.reporting.markdown import clean, fenced, folded
-from ratiba_action.reporting.wording import frames, label, plural
+from ratiba_action.reporting.wording import RaisedError, frames, plural, raised_errors
 from ratiba_action.verdict.report_outcomes import deciding_outcomes
 
 _CRASHES = 5
@@ -12,11 +12,16 @@ _WIDTH = 300
 
 
 def crashes(report: Report) -> str:
-    """The tracebacks of the first few conversations in which the system raised an error; empty without one."""
-    raised = [one.deciding for one in deciding_outcomes(report) if frames(one.deciding)]
-    parts = [folded(f"Traceback of {code_html(label(one))}", fenced(_end_of(frames(one)))) for one in raised[:_CRASHES]]
+    """The tracebacks of the first few errors that the system raised, each with its scenarios; empty without one."""
+    raised = raised_errors(one.deciding for one in deciding_outcomes(report))
+    parts = [folded(f"Traceback of {_scenarios(one)}", fenced(_end_of(frames(one.first)))) for one in raised[:_CRASHES]]
     hidden = len(raised) - _CRASHES
     return "\n\n".join([*parts, *([f"{plural(hidden, 'more traceback')} in the report."] if hidden > 0 else [])])
+
+
+def _scenarios(raised: RaisedError) -> str:
+    first = code_html(raised.scenarios[0])
+    return f"{first}, and the same in {code_html(raised.others)}" if raised.others else first
 
 
 def _end_of(traceback: str) -> str:

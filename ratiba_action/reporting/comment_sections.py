@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from html import escape
 from typing import Any
 
-from ratiba_action.checks.system_exceptions import exception_of
+from ratiba_action.checks.system_exceptions import KIND, exception_of
 from ratiba_action.model.conversation import Exchange
 from ratiba_action.model.measurement import Check, Errored, NotRun, Phase, ScenarioResult, Score, Scored
 from ratiba_action.model.scenario import Scenario
@@ -17,6 +17,7 @@ from ratiba_action.reporting.wording import (
     explanation,
     gap_words,
     label,
+    listed,
     number,
     outcome,
     plural,
@@ -42,13 +43,11 @@ def failing(report: Report, most: int | None = None) -> str:
         most: how many conversations of each kind to show, None for all.
     """
     outcomes = deciding_outcomes(report)
-    failed = sorted(filter(is_failing, outcomes), key=lambda one: not one.scenario.critical)
-    parts = (
-        ["### Failing conversations", *(_failed(one, report.limits.pass_rate) for one in failed[:most])]
-        if failed
-        else []
-    )
-    parts += _more(len(failed), most)
+    failed = _by_exception(sorted(filter(is_failing, outcomes), key=lambda one: not one.scenario.critical))
+    parts = ["### Failing conversations"] if failed else []
+    for first, *others in failed[:most]:
+        parts += [_failed(first, report.limits.pass_rate), *_failed_alike(others)]
+    parts += _more(sum(map(len, failed)), sum(map(len, failed[:most])))
     gaps = [(one, gap) for one in outcomes if (gap := _gap(one)) is not None]
     if len(gaps) == 1 and explanation(gaps[0][1]) in report.verdict.reason:
         return "\n\n".join(parts)  # the headline has told it whole
@@ -78,7 +77,7 @@ def _missing(missing: Sequence[tuple[ScenarioOutcome, ScenarioResult]], most: in
     if not rows:
         return []
     header = ("conversation", "what", "why")
-    return ["### Could not be measured", table(header, rows[:most]), *_more(len(rows), most)]
+    return ["### Could not be measured", table(header, rows[:most]), *_more(len(rows), len(rows[:most]))]
 
 
 _RECORD = "ratiba record"
@@ -96,9 +95,32 @@ def _others(names: Sequence[str]) -> str:
     return f" and {len(names) - _NAMES} more" if len(names) > _NAMES else ""
 
 
-def _more(total: int, most: int | None) -> list[str]:
-    hidden = 0 if most is None else max(total - most, 0)
+def _more(total: int, shown: int) -> list[str]:
+    hidden = total - shown
     return [f"{plural(hidden, 'more conversation')} in the report."] if hidden else []
+
+
+def _by_exception(failed: Sequence[ScenarioOutcome]) -> list[list[ScenarioOutcome]]:
+    """The scenarios, those together that one exception of the system failed and nothing else."""
+    groups: dict[tuple[str, str], list[ScenarioOutcome]] = {}
+    for one in failed:
+        raised = _only_exception(one)
+        groups.setdefault((raised, "" if raised else scenario_label(one)), []).append(one)
+    return list(groups.values())
+
+
+def _only_exception(one: ScenarioOutcome) -> str:
+    """``file:line Type`` of an exception, where a scenario failed by it alone; else empty."""
+    result = one.deciding
+    if len(one.trials) > 1 or isinstance(result, NotRun) or not all(score.passed for score in result.deciding_scores):
+        return ""
+    alone = all(check.kind == KIND for check in result.checks if not check.passed)
+    return exception_of(result) if alone else ""
+
+
+def _failed_alike(others: Sequence[ScenarioOutcome]) -> list[str]:
+    names = [code(scenario_label(one)) + (" (critical)" if one.scenario.critical else "") for one in others]
+    return [f"The same exception failed {listed(names)}."] if names else []
 
 
 def failing_names(report: Report) -> str:

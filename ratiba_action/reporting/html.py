@@ -1,10 +1,11 @@
 """``report.html``: the whole report as one file that needs nothing from outside."""
 
+from collections.abc import Callable
 from itertools import zip_longest
 from typing import Any
 
 from ratiba_action.model.comparison import Flip
-from ratiba_action.model.measurement import Scored
+from ratiba_action.model.measurement import ScenarioResult, Scored
 from ratiba_action.model.verdict import Report
 from ratiba_action.reporting import comparison_words, data_set_words, variant_words, wording
 from ratiba_action.reporting.comment_sections import transcript_text
@@ -21,6 +22,7 @@ from ratiba_action.verdict.report_outcomes import (
     quarantined_outcomes,
 )
 from ratiba_action.verdict.tally import summarise_metrics, tally
+from ratiba_action.verdict.trials import ScenarioOutcome
 from ratiba_action.verdict.weighing import sensitivity
 
 
@@ -47,13 +49,14 @@ def render_html(report: Report) -> str:
         trace_ended=trace_ended,
         explanation=wording.explanation,
         frames=wording.frames,
+        raised_before=_raised_before(report),
         plural=wording.plural,
         transcript=lambda result: transcript_text(result) if isinstance(result, Scored) else "",
     )
     return environment.get_template("report.html.j2").render(
         report=report,
         # What needs a reader stands first; a stable sort keeps the rest in order.
-        outcomes=sorted(deciding_outcomes(report), key=lambda one: wording.outcome(one.deciding) == "passed"),
+        outcomes=_sorted(report),
         quarantined=quarantined_outcomes(report),
         expired=expired_outcomes(report),
         counts=tally(report),
@@ -140,6 +143,21 @@ def _compared(report: Report) -> dict[str, Any] | None:
 def _turns(flip: Flip) -> list[tuple[str, str]]:
     """Both answers of each turn."""
     return list(zip_longest(flip.base_replies, flip.head_replies, fillvalue="(no answer)"))
+
+
+def _sorted(report: Report) -> list[ScenarioOutcome]:
+    return sorted(deciding_outcomes(report), key=lambda one: wording.outcome(one.deciding) == "passed")
+
+
+def _raised_before(report: Report) -> Callable[[ScenarioResult], str]:
+    """For a trial whose error an earlier one shows: that one's label; else empty."""
+    shown = {
+        scenario: label
+        for raised in wording.raised_errors(trial for one in _sorted(report) for trial in one.trials)
+        for label in raised.scenarios[:1]
+        for scenario in raised.scenarios[1:]
+    }
+    return lambda result: shown.get(wording.label(result), "")
 
 
 def _paid(report: Report) -> list[tuple[str, tuple[Part, ...]]]:

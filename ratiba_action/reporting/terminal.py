@@ -18,6 +18,7 @@ from ratiba_action.reporting.wording import (
     label,
     outcome,
     plural,
+    raised_errors,
     scenario_ended,
     scenario_label,
 )
@@ -189,11 +190,13 @@ def _command(line: str, console: "Console") -> None:
 
 
 def _print_frames(report: Report, console: "Console") -> None:
-    """Where the system raised errors, of the first few conversations."""
-    raised = [one.deciding for one in outcomes_of(report.results) if frames(one.deciding)]
-    for result in raised[:_TRACEBACKS]:
-        console.out(f"{_one_line(label(result))}: {_one_line(explanation(result))}", highlight=False)
-        for line in frames(result).splitlines()[-_FRAME_LINES:]:
+    """Where the system raised errors, each once with the scenarios in which it was raised."""
+    raised = raised_errors(one.deciding for one in outcomes_of(report.results))
+    for one in raised[:_TRACEBACKS]:
+        console.out(f"{_one_line(label(one.first))}: {_one_line(explanation(one.first))}", highlight=False)
+        if one.others:
+            console.out(f"  the same in {_one_line(one.others)}", highlight=False)
+        for line in frames(one.first).splitlines()[-_FRAME_LINES:]:
             console.out(f"  {defuse(clean(line))}", highlight=False)
     if len(raised) > _TRACEBACKS:
         console.out(f"{plural(len(raised) - _TRACEBACKS, 'more traceback')} in report.html", highlight=False)

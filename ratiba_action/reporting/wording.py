@@ -1,5 +1,7 @@
 """How amounts, shares and results are put into words, the same in every form of the report."""
 
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from decimal import Decimal
 
 from ratiba_action.checks.system_exceptions import exception_of
@@ -7,13 +9,14 @@ from ratiba_action.model.change import Mode
 from ratiba_action.model.measurement import Errored, NotRun, ScenarioResult, Scored
 from ratiba_action.model.values import Usd
 from ratiba_action.model.verdict import Conclusion, Report
-from ratiba_action.util.crash_message import summary_of, traceback_of
+from ratiba_action.util.crash_message import origin_of, summary_of, traceback_of
 from ratiba_action.util.grammar import part_of
 from ratiba_action.verdict.report_outcomes import deciding_outcomes
 from ratiba_action.verdict.tally import tally
 from ratiba_action.verdict.trials import ScenarioOutcome, Standing, standing
 
 _NAMED = 3
+_LISTED = 10
 _CENT = Decimal("0.01")
 _ANSWERS = {
     "replay": "replayed",
@@ -105,6 +108,39 @@ def gap_words(result: ScenarioResult) -> str:
 def frames(result: ScenarioResult) -> str:
     """Where the system raised an error, in several lines; empty where it raised none."""
     return traceback_of(result.message) if isinstance(result, Errored) else ""
+
+
+@dataclass(frozen=True, slots=True)
+class RaisedError:
+    """An error of the system, and every scenario in which it was raised.
+
+    Args:
+        first: the trial that shows it.
+        scenarios: their labels, in the report's order.
+    """
+
+    first: ScenarioResult
+    scenarios: tuple[str, ...]
+
+    @property
+    def others(self) -> str:
+        """The scenarios besides the first by name, at most so many; empty where there are none."""
+        return listed(self.scenarios[1:])
+
+
+def raised_errors(results: Iterable[ScenarioResult]) -> tuple[RaisedError, ...]:
+    """Each error that the system raised, once: one mistake of it breaks many scenarios."""
+    found: dict[str, list[ScenarioResult]] = {}
+    for result in results:
+        if isinstance(result, Errored) and frames(result):
+            found.setdefault(origin_of(result.message), []).append(result)
+    return tuple(RaisedError(raised[0], tuple(map(label, raised))) for raised in found.values())
+
+
+def listed(names: Sequence[str]) -> str:
+    """The first few names, and how many more there are; empty for none."""
+    more = len(names) - _LISTED
+    return ", ".join(names[:_LISTED]) + (f" and {more} more" if more > 0 else "")
 
 
 def headline(report: Report) -> str:

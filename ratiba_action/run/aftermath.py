@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Protocol
 from ratiba_action.errors import LedgerError
 from ratiba_action.llm.recordings.lines import Recording
 from ratiba_action.model.measurement import Errored, Phase, ScenarioResult
+from ratiba_action.model.note import note_of
 from ratiba_action.model.verdict import CrossChecking, SharedSpending
 from ratiba_action.money.exhaustion import way_out
-from ratiba_action.money.forecast import Forecast, without_paid
+from ratiba_action.money.forecast import Forecast, with_refused, without_paid
 from ratiba_action.run.estimating import ArmCosts
 from ratiba_action.run.grading import Grading
 from ratiba_action.run.paid_run import PaidRun
@@ -74,7 +75,8 @@ class Conclusion:
             async with asyncio.timeout(_LEDGER_SECONDS if cancelled else None):
                 shared, left_undone = await self.paid.shared_spending(), await self._way_out(self.paid, results)
         except (LedgerError, TimeoutError) as error:
-            self.workshop.warn(str(error) or "The shared ledger did not answer in time.")
+            late = "The shared ledger did not answer in time."
+            self.workshop.warn(note_of(error) if isinstance(error, LedgerError) else late)
             shared, left_undone = (), ""
         return Aftermath(checking, shared, left_undone, self._recorded())
 
@@ -88,11 +90,20 @@ class Conclusion:
     async def _way_out(self, paid: PaidRun, results: Sequence[ScenarioResult]) -> str:
         """What to do about the trials that were not run to their end for want of money."""
         refused = [result.trial for result in results if paid.admissions.was_refused(result.trial)]
-        broken = [one.trial for one in results if isinstance(one, Errored) and one.phase is Phase.BUDGET]
+        ledger = self.workshop.ledger
+        # A model without a price ends a trial too, and no budget would have held it.
+        broken = [
+            one.trial
+            for one in results
+            if isinstance(one, Errored)
+            and one.phase is Phase.BUDGET
+            and ledger.refused_on(one.trial.scenario.id) is not None
+        ]
         if not refused and not broken:
             return ""
         expected = self.costs.expected
-        rest = (*expected(refused), *without_paid(expected(broken), self.workshop.ledger.calls))
+        undone = without_paid(expected(broken), ledger.calls)
+        rest = (*expected(refused), *(with_refused(one, ledger.refused_on(one.scenario_id)) for one in undone))
         return way_out(Forecast(await paid.admissions.limits(), rest))
 
     def _off(self) -> str:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from ratiba_action.checks.custom_code import needs_custom_code
 from ratiba_action.checks.turn_checks import DetectLanguage
 from ratiba_action.config.configuration import Configuration
+from ratiba_action.model.note import prefixed
 from ratiba_action.model.plan import BASE, Arm
 from ratiba_action.model.scenario import Scenario
 from ratiba_action.money.pricing import parse_model_rates
@@ -110,7 +111,7 @@ async def _start_base(
     said = {warning for one in bench.systems.values() for warning in getattr(one, "warnings", ())}
     for warning in getattr(system, "warnings", ()):
         if warning not in said:
-            workshop.warn(f"On the base: {warning}")
+            workshop.warn(prefixed("On the base: ", warning))
     return arm, replace(
         bench,
         systems={**bench.systems, arm.name: system},

@@ -13,6 +13,7 @@ from ratiba_action.history.attempts import Attempt, attempts_in_folder, attempts
 from ratiba_action.history.files import read_named_baseline
 from ratiba_action.history.found import FoundBaseline, no_baseline
 from ratiba_action.model.comparison import BaselineFacts, MeasuredRun, Rules
+from ratiba_action.model.note import Note
 from ratiba_action.run.preparing import GateRun, Prepared
 from ratiba_action.util.git import Git
 from ratiba_action.util.work_tree import changed_since
@@ -165,5 +166,5 @@ def _warning_of_age(facts: BaselineFacts | None, now: datetime, rules: Rules) ->
     if facts is None or not facts.stale:
         return ()
     days = (now - facts.started_at).days
-    told = f"The baseline is {days} days old, and {rules.stale_days} are usual at most"
-    return [f"{told}: run the gate on the base branch again."]
+    told = f"The baseline is {days} days old, and {rules.stale_days} are usual at most."
+    return [Note(told, "Run the gate on the base branch again.")]

@@ -2,7 +2,6 @@
 
 import asyncio
 import contextlib
-import re
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -12,6 +11,7 @@ from ratiba_action.checks.turn_limits import limits_not_measured
 from ratiba_action.llm.recordings.lines import Recording
 from ratiba_action.model.conversation import Party
 from ratiba_action.model.measurement import Errored, NotRun, Phase, ScenarioResult, Scored
+from ratiba_action.model.note import Note, in_order
 from ratiba_action.model.plan import BASE, Plan
 from ratiba_action.model.verdict import Conclusion, Evidence, Limits, Report, Spending, Verdict
 from ratiba_action.money.admission import admit
@@ -48,8 +48,6 @@ from ratiba_action.verdict.stand_ins import confirm_suspected
 from ratiba_action.verdict.trials import Standing, standing
 
 _NAMED = 5
-
-_REMEDY = re.compile(r"`|\bratiba [a-z]|\b(?:Run|Set|Raise|Add|Write|Give|Remove|Name|Use|Let|Correct)\b")
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,14 +152,16 @@ def _report(known: "_Known", ended: "_Ended", evidence: Evidence, verdict: Verdi
         edited_recordings=prepared.inputs.edited_recordings,
         replaced=prepared.inputs.replaced,
         system_ran=prepared.inputs.configuration.system.replay is None,
-        notes=_by_use(
-            *prepared.inputs.notes,
-            *_notes(run, prepared),
-            *_notes_of_stale(known, evidence),
-            *_notes_of_baseline(known, verdict),
-            *_unseen_calls(known, ended),
-            *limits_not_measured(ended.held.own),
-            *known.ledger.breaches,
+        notes=in_order(
+            (
+                *prepared.inputs.notes,
+                *_notes(run, prepared),
+                *_notes_of_stale(known, evidence),
+                *_notes_of_baseline(known, verdict),
+                *_unseen_calls(known, ended),
+                *limits_not_measured(ended.held.own),
+                *known.ledger.breaches,
+            )
         ),
         left_out=evidence.left_out,
         covered=prepared.selection.covered,
@@ -193,11 +193,6 @@ class _Ended:
     held: Held = field(default_factory=Held)
     aftermath: Aftermath = field(default_factory=Aftermath)
     no_base: str = ""
-
-
-def _by_use(*notes: str) -> tuple[str, ...]:
-    """Each note once: first those that name a command, a setting or a file that the reader can change."""
-    return tuple(sorted(dict.fromkeys(notes), key=lambda note: _REMEDY.search(note) is None))
 
 
 def _counted(known: _Known, held: Held) -> tuple[tuple[ScenarioResult, ...], frozenset[str]]:
@@ -234,7 +229,7 @@ def _notes_of_stale(known: _Known, evidence: Evidence) -> tuple[str, ...]:
     count = "1 scenario was" if len(names) == 1 else f"{len(names)} scenarios were"
     # Why in detail holds what customers wrote, and who they are is only masked in scenarios of the report.
     told = f"{count} not run, since the recordings no longer fit: {', '.join(names[:_NAMED])}{more}."
-    return (f"{told} To see what changed, run: ratiba gate --llm replay --scenario {names[0]}",)
+    return (Note(told, f"To see what changed, run: ratiba gate --llm replay --scenario {names[0]}"),)
 
 
 def _limits(prepared: Prepared) -> Limits:
@@ -336,10 +331,13 @@ def _unseen_calls(known: _Known, ended: _Ended) -> tuple[str, ...]:
         return ()
     told = (
         "The gateway saw no model call of the system, and cannot know whether it made any: calls that bypass the "
-        "gateway are neither recorded nor replayed, and their cost is not counted. Let the system call its models at "
-        "the base URL that the gateway gives it, or set system.price_per_turn_usd, 0 if it calls none."
+        "gateway are neither recorded nor replayed, and their cost is not counted."
     )
-    return (told,)
+    remedy = (
+        "Let the system call its models at the base URL that the gateway gives it, or set system.price_per_turn_usd, "
+        "0 if it calls none."
+    )
+    return (Note(told, remedy),)
 
 
 def _llm(asked: str, spending: Spending) -> str:

@@ -139,8 +139,8 @@ async def _run_trial(trial: Trial, bench: Bench, attempt: int) -> ScenarioResult
 
 
 def _without_remedy(error: Exception, message: str) -> tuple[str, str]:
-    """What is missing in the recordings, apart from the command that ends it: that one may be for many scenarios."""
-    remedy = error.remedy if isinstance(error, RecordingError) else ""
+    """What is missing in the recordings or the budget, apart from what ends it: that may be for many scenarios."""
+    remedy = error.remedy if isinstance(error, RecordingError | BudgetError) else ""
     return (message.removesuffix(f" {remedy}"), remedy) if remedy else (message, "")
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from ratiba_action.errors import UsageError
 from ratiba_action.model.codec import encode
 from ratiba_action.model.delivery import TraceDelivery
+from ratiba_action.model.note import in_order
 from ratiba_action.model.verdict import Conclusion, Report
 from ratiba_action.observability.event_reader import read_events
 from ratiba_action.observability.langfuse_access import LangfuseAccess
@@ -91,7 +92,7 @@ def _name(settings: Settings) -> str:
 def _traced(report: Report, access: LangfuseAccess, path: Path, run: str, shown: str) -> Report:
     delivery = deliver(limited(access, report), traced_runs(one for one in read_events(path).events if one.run == run))
     note = missing_note(delivery, shown)
-    return replace(report, traces=delivery, notes=(*report.notes, note) if note else report.notes)
+    return replace(report, traces=delivery, notes=in_order((*report.notes, note)) if note else report.notes)
 
 
 def limited(access: LangfuseAccess, report: Report) -> LangfuseAccess:

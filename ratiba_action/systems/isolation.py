@@ -4,6 +4,7 @@ import ctypes
 import sys
 
 from ratiba_action.errors import ConfigurationError
+from ratiba_action.model.note import Note
 
 _LANDLOCK_CREATE_RULESET, _QUERY_VERSION, _NEEDED_VERSION = 444, 1, 2
 
@@ -41,8 +42,9 @@ def separation_warnings(*, same_user: bool, landlock: bool, secrets: bool) -> tu
             "give no key, no database-url or ledger-url, an empty github-token and no proxy with a password, and check "
             "out with 'persist-credentials: false'.",
         )
-    warning = (
+    warning = Note(
         "The system runs as the gate's own user on a kernel without Landlock: the files and processes of an embedded "
-        "database, and the repository's own rules and metrics, are not closed to it. Use Linux 5.19 or newer."
+        "database, and the repository's own rules and metrics, are not closed to it.",
+        "Use Linux 5.19 or newer.",
     )
     return (warning,)

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ratiba_action.errors import WorkerError
+from ratiba_action.model.note import Note
 from ratiba_action.systems.isolation import has_landlock, separation_warnings
 from ratiba_action.systems.launch import (
     JUDGING_USERS,
@@ -143,9 +144,11 @@ async def _furnish(
                     "Make it and its folders readable for everybody, or run the gate as an ordinary user.",
                 )
             warnings.append(
-                "The system runs as the gate's own user, without capabilities, since another user cannot run "
-                f"{interpreter!r}. Files that only root may read are not hidden from it; "
-                "run the gate as an ordinary user."
+                Note(
+                    "The system runs as the gate's own user, without capabilities, since another user cannot run "
+                    f"{interpreter!r}. Files that only root may read are not hidden from it.",
+                    "Run the gate as an ordinary user.",
+                )
             )
             identity = None
             await asyncio.to_thread(_give, folder, Identity(os.geteuid(), os.getegid()))

@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING
 
 from ratiba_action.errors import DatabaseError
+from ratiba_action.model.note import Note
 from ratiba_action.tenancy.dsn import address
 
 if TYPE_CHECKING:
@@ -81,9 +82,10 @@ async def warnings_of_public(connection: "Connection", dsn: str) -> tuple[str, .
         return ()
     statements = " ".join(f"REVOKE CREATE ON {name} FROM PUBLIC;" for name in objects)
     where = ", ".join(map(_lowered, objects))
-    warning = (
+    warning = Note(
         f"Every role may create objects in {where} of {address(dsn)!r}, so one scenario's code can plant functions"
-        f" there that another scenario's code calls. The gate itself calls none of them. Run: {statements}"
+        f" there that another scenario's code calls. The gate itself calls none of them.",
+        f"Run: {statements}",
     )
     return (warning,)
 

@@ -14,6 +14,7 @@ from pathlib import Path
 from urllib.parse import unquote
 
 from ratiba_action.errors import InfrastructureError
+from ratiba_action.model.note import Note
 from ratiba_action.util.git import Git
 from ratiba_action.util.plain_file import is_file
 
@@ -46,9 +47,9 @@ class Persisted:
             return ""
         more = len(self.places) - _SHOWN
         shown = ", ".join(self.places[:_SHOWN]) + (f" and {more} more" if more > 0 else "")
-        return (
-            f"The checkout of this job keeps a credential in {shown}, where every later step can read it. "
-            "Set 'persist-credentials: false' on actions/checkout, or remove it before the gate runs."
+        return Note(
+            f"The checkout of this job keeps a credential in {shown}, where every later step can read it.",
+            "Set 'persist-credentials: false' on actions/checkout, or remove it before the gate runs.",
         )
 
 

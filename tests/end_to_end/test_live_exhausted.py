@@ -149,3 +149,34 @@ async def test_a_budget_that_holds_no_scenario_is_said_before_set_up_and_the_adv
     assert f"need about \\${found[1]}" in told or f"needs about \\${found[1]}" in told
     again = await live.gate("--budget-usd", found[1], "--concurrency", "1", RATIBA_LLM="live")
     assert again.code in (0, 1), again.printed
+
+
+async def test_a_call_that_is_refused_in_the_middle_of_a_run_names_the_amount_that_is_enough(
+    live: LiveRepository,
+) -> None:
+    live.scenario("greets", "Hello")
+    await live.record()
+    adapter = live.small.folder / "adapter.py"
+    adapter.write_text(adapter.read_text().replace('"max_completion_tokens": 400', '"max_completion_tokens": 60_000'))
+    ended = await live.gate("--llm", "live", "--budget-usd", "0.50")
+    assert (ended.code, ended.outputs["conclusion"]) == (3, "incomplete"), ended.printed
+    told = action(ended)
+    assert "above" not in told
+    found = re.search(r"Raise budget-usd \(RATIBA_EVAL_BUDGET_USD\) from \\\$0\.50 to about \\\$(\d\.\d\d),", told)
+    assert found, ended.printed
+    enough = await live.gate("--llm", "live", "--budget-usd", found[1])
+    assert enough.code == 0, enough.printed
+
+
+async def test_no_budget_is_advised_where_a_model_without_a_price_ended_a_scenario(live: LiveRepository) -> None:
+    live.small.write(
+        "adapter.py",
+        "class Adapter:\n    def open(self, context):\n        return self\n\n    def send(self, message):\n"
+        '        usage = [{"model": "nobody-knows-it", "input_tokens": 1000, "output_tokens": 100}]\n'
+        '        return {"text": "Bonjour", "state": "SAID", "usage": usage}\n',
+    )
+    live.small.scenario("greets", "Hello")
+    ended = await live.gate()
+    assert ended.code == 3, ended.printed
+    assert "Raise budget-usd" not in ended.comment
+    assert "prices:" in action(ended)

@@ -33,11 +33,16 @@ def test_every_cap_that_is_too_small_is_named_once_and_no_other() -> None:
     )
 
 
-def test_a_call_that_did_not_fit_by_its_upper_bound_names_the_cap_that_binds() -> None:
+def test_a_call_that_did_not_fit_beside_others_names_the_cap_that_binds_and_what_holds_both() -> None:
     told = way_out(rest(RUN, PLENTY, cost="0.001", count=1))
-    assert told.startswith("Raise budget-usd (RATIBA_EVAL_BUDGET_USD) above $0.30, or select fewer scenarios: ")
-    assert told.endswith("and 1 conversation needs about $0.01.")
-    assert way_out(rest(RUN, cost="0", count=1)).endswith("and 1 conversation did not fit.")
+    assert told == (
+        "Raise budget-usd (RATIBA_EVAL_BUDGET_USD) from $0.30 to about $0.31, or select fewer scenarios: "
+        "the budget of this run has $0.01 left, and 1 conversation needs about $0.01."
+    )
+
+
+def test_without_an_amount_no_cap_is_named() -> None:
+    assert way_out(rest(RUN, cost="0", count=1)) == ""
 
 
 def test_without_a_rest_there_is_nothing_to_do() -> None:

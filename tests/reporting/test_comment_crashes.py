@@ -36,7 +36,9 @@ def test_a_long_traceback_keeps_its_end() -> None:
 
 
 def test_only_the_first_few_crashes_are_shown() -> None:
-    told = crashes(sample_report(results=tuple(crashed(f"spa_{n}", "  raise") for n in range(7))))
+    told = crashes(
+        sample_report(results=tuple(crashed(f"spa_{n}", f'  File "adapter.py", line {n}, in send') for n in range(7)))
+    )
     assert told.count("<details>") == 5
     assert told.endswith("2 more tracebacks in the report.")
 

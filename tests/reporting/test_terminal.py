@@ -107,8 +107,11 @@ def test_the_comment_is_printed_without_marker_and_folded_parts() -> None:
 
 @pytest.mark.parametrize("in_workflow", [True, False])
 def test_a_crash_of_the_system_shows_its_frames_in_lines_that_are_no_commands(in_workflow: object) -> None:
-    frames = "\n".join(["Traceback (most recent call last):", *(f"  frame {n}" for n in range(60)), "::error::x"])
-    crashed = [Errored(sample_trial(f"talks_{n}"), Phase.SYSTEM, f"raised LookupError: no\n{frames}") for n in range(5)]
+    frames = "\n".join([*(f"  frame {n}" for n in range(60)), "::error::x"])
+    begun = "raised LookupError: no\nTraceback (most recent call last):"
+    crashed = [
+        Errored(sample_trial(f"talks_{n}"), Phase.SYSTEM, f"{begun}\n  of mistake {n}\n{frames}") for n in range(5)
+    ]
     stream = io.StringIO()
     print_results(
         sample_report(results=tuple(crashed)), make_console(stream, {"CI": "true"}), in_workflow=bool(in_workflow)

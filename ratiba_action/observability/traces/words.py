@@ -1,6 +1,7 @@
 """What is said about a delivery of traces."""
 
 from ratiba_action.model.delivery import TraceDelivery
+from ratiba_action.model.note import Note
 
 
 def missing_note(delivery: TraceDelivery, events: str) -> str:
@@ -14,7 +15,8 @@ def missing_note(delivery: TraceDelivery, events: str) -> str:
         return ""
     pairs = (("span", delivery.spans_there, delivery.spans), ("score", delivery.scores_there, delivery.scores))
     counts = " and ".join(f"{max(all_ - there, 0)} of {all_} {name}s" for name, there, all_ in pairs)
-    return (
+    return Note(
         f"Langfuse lacks {counts} of this run: {delivery.problem or 'it did not take them'}. The verdict does not "
-        f"depend on it. 'ratiba report --resend-langfuse {events}' sends what is missing, and nothing twice."
+        "depend on it.",
+        f"'ratiba report --resend-langfuse {events}' sends what is missing, and nothing twice.",
     )

@@ -7,6 +7,7 @@ from ratiba_action.checks.conversation_events import place_of_trial
 from ratiba_action.model.delivery import TraceDelivery
 from ratiba_action.model.event import conversation_id
 from ratiba_action.model.measurement import Scored
+from ratiba_action.model.note import Note, in_order
 from ratiba_action.model.verdict import Conclusion, Report
 from ratiba_action.observability.event_reader import read_events
 from ratiba_action.observability.langfuse_access import LangfuseAccess
@@ -46,7 +47,7 @@ class Experiment:
         runs = traced_runs(one for one in read_events(events.path).events if one.run == events.run)
         delivery = deliver(limited(self.access, report), [self.prepared(run, report) for run in runs])
         note = _missing(delivery, self.dataset)
-        return replace(report, traces=delivery, notes=(*report.notes, note) if note else report.notes)
+        return replace(report, traces=delivery, notes=in_order((*report.notes, note)) if note else report.notes)
 
     def prepared(self, run: TracedRun, report: Report) -> TracedRun:
         """The run with its dataset, and with the scores that a dataset's runs have."""
@@ -97,7 +98,8 @@ def _experiment_scores(run: TracedRun, report: Report) -> Iterator[TraceScore]:
 def _missing(delivery: TraceDelivery, dataset: str) -> str:
     if delivery.complete:
         return ""
-    return (
+    return Note(
         f"The run is not wholly in Langfuse's dataset {dataset!r}: {delivery.problem or 'it did not take all of it'}. "
-        "The verdict does not depend on it; run the dataset again to have it logged."
+        "The verdict does not depend on it.",
+        "Run the dataset again to have it logged.",
     )

@@ -94,7 +94,7 @@ def _action(evidence: Evidence, gaps: Sequence[ScenarioOutcome], deciding: int) 
     if isinstance(result, Errored) and result.remedy:
         return f"{sentence(_remedy_of_all(result, gaps, deciding))} Then run the gate again."
     if isinstance(result, Errored):
-        return f"Mend the {result.phase.value} error of {result.trial.scenario.id}, then run the gate again."
+        return f"Fix the {result.phase.value} error of {result.trial.scenario.id}, then run the gate again."
     if isinstance(result, NotRun):
         return "Remove the cause, then run the gate again."
     return f"Give {result.trial.scenario.id} an expectation, a rule or a metric."

@@ -1,0 +1,45 @@
+"""What a report says besides its verdict, and whether the reader can do something about it."""
+
+from collections.abc import Iterable
+from typing import Self
+
+from ratiba_action.errors import RatibaError
+
+
+class Note(str):
+    """A note whose reader can do something. One without a remedy is a plain text: it informs.
+
+    It is its own text, since a note is text wherever it is written to. Whoever makes it knows the remedy, and says so;
+    nobody has to find out from its words.
+
+    Args:
+        problem: what is so, as one or more sentences.
+        remedy: what to do about it, an imperative sentence.
+    """
+
+    __slots__ = ("remedy",)
+
+    remedy: str
+
+    def __new__(cls, problem: str, remedy: str) -> Self:
+        """A text that reads: problem, then remedy."""
+        note = super().__new__(cls, f"{problem} {remedy}")
+        note.remedy = remedy
+        return note
+
+
+def note_of(error: RatibaError) -> str:
+    """The note that an error leaves which does not end the run."""
+    return Note(error.problem, error.remedy) if error.remedy else error.problem
+
+
+def prefixed(prefix: str, note: str) -> str:
+    """The note with words before it; its remedy stays one."""
+    if isinstance(note, Note):
+        return Note(f"{prefix}{note.removesuffix(note.remedy).rstrip()}", note.remedy)
+    return f"{prefix}{note}"
+
+
+def in_order(notes: Iterable[str]) -> tuple[str, ...]:
+    """Each note once: first those that the reader can do something about, each kind as it was made."""
+    return tuple(sorted(dict.fromkeys(notes), key=lambda note: not isinstance(note, Note)))
