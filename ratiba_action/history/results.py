@@ -81,6 +81,8 @@ def _measured_run(report: Report, repository: str) -> MeasuredRun:
         answers=report.llm,
         results=results,
         scenario_digests=_digests(report),
+        data_sets=report.data_sets,
+        mean_thresholds=report.limits.metric_thresholds,
     )
 
 

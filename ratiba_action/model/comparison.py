@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 
+from ratiba_action.model.data_set import DataSetScores
 from ratiba_action.model.measurement import ScenarioResult
 
 REPLAY = "replay"
@@ -24,6 +25,8 @@ class MeasuredRun:
             missing is taken from the results.
         this_run: measured by the run that asks, so that its further trials ran beside those of the other arm.
         confirming: composites of the further trials of an earlier attempt, by scenario id: base, then head.
+        data_sets: what its data sets came to, with the gates that they had to pass.
+        mean_thresholds: least mean of a metric that passed, by metric.
     """
 
     commit: str | None
@@ -34,6 +37,8 @@ class MeasuredRun:
     scenario_digests: Mapping[str, str] = field(default_factory=dict)
     this_run: bool = False
     confirming: Mapping[str, tuple[tuple[float, ...], tuple[float, ...]]] = field(default_factory=dict)
+    data_sets: tuple[DataSetScores, ...] = ()
+    mean_thresholds: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,7 @@
 """How a comparison with the base is put into words, the same in every form of the report."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from statistics import fmean
@@ -14,12 +14,13 @@ from ratiba_action.model.comparison import (
     ScenarioComparison,
     Tier,
 )
+from ratiba_action.model.data_set import DataSetScores
 from ratiba_action.model.verdict import Conclusion, Report
 from ratiba_action.reporting.data_set_words import threshold_told
 from ratiba_action.reporting.wording import number, plural
 from ratiba_action.verdict.metric_rows import metric_tier
 from ratiba_action.verdict.report_outcomes import deciding_results
-from ratiba_action.verdict.tally import summarise_metrics
+from ratiba_action.verdict.tally import MetricSummary, summarise_metrics
 
 COMPOSITE = "all conversations"
 """What the row of the composite is called."""
@@ -107,9 +108,22 @@ def metric_rows(comparison: Comparison, thresholds: Mapping[str, str]) -> tuple[
 def thresholds_of(report: Report) -> dict[str, str]:
     """What scores of each metric, and its mean where a limit names it, must reach."""
     summaries = summarise_metrics(deciding_results(report))
-    told = {one.metric: threshold_told(one, report.data_sets) for one in summaries}
-    means = {name: f"mean {number(least)}" for name, least in report.limits.metric_thresholds.items()}
-    return {name: ", ".join(filter(None, (told.get(name), means.get(name)))) for name in told | means}
+    return thresholds_told(summaries, report.data_sets, report.limits.metric_thresholds)
+
+
+def thresholds_told(
+    summaries: Iterable[MetricSummary], data_sets: Sequence[DataSetScores], means: Mapping[str, float]
+) -> dict[str, str]:
+    """What each metric must reach, in words.
+
+    Args:
+        summaries: of the metrics of a run.
+        data_sets: of the same run, with their gates.
+        means: least mean of a metric, by metric.
+    """
+    told = {one.metric: threshold_told(one, data_sets) for one in summaries}
+    limits = {name: f"mean {number(least)}" for name, least in means.items()}
+    return {name: ", ".join(filter(None, (told.get(name), limits.get(name)))) for name in told | limits}
 
 
 def moved(comparison: Comparison) -> tuple[ScenarioComparison, ...]:

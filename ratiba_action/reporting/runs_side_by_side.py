@@ -1,6 +1,6 @@
 """Several runs side by side, as Markdown and as JSON."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 from typing import Any
@@ -9,7 +9,6 @@ from ratiba_action.model.codec import encode
 from ratiba_action.model.comparison import MeasuredRun
 from ratiba_action.model.measurement import ScenarioResult, Scored
 from ratiba_action.reporting import comparison_words as words
-from ratiba_action.reporting.data_set_words import threshold_told
 from ratiba_action.reporting.markdown import code, inline, table
 from ratiba_action.reporting.wording import outcome
 from ratiba_action.util.grammar import part_of
@@ -72,6 +71,12 @@ def runs_json(runs: Sequence[NamedRun], pairs: Sequence[RunPair]) -> dict[str, A
                 "judge_model": one.run.judge_model,
                 "answers": one.run.answers,
                 "metrics": [encode(summary) for summary in summarise_metrics(one.run.results)],
+                "gates": [
+                    {"data_set": scores.id, "metric": result.gate.metric, "at_least": result.gate.at_least}
+                    for scores in one.run.data_sets
+                    for result in scores.gates
+                ],
+                "mean_thresholds": dict(one.run.mean_thresholds),
             }
             for letter, one in zip(LETTERS, runs, strict=False)
         ],
@@ -113,15 +118,23 @@ def _passing(results: Sequence[ScenarioResult]) -> str:
 def _metrics(runs: Sequence[NamedRun]) -> str:
     found = [{(one.metric, one.version): one for one in summarise_metrics(run.run.results)} for run in runs]
     names = sorted({name for summaries in found for name in summaries})
+    told = [_thresholds(run.run, summaries.values()) for run, summaries in zip(runs, found, strict=True)]
     rows = [
-        (inline(" ".join(name)), *(_mean(summaries.get(name)) for summaries in found), inline(_threshold(found, name)))
+        (
+            inline(" ".join(name)),
+            *(_mean(summaries.get(name)) for summaries in found),
+            inline(
+                " / ".join(dict.fromkeys(one[name[0]] for one, has in zip(told, found, strict=True) if name in has))
+            ),
+        )
         for name in names
     ]
     return table(("metric", *(f"{letter}:" for letter in LETTERS[: len(runs)]), "threshold:"), rows)
 
 
-def _threshold(found: Sequence[Mapping[tuple[str, str], MetricSummary]], name: tuple[str, str]) -> str:
-    return " / ".join(dict.fromkeys(threshold_told(one[name], ()) for one in found if name in one))
+def _thresholds(run: MeasuredRun, summaries: Iterable[MetricSummary]) -> Mapping[str, str]:
+    """Of each metric, with the gates of the run's data sets and the least means that it had."""
+    return words.thresholds_told(summaries, run.data_sets, run.mean_thresholds)
 
 
 def _mean(summary: MetricSummary | None) -> str:

@@ -76,6 +76,29 @@ def test_gates_of_the_configuration_hold_for_a_data_set_and_a_change_cannot_lowe
     assert "What this change asks for holds once it is merged: suite.gates.accuracy." in ended.comment
 
 
+def test_two_runs_side_by_side_show_a_threshold_that_only_the_configuration_has(small: SmallRepository) -> None:
+    measured = INTENTS.partition("gates:")[0] + "assertions: [{metric: LabelMetric, threshold: 0}]\n"
+    small.write("scenarios/intents.yaml", measured)
+    small.write("scenarios/intents.jsonl", rows(*ANSWERS))
+    config = (small.folder / ".github/ratiba.yml").read_text()
+    small.write(
+        ".github/ratiba.yml", config + "suite: {gates: {accuracy: 0.7}, metric_thresholds: {LabelMetric: 0.6}}\n"
+    )
+    small.commit()
+    assert small.gate("--mode", "blocking").code == 0
+    other = small.folder.parent / "other.json"
+    results = json.loads((small.report / "results.json").read_text())
+    results["report"]["data_sets"][0]["gates"][0]["gate"]["at_least"] = 0.5
+    other.write_text(json.dumps(results))
+    compared = [str(small.report), str(other)]
+    shown = small.run(["compare", *compared], small.folder, small.environment).stdout
+    (row,) = [line for line in shown.splitlines() if line.startswith("| LabelMetric")]
+    assert row.endswith("| accuracy 0.70, mean 0.60 / accuracy 0.50, mean 0.60 |"), shown
+    first, _ = json.loads(small.run(["compare", "--json", *compared], small.folder, small.environment).stdout)["runs"]
+    assert first["gates"] == [{"data_set": "intents", "metric": "accuracy", "at_least": 0.7}]
+    assert first["mean_thresholds"] == {"LabelMetric": 0.6}
+
+
 def test_a_change_to_the_rows_alone_is_blocking(small: SmallRepository) -> None:
     repository = committed(small)
     repository.write("scenarios/intents.jsonl", rows(*ANSWERS, ("BOOKING", "BOOKING")))
