@@ -13,6 +13,7 @@ from ratiba_action.history.store import Series
 from ratiba_action.model.codec import encode
 from ratiba_action.model.verdict import Report
 from ratiba_action.privacy.masking import Redactor
+from ratiba_action.reporting.comparison_words import thresholds_of
 from ratiba_action.reporting.results_file import read_results
 from ratiba_action.reporting.terminal import make_console, print_comment
 from ratiba_action.reporting.trend_words import render_trends
@@ -29,7 +30,8 @@ def show_trends(
         arguments: of the command.
         settings: with the ledger's URL.
         environment: the process's own.
-        results: of the last run, which tells repository and branch where nothing else does.
+        results: of the last run, which tells repository and branch where nothing else does, and the thresholds that
+            the history does not keep.
 
     Raises:
         UsageError: there is no ledger, or nothing tells which branch is meant.
@@ -37,13 +39,17 @@ def show_trends(
     """
     url = _ledger(settings)
     last = parse_option("--last", arguments.last, parse_count)
-    series = _series(arguments.branch, settings, environment, results, last)
+    report = _last_report(results)
+    series = _series(arguments.branch, settings, environment, (results, report), last)
     trends = read_trends(url, series)
+    thresholds = thresholds_of(report) if report is not None and report.subject.repository == series.repository else {}
     if arguments.json:
         told = {"repository": series.repository, "gate": series.gate, "branch": series.branch, "trends": encode(trends)}
+        told |= {"thresholds": thresholds}
         sys.stdout.write(json.dumps(told, indent=2, allow_nan=False) + "\n")
     else:
-        print_comment(render_trends(trends, series.branch, last), make_console(sys.stdout, environment))
+        shown = render_trends(trends, series.branch, last, thresholds)
+        print_comment(shown, make_console(sys.stdout, environment))
     return 0
 
 
@@ -78,8 +84,14 @@ def _ledger(settings: Settings) -> str:
     return settings.ledger_url
 
 
-def _series(branch: str | None, settings: Settings, environment: Mapping[str, str], results: Path, last: int) -> Series:
-    report = _last_report(results)
+def _series(
+    branch: str | None,
+    settings: Settings,
+    environment: Mapping[str, str],
+    last_run: tuple[Path, Report | None],
+    last: int,
+) -> Series:
+    results, report = last_run
     subject = report.subject if report is not None else None
     repository = environment.get("GITHUB_REPOSITORY") or (subject.repository if subject else "")
     meant = branch or (subject.base_branch or subject.branch if subject else "")

@@ -80,6 +80,7 @@ def render_html(report: Report) -> str:
         variant_metrics=variant_words.metrics_of(report.variants),
         verdict_is_of=variant_words.VERDICT_IS_OF,
         trends=[(one, trend_chart(one)) for one in report.trends if one.points],
+        thresholds=comparison_words.thresholds_of(report),
         data_sets=_data_sets(report),
     )
 

@@ -1,7 +1,8 @@
 """Trends of metrics in words, for a terminal."""
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
 
 from ratiba_action.model.history import Trend, TrendPoint
 from ratiba_action.reporting.markdown import inline, table
@@ -12,20 +13,23 @@ _GAP = " ╎ "
 _LEAST_SPAN = 0.1
 
 
-def render_trends(trends: Sequence[Trend], branch: str, last: int) -> str:
+def render_trends(
+    trends: Sequence[Trend], branch: str, last: int, thresholds: Mapping[str, str] = MappingProxyType({})
+) -> str:
     """A row for each metric, and below why a line is broken.
 
     Args:
         trends: untrusted texts, as the history has them.
         branch: whose runs they are of.
         last: how many runs were asked for.
+        thresholds: of the last run in words, by metric: the history keeps none of gates and least means.
     """
     title = f"## Trends of {inline(branch)}"
     if not trends:
         return f"{title}\n\nThe metrics history has no whole, blocking run of this branch.\n"
     columns = ("metric", "judge", "runs:", "first comparable:", "latest:", "threshold:")
     header = (*columns, f"the last {plural(last, 'run')}")
-    rows = [_row(one) for one in trends]
+    rows = [_row(one, thresholds) for one in trends]
     breaks = [f"- {told}" for one in trends for told in breaks_told(one)]
     told = ["Where a line is broken, its parts cannot be compared:\n\n" + "\n".join(breaks)] if breaks else []
     return "\n\n".join([title, table(header, rows), *told]) + "\n"
@@ -39,7 +43,7 @@ def breaks_told(trend: Trend) -> Iterator[str]:
             yield f"{inline(trend.metric)}, from {day}: {inline(segment.why)}"
 
 
-def _row(trend: Trend) -> tuple[str, ...]:
+def _row(trend: Trend, thresholds: Mapping[str, str]) -> tuple[str, ...]:
     points, latest = trend.points, trend.points[-1]
     oldest = trend.segments[-1].points[0]
     judge = inline(latest.judge_model) or "exact"
@@ -50,7 +54,7 @@ def _row(trend: Trend) -> tuple[str, ...]:
         str(len(points)),
         number(oldest.mean),
         f"{number(latest.mean)} (n = {latest.count})",
-        number(latest.threshold) if latest.threshold > 0 else "none",
+        inline(number(latest.threshold) if latest.threshold > 0 else thresholds.get(trend.metric) or "none"),
         shown,
     )
 

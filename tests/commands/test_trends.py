@@ -10,10 +10,12 @@ from typing import Any
 import pytest
 from syrupy.assertion import SnapshotAssertion
 
-from ratiba_action.history.keeping import keep_run
+from ratiba_action.history.keeping import keep_run, with_trends
 from ratiba_action.main import run
 from ratiba_action.model.change import Subject
+from ratiba_action.model.data_set import DataSetScores, Gate, GateResult, GateStatus
 from ratiba_action.model.verdict import Conclusion, Report, Verdict
+from ratiba_action.reporting.html import render_html
 from ratiba_action.reporting.results_json import render_results
 from tests.support.sample_report import sample_report, sample_score, sample_scored
 from tests.support.sql import fetch
@@ -61,6 +63,31 @@ def test_each_metric_has_a_row_and_a_broken_line_its_reason(
     means = {one["metric"]: [point["mean"] for part in one["segments"] for point in part["points"]]
              for one in told["trends"]}  # fmt: skip
     assert means == {"BookingSlotConsistencyMetric": [1.0, 1.0], "SwahiliFluencyMetric": [0.9, 0.86]}
+
+
+def test_a_metric_that_only_a_gate_covers_shows_the_gate_of_the_last_run(
+    variables: dict[str, str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    label = replace(sample_score(0.75, judged=False), metric="LabelMetric", threshold=0.0)
+    gate = GateResult(Gate("accuracy", 0.7), 0.75, 0.75, GateStatus.PASSED)
+    intents = DataSetScores("intents", "scenarios/intents.jsonl", "d" * 64, 1, 1, 1, gates=(gate,))
+    gated = {"results": (sample_scored("intents", scores=(label,)),), "data_sets": (intents,)}
+    keep_run(run_of_main(0, 0.9, **gated), variables["RATIBA_LEDGER_URL"])
+    assert run(["report", "--trends", "--branch", "main"], variables | {"GITHUB_REPOSITORY": "ratiba/assistant"}) == 0
+    assert "| none |" in row_of("LabelMetric", capsys), "nothing of the last run is at hand"
+    leave(variables, run_of_main(1, 0.9, **gated))
+    assert run(["report", "--trends"], variables) == 0
+    assert "| accuracy 0.70 |" in row_of("LabelMetric", capsys)
+    assert run(["report", "--trends", "--json"], variables) == 0
+    assert json.loads(capsys.readouterr().out)["thresholds"] == {"LabelMetric": "accuracy 0.70"}
+    shown = with_trends(run_of_main(1, 0.9, **gated), variables["RATIBA_LEDGER_URL"])
+    assert '<td class="n">accuracy 0.70</td></tr>' in render_html(shown).partition("<h2>Trends</h2>")[2]
+
+
+def row_of(metric: str, capsys: pytest.CaptureFixture[str]) -> str:
+    """The row of a metric in what was printed."""
+    (row,) = [line for line in capsys.readouterr().out.splitlines() if line.startswith(f"| {metric}")]
+    return row
 
 
 def test_a_branch_without_runs_is_told(variables: dict[str, str], capsys: pytest.CaptureFixture[str]) -> None:
