@@ -343,7 +343,12 @@ class Prices(Protocol):
 
 
 class TurnBooks(Protocol):
-    """Books what turns cost whose models are asked past the gate."""
+    """Books what turns cost whose model calls bypass the gateway."""
+
+    @property
+    def reported_calls(self) -> int:
+        """How many model calls replies reported that the gateway did not see."""
+        ...
 
     async def before(self, scenario_id: str, arm: str) -> None:
         """A turn is about to be sent on one arm.

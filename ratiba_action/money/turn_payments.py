@@ -37,6 +37,7 @@ class TurnPayments:
     declared: Usd | None
     forbidden_models: Collection[str] = ()
     _dearest: Usd = field(default=_NOTHING, init=False)
+    reported_calls: int = field(default=0, init=False)
 
     async def before(self, scenario_id: str, arm: str = HEAD) -> None:
         """Book the declared price of a turn; without one, see that the dearest turn so far would still fit.
@@ -64,6 +65,7 @@ class TurnPayments:
             ConfigurationError: a judge's own model was asked.
             LedgerError: it cannot be written down.
         """
+        self.reported_calls += len(told)
         party = payer(Party.SYSTEM, arm)
         paid, total, unknown, refused = self.declared or _NOTHING, _NOTHING, [], ""
         for call in told:
@@ -110,7 +112,7 @@ class TurnPayments:
             )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class FreeTurns:
     """The turns of a run that pays for nothing.
 
@@ -119,6 +121,7 @@ class FreeTurns:
     """
 
     declared: Usd | None = None
+    reported_calls: int = field(default=0, init=False)
 
     async def before(self, scenario_id: str, arm: str = HEAD) -> None:
         """Let every turn be sent."""
@@ -130,4 +133,5 @@ class FreeTurns:
         arm: str = HEAD,  # noqa: ARG002 - the same
     ) -> Usd | None:
         """Book nothing; what was told is not priced in such a run."""
+        self.reported_calls += len(told)
         return None if told else self.declared or _NOTHING

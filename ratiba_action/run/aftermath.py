@@ -13,6 +13,7 @@ from ratiba_action.model.note import note_of
 from ratiba_action.model.verdict import CrossChecking, SharedSpending
 from ratiba_action.money.exhaustion import way_out
 from ratiba_action.money.forecast import Forecast, with_refused, without_paid
+from ratiba_action.ports import TurnBooks
 from ratiba_action.run.estimating import ArmCosts
 from ratiba_action.run.grading import Grading
 from ratiba_action.run.paid_run import PaidRun
@@ -33,12 +34,14 @@ class Aftermath:
     Args:
         way_out: see ``Evidence``.
         recorded: new lines of each scenario, by its id; empty unless the run records.
+        reported_calls: how many model calls the system reported in its replies that the gateway did not see.
     """
 
     cross_checking: CrossChecking | None = None
     shared_spending: tuple[SharedSpending, ...] = ()
     way_out: str = ""
     recorded: Mapping[str, tuple[Recording, ...]] = field(default_factory=dict)
+    reported_calls: int = 0
 
 
 class Conclude(Protocol):
@@ -59,11 +62,12 @@ class Conclusion:
     paid: PaidRun | None
     grading: Grading
     collected: "RecordingAnswers | None"
+    turns: TurnBooks
 
     async def __call__(self, results: Sequence[ScenarioResult], *, cancelled: bool) -> Aftermath:
         """What came of a run; nothing besides its results for one that pays nobody."""
         if self.paid is None:
-            return Aftermath()
+            return Aftermath(reported_calls=self.turns.reported_calls)
         checked = self.grading.cross_check
         await checked.finish(self._seconds(cancelled=cancelled))
         for note in checked.notes:
@@ -78,7 +82,7 @@ class Conclusion:
             late = "The shared ledger did not answer in time."
             self.workshop.warn(note_of(error) if isinstance(error, LedgerError) else late)
             shared, left_undone = (), ""
-        return Aftermath(checking, shared, left_undone, self._recorded())
+        return Aftermath(checking, shared, left_undone, self._recorded(), self.turns.reported_calls)
 
     def _seconds(self, *, cancelled: bool) -> float | None:
         """How long cross-checks are waited for."""

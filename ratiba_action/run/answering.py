@@ -73,9 +73,9 @@ async def open_answering(workshop: Workshop, materials: Materials, prices: Price
         gateway = await stack.enter_async_context(_open_gateway(workshop, materials, prices, answers, forbidden))
         grading = Grading(workshop, materials, prices, paid, second)
         admit = paid.admissions.admit if paid is not None else admit_all
-        conclude = Conclusion(workshop, materials, costs, paid, grading, sources.recording)
         declared = workshop.configuration.system.price_per_turn_usd
         turns = FreeTurns(declared) if paid is None else TurnPayments(paid.purse, prices, declared, forbidden)
+        conclude = Conclusion(workshop, materials, costs, paid, grading, sources.recording, turns)
         player = SimulatedCustomer(_logged(answers, workshop, prices), workshop.configuration.simulator)
 
         def add_base(configuration: Configuration, base: Materials) -> None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 
 from ratiba_action.checks.system_exceptions import without_those_of_base
 from ratiba_action.checks.turn_limits import limits_not_measured
-from ratiba_action.llm.recordings.lines import Recording
+from ratiba_action.llm.recordings.lines import ModelRecording, Recording
 from ratiba_action.model.conversation import Party
 from ratiba_action.model.measurement import Errored, NotRun, Phase, ScenarioResult, Scored
 from ratiba_action.model.note import Note, in_order
@@ -91,6 +91,7 @@ def evaluate(
             refused = _refused_by_budget(run, expected or forecast(run, prepared), materials)
             ended = refused or _hold(known, materials, workshop, base_of(run, prepared, scratch))
             run.warnings.extend(_authored(materials, ledger.snapshot()))
+            run.warnings.extend(_silent(materials, ended.held.own, ledger))
             journal = workshop.payment.journal if workshop.payment is not None else None
     evidence = _evidence(known, ended)
     verdict = _verdict(evidence)
@@ -321,12 +322,21 @@ def _saw_no_call(prepared: Prepared, ended: _Ended, ledger: Ledger) -> bool:
     """Whether a system ran that may call models, and neither the gateway nor its replies told of any call."""
     system = prepared.inputs.configuration.system
     asking = any(isinstance(one, Scored | Errored) and one.trial.scenario.script is None for one in ended.held.own)
-    told = system.costs_are_declared or any(call.party is Party.SYSTEM for call in ledger.calls)
+    known = ended.aftermath.reported_calls or any(call.party is Party.SYSTEM for call in ledger.calls)
+    told = system.costs_are_declared or known
     return asking and system.replay is None and not told
 
 
 def _unseen_calls(known: _Known, ended: _Ended) -> tuple[str, ...]:
-    """That calls which bypass the gateway cannot be ruled out."""
+    """Which calls bypassed the gateway, or that none can be ruled out."""
+    reported = ended.aftermath.reported_calls
+    if reported:
+        what = "1 model call was" if reported == 1 else f"{reported} model calls were"
+        told = (
+            f"{what} reported by the system and not seen by the gateway: not recorded, not replayed, and bounded by "
+            "the budget only as far as the system reported them. Whether there were more is not known."
+        )
+        return (Note(told, "Let the system call its models at the base URL that the gateway gives it."),)
     if not _saw_no_call(known.prepared, ended, known.ledger):
         return ()
     told = (
@@ -338,6 +348,25 @@ def _unseen_calls(known: _Known, ended: _Ended) -> tuple[str, ...]:
         "0 if it calls none."
     )
     return (Note(told, remedy),)
+
+
+def _silent(materials: Materials, results: Sequence[ScenarioResult], ledger: Ledger) -> tuple[str, ...]:
+    """Scenarios whose recordings hold answers to the system, which made no call that the gateway saw in this run."""
+    called = {call.scenario_id for call in ledger.calls if call.party is Party.SYSTEM}
+    recorded = {
+        name for name, lines in materials.recordings.items() if any(isinstance(line, ModelRecording) for line in lines)
+    }
+    ran = [one.trial.scenario for one in results if isinstance(one, Scored)]
+    names = sorted({one.id for one in ran if one.script is None and one.id in recorded and one.id not in called})
+    if not names or not called:
+        return ()  # Where none was called at all, one note says so of the whole run.
+    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+    told = (
+        f"The gateway saw no model call in {', '.join(names[:_NAMED])}{more}, though answers are recorded for "
+        f"{'it' if len(names) == 1 else 'them'}: either the system calls no model there any more, or its calls bypass "
+        "the gateway and are neither recorded nor counted."
+    )
+    return (Note(told, "Check that every model client of the system uses the base URL that the gateway gives it."),)
 
 
 def _llm(asked: str, spending: Spending) -> str:
