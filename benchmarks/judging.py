@@ -23,9 +23,8 @@ import aiohttp
 
 from ratiba_action.config.configuration import Configuration, CrossCheckBlock, JudgeBlock
 from ratiba_action.config.system_block import SystemBlock
-from ratiba_action.llm.providers.client import ProviderClient
+from ratiba_action.llm.providers.client import ProviderClient, ProviderRoute
 from ratiba_action.llm.providers.metered import MeteredCalls
-from ratiba_action.llm.providers.route import ProviderRoute
 from ratiba_action.metrics.judging.deepeval_bridge import load_deepeval, prepare_deepeval
 from ratiba_action.model.measurement import Case
 from ratiba_action.model.model_request import PaidAnswer, PaidRequest

@@ -23,7 +23,7 @@ from ratiba_action.model.plan import Arm, Plan, Trial
 from ratiba_action.model.scenario import Customer, Scenario, Turn
 from ratiba_action.model.verdict import Conclusion, Evidence, Limits, PassRateRule, Verdict
 from ratiba_action.verdict.decision import next_step
-from ratiba_action.verdict.scenario_content import content_digest
+from ratiba_action.verdict.pairing import content_digest
 
 PAGE = Path(__file__).parents[1] / "docs" / "statistics.md"
 SYSTEM_SPREAD = 0.08

@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ratiba_action.llm.recordings.lines import JudgeRecording
+from ratiba_action.metrics.judging.answer import validated
 from ratiba_action.metrics.judging.replay_judge import judge_recording_key
-from ratiba_action.metrics.judging.valid_answer import validated
 from ratiba_action.model.measurement import Answer, Question
 
 USAGE = {"input_tokens": 1_200, "output_tokens": 90}

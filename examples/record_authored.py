@@ -24,7 +24,7 @@ from demo import BUNDLED, EXAMPLES, PROJECT, build_pull_request, copy_system
 
 from ratiba_action.checks.failure_rules import validate_rule
 from ratiba_action.config.configuration import read_configuration
-from ratiba_action.config.language_metrics import attach_language_metrics
+from ratiba_action.config.metrics_block import attach_language_metrics
 from ratiba_action.llm.recordings.lines import JudgeRecording, ModelRecording, Recording
 from ratiba_action.llm.recordings.writer import render_recordings, write_recordings
 from ratiba_action.llm.script import Step

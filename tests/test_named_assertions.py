@@ -26,8 +26,8 @@ from ratiba_action.run.runner import run_plan
 from ratiba_action.suite.gates import gate_problems
 from ratiba_action.suite.load import load_suite
 from ratiba_action.suite.ratchet.strictness import hold_to_base
-from ratiba_action.verdict.metric_means import metric_means
 from ratiba_action.verdict.pairing import pair_up
+from ratiba_action.verdict.rules.metric_means import metric_means
 from tests.support.gateways import InMemoryGateway
 from tests.support.progress import RecordedProgress
 from tests.support.sample_report import sample_report

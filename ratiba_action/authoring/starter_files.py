@@ -2,17 +2,96 @@
 
 import json
 from collections.abc import Mapping
+from dataclasses import dataclass
 from importlib.resources import files
 
-from ratiba_action.authoring.first_grade import first_grades
-from ratiba_action.authoring.first_words import FirstWords, first_words
 from ratiba_action.authoring.schema_files import CONFIGURATION_SCHEMA, SCENARIO_SCHEMA, schema_file
 from ratiba_action.authoring.starter_answers import ACTION, StarterAnswers
 from ratiba_action.checks.failure_rules import validate_rule
 from ratiba_action.config.configuration import read_configuration
+from ratiba_action.config.metrics_block import attach_language_metrics
+from ratiba_action.llm.recordings.lines import JudgeRecording
 from ratiba_action.llm.recordings.writer import render_recordings
-from ratiba_action.metrics.registry import metric_problems, readers_of
+from ratiba_action.metrics.judging.cache_key import metric_version
+from ratiba_action.metrics.judging.replay_judge import judge_recording_key
+from ratiba_action.metrics.registry import is_judged, load_metric, metric_problems, readers_of
+from ratiba_action.model.canonical import transcript_digest
+from ratiba_action.model.conversation import Exchange, Reply, Transcript
+from ratiba_action.model.measurement import Answer, Question
+from ratiba_action.model.scenario import Scenario
 from ratiba_action.suite.load import load_suite
+
+
+@dataclass(frozen=True, slots=True)
+class FirstWords:
+    """A message, its reply, and what the reply must contain.
+
+    Args:
+        grade: what the judge of the language says of the reply; empty where no judge is asked.
+    """
+
+    message: str
+    reply: str
+    fact: str
+    grade: str = ""
+
+
+_ENGLISH = FirstWords(
+    "Good morning, are you open tomorrow?",
+    "Good morning! Yes, we are open tomorrow from 9:00 to 17:00.",
+    "9:00",
+    "Clear, friendly English that a customer would not want changed.",
+)
+_SWAHILI = FirstWords(
+    "Habari, mko wazi kesho?",
+    "Karibu! Ndiyo, kesho tuko wazi kuanzia saa tatu asubuhi hadi saa kumi na moja jioni.",
+    "saa tatu asubuhi",
+    "Kiswahili cha kawaida na cha heshima, kama mwenyeji angeandika.",
+)
+_WORDS: Mapping[str, FirstWords] = {"en": _ENGLISH, "sw": _SWAHILI, "mixed": _SWAHILI}
+
+
+def first_words(language: str) -> FirstWords:
+    """The words for a language; English ones, not graded, where there are none of its own."""
+    return _WORDS.get(language, FirstWords(_ENGLISH.message, _ENGLISH.reply, _ENGLISH.fact))
+
+
+_SCORE = 0.9
+_USAGE = {"input_tokens": 1_200, "output_tokens": 90}
+
+
+def first_grades(scenario: Scenario, words: FirstWords, model: str) -> tuple[JudgeRecording, ...]:
+    """One line for each judged metric of the scenario, marked as written by hand.
+
+    Args:
+        scenario: of one turn.
+        words: what is said in it.
+        model: of the judge that the configuration names.
+    """
+    exchanges = tuple(Exchange(turn, Reply(words.reply)) for turn in scenario.turns)
+    transcript = transcript_digest(Transcript(scenario.id, exchanges))
+    lines: list[JudgeRecording] = []
+    for assertion in attach_language_metrics(scenario):
+        if is_judged(assertion.metric):
+            asked = load_metric(assertion.metric, _NeverAsked(model), assertion.parameters)
+            metric = metric_version(asked.name, asked.version.partition("+")[0])
+            key = judge_recording_key(metric, model, transcript, 0)
+            lines.append(
+                JudgeRecording(key, 0, "authored", metric, model, transcript, _SCORE, words.grade, dict(_USAGE))
+            )
+    return tuple(lines)
+
+
+class _NeverAsked:
+    """Lets a metric tell its name and version."""
+
+    def __init__(self, model: str) -> None:
+        self.model = model
+
+    async def answer(self, question: Question) -> Answer:
+        """Refuse."""
+        raise AssertionError(question)
+
 
 WORKFLOW = ".github/workflows/eval-on-prompt-change.yml"
 CONFIGURATION = ".github/ratiba.yml"

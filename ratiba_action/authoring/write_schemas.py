@@ -5,7 +5,7 @@ from pathlib import Path
 
 from ratiba_action.authoring.schemas import published_schemas
 from ratiba_action.observability.event_lines import events_schema_text
-from ratiba_action.reporting.schema import schema_text
+from ratiba_action.reporting.results_json import schema_text
 
 
 def every_schema() -> Mapping[str, str]:

@@ -1,19 +1,98 @@
 """Exact assertions over a transcript: what each turn expects and may take, and the scenario's failure rules.
 
 Replies may hold hostile text. It ends up in ``Check.got`` as clipped data and is never interpreted here.
+
+What each turn may take: seconds and money.
+
+Seconds count only where no recording or script answered one of the turn's model calls: a replayed answer comes at
+once, whatever the model would have taken. Where a limit cannot be measured the check says so; it never passes for one
+that held.
 """
 
+import unicodedata
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from decimal import ROUND_CEILING
 
-from ratiba_action.checks.captured_replies import check_replies
 from ratiba_action.checks.failure_rules import REFUSE, check_rule
 from ratiba_action.checks.row_checks import ROWS
 from ratiba_action.checks.turn_checks import DetectLanguage, check_turn
-from ratiba_action.checks.turn_limits import check_limits
-from ratiba_action.model.conversation import Transcript
-from ratiba_action.model.measurement import Check
+from ratiba_action.model.conversation import Exchange, Transcript
+from ratiba_action.model.measurement import Check, NotRun, ScenarioResult
 from ratiba_action.model.scenario import Scenario
+from ratiba_action.money.pricing import show_usd
 from ratiba_action.util.patterns import SearchTime
+from ratiba_action.util.printable import clip
+from ratiba_action.util.words import stream_safe
+
+
+def check_limits(scenario: Scenario, transcript: Transcript) -> Iterator[Check]:
+    """One check for each limit of the scenario and each turn that was reached."""
+    seconds, usd = scenario.limits.seconds, scenario.limits.usd
+    for number, exchange in enumerate(transcript.exchanges, 1):
+        line = exchange.turn.line
+        if seconds is not None:
+            got, held = _seconds(exchange, seconds)
+            yield _check(number, "seconds of the turn", f"at most {seconds:g} s", got, held=held, line=line)
+        if usd is not None:
+            unknown = "not measured: the answers have no list price"
+            got = show_usd(exchange.usd, ROUND_CEILING) if exchange.usd is not None else unknown
+            held_usd = exchange.usd <= usd if exchange.usd is not None else None
+            yield _check(number, "list price of the turn", f"at most {show_usd(usd)}", got, held=held_usd, line=line)
+
+
+def limits_not_measured(results: Iterable[ScenarioResult]) -> tuple[str, ...]:
+    """One note where limits could not be measured, so that nobody takes them for held; nothing where all were."""
+    checks = [check for result in results if not isinstance(result, NotRun) for check in result.checks]
+    count = sum(not check.measured and check.kind == "limit" for check in checks)
+    what = "limit of a turn was" if count == 1 else "limits of turns were"
+    return (f"{count} {what} not measured: recordings or scripts answered.",) if count else ()
+
+
+def _seconds(exchange: Exchange, most: float) -> tuple[str, bool | None]:
+    if exchange.replayed:
+        return "not measured: a recording or a script answered", None
+    return f"{exchange.seconds:.2f} s", exchange.seconds <= most
+
+
+def _check(turn: int, what: str, expected: str, got: str, *, held: bool | None, line: int) -> Check:
+    return Check("limit", turn, what, expected, got, passed=held is not False, line=line, measured=held is not None)
+
+
+_SHOWN_BEFORE = 40
+
+
+def check_replies(scenario: Scenario, transcript: Transcript) -> Iterator[Check]:
+    """One check for each captured reply: the same text, but for white space and Unicode's spelling (NFKC).
+
+    An empty captured reply is none: an event may have brought no answer.
+    """
+    for number, captured in enumerate(scenario.replies, 1):
+        if not captured:
+            continue
+        reached = number <= len(transcript.exchanges)
+        got = transcript.exchanges[number - 1].reply.text if reached else ""
+        one, other = _normal(captured), _normal(got)
+        start = max(0, _first_difference(one, other) - _SHOWN_BEFORE)
+        line = scenario.turns[number - 1].line if number <= len(scenario.turns) else 0
+        yield Check(
+            "reply",
+            number,
+            "the captured reply",
+            clip(one[start:]),
+            clip(other[start:]) if reached else "(turn not reached)",
+            passed=reached and one == other,
+            line=line,
+        )
+
+
+def _normal(text: str) -> str:
+    return " ".join(unicodedata.normalize("NFKC", stream_safe(text)).split())
+
+
+def _first_difference(one: str, other: str) -> int:
+    pairs = enumerate(zip(one, other, strict=False))
+    return next((at for at, (left, right) in pairs if left != right), min(len(one), len(other)))
 
 
 def check_transcript(

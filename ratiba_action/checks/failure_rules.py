@@ -7,18 +7,17 @@ assertions on a judged metric when the file is read, the third is decided by the
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from ratiba_action.checks.call_words import calls_words
 from ratiba_action.checks.conversation_events import happenings
 from ratiba_action.checks.custom_code import is_address
 from ratiba_action.checks.refusal_phrases import LOOKED_FOR, Refusal, read_refusal
+from ratiba_action.checks.turn_checks import calls_words
 from ratiba_action.errors import ConfigurationError
 from ratiba_action.model.conversation import Transcript
 from ratiba_action.model.event import Event
 from ratiba_action.model.measurement import Check
 from ratiba_action.model.scenario import FailureRule
-from ratiba_action.util.clipping import clip
-from ratiba_action.util.nearest_names import did_you_mean
 from ratiba_action.util.patterns import SCENARIO_SECONDS, SEARCH_SECONDS, SearchTime, compile_pattern, pattern_problem
+from ratiba_action.util.printable import clip, did_you_mean
 
 _TEXT_RULES = ("must_contain", "must_not_contain", "regex_must_match", "regex_must_not_match")
 _CALL_RULES = ("must_call_tool", "must_not_call_tool")

@@ -10,8 +10,8 @@ from typing import Any
 from ratiba_action.model.measurement import Check
 from ratiba_action.model.scenario import ExpectedRows
 from ratiba_action.model.values import JsonObject
-from ratiba_action.util.clipping import clip
 from ratiba_action.util.instants import same_value
+from ratiba_action.util.printable import clip
 
 ROWS = "rows"
 """The kind of these checks."""

@@ -1,17 +1,181 @@
-"""What one turn expects of its reply, compared exactly."""
+"""What one turn expects of its reply, compared exactly.
 
-from collections.abc import Callable, Iterator, Sequence
+Two JSON values side by side: equal but for what does not count, and if not, where they differ first.
+
+A small path language that names parts of a JSON value: ``$.items[*].id``.
+
+A path starts with ``$`` and goes on with ``.name``, ``["any name"]``, ``[3]`` or ``[*]``, each item of a list or value
+of an object. It is the part of RFC 9535 (JSONPath) that names parts by their place, without slices and filters.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import tzinfo
+from typing import Any
 
-from ratiba_action.checks.call_words import call_words, calls_words
-from ratiba_action.checks.structured_comparison import first_difference
 from ratiba_action.errors import ConfigurationError
+from ratiba_action.model.canonical import canonical_json
 from ratiba_action.model.conversation import Event, Reply, ToolCall
 from ratiba_action.model.measurement import Check
-from ratiba_action.model.scenario import Expectation, ExpectedTool, ExpectedTransition, Turn
-from ratiba_action.util.clipping import clip
+from ratiba_action.model.scenario import Expectation, ExpectedOutput, ExpectedTool, ExpectedTransition, Turn
 from ratiba_action.util.instants import same_value
+from ratiba_action.util.printable import clip
+
+_STEP = re.compile(
+    r"\.(?P<name>[^\W\d][\w-]*)|\[(?P<index>\d{1,9})\]|\[(?P<every>\*)\]|\.(?P<each>\*)"
+    r"|\[(?P<quote>[\"'])(?P<quoted>(?:(?!(?P=quote))[^\\]|\\.)*)(?P=quote)\]"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class JsonPath:
+    """A path that was read.
+
+    Args:
+        text: as it was written.
+        steps: a name, an index, or None for every part.
+    """
+
+    text: str
+    steps: tuple[str | int | None, ...]
+
+
+def parse_path(text: str) -> JsonPath:
+    """Read a path.
+
+    Raises:
+        ValueError: it is not one; says where.
+    """
+    if not text.startswith("$"):
+        raise ValueError(f"the path {text!r} does not start with '$'; write it like $.items[*].id")
+    steps: list[str | int | None] = []
+    at = 1
+    while at < len(text):
+        step = _STEP.match(text, at)
+        if step is None:
+            raise ValueError(f"the path {text!r} cannot be read from {text[at:]!r} on; write it like $.items[*].id")
+        steps.append(_step(step))
+        at = step.end()
+    if not steps:
+        raise ValueError("the path '$' is the whole value; leave the comparison out instead")
+    return JsonPath(text, tuple(steps))
+
+
+def without(value: Any, paths: Iterable[JsonPath]) -> Any:
+    """A copy of a JSON value without the parts that the paths name; a path that names nothing changes nothing.
+
+    An item of a list leaves the others their order, and they move up only after every path was looked up.
+    """
+    return _prune(value, [path.steps for path in paths])
+
+
+def _step(found: re.Match[str]) -> str | int | None:
+    if found["name"] is not None:
+        return found["name"]
+    if found["index"] is not None:
+        return int(found["index"])
+    return None if found["quoted"] is None else re.sub(r"\\(.)", r"\1", found["quoted"])
+
+
+def _prune(value: Any, paths: Sequence[Sequence[str | int | None]]) -> Any:
+    if not paths or not isinstance(value, dict | list | tuple):
+        return value
+    parts = value.items() if isinstance(value, dict) else enumerate(value)
+    kept = []
+    for key, part in parts:
+        below = [path[1:] for path in paths if path and _names(path[0], key)]
+        if [] not in [list(rest) for rest in below]:
+            kept.append((key, _prune(part, below)))
+    return dict(kept) if isinstance(value, dict) else [part for _, part in kept]
+
+
+def _names(step: str | int | None, key: str | int) -> bool:
+    return step is None or (type(step) is type(key) and step == key)
+
+
+def output_problem(expected: ExpectedOutput) -> str | None:
+    """What is wrong with an expected output, or None."""
+    for path in expected.ignore:
+        try:
+            parse_path(path)
+        except ValueError as error:
+            return str(error)
+    return None
+
+
+def first_difference(expected: ExpectedOutput, got: Any) -> str | None:
+    """Where a structured answer differs from the expected one, in words; None when it is the same.
+
+    Numbers are equal by value, so that 1 is 1.0; a boolean is no number. Nothing else is converted.
+
+    Args:
+        expected: the value, and what of it does not count.
+        got: any JSON.
+
+    Raises:
+        ValueError: a path of ``expected.ignore`` cannot be read.
+    """
+    paths = [parse_path(path) for path in expected.ignore]
+    return _difference(_normal(without(expected.value, paths), expected), _normal(without(got, paths), expected), "$")
+
+
+def _normal(value: Any, rule: ExpectedOutput) -> Any:
+    """The value in the spelling in which it is compared."""
+    if isinstance(value, str):
+        return " ".join(value.split()) if rule.ignore_whitespace else value
+    if isinstance(value, dict):
+        return {key: _normal(part, rule) for key, part in value.items()}
+    if isinstance(value, list | tuple):
+        parts = [_normal(part, rule) for part in value]
+        return sorted(parts, key=_sort_key) if rule.ignore_order else parts
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    return value
+
+
+def _sort_key(value: Any) -> str:
+    return canonical_json(value)
+
+
+def _difference(expected: Any, got: Any, where: str) -> str | None:
+    if isinstance(expected, dict) and isinstance(got, dict):
+        return _object_difference(expected, got, where)
+    if isinstance(expected, list) and isinstance(got, list):
+        if len(expected) != len(got):
+            return f"{where} has {len(got)} items, not {len(expected)}"
+        parts = enumerate(zip(expected, got, strict=True))
+        found = (_difference(one, other, f"{where}[{index}]") for index, (one, other) in parts)
+        return next((difference for difference in found if difference is not None), None)
+    if isinstance(expected, bool) == isinstance(got, bool) and expected == got:
+        return None
+    return f"{where} is {_shown(got)}, not {_shown(expected)}"
+
+
+def _object_difference(expected: dict[str, Any], got: dict[str, Any], where: str) -> str | None:
+    missing = [key for key in expected if key not in got]
+    if missing:
+        return f"{where} has no {missing[0]!r}"
+    more = [key for key in got if key not in expected]
+    if more:
+        return f"{where} has {more[0]!r} besides"
+    found = (_difference(expected[key], got[key], f"{where}.{key}") for key in expected)
+    return next((difference for difference in found if difference is not None), None)
+
+
+def _shown(value: Any) -> str:
+    return canonical_json(value)
+
+
+def call_words(name: str, args: Mapping[str, Any]) -> str:
+    """``name(key=value, …)``."""
+    return f"{name}({', '.join(f'{key}={value}' for key, value in args.items())})"
+
+
+def calls_words(calls: Sequence[ToolCall]) -> str:
+    """Every call in order."""
+    return "; ".join(call_words(call.name, call.args) for call in calls) or "no tool call"
+
 
 DetectLanguage = Callable[[str], str | None]
 """ISO 639 code of the language that a text is written in, None where it cannot be told."""

@@ -5,7 +5,7 @@ import json
 import sys
 from collections.abc import Mapping, Sequence
 
-from ratiba_action.commands.options import add_rules, read_rules
+from ratiba_action.commands.gate_request import add_rules, read_rules
 from ratiba_action.errors import UsageError
 
 DESCRIPTION = """Show two to six runs side by side, such as those of several models: each metric and conversation, and
@@ -32,7 +32,7 @@ def run(arguments: argparse.Namespace, environment: Mapping[str, str]) -> int:
         UsageError: too few or too many are named.
         ConfigurationError: some, or the configuration, cannot be read; tells every problem.
     """
-    from ratiba_action.history.named_runs import read_named_runs  # noqa: PLC0415 - for this command only
+    from ratiba_action.history.files import read_named_runs  # noqa: PLC0415 - for this command only
     from ratiba_action.reporting.runs_side_by_side import (  # noqa: PLC0415 - the same
         NamedRun,
         render_runs,

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ratiba_action.commands.dataset_options import add_suite_options, no_dataset, read_task, server_failed
-from ratiba_action.commands.options import parse_option
+from ratiba_action.commands.gate_request import parse_option
 from ratiba_action.util.printable import printable
 
 SUMMARY = "add a trace of production to a dataset, masked"
@@ -48,7 +48,7 @@ def run(arguments: argparse.Namespace, environment: Mapping[str, str]) -> int:
     from ratiba_action.observability.langfuse_asking import LangfuseError  # noqa: PLC0415 - the same
     from ratiba_action.privacy.masking import Redactor  # noqa: PLC0415 - not for --help
     from ratiba_action.production.datasets.adding import AddRequest, add_trace  # noqa: PLC0415 - the same
-    from ratiba_action.production.tenant_file import read_tenants  # noqa: PLC0415 - the same
+    from ratiba_action.production.tenants import read_tenants  # noqa: PLC0415 - the same
 
     trace = parse_option("TRACE", arguments.trace, _parse_trace)
     expected = None if arguments.expected is None else parse_option("--expected", arguments.expected, _parse_expected)

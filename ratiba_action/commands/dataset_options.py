@@ -6,14 +6,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ratiba_action.commands.options import parse_option
+from ratiba_action.commands.gate_request import parse_option
 from ratiba_action.errors import InfrastructureError, UsageError
 from ratiba_action.observability.traces.datasets import suite_dataset
 from ratiba_action.settings.run_deadline import parse_seconds
 from ratiba_action.settings.settings import Settings, read_settings
 
 if TYPE_CHECKING:
-    from ratiba_action.observability.langfuse_access import LangfuseAccess
+    from ratiba_action.observability.langfuse_asking import LangfuseAccess
 
 _LONGEST_NAME = 200
 
@@ -61,7 +61,7 @@ def read_task(arguments: argparse.Namespace, environment: Mapping[str, str], pur
         UsageError: an option is wrong, or there are no keys.
         ConfigurationError: an input is wrong.
     """
-    from ratiba_action.run.tracing import required_access  # noqa: PLC0415 - not for --help
+    from ratiba_action.run.event_logging import required_access  # noqa: PLC0415 - not for --help
 
     seconds = parse_option("--seconds", arguments.seconds, parse_seconds)
     settings = read_settings(environment, {"scenarios": arguments.scenarios, "name": arguments.name})

@@ -52,8 +52,10 @@ def run(arguments: argparse.Namespace, environment: Mapping[str, str]) -> int:
     from ratiba_action.production.datasets.file_writing import replace_files  # noqa: PLC0415 - not for --help
     from ratiba_action.production.datasets.local_suite import read_local_suite  # noqa: PLC0415 - the same
     from ratiba_action.production.datasets.pull_plan import plan_pull  # noqa: PLC0415 - the same
-    from ratiba_action.production.datasets.pulled import read_pulled  # noqa: PLC0415 - the same
-    from ratiba_action.production.datasets.reading import stored_dataset  # noqa: PLC0415 - the same
+    from ratiba_action.production.datasets.pulled import (  # noqa: PLC0415 - loaded where it is used
+        read_pulled,
+        stored_dataset,
+    )
 
     task = read_task(arguments, environment, "nothing can be pulled")
     folder = task.settings.scenarios

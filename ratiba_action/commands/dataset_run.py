@@ -6,7 +6,7 @@ from collections.abc import MutableMapping
 from pathlib import Path
 
 from ratiba_action.commands.dataset_options import DatasetTask, add_server_options, no_dataset, read_task, server_failed
-from ratiba_action.commands.options import add_variant, parse_option
+from ratiba_action.commands.gate_request import add_variant, parse_option
 from ratiba_action.settings.settings import INPUTS
 from ratiba_action.util.printable import printable
 
@@ -64,7 +64,7 @@ def run(arguments: argparse.Namespace, environment: MutableMapping[str, str]) ->
     from ratiba_action.observability.langfuse_asking import LangfuseError  # noqa: PLC0415 - the same
     from ratiba_action.production.datasets.class_gates import parse_gate  # noqa: PLC0415 - the same
     from ratiba_action.production.datasets.experiment import Experiment  # noqa: PLC0415 - the same
-    from ratiba_action.production.datasets.reading import stored_dataset  # noqa: PLC0415 - the same
+    from ratiba_action.production.datasets.pulled import stored_dataset  # noqa: PLC0415 - the same
     from ratiba_action.production.datasets.scratch_suite import scratch_folder, scratch_suite  # noqa: PLC0415 - the same
 
     gates = dict(parse_option("--gate", text, parse_gate) for text in arguments.gate)

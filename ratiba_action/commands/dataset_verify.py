@@ -6,7 +6,7 @@ import sys
 from collections.abc import Mapping
 from dataclasses import replace
 
-from ratiba_action.commands.options import parse_option
+from ratiba_action.commands.gate_request import parse_option
 from ratiba_action.settings.run_deadline import parse_seconds
 from ratiba_action.settings.settings import read_settings
 from ratiba_action.util.printable import printable
@@ -40,7 +40,7 @@ def run(arguments: argparse.Namespace, environment: Mapping[str, str]) -> int:
 
     from ratiba_action.observability.langfuse_asking import LangfuseError  # noqa: PLC0415 - the same
     from ratiba_action.observability.langfuse_verification import verify  # noqa: PLC0415 - the same
-    from ratiba_action.run.tracing import required_access  # noqa: PLC0415 - the same
+    from ratiba_action.run.event_logging import required_access  # noqa: PLC0415 - the same
 
     seconds = parse_option("--seconds", arguments.seconds, parse_seconds)
     access = required_access(read_settings(environment, {}), environment, "no server can be verified")

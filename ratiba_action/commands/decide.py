@@ -194,8 +194,10 @@ def _write_outputs(decision: ModeDecision, environment: Mapping[str, str]) -> No
     target = environment.get("GITHUB_OUTPUT")
     if not target:
         return
-    from ratiba_action.github.step_file import remember  # noqa: PLC0415 - only a step has outputs
-    from ratiba_action.github.step_files import write_outputs  # noqa: PLC0415 - the same
+    from ratiba_action.github.step_files import (  # noqa: PLC0415 - loaded where it is used
+        remember,
+        write_outputs,
+    )
     from ratiba_action.reporting.decision_json import reasons_output  # noqa: PLC0415 - the same
 
     try:

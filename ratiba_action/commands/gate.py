@@ -10,8 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import NoReturn
 
-from ratiba_action.commands.gate_request import chosen_scenarios, decide_request
-from ratiba_action.commands.options import add_variant, parse_option
+from ratiba_action.commands.gate_request import add_variant, chosen_scenarios, decide_request, parse_option
 from ratiba_action.config.configuration import load_configuration
 from ratiba_action.decide.deciding import decide
 from ratiba_action.errors import (
@@ -27,23 +26,21 @@ from ratiba_action.model.change import Mode
 from ratiba_action.model.note import in_order
 from ratiba_action.model.plan import Selection
 from ratiba_action.model.verdict import Conclusion, Report
-from ratiba_action.observability.no_events import NoEvents
+from ratiba_action.observability.logged_answers import NoEvents
 from ratiba_action.ports import EventLog
 from ratiba_action.publish.full_publication import full_publication
 from ratiba_action.publish.publishing import Publication
 from ratiba_action.publish.unmeasured_runs import refuse_wrong_start, skipped, stopped
-from ratiba_action.reporting.baseline_file import write_baseline
-from ratiba_action.reporting.forecast_words import foretell
-from ratiba_action.reporting.mode_words import mode_line, selection_line
-from ratiba_action.reporting.results_json import outputs_of
+from ratiba_action.reporting.money_facts import foretell
+from ratiba_action.reporting.results_json import outputs_of, write_baseline
 from ratiba_action.reporting.terminal import make_progress
-from ratiba_action.run.event_logging import open_event_log, run_ended
+from ratiba_action.reporting.wording import mode_line, selection_line
+from ratiba_action.run.event_logging import Tracer, open_event_log, run_ended, tracer_of
 from ratiba_action.run.forecasting import forecast
 from ratiba_action.run.gate import evaluate
 from ratiba_action.run.paying import cache_folder, require_key
 from ratiba_action.run.preparing import GateRun, prepare
 from ratiba_action.run.side_by_side import Side, evaluate_side_by_side, variants_of
-from ratiba_action.run.tracing import Tracer, tracer_of
 from ratiba_action.settings.input_values import parse_count
 from ratiba_action.settings.run_deadline import read_deadline
 from ratiba_action.settings.settings import (

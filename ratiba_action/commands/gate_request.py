@@ -1,16 +1,93 @@
 """What the options of ``ratiba gate`` ask for: which change is decided about, and which conversations are held."""
 
 import argparse
-from collections.abc import Mapping
+import json
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import TypeVar
 
+from ratiba_action.authoring.captured_session import CapturedSession, read_session
 from ratiba_action.decide.deciding import DecideRequest
-from ratiba_action.errors import UsageError
+from ratiba_action.errors import FileProblem, SuiteError, UsageError
 from ratiba_action.model.change import Mode
+from ratiba_action.model.comparison import Rules
 from ratiba_action.reporting.results_json import load_report
 from ratiba_action.run.preparing import Choice
 from ratiba_action.settings.settings import Settings
 from ratiba_action.verdict.trials import Standing, outcomes_of
+
+_MOST_BYTES = 4 << 20
+
+
+def read_session_file(name: str) -> CapturedSession:
+    """The session of a file.
+
+    Raises:
+        UsageError: it cannot be read, or is no JSON.
+        SuiteError: it is no session; every problem.
+    """
+    session, problems = read_session(_decoded(Path(name)))
+    if session is None:
+        raise SuiteError([FileProblem(name, 0, problem) for problem in problems])
+    return session
+
+
+def _decoded(path: Path) -> object:
+    try:
+        with path.open("rb") as file:
+            content = file.read(_MOST_BYTES + 1)
+    except OSError as error:
+        raise UsageError(f"The session {str(path)!r} cannot be read: {error.strerror}.", "Name a file.") from error
+    if len(content) > _MOST_BYTES:
+        raise UsageError(f"The session {str(path)!r} has more than {_MOST_BYTES:,} bytes.", "Cut it.")
+    try:
+        return json.loads(content.decode("utf-8"))
+    except (ValueError, RecursionError) as error:
+        raise UsageError(f"The session {str(path)!r} is not JSON in UTF-8: {error}.", "Export it again.") from error
+
+
+Value = TypeVar("Value")
+
+
+def parse_option(name: str, text: str, parse: Callable[[str], Value]) -> Value:
+    """The value of an option.
+
+    Args:
+        name: with its dashes.
+        text: as it was given.
+        parse: raises ``ValueError``, which says what is allowed.
+
+    Raises:
+        UsageError: it is wrong.
+    """
+    try:
+        return parse(text)
+    except ValueError as error:
+        raise UsageError(f"{name} is {text!r}.", f"Give {error}.") from error
+
+
+def add_variant(parser: argparse.ArgumentParser) -> None:
+    """Add the option of a command that may run a variant of the system in its place."""
+    parser.add_argument("--variant", default="", metavar="NAME", help="run this one of system.variants in its place")
+
+
+def add_rules(parser: argparse.ArgumentParser) -> None:
+    """Add the option of a command that compares results which are there already."""
+    told = "whose block comparison holds the rules (default: .github/ratiba.yml, if there is one; RATIBA_CONFIG)"
+    parser.add_argument("--config", metavar="PATH", help=told)
+
+
+def read_rules(arguments: argparse.Namespace, environment: Mapping[str, str]) -> Rules:
+    """The rules that results are compared by.
+
+    Raises:
+        ConfigurationError: the configuration is wrong, or one that was named cannot be read.
+    """
+    from ratiba_action.config.configured_rules import configured_rules  # noqa: PLC0415 - needs the package's dependencies
+    from ratiba_action.settings.settings import read_settings  # noqa: PLC0415 - the same
+
+    name = read_settings(environment, {"config": arguments.config}).config
+    return configured_rules(Path(), name, asked=bool(arguments.config or environment.get("RATIBA_CONFIG")))
 
 
 def decide_request(

@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ratiba_action.authoring.proposals.kinds import ADVERSARIAL, SYSTEM_KINDS
-from ratiba_action.commands.options import parse_option
+from ratiba_action.commands.gate_request import parse_option
 from ratiba_action.errors import BudgetError, InfrastructureError, JudgeError, UsageError
 from ratiba_action.settings.settings import Settings, read_settings
-from ratiba_action.util.plain_file import is_file
+from ratiba_action.util.locked_folder import is_file
 from ratiba_action.util.printable import printable_lines
 
 if TYPE_CHECKING:
@@ -122,7 +122,7 @@ def _configuration(settings: Settings, repository: Path) -> "Configuration":
 
 
 def _prompts(named: Sequence[str], repository: Path, configuration: "Configuration") -> dict[str, str]:
-    from ratiba_action.util.plain_file import read_plain_file  # noqa: PLC0415 - for this task only
+    from ratiba_action.util.locked_folder import read_plain_file  # noqa: PLC0415 - for this task only
 
     root = repository / configuration.system.root
     found = (path for pattern in configuration.system.prompt_patterns for path in root.glob(pattern) if is_file(path))
@@ -155,7 +155,7 @@ def _questions(
     arguments: argparse.Namespace, count: int, prompts: Mapping[str, str], known: Sequence[str]
 ) -> "list[Question]":
     from ratiba_action.authoring.proposals.asking import form, schema  # noqa: PLC0415 - for this task only
-    from ratiba_action.commands.session_file import read_session_file  # noqa: PLC0415 - the same
+    from ratiba_action.commands.gate_request import read_session_file  # noqa: PLC0415 - the same
 
     languages = [arguments.language] if arguments.language else ["sw", "en", "mixed"]
     sessions = [read_session_file(name) for name in arguments.transcript]
@@ -195,7 +195,7 @@ def _origin(
 def _finish(
     arguments: argparse.Namespace, repository: Path, proposals: "Proposals", ledger: "Ledger", notes: Sequence[str]
 ) -> int:
-    from ratiba_action.util.new_files import write_new_files  # noqa: PLC0415 - for this task only
+    from ratiba_action.util.locked_folder import write_new_files  # noqa: PLC0415 - for this task only
 
     # A file that a person has edited since then keeps its name; what was paid for besides is written all the same.
     fresh = {name: content for name, content in proposals.files.items() if not os.path.lexists(repository / name)}

@@ -9,13 +9,22 @@ from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 
-from ratiba_action.authoring.questions import ask_everything, parse_code_mode, parse_kind, parse_language, parse_prompts
-from ratiba_action.authoring.starter_answers import ACTION, CODE_MODES, KINDS, StarterAnswers
+from ratiba_action.authoring.starter_answers import (
+    ACTION,
+    CODE_MODES,
+    KINDS,
+    StarterAnswers,
+    ask_everything,
+    parse_code_mode,
+    parse_kind,
+    parse_language,
+    parse_prompts,
+)
 from ratiba_action.authoring.starter_files import CONFIGURATION, RECORDING, SCENARIO, WORKFLOW, stand_in, starter_files
-from ratiba_action.commands.options import parse_option
+from ratiba_action.commands.gate_request import parse_option
 from ratiba_action.errors import UsageError
 from ratiba_action.settings.input_values import parse_name
-from ratiba_action.util.new_files import write_new_files
+from ratiba_action.util.locked_folder import write_new_files
 from ratiba_action.util.printable import printable_lines
 
 DESCRIPTION = """Write what a repository needs: the workflow, the configuration, an adapter with a stand-in for your

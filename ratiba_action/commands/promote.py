@@ -10,7 +10,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ratiba_action.commands.options import parse_option
+from ratiba_action.commands.gate_request import parse_option
 from ratiba_action.errors import UsageError
 from ratiba_action.settings.run_deadline import parse_seconds
 from ratiba_action.settings.settings import Settings, read_settings
@@ -59,10 +59,12 @@ def run(arguments: argparse.Namespace, environment: Mapping[str, str]) -> int:
         ConfigurationError: scenarios, inputs or the file of tenants are wrong.
         UsageError: an option is wrong, there are no keys, or something cannot be written.
     """
-    from ratiba_action.production.candidate_file import known_scenarios  # noqa: PLC0415 - for this command only
-    from ratiba_action.production.promotion import promote  # noqa: PLC0415 - the same
-    from ratiba_action.production.promotion_log import promotion_log  # noqa: PLC0415 - the same
-    from ratiba_action.run.tracing import required_access  # noqa: PLC0415 - the same
+    from ratiba_action.production.candidate import known_scenarios  # noqa: PLC0415 - for this command only
+    from ratiba_action.production.promotion import (  # noqa: PLC0415 - loaded where it is used
+        promote,
+        promotion_log,
+    )
+    from ratiba_action.run.event_logging import required_access  # noqa: PLC0415 - the same
 
     settings = read_settings(environment, {"scenarios": arguments.scenarios})
     seconds = parse_option("--seconds", arguments.seconds, parse_seconds)
@@ -84,7 +86,7 @@ def _request(arguments: argparse.Namespace, settings: Settings) -> "PromotionReq
     from ratiba_action.privacy.masking import Redactor  # noqa: PLC0415 - for this command only
     from ratiba_action.production.candidate import Review  # noqa: PLC0415 - the same
     from ratiba_action.production.promotion import PromotionRequest  # noqa: PLC0415 - the same
-    from ratiba_action.production.tenant_file import tenants_outside  # noqa: PLC0415 - the same
+    from ratiba_action.production.tenants import tenants_outside  # noqa: PLC0415 - the same
 
     repository = Path(arguments.repo or ".").resolve()
     if not repository.is_dir():

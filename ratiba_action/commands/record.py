@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TextIO
 
-from ratiba_action.commands.options import add_variant, parse_option
+from ratiba_action.commands.gate_request import add_variant, parse_option
 from ratiba_action.config.configuration import load_configuration
 from ratiba_action.decide.deciding import DecideRequest, decide, request_of
 from ratiba_action.errors import UsageError
@@ -23,7 +23,7 @@ from ratiba_action.model.verdict import Report
 from ratiba_action.ports import Progress
 from ratiba_action.privacy.masking import Redactor
 from ratiba_action.publish.unmeasured_runs import refuse_wrong_start
-from ratiba_action.reporting.forecast_words import foretell
+from ratiba_action.reporting.money_facts import foretell
 from ratiba_action.reporting.terminal import make_progress
 from ratiba_action.reporting.wording import money, plural
 from ratiba_action.run.forecasting import forecast

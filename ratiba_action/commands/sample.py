@@ -10,7 +10,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ratiba_action.commands.options import parse_option
+from ratiba_action.commands.gate_request import parse_option
 from ratiba_action.errors import UsageError
 from ratiba_action.model.canonical import digest
 from ratiba_action.settings.run_deadline import parse_seconds, read_deadline
@@ -19,7 +19,7 @@ from ratiba_action.util.printable import printable
 
 if TYPE_CHECKING:
     from ratiba_action.config.configuration import Configuration
-    from ratiba_action.observability.langfuse_access import LangfuseAccess
+    from ratiba_action.observability.langfuse_asking import LangfuseAccess
     from ratiba_action.production.sample_reading import SampleRules
     from ratiba_action.production.sampling import SampleRun
     from ratiba_action.production.tenants import TenantFacts
@@ -83,9 +83,12 @@ def run(arguments: argparse.Namespace, environment: MutableMapping[str, str]) ->
         RatibaError: the configuration is wrong, or production could not be read.
     """
     from ratiba_action.privacy.masking import Redactor  # noqa: PLC0415 - for this task only
-    from ratiba_action.production.sample_words import sample_json, sample_lines  # noqa: PLC0415 - the same
-    from ratiba_action.production.sampling import sample  # noqa: PLC0415 - the same
-    from ratiba_action.production.sampling_cursor import write_cursor  # noqa: PLC0415 - the same
+    from ratiba_action.production.sampling import (  # noqa: PLC0415 - the same
+        sample,
+        sample_json,
+        sample_lines,
+        write_cursor,
+    )
 
     settings = read_settings(environment, {name: getattr(arguments, name.replace("-", "_"), None) for name in _INPUTS})
     request, cursor = _request(arguments, settings, environment)
@@ -105,9 +108,9 @@ def _request(
     """What is looked at, and the file of the cursor."""
     from ratiba_action.privacy.masking import Redactor  # noqa: PLC0415 - for this task only
     from ratiba_action.production.sampling import SampleRun  # noqa: PLC0415 - the same
-    from ratiba_action.production.tenant_file import tenants_outside  # noqa: PLC0415 - the same
+    from ratiba_action.production.tenants import tenants_outside  # noqa: PLC0415 - the same
     from ratiba_action.reporting.terminal import make_progress  # noqa: PLC0415 - the same
-    from ratiba_action.run.tracing import required_access  # noqa: PLC0415 - the same
+    from ratiba_action.run.event_logging import required_access  # noqa: PLC0415 - the same
 
     access = required_access(settings, environment, "production cannot be read")
     repository = Path(arguments.repo or environment.get("GITHUB_WORKSPACE") or ".").resolve()
@@ -145,7 +148,7 @@ def _cursor(
 
 def _rules(arguments: argparse.Namespace, cursor: Path, tenants: "Mapping[str, TenantFacts]") -> "SampleRules":
     from ratiba_action.production.sample_reading import SampleRules  # noqa: PLC0415 - for this task only
-    from ratiba_action.production.sampling_cursor import read_cursor  # noqa: PLC0415 - the same
+    from ratiba_action.production.sampling import read_cursor  # noqa: PLC0415 - the same
 
     now = datetime.now(UTC)
     until = (

@@ -14,7 +14,7 @@ from ratiba_action.checks.failure_rules import validate_rule
 from ratiba_action.config.configuration import Configuration, read_configuration
 from ratiba_action.config.metrics_block import MetricsBlock, attach_metrics, metrics_without_truth
 from ratiba_action.errors import FileProblem, SuiteError
-from ratiba_action.llm.recordings.identifiers import Finding, find_forbidden
+from ratiba_action.llm.recordings.lines import Finding, find_forbidden
 from ratiba_action.llm.recordings.reader import read_recordings
 from ratiba_action.metrics.registry import metric_problems, readers_of
 from ratiba_action.model.scenario import Assertion, Scenario, Suite
@@ -22,9 +22,9 @@ from ratiba_action.reporting.wording import plural
 from ratiba_action.run.configuration_checks import located, unknown_code, unmatched_prompts
 from ratiba_action.run.evaluation_inputs import configuration_problems
 from ratiba_action.settings.settings import INPUTS, Settings, read_settings
-from ratiba_action.suite.configured_gates import gates_below
+from ratiba_action.suite.gates import gates_below
 from ratiba_action.suite.load import load_suite, read_scenario_files
-from ratiba_action.util.plain_file import read_plain_file
+from ratiba_action.util.locked_folder import read_plain_file
 from ratiba_action.util.printable import printable
 
 DESCRIPTION = """Check the configuration, the scenarios and their recordings, and say every mistake with its line.

@@ -7,15 +7,14 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import AfterValidator, Field, field_validator, model_validator
 
 from ratiba_action.checks.row_checks import query_problem
-from ratiba_action.config.comparison_block import ComparisonBlock, hold_comparison
 from ratiba_action.config.metrics_block import MetricsBlock, hold_metrics
 from ratiba_action.config.model_limits import ModelsBlock, Name, hold_models
-from ratiba_action.config.suite_block import SuiteBlock, hold_suite
+from ratiba_action.config.suite_block import ComparisonBlock, SuiteBlock, hold_comparison, hold_suite
 from ratiba_action.config.system_block import SystemBlock
 from ratiba_action.errors import ConfigurationError, SuiteError
 from ratiba_action.model.verdict import PassRateRule
 from ratiba_action.settings.report_folder import parse_report_folder
-from ratiba_action.util.plain_file import read_plain_file
+from ratiba_action.util.locked_folder import read_plain_file
 from ratiba_action.util.strict_yaml import read_yaml
 from ratiba_action.util.validation import StrictModel, validate
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from ratiba_action.config.configuration import read_configuration, unreadable_configuration
 from ratiba_action.model.comparison import Rules
-from ratiba_action.util.plain_file import read_plain_file
+from ratiba_action.util.locked_folder import read_plain_file
 
 
 def configured_rules(repository: Path, name: str, *, asked: bool) -> Rules:

@@ -1,19 +1,55 @@
 """The ``metrics`` block of the configuration: what every scenario of a system type is measured by."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields, replace
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import BeforeValidator, Field, field_validator, model_validator
 
-from ratiba_action.config.language_metrics import attach_language_metrics
 from ratiba_action.config.model_limits import Name
+from ratiba_action.metrics.aggregates import AGGREGATES, ANSWER_ACCURACY, SKILL_RECALL, truth_of
 from ratiba_action.metrics.entry import SYSTEM_TYPES
 from ratiba_action.metrics.registry import metric_problems
 from ratiba_action.metrics.standard import STANDARD
 from ratiba_action.model.scenario import Assertion, Expectation, Scenario, Suite
-from ratiba_action.util.grammar import part_of
+from ratiba_action.util.printable import part_of
 from ratiba_action.util.validation import StrictModel
+
+STANDARD_GATES: Mapping[str, float] = {
+    "macro_f1": 0.80,
+    "min_class_f1": 0.60,
+    SKILL_RECALL: 0.90,
+    ANSWER_ACCURACY: 0.70,
+}
+
+
+def unknown_gates(names: Iterable[str]) -> str:
+    """What is wrong with names of gates, in words; a metric's name is none: ``metric_thresholds`` hold its mean."""
+    unknown = [name for name in names if not truth_of(name) and name != ANSWER_ACCURACY]
+    return f"there is no gate {', '.join(map(repr, unknown)):.80}; known: {', '.join(AGGREGATES)}" if unknown else ""
+
+
+FLUENCY_THRESHOLD = 0.80
+_WITHOUT_PROSE = ("search", "classifier")
+_SCRIPTED = "fsm"
+
+
+def attach_language_metrics(scenario: Scenario) -> tuple[Assertion, ...]:
+    """The scenario's assertions with the fluency metric of its language added, unless it is listed already.
+
+    ``sw`` and ``mixed`` attach SwahiliFluencyMetric, ``en`` attaches EnglishFluencyMetric, others attach none. Search
+    and classifiers answer with documents and labels, and a scripted model (layer ``fsm``) says what the scenario wrote:
+    there is no prose of a model to judge.
+    """
+    if scenario.system_type in _WITHOUT_PROSE or scenario.layer == _SCRIPTED:
+        return scenario.assertions
+    metric = {"sw": "SwahiliFluencyMetric", "mixed": "SwahiliFluencyMetric", "en": "EnglishFluencyMetric"}.get(
+        scenario.language
+    )
+    if metric is None or any(assertion.label == metric for assertion in scenario.assertions):
+        return scenario.assertions
+    return (Assertion(metric, FLUENCY_THRESHOLD, scenario.line), *scenario.assertions)
+
 
 _WORD = "standard"
 

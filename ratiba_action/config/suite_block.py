@@ -1,15 +1,115 @@
 """The ``suite`` block of the configuration: how all scenarios are run, and what they are held to together."""
 
-from collections.abc import Iterable, Mapping
-from typing import Annotated, Any, Literal
+from collections.abc import Callable, Iterable, Mapping
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import BeforeValidator, Field, field_validator
+from pydantic import BeforeValidator, Field, field_validator, model_validator
 
+from ratiba_action.config.metrics_block import STANDARD_GATES, unknown_gates
 from ratiba_action.config.model_limits import Name
-from ratiba_action.config.standard_gates import STANDARD_GATES, unknown_gates
-from ratiba_action.config.strategy_block import Share, StrategyBlock
-from ratiba_action.model.scenario import Suite
+from ratiba_action.model.comparison import Rules
+from ratiba_action.model.scenario import Strategy, Suite
 from ratiba_action.util.validation import StrictModel
+
+_DEFAULT = Rules()
+
+_Level = Annotated[float, Field(gt=0, le=0.5, allow_inf_nan=False)]
+_Drop = Annotated[float, Field(ge=0.01, le=1, allow_inf_nan=False)]
+
+
+class ComparisonBlock(StrictModel):
+    """Levels and margins of the comparison with the base; docs/statistics.md explains each."""
+
+    screen_level: _Level = Field(
+        default=_DEFAULT.screen_level, description="p-value of the first look that asks for further trials"
+    )
+    single_run_screen_level: _Level = Field(
+        default=_DEFAULT.single_run_screen_level, description="the same with a single run of the base"
+    )
+    confirm_level: Annotated[float, Field(gt=0, le=0.1, allow_inf_nan=False)] = Field(
+        default=_DEFAULT.confirm_level, description="p-value over all data that makes a drop a regression"
+    )
+    least_margin: _Drop = Field(
+        default=_DEFAULT.least_margin, description="drop of the mean to be ruled out; more where the run can see less"
+    )
+    scenario_drop: _Drop = Field(
+        default=_DEFAULT.scenario_drop, description="drop of one scenario that is looked at by itself"
+    )
+    detectable_power: Annotated[float, Field(ge=0.5, le=0.99, allow_inf_nan=False)] = Field(
+        default=_DEFAULT.detectable_power, description="with which the smallest drop that a run can see is told"
+    )
+    confirming_trials: Annotated[int, Field(ge=1, le=9)] = Field(
+        default=_DEFAULT.confirming_trials, description="of every scenario on both sides after an alarm"
+    )
+    suspect_trials: Annotated[int, Field(ge=2, le=9)] = Field(
+        default=_DEFAULT.suspect_trials, description="of a scenario that dropped, on both sides"
+    )
+    fewest_scenarios: Annotated[int, Field(ge=6, le=1_000)] = Field(
+        default=_DEFAULT.fewest_scenarios, description="fewer are not compared by chance; five could never reach 0.025"
+    )
+    pooled_runs: Annotated[int, Field(ge=1, le=10)] = Field(
+        default=_DEFAULT.pooled_runs, description="runs of the base that are pooled at most"
+    )
+    stale_days: Annotated[int, Field(ge=1, le=365)] = Field(
+        default=_DEFAULT.stale_days, description="age of a baseline that is warned about"
+    )
+
+    @property
+    def rules(self) -> Rules:
+        """The same as a noun of the core."""
+        return Rules(**self.model_dump())
+
+
+_STRICTER: Mapping[str, Callable[[float, float], float]] = {
+    "screen_level": max,
+    "single_run_screen_level": max,
+    "confirm_level": max,
+    "least_margin": min,
+    "scenario_drop": min,
+    "detectable_power": min,
+    "fewest_scenarios": min,
+    "stale_days": min,
+}
+"""Which of two values finds more; of every other key the base's is taken."""
+
+
+def hold_comparison(head: ComparisonBlock, base: ComparisonBlock) -> tuple[ComparisonBlock, tuple[str, ...]]:
+    """The stricter of both blocks, key by key; how many trials and runs are looked at is the base's.
+
+    Returns:
+        The block to run with, and the keys in which the change asked for what it did not get.
+    """
+    ours, theirs = head.model_dump(), base.model_dump()
+    held = {name: _STRICTER[name](ours[name], theirs[name]) if name in _STRICTER else theirs[name] for name in ours}
+    refused = tuple(f"comparison.{name}" for name in ours if held[name] != ours[name])
+    return ComparisonBlock.model_validate(held), refused
+
+
+Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
+Seconds = Annotated[float, Field(gt=0, le=3_600, allow_inf_nan=False)]
+
+
+class StrategyBlock(StrictModel):
+    """How the repeats of a scenario are run and when it passes."""
+
+    least_mean: Share | None = Field(default=None, description="in the place of each score's own threshold")
+    trials: Annotated[int, Field(ge=1, le=50)] = 1
+    passes: Annotated[int, Field(ge=1, le=50)] | None = Field(default=None, description="of the trials; default: all")
+    timeout_seconds: Seconds | None = None
+    retries: Annotated[int, Field(ge=0, le=5)] = Field(default=0, description="of a trial that broke off")
+
+    @model_validator(mode="after")
+    def _enough_trials(self) -> Self:
+        if self.passes is not None and self.passes > self.trials:
+            msg = f"passes is {self.passes}, and there are {self.trials} trials"
+            raise ValueError(msg)
+        return self
+
+    @property
+    def strategy(self) -> Strategy:
+        """The same as a noun of the core, which knows what was written and what is only a default."""
+        return Strategy(**self.model_dump(), given=frozenset(self.model_fields_set))
+
 
 MOST_CONCURRENCY = 64
 _WORD = "standard"

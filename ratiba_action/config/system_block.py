@@ -9,12 +9,20 @@ from typing import Annotated, Any, Self
 from pydantic import Field, ModelWrapValidatorHandler, ValidationError, field_validator, model_validator
 from pydantic_core import ErrorDetails, InitErrorDetails, PydanticCustomError
 
-from ratiba_action.config.framework_kinds import LangChain, LangGraph, LlamaIndex
 from ratiba_action.config.model_limits import Name
-from ratiba_action.config.system_kinds import HttpBlock, PromptBlock, ReplayBlock
-from ratiba_action.config.system_variants import ARMS, VariantBlock, VariantName
+from ratiba_action.config.system_kinds import (
+    ARMS,
+    HttpBlock,
+    LangChain,
+    LangGraph,
+    LlamaIndex,
+    PromptBlock,
+    ReplayBlock,
+    VariantBlock,
+    VariantName,
+)
 from ratiba_action.settings.input_values import parse_folder
-from ratiba_action.util.nearest_names import nearest_names
+from ratiba_action.util.printable import nearest_names
 from ratiba_action.util.validation import StrictModel
 
 _OURS = frozenset({"PATH", "HOME", "TMPDIR", "DATABASE_URL"})

@@ -3,28 +3,74 @@
 import contextlib
 import functools
 import os
-from collections.abc import Mapping, Sequence
+import posixpath
+import re
+import tomllib
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ratiba_action.decide.contents import Contents
-from ratiba_action.decide.dependencies.included import included_floors
 from ratiba_action.decide.event import infer_name, load_event, subject_of
 from ratiba_action.decide.judging_code import Modules, read_addresses
 from ratiba_action.decide.protection import Protection
 from ratiba_action.decide.read import UNKNOWN_REFUSED, Change, read_change
 from ratiba_action.decide.rules import default_rules, parse_rules
 from ratiba_action.decide.selection import decide_mode
-from ratiba_action.decide.system_paths import read_root, read_system_paths
-from ratiba_action.decide.touches import read_touches
+from ratiba_action.decide.system_paths import read_root, read_system_paths, read_touches
 from ratiba_action.errors import InfrastructureError, RatibaError
 from ratiba_action.model.change import ChangedFiles, Mode, ModeDecision, Reason, Rule
 from ratiba_action.util.links import Links
-from ratiba_action.util.plain_file import is_file, is_folder
+from ratiba_action.util.locked_folder import is_file, is_folder
 
 if TYPE_CHECKING:
     from ratiba_action.settings.settings import Settings
+
+
+_INCLUDE = re.compile(r"^\s*(?:-r|-c|--requirement|--constraint)(?:\s*=\s*|\s*)([^\s:]+)\s*(?:#.*)?$", re.MULTILINE)
+_REQUIREMENTS = re.compile(
+    r"(?:.*/)?[^/]*(?:requirements|constraints)[^/]*(?:/[^/]*)?\.(?:txt|in)", re.IGNORECASE | re.DOTALL
+)
+_WHY = "a dependency file includes it"
+
+Read = Callable[[str], Iterable[bytes]]
+"""The contents of a path at base and head, as far as it is there."""
+
+
+def included_floors(paths: Iterable[str], read: Read) -> tuple[Rule, ...]:
+    """A blocking floor for each file that a requirements file or the dynamic part of a ``pyproject.toml`` names.
+
+    Args:
+        paths: of both sides.
+        read: contents of a path.
+    """
+    every = frozenset(paths)
+    waiting = [path for path in every if _REQUIREMENTS.fullmatch(path)]
+    waiting += [path for path in every if path.rpartition("/")[2] == "pyproject.toml"]
+    found: dict[str, None] = {}
+    while waiting:
+        path = waiting.pop()
+        for content in read(path):
+            names = (
+                _dynamic(content) if path.endswith(".toml") else _INCLUDE.findall(content.decode("utf-8", "replace"))
+            )
+            included = {posixpath.normpath(posixpath.join(posixpath.dirname(path), name)) for name in names}
+            fresh = sorted((included & every) - found.keys())
+            found |= dict.fromkeys(fresh)
+            waiting += fresh
+    return tuple(Rule(Mode.BLOCKING, "/" + re.sub(r"([\\*?\[\]! #])", r"\\\1", path), why=_WHY) for path in found)
+
+
+def _dynamic(content: bytes) -> Iterator[str]:
+    """Files of ``[tool.setuptools.dynamic]`` that hold requirements."""
+    try:
+        dynamic: Any = tomllib.loads(content.decode("utf-8"))["tool"]["setuptools"]["dynamic"]
+        tables = [dynamic.get("dependencies", {}), *dynamic.get("optional-dependencies", {}).values()]
+        for files in (table.get("file", []) for table in tables):
+            yield from [files] if isinstance(files, str) else map(str, files)
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        return  # none, or a file that is judged by what it is
 
 
 @dataclass(frozen=True, slots=True)

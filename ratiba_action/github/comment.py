@@ -8,7 +8,7 @@ from typing import Any
 from ratiba_action.errors import GithubError, PublishError
 from ratiba_action.github.attempts import Attempt, read_attempts
 from ratiba_action.github.github_api import GITHUB_API, GithubApi
-from ratiba_action.github.github_retry import USUAL, RetryPolicy
+from ratiba_action.github.github_connection import USUAL, RetryPolicy
 from ratiba_action.github.marker import Marker, is_stale, marker_of, read_marker
 from ratiba_action.model.verdict import Report
 

@@ -12,8 +12,17 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from ratiba_action.errors import GithubError
-from ratiba_action.github.github_connection import Answer, Question, exchange
-from ratiba_action.github.github_retry import RATE_LIMITED, TRANSIENT, USUAL, RetryPolicy, asked_wait, repeat
+from ratiba_action.github.github_connection import (
+    RATE_LIMITED,
+    TRANSIENT,
+    USUAL,
+    Answer,
+    Question,
+    RetryPolicy,
+    asked_wait,
+    exchange,
+    repeat,
+)
 
 Result = TypeVar("Result")
 

@@ -9,11 +9,10 @@ from dataclasses import dataclass, field
 
 from ratiba_action.errors import GithubError, PublishError
 from ratiba_action.github.github_api import GITHUB_API, GithubApi
-from ratiba_action.github.github_retry import USUAL, RetryPolicy
+from ratiba_action.github.github_connection import USUAL, RetryPolicy
 from ratiba_action.model.change import Mode, Subject
 from ratiba_action.model.verdict import Conclusion, Report
-from ratiba_action.util.grammar import part_of
-from ratiba_action.util.printable import printable
+from ratiba_action.util.printable import part_of, printable
 from ratiba_action.verdict.exit_code import exit_code
 from ratiba_action.verdict.tally import tally
 

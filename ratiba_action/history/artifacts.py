@@ -8,7 +8,7 @@ from typing import Any
 from ratiba_action.errors import ConfigurationError, GithubError, RatibaError
 from ratiba_action.github.github_api import PAGE, GithubApi
 from ratiba_action.history.archive import results_in
-from ratiba_action.history.found import FoundBaseline, newest_first, no_baseline
+from ratiba_action.history.files import FoundBaseline, newest_first, no_baseline
 from ratiba_action.history.results import load_baseline, measured_run
 from ratiba_action.model.comparison import MeasuredRun
 from ratiba_action.model.verdict import Report

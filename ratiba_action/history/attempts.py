@@ -12,7 +12,7 @@ from ratiba_action.history.artifacts import listed_in
 from ratiba_action.history.results import load_baseline, measured_run
 from ratiba_action.model.comparison import MeasuredRun
 from ratiba_action.model.verdict import Conclusion, Report
-from ratiba_action.util.plain_file import read_plain_file
+from ratiba_action.util.locked_folder import read_plain_file
 
 _MOST_ATTEMPTS = 10
 _MOST_BYTES = 20_000_000

@@ -1,12 +1,100 @@
 """A baseline that was named: a ``results.json``, or a folder of them."""
 
 import os
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
 from pathlib import Path, PurePosixPath
 
-from ratiba_action.errors import RatibaError
-from ratiba_action.history.found import FoundBaseline, newest_first, no_baseline
+from ratiba_action.errors import ConfigurationError, RatibaError
 from ratiba_action.history.results import read_baseline
 from ratiba_action.model.change import ChangedFiles
+from ratiba_action.model.comparison import BaselineFacts, MeasuredRun, Rules
+from ratiba_action.model.note import Note
+from ratiba_action.model.verdict import Report
+from ratiba_action.reporting.results_json import read_results
+from ratiba_action.verdict.runs import compare_as_measured
+
+RESULTS = "results.json"
+
+
+def read_named_runs(named: Sequence[str]) -> tuple[MeasuredRun, ...]:
+    """The run of each name.
+
+    Args:
+        named: paths of a ``results.json`` or of the folder that holds it.
+
+    Raises:
+        ConfigurationError: some cannot be read; tells every problem.
+    """
+    runs, problems = [], []
+    for name in named:
+        try:
+            path = Path(name)
+            runs.append(read_baseline(path / RESULTS if path.is_dir() else path))
+        except RatibaError as error:
+            problems.append(f"{name!r}: {error.problem}")
+    if problems:
+        raise ConfigurationError("\n".join(problems), "Name results that a run of the gate has written.")
+    return tuple(runs)
+
+
+@dataclass(frozen=True, slots=True)
+class FoundBaseline:
+    """Runs of the base.
+
+    Args:
+        runs: the newest first; empty where there is nothing to compare with.
+        source: the branch, file or folder that they come from.
+        notes: what could not be used, and why.
+    """
+
+    runs: tuple[MeasuredRun, ...] = ()
+    source: str = ""
+    notes: tuple[str, ...] = ()
+
+    def facts(self, now: datetime, rules: Rules) -> BaselineFacts | None:
+        """What is told of them; None where there is nothing.
+
+        Args:
+            now: when the run that compares began.
+            rules: say what is stale.
+        """
+        if not self.runs:
+            return None
+        newest = self.runs[0]
+        stale = now - newest.started_at > timedelta(days=rules.stale_days)
+        return BaselineFacts(self.source, newest.commit, newest.started_at, len(self.runs), stale)
+
+
+def newest_first(runs: list[MeasuredRun], pooled: int) -> tuple[MeasuredRun, ...]:
+    """The runs to pool, at most so many, the newest first."""
+    return tuple(sorted(runs, key=lambda run: run.started_at, reverse=True)[:pooled])
+
+
+def no_baseline(why: str, remedy: str = "") -> str:
+    """The note that says why something was not compared with, and what to do about it where that is known."""
+    told = f"No baseline: {why}"
+    return Note(told, remedy) if remedy else told
+
+
+def compared_with(results: Path, base: str, rules: Rules) -> Report:
+    """The report of a run, compared with a base; its verdict is as it was.
+
+    Args:
+        results: the run's ``results.json``.
+        base: another one, or the folder that holds it.
+        rules: of the comparison.
+
+    Raises:
+        ConfigurationError: one of both cannot be read, or holds nothing that was measured; tells every problem.
+    """
+    ours, theirs = read_named_runs((str(results), base))
+    report = read_results(results)
+    verdict = replace(report.verdict, comparison=compare_as_measured(ours, theirs, rules))
+    facts = FoundBaseline((theirs,), base).facts(ours.started_at, rules)
+    return replace(report, verdict=verdict, baseline=facts)
+
 
 _MOST_FILES = 50
 

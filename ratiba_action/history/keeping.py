@@ -1,15 +1,104 @@
 """Keeps a finished run in the history, and tells how its metrics went before; never a reason to fail a run."""
 
 import asyncio
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import UTC
+from itertools import pairwise
 
 from ratiba_action.errors import LedgerError
-from ratiba_action.history.history_record import record_of
 from ratiba_action.history.store import SECONDS, MetricsHistory, Series
-from ratiba_action.history.trends import join_trends
-from ratiba_action.model.history import Trend
+from ratiba_action.model.history import ResultRecord, RunRecord, ScoreRecord, Trend, TrendPoint, TrendSegment
+from ratiba_action.model.measurement import ScenarioResult, Score, Scored
 from ratiba_action.model.verdict import Conclusion, Report
+from ratiba_action.verdict.tally import status_of
+
+
+def join_trends(points: Iterable[TrendPoint]) -> tuple[Trend, ...]:
+    """A trend of each metric, in order of name.
+
+    Args:
+        points: of any metrics, in any order.
+    """
+    found: dict[str, list[TrendPoint]] = {}
+    for point in sorted(points, key=lambda one: (one.metric, one.started_at)):
+        found.setdefault(point.metric, []).append(point)
+    return tuple(Trend(metric, _segments(ordered)) for metric, ordered in found.items())
+
+
+def _segments(points: Sequence[TrendPoint]) -> tuple[TrendSegment, ...]:
+    starts = [0, *(at for at, (before, after) in enumerate(pairwise(points), 1) if why_not_joined(before, after))]
+    return tuple(
+        TrendSegment(why_not_joined(points[start - 1], points[start]) if start else "", tuple(points[start:end]))
+        for start, end in zip(starts, [*starts[1:], len(points)], strict=True)
+    )
+
+
+def why_not_joined(before: TrendPoint, after: TrendPoint) -> str:
+    """Why no line may lead from one point to the next; empty where it may.
+
+    The rules are those of a comparison with the base; a suite that changed holds other conversations.
+    """
+    changes = (
+        ("the version is", before.version, after.version),
+        ("the judge is", before.judge_model, after.judge_model),
+        ("answers are", before.answers, after.answers),
+    )
+    told = [f"{what} {new or 'none'} and was {old or 'none'}" for what, old, new in changes if old != new]
+    told += ["the suite changed"] if before.suite_version != after.suite_version else []
+    return "; ".join(told)
+
+
+def record_of(report: Report) -> RunRecord:
+    """The record of a run.
+
+    Args:
+        report: with its secrets and identifiers masked already.
+    """
+    subject = report.subject
+    return RunRecord(
+        repository=subject.repository,
+        gate=report.name,
+        commit=report.commit or subject.head,
+        run_id=subject.run_id,
+        run_attempt=subject.run_attempt,
+        started_at=report.started_at,
+        event=subject.event,
+        branch=subject.branch,
+        pull_request=subject.pull_request,
+        suite_version=report.suite_digest,
+        mode=report.decision.mode.value,
+        conclusion=report.verdict.conclusion.value,
+        answers=report.llm,
+        judge_model=report.judge_model,
+        spent_usd=report.spending.spent,
+        seconds=report.seconds,
+        trials=len(report.results),
+        results=tuple(map(_result, report.results)),
+        scores=tuple(_score(one, score, report.judge_model) for one in report.results for score in _scores(one)),
+    )
+
+
+def _scores(result: ScenarioResult) -> tuple[Score, ...]:
+    return result.scores if isinstance(result, Scored) else ()
+
+
+def _result(result: ScenarioResult) -> ResultRecord:
+    return ResultRecord(result.trial.scenario.id, result.trial.number, status_of(result))
+
+
+def _score(result: ScenarioResult, score: Score, judge_model: str) -> ScoreRecord:
+    return ScoreRecord(
+        scenario=result.trial.scenario.id,
+        trial=result.trial.number,
+        metric=score.metric,
+        version=score.version,
+        judge_model=judge_model if score.judged else "",
+        score=score.value,
+        threshold=score.threshold,
+        status="passed" if score.passed else "failed",
+    )
+
 
 _READ_SECONDS = 10.0
 _AGAIN = "The run is whole in results.json: 'ratiba report --to-history' writes it again."

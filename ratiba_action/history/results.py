@@ -9,9 +9,8 @@ from ratiba_action.errors import ConfigurationError, RatibaError
 from ratiba_action.model.comparison import MeasuredRun
 from ratiba_action.model.measurement import Scored
 from ratiba_action.model.verdict import Report
-from ratiba_action.reporting.results_file import read_results
-from ratiba_action.reporting.results_json import load_report
-from ratiba_action.verdict.scenario_content import content_digest
+from ratiba_action.reporting.results_json import load_report, read_results
+from ratiba_action.verdict.pairing import content_digest
 
 HEAD = "head"
 RECORDED_BY = frozenset({"replay", "mixed", "live"})

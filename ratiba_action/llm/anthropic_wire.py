@@ -4,9 +4,8 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from ratiba_action.llm.canonical_request import joined_text, last_text_of, lasting_fields, without_nulls
-from ratiba_action.llm.recorded_usage import recorded_usage
-from ratiba_action.llm.sse import event
+from ratiba_action.llm.canonical_request import joined_text, last_text_of, lasting_fields, recorded_usage, without_nulls
+from ratiba_action.llm.endpoint import event
 from ratiba_action.model.conversation import Usage
 from ratiba_action.model.values import JsonObject
 

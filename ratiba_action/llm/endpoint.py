@@ -1,10 +1,21 @@
 """What the gateway must know of one endpoint of one provider."""
 
+import json
 from collections.abc import Iterator
-from typing import Protocol
+from typing import Any, Protocol
 
 from ratiba_action.model.conversation import Usage
 from ratiba_action.model.values import JsonObject
+
+
+def event(data: Any, name: str | None = None) -> bytes:
+    """One event: its name, if it has one, and its data as JSON."""
+    head = f"event: {name}\n" if name else ""
+    return f"{head}data: {json.dumps(data, separators=(',', ':'))}\n\n".encode()
+
+
+END = b"data: [DONE]\n\n"
+"""How OpenAI ends a stream of chat completions."""
 
 
 class Endpoint(Protocol):

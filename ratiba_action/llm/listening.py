@@ -1,9 +1,163 @@
 """Where the gateway listens: out of everybody's reach, unless the system under test is a service beside the gate."""
 
+import asyncio
+import hmac
+import secrets
 import socket
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from types import TracebackType
+from typing import Self
 from urllib.parse import urlsplit
 
-from ratiba_action.errors import ConfigurationError
+from ratiba_action.errors import ConfigurationError, RatibaError, RecordingError
+from ratiba_action.model.conversation import AnsweredCalls, Party
+from ratiba_action.model.plan import HEAD
+from ratiba_action.model.values import Usd
+
+_TOKEN_BYTES = 32
+
+
+class ScenarioAccess:
+    """One trial's access, from ``Gateway.open_scenario`` until ``close``; a context manager.
+
+    Args:
+        url: base address of the gateway, without a path.
+        arm: name of the arm that holds the conversation.
+        scripted: how many calls the scenario's script answers; None where it has none.
+    """
+
+    def __init__(
+        self, url: str, scenario_id: str, trial: int, party: Party, *, arm: str = HEAD, scripted: int | None = None
+    ) -> None:
+        self.scenario_id = scenario_id
+        self.trial = trial
+        self.party = party
+        self.arm = arm
+        self._url = url
+        self._token = secrets.token_urlsafe(_TOKEN_BYTES)
+        self._closed = False
+        self._asked: Counter[str] = Counter()
+        self._problems: list[RatibaError] = []
+        self._stale: RecordingError | None = None
+        self._models: set[str] = set()
+        self._scripted = scripted
+        self._calls = AnsweredCalls()
+        self._unanswered: set[asyncio.Task[object]] = set()
+
+    @property
+    def token(self) -> str:
+        """The secret that stands in for an API key: 256 random bits."""
+        return self._token
+
+    @property
+    def environment(self) -> Mapping[str, str]:
+        """Variables that point both providers' SDKs at the gateway."""
+        return gateway_environment(self._url, self._token)
+
+    @property
+    def problems(self) -> tuple[RatibaError, ...]:
+        """What the gateway had to refuse, in order, whatever the system made of the HTTP error."""
+        return tuple(self._problems)
+
+    @property
+    def stale(self) -> RecordingError | None:
+        """Why the first answer that stands in for one that was not recorded does so; None where each one fits."""
+        return self._stale
+
+    @property
+    def models(self) -> tuple[str, ...]:
+        """Models that answered so far, sorted."""
+        return tuple(sorted(self._models))
+
+    @property
+    def calls(self) -> AnsweredCalls:
+        """The calls that were answered so far."""
+        return self._calls
+
+    @property
+    def closed(self) -> bool:
+        """Whether the token is refused by now."""
+        return self._closed
+
+    def admits(self, credential: str) -> bool:
+        """Whether a credential is this access's token, compared in constant time; never after ``close``."""
+        same = hmac.compare_digest(credential.encode("utf-8", "surrogateescape"), self._token.encode())
+        return same and not self._closed
+
+    def count_call(self, key: str) -> tuple[int, int]:
+        """Count one more call: how many came before it, and how many of those had its key."""
+        before = self._asked.total(), self._asked[key]
+        self._asked[key] += 1
+        return before
+
+    def count_answer(self, model: str, usd: Usd | None, *, replayed: bool) -> None:
+        """Keep what answered a call.
+
+        Args:
+            model: that answered, or would have.
+            usd: list price of the answer; None where it has none.
+            replayed: no model was asked for it now.
+        """
+        self._models.add(model)
+        before = self._calls
+        total = before.usd + usd if before.usd is not None and usd is not None else None
+        self._calls = AnsweredCalls(before.count + 1, before.replayed + replayed, total)
+
+    def note(self, problem: RatibaError) -> None:
+        """Keep a problem for whoever runs the scenario."""
+        self._problems.append(problem)
+
+    def note_stale(self, problem: RecordingError) -> None:
+        """Keep why a recorded answer to another request stands in from now on; the first reason stays."""
+        self._stale = self._stale or problem
+
+    def close(self) -> None:
+        """Refuse the token from now on; may be called twice. A script that was not asked to its end is a problem.
+
+        Calls without an answer are given up: nobody waits for them, and each holds one of the run's few places.
+        """
+        asked = self._asked.total()
+        if not self._closed and self._scripted is not None and asked < self._scripted:
+            told = (
+                f"The script of scenario {self.scenario_id!r} has {self._scripted} steps, and {asked} were asked for."
+            )
+            self.note(RecordingError(told, "Remove the steps that are left over, or look why the system did not ask."))
+        self._closed = True
+        for task in self._unanswered:
+            task.cancel()
+
+    @contextmanager
+    def answering(self) -> Iterator[None]:
+        """While the current task answers a call; ``close`` cancels it."""
+        task = asyncio.current_task()
+        if task is not None:
+            self._unanswered.add(task)
+        try:
+            yield
+        finally:
+            if task is not None:
+                self._unanswered.discard(task)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+def gateway_environment(url: str, token: str) -> dict[str, str]:
+    """Variables that point both providers' SDKs at the gateway with a token for a key."""
+    return {
+        "ANTHROPIC_BASE_URL": url,
+        "ANTHROPIC_API_KEY": token,
+        "OPENAI_BASE_URL": f"{url}/v1",
+        "OPENAI_API_KEY": token,
+    }
+
 
 LOOPBACK = "127.0.0.1"
 JOB_NETWORK = "job"

@@ -1,18 +1,134 @@
 """Answers from a script, and the recordings that they make: how recordings are written by hand."""
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 from ratiba_action.errors import RecordingError
-from ratiba_action.llm.anthropic_message import anthropic_message
-from ratiba_action.llm.openai_message import chat_completion, response
 from ratiba_action.llm.recordings.lines import ModelRecording
 from ratiba_action.llm.request_inputs import request_inputs
 from ratiba_action.llm.script import Step, estimated_usage
 from ratiba_action.model.canonical import digest
-from ratiba_action.model.conversation import Usage
+from ratiba_action.model.conversation import ToolCall, Usage
 from ratiba_action.model.model_request import ModelAnswer, ModelRequest
+from ratiba_action.model.scenario import Scenario
 from ratiba_action.model.values import JsonObject
+from ratiba_action.ports import AnswerSource
+
+_CREATED = 1_767_225_600
+"""A fixed moment, 2026-01-01 UTC: an answer that is built twice is the same twice."""
+
+
+def chat_completion(step: Step, model: str, seed: str, usage: Usage) -> JsonObject:
+    """The whole body of a chat completion; see ``anthropic_message`` for the arguments."""
+    calls = [
+        {
+            "id": f"call_{digest([seed, number])[:24]}",
+            "type": "function",
+            "function": {"name": call.name, "arguments": json.dumps(dict(call.args), ensure_ascii=False)},
+        }
+        for number, call in enumerate(step.tools)
+    ]
+    message: dict[str, Any] = {"role": "assistant", "content": step.spoken() or None, "refusal": None}
+    if calls:
+        message["tool_calls"] = calls
+    asked = usage.input_tokens + usage.cache_read_tokens + usage.cache_write_tokens
+    return {
+        "id": f"chatcmpl-{digest(seed)[:24]}",
+        "object": "chat.completion",
+        "created": _CREATED,
+        "model": model,
+        "choices": [
+            {"index": 0, "message": message, "finish_reason": "tool_calls" if calls else "stop", "logprobs": None}
+        ],
+        "usage": {
+            "prompt_tokens": asked,
+            "completion_tokens": usage.output_tokens,
+            "total_tokens": asked + usage.output_tokens,
+            "prompt_tokens_details": _cached(usage),
+        },
+    }
+
+
+def response(step: Step, model: str, seed: str, usage: Usage) -> JsonObject:
+    """The whole body of a response of the Responses endpoint."""
+    text = step.spoken()
+    output: list[JsonObject] = []
+    if text:
+        part = {"type": "output_text", "text": text, "annotations": []}
+        ident = f"msg_{digest(seed)[:24]}"
+        output.append({"id": ident, "type": "message", "role": "assistant", "status": "completed", "content": [part]})
+    for number, call in enumerate(step.tools):
+        output.append(
+            {
+                "id": f"fc_{digest([seed, number])[:24]}",
+                "type": "function_call",
+                "status": "completed",
+                "call_id": f"call_{digest([seed, number])[:24]}",
+                "name": call.name,
+                "arguments": json.dumps(dict(call.args), ensure_ascii=False),
+            }
+        )
+    asked = usage.input_tokens + usage.cache_read_tokens + usage.cache_write_tokens
+    return {
+        "id": f"resp_{digest(seed)[:24]}",
+        "object": "response",
+        "created_at": _CREATED,
+        "status": "completed",
+        "model": model,
+        "output": output,
+        "parallel_tool_calls": True,
+        "tool_choice": "auto",
+        "tools": [],
+        "error": None,
+        "incomplete_details": None,
+        "instructions": None,
+        "usage": {
+            "input_tokens": asked,
+            "input_tokens_details": _cached(usage),
+            "output_tokens": usage.output_tokens,
+            "output_tokens_details": {"reasoning_tokens": 0},
+            "total_tokens": asked + usage.output_tokens,
+        },
+    }
+
+
+def _cached(usage: Usage) -> dict[str, int]:
+    written = {"cache_write_tokens": usage.cache_write_tokens} if usage.cache_write_tokens else {}
+    return {"cached_tokens": usage.cache_read_tokens, **written}
+
+
+def anthropic_message(step: Step, model: str, seed: str, usage: Usage) -> JsonObject:
+    """The whole body of an answer.
+
+    Args:
+        step: what the model says and which tools it calls.
+        model: the model that answers.
+        seed: makes the ids of two equal answers differ.
+        usage: the tokens to report.
+    """
+    text = step.spoken()
+    content: list[dict[str, Any]] = [{"type": "text", "text": text}] if text else []
+    for number, call in enumerate(step.tools):
+        ident = f"toolu_{digest([seed, number])[:24]}"
+        content.append({"type": "tool_use", "id": ident, "name": call.name, "input": dict(call.args)})
+    return {
+        "id": f"msg_{digest(seed)[:24]}",
+        "type": "message",
+        "role": "assistant",
+        "model": model,
+        "content": content,
+        "stop_reason": "tool_use" if step.tools else "end_turn",
+        "stop_sequence": None,
+        "usage": {
+            "input_tokens": usage.input_tokens,
+            "output_tokens": usage.output_tokens,
+            "cache_creation_input_tokens": usage.cache_write_tokens,
+            "cache_read_input_tokens": usage.cache_read_tokens,
+        },
+    }
+
 
 _BUILDERS: Mapping[tuple[str, str], Callable[[Step, str, str, Usage], JsonObject]] = {
     ("anthropic", "messages"): anthropic_message,
@@ -88,3 +204,37 @@ def scripted_answer(steps: Sequence[Step], request: ModelRequest) -> ModelAnswer
     usage = step.usage or estimated_usage(step, dict(request.body))
     seed = digest([request.scenario_id, request.position, request.key])
     return ModelAnswer(builder(step, request.model, seed, usage), usage, replayed=True)
+
+
+class ScenarioScripts:
+    """Implements ``AnswerSource``: a scripted scenario is answered from its script, every other one elsewhere.
+
+    Args:
+        scripts: the steps of each scripted scenario, by its id.
+        otherwise: answers the other scenarios.
+    """
+
+    def __init__(self, scripts: Mapping[str, Sequence[Step]], otherwise: AnswerSource) -> None:
+        self._scripts = {scenario_id: tuple(steps) for scenario_id, steps in scripts.items()}
+        self._otherwise = otherwise
+
+    async def answer(self, request: ModelRequest) -> ModelAnswer:
+        """The step in the place of this call in its trial, so that a trial that is held again starts anew.
+
+        Raises:
+            RecordingError: the script is at its end, the step is another provider's, or the endpoint is not scripted.
+        """
+        steps = self._scripts.get(request.scenario_id)
+        if steps is None:
+            return await self._otherwise.answer(request)
+        return scripted_answer(steps, request)
+
+
+def scripts_of(scenarios: Sequence[Scenario]) -> dict[str, tuple[Step, ...]]:
+    """The steps of each scenario that has a script, by its id."""
+    return {one.id: tuple(_step(step) for step in one.script) for one in scenarios if one.script is not None}
+
+
+def _step(described: JsonObject) -> Step:
+    calls = tuple(ToolCall(tool["name"], tool.get("args", {})) for tool in described.get("tools", ()))
+    return Step(described.get("provider"), described.get("text") or "", described.get("data"), calls)

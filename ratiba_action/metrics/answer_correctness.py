@@ -1,10 +1,10 @@
 """Does a reply say what the reference answer says? One grade a turn."""
 
+from ratiba_action.metrics.judging.answer import grade
 from ratiba_action.metrics.judging.own_question import worded
-from ratiba_action.metrics.judging.valid_answer import grade
-from ratiba_action.metrics.own_turns import OwnTurnsMetric
-from ratiba_action.metrics.shown_turns import Part, ShownTurn
+from ratiba_action.metrics.turn_by_turn import OwnTurnsMetric
 from ratiba_action.metrics.turn_scores import TurnValue
+from ratiba_action.metrics.whole_conversation import Part, ShownTurn
 from ratiba_action.model.measurement import Question
 
 __version__ = "1.0.0"

@@ -17,10 +17,10 @@ from ratiba_action.metrics.booking.bookings import (
 )
 from ratiba_action.metrics.booking.slots import Slot, find_dates, find_slots
 from ratiba_action.metrics.booking.speech_acts import assents, claims_booking, requests
-from ratiba_action.metrics.invariants import finding, score_invariants
+from ratiba_action.metrics.turn_scores import finding, score_invariants
 from ratiba_action.model.conversation import Exchange
 from ratiba_action.model.measurement import Case, Invariant, Score
-from ratiba_action.privacy.phones import normalise_phone
+from ratiba_action.privacy.phone_numbers import normalise_phone
 
 __version__ = "1.0.0"
 

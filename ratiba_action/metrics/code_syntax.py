@@ -6,10 +6,9 @@ from typing import Literal
 
 from pydantic import Field
 
-from ratiba_action.metrics.python_source import MOST_CHARACTERS, TOO_DEEP, parse_python
-from ratiba_action.metrics.text.code_blocks import code_blocks
+from ratiba_action.metrics.python_source import MOST_CHARACTERS, TOO_DEEP, code_blocks, parse_python
 from ratiba_action.model.measurement import Case, Score
-from ratiba_action.util.clipping import clip
+from ratiba_action.util.printable import clip
 from ratiba_action.util.validation import StrictModel
 
 __version__ = "1.0.0"

@@ -5,10 +5,10 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from ratiba_action.errors import ConfigurationError, WorkerError
-from ratiba_action.metrics.text.code_blocks import code_blocks
+from ratiba_action.metrics.python_source import code_blocks
 from ratiba_action.model.measurement import Case, Score
 from ratiba_action.ports import CustomCode
-from ratiba_action.util.clipping import clip
+from ratiba_action.util.printable import clip
 from ratiba_action.util.validation import StrictModel
 
 __version__ = "1.0.0"

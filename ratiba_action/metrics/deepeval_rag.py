@@ -1,8 +1,8 @@
 """DeepEval's metrics of answers that are drawn from documents. Each is the mean over the turns that can be measured."""
 
 from ratiba_action.metrics.judging.deepeval_metric import ReadyMade
-from ratiba_action.metrics.shown_turns import Part
 from ratiba_action.metrics.turn_by_turn import TurnByTurnMetric
+from ratiba_action.metrics.whole_conversation import Part
 
 MOST_DOCUMENTS = 20
 _PLAIN = {"include_reason": False}

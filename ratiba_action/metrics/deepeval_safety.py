@@ -5,8 +5,8 @@ from typing import Annotated
 from pydantic import Field
 
 from ratiba_action.metrics.judging.deepeval_metric import ReadyMade
-from ratiba_action.metrics.shown_turns import Part
 from ratiba_action.metrics.turn_by_turn import TurnByTurnMetric
+from ratiba_action.metrics.whole_conversation import Part
 from ratiba_action.ports import Judge
 from ratiba_action.util.validation import StrictModel
 

@@ -9,8 +9,8 @@ from ratiba_action.metrics.judging.deepeval_metric import ReadyMade
 from ratiba_action.metrics.judging.own_question import DATA_STEP
 from ratiba_action.metrics.rubric import DATA_STEP as CONVERSATION_STEP
 from ratiba_action.metrics.rubric import RubricMetric
-from ratiba_action.metrics.shown_turns import Part
 from ratiba_action.metrics.turn_by_turn import TurnByTurnMetric
+from ratiba_action.metrics.whole_conversation import Part
 from ratiba_action.ports import Judge
 from ratiba_action.util.validation import StrictModel
 

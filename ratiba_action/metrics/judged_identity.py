@@ -4,8 +4,19 @@ from dataclasses import dataclass
 
 from ratiba_action.metrics.judging.cache_key import metric_version
 from ratiba_action.metrics.judging.deepeval_bridge import deepeval_version
-from ratiba_action.metrics.metric_identity import version_with
+from ratiba_action.model.canonical import digest
+from ratiba_action.model.values import JsonObject
 from ratiba_action.util.validation import StrictModel
+
+_DIGITS = 8
+
+
+def version_with(version: str, parameters: JsonObject | None) -> str:
+    """``1.0.0`` without parameters, else ``1.0.0+`` and the first digits of their SHA-256.
+
+    So a score that was kept or recorded under other parameters is never used.
+    """
+    return version if parameters is None else f"{version}+{digest(dict(parameters))[:_DIGITS]}"
 
 
 @dataclass(frozen=True, slots=True)

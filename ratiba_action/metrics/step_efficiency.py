@@ -1,7 +1,6 @@
 """Did the agent reach its end without calls that were not needed?"""
 
-from ratiba_action.metrics.matched_calls import score_match
-from ratiba_action.metrics.tool_calls import step_efficiency
+from ratiba_action.metrics.tool_calls import score_match, step_efficiency
 from ratiba_action.model.measurement import Case, Score
 
 __version__ = "1.0.0"

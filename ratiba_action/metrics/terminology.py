@@ -1,14 +1,162 @@
-"""Does the assistant say the terms of the house, and none of their rivals?"""
+"""Does the assistant say the terms of the house, and none of their rivals?
 
+Whether a text says a rival of a canonical term: ``reservation`` where the house says ``booking``.
+
+Words are compared without case and diacritics, at their boundaries, with the affixes of their language. A word list,
+not a grammar: what the affixes do not cover stands in the catalogue as an inflection.
+"""
+
+import re
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import accumulate
 from typing import Annotated
 
 from pydantic import Field
 
-from ratiba_action.metrics.text.terminology import Catalogue, Term
 from ratiba_action.metrics.turn_scores import TurnValue, mean_of_turns
 from ratiba_action.model.canonical import digest
 from ratiba_action.model.measurement import Case, Score
 from ratiba_action.util.validation import StrictModel
+from ratiba_action.util.words import words
+
+_TOKEN = re.compile(r"[^\W_]+(?:['\u2018\u2019\u02bc][^\W_]+)*")
+_QUOTED = re.compile(
+    '"[^"]{1,500}"|\u201c[^\u201d]{1,500}\u201d|\u00ab[^\u00bb]{1,500}\u00bb'
+    "|(?<!\\w)['\u2018][^'\u2019]{1,500}['\u2019](?!\\w)"
+)
+_LEAST_STEM = 4
+"""Shorter stems take no affix: ``oda`` must not be found in ``modani``."""
+
+_SUBJECT = r"(?:ni|u|a|tu|m|mu|wa|i|li|ya|ki|vi|zi|ku|pa)"
+_TENSE = r"(?:na|li|ta|me|ki|ka|nge|ngali|mesha)"
+_OBJECT = r"(?:ni|ku|m|mu|tu|wa|i|li|ya|ki|vi|zi)"
+_SWAHILI_PREFIX = rf"(?:ma|wa|vi|ki|mi|m|u|n|i|ku(?:to)?{_OBJECT}?|(?:ha|si)?{_SUBJECT}{_TENSE}{_OBJECT}?|{_SUBJECT})"
+_SWAHILI_SUFFIX = r"(?:ni|yangu|yako|yake|yetu|yenu|yao|zangu|zako|zake|zetu|zenu|zao)"
+_AFFIXES: Mapping[str, tuple[str, str]] = {
+    "sw": (_SWAHILI_PREFIX, _SWAHILI_SUFFIX),
+    "en": ("", r"(?:e?s)"),
+}
+_PLURALS = (("mw", "w"), ("m", "wa"), ("m", "mi"), ("ki", "vi"), ("ch", "vy"), ("ji", "ma"))
+"""Swahili noun classes whose plural replaces the prefix of the singular."""
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """A term of the house.
+
+    Args:
+        canonical: what is to be said.
+        rivals: what is not.
+        aliases: what may be said as well, also where it holds a rival: ``reservation desk``.
+        inflections: further forms of the rivals that the affixes do not cover.
+    """
+
+    canonical: str
+    rivals: tuple[str, ...]
+    aliases: tuple[str, ...] = ()
+    inflections: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class RivalUse:
+    """A rival in a text, in the words of the text."""
+
+    canonical: str
+    said: str
+
+
+class Catalogue:
+    """The terms of a house in one language, ready to be looked for.
+
+    Args:
+        language: ISO 639-1 code; ``sw`` and ``en`` bring affixes, others none.
+        terms: in order.
+    """
+
+    def __init__(self, language: str, terms: Sequence[Term]) -> None:
+        self._allowed = [
+            _pattern(form, language) for term in terms for form in (term.canonical, *term.aliases) if words(form)
+        ]
+        self._rivals = [
+            (term.canonical, _pattern(form, language))
+            for term in terms
+            for form in (*term.rivals, *term.inflections)
+            if words(form)
+        ]
+
+    def rivals_in(self, text: str, customer: Sequence[str] = ()) -> tuple[RivalUse, ...]:
+        """Each rival that a text says of itself, in order.
+
+        Args:
+            text: what the assistant says.
+            customer: what the customer said up to then; a rival in quotation marks that stands there is the customer's.
+        """
+        tokens = [(_folded(found[0]), found.start(), found.end()) for found in _TOKEN.finditer(text)]
+        line = " ".join(word for word, _, _ in tokens)
+        starts, at = list[int](), 0
+        for word, _, _ in tokens:
+            starts.append(at)
+            at += len(word) + 1
+        allowed = _Spans(match.span() for pattern in self._allowed for match in pattern.finditer(line))
+        quotes = _Spans(_quotes_of(text, customer))
+        uses = []
+        for canonical, pattern in self._rivals:
+            for match in pattern.finditer(line):
+                if allowed.hold(match.start(), match.end()):
+                    continue
+                first, last = bisect_left(starts, match.start()), bisect_left(starts, match.end()) - 1
+                start, end = tokens[first][1], tokens[last][2]
+                if not quotes.hold(start, end):
+                    uses.append((start, RivalUse(canonical, text[start:end])))
+        return tuple(dict.fromkeys(use for _, use in sorted(uses, key=lambda one: one[0])))
+
+
+def _pattern(form: str, language: str) -> re.Pattern[str]:
+    """Finds a form, with the affixes of the language, in a line of folded words with a space between any two."""
+    parts = words(form)
+    prefix, suffix = _AFFIXES.get(language, ("", ""))
+    first, last = (any(len(part) >= _LEAST_STEM for part in end) for end in (parts[:1], parts[-1:]))
+    stem = " ".join(map(re.escape, parts))
+    stems = [stem]
+    if language == "sw" and first:
+        stems += [
+            re.escape(plural) + re.escape(parts[0][len(single) :]) + stem[len(re.escape(parts[0])) :]
+            for single, plural in _PLURALS
+            if parts[0].startswith(single) and len(parts[0]) > len(single) + 2
+        ]
+    before = f"{prefix}?" if prefix and first else ""
+    after = f"{suffix}?" if suffix and last else ""
+    return re.compile(rf"(?<!\S){before}(?:{'|'.join(stems)}){after}(?!\S)")
+
+
+def _folded(token: str) -> str:
+    return "".join(words(token)) or "\N{REPLACEMENT CHARACTER}"
+
+
+class _Spans:
+    """Parts of a text; a reply may hold thousands, so that none is looked at twice."""
+
+    def __init__(self, spans: Iterable[tuple[int, int]]) -> None:
+        ordered = sorted(spans)
+        self._starts = [start for start, _ in ordered]
+        self._furthest = list(accumulate((end for _, end in ordered), max))
+
+    def hold(self, start: int, end: int) -> bool:
+        """Whether one of them holds a place as a whole."""
+        before = bisect_right(self._starts, start)
+        return bool(before) and end <= self._furthest[before - 1]
+
+
+def _quotes_of(text: str, customer: Sequence[str]) -> Iterator[tuple[int, int]]:
+    """Where a text quotes the customer."""
+    said = [f" {' '.join(words(message))} " for message in customer]
+    for match in _QUOTED.finditer(text):
+        quoted = " ".join(words(match[0]))
+        if quoted and any(f" {quoted} " in message for message in said):
+            yield match.span()
+
 
 __version__ = "1.0.0"
 

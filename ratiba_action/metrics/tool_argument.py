@@ -1,10 +1,9 @@
 """Did the agent give its tools the right arguments? Part of a call may be right."""
 
 from ratiba_action.errors import ConfigurationError
-from ratiba_action.metrics.matched_calls import turns_of
-from ratiba_action.metrics.tool_calls import argument_values
+from ratiba_action.metrics.tool_calls import argument_values, turns_of
 from ratiba_action.model.measurement import Case, Score
-from ratiba_action.util.clipping import clip
+from ratiba_action.util.printable import clip
 
 __version__ = "1.0.0"
 

@@ -1,9 +1,8 @@
 """Did the agent make the expected calls in the expected turn and order?"""
 
-from ratiba_action.metrics.matched_calls import turns_of
-from ratiba_action.metrics.tool_calls import ToolTurn, ordered_accuracy
+from ratiba_action.metrics.tool_calls import ToolTurn, ordered_accuracy, turns_of
 from ratiba_action.model.measurement import Case, Score
-from ratiba_action.util.clipping import clip
+from ratiba_action.util.printable import clip
 
 __version__ = "1.0.0"
 

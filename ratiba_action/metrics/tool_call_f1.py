@@ -1,7 +1,6 @@
 """Did the agent make the calls that were expected, and no others, in whatever order?"""
 
-from ratiba_action.metrics.matched_calls import score_match
-from ratiba_action.metrics.tool_calls import f1
+from ratiba_action.metrics.tool_calls import f1, score_match
 from ratiba_action.model.measurement import Case, Score
 
 __version__ = "1.0.0"

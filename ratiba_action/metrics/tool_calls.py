@@ -3,14 +3,35 @@
 An expected call is met by a call of the same name whose arguments hold all of its own.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import tzinfo
+from operator import eq
+from typing import Any
 
-from ratiba_action.metrics.text.subsequence import longest_common_subsequence
+from ratiba_action.errors import ConfigurationError
 from ratiba_action.model.conversation import Exchange, ToolCall
+from ratiba_action.model.measurement import Case, Score
 from ratiba_action.model.scenario import ExpectedTool
 from ratiba_action.util.instants import same_value
+from ratiba_action.util.printable import clip
+
+
+def longest_common_subsequence(one: Sequence[Any], other: Sequence[Any], same: Callable[[Any, Any], bool] = eq) -> int:
+    """How many items two sequences share in the same order, by dynamic programming in O(len(one) · len(other)).
+
+    Args:
+        one: a sequence.
+        other: another.
+        same: whether an item of the first is one of the second.
+    """
+    before = [0] * (len(other) + 1)
+    for item in one:
+        row = [0]
+        for at, candidate in enumerate(other):
+            row.append(before[at] + 1 if same(item, candidate) else max(before[at + 1], row[at]))
+        before = row
+    return before[-1]
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,3 +156,35 @@ def _right(tool: ExpectedTool, call: ToolCall, zone: tzinfo | None) -> frozenset
     return frozenset(
         name for name, value in tool.args.items() if name in call.args and same_value(value, call.args[name], zone)
     )
+
+
+NO_TOOLS = "Give a turn `expect.tools`; an empty list forbids any call."
+
+
+def score_match(
+    metric: str, version: str, case: Case, threshold: float, formula: Callable[[ToolMatch], float]
+) -> Score:
+    """A formula over the matched calls, with what was missing and what was surplus as the reason.
+
+    Raises:
+        ConfigurationError: no turn that was held says which calls it expects.
+    """
+    match = match_calls(turns_of(metric, case), case.scenario.now.tzinfo)
+    told = [f"{match.matched} of {match.expected} expected calls made, {match.made} made in all"]
+    if match.missing:
+        told.append(f"missing: {clip(', '.join(tool.name for tool in match.missing))}")
+    if match.surplus:
+        told.append(f"not expected: {clip(', '.join(call.name for call in match.surplus))}")
+    return Score(metric, version, formula(match), threshold, judged=False, reason="; ".join(told))
+
+
+def turns_of(metric: str, case: Case) -> tuple[ToolTurn, ...]:
+    """The turns that say which calls they expect.
+
+    Raises:
+        ConfigurationError: there is none.
+    """
+    turns = tool_turns(case.transcript.exchanges)
+    if not turns:
+        raise ConfigurationError(f"{metric} found nothing to measure in this conversation.", NO_TOOLS)
+    return turns

@@ -3,8 +3,7 @@
 from dataclasses import dataclass, field
 
 from ratiba_action.model.canonical import digest
-from ratiba_action.model.conversation import Party, Usage
-from ratiba_action.model.payer import payer
+from ratiba_action.model.conversation import Party, Usage, payer
 from ratiba_action.model.plan import HEAD
 from ratiba_action.model.values import JsonObject
 

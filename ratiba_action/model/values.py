@@ -1,8 +1,22 @@
 """What stands for money and for JSON."""
 
-from collections.abc import Mapping
+import math
+from collections.abc import Mapping, Sequence
 from decimal import Decimal
+from fractions import Fraction
 from typing import Any
+
+
+def mean(values: Sequence[float]) -> float:
+    """The arithmetic mean, computed exactly and rounded once.
+
+    Args:
+        values: at least one number; one that is none makes the mean none.
+    """
+    if not all(map(math.isfinite, values)):
+        return math.nan
+    return float(sum((Fraction(str(value)) for value in values), Fraction(0)) / len(values))
+
 
 Usd = Decimal
 """An amount of US dollars; never a float."""

@@ -5,15 +5,82 @@ from dataclasses import dataclass, field
 from datetime import date, datetime
 from enum import StrEnum
 
-from ratiba_action.model.agreement import Agreement, CrossCheckStatus
 from ratiba_action.model.change import Mode, ModeDecision, Subject
-from ratiba_action.model.comparison import BaselineFacts, Comparison, MeasuredRun, Rules
+from ratiba_action.model.comparison import Agreement, BaselineFacts, Comparison, CrossCheckStatus, MeasuredRun, Rules
 from ratiba_action.model.data_set import DataSetScores
-from ratiba_action.model.delivery import TraceDelivery
 from ratiba_action.model.history import Trend
 from ratiba_action.model.measurement import ScenarioResult
 from ratiba_action.model.values import Usd
-from ratiba_action.model.variant import VariantResult
+
+
+@dataclass(frozen=True, slots=True)
+class VariantResult:
+    """One variant of the system over the conversations of a run.
+
+    Args:
+        name: of the variant; empty for the system as it stands.
+        differences: ``name=value`` of each thing that differs from the system as it stands.
+        means: of each metric that measured something, by its name.
+        list_price: of its model calls, replayed ones too.
+        problem: why it was not run; empty when it was.
+        conclusion: what its run would have been on its own; empty when it was not run.
+        reason: of that conclusion; empty when it passed.
+    """
+
+    name: str
+    differences: tuple[str, ...] = ()
+    passed: int = 0
+    failed: int = 0
+    errored: int = 0
+    not_run: int = 0
+    means: Mapping[str, float] = field(default_factory=dict)
+    list_price: Usd = field(default_factory=lambda: Usd(0))
+    problem: str = ""
+    conclusion: str = ""
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class TraceLink:
+    """Where one conversation can be looked at.
+
+    Args:
+        label: the scenario, with its arm, variant and trial where they tell it from others.
+        passed: None where it was not scored to its end.
+    """
+
+    label: str
+    url: str
+    passed: bool | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TraceDelivery:
+    """What a server has taken, of what there was.
+
+    Args:
+        host: address of the server.
+        spans: that the run's traces have; ``spans_there`` of them are on the server, as far as it has said.
+        scores: of the traces; ``scores_there`` of them are on the server.
+        problem: why something is missing, in one sentence; empty when nothing is.
+        links: to the conversations that are there.
+        run_url: where they stand together, of one run; empty when none is there.
+    """
+
+    host: str
+    traces: int = 0
+    spans: int = 0
+    spans_there: int = 0
+    scores: int = 0
+    scores_there: int = 0
+    problem: str = ""
+    links: tuple[TraceLink, ...] = ()
+    run_url: str = ""
+
+    @property
+    def complete(self) -> bool:
+        """Whether nothing is missing."""
+        return self.spans_there >= self.spans and self.scores_there >= self.scores and not self.problem
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,8 +11,7 @@ from ratiba_action.errors import LedgerError
 from ratiba_action.model.conversation import Party
 from ratiba_action.model.plan import Trial
 from ratiba_action.model.values import Usd
-from ratiba_action.money.admission import Limit, Running, Step, admit, cross_check_refusal
-from ratiba_action.money.budget import Ledger
+from ratiba_action.money.budget import Ledger, Limit, Running, Step, admit, cross_check_refusal
 from ratiba_action.money.journal import Journal
 from ratiba_action.money.monthly import MonthlyLedger
 

@@ -1,13 +1,44 @@
 """What a run is expected to cost, and which of its conversations the budget would hold; decides nothing."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from decimal import Decimal
+from decimal import ROUND_FLOOR, Decimal
 
-from ratiba_action.model.conversation import ModelCall, Party
+from ratiba_action.model.conversation import ModelCall, Party, Usage
 from ratiba_action.model.values import Usd
-from ratiba_action.money.admission import Limit
+from ratiba_action.money.budget import Limit
+from ratiba_action.money.pricing import show_usd, to_cents
+
+_BYTES_PER_TOKEN = 4
+_OVERHEAD_TOKENS = 2_300
+_LEAST_OUTPUT = 1_024
+UNKNOWN = Usage(6_000, 1_000)
+"""A call of which no recording tells the size."""
+
+Bound = Callable[[int, int], Usd]
+"""The most that a call with so many tokens of input and output can cost."""
+
+
+def envelope(calls: Sequence[tuple[Usage, Usd, Bound]]) -> Usd:
+    """The money without which a conversation could stand still: all of its calls, and the dearest at its bound.
+
+    Calls come one after the other, so that at any moment the earlier ones have cost about what they did when they
+    were recorded, and the next one is reserved at the most that it can cost.
+
+    Args:
+        calls: the tokens of each expected call, what it cost when it was recorded, and its bound.
+    """
+    expected = sum((cost for _, cost, _ in calls), Decimal(0))
+    gap = max((_reserved(usage, bound) - cost for usage, cost, bound in calls), default=Decimal(0))
+    return expected + max(gap, Decimal(0))
+
+
+def _reserved(usage: Usage, bound: Bound) -> Usd:
+    """About what is set aside for a call of this size: its input by bytes, its output by its limit."""
+    asked = usage.input_tokens + usage.cache_read_tokens + usage.cache_write_tokens
+    return bound(asked * _BYTES_PER_TOKEN + _OVERHEAD_TOKENS, max(usage.output_tokens, _LEAST_OUTPUT))
+
 
 _NOTHING = Decimal(0)
 
@@ -113,3 +144,37 @@ def without_paid(conversations: Sequence[Expected], calls: Iterable[ModelCall]) 
         cost = sum(by_party.values(), _NOTHING)
         rest.append(Expected(one.scenario_id, by_party, cost + one.most - one.cost if cost else _NOTHING))
     return tuple(rest)
+
+
+_CENT = Decimal("0.01")
+
+
+def way_out(rest: Forecast) -> str:
+    """Which cap to raise, what it is, and about how much the rest would have needed; empty without a rest.
+
+    Args:
+        rest: the conversations that were not run to their end for want of money, and what their caps have left.
+    """
+    count = len(rest.conversations)
+    if not rest.most:
+        return ""
+    # What was reserved for other calls then may be free by now: room for both is enough in any case.
+    short = [limit for limit in rest.limits if limit.left < rest.most]
+    short = short or [replace(rest.binding, spent=rest.binding.cap)]
+    caps = {one.setting: one.cap for one in short}
+    raises = [_raise(setting, cap, _enough(setting, short, rest.most)) for setting, cap in caps.items()]
+    named = [next(limit for limit in rest.limits if limit.name == one.name) for one in short]
+    left = ", ".join(f"{one.name} has {show_usd(one.left.quantize(_CENT, rounding=ROUND_FLOOR))} left" for one in named)
+    conversations = "1 conversation" if count == 1 else f"{count} conversations"
+    needed = f"need{'s' if count == 1 else ''} about {show_usd(to_cents(rest.most))}"
+    return f"Raise {' and '.join(raises)}, or select fewer scenarios: {left}, and {conversations} {needed}."
+
+
+def _enough(setting: str, short: Sequence[Limit], needed: Usd) -> Usd:
+    """The cap that would have held everything."""
+    return to_cents(max(one.cap - one.left + needed for one in short if one.setting == setting))
+
+
+def _raise(setting: str, cap: Usd, enough: Usd) -> str:
+    variable = f"RATIBA_EVAL_{setting.upper().replace('-', '_')}"
+    return f"{setting} ({variable}) from {show_usd(cap)} to about {show_usd(enough)}"

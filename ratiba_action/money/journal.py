@@ -13,8 +13,19 @@ from pathlib import Path
 from ratiba_action.errors import LedgerError, UsageError
 from ratiba_action.model.conversation import KeptAnswer, Reservation, Usage
 from ratiba_action.model.values import Usd
-from ratiba_action.money.books import Books, read_books, whole_lines
-from ratiba_action.money.journal_lines import Admitted, Begun, Kept, Line, Released, Reserved, Settled, encode
+from ratiba_action.money.books import (
+    Admitted,
+    Begun,
+    Books,
+    Kept,
+    Line,
+    Released,
+    Reserved,
+    Settled,
+    encode,
+    read_books,
+    whole_lines,
+)
 
 _FLAGS = os.O_RDWR | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC
 

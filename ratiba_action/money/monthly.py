@@ -12,9 +12,16 @@ from ratiba_action.errors import BudgetError, LedgerError
 from ratiba_action.model.conversation import Reservation
 from ratiba_action.model.values import Usd
 from ratiba_action.money.connection import LedgerConnection
-from ratiba_action.money.money import is_exact_usd, show_usd, to_cents
-from ratiba_action.money.schema import ensure_schema, has_schema
-from ratiba_action.money.statements import ACCOUNTS, CLOSE, OPEN_ACCOUNTS, OPEN_RESERVATIONS, RESERVE
+from ratiba_action.money.pricing import is_exact_usd, show_usd, to_cents
+from ratiba_action.money.statements import (
+    ACCOUNTS,
+    CLOSE,
+    OPEN_ACCOUNTS,
+    OPEN_RESERVATIONS,
+    RESERVE,
+    ensure_schema,
+    has_schema,
+)
 
 
 def current_time() -> datetime:

@@ -7,8 +7,7 @@ from typing import Any
 from ratiba_action.errors import ConfigurationError
 from ratiba_action.model.conversation import Usage
 from ratiba_action.model.values import Usd
-from ratiba_action.money.money import round_up
-from ratiba_action.money.pricing import ModelRates, bills_more_than_tokens
+from ratiba_action.money.pricing import ModelRates, bills_more_than_tokens, round_up
 
 _GRAIN = 250
 """Upper bounds are of input rounded up to so many tokens: each costs a millisecond, and sizes then repeat."""

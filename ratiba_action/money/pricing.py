@@ -3,13 +3,84 @@
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from decimal import Decimal, InvalidOperation
+from decimal import ROUND_CEILING, ROUND_HALF_EVEN, Decimal, InvalidOperation
 
 from ratiba_action.errors import ConfigurationError
 from ratiba_action.model.conversation import Usage
 from ratiba_action.model.values import Usd
-from ratiba_action.money.model_names import base_model
-from ratiba_action.money.money import round_up
+
+_GRAIN = Decimal("1E-12")
+_LIMIT = Decimal("1E+12")
+_SHOWN = Decimal("0.0001")
+_CENT = Decimal("0.01")
+
+
+def is_exact_usd(amount: Usd) -> bool:
+    """Whether sums of such amounts cannot be rounded: finite, 0 to 10**12, a multiple of 10**-12."""
+    return amount.is_finite() and 0 <= amount < _LIMIT and amount == amount.quantize(_GRAIN)
+
+
+def round_up(amount: Usd) -> Usd:
+    """The next multiple of 10**-12, so that no rounding ever favours the budget."""
+    return amount.quantize(_GRAIN, rounding=ROUND_CEILING).normalize()
+
+
+def to_cents(amount: Usd) -> Usd:
+    """The next whole cent: what a person sets a cap to."""
+    return amount.quantize(_CENT, rounding=ROUND_CEILING)
+
+
+def show_usd(amount: Usd, rounding: str = ROUND_HALF_EVEN) -> str:
+    """The amount for a person: ``$0.0123``, with two to four decimals; less than can be shown is ``under $0.0001``.
+
+    Args:
+        amount: exact.
+        rounding: of ``decimal``: ``ROUND_CEILING`` for what is too much and ``ROUND_FLOOR`` for what is left, so that
+            neither reads as if it fitted.
+    """
+    rounded = amount.quantize(_SHOWN, rounding=rounding)
+    if amount > 0 and not rounded:
+        return f"under ${_SHOWN}"
+    digits = f"{rounded.normalize():f}"
+    whole, _, fraction = digits.partition(".")
+    return f"${whole}.{fraction.ljust(2, '0')}"
+
+
+_RELEASE = re.compile(r"(-\d{8}|-\d{4}-\d{2}-\d{2}|-latest)$")
+_PLATFORM = re.compile(r"^(?:[a-z]{2,6}\.)?(?:anthropic|openai)\.")
+_PLATFORM_VERSION = re.compile(r"-v\d+$")
+_DECIMAL_POINT = re.compile(r"(?<=\d)\.(?=\d)")
+_FAMILIES = (
+    ("claude", re.compile(r"claude(?![a-z])")),
+    ("gpt", re.compile(r"(?:gpt|chatgpt|o\d)(?![a-z])")),
+    ("gemini", re.compile(r"gemini(?![a-z])")),
+)
+
+
+def base_model(name: str) -> str:
+    """The name of a model without a provider's prefix, a release date or an alias, in lower case.
+
+    ``anthropic/claude-opus-5-5-20260901``, ``us.anthropic.claude-opus-5-5-v1:0``, ``Claude-Opus-5.5`` and
+    ``claude-opus-5-5`` are one model.
+    """
+    plain = name.strip().lower().rsplit("/", 1)[-1].removeprefix("ft:").split(":")[0].split("@")[0]
+    hosted = _PLATFORM.sub("", plain)
+    if hosted != plain:
+        hosted = _PLATFORM_VERSION.sub("", hosted)
+    return _DECIMAL_POINT.sub("-", _RELEASE.sub("", hosted))
+
+
+def model_family(name: str) -> str:
+    """Whom a model descends from: ``claude``, ``gpt``, ``gemini``, or the first word of its name.
+
+    Judges prefer what models of their own family write.
+    """
+    base = base_model(name)
+    for family, pattern in _FAMILIES:
+        if pattern.match(base):
+            return family
+    return re.split(r"[^a-z]", base, maxsplit=1)[0] or base
+
 
 _MILLION = Decimal(1_000_000)
 _LONG_CACHE_WRITE = 2

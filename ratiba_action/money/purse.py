@@ -1,16 +1,105 @@
 """The run's money for live calls: its cap, its journal, and what it shares with other runs."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from typing import Any, TypeVar
 
 from ratiba_action.errors import BudgetError, LedgerError
-from ratiba_action.model.conversation import KeptAnswer, Party, Reservation, Usage
+from ratiba_action.model.conversation import KeptAnswer, Party, Reservation, SettledAnswer, Usage
+from ratiba_action.model.model_request import PaidAnswer, PaidRequest
 from ratiba_action.model.note import note_of
 from ratiba_action.model.values import Usd
+from ratiba_action.money.admissions import Admissions
 from ratiba_action.money.budget import Ledger
 from ratiba_action.money.journal import Journal
 from ratiba_action.money.monthly import MonthlyLedger, SharedCapError
-from ratiba_action.money.uninterrupted import uninterrupted
+from ratiba_action.ports import PaidCalls
+
+Result = TypeVar("Result")
+
+
+async def uninterrupted(work: Coroutine[Any, Any, Result]) -> tuple[Result, bool]:
+    """Run ``work`` to its end, whatever happens to the caller.
+
+    Returns:
+        Its result, and whether the caller was cancelled meanwhile; it must then raise ``CancelledError`` itself when
+        everything is in order.
+
+    Raises:
+        asyncio.CancelledError: the work failed and the caller was cancelled meanwhile.
+    """
+    task = asyncio.ensure_future(work)
+    cancelled = False
+    while not task.done():
+        try:
+            await asyncio.shield(task)
+        except asyncio.CancelledError:
+            if task.cancelled():
+                raise
+            cancelled = True
+        except Exception:  # noqa: BLE001 - told below
+            break
+    if cancelled and (error := task.exception()) is not None:
+        raise asyncio.CancelledError from error
+    return task.result(), cancelled
+
+
+class SpareCalls:
+    """Implements ``PaidCalls`` for the cross-check, which goes before any scenario does.
+
+    Once a call is refused for want of money, all are, so that the sample ends at one point of the run.
+
+    Args:
+        calls: makes the call.
+        admissions: knows what the scenarios may still need.
+        upper: the most that one call is expected to cost.
+    """
+
+    def __init__(self, calls: PaidCalls, admissions: Admissions, upper: Usd) -> None:
+        self._calls = calls
+        self._admissions = admissions
+        self._upper = upper
+        self._refusal: BudgetError | None = None
+
+    async def call(self, request: PaidRequest) -> PaidAnswer:
+        """The answer; see ``PaidCalls.call``.
+
+        Raises:
+            BudgetError: the scenarios may need the money, or a call before this one was refused.
+        """
+        if self._refusal is not None:
+            raise BudgetError(self._refusal.problem, self._refusal.remedy)
+        try:
+            return await self._afforded(request)
+        except BudgetError as refusal:
+            self._refusal = self._refusal or refusal
+            raise
+
+    async def _afforded(self, request: PaidRequest) -> PaidAnswer:
+        refusal = await self._admissions.cross_check_refusal(self._upper)
+        if refusal:
+            raise BudgetError(refusal)
+        return await self._calls.call(request)
+
+
+class SettledCalls:
+    """Implements ``PaidCalls`` around those that cost money; what is settled needs neither a key nor a budget.
+
+    Args:
+        calls: asked for everything else.
+        settled: answers by ``KeptAnswer.key``, from the run's journal.
+    """
+
+    def __init__(self, calls: PaidCalls, settled: Mapping[str, SettledAnswer]) -> None:
+        self._calls = calls
+        self._settled = settled
+
+    async def call(self, request: PaidRequest) -> PaidAnswer:
+        """The answer that is settled, or one that is paid for now; see ``PaidCalls.call``."""
+        settled = self._settled.get(request.kept_key)
+        if settled is None:
+            return await self._calls.call(request)
+        return PaidAnswer(settled.body, settled.usage, resumed=True)
 
 
 class RunPurse:

@@ -16,9 +16,8 @@ from datetime import datetime
 from pathlib import Path
 
 from ratiba_action.model.event import Event, LoggedEvent
-from ratiba_action.observability.event_lines import event_line
+from ratiba_action.observability.event_lines import Said, event_line, said
 from ratiba_action.observability.event_masking import EventMask
-from ratiba_action.observability.event_resumption import Said, said
 from ratiba_action.observability.event_tampering import digest_of_run, ensure_plain_file, is_written_file, put_back
 from ratiba_action.settings.report_folder import remove_entry
 

@@ -1,13 +1,58 @@
 """The lines of ``events.jsonl``: one JSON object each, its schema, and how a line is read again."""
 
 import json
-from dataclasses import fields
+import os
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, fields
 from datetime import datetime
+from pathlib import Path
 from typing import Any
 
-from ratiba_action.model.codec import CodecError, decode, encode
-from ratiba_action.model.event import EVENT_TYPES, SCHEMA, Event, LoggedEvent, Place
-from ratiba_action.model.json_schema import schema_of
+from ratiba_action.errors import ConfigurationError
+from ratiba_action.model.codec import CodecError, decode, encode, schema_of
+from ratiba_action.model.event import EVENT_TYPES, SCHEMA, BudgetMoved, Event, LoggedEvent, Place, RunEnded, RunStarted
+from ratiba_action.observability.event_tampering import ensure_plain_file
+
+Said = tuple[str, Place, str]
+"""What a resumed run would say again: its type, where, and of which metric."""
+
+
+def unfinished_run(logged: Iterable[LoggedEvent], begun: RunStarted) -> tuple[LoggedEvent, ...]:
+    """The events of the last run of the same commit and gate that has no end; empty where there is none.
+
+    Args:
+        logged: everything in the file.
+        begun: how the run that is resumed begins.
+    """
+    runs: dict[str, list[LoggedEvent]] = {}
+    for one in logged:
+        runs.setdefault(one.run, []).append(one)
+    for events in reversed(runs.values()):
+        if _is_unfinished(events, begun):
+            return tuple(events)
+    return ()
+
+
+def _is_unfinished(events: Sequence[LoggedEvent], begun: RunStarted) -> bool:
+    ended = any(isinstance(one.event.data, RunEnded) for one in events)
+    starts = [one.event.data for one in events if isinstance(one.event.data, RunStarted)]
+    return not ended and any(_same_subject(start, begun) for start in starts[:1])
+
+
+def _same_subject(one: RunStarted, other: RunStarted) -> bool:
+    return (one.gate, one.repository, one.commit, one.base) == (other.gate, other.repository, other.commit, other.base)
+
+
+def said(event: Event) -> Said | None:
+    """What tells whether an event was said before; None of money, which moves once.
+
+    A resumed run holds every conversation again and is answered from the journal, so it comes by the same events in
+    the same order; only the metrics of one conversation may overtake each other.
+    """
+    if isinstance(event.data, BudgetMoved):
+        return None
+    return event.type, event.place, getattr(event.data, "metric", "")
+
 
 _FIRST_YEAR, _LAST_YEAR = 1971, 2200
 """Spans count nanoseconds since 1970 in 64 bits."""
@@ -86,3 +131,43 @@ def events_schema() -> dict[str, Any]:
 def events_schema_text() -> str:
     """The schema as the published file writes it."""
     return json.dumps(events_schema(), indent=2) + "\n"
+
+
+@dataclass(frozen=True, slots=True)
+class ReadEvents:
+    """What a file holds.
+
+    Args:
+        events: in the order of the file; of all its runs.
+        unreadable: each line that is no event, in words; a killed process may leave a torn one.
+    """
+
+    events: tuple[LoggedEvent, ...]
+    unreadable: tuple[str, ...] = ()
+
+
+def read_events(path: Path) -> ReadEvents:
+    """Every event of a file.
+
+    Args:
+        path: an ``events.jsonl``.
+
+    Raises:
+        ConfigurationError: the file cannot be read.
+    """
+    events: list[LoggedEvent] = []
+    unreadable: list[str] = []
+    try:
+        # A pipe in its place must not hold whoever opens it.
+        with open(path, "rb", opener=lambda name, flags: os.open(name, flags | os.O_NONBLOCK)) as file:
+            ensure_plain_file(file.fileno())
+            for number, line in enumerate(file, 1):
+                try:
+                    events.append(parse_event_line(line))
+                except CodecError as error:
+                    unreadable.append(f"{path.name}:{number}: {error}")
+    except OSError as error:
+        raise ConfigurationError(
+            f"The events {str(path)!r} cannot be read: {error.strerror or error}.", "Name an events.jsonl."
+        ) from error
+    return ReadEvents(tuple(events), tuple(unreadable))

@@ -6,14 +6,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from urllib.parse import quote
 
-from ratiba_action.model.delivery import TraceDelivery, TraceLink
-from ratiba_action.observability.langfuse_access import LangfuseAccess
-from ratiba_action.observability.langfuse_asking import Deadline, LangfuseError
+from ratiba_action.model.verdict import TraceDelivery, TraceLink
+from ratiba_action.observability.langfuse_asking import Deadline, LangfuseAccess, LangfuseError
 from ratiba_action.observability.langfuse_server import LangfuseServer, connected
 from ratiba_action.observability.traces.attributes import shortened, well_formed
-from ratiba_action.observability.traces.experiments import as_experiment
+from ratiba_action.observability.traces.metadata import as_experiment
 from ratiba_action.observability.traces.model import Span, Trace, TracedRun, TraceScore
-from ratiba_action.util.clipping import clip
+from ratiba_action.util.printable import clip
 
 _SPANS = 200
 """Most spans of a request, unless one conversation has more."""

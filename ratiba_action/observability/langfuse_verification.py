@@ -18,8 +18,7 @@ from ratiba_action.model.event import (
     TurnEnded,
     conversation_id,
 )
-from ratiba_action.observability.langfuse_access import LangfuseAccess
-from ratiba_action.observability.langfuse_asking import Deadline, LangfuseError, ask
+from ratiba_action.observability.langfuse_asking import Deadline, LangfuseAccess, LangfuseError, ask
 from ratiba_action.observability.langfuse_delivery import deliver
 from ratiba_action.observability.langfuse_server import LangfuseServer, connected
 from ratiba_action.observability.traces.conversations import traced_runs

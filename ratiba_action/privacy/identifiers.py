@@ -11,20 +11,133 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from ratiba_action.privacy.documents import LONG_NUMBER, PASSPORT, TAX_NUMBER
-from ratiba_action.privacy.email_addresses import email_patterns, one_address
-from ratiba_action.privacy.kept_figures import AMOUNTS, MOMENTS, REFERENCES
 from ratiba_action.privacy.name_table import MASKED_NAME, NameTable
 from ratiba_action.privacy.phone_numbers import (
     KENYA,
     PHONES,
     crowded_numbers,
     is_local_mobile,
+    may_be_spoken,
     other_phones,
     read_phone,
+    spoken_digits,
+    spoken_numbers,
 )
 from ratiba_action.privacy.plain_text import PlainText, plain_text
-from ratiba_action.privacy.spoken_numbers import may_be_spoken, spoken_digits, spoken_numbers
+
+_YEAR, _MONTH, _DAY = r"(?:19|20)\d\d", r"(?:0?[1-9]|1[0-2])", r"(?:0?[1-9]|[12]\d|3[01])"
+_AMOUNT = r"(?:\d{1,3}(?:[, ]\d{3}){1,3}|\d{1,9})(?:\.\d{1,12})?(?!\d)"
+_CURRENCY = r"(?:KES|KSH?S?|SHS?|USD|US\$|EUR|GBP|TZS|TSH|UGX|USH|shilingi|shillings?|bob|dola|dollars?|[$€£])"
+_SHORT_QUANTITY = r"(?<![a-z])(?:kes|usd|fees?|bei|costs?)(?![a-z])|_at(?![a-z])"
+_QUANTITY = rf"(?:amount|price|total|deposit|balance|kiasi|jumla|second|token|time|epoch|{_SHORT_QUANTITY})"
+_TILL_WORDS = r"(?:\s(?:no\.?|number|namba(?:ri)?|is|ni|yenu|yetu|your|our|still|bado|mpya|new)){0,4}"
+_OTHER_TILL = r"(?:\s(?:or|au|ama|na|and)(?:\s(?:the|new|old|ile|ya|mpya|zamani)){0,3}\s\d{5,7}(?!\d))"
+
+MOMENTS = tuple(
+    re.compile(pattern, re.IGNORECASE)
+    for pattern in (
+        # What stands in the place of a phone number already.
+        r"\+\d{0,3}\*{3}\d{3}(?!\d)",
+        # Commits and digests, and dollars as the gate writes them: neither runs together with the figure beside it.
+        r"(?<!\w)(?:[0-9a-f]{32}|[0-9a-f]{40}|[0-9a-f]{64})(?!\w)",
+        r"(?<!\w)(?:\$|USD )(?:0|[1-9]\d{0,2}(?:,\d{3}){1,3}|[1-9]\d{0,11})\.\d{2,4}(?!\d|\.\d)",
+        r"(?<!\w)[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}(?!\w)",
+        rf"(?<![\d+]){_YEAR}-{_MONTH}-{_DAY}(?:[T ]\d\d(?::?\d\d){{0,2}}(?:\.\d{{1,9}})?(?:[+-]\d\d:?\d\d)?)?(?!\d)",
+        rf"(?<![\d+]){_DAY}([./-]){_MONTH}\1{_YEAR}(?!\d)",
+        rf"(?<![\d+./-]){_DAY}([./-]){_MONTH}\1\d\d(?!\d|[./-]\d)",
+        r"(?<![\d+])20[2-4]\d(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])(?:T\d{4,6})?(?!\d)",
+        r"(?<!\d)\d{1,2}:\d\d(?::\d\d)?(?!\d)",
+    )
+)
+"""Dates and times, and ids, digests and dollars whose form cannot be a person's number."""
+
+# A till or paybill number identifies a business, which prints it on its wall.
+AMOUNTS = tuple(
+    re.compile(pattern, re.IGNORECASE)
+    for pattern in (
+        r"(?<!\w)\d{1,15}\s(?:bytes|characters|tokens|ms|milliseconds|KiB|MiB)(?!\w)",
+        rf"(?<![a-z]){_CURRENCY}\.?\s{{0,2}}{_AMOUNT}(?:\s?-\s?{_AMOUNT})?",
+        rf"(?<!\w){_AMOUNT}\s?(?:/[=-]|{_CURRENCY}(?![a-z])|%)",
+        r"(?<![\d.])(?<!\d,)\d{1,3}(?:,\d{3})+(?:\.\d{1,9})?(?!\d)",
+        rf"(?<!\w)(?:pay\s?bill|till){_TILL_WORDS}\s?:?\s?\d{{5,7}}(?!\d){_OTHER_TILL}?",
+        rf"{_QUANTITY}[a-z_]{{0,30}}\"?\s?[:=]\s?\"?\d{{1,13}}(?:\.\d{{1,9}})?(?!\d)",
+    )
+)
+"""Money, shares, quantities and sizes."""
+
+REFERENCES = (
+    re.compile(r"(?<!\w)(?!ID|NO|NIN|TEL|ACC|PIN)[A-Z]{2,8}(?:[-/#]\d+)+"),
+    re.compile(
+        r"(?<!\w)(?:order|oda|booking|reference|ref|receipt|risiti|invoice|ticket|tiketi)[a-z_]{0,10}\"?"
+        r"\s?(?:no\.?|number|id|namba(?:ri)?)?\s?[#:]?\s?\"?\d{1,12}(?!\d)",
+        re.IGNORECASE,
+    ),
+)
+"""What names an order, a booking or a receipt. A receipt of M-Pesa needs no rule: letters touch its digits."""
+
+
+_LABEL = r"[\w-]{1,63}"
+_TOP = r"[^\W\d_]{2,24}"
+_SPACES = r"\s{1,3}"
+_LOCAL = r"[\w.%+'-]{1,64}"
+_SIGNS = r"(?:underscore|dot|nukta|dash|hyphen|plus)"
+_BRACKETED_AT = rf"\s{{0,3}}[(\[{{<](?:at|@)[)\]}}>]\s{{0,3}}|{_SPACES}@{_SPACES}"
+_BRACKETED_DOT = r"\s{0,3}[(\[{<](?:dot|\.)[)\]}>]\s{0,3}"
+_SPOKEN_AT = rf"{_SPACES}(?:at|kwenye){_SPACES}"
+_SPOKEN_DOT = rf"{_SPACES}(?:dot|nukta){_SPACES}"
+_PROVIDER = r"(?:gmail|googlemail|yahoo|ymail|hotmail|outlook|live|icloud|aol|proton(?:mail)?)"
+
+_ANY_DOT = rf"(?:{_BRACKETED_DOT}|\.|\s\.\s|{_SPOKEN_DOT})"
+_SPELLED_DOT = rf"(?:{_BRACKETED_DOT}|{_SPOKEN_DOT})"
+_SPELLED_LOCAL = rf"(?<!\w){_LOCAL}(?:{_SPACES}{_SIGNS}{_SPACES}\w{{1,30}}){{0,4}}"
+
+_WRITTEN = re.compile(rf"{_LOCAL}@{_LABEL}(?:\.{_LABEL}){{1,8}}")
+_SPELLED = tuple(
+    re.compile(pattern, re.IGNORECASE)
+    for pattern in (
+        rf"{_SPELLED_LOCAL}(?:{_BRACKETED_AT}){_LABEL}(?:{_ANY_DOT}{_LABEL}){{0,6}}{_ANY_DOT}{_TOP}(?!\w)",
+        rf"{_SPELLED_LOCAL}{_SPOKEN_AT}{_LABEL}(?:{_SPELLED_DOT}{_LABEL}){{1,6}}(?!\w)",
+        rf"{_SPELLED_LOCAL}{_SPOKEN_AT}{_PROVIDER}\.{_TOP}(?:\.{_TOP})?(?!\w)",
+    )
+)
+_EMAIL_ADDRESSES_AT = re.compile(f"{_BRACKETED_AT}|{_SPOKEN_AT}")
+_MEANT = (
+    (re.compile(rf"{_BRACKETED_DOT}|{_SPOKEN_DOT}"), "."),
+    (re.compile(rf"{_SPACES}underscore{_SPACES}"), "_"),
+    (re.compile(rf"{_SPACES}(?:dash|hyphen){_SPACES}"), "-"),
+    (re.compile(rf"{_SPACES}plus{_SPACES}"), "+"),
+    (re.compile(r"\s"), ""),
+)
+_MAY_BE_SPELLED = re.compile(rf"@|[(\[{{<]at[)\]}}>]|\b(?:dot|nukta)\b|\b{_PROVIDER}\b", re.IGNORECASE)
+
+
+def email_patterns(text: str) -> tuple[re.Pattern[str], ...]:
+    """The patterns that can fit a text; none for most."""
+    if not _MAY_BE_SPELLED.search(text):
+        return ()
+    return (_WRITTEN, *_SPELLED) if "@" in text else _SPELLED
+
+
+def one_address(written: str) -> str:
+    """An address as a mail server takes it, in lower case."""
+    address = _EMAIL_ADDRESSES_AT.sub("@", written.casefold())
+    for pattern, sign in _MEANT:
+        address = pattern.sub(sign, address)
+    return address
+
+
+TAX_NUMBER = re.compile(r"(?<!\w)[AaPp]\d{9}[A-Za-z](?!\w)")
+"""A KRA PIN."""
+PASSPORT = re.compile(
+    r"(?<!\w)[A-Z]{1,2}\d{7}(?!\w)|(?<!\w)(?i:(?<=passport )|(?<=pasipoti ))[A-Za-z]{1,2}\d{6,8}(?!\w)"
+)
+LONG_NUMBER = re.compile(
+    r"(?=\d)(?:(?<!\w)|(?<=\bid)|(?<=\bid_)|(?<=\bno)|(?<=\btel)|(?<=\bacc)|(?<=\bnamba)|(?<=\bnambari))(?<!\d\.)"
+    r"(?:\d{6,}|\d{1,3}(?:[ .\-]\d{3}){2,}|\d{4}(?:[ \-]\d{4}){3})(?!\w|\.\d{1,4}(?!\d))",
+    re.IGNORECASE,
+)
+"""Six digits or more: an identity card, an account, a card of a bank (masking floor, ``seeds/000`` §4)."""
+
 
 _GAP = "|"
 """Stands where something was cleared, so that its neighbours do not run together."""

@@ -6,9 +6,211 @@ imported at the first number only, and where it is not installed, as on a runner
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
 
-from ratiba_action.privacy.phones import normalise_phone
+_OF_DIGITS = (
+    ("sifuri", "zero", "oh", "nought"),
+    ("moja", "one"),
+    ("mbili", "two"),
+    ("tatu", "three"),
+    ("nne", "four"),
+    ("tano", "five"),
+    ("sita", "six"),
+    ("saba", "seven"),
+    ("nane", "eight"),
+    ("tisa", "nine"),
+)
+_OF_TENS = (
+    ("kumi",),
+    ("ishirini", "twenty"),
+    ("thelathini", "thirty"),
+    ("arobaini", "forty"),
+    ("hamsini", "fifty"),
+    ("sitini", "sixty"),
+    ("sabini", "seventy"),
+    ("themanini", "eighty"),
+    ("tisini", "ninety"),
+)
+_FROM_TEN = (
+    *("ten", "eleven", "twelve", "thirteen", "fourteen"),
+    *("fifteen", "sixteen", "seventeen", "eighteen", "nineteen"),
+)
+_DIGITS = {word: str(digit) for digit, words in enumerate(_OF_DIGITS) for word in words}
+_TENS = {word: str(digit) for digit, words in enumerate(_OF_TENS, start=1) for word in words}
+_TEENS = {word: str(number) for number, word in enumerate(_FROM_TEN, start=10)}
+_REPEATED = {"double": 2, "triple": 3}
+_WORD = "|".join(sorted(_DIGITS, key=len, reverse=True))
+_UNIT = re.compile(
+    rf"(?P<times>{'|'.join(_REPEATED)})\s{{1,3}}(?P<repeated>{_WORD})(?!\w)"
+    rf"|(?P<tens>{'|'.join(_TENS)})(?!\w)(?:(?:\s{{1,3}}na\s{{1,3}}|[\s-])(?P<ones>{_WORD})(?!\w))?"
+    rf"|(?P<teens>{'|'.join(_TEENS)})(?!\w)|(?P<word>{_WORD})(?!\w)|(?P<digits>\d{{1,13}})(?![\w])",
+    re.IGNORECASE,
+)
+_BETWEEN = re.compile(
+    r"[\s,;:.\-/_()]{1,6}(?:(?:halafu|alafu|kisha|then|malizia(?:\sna)?|followed\sby|na|and)[\s,]{1,3})?",
+    re.IGNORECASE,
+)
+_TOKEN = re.compile(r"[^\W\d_]+|\d+")
+_UNITS = frozenset({*_DIGITS, *_TENS, *_TEENS, *_REPEATED})
+_CONNECTORS = frozenset({"halafu", "alafu", "kisha", "then", "malizia", "followed", "by", "na", "and"})
+_FEWEST_IN_A_ROW = 3
+_PHONE = re.compile(r"(?:254|0)[17]\d{8}")
+_PHONE_IN_WORDS = re.compile(r"(?:254|0)?[17]\d{8}")
+_LONGEST_PHONE = 12
+_FEWEST_DIGITS = 7
+_FEWEST_WORDS = 6
+
+
+@dataclass(frozen=True, slots=True)
+class SpokenNumber:
+    """A number and where it was said.
+
+    Args:
+        digits: as they were said.
+        phone: it is a Kenyan mobile number.
+    """
+
+    start: int
+    end: int
+    digits: str
+    phone: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Unit:
+    start: int
+    end: int
+    digits: str
+    in_words: bool
+
+
+def may_be_spoken(text: str) -> bool:
+    """Whether three digits stand in a row, in words or in groups."""
+    row = 0
+    for token in _TOKEN.findall(text):
+        word = token.casefold()
+        if word in _UNITS or token[0].isdecimal():
+            row += 1
+            if row == _FEWEST_IN_A_ROW:
+                return True
+        elif word not in _CONNECTORS:
+            row = 0
+    return False
+
+
+def spoken_digits(written: str) -> str:
+    """What was said in words, in digits; a number without words as it is."""
+    units = _run(written, 0)
+    return "".join(unit.digits for unit in units) if len(units) > 1 and _has_letters(written) else written
+
+
+def _has_letters(written: str) -> bool:
+    return sum(one.isalpha() for one in written) > 1
+
+
+def spoken_numbers(text: str) -> Iterator[SpokenNumber]:
+    """Each phone number of a text that is said piece by piece, and each other number of seven digits in words.
+
+    Amounts are not said so: ``elfu mbili mia tano`` names its thousands and hundreds.
+
+    Args:
+        text: read plainly, with amounts and dates cleared.
+    """
+    if not may_be_spoken(text):
+        return
+    end = 0
+    for token in _TOKEN.finditer(text):
+        if token.start() < end or not (token[0].casefold() in _UNITS or token[0].startswith(("0", "254"))):
+            continue
+        units = _run(text, token.start())
+        if units:
+            end = units[-1].end
+            yield from _numbers(units)
+
+
+def _run(text: str, place: int) -> Sequence[_Unit]:
+    units: list[_Unit] = []
+    while (match := _UNIT.match(text, place)) is not None:
+        units.append(_Unit(match.start(), match.end(), _digits(match), in_words=match["digits"] is None))
+        between = _BETWEEN.match(text, match.end())
+        if between is None:
+            break
+        place = between.end()
+    return units
+
+
+def _digits(match: re.Match[str]) -> str:
+    said = {name: value.casefold() for name, value in match.groupdict().items() if value is not None}
+    if "times" in said:
+        return _DIGITS[said["repeated"]] * _REPEATED[said["times"]]
+    if "tens" in said:
+        return _TENS[said["tens"]] + _DIGITS.get(said.get("ones", ""), "0")
+    if "teens" in said:
+        return _TEENS[said["teens"]]
+    return said["digits"] if "digits" in said else _DIGITS[said["word"]]
+
+
+def _numbers(units: Sequence[_Unit]) -> Iterator[SpokenNumber]:
+    index, rest = 0, 0
+    while index < len(units):
+        count = _phone_at(units, index)
+        if count:
+            yield from _long_number(units[rest:index])
+            phone = units[index : index + count]
+            yield SpokenNumber(phone[0].start, phone[-1].end, "".join(unit.digits for unit in phone), phone=True)
+            rest = index + count
+        index += count or 1
+    yield from _long_number(units[rest:])
+
+
+def _phone_at(units: Sequence[_Unit], index: int) -> int:
+    """How many units from here on are a phone number; 0 for none."""
+    digits, words = "", True
+    for count, unit in enumerate(units[index : index + _LONGEST_PHONE], start=1):
+        digits, words = digits + unit.digits, words and unit.in_words
+        if (_PHONE_IN_WORDS if words else _PHONE).fullmatch(digits):
+            return count
+        if len(digits) > _LONGEST_PHONE:
+            break
+    return 0
+
+
+def _long_number(units: Sequence[_Unit]) -> Iterator[SpokenNumber]:
+    spoken: list[_Unit] = []
+    for unit in (*units, _Unit(0, 0, "", in_words=False)):
+        if unit.in_words:
+            spoken.append(unit)
+            continue
+        digits = "".join(one.digits for one in spoken)
+        if len(spoken) >= _FEWEST_WORDS and len(digits) >= _FEWEST_DIGITS:
+            yield SpokenNumber(spoken[0].start, spoken[-1].end, digits, phone=False)
+        spoken = []
+
+
+_LOOSE = re.compile(r"(?<![\w+])(?:\+?254|0)[\s\-()]*(?:[17])(?:[\s\-.()]*\d){8}(?!\d)")
+_CANONICAL = re.compile(r"(?:\+?254|0)?([17]\d{8})")
+
+
+def normalise_phone(value: Any) -> str | None:
+    """A Kenyan mobile number as ``+2547XXXXXXXX`` or ``+2541XXXXXXXX``, None when it is not one.
+
+    Reads ``07…``, ``01…``, ``+254…``, ``254…`` and ``7…``, with spaces, dashes, dots or brackets anywhere.
+    """
+    if not isinstance(value, str | int) or isinstance(value, bool):
+        return None
+    digits = re.sub(r"[\s\-.()]", "", str(value))
+    digits = digits.replace("+2540", "+254", 1) if digits.startswith("+2540") else digits
+    match = _CANONICAL.fullmatch(digits)
+    return f"+254{match[1]}" if match and digits.isascii() else None
+
+
+def find_phones(text: str) -> frozenset[str]:
+    """Every Kenyan mobile number in a text, normalised."""
+    numbers = (normalise_phone(match[0]) for match in _LOOSE.finditer(text))
+    return frozenset(number for number in numbers if number)
+
 
 KENYA = "254"
 _REGION = "KE"

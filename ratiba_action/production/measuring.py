@@ -2,7 +2,7 @@
 
 import asyncio
 import contextlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -11,23 +11,102 @@ from ratiba_action.config.configuration import Configuration
 from ratiba_action.config.metrics_block import attach_metrics
 from ratiba_action.config.system_block import SystemBlock
 from ratiba_action.config.system_kinds import ReplayBlock
-from ratiba_action.metrics.judging.masked_metric import MaskedMetric
+from ratiba_action.errors import ConfigurationError, WorkerError
+from ratiba_action.metrics.judging.cached_metric import MaskedMetric
 from ratiba_action.metrics.registry import reads_documents
+from ratiba_action.model.conversation import Document, Exchange, Reply, ToolCall
 from ratiba_action.model.measurement import Case, ScenarioResult
-from ratiba_action.model.plan import HEAD, Arm
-from ratiba_action.model.scenario import Assertion, Scenario
+from ratiba_action.model.plan import HEAD, Arm, Tenant
+from ratiba_action.model.scenario import Assertion, Scenario, Turn
 from ratiba_action.ports import Metric
 from ratiba_action.privacy.masking import Redactor
-from ratiba_action.production.captured import CapturedConversation
-from ratiba_action.production.captured_system import CapturedSystem
-from ratiba_action.production.masked_case import masked_case
+from ratiba_action.production.conversation import CapturedConversation
+from ratiba_action.run.aftermath import cancelled_by_signals
 from ratiba_action.run.answering import Answering, open_answering
 from ratiba_action.run.bench import Bench
-from ratiba_action.run.cancellation import cancelled_by_signals
 from ratiba_action.run.composition import load_judging, price_list, require_reachable_servers
 from ratiba_action.run.runner import run_plan
 from ratiba_action.run.workshop import Materials, Workshop
-from ratiba_action.tenancy.without_database import NoDatabase
+from ratiba_action.systems.replay_system import ReplaySession
+from ratiba_action.tenancy.provisioner import NoDatabase
+
+
+def masked_case(case: Case, redactor: Redactor) -> Case:
+    """The case with every text, argument and document of its conversation masked.
+
+    Args:
+        case: of a conversation that took place.
+        redactor: that knows the names of its people.
+    """
+    exchanges = tuple(_exchange(one, redactor) for one in case.transcript.exchanges)
+    return replace(
+        case,
+        scenario=replace(case.scenario, turns=tuple(one.turn for one in exchanges)),
+        transcript=replace(case.transcript, exchanges=exchanges),
+    )
+
+
+def _exchange(one: Exchange, redactor: Redactor) -> Exchange:
+    user = None if one.turn.user is None else redactor.text(one.turn.user)
+    event = None if one.turn.event is None else redactor.value(one.turn.event)
+    return replace(one, turn=Turn(user=user, event=event), reply=_reply(one.reply, redactor))
+
+
+def _reply(reply: Reply, redactor: Redactor) -> Reply:
+    return replace(
+        reply,
+        text=redactor.text(reply.text),
+        tool_calls=tuple(
+            ToolCall(call.name, redactor.value(dict(call.args)), redactor.value(call.output))
+            for call in reply.tool_calls
+        ),
+        documents=tuple(Document(one.id, redactor.text(one.text), one.score) for one in reply.documents),
+        output=redactor.value(reply.output),
+    )
+
+
+class CapturedSystem:
+    """Implements ``SystemUnderTest`` without running anything.
+
+    Args:
+        conversations: that took place.
+        judges: models that must not have generated what they are to judge.
+    """
+
+    def __init__(self, conversations: Sequence[CapturedConversation], judges: Collection[str]) -> None:
+        self._conversations = {one.scenario.id: one for one in conversations}
+        self._judges = frozenset(judges)
+        self._sessions: list[ReplaySession] = []
+
+    async def start(self) -> None:
+        """Nothing is started."""
+
+    async def migrate(self, _dsn: str) -> None:
+        """There are no tables."""
+
+    async def open(self, scenario: Scenario, _tenant: Tenant, _environment: Mapping[str, str]) -> ReplaySession:
+        """The conversation as it took place.
+
+        Raises:
+            WorkerError: nothing is known of it.
+            ConfigurationError: a judge would judge its own words.
+        """
+        found = self._conversations.get(scenario.id)
+        if found is None:
+            raise WorkerError(f"nothing was captured of {scenario.id!r}.")
+        own = sorted(self._judges & set(found.models))
+        if own:
+            raise ConfigurationError(
+                f"The judge {own[0]!r} generated this conversation itself.", "Configure another judge."
+            )
+        session = ReplaySession(scenario.id, found.replies)
+        self._sessions.append(session)
+        return session
+
+    async def close(self) -> None:
+        """Close every session; may be called twice."""
+        for session in self._sessions:
+            await session.close()
 
 
 @dataclass(slots=True)

@@ -1,23 +1,108 @@
 """Promotes conversations that customers disliked: read, masked, compared with what is there, and written one by one."""
 
-from collections.abc import Iterable, Mapping
+import contextlib
+import fcntl
+import json
+import os
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 
-from ratiba_action.errors import SuiteError
-from ratiba_action.observability.langfuse_access import LangfuseAccess
-from ratiba_action.observability.langfuse_asking import Deadline, LangfuseError
+from ratiba_action.errors import SuiteError, UsageError
+from ratiba_action.observability.langfuse_asking import Deadline, LangfuseAccess, LangfuseError
 from ratiba_action.observability.langfuse_server import LangfuseServer, connected
 from ratiba_action.privacy.masking import Redactor
-from ratiba_action.production.candidate import Candidate, Review, make_candidate
-from ratiba_action.production.candidate_file import KnownScenarios, candidate_file, is_there, path_of
+from ratiba_action.production.candidate import (
+    Candidate,
+    KnownScenarios,
+    Review,
+    candidate_file,
+    is_there,
+    make_candidate,
+    path_of,
+)
 from ratiba_action.production.conversation import ProductionConversation, read_conversation
-from ratiba_action.production.feedback import Feedback
-from ratiba_action.production.langfuse_feedback import feedback_since, observations_of
-from ratiba_action.production.promotion_log import PromotionLog
+from ratiba_action.production.feedback import Feedback, feedback_since, observations_of
 from ratiba_action.production.tenants import TenantFacts, known_names, why_blocked
-from ratiba_action.util.new_files import write_new_files
+from ratiba_action.util.locked_folder import write_new_files
+
+
+@dataclass(slots=True)
+class PromotionLog:
+    """The scores that were dealt with, one a line in a file; a line is written when its scenario has been.
+
+    Args:
+        path: of the file.
+        done: ids of the scores.
+    """
+
+    path: Path
+    done: set[str] = field(default_factory=set)
+
+    def add(self, score_id: str, outcome: str, scenario: str) -> None:
+        """Remember a score.
+
+        Args:
+            score_id: of the feedback.
+            outcome: ``written`` or ``duplicate``.
+            scenario: id or path of the scenario that stands for it.
+
+        Raises:
+            UsageError: the file cannot be written.
+        """
+        line = json.dumps({"score": score_id, "outcome": outcome, "scenario": scenario}, ensure_ascii=True)
+        try:
+            with self.path.open("ab") as file:
+                file.write(f"{line}\n".encode("ascii"))
+                file.flush()
+                os.fsync(file.fileno())
+        except OSError as error:
+            raise _unusable(self.path, error) from error
+        self.done.add(score_id)
+
+
+@contextlib.contextmanager
+def promotion_log(path: Path) -> Iterator[PromotionLog]:
+    """The log, held by this process alone until the block ends.
+
+    Raises:
+        UsageError: another process holds it, or it cannot be read or written.
+    """
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+    except OSError as error:
+        raise _unusable(path, error) from error
+    with os.fdopen(descriptor, "r+b") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            raise UsageError(
+                f"Another promotion holds {str(path)!r}.", "Wait for its end, or name another file with --state."
+            ) from error
+        content = file.read()
+        if content and not content.endswith(b"\n"):
+            # The end of a run that was killed while it wrote: its line is dropped.
+            content = content[: content.rfind(b"\n") + 1]
+            file.truncate(len(content))
+        yield PromotionLog(path, _read(path, content))
+
+
+def _read(path: Path, content: bytes) -> set[str]:
+    done: set[str] = set()
+    for number, line in enumerate(content.splitlines(), start=1):
+        try:
+            done.add(str(json.loads(line)["score"]))
+        except (ValueError, KeyError, TypeError) as error:
+            raise UsageError(
+                f"Line {number} of {str(path)!r} is no line of a promotion.", "Name the right file with --state."
+            ) from error
+    return done
+
+
+def _unusable(path: Path, error: OSError) -> UsageError:
+    return UsageError(f"{str(path)!r} cannot be used: {error.strerror}.", "Name another file with --state.")
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,45 +1,181 @@
 """Looks at a sample of production: reads, chooses, measures within a budget, and writes the scores back."""
 
 import contextlib
+import json
+import os
+import tempfile
 import time
 import uuid
 from collections.abc import Callable, Iterator, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
+from ratiba_action.checks.conversation_events import result_events
 from ratiba_action.config.configuration import Configuration
-from ratiba_action.errors import InfrastructureError, PublishError
+from ratiba_action.errors import InfrastructureError, PublishError, UsageError
 from ratiba_action.metrics.registry import is_judged
-from ratiba_action.model.event import Event, RunEnded, RunStarted
+from ratiba_action.model.event import Event, LoggedEvent, RunEnded, RunStarted
 from ratiba_action.model.measurement import ScenarioResult
 from ratiba_action.model.verdict import Spending
 from ratiba_action.money.budget import Ledger
 from ratiba_action.observability.event_file import FILE, EventFile, open_descriptor
 from ratiba_action.observability.event_masking import EventMask
-from ratiba_action.observability.langfuse_access import LangfuseAccess
-from ratiba_action.observability.langfuse_asking import Deadline, LangfuseError
+from ratiba_action.observability.langfuse_asking import Deadline, LangfuseAccess, LangfuseError
 from ratiba_action.observability.langfuse_server import connected
-from ratiba_action.observability.no_events import NoEvents
+from ratiba_action.observability.logged_answers import NoEvents
 from ratiba_action.observability.traces.model import TraceScore
+from ratiba_action.observability.traces.scores import scores_of
 from ratiba_action.ports import EventLog, Progress
 from ratiba_action.privacy.masking import Redactor
-from ratiba_action.production.captured import CapturedConversation
-from ratiba_action.production.feedback_counts import count_feedback
+from ratiba_action.production.conversation import CapturedConversation
+from ratiba_action.production.feedback import count_feedback
 from ratiba_action.production.measuring import (
     Measured,
     measure,
     sampling_configuration,
     with_metrics,
 )
-from ratiba_action.production.sample import Sample
-from ratiba_action.production.sample_reading import Found, SampleRules, find
-from ratiba_action.production.sample_scores import sample_scores
+from ratiba_action.production.sample_reading import Found, Sample, SampleRules, find
 from ratiba_action.run.equipping import DEFAULT_CONCURRENCY, scratch_folder
 from ratiba_action.run.paying import cache_folder, payment_without_journal, require_key
 from ratiba_action.run.workshop import Workshop
 from ratiba_action.settings.report_folder import refuse_links
 from ratiba_action.settings.settings import Settings
+
+
+def read_cursor(path: Path) -> datetime | None:
+    """The moment, aware; None where no run has left one.
+
+    Raises:
+        UsageError: the file cannot be read or is not a cursor.
+    """
+    try:
+        content = path.read_bytes()
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise UsageError(f"The cursor {str(path)!r} cannot be read: {error.strerror}.", _REMEDY) from error
+    try:
+        moment = datetime.fromisoformat(json.loads(content)["until"])
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
+        raise UsageError(f"{str(path)!r} is no cursor of `ratiba sample`.", _REMEDY) from error
+    if moment.tzinfo is None:
+        raise UsageError(f"The cursor {str(path)!r} has a time without an offset.", _REMEDY)
+    return moment
+
+
+def write_cursor(path: Path, moment: datetime) -> None:
+    """Keep a moment; a reader sees the earlier one or this one, never a part.
+
+    Raises:
+        UsageError: it cannot be written.
+    """
+    temporary = ""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+        with os.fdopen(descriptor, "w", encoding="ascii") as file:
+            file.write(json.dumps({"schema": 1, "until": moment.isoformat()}) + "\n")
+        Path(temporary).replace(path)
+    except OSError as error:
+        with contextlib.suppress(OSError):
+            Path(temporary or path.parent / ".none").unlink()
+        raise UsageError(f"The cursor {str(path)!r} cannot be written: {error.strerror}.", _REMEDY) from error
+
+
+_REMEDY = "Name another file with --cursor, or begin anew with --since."
+
+
+SCHEMA = 1
+_SHOWN = 20
+
+
+def sample_json(looked: Sample, redactor: Redactor) -> dict[str, Any]:
+    """The whole of it; texts are masked."""
+    feedback, below = looked.feedback, [one for one in looked.scored if not one.passed]
+    return {
+        "schema": SCHEMA,
+        "since": looked.since.isoformat(),
+        "until": looked.until.isoformat(),
+        "next_since": looked.next_since.isoformat(),
+        "complete": looked.complete,
+        "conversations": looked.traces,
+        "chosen": dict(looked.chosen),
+        "measured_before": looked.known,
+        "measured": len(looked.scored),
+        "below_a_threshold": [_below(one.trial.scenario.id, one, redactor) for one in below],
+        "not_looked_at": [{"trace": name, "reason": redactor.text(why)} for name, why in looked.left],
+        "blocked": [{"trace": name, "reason": redactor.text(why)} for name, why in looked.blocked.items()],
+        "without_text": list(looked.empty),
+        "without_metric": list(looked.unmeasured),
+        "scores_not_written": redactor.text(looked.unsent),
+        "feedback": {
+            "positive": feedback.positive,
+            "negative": feedback.negative,
+            "other": feedback.other,
+            "negative_share": feedback.negative_share,
+        },
+        "spent_usd": str(looked.spent),
+        "budget_usd": str(looked.budget),
+        "notes": [redactor.text(note) for note in looked.notes],
+    }
+
+
+def _below(trace: str, result: Any, redactor: Redactor) -> dict[str, Any]:
+    scores = [one for one in result.scores if not one.passed]
+    told = [
+        {"metric": one.metric, "score": one.value, "threshold": one.threshold, "reason": redactor.text(one.reason)}
+        for one in scores
+    ]
+    return {"trace": trace, "scores": told}
+
+
+def sample_lines(looked: Sample, redactor: Redactor) -> Iterator[str]:
+    """The same in lines, the longest lists cut."""
+    told = sample_json(looked, redactor)
+    chosen = ", ".join(f"{count} for {reason}" for reason, count in looked.chosen.items()) or "none"
+    yield f"Production from {told['since']} to {told['until']}: {looked.traces} conversations began, chosen: {chosen}."
+    share = looked.feedback.negative_share
+    if share is not None:
+        total = looked.feedback.positive + looked.feedback.negative
+        yield f"Feedback: {looked.feedback.negative} of {total} negative ({share:.0%})."
+    before = f", {looked.known} had been before" if looked.known else ""
+    yield f"Measured: {told['measured']}{before}. Below a threshold: {len(told['below_a_threshold'])}."
+    for one in told["below_a_threshold"][:_SHOWN]:
+        scores = ", ".join(f"{each['metric']} {each['score']:.2f} < {each['threshold']:.2f}" for each in one["scores"])
+        yield f"  {one['trace']}: {scores}"
+    if looked.left:
+        yield f"Not looked at: {len(looked.left)}; the next run begins with them."
+        yield from (f"  {one['trace']}: {one['reason']}" for one in told["not_looked_at"][:_SHOWN])
+    if looked.blocked:
+        yield f"Blocked, since what has to be masked is not known: {len(looked.blocked)}."
+        yield from dict.fromkeys(f"  {one['reason']}" for one in told["blocked"])
+    if looked.empty:
+        yield f"Without any text that can be read: {len(looked.empty)}."
+    if looked.unmeasured:
+        yield f"Without a metric that could measure them: {len(looked.unmeasured)}."
+    if looked.unsent:
+        yield f"Scores were not all written back: {told['scores_not_written']}. The next run writes them."
+    yield f"Spent {looked.spent} of {looked.budget} US dollars."
+    yield from (f"Note: {note}" for note in told["notes"])
+
+
+def sample_scores(result: ScenarioResult, started: datetime, mask: EventMask) -> Iterator[TraceScore]:
+    """Scores to write back, masked.
+
+    Args:
+        result: of a scenario that has its trace's id.
+        started: when the conversation began: a server overwrites by id and day, and this does not move.
+        mask: of the run.
+    """
+    trace = result.trial.scenario.id
+    events = [
+        LoggedEvent(trace, number, started, mask.event(event)) for number, event in enumerate(result_events(result), 1)
+    ]
+    return scores_of(trace, events)
+
 
 MODE = "sample"
 _SCORES = 100

@@ -1,11 +1,61 @@
-"""Whose conversations may become scenarios, and the people whom their texts may name."""
+"""Whose conversations may become scenarios, and the people whom their texts may name.
+
+For which lines of business the masking floor is enough, and for which rules of their own are missing.
+
+Source: ``seeds/000`` §4: the floor handles spas, salons and barbershops fully; health and law need rules that nobody
+has written yet, so that their conversations must not become scenarios.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
+from types import MappingProxyType
+from typing import Annotated
 
-from ratiba_action.errors import ConfigurationError
-from ratiba_action.privacy.verticals import ensure_masking_rules
+from pydantic import Field
+
+from ratiba_action.errors import ConfigurationError, FileProblem, SuiteError, UsageError
 from ratiba_action.production.conversation import ProductionConversation
+from ratiba_action.util.strict_yaml import read_yaml
+from ratiba_action.util.validation import StrictModel, validate
+
+FLOOR_IS_ENOUGH = frozenset({"barbershop", "salon", "spa"})
+"""Verticals whose conversations hold nothing that the floor does not know."""
+
+_HEALTH = ("complaints and diagnoses", "treatments and prescriptions", "results and images", "names of insurers")
+_MISSING: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {
+        "dental": ("teeth and dental records", *_HEALTH),
+        "physio": ("injuries and exercises", *_HEALTH),
+        "medical": ("medical histories", *_HEALTH),
+        "legal": ("case numbers and courts", "parties and witnesses", "offences and charges", "what a client confides"),
+    }
+)
+
+
+def ensure_masking_rules(vertical: str) -> None:
+    """Refuse a vertical for which masking rules are missing; call it before anything is read or written.
+
+    Args:
+        vertical: of the tenant; case and surrounding space make no difference.
+
+    Raises:
+        ConfigurationError: rules are missing, and which; or the vertical is empty or not known.
+    """
+    known = vertical.strip().casefold()
+    if known in FLOOR_IS_ENOUGH:
+        return
+    if known in _MISSING:
+        raise ConfigurationError(
+            f"Conversations of the vertical {vertical!r} cannot become scenarios: masking rules are missing for "
+            f"{'; '.join(_MISSING[known])}.",
+            "Nothing was written. The rules have to be decided and written first; docs/masking.md says where.",
+        )
+    raise ConfigurationError(
+        f"Conversations of the vertical {vertical!r:.60} cannot become scenarios: what identifies people "
+        "there is not known.",
+        f"Name one of {', '.join(sorted(FLOOR_IS_ENOUGH))}, for which the masking floor is enough.",
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,3 +110,67 @@ def known_names(conversation: ProductionConversation, tenants: Mapping[str, Tena
     """The identity table of a conversation."""
     facts = tenants.get(conversation.tenant, TenantFacts())
     return tuple(sorted({*conversation.names, *(facts.names or ())}))
+
+
+_Name = Annotated[str, Field(min_length=1, max_length=200)]
+
+
+class TenantBlock(StrictModel):
+    """One tenant."""
+
+    vertical: str = ""
+    names: list[_Name] | None = None
+    language: Annotated[str, Field(pattern=r"^([a-z]{2,3}|mixed)$")] | None = None
+    promote: bool = True
+
+
+class TenantFile(StrictModel):
+    """All tenants by id."""
+
+    tenants: dict[_Name, TenantBlock]
+
+
+def read_tenants(path: Path) -> Mapping[str, TenantFacts]:
+    """The tenants of a file.
+
+    Raises:
+        UsageError: it cannot be read.
+        SuiteError: it is wrong; every problem.
+    """
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise UsageError(
+            f"The file of tenants {str(path)!r} cannot be read: {error.strerror}.", "Name it with --tenants."
+        ) from error
+    document, problems = read_yaml(str(path), content)
+    if document is not None:
+        block, problems = validate(TenantFile, document)
+        if block is not None:
+            return {name: _facts(one) for name, one in block.tenants.items()}
+    # The values at fault are not shown: they may name people, and a log is read by many.
+    message = "not what a file of tenants holds; docs/feedback.md describes it"
+    raise SuiteError([FileProblem(one.path, one.line, message) for one in problems])
+
+
+def tenants_outside(name: str | None, repository: Path) -> Mapping[str, TenantFacts]:
+    """The tenants of a file that is kept out of the checkout where it names people; none of no file.
+
+    Raises:
+        UsageError: it cannot be read, or lies where it might be committed.
+        SuiteError: it is wrong; every problem.
+    """
+    if name is None:
+        return {}
+    tenants = read_tenants(Path(name))
+    if Path(name).resolve().is_relative_to(repository) and any(one.names for one in tenants.values()):
+        raise UsageError(
+            f"The file of tenants {name!r} names people and lies in the checkout, where it might be committed.",
+            "Keep it outside.",
+        )
+    return tenants
+
+
+def _facts(block: TenantBlock) -> TenantFacts:
+    names = None if block.names is None else tuple(block.names)
+    return TenantFacts(block.vertical, names, block.language or "", block.promote)

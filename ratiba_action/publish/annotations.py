@@ -7,7 +7,7 @@ from ratiba_action.github.workflow import Annotation
 from ratiba_action.model.change import Mode
 from ratiba_action.model.measurement import Errored, NotRun, Scored
 from ratiba_action.model.verdict import Conclusion, Report
-from ratiba_action.verdict.report_outcomes import deciding_outcomes
+from ratiba_action.verdict.tally import deciding_outcomes
 
 
 def annotations_of(report: Report) -> tuple[Annotation, ...]:

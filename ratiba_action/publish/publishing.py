@@ -16,8 +16,7 @@ from ratiba_action.errors import PublishError
 from ratiba_action.github.comment import COMMENT_SECONDS, PullRequestComment
 from ratiba_action.github.github_api import GITHUB_API
 from ratiba_action.github.status import CommitStatus
-from ratiba_action.github.step_file import StepFile, keep_room, remember
-from ratiba_action.github.step_files import write_outputs, write_summary
+from ratiba_action.github.step_files import StepFile, keep_room, remember, write_outputs, write_summary
 from ratiba_action.github.workflow import WorkflowLog
 from ratiba_action.model.change import ModeDecision
 from ratiba_action.model.plan import Selection
@@ -28,14 +27,12 @@ from ratiba_action.publish.annotations import annotations_of
 from ratiba_action.publish.seal import SEAL, SEAL_KEY, Sealed, seal
 from ratiba_action.reporting.comment import render_comment
 from ratiba_action.reporting.decision_json import reasons_output
-from ratiba_action.reporting.directory import plain_files, write_report_directory
-from ratiba_action.reporting.forecast_words import forecast_lines
+from ratiba_action.reporting.directory import entries_of, plain_files, write_report_directory
 from ratiba_action.reporting.markdown import inline
-from ratiba_action.reporting.mode_words import selection_line
+from ratiba_action.reporting.money_facts import forecast_lines
 from ratiba_action.reporting.plain_printer import PlainPrinter
-from ratiba_action.reporting.planted import entries_of
 from ratiba_action.reporting.results_json import outputs_of, render_results
-from ratiba_action.reporting.wording import headline, plural
+from ratiba_action.reporting.wording import headline, plural, selection_line
 from ratiba_action.settings.environment import FROM_STDIN
 from ratiba_action.settings.settings import Settings
 from ratiba_action.util.interruption import current

@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from ratiba_action.errors import InfrastructureError
-from ratiba_action.util.plain_file import read_plain_file
+from ratiba_action.util.locked_folder import read_plain_file
 
 SEAL_KEY = "RATIBA_SEAL_KEY"
 """Variable that holds the key."""

@@ -19,7 +19,7 @@ from ratiba_action.model.verdict import Conclusion, Limits, Report, Verdict
 from ratiba_action.money.budget import Ledger
 from ratiba_action.publish.publishing import Publication
 from ratiba_action.reporting.comment import render_comment
-from ratiba_action.reporting.results_file import read_results
+from ratiba_action.reporting.results_json import read_results
 from ratiba_action.settings.settings import Settings
 
 DEPENDABOT = "dependabot/"

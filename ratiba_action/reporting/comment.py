@@ -11,14 +11,14 @@ from ratiba_action.reporting import comment_money
 from ratiba_action.reporting import comment_sections as sections
 from ratiba_action.reporting.comment_attempts import attempts_table
 from ratiba_action.reporting.comment_comparison import compared_conversations, comparison, flips
-from ratiba_action.reporting.comment_crashes import crashes
-from ratiba_action.reporting.comment_data_sets import data_sets
+from ratiba_action.reporting.comment_money import data_sets
 from ratiba_action.reporting.comment_quarantine import quarantine
+from ratiba_action.reporting.comment_sections import crashes
 from ratiba_action.reporting.comment_traces import traces
 from ratiba_action.reporting.comment_variants import variants
 from ratiba_action.reporting.markdown import inline, length
 from ratiba_action.reporting.wording import caveat, headline, leniency, replacement, summary_line
-from ratiba_action.verdict.regression import is_regression
+from ratiba_action.verdict.tally import is_regression
 
 LIMIT = 60_000
 """Most characters of a comment; GitHub refuses more than 65,536."""

@@ -3,7 +3,7 @@
 from ratiba_action.model.verdict import Report
 from ratiba_action.reporting.markdown import code, inline, table
 from ratiba_action.reporting.wording import explanation, plural, scenario_ended, scenario_label
-from ratiba_action.verdict.report_outcomes import expired_outcomes, quarantined_outcomes
+from ratiba_action.verdict.tally import expired_outcomes, quarantined_outcomes
 from ratiba_action.verdict.trials import ScenarioOutcome
 
 _ROWS = 20

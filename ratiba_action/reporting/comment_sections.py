@@ -14,19 +14,27 @@ from ratiba_action.reporting.data_set_words import passing_told, threshold_told
 from ratiba_action.reporting.markdown import clean, code, defuse, fenced, folded, inline, table
 from ratiba_action.reporting.money_facts import has_paid
 from ratiba_action.reporting.wording import (
+    RaisedError,
     explanation,
+    frames,
     gap_words,
     label,
     listed,
     number,
     outcome,
     plural,
+    raised_errors,
     scenario_ended,
     scenario_label,
 )
-from ratiba_action.util.grammar import part_of
-from ratiba_action.verdict.report_outcomes import deciding_outcomes, deciding_results
-from ratiba_action.verdict.tally import MetricSummary, scenario_of, summarise_metrics
+from ratiba_action.util.printable import part_of
+from ratiba_action.verdict.tally import (
+    MetricSummary,
+    deciding_outcomes,
+    deciding_results,
+    scenario_of,
+    summarise_metrics,
+)
 from ratiba_action.verdict.trials import ScenarioOutcome, Standing, most_failures, outcomes_of
 
 _NAMED = 100
@@ -346,3 +354,28 @@ def _json(value: Any) -> str:
 
 def _indented(text: str) -> str:
     return "\n              ".join(text.splitlines()) if text else ""
+
+
+_CRASHES = 5
+_LINES = 40
+_WIDTH = 300
+
+
+def crashes(report: Report) -> str:
+    """The tracebacks of the first few errors that the system raised, each with its scenarios; empty without one."""
+    raised = raised_errors(one.deciding for one in deciding_outcomes(report))
+    parts = [folded(f"Traceback of {_scenarios(one)}", fenced(_end_of(frames(one.first)))) for one in raised[:_CRASHES]]
+    hidden = len(raised) - _CRASHES
+    return "\n\n".join([*parts, *([f"{plural(hidden, 'more traceback')} in the report."] if hidden > 0 else [])])
+
+
+def _scenarios(raised: RaisedError) -> str:
+    first = code_html(raised.scenarios[0])
+    return f"{first}, and the same in {code_html(raised.others)}" if raised.others else first
+
+
+def _end_of(traceback: str) -> str:
+    """The last lines, each of bounded width: what was raised stands at the end."""
+    lines = clean(traceback).split("\n")
+    cut = ["…"] if len(lines) > _LINES else []
+    return "\n".join([*cut, *(line[:_WIDTH] for line in lines[-_LINES:])])

@@ -2,8 +2,7 @@
 
 import re
 
-from ratiba_action.model.delivery import TraceLink
-from ratiba_action.model.verdict import Report
+from ratiba_action.model.verdict import Report, TraceLink
 from ratiba_action.reporting.markdown import folded, inline
 from ratiba_action.reporting.wording import plural
 

@@ -2,8 +2,7 @@
 
 from collections.abc import Sequence
 
-from ratiba_action.model.variant import VariantResult
-from ratiba_action.model.verdict import Report
+from ratiba_action.model.verdict import Report, VariantResult
 from ratiba_action.reporting.markdown import code, inline, table
 from ratiba_action.reporting.variant_words import (
     VERDICT_IS_OF,

@@ -18,9 +18,8 @@ from ratiba_action.model.data_set import DataSetScores
 from ratiba_action.model.verdict import Conclusion, Report
 from ratiba_action.reporting.data_set_words import threshold_told
 from ratiba_action.reporting.wording import number, plural
-from ratiba_action.verdict.metric_rows import metric_tier
-from ratiba_action.verdict.report_outcomes import deciding_results
-from ratiba_action.verdict.tally import MetricSummary, summarise_metrics
+from ratiba_action.verdict.runs import metric_tier
+from ratiba_action.verdict.tally import MetricSummary, deciding_results, summarise_metrics
 
 COMPOSITE = "all conversations"
 """What the row of the composite is called."""

@@ -1,6 +1,8 @@
 """``report.html``: the whole report as one file that needs nothing from outside."""
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from itertools import zip_longest
 from typing import Any
 
@@ -10,20 +12,92 @@ from ratiba_action.model.verdict import Report
 from ratiba_action.reporting import comparison_words, data_set_words, variant_words, wording
 from ratiba_action.reporting.comment_sections import transcript_text
 from ratiba_action.reporting.comment_traces import run_link, trace_ended, trace_links
-from ratiba_action.reporting.difference_chart import chart_of
+from ratiba_action.reporting.comparison_words import Row, signed_points
 from ratiba_action.reporting.judge_facts import judge_facts
 from ratiba_action.reporting.markdown import clean
 from ratiba_action.reporting.money_facts import Part, money_facts, month_note, parts
-from ratiba_action.reporting.trend_chart import trend_chart
-from ratiba_action.verdict.report_outcomes import (
+from ratiba_action.reporting.trend_words import trend_chart
+from ratiba_action.verdict.tally import (
     deciding_outcomes,
     deciding_results,
     expired_outcomes,
     quarantined_outcomes,
+    summarise_metrics,
+    tally,
 )
-from ratiba_action.verdict.tally import summarise_metrics, tally
 from ratiba_action.verdict.trials import ScenarioOutcome
 from ratiba_action.verdict.weighing import sensitivity
+
+WIDTH = 640
+LABELS = 250
+"""Room for the names on the left, in units of the drawing."""
+
+LINE = 26
+_PADDING = 20
+_LEAST_SPAN = 0.02
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """One line of the chart; positions are units of the drawing."""
+
+    row: Row
+    y: int
+    middle: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, slots=True)
+class Chart:
+    """A drawing of differences around zero.
+
+    Args:
+        zero: where no difference lies.
+        margin: where the drop lies that has to be ruled out; None where it is out of sight or unknown.
+        ends: in words, of the leftmost and rightmost difference.
+    """
+
+    marks: tuple[Mark, ...]
+    height: int
+    zero: float
+    margin: float | None
+    ends: tuple[str, str]
+
+
+def chart_of(rows: Sequence[Row], margin: float | None) -> Chart | None:
+    """The chart; None where there is no number to draw.
+
+    Args:
+        rows: of the comparison; those without a finite difference are left out.
+        margin: drop that has to be ruled out, as a share of 1.
+    """
+    drawn = [row for row in rows if all(math.isfinite(value) for value in _values(row))]
+    if not drawn:
+        return None
+    values = [abs(value) for row in drawn for value in _values(row)]
+    span = max(*values, margin if margin is not None and math.isfinite(margin) else 0.0, _LEAST_SPAN) * 1.1
+
+    def place(value: float) -> float:
+        room = WIDTH - LABELS - 2 * _PADDING
+        return round(LABELS + _PADDING + (value + span) / (2 * span) * room, 1)
+
+    marks = tuple(
+        Mark(row, number * LINE + LINE // 2, place(row.difference), place(_ends(row)[0]), place(_ends(row)[1]))
+        for number, row in enumerate(drawn)
+    )
+    line = place(-margin) if margin is not None and math.isfinite(margin) else None
+    ends = signed_points(-span), signed_points(span)
+    return Chart(marks, len(drawn) * LINE + LINE, place(0.0), line, ends)
+
+
+def _ends(row: Row) -> tuple[float, float]:
+    low = row.difference if row.low is None else row.low
+    return low, row.difference if row.high is None else row.high
+
+
+def _values(row: Row) -> tuple[float, ...]:
+    return (row.difference, *_ends(row))
 
 
 def render_html(report: Report) -> str:

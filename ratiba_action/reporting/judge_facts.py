@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from ratiba_action.model.agreement import Agreement, CrossCheckStatus
+from ratiba_action.model.comparison import Agreement, CrossCheckStatus
 from ratiba_action.model.measurement import NotRun, Score
 from ratiba_action.model.verdict import CrossChecking, Report
 from ratiba_action.reporting.money_facts import Fact, has_paid

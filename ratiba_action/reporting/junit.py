@@ -1,20 +1,47 @@
 """``junit.xml``: one test case per conversation and gate, for programs that show test results."""
 
 import re
+from collections.abc import Iterable, Sequence
 from xml.etree import ElementTree as ET
 
 from ratiba_action.model.comparison import Comparison, Tier
 from ratiba_action.model.data_set import DataSetScores, GateResult, GateStatus
 from ratiba_action.model.measurement import Check, Errored, NotRun, ScenarioResult, Score, Scored
 from ratiba_action.model.scenario import Quarantine
-from ratiba_action.model.verdict import Report
+from ratiba_action.model.verdict import Conclusion, Report, VariantResult
 from ratiba_action.reporting.comparison_words import baseline_told, flip_told, metric_rows
 from ratiba_action.reporting.data_set_words import about, gate_names, status, value
-from ratiba_action.reporting.junit_variants import variant_cases
+from ratiba_action.reporting.variant_words import NOT_RUN, differences_of, ended, passed_of, why
 from ratiba_action.reporting.wording import explanation, number, outcome, scenario_ended, scenario_label, trials_told
 from ratiba_action.verdict.quarantine import day_of, quarantine_in_force
 from ratiba_action.verdict.tally import tally
 from ratiba_action.verdict.trials import ScenarioOutcome, outcomes_of
+
+
+def variant_cases(variants: Iterable[VariantResult]) -> Sequence[tuple[str, str, str]]:
+    """Of each variant its name, why its case is skipped (empty where it would have passed), and all its figures.
+
+    The system as it stands has none: the other cases are its own.
+    """
+    return [(one.name, _skipped(one), _figures(one)) for one in variants if one.name]
+
+
+def _skipped(one: VariantResult) -> str:
+    if one.problem:
+        return f"{NOT_RUN}: {why(one)}"
+    been = "" if one.conclusion == Conclusion.FAILED.value else "been "
+    passed = one.conclusion == Conclusion.PASSED.value
+    return "" if passed else f"not the system as it stands: it would have {been}{ended(one)}: {why(one)}"
+
+
+def _figures(one: VariantResult) -> str:
+    lines = [f"differs in: {differences_of(one)}"]
+    if not one.problem:
+        lines += [f"passed: {passed_of(one)}", f"errors: {one.errored + one.not_run}"]
+        lines += [f"{name}: {number(mean)}" for name, mean in sorted(one.means.items())]
+        lines += [f"USD at list prices: {one.list_price:.4f}"]
+    return "\n".join(lines)
+
 
 # Everything outside the Char production of XML 1.0 makes the whole file unreadable.
 _NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")

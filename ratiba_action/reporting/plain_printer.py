@@ -4,8 +4,38 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TextIO
 
+from ratiba_action.model.measurement import ScenarioResult
 from ratiba_action.model.verdict import Report
+from ratiba_action.ports import Progress
+from ratiba_action.privacy.masking import Redactor
 from ratiba_action.reporting.markdown import visible
+
+
+class RedactedProgress:
+    """Implements ``Progress``: lets another one see each result as the report will show it.
+
+    An error's message quotes the system under test, and is printed before there is a report.
+
+    Args:
+        progress: shows what it is given.
+        redactor: the run's own.
+    """
+
+    def __init__(self, progress: Progress, redactor: Redactor) -> None:
+        self._progress = progress
+        self._redactor = redactor
+
+    def started(self, total: int) -> None:
+        """Hand it on."""
+        self._progress.started(total)
+
+    def advanced(self, result: ScenarioResult) -> None:
+        """Hand on what may be shown."""
+        self._progress.advanced(self._redactor.result(result))
+
+    def finished(self) -> None:
+        """Hand it on."""
+        self._progress.finished()
 
 
 class PlainPrinter:

@@ -11,18 +11,16 @@ from decimal import Decimal
 from types import MappingProxyType
 from typing import Any
 
-from ratiba_action.model.agreement import Agreement, CrossCheckStatus, GradePair
 from ratiba_action.model.change import DependencyChange, Subject
 from ratiba_action.model.codec import CodecError, encode_tag
-from ratiba_action.model.comparison import BaselineFacts
+from ratiba_action.model.comparison import Agreement, BaselineFacts, CrossCheckStatus, GradePair
 from ratiba_action.model.conversation import Transcript
 from ratiba_action.model.data_set import DataSet, DataSetScores, Gate
-from ratiba_action.model.delivery import TraceDelivery, TraceLink
 from ratiba_action.model.history import TrendPoint
 from ratiba_action.model.measurement import Check, Score
 from ratiba_action.model.plan import Arm
 from ratiba_action.model.scenario import Assertion, FailureRule, Scenario
-from ratiba_action.model.verdict import CrossChecking, Limits, Report
+from ratiba_action.model.verdict import CrossChecking, Limits, Report, TraceDelivery, TraceLink
 
 MOST_CHARACTERS = 1_000_000
 MOST_ITEMS = 100_000

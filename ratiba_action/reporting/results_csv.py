@@ -12,8 +12,8 @@ from ratiba_action.model.verdict import Conclusion, Report
 from ratiba_action.reporting.data_set_words import gate_names
 from ratiba_action.reporting.variant_words import ended, name_of, why
 from ratiba_action.reporting.wording import explanation, outcome, scenario_ended
-from ratiba_action.verdict.metric_rows import metric_tier
 from ratiba_action.verdict.quarantine import day_of, quarantine_in_force
+from ratiba_action.verdict.runs import metric_tier
 from ratiba_action.verdict.trials import outcomes_of
 
 HEADER = (

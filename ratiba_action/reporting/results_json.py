@@ -1,17 +1,56 @@
 """``results.json``: everything about a run, for programs."""
 
 import json
+import tempfile
 from collections import Counter
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any, NoReturn
 
-from ratiba_action.errors import ConfigurationError
-from ratiba_action.model.codec import CodecError, decode, encode
-from ratiba_action.model.verdict import Report
+from ratiba_action.errors import ConfigurationError, PublishError
+from ratiba_action.model.change import Mode, Reason
+from ratiba_action.model.codec import USD, CodecError, decode, encode, schema_of
+from ratiba_action.model.measurement import Scored
+from ratiba_action.model.verdict import Conclusion, Report
 from ratiba_action.reporting.report_formats import ExactFormats
+from ratiba_action.util.locked_folder import read_plain_file
 from ratiba_action.verdict.exit_code import exit_code
-from ratiba_action.verdict.regression import confidence, regression_detected
-from ratiba_action.verdict.tally import tally
+from ratiba_action.verdict.tally import confidence, regression_detected, tally
+
+
+def results_schema() -> dict[str, Any]:
+    """The schema of version 1 of ``results.json``; ``results.schema.json`` holds the same."""
+    definitions: dict[str, Any] = {}
+    outputs = {
+        "mode": schema_of(Mode, definitions),
+        "reasons": schema_of(tuple[Reason, ...], definitions),
+        "conclusion": schema_of(Conclusion, definitions),
+        **{name: {"type": "integer", "minimum": 0} for name in ("passed", "failed", "errored", "not_run")},
+        "duration_seconds": {"type": "number", "minimum": 0},
+        "regression_detected": {"type": "boolean"},
+        "confidence": {"type": ["number", "null"], "minimum": 0, "maximum": 1},
+        "spent_usd": dict(USD),
+        "budget_usd": dict(USD),
+        "exit_code": {"enum": [0, 1, 2, 3]},
+    }
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "Results of a Ratiba Eval Gate run",
+        "type": "object",
+        "required": ["schema", "outputs", "report"],
+        "properties": {
+            "schema": {"const": 1},
+            "outputs": {"type": "object", "required": list(outputs), "properties": outputs},
+            "report": schema_of(Report, definitions),
+        },
+        "$defs": definitions,
+    }
+
+
+def schema_text() -> str:
+    """The schema as the published file writes it."""
+    return json.dumps(results_schema(), indent=2) + "\n"
+
 
 SCHEMA = 1
 """Version of the file's format; it grows when a field changes its meaning or goes away."""
@@ -105,3 +144,53 @@ def _short_int(digits: str) -> int:
 
 
 _STRICT = json.JSONDecoder(object_pairs_hook=_once, parse_constant=_refuse_constant, parse_int=_short_int)
+
+
+def write_baseline(report: Report, path: Path) -> None:
+    """Write ``results.json`` under a name of its own; what was there is replaced at once or not at all.
+
+    Args:
+        report: with its secrets and identifiers masked already.
+        path: its folder is made when it is not there.
+
+    Raises:
+        PublishError: nothing was measured, or the file cannot be written; what was there before is unchanged.
+    """
+    if not any(isinstance(result, Scored) for result in report.results):
+        raise PublishError(f"No baseline was written to {str(path)!r}: nothing was measured.")
+    staged = ""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}-", delete=False) as file:
+            staged = file.name
+            file.write(render_results(report).encode("ascii"))
+        Path(staged).chmod(0o644)
+        Path(staged).replace(path)
+    except (OSError, ValueError) as error:
+        if staged:
+            Path(staged).unlink(missing_ok=True)
+        told = getattr(error, "strerror", None) or error
+        raise PublishError(f"The baseline could not be written to {str(path)!r}: {told}.") from error
+
+
+MOST_BYTES = 20_000_000
+
+
+def read_results(path: Path, *, exact: bool = False) -> Report:
+    """The report in a file.
+
+    Args:
+        path: relative to the working folder, or absolute.
+        exact: as in ``load_report``.
+
+    Raises:
+        ConfigurationError: it is missing, no plain file, larger than 20 MB, or holds no report; says which.
+    """
+    inside = not path.is_absolute() and ".." not in path.parts
+    root, name = (Path.cwd(), str(path)) if inside else (path.parent, path.name)
+    try:
+        content = read_plain_file(root, name, MOST_BYTES)
+    except (OSError, ValueError) as error:
+        told = getattr(error, "strerror", None) or error
+        raise ConfigurationError(f"The results {str(path)!r} cannot be read: {told}.", "Run the gate once.") from error
+    return load_report(content, exact=exact)

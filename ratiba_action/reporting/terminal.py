@@ -10,7 +10,7 @@ from ratiba_action.model.verdict import Report
 from ratiba_action.ports import Progress
 from ratiba_action.privacy.masking import Redactor
 from ratiba_action.reporting.markdown import ZERO_WIDTH_SPACE, clean, defuse, visible
-from ratiba_action.reporting.redacted_progress import RedactedProgress
+from ratiba_action.reporting.plain_printer import RedactedProgress
 from ratiba_action.reporting.wording import (
     explanation,
     frames,
@@ -23,7 +23,7 @@ from ratiba_action.reporting.wording import (
     scenario_label,
 )
 from ratiba_action.settings.step_output import StepOutput
-from ratiba_action.util.clipping import clip
+from ratiba_action.util.printable import clip
 from ratiba_action.verdict.quarantine import day_of, quarantine_in_force
 from ratiba_action.verdict.trials import ScenarioOutcome, outcomes_of
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from ratiba_action.model.variant import VariantResult
+from ratiba_action.model.verdict import VariantResult
 
 AS_IT_STANDS = "as it stands"
 NOT_RUN = "not run"

@@ -1,8 +1,9 @@
 """What came of a run besides its results: cross-checks, money, what was left undone for want of it, recordings."""
 
 import asyncio
+import contextlib
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
@@ -11,17 +12,63 @@ from ratiba_action.llm.recordings.lines import Recording
 from ratiba_action.model.measurement import Errored, Phase, ScenarioResult
 from ratiba_action.model.note import note_of
 from ratiba_action.model.verdict import CrossChecking, SharedSpending
-from ratiba_action.money.exhaustion import way_out
-from ratiba_action.money.forecast import Forecast, with_refused, without_paid
+from ratiba_action.money.forecast import Forecast, way_out, with_refused, without_paid
 from ratiba_action.ports import TurnBooks
 from ratiba_action.run.estimating import ArmCosts
 from ratiba_action.run.grading import Grading
 from ratiba_action.run.paid_run import PaidRun
 from ratiba_action.run.workshop import Materials, Workshop
+from ratiba_action.util.interruption import current
 from ratiba_action.verdict.agreement import judges_agreement
 
 if TYPE_CHECKING:
-    from ratiba_action.llm.recording_answers import RecordingAnswers
+    from ratiba_action.llm.replay_answers import RecordingAnswers
+
+
+_PATIENCE = 1.5
+"""Seconds that a cancelled run has to close what it has opened; a runner kills it 10 s after the first signal."""
+
+_AGAIN = 0.5
+
+
+@contextlib.contextmanager
+def cancelled_by_signals(note: Callable[[str], None]) -> Iterator[None]:
+    """Within, the first SIGINT or SIGTERM cancels the running task; what it then waits for is cut short after 1.5 s.
+
+    Args:
+        note: told which signal it was; a signal from before is one too.
+    """
+    loop, task = asyncio.get_running_loop(), asyncio.current_task()
+    inside = [True]
+
+    def cancel() -> None:
+        if inside and task is not None:
+            task.cancel()
+
+    def hurry() -> None:
+        cancel()
+        if inside:
+            loop.call_later(_AGAIN, hurry)
+
+    def begin() -> None:
+        cancel()
+        loop.call_later(_PATIENCE, hurry)
+
+    noted: list[str] = []
+
+    def tell(name: str) -> None:
+        # In a handler between two steps of the loop, which may be asleep.
+        if not noted:
+            note(f"the run was cancelled by {name}")
+        loop.call_soon_threadsafe(cancel if noted else begin)
+        noted.append(name)
+
+    with current().noting(tell):
+        try:
+            yield
+        finally:
+            inside.clear()
+
 
 _LEDGER_SECONDS = 3.0
 """A cancelled run waits no longer for the shared ledger: a runner kills it 10 seconds after it was told to end."""

@@ -4,26 +4,101 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequen
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from functools import partial
+from typing import TYPE_CHECKING
 
 from ratiba_action.config.configuration import Configuration, JudgeBlock
 from ratiba_action.config.model_limits import ModelsBlock
 from ratiba_action.errors import ConfigurationError, LedgerError
+from ratiba_action.llm.recordings.folder import model_recordings
 from ratiba_action.metrics.judging.judge_independence import require_independent_judges
-from ratiba_action.model.plan import Trial
+from ratiba_action.model.model_request import ModelRequest
+from ratiba_action.model.plan import BASE, HEAD, Trial
 from ratiba_action.model.scenario import Assertion
 from ratiba_action.model.values import Usd
-from ratiba_action.money.exhaustion import way_out
-from ratiba_action.money.forecast import Forecast
-from ratiba_action.money.turn_payments import FreeTurns, TurnPayments
+from ratiba_action.money.forecast import Forecast, way_out
+from ratiba_action.money.reported_usage import FreeTurns, TurnPayments
 from ratiba_action.ports import AnswerSource, CustomerSimulator, Metric, ModelGateway, Prices, TurnBooks
 from ratiba_action.run.aftermath import Conclude, Conclusion
-from ratiba_action.run.answer_sources import Sources
 from ratiba_action.run.bench import admit_all
 from ratiba_action.run.estimating import ArmCosts, expected_models
 from ratiba_action.run.grading import Grading
 from ratiba_action.run.paid_run import PaidRun, Payment, open_paid_run
+from ratiba_action.run.paying import recording_remedy
 from ratiba_action.run.simulated_customer import SimulatedCustomer
 from ratiba_action.run.workshop import Materials, Workshop
+
+if TYPE_CHECKING:
+    from ratiba_action.llm.replay_answers import FallbackAnswers, RecordingAnswers
+
+
+class Sources:
+    """The answers of a run, each arm's from its own recordings.
+
+    Args:
+        paid: the way to live models; None when every answer is replayed.
+    """
+
+    def __init__(self, workshop: Workshop, prices: Prices, paid: PaidRun | None) -> None:
+        from ratiba_action.llm.replay_answers import ArmAnswers  # noqa: PLC0415 - not needed to decide
+
+        self._workshop, self._prices, self._paid = workshop, prices, paid
+        self._answers = ArmAnswers()
+        self._fallback: FallbackAnswers | None = None
+        self._free: frozenset[str] = frozenset()
+        self._recorded: dict[str, dict[str, frozenset[int]]] = {}
+        self.recording: RecordingAnswers | None = None
+
+    @property
+    def answers(self) -> AnswerSource:
+        """Answers every arm that was added."""
+        return self._answers
+
+    def add(self, materials: Materials) -> None:
+        """Answer the conversations of an arm."""
+        self._answers.add(materials.arm.name, self._source(materials))
+        self._free |= frozenset(materials.free)
+        lines = model_recordings(materials.recordings)
+        self._recorded[materials.arm.name] = {name: frozenset(one.trial for one in lines[name]) for name in lines}
+
+    def ask_models(self, trial: Trial) -> bool:
+        """Whether a trial is expected to cost money."""
+        if self._workshop.llm != "auto" or self._fallback is None:
+            return True
+        name = trial.scenario.id
+        if name in self._free:
+            return False
+        left = any(scenario_id == name for scenario_id, _ in self._fallback.went_live)
+        return left or trial.number not in self._recorded[trial.arm.name].get(name, frozenset())
+
+    def _source(self, materials: Materials) -> AnswerSource:
+        from ratiba_action.llm.replay_answers import (  # noqa: PLC0415 - the same
+            FallbackAnswers,
+            LiveAnswers,
+            RecordingAdvice,
+            RecordingAnswers,
+            ReplayAnswers,
+        )
+
+        variant = "" if materials.arm.name in {HEAD, BASE} else materials.arm.name
+
+        def remedy(request: ModelRequest, lead: str) -> str:
+            environment = self._workshop.environment
+            return recording_remedy(environment, request.provider, request.scenario_id, lead, variant)
+
+        advice = RecordingAdvice(materials.edited_prompts, remedy)
+        lines = model_recordings(materials.recordings)
+        replay = ReplayAnswers(lines, self._workshop.ledger, self._prices, advice)
+        if self._paid is None:
+            return replay
+        live = LiveAnswers(self._paid.calls)
+        if self._workshop.llm == "auto":
+            source = FallbackAnswers(replay, live, like=self._fallback, never_live=materials.free)
+            self._fallback = self._fallback or source
+            return source
+        if self._workshop.llm == "record":
+            self.recording = RecordingAnswers(live)
+            return self.recording
+        return live
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,7 +219,7 @@ def _require_judge_key(judge: JudgeBlock, payment: Payment) -> None:
 
 def _require_room(limits: ModelsBlock, judges: Sequence[str]) -> None:
     """Check that every judge may answer as long as it is asked to."""
-    from ratiba_action.metrics.judging.judge_model import ANSWER_TOKENS  # noqa: PLC0415 - not needed to decide
+    from ratiba_action.metrics.judging.answer import ANSWER_TOKENS  # noqa: PLC0415 - not needed to decide
 
     short = [model for model in judges if limits.output_of(model)[1] < ANSWER_TOKENS]
     if short:
@@ -219,7 +294,7 @@ async def _open_gateway(
     workshop: Workshop, materials: Materials, prices: Prices, answers: AnswerSource, forbidden: list[str]
 ) -> AsyncIterator[ModelGateway]:
     from ratiba_action.llm.listening import listening_host  # noqa: PLC0415 - not needed to decide
-    from ratiba_action.llm.scenario_scripts import ScenarioScripts, scripts_of  # noqa: PLC0415 - the same
+    from ratiba_action.llm.scripted_answers import ScenarioScripts, scripts_of  # noqa: PLC0415 - the same
     from ratiba_action.llm.server import Gateway  # noqa: PLC0415 - loads aiohttp
 
     network = workshop.environment.get("RATIBA_CONTAINER_NETWORK", "")

@@ -8,8 +8,8 @@ from ratiba_action.checks.turn_checks import DetectLanguage
 from ratiba_action.model.measurement import ScenarioResult
 from ratiba_action.model.plan import Trial
 from ratiba_action.model.scenario import Assertion
-from ratiba_action.money.turn_payments import FreeTurns
-from ratiba_action.observability.no_events import NoEvents
+from ratiba_action.money.reported_usage import FreeTurns
+from ratiba_action.observability.logged_answers import NoEvents
 from ratiba_action.ports import (
     CustomCode,
     CustomerSimulator,

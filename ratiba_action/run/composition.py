@@ -23,12 +23,12 @@ from ratiba_action.money.pricing import parse_model_rates
 from ratiba_action.ports import Prices, TenantProvisioner
 from ratiba_action.run.aftermath import Conclude
 from ratiba_action.run.answering import Answering, open_answering
-from ratiba_action.run.arms import Arms
 from ratiba_action.run.bench import Bench
+from ratiba_action.run.plan_loop import Arms
 from ratiba_action.run.workshop import BaseOffer, Materials, Workshop
 from ratiba_action.util.language_detection import LanguageDetection
 from ratiba_action.util.persisted_credentials import in_job, persisted_credentials
-from ratiba_action.verdict.stopping import stop_reason
+from ratiba_action.verdict.trials import stop_reason
 
 if TYPE_CHECKING:
     from ratiba_action.systems.choose import Surroundings
@@ -187,7 +187,7 @@ def price_list(configuration: Configuration) -> Prices:
 async def open_tenants(workshop: Workshop) -> AsyncIterator[TenantProvisioner]:
     """Tenants on the given server, or on one that is started for the run; none for a system without a database."""
     if not workshop.configuration.system.has_database:
-        from ratiba_action.tenancy.without_database import NoDatabase  # noqa: PLC0415 - not needed to decide
+        from ratiba_action.tenancy.provisioner import NoDatabase  # noqa: PLC0415 - not needed to decide
 
         yield NoDatabase()
         return
@@ -213,8 +213,8 @@ def open_system(workshop: Workshop, arm: Arm) -> "WorkerSystem | ReplaySystem":
 
 def _surroundings(workshop: Workshop, arm: Arm) -> "Surroundings":
     from ratiba_action.systems.choose import Surroundings  # noqa: PLC0415 - not needed to decide
-    from ratiba_action.systems.private_places import places_of_job, private_places  # noqa: PLC0415 - the same
     from ratiba_action.systems.scratch import Checkout  # noqa: PLC0415 - the same
+    from ratiba_action.systems.workplace import places_of_job, private_places  # noqa: PLC0415 - the same
 
     job = in_job(workshop.environment)
     persisted = persisted_credentials(workshop.git, workshop.environment)

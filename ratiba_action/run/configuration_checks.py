@@ -81,7 +81,7 @@ def _price(prices: PriceList, model: str, provider: str) -> str:
 
 
 def _short_answers(configuration: Configuration) -> Iterator[Setting]:
-    from ratiba_action.metrics.judging.judge_model import ANSWER_TOKENS  # noqa: PLC0415 - not needed to decide
+    from ratiba_action.metrics.judging.answer import ANSWER_TOKENS  # noqa: PLC0415 - not needed to decide
 
     judge, second = configuration.judge, configuration.judge.cross_check
     for model in dict.fromkeys([judge.model, *([second.model] if second is not None else [])]):

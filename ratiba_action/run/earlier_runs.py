@@ -10,8 +10,7 @@ from ratiba_action.errors import GithubError, InfrastructureError
 from ratiba_action.github.github_api import GithubApi
 from ratiba_action.history.artifacts import Wanted, find_artifacts
 from ratiba_action.history.attempts import Attempt, attempts_in_folder, attempts_on_github, keep_attempt
-from ratiba_action.history.files import read_named_baseline
-from ratiba_action.history.found import FoundBaseline, no_baseline
+from ratiba_action.history.files import FoundBaseline, no_baseline, read_named_baseline
 from ratiba_action.model.comparison import BaselineFacts, MeasuredRun, Rules
 from ratiba_action.model.note import Note
 from ratiba_action.run.preparing import GateRun, Prepared

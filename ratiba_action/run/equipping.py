@@ -1,27 +1,149 @@
-"""What a prepared run works on, with what, and where: materials, workshop, scratch folder."""
+"""What a prepared run works on, with what, and where: materials, workshop, scratch folder.
+
+``prompt_version`` of each prompt file: ``<name>@<short commit>`` (``seeds/000`` §5).
+
+In a shallow or dirty tree history cannot tell, so a content hash stands in for the commit.
+"""
 
 import contextlib
+import hashlib
 import tempfile
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
-from ratiba_action.llm.recordings.enough import require_recorded_trials
-from ratiba_action.llm.recordings.folder import read_folder, recorded_trials
+from ratiba_action.errors import InfrastructureError
+from ratiba_action.llm.recordings.folder import read_folder, recorded_trials, require_recorded_trials
 from ratiba_action.llm.recordings.lines import JudgeRecording, Recording
-from ratiba_action.model.plan import BASE, HEAD, Arm, Plan
+from ratiba_action.model.plan import BASE, HEAD, Arm, Plan, Trial
 from ratiba_action.money.budget import Ledger
-from ratiba_action.run.base_arm import fetch_base
+from ratiba_action.run.base_side import fetch_base
 from ratiba_action.run.earlier_runs import AUTO, NONE, NOT_COMPARED
 from ratiba_action.run.paid_run import Payment
 from ratiba_action.run.paying import cache_folder, journal_place, payment_of, source_of_answers
 from ratiba_action.run.preparing import GateRun, Prepared
-from ratiba_action.run.prompt_versions import Exported, edited_prompts, prompt_versions
-from ratiba_action.run.trial_plan import with_recorded
 from ratiba_action.run.workshop import BaseOffer, Materials, Workshop
 from ratiba_action.settings.environment import has_proxy_password
-from ratiba_action.util.locked_folder import make_locked_folder, sweep_folders
+from ratiba_action.util.git import Git
+from ratiba_action.util.locked_folder import is_file, make_locked_folder, sweep_folders
+from ratiba_action.util.work_tree import differing
 from ratiba_action.verdict.quarantine import day_of
+
+
+@dataclass(frozen=True, slots=True)
+class Exported:
+    """Files of a commit outside the work tree.
+
+    Args:
+        folder: root of the files.
+        commit: that they are of.
+    """
+
+    folder: Path
+    commit: str
+
+
+def prompt_versions(
+    repository: Path,
+    system_root: str,
+    patterns: Sequence[str],
+    git: Git | None,
+    exported: Exported | None = None,
+) -> tuple[str, ...]:
+    """Versions of every prompt file that a pattern matches, sorted.
+
+    Args:
+        repository: root of the checkout.
+        system_root: folder of the system inside it.
+        patterns: glob patterns below the system's root.
+        git: the repository; None where there is none.
+        exported: files to look at in the place of the work tree's.
+    """
+    top = repository if exported is None else exported.folder
+    files = _prompt_files(top / system_root, patterns)
+    names = [path.relative_to(top).as_posix() for path in files]
+    commits = _commits(git, names, exported.commit if exported is not None else None)
+    versions = zip(files, commits, strict=True)
+    return tuple(sorted(f"{path.stem}@{commit or _content_hash(path)}" for path, commit in versions))
+
+
+def edited_prompts(
+    repository: Path, system_root: str, patterns: Sequence[str], changed: Iterable[str]
+) -> tuple[str, ...]:
+    """Paths of the prompt files among those that a change touches, sorted.
+
+    Args:
+        repository: root of the checkout.
+        system_root: folder of the system inside it.
+        patterns: glob patterns below the system's root.
+        changed: paths in the repository.
+    """
+    files = {path.relative_to(repository).as_posix() for path in _prompt_files(repository / system_root, patterns)}
+    return tuple(sorted(files & set(changed)))
+
+
+def _prompt_files(root: Path, patterns: Sequence[str]) -> Sequence[Path]:
+    return sorted({path for pattern in patterns for path in root.glob(pattern) if is_file(path)})
+
+
+def _commits(git: Git | None, names: Sequence[str], commit: str | None) -> Iterable[str | None]:
+    """The last commit that touched each file; ``commit`` is that of exported files, None for the work tree."""
+    unknown = [None] * len(names)
+    if git is None or not names:
+        return unknown
+    try:
+        if commit is None and _edited(git, names):
+            return unknown
+        return [git.last_commit(name, commit or "HEAD") or None for name in names]
+    except InfrastructureError:
+        return unknown
+
+
+def _edited(git: Git, names: Sequence[str]) -> bool:
+    tree = git.tree("HEAD")
+    committed = {name: tree[name] for name in names if name in tree}
+    return len(committed) < len(names) or bool(differing(git, committed))
+
+
+def _content_hash(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()[:12]
+
+
+def with_recorded(plan: Plan, head: Mapping[str, int], base: Mapping[str, int]) -> Plan:
+    """A plan of the head's trials with all that are recorded, and those of the base that they are compared with.
+
+    A scenario that is compared has as many trials on both sides, so that no further trial of one side is left alone.
+
+    Args:
+        plan: trials of the head that must be held in any case.
+        head: how many trials of each scenario are recorded, by its id.
+        base: the same of the base, for the scenarios that are held there too; empty where it is not run.
+    """
+    least: dict[str, list[Trial]] = {}
+    for trial in plan.trials:
+        least.setdefault(trial.scenario.id, []).append(trial)
+    both = possible_trials(head, base)
+    own: list[Trial] = []
+    other: list[Trial] = []
+    for name, trials in least.items():
+        count = max(len(trials), both.get(name, head.get(name, 1)))
+        held = [Trial(trials[0].scenario, trials[0].arm, number) for number in range(count)]
+        own += held
+        compared = held[: base[name]] if name in base else []
+        other += [Trial(trial.scenario, Arm(BASE, ""), trial.number) for trial in compared]
+    return Plan((*own, *other))
+
+
+def possible_trials(head: Mapping[str, int], base: Mapping[str, int]) -> dict[str, int]:
+    """How many trials of each scenario can be held on both sides, the first one included.
+
+    Args:
+        head: how many there can be on the head, by scenario id.
+        base: the same of the base.
+    """
+    return {name: min(count, base[name]) for name, count in head.items() if name in base}
+
 
 DEFAULT_CONCURRENCY = 4
 

@@ -4,8 +4,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from ratiba_action.checks.claims import split_claims
-from ratiba_action.checks.refusal_phrases import has_content
+from ratiba_action.checks.refusal_phrases import has_content, split_claims
 from ratiba_action.config.configuration import Configuration, JudgeBlock
 from ratiba_action.errors import RecordingError
 from ratiba_action.llm.endpoints import ENDPOINTS
@@ -13,13 +12,11 @@ from ratiba_action.llm.recordings.folder import recorded_models
 from ratiba_action.llm.recordings.lines import JudgeRecording, ModelRecording
 from ratiba_action.metrics.judging.cache_key import metric_version
 from ratiba_action.metrics.registry import judge_calls
-from ratiba_action.model.conversation import Party, Usage
-from ratiba_action.model.payer import payer
+from ratiba_action.model.conversation import Party, Usage, payer
 from ratiba_action.model.plan import Trial
 from ratiba_action.model.scenario import Scenario
 from ratiba_action.model.values import Usd
-from ratiba_action.money.estimate import UNKNOWN, Bound, envelope
-from ratiba_action.money.forecast import Expected
+from ratiba_action.money.forecast import UNKNOWN, Bound, Expected, envelope
 from ratiba_action.ports import Prices
 from ratiba_action.run.workshop import Materials
 

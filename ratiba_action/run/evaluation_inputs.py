@@ -10,8 +10,7 @@ from ratiba_action.checks.failure_rules import validate_rule
 from ratiba_action.config.configuration import Configuration, hold_configuration, load_configuration
 from ratiba_action.config.metrics_block import attach_metrics
 from ratiba_action.config.replaced_system import replaced_system
-from ratiba_action.config.strategy_block import StrategyBlock
-from ratiba_action.config.suite_block import unmeasured_metrics
+from ratiba_action.config.suite_block import StrategyBlock, unmeasured_metrics
 from ratiba_action.decide.contents import Contents
 from ratiba_action.decide.read import Change
 from ratiba_action.errors import FileProblem, SuiteError
@@ -19,17 +18,15 @@ from ratiba_action.llm.recordings.folder import read_folder, recorded_models
 from ratiba_action.llm.recordings.lines import JudgeRecording
 from ratiba_action.metrics.registry import is_judged, metric_names, metric_problems, readers_of
 from ratiba_action.model.scenario import Suite
-from ratiba_action.run.base_arm import BaseInputs, read_base_inputs
-from ratiba_action.run.base_side import BaseSide
+from ratiba_action.run.base_side import BaseInputs, BaseSide, read_base_inputs
 from ratiba_action.run.configuration_checks import Setting, located, repaired, unusable_judges
 from ratiba_action.settings.settings import Settings
-from ratiba_action.suite.configured_gates import with_configured_gates
-from ratiba_action.suite.edited_code import edited_code
+from ratiba_action.suite.gates import with_configured_gates
 from ratiba_action.suite.load import load_suite, read_scenario_files
 from ratiba_action.suite.ratchet.strictness import hold_to_base, with_assertions
-from ratiba_action.suite.strategies import with_defaults
-from ratiba_action.util.nearest_names import did_you_mean
-from ratiba_action.util.plain_file import read_plain_file
+from ratiba_action.suite.scenario_selection import edited_code, with_defaults
+from ratiba_action.util.locked_folder import read_plain_file
+from ratiba_action.util.printable import did_you_mean
 
 _BLOCKS = ("judge", "simulator", "prices", "models")
 _UNREADABLE_BASE = ("the base's configuration could not be read, so the system that it tests is not known",)

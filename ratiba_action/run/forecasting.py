@@ -4,7 +4,7 @@ import asyncio
 
 from ratiba_action.config.configuration import Configuration
 from ratiba_action.model.values import Usd
-from ratiba_action.money.admission import Limit
+from ratiba_action.money.budget import Limit
 from ratiba_action.money.forecast import Forecast, without_paid
 from ratiba_action.run.composition import price_list, require_reachable_servers
 from ratiba_action.run.equipping import materials_of, payment_for, source_of

@@ -6,20 +6,17 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from ratiba_action.checks.checks import limits_not_measured
 from ratiba_action.checks.system_exceptions import without_those_of_base
-from ratiba_action.checks.turn_limits import limits_not_measured
 from ratiba_action.llm.recordings.lines import ModelRecording, Recording
 from ratiba_action.model.conversation import Party
 from ratiba_action.model.measurement import Errored, NotRun, Phase, ScenarioResult, Scored
 from ratiba_action.model.note import Note, in_order
 from ratiba_action.model.plan import BASE, Plan
 from ratiba_action.model.verdict import Conclusion, Evidence, Limits, Report, Spending, Verdict
-from ratiba_action.money.admission import admit
-from ratiba_action.money.budget import Ledger
-from ratiba_action.money.exhaustion import way_out
-from ratiba_action.money.forecast import Forecast
-from ratiba_action.run.aftermath import Aftermath
-from ratiba_action.run.cancellation import cancelled_by_signals
+from ratiba_action.money.budget import Ledger, admit
+from ratiba_action.money.forecast import Forecast, way_out
+from ratiba_action.run.aftermath import Aftermath, cancelled_by_signals
 from ratiba_action.run.composition import open_run
 from ratiba_action.run.earlier_runs import FIRST_RUN, EarlierRuns, find_earlier_runs, measured_commit, not_added
 from ratiba_action.run.equipping import (
@@ -38,12 +35,11 @@ from ratiba_action.run.plan_loop import Held, PlanLoop
 from ratiba_action.run.preparing import GateRun, Prepared
 from ratiba_action.run.workshop import BaseOffer, Materials, Workshop
 from ratiba_action.settings.input_values import LIVE
-from ratiba_action.util.grammar import part_of
-from ratiba_action.verdict.arms import results_of, results_of_change
+from ratiba_action.util.printable import part_of
 from ratiba_action.verdict.data_set_scores import score_data_sets
 from ratiba_action.verdict.decision import next_step
+from ratiba_action.verdict.pairing import content_digest, results_of, results_of_change
 from ratiba_action.verdict.quarantine import day_of
-from ratiba_action.verdict.scenario_content import content_digest
 from ratiba_action.verdict.stand_ins import confirm_suspected
 from ratiba_action.verdict.trials import Standing, standing
 

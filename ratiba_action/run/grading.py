@@ -36,9 +36,9 @@ class Grading:
         paid: PaidRun | None,
         second: tuple[str, str] | None,
     ) -> None:
-        from ratiba_action.metrics.judging.arm_judge import ArmJudge  # noqa: PLC0415 - not needed to decide
         from ratiba_action.metrics.judging.cross_check import CrossCheck  # noqa: PLC0415 - the same
         from ratiba_action.metrics.judging.grade_collector import GradeCollector  # noqa: PLC0415 - the same
+        from ratiba_action.metrics.judging.watched_judge import ArmJudge  # noqa: PLC0415 - not needed to decide
 
         described = workshop.configuration.judge
         self._workshop, self._prices, self._paid = workshop, prices, paid
@@ -61,11 +61,15 @@ class Grading:
 
     def metric(self, assertion: Assertion) -> Metric:
         """A fresh metric: paced, cross-checked, cached, voted on, as far as it is judged and the run pays."""
+        from ratiba_action.metrics.judging.cached_metric import (  # noqa: PLC0415 - loaded where it is used
+            PacedMetric,
+            VotingMetric,
+        )
         from ratiba_action.metrics.judging.cross_check import CrossCheckedMetric  # noqa: PLC0415 - not needed to decide
-        from ratiba_action.metrics.judging.pacing import PacedMetric  # noqa: PLC0415 - the same
-        from ratiba_action.metrics.judging.repeated_judge import RepeatedJudge  # noqa: PLC0415 - the same
-        from ratiba_action.metrics.judging.voting import VotingMetric  # noqa: PLC0415 - the same
-        from ratiba_action.metrics.judging.watched_judge import WatchedJudge  # noqa: PLC0415 - the same
+        from ratiba_action.metrics.judging.watched_judge import (  # noqa: PLC0415 - loaded where it is used
+            RepeatedJudge,
+            WatchedJudge,
+        )
 
         name, parameters = assertion.metric, assertion.parameters
         if not is_judged(name):
@@ -107,7 +111,7 @@ class Grading:
         self._workshop.events.emit(Event(JudgeCalled(metric, version, model, cost_usd=Usd(0), cached=True), place))
 
     def _primary(self, materials: Materials) -> Judge:
-        from ratiba_action.metrics.judging.fallback_judge import FallbackJudge  # noqa: PLC0415 - not needed to decide
+        from ratiba_action.metrics.judging.watched_judge import FallbackJudge  # noqa: PLC0415 - not needed to decide
 
         described = self._workshop.configuration.judge
         recorded: Judge = _replay_judge(self._workshop, materials, self._prices)
@@ -118,7 +122,7 @@ class Grading:
         return self._logged(judge, described.provider, Party.JUDGE)
 
     def _logged(self, judge: Judge, provider: str, party: Party) -> Judge:
-        from ratiba_action.observability.logged_judge import LoggedJudge  # noqa: PLC0415 - not needed to decide
+        from ratiba_action.observability.logged_answers import LoggedJudge  # noqa: PLC0415 - not needed to decide
 
         return LoggedJudge(judge, provider, party, self._prices, self._workshop.events)
 
@@ -131,7 +135,7 @@ class Grading:
         return self._logged(checker, provider, Party.CROSS_CHECK)
 
     def _live(self, calls: PaidCalls, provider: str, model: str, party: Party) -> Judge:
-        from ratiba_action.metrics.judging.judge_model import JudgeModel  # noqa: PLC0415 - not needed to decide
+        from ratiba_action.metrics.judging.answer import JudgeModel  # noqa: PLC0415 - not needed to decide
         from ratiba_action.metrics.judging.live_judge import LiveJudge  # noqa: PLC0415 - the same
 
         collect = self.collector.collect if party is Party.JUDGE else None
@@ -139,8 +143,8 @@ class Grading:
 
 
 def _replay_judge(workshop: Workshop, materials: Materials, prices: Prices) -> Judge:
-    from ratiba_action.metrics.judging.booked_judge import BookedReplayJudge  # noqa: PLC0415 - on demand
     from ratiba_action.metrics.judging.replay_judge import ReplayJudge  # noqa: PLC0415 - on demand
+    from ratiba_action.metrics.judging.watched_judge import BookedReplayJudge  # noqa: PLC0415 - on demand
 
     described = workshop.configuration.judge
     lines = [line for lines in materials.recordings.values() for line in lines if isinstance(line, JudgeRecording)]

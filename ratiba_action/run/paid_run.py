@@ -10,16 +10,13 @@ from ratiba_action.model.conversation import SettledAnswer
 from ratiba_action.model.plan import Trial
 from ratiba_action.model.values import Usd
 from ratiba_action.model.verdict import SharedSpending
-from ratiba_action.money.admission import Limit
 from ratiba_action.money.admissions import THIS_RUN, Admissions
 from ratiba_action.money.books import Books
-from ratiba_action.money.budget import Ledger
+from ratiba_action.money.budget import Ledger, Limit
 from ratiba_action.money.journal import Journal, begin_journal, read_journal, resume_journal
 from ratiba_action.money.monthly import MonthlyLedger
-from ratiba_action.money.purse import RunPurse
-from ratiba_action.money.settled_calls import SettledCalls
-from ratiba_action.money.spare_calls import SpareCalls
-from ratiba_action.observability.logged_purse import LoggedPurse
+from ratiba_action.money.purse import RunPurse, SettledCalls, SpareCalls
+from ratiba_action.observability.logged_answers import LoggedPurse
 from ratiba_action.ports import EventLog, PaidCalls, Prices, Purse
 
 _LEAST_CALLS = 8
@@ -169,10 +166,15 @@ async def _open_calls(
     concurrency: int,
 ) -> PaidCalls:
     from ratiba_action.llm.providers.bounds import OutputLimits  # noqa: PLC0415 - not needed to decide
-    from ratiba_action.llm.providers.client import ProviderClient, Timeouts  # noqa: PLC0415 - loads aiohttp
-    from ratiba_action.llm.providers.metered import MeteredCalls  # noqa: PLC0415 - the same
-    from ratiba_action.llm.providers.retries import RetryPolicy  # noqa: PLC0415 - the same
-    from ratiba_action.llm.providers.route import ProviderRoute  # noqa: PLC0415 - the same
+    from ratiba_action.llm.providers.client import (  # noqa: PLC0415 - loads aiohttp
+        ProviderClient,
+        ProviderRoute,
+        Timeouts,
+    )
+    from ratiba_action.llm.providers.metered import (  # noqa: PLC0415 - loaded where it is used
+        MeteredCalls,
+        RetryPolicy,
+    )
 
     models = payment.models
     routes = tuple(

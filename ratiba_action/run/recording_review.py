@@ -7,8 +7,7 @@ from pathlib import Path
 
 from ratiba_action.llm.recordings.comparison import Comparison, compare, without_noise
 from ratiba_action.llm.recordings.folder import recording_path
-from ratiba_action.llm.recordings.identifiers import Finding, find_forbidden
-from ratiba_action.llm.recordings.lines import Recording
+from ratiba_action.llm.recordings.lines import Finding, Recording, find_forbidden
 from ratiba_action.llm.recordings.writer import in_file_order
 from ratiba_action.model.measurement import Check, Errored, ScenarioResult, Scored
 from ratiba_action.model.scenario import Scenario

@@ -2,12 +2,21 @@
 
 import asyncio
 import time
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from itertools import count
 
 from ratiba_action.checks.checks import check_transcript
 from ratiba_action.checks.conversation_events import result_events
-from ratiba_action.checks.custom_code import is_address
+from ratiba_action.checks.custom_code import (
+    CUSTOM_VERSION,
+    custom_check,
+    custom_score,
+    evidence,
+    is_address,
+    rule_addresses,
+)
+from ratiba_action.checks.failure_rules import CUSTOM
 from ratiba_action.checks.system_exceptions import exception_check
 from ratiba_action.errors import (
     BudgetError,
@@ -25,12 +34,93 @@ from ratiba_action.errors import (
 from ratiba_action.model.measurement import Case, Check, Errored, NotRun, Phase, ScenarioResult, Score, Scored
 from ratiba_action.model.plan import Plan, Trial
 from ratiba_action.model.scenario import Assertion
-from ratiba_action.ports import CodeMetric, Metric
+from ratiba_action.ports import CodeMetric, CustomCode, Metric
 from ratiba_action.run.bench import Bench
 from ratiba_action.run.conversation import Conversation
-from ratiba_action.run.custom_code import CustomMetric, check_custom_rules
-from ratiba_action.run.retrying import with_retries
 from ratiba_action.util.patterns import SCENARIO_SECONDS, SearchTime
+from ratiba_action.verdict.trials import Standing, standing
+
+
+class CustomMetric:
+    """Implements ``Metric`` by code of the repository.
+
+    Args:
+        assertion: names it as ``module:attribute``, with its parameters.
+        code: runs it.
+    """
+
+    judged = False
+    version = CUSTOM_VERSION
+
+    def __init__(self, assertion: Assertion, code: CustomCode) -> None:
+        self.name = assertion.metric
+        self._assertion = assertion
+        self._code = code
+
+    async def measure(self, case: Case, _threshold: float) -> Score:
+        """Score one case.
+
+        Raises:
+            ConfigurationError: the code cannot be imported, raised, hung, or answered something else than a score.
+        """
+        try:
+            answer = await self._code.run(self.name, evidence(case, self._assertion.parameters))
+        except WorkerError as error:
+            raise ConfigurationError(
+                f"The metric {self.name!r} gave no score: {error.problem}", error.remedy
+            ) from error
+        return custom_score(self._assertion, answer)
+
+
+async def check_custom_rules(case: Case, code: CustomCode | None) -> Sequence[Check]:
+    """One check for each custom rule of a scenario.
+
+    Raises:
+        ConfigurationError: nothing can run them; or one cannot be imported, raised, hung or answered something else.
+    """
+    rules = [rule for rule in case.scenario.rules if rule.type == CUSTOM]
+    if rules and code is None:
+        raise ConfigurationError(f"The system of {case.scenario.id!r} cannot run custom rules.", "Remove them.")
+    checks: list[Check] = []
+    for rule, address in [(one, named) for one in rules for named in rule_addresses(one)]:
+        try:
+            answer = await code.run(address, evidence(case, {})) if code is not None else None
+        except WorkerError as error:
+            raise ConfigurationError(f"The rule {address!r} did not run: {error.problem}", error.remedy) from error
+        checks.append(custom_check(rule, address, answer))
+    return checks
+
+
+RETRIED = frozenset({Phase.TENANT, Phase.PROVIDER, Phase.JUDGE, Phase.TIMEOUT})
+"""Where a trial breaks off by chance: database, provider, judge's answer, time. What the system under test raised, a
+recording that is missing and money that is gone would break it off again, or hide what the change did."""
+
+
+async def with_retries(attempt: Callable[[], Awaitable[ScenarioResult]], retries: int) -> ScenarioResult:
+    """The first attempt that did not break off, or the last one, with why each one before it did.
+
+    Args:
+        attempt: holds the trial in a fresh tenant; called at least once.
+        retries: how often it is called again at most.
+    """
+    result = await attempt()
+    broken: list[str] = []
+    for _ in range(retries):
+        if not isinstance(result, Errored) or not may_retry(result):
+            break
+        again = await attempt()
+        if isinstance(again, NotRun):
+            # No time or no money is left: what is known of the attempt before says more.
+            break
+        broken.append(f"{result.phase.value} error: {result.message}")
+        result = again
+    return result if isinstance(result, NotRun) or not broken else replace(result, retried=tuple(broken))
+
+
+def may_retry(result: Errored) -> bool:
+    """Whether a trial broke off by chance, and nothing exact was measured in it that failed."""
+    return result.phase in RETRIED and standing(result) is not Standing.BROKEN
+
 
 _LATE = "the run's deadline passed while it ran"
 

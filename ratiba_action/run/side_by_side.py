@@ -5,12 +5,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from ratiba_action.errors import ConfigurationError, RatibaError
-from ratiba_action.model.variant import VariantResult
-from ratiba_action.model.verdict import Conclusion, Report
+from ratiba_action.model.verdict import Conclusion, Report, VariantResult
 from ratiba_action.money.budget import Ledger
 from ratiba_action.run.gate import evaluate
 from ratiba_action.run.preparing import GateRun, Prepared, prepare
-from ratiba_action.verdict.variant_results import variant_result
+from ratiba_action.verdict.tally import variant_result
 
 OUT_OF_IT = "the run was ended, or its time or money was"
 

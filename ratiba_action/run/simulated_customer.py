@@ -83,7 +83,7 @@ class SimulatedCustomer:
     def _request(
         self, trial: Trial, user: SimulatedUser, said: Sequence[Exchange], ordinal: int, attempt: int
     ) -> ModelRequest:
-        from ratiba_action.metrics.judging.judge_model import JudgeModel  # noqa: PLC0415 - not needed to decide
+        from ratiba_action.metrics.judging.answer import JudgeModel  # noqa: PLC0415 - not needed to decide
         from ratiba_action.metrics.judging.structured_request import ENDPOINTS, structured_request  # noqa: PLC0415 - the same
 
         provider, model = self._described.provider, self._described.model

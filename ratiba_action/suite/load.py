@@ -9,13 +9,12 @@ from ratiba_action.errors import FileProblem, SuiteError
 from ratiba_action.model.data_set import DataSet
 from ratiba_action.model.scenario import Scenario, Suite
 from ratiba_action.suite.building import build_scenario
-from ratiba_action.suite.catalogues import CATALOGUE_SUFFIX, with_catalogues
 from ratiba_action.suite.data_file import SUFFIXES
 from ratiba_action.suite.data_set import load_data_set
 from ratiba_action.suite.loaded import Checks, Loaded
-from ratiba_action.suite.references import MetricCheck, RuleCheck, TruthReaders
+from ratiba_action.suite.references import CATALOGUE_SUFFIX, MetricCheck, RuleCheck, TruthReaders, with_catalogues
 from ratiba_action.suite.scenario_schema import ScenarioBlock
-from ratiba_action.util.plain_file import is_folder, read_plain_file
+from ratiba_action.util.locked_folder import is_folder, read_plain_file
 from ratiba_action.util.strict_yaml import read_yaml
 from ratiba_action.util.validation import validate
 

@@ -1,14 +1,90 @@
 """What reading one scenario file needs, and what it gives."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from ratiba_action.errors import FileProblem
 from ratiba_action.model.data_set import DataSet
 from ratiba_action.model.scenario import Scenario
-from ratiba_action.suite.layers import layer_problems
+from ratiba_action.privacy.identifiers import find_identifiers, is_declared
 from ratiba_action.suite.references import MetricCheck, RuleCheck, TruthReaders, reference_problems, unread_truths
-from ratiba_action.util.strict_yaml import Document
+from ratiba_action.util.strict_yaml import Document, Path
+
+_ONLY_IN = {
+    "script": ("fsm",),
+    "compare": ("replay",),
+    "simulated_user": ("golden",),
+    "provenance": ("replay", "golden", "production"),
+}
+
+
+def layer_problems(document: Document) -> Iterator[FileProblem]:
+    """Everything that does not fit the layer that a scenario file names.
+
+    Args:
+        document: of any shape: what is wrong with its shape is told elsewhere.
+    """
+    data = document.data if isinstance(document.data, dict) else {}
+    layer = data.get("layer", "golden")
+    for key, layers in _ONLY_IN.items():
+        if key in data and layer not in layers:
+            message = f"{key}: only a scenario of layer {', '.join(layers)} has one, and this is layer {layer!r:.40}"
+            yield FileProblem(document.name, document.line((key,)), message)
+    turns = data.get("turns")
+    listed = [turn if isinstance(turn, dict) else {} for turn in turns] if isinstance(turns, list) else []
+    yield from _reply_problems(document, layer, listed)
+    if layer == "replay" and data.get("compare") == "metric" and not data.get("assertions"):
+        message = "compare: metric needs an assertion whose metric compares with the captured replies"
+        yield FileProblem(document.name, document.line(("compare",)), message)
+    if layer == "fsm" and "script" not in data:
+        message = "layer fsm needs a 'script': what the model answers, in order; [] for a system that asks none"
+        yield FileProblem(document.name, document.line(("layer",)), message)
+    if layer == "turn" and (len(listed) != 1 or "user" not in listed[0]):
+        message = f"layer turn has exactly one turn, of the customer; here are {len(listed)}"
+        yield FileProblem(document.name, document.line(("turns",)), message)
+    if layer == "production":
+        yield from _production_problems(document, data)
+
+
+def _reply_problems(document: Document, layer: Any, turns: list[dict[str, Any]]) -> Iterator[FileProblem]:
+    for index, turn in enumerate(turns):
+        line = document.line(("turns", index, "reply"))
+        if layer != "replay" and "reply" in turn:
+            message = f"turns.{index}.reply: only a scenario of layer replay has captured replies"
+            yield FileProblem(document.name, line, message)
+        if layer == "replay" and "user" in turn and "reply" not in turn:
+            message = f"turns.{index}: layer replay needs the captured 'reply' to each message"
+            yield FileProblem(document.name, line, message)
+
+
+def _production_problems(document: Document, data: dict[str, Any]) -> Iterator[FileProblem]:
+    if not data.get("provenance"):
+        message = "layer production needs 'provenance': where the conversation was captured"
+        yield FileProblem(document.name, document.line(("provenance",)), message)
+    customer = data.get("customer")
+    phone = customer.get("phone") if isinstance(customer, dict) else None
+    declared = find_identifiers(phone) if isinstance(phone, str) else ()
+    for path, text in _texts(data, ()):
+        for found in find_identifiers(text):
+            if not is_declared(found, declared):
+                where = ".".join(str(part) for part in path)
+                message = f"{where}: {found.kind} ({found.shown}) is not masked; `ratiba promote` masks it"
+                yield FileProblem(document.name, document.line(path), message)
+
+
+def _texts(value: Any, path: Path) -> Iterator[tuple[Path, str]]:
+    if isinstance(value, str):
+        yield path, value
+    elif isinstance(value, int) and not isinstance(value, bool):
+        yield path, str(value)
+    elif isinstance(value, dict):
+        for key, part in value.items():
+            yield (*path, str(key)), str(key)
+            yield from _texts(part, (*path, key))
+    elif isinstance(value, list):
+        for index, part in enumerate(value):
+            yield from _texts(part, (*path, index))
 
 
 @dataclass(frozen=True, slots=True)

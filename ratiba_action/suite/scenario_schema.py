@@ -7,9 +7,8 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, field_validator, model_validator
 
-from ratiba_action.config.strategy_block import Seconds, StrategyBlock
-from ratiba_action.suite.script_schema import StepBlock
-from ratiba_action.suite.turn_schema import RowsBlock, Text, TurnBlock
+from ratiba_action.config.suite_block import Seconds, StrategyBlock
+from ratiba_action.suite.turn_schema import RowsBlock, StepBlock, Text, TurnBlock
 from ratiba_action.util.validation import StrictModel
 
 LANGUAGE = Field(pattern=r"^([a-z]{2,3}|mixed)$", description="ISO 639 code, or mixed")

@@ -1,11 +1,11 @@
 """The shape of one turn of a scenario file, as strict models. ``docs/scenarios.md`` explains each field."""
 
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
-from ratiba_action.checks.json_path import parse_path
 from ratiba_action.checks.row_checks import query_problem
+from ratiba_action.checks.turn_checks import parse_path
 from ratiba_action.util.validation import StrictModel
 
 
@@ -137,5 +137,24 @@ class TurnBlock(StrictModel):
             raise ValueError(msg)
         if self.event is not None and not isinstance(self.event.get("type"), str):
             msg = "an event needs a 'type' that is text"
+            raise ValueError(msg)
+        return self
+
+
+class StepBlock(StrictModel):
+    """One answer: a text or data, tool calls, or words beside tool calls."""
+
+    provider: Literal["anthropic", "openai"] | None = Field(default=None, description="default: whoever is asked")
+    text: Text | None = None
+    data: Any = Field(default=None, description="said as JSON")
+    tools: list[ToolBlock] = Field(default_factory=list, description="what the model calls, in order")
+
+    @model_validator(mode="after")
+    def _says_something(self) -> Self:
+        if self.text is not None and self.data is not None:
+            msg = "give either 'text' or 'data'"
+            raise ValueError(msg)
+        if self.text is None and self.data is None and not self.tools:
+            msg = "give at least one of 'text', 'data' and 'tools'"
             raise ValueError(msg)
         return self

@@ -1,8 +1,232 @@
 """What a turn becomes on its way to a worker, and its answer on the way back."""
 
+import json
+import math
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Protocol
 
+from ratiba_action.errors import SystemRaisedError, WorkerError
+from ratiba_action.model.conversation import Document, Event, Reply, ToldUsage, ToolCall, Usage
 from ratiba_action.model.scenario import Scenario, Turn
+from ratiba_action.model.values import JsonObject
+from ratiba_action.util.printable import TRACEBACK, clip, printable, printable_lines
+
+MAX_DEPTH = 64
+MAX_MESSAGE = 2000
+REMEDY = "See `docs/adapters.md` for the shape of an answer."
+
+
+def decode_line(line: bytes) -> JsonObject:
+    """One line of the protocol.
+
+    Raises:
+        WorkerError: it is not a JSON object, or holds NaN, an infinity or a number too long to read.
+    """
+    try:
+        value = json.loads(line, parse_constant=_refuse_constant, parse_float=_finite)
+    except (ValueError, RecursionError) as problem:
+        raise WorkerError(f"the worker answered {line[:80]!r}, which is not JSON: {problem}.") from problem
+    if not isinstance(value, dict):
+        raise WorkerError(f"the worker answered {_kind(value)}, not an object.")
+    return value
+
+
+def _finite(written: str) -> float:
+    value = float(written)
+    if math.isinf(value):
+        raise ValueError(f"{written[:80]} is larger than any JSON number that can be kept")
+    return value
+
+
+def _refuse_constant(name: str) -> float:
+    raise ValueError(f"{name} is not a JSON number")
+
+
+def parse_reply(answer: Any) -> Reply:
+    """Check the adapter's answer to one turn field by field.
+
+    Half surrogate pairs, which no UTF-8 file can hold, become U+FFFD.
+
+    Raises:
+        WorkerError: a field has the wrong type, is missing or is not known; names the field.
+    """
+    _check_depth(answer)
+    fields = _object(_whole(answer), "the answer", required=("text",), allowed=(*Reply.__dataclass_fields__, "usage"))
+    return Reply(
+        text=_text(fields["text"], "`text`"),
+        state=_optional_text(fields.get("state"), "`state`"),
+        payment=_optional_text(fields.get("payment"), "`payment`"),
+        tool_calls=tuple(
+            _tool_call(item, f"`tool_calls[{index}]`")
+            for index, item in enumerate(_list(fields.get("tool_calls", []), "`tool_calls`"))
+        ),
+        events=tuple(
+            _event(item, f"`events[{index}]`") for index, item in enumerate(_list(fields.get("events", []), "`events`"))
+        ),
+        documents=tuple(
+            _document(item, f"`documents[{index}]`")
+            for index, item in enumerate(_list(fields.get("documents", []), "`documents`"))
+        ),
+        output=fields.get("output"),
+    )
+
+
+def _document(value: Any, where: str) -> Document:
+    fields = _object(value, where, required=("id",), allowed=("id", "text", "score"))
+    score = fields.get("score")
+    if score is not None and not (type(score) in (int, float) and math.isfinite(score)):
+        raise WorkerError(f"`score` of {where} is {_kind(score)}, not a finite number.", REMEDY)
+    text = _text(fields.get("text", ""), f"`text` of {where}")
+    return Document(_text(fields["id"], f"`id` of {where}"), text, None if score is None else float(score))
+
+
+def _tool_call(value: Any, where: str) -> ToolCall:
+    fields = _object(value, where, required=("name",), allowed=("name", "args", "output"))
+    args = _object(fields.get("args", {}), f"`args` of {where}")
+    return ToolCall(_text(fields["name"], f"`name` of {where}"), args, fields.get("output"))
+
+
+def _event(value: Any, where: str) -> Event:
+    fields = _object(value, where, required=("type",), allowed=("type", "data"))
+    return Event(_text(fields["type"], f"`type` of {where}"), _object(fields.get("data", {}), f"`data` of {where}"))
+
+
+def _object(
+    value: Any, where: str, *, required: tuple[str, ...] = (), allowed: tuple[str, ...] | None = None
+) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise WorkerError(f"{where} is {_kind(value)}, not an object.", REMEDY)
+    missing = [name for name in required if name not in value]
+    if missing:
+        raise WorkerError(f"{where} has no {missing[0]!r}.", REMEDY)
+    unknown = sorted(set(value) - set(allowed)) if allowed is not None else []
+    if unknown:
+        names = ", ".join(allowed or ())
+        raise WorkerError(
+            f"{where} has an unknown field {printable(repr(unknown[0]))[:80]}; known are {names}.", REMEDY
+        )
+    return value
+
+
+def _list(value: Any, where: str) -> list[Any]:
+    if not isinstance(value, list):
+        raise WorkerError(f"{where} is {_kind(value)}, not a list.", REMEDY)
+    return value
+
+
+def _text(value: Any, where: str) -> str:
+    if not isinstance(value, str):
+        raise WorkerError(f"{where} is {_kind(value)}, not a text.", REMEDY)
+    return value
+
+
+def _optional_text(value: Any, where: str) -> str | None:
+    return None if value is None else _text(value, where)
+
+
+def _kind(value: Any) -> str:
+    names = {dict: "an object", list: "a list", str: "a text", bool: "a boolean", int: "a number", float: "a number"}
+    return "null" if value is None else names[type(value)]
+
+
+def _check_depth(value: Any) -> None:
+    level, depth = [value], 0
+    while level:
+        if depth > MAX_DEPTH:
+            raise WorkerError(f"the answer is nested deeper than {MAX_DEPTH} levels.", REMEDY)
+        level = [item for part in level for item in _items(part)]
+        depth += 1
+
+
+def _items(value: Any) -> Iterable[Any]:
+    if isinstance(value, dict):
+        return value.values()
+    return value if isinstance(value, list) else ()
+
+
+def _whole(value: Any) -> Any:
+    if isinstance(value, str):
+        return whole_text(value)
+    if isinstance(value, dict):
+        return {whole_text(key): _whole(item) for key, item in value.items()}
+    return [_whole(item) for item in value] if isinstance(value, list) else value
+
+
+def whole_text(text: str) -> str:
+    """The text with each half of a surrogate pair replaced by U+FFFD."""
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+
+
+def describe_error(error: Any, secrets: Sequence[str]) -> str:
+    """What an exception of the adapter says: type, message and the end of its traceback, made safe to show."""
+    fields: Mapping[str, Any] = error if isinstance(error, dict) else {"type": "unknown", "message": error}
+    kind, message, tail = (str(fields.get(name, "")) for name in ("type", "message", "traceback"))
+    # Hidden before it is cut, so that no part of a secret is left at the edge.
+    parts = [f"{hide(kind, secrets)[:200]}: {hide(message, secrets)[:MAX_MESSAGE]}"]
+    tail = hide(tail, secrets).strip()
+    cut = len(tail) > MAX_MESSAGE or (tail and not tail.startswith(TRACEBACK))
+    parts += [f"{TRACEBACK}\n  …\n{tail[-MAX_MESSAGE:]}" if cut else tail]
+    return printable_lines("\n".join(filter(None, parts)))
+
+
+def describe_raised(error: Any, problem: str, secrets: Sequence[str]) -> SystemRaisedError | None:
+    """The exception of a file of the repository; None where no such file is named.
+
+    Args:
+        error: what the worker sent about it.
+        problem: the whole message.
+        secrets: texts that must not appear.
+    """
+    place = error.get("place") if isinstance(error, dict) else None
+    if not isinstance(place, dict) or not isinstance(line := place.get("line"), int):
+        return None
+    file, function, kind, said = (
+        clip(printable(hide(str(one), secrets)))
+        for one in (place.get("file"), place.get("function"), error.get("type"), error.get("message"))
+    )
+    return SystemRaisedError(problem, kind=kind, place=f"{file}:{line} in {function}", said=said)
+
+
+def hide(text: str, secrets: Iterable[str]) -> str:
+    """The text with every secret replaced, the longest first."""
+    for secret in sorted(filter(None, secrets), key=len, reverse=True):
+        text = text.replace(secret, "[hidden]")
+    return text
+
+
+_COUNTS = ("input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens")
+_MOST_CALLS, _MOST_TOKENS, _LONGEST = 1_000, 1_000_000_000, 200
+_REMEDY = "See `docs/adapters.md` for the shape of `usage`."
+
+
+def parse_told_usage(answer: Any) -> tuple[ToldUsage, ...]:
+    """The ``usage`` of an answer that ``parse_reply`` lets pass; empty where there is none.
+
+    Raises:
+        WorkerError: it is no list of calls, each with a model, input and output; names the field.
+    """
+    told = answer.get("usage")
+    if told is None:
+        return ()
+    if not isinstance(told, list) or len(told) > _MOST_CALLS:
+        raise WorkerError(f"`usage` is not a list of at most {_MOST_CALLS} calls.", _REMEDY)
+    return tuple(_call(item, f"usage[{index}]") for index, item in enumerate(told))
+
+
+def _call(value: Any, where: str) -> ToldUsage:
+    known = ("model", "provider", *_COUNTS)
+    if not isinstance(value, dict) or set(value) - set(known):
+        raise WorkerError(f"`{where}` is not an object of {', '.join(known)}.", _REMEDY)
+    model, provider = value.get("model"), value.get("provider", "")
+    if not isinstance(model, str) or not model.strip() or not model.isprintable() or len(model) > _LONGEST:
+        raise WorkerError(f"`{where}.model` is not the name of a model.", _REMEDY)
+    if provider not in ("", "anthropic", "openai"):
+        raise WorkerError(f"`{where}.provider` is neither anthropic nor openai.", _REMEDY)
+    for name in _COUNTS:
+        count = value.get(name, None if name in _COUNTS[:2] else 0)
+        if type(count) is not int or not 0 <= count <= _MOST_TOKENS:
+            raise WorkerError(f"`{where}.{name}` is not a count of tokens.", _REMEDY)
+    return ToldUsage(model, provider, Usage(**{name: value.get(name, 0) for name in _COUNTS}))
 
 
 class Dialogue(Protocol):

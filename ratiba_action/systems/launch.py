@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ratiba_action.errors import WorkerError
-from ratiba_action.systems.output import OutputTail, open_output
+from ratiba_action.systems.link import OutputTail, open_output
 
 INHERITED = re.compile(r"PATH|LANG|LC_[A-Z]+|TZ|SSL_CERT_FILE|SSL_CERT_DIR")
 UNUSED_USERS = range(40_000, 60_000)

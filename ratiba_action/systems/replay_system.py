@@ -7,8 +7,8 @@ from ratiba_action.errors import WorkerError
 from ratiba_action.model.conversation import Reply, ToldUsage
 from ratiba_action.model.plan import Tenant
 from ratiba_action.model.scenario import Scenario, Turn
-from ratiba_action.systems.replies import decode_line, parse_reply
-from ratiba_action.util.plain_file import read_plain_file
+from ratiba_action.systems.dialogue import decode_line, parse_reply
+from ratiba_action.util.locked_folder import read_plain_file
 
 
 class ReplaySession:

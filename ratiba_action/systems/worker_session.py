@@ -9,10 +9,8 @@ from ratiba_action.model.conversation import Reply, ToldUsage
 from ratiba_action.model.plan import Tenant
 from ratiba_action.model.scenario import Scenario, Turn
 from ratiba_action.model.values import JsonObject
-from ratiba_action.systems.dialogue import Dialogue, PlainDialogue
+from ratiba_action.systems.dialogue import Dialogue, PlainDialogue, parse_reply, parse_told_usage
 from ratiba_action.systems.link import Link
-from ratiba_action.systems.replies import parse_reply
-from ratiba_action.systems.told_usage import parse_told_usage
 
 CLOSE_SECONDS = 5.0
 Result = TypeVar("Result")

@@ -14,14 +14,12 @@ from ratiba_action.errors import WorkerError
 from ratiba_action.model.plan import Tenant
 from ratiba_action.model.scenario import Scenario
 from ratiba_action.model.values import JsonObject
-from ratiba_action.systems.dialogue import Dialogue, plain_dialogue
-from ratiba_action.systems.downloads import download_environment, withheld
+from ratiba_action.systems.dialogue import Dialogue, decode_line, plain_dialogue
 from ratiba_action.systems.launch import GuardedCommand, launch, worker_folder
 from ratiba_action.systems.link import Link, open_link
-from ratiba_action.systems.replies import decode_line
 from ratiba_action.systems.scratch import Checkout
 from ratiba_action.systems.worker_session import WorkerSession, opening
-from ratiba_action.systems.workplace import Workplace, prepare_workplace
+from ratiba_action.systems.workplace import Workplace, download_environment, prepare_workplace, withheld
 from ratiba_action.util.dsn import passwords_in
 from ratiba_action.util.printable import printable, printable_lines
 

@@ -1,18 +1,19 @@
 """Where untrusted code works: a copy of its files, a home, a temporary folder, and the user that it runs as."""
 
 import asyncio
+import ctypes
 import functools
 import os
+import re
 import shutil
 import sys
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from ratiba_action.errors import WorkerError
+from ratiba_action.errors import ConfigurationError, WorkerError
 from ratiba_action.model.note import Note
-from ratiba_action.systems.isolation import has_landlock, separation_warnings
 from ratiba_action.systems.launch import (
     JUDGING_USERS,
     UNUSED_USERS,
@@ -23,6 +24,131 @@ from ratiba_action.systems.launch import (
     worker_folder,
 )
 from ratiba_action.systems.scratch import Checkout, copy_files, give_to, make_read_only
+from ratiba_action.util.git import Git
+
+_LANDLOCK_CREATE_RULESET, _QUERY_VERSION, _NEEDED_VERSION = 444, 1, 2
+
+
+def has_landlock() -> bool:
+    """Whether the kernel can close files and processes to a worker of the gate's own user; Linux 5.19 and newer."""
+    if sys.platform != "linux":
+        return False
+    libc = ctypes.CDLL(None, use_errno=True)
+    version = libc.syscall(
+        ctypes.c_long(_LANDLOCK_CREATE_RULESET), None, ctypes.c_long(0), ctypes.c_long(_QUERY_VERSION)
+    )
+    return bool(version >= _NEEDED_VERSION)
+
+
+def separation_warnings(*, same_user: bool, landlock: bool, secrets: bool) -> tuple[str, ...]:
+    """What the reader of a report should know about how far the worker is from the gate.
+
+    Args:
+        same_user: whether the worker runs as the gate's own user.
+        landlock: whether the kernel has it.
+        secrets: whether the gate holds any, or its checkout does.
+
+    Raises:
+        ConfigurationError: nothing but the process boundary would part the worker from secrets.
+    """
+    if not same_user or landlock:
+        return ()
+    if secrets:
+        raise ConfigurationError(
+            "The gate was given keys or tokens, and the system under test would run as the gate's own user on a kernel "
+            "without Landlock, so nothing was run: the system could reach the gate's files and processes.",
+            "Use Linux 5.19 or newer with 'landlock' in /sys/kernel/security/lsm, or start the gate as root outside "
+            "the action's container, so that the system gets a user of its own. To replay recordings without secrets, "
+            "give no key, no database-url or ledger-url, an empty github-token and no proxy with a password, and check "
+            "out with 'persist-credentials: false'.",
+        )
+    warning = Note(
+        "The system runs as the gate's own user on a kernel without Landlock: the files and processes of an embedded "
+        "database, and the repository's own rules and metrics, are not closed to it.",
+        "Use Linux 5.19 or newer.",
+    )
+    return (warning,)
+
+
+_FOLDERS = ("ratiba-pg-*", ".ratiba-pg-*", "ratiba-run-*", ".ratiba-run-*")
+_CHECKOUT_CREDENTIALS = "git-credentials-*"
+_STEP_FILES = ("GITHUB_OUTPUT", "GITHUB_STEP_SUMMARY", "GITHUB_ENV", "GITHUB_PATH", "GITHUB_STATE", "RATIBA_SEAL")
+
+
+def private_places(environment: Mapping[str, str], report_dir: str) -> tuple[str, ...]:
+    """Absolute paths, links followed; a ``*`` at the end stands for every name that begins so.
+
+    The embedded database and the run's own folder, those of other runs too; the report, as it is staged as well; the
+    folders of the files that a step hands to the runner.
+
+    Args:
+        environment: the gate's own.
+        report_dir: as the settings name it.
+    """
+    temporary = Path(tempfile.gettempdir()).resolve()
+    report = Path(os.path.realpath(report_dir))
+    steps = {str(Path(os.path.realpath(path)).parent) for name in _STEP_FILES if (path := environment.get(name))}
+    staged = report.with_name(f".{report.name}-*")
+    return (*(str(temporary / name) for name in _FOLDERS), str(report), str(staged), *sorted(steps - {"/", "/dev"}))
+
+
+def places_of_job(git: Git | None, environment: Mapping[str, str]) -> tuple[str, ...]:
+    """What a job holds beside the system's files: its checkout, with ``.git`` and all that git does not track.
+
+    The system has a copy of what is tracked. Where the gate's own interpreter lies in the checkout, it stays open: the
+    system may run by it.
+
+    Args:
+        git: the repository; None where there is none.
+        environment: the gate's own.
+    """
+    own = Path(sys.prefix).resolve()
+    workspace = environment.get("GITHUB_WORKSPACE")
+    tops = {Path(workspace).resolve()} if workspace else set[Path]()
+    places = set[Path]()
+    if git is not None:
+        tops.add(git.root)
+        places.update(git.folders)
+    closed = {place for top in tops for place in _all_but(top, own)}
+    temporary = environment.get("RUNNER_TEMP")
+    more = [str(Path(temporary).resolve() / _CHECKOUT_CREDENTIALS)] if temporary else []
+    return (*sorted(map(str, closed | places)), *more)
+
+
+def _all_but(folder: Path, kept: Path) -> Iterator[Path]:
+    """A folder, or where something in it is kept, everything else in it."""
+    if not kept.is_relative_to(folder) or os.path.lexists(kept / ".git"):
+        yield folder
+        return
+    for entry in sorted(folder.iterdir()) if folder != kept else ():
+        yield from _all_but(entry, kept) if kept.is_relative_to(entry) else (entry,)
+
+
+_PROXIES = ("HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy")
+_AS_THEY_ARE = ("NO_PROXY", "no_proxy", "SSL_CERT_FILE", "REQUESTS_CA_BUNDLE", "PIP_CERT", "NODE_EXTRA_CA_CERTS")
+_USER_INFORMATION = re.compile(r"(?P<scheme>[a-zA-Z0-9+.-]+://)?(?:.*@)?(?P<rest>[^@]*)", re.DOTALL)
+
+
+def download_environment(inherited: Mapping[str, str]) -> dict[str, str]:
+    """The gate's variables that name proxies and certificates, for the set-up command alone.
+
+    A proxy's user and password are the runner's secret and stay out: whoever writes ``system.setup`` in a pull
+    request could send them away.
+    """
+    found = {name: without_user(inherited[name]) for name in _PROXIES if inherited.get(name)}
+    return found | {name: inherited[name] for name in _AS_THEY_ARE if inherited.get(name)}
+
+
+def without_user(proxy: str) -> str:
+    """A proxy's address without user and password, however they are spelled."""
+    parts = _USER_INFORMATION.fullmatch(proxy)
+    return f"{parts['scheme'] or ''}{parts['rest']}" if parts else ""
+
+
+def withheld(inherited: Mapping[str, str]) -> tuple[str, ...]:
+    """Names of the proxy variables that lost their user and password."""
+    return tuple(name for name in _PROXIES if without_user(inherited.get(name, "")) != inherited.get(name, ""))
+
 
 PROBE = "import asyncio, ctypes, json, resource, socket"
 PROBE_SECONDS = 60.0

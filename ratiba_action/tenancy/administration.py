@@ -1,15 +1,159 @@
 """Makes and drops a role with its schema; runs no statement that could call the repository's code."""
 
+import json
 from collections.abc import Sequence
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
-from ratiba_action.tenancy.connections import connected_elsewhere
-from ratiba_action.tenancy.registry import Registration
+from ratiba_action.errors import DatabaseError
+from ratiba_action.model.note import Note
+from ratiba_action.tenancy.connections import address, connected_elsewhere
 
 if TYPE_CHECKING:
     from typing import LiteralString
 
     from ratiba_action.tenancy.connections import Connection
+
+
+_SEARCH_PATH_QUESTION = """
+SELECT pg_catalog.current_database(), ARRAY(
+    SELECT DISTINCT n.nspname::text FROM pg_catalog.pg_extension e
+    JOIN pg_catalog.pg_namespace n ON n.oid = e.extnamespace
+    WHERE n.nspname <> 'pg_catalog' ORDER BY 1)"""
+
+
+async def search_path(connection: "Connection") -> tuple[str, tuple[str, ...]]:
+    """The database's name and the schemas of its extensions, without which their types would not be found."""
+    row = await (await connection.execute(_SEARCH_PATH_QUESTION)).fetchone()
+    database, extensions = row or ("", [])
+    return database, tuple(extensions)
+
+
+_OLDEST = 140000
+
+_QUESTION = """
+SELECT pg_catalog.current_setting('server_version_num')::int, pg_catalog.pg_is_in_recovery(),
+    pg_catalog.quote_ident(current_user::text), pg_catalog.quote_ident(pg_catalog.current_database()::text),
+    r.rolsuper, r.rolcreaterole, pg_catalog.has_database_privilege(pg_catalog.current_database(), 'CREATE')
+FROM pg_catalog.pg_roles r WHERE r.rolname = current_user"""
+
+_OPEN = """
+SELECT pg_catalog.quote_ident(pg_catalog.current_database()::text),
+    pg_catalog.has_database_privilege('public', pg_catalog.current_database(), 'CREATE'),
+    ARRAY(SELECT pg_catalog.quote_ident(n.nspname::text) FROM pg_catalog.pg_namespace n
+        WHERE pg_catalog.has_schema_privilege('public', n.oid, 'CREATE') ORDER BY n.nspname),
+    ARRAY(SELECT pg_catalog.quote_ident(d.datname::text) FROM pg_catalog.pg_database d
+        WHERE d.datallowconn AND d.datname <> pg_catalog.current_database()
+            AND pg_catalog.has_database_privilege('public', d.oid, 'CONNECT') ORDER BY d.datname)"""
+"""What PUBLIC, and so every tenant, may do beside its own schema."""
+
+
+async def check_rights(connection: "Connection", dsn: str) -> None:
+    """Refuse a server that would fail later.
+
+    Raises:
+        DatabaseError: names every missing right, with the statement that grants it.
+    """
+    row = await (await connection.execute(_QUESTION)).fetchone()
+    version, standby, user, database, superuser, create_role, create_schema = row or (
+        0,
+        False,
+        "",
+        "",
+        False,
+        False,
+        False,
+    )
+    problems: list[tuple[str, str]] = []
+    if version < _OLDEST:
+        problems.append((f"it runs version {version}, older than {_OLDEST}", "Use PostgreSQL 14 or newer."))
+    if standby:
+        problems.append(("it is a read-only standby", "Give the URL of the primary."))
+    if not superuser and not create_role:
+        problems.append((f"{user} lacks CREATEROLE", f"Run: ALTER ROLE {user} CREATEROLE;"))
+    if not superuser and not create_schema:
+        problems.append(
+            (f"{user} lacks CREATE on the database", f"Run: GRANT CREATE ON DATABASE {database} TO {user};")
+        )
+    if problems:
+        raise DatabaseError(
+            f"Tenants cannot be made on {address(dsn)!r}: {'; '.join(problem for problem, _ in problems)}.",
+            " ".join(remedy for _, remedy in problems),
+        )
+
+
+async def close_to_public(connection: "Connection") -> None:
+    """In a server of the run's own: nobody but the administrator makes anything outside the tenants' schemas."""
+    database, _, schemas, others = await _open_to_public(connection)
+    statements = [
+        f"REVOKE CREATE ON DATABASE {database} FROM PUBLIC",
+        *(f"REVOKE CREATE ON SCHEMA {schema} FROM PUBLIC" for schema in schemas),
+        *(f"REVOKE CONNECT ON DATABASE {other} FROM PUBLIC" for other in others),
+    ]
+    # The names come quoted from the catalogue itself.
+    await connection.execute("; ".join(statements).encode())
+
+
+async def warnings_of_public(connection: "Connection", dsn: str) -> tuple[str, ...]:
+    """In a server of somebody else's: what PUBLIC may create there, and the statements that end it."""
+    database, creates, schemas, _ = await _open_to_public(connection)
+    objects = [*([f"DATABASE {database}"] if creates else []), *(f"SCHEMA {schema}" for schema in schemas)]
+    if not objects:
+        return ()
+    statements = " ".join(f"REVOKE CREATE ON {name} FROM PUBLIC;" for name in objects)
+    where = ", ".join(map(_lowered, objects))
+    warning = Note(
+        f"Every role may create objects in {where} of {address(dsn)!r}, so one scenario's code can plant functions"
+        f" there that another scenario's code calls. The gate itself calls none of them.",
+        f"Run: {statements}",
+    )
+    return (warning,)
+
+
+def _lowered(name: str) -> str:
+    kind, _, identifier = name.partition(" ")
+    return f"{kind.lower()} {identifier}"
+
+
+async def _open_to_public(connection: "Connection") -> tuple[str, bool, list[str], list[str]]:
+    row = await (await connection.execute(_OPEN)).fetchone()
+    return row or ("", False, [], [])
+
+
+_MARK = "ratiba-eval-gate "
+
+
+@dataclass(frozen=True, slots=True)
+class Registration:
+    """A registered tenant or template.
+
+    Args:
+        tenant: its UUID.
+        run: the run that made it; unique to one provisioner.
+        database: where its schema lies. Roles belong to the whole server, schemas and run locks to one database.
+        scenario: the scenario's id, or the arm's name for a template.
+    """
+
+    tenant: str
+    run: str
+    database: str
+    scenario: str
+
+    def comment(self) -> str:
+        """The comment that ``parse`` reads back; plain ASCII."""
+        return _MARK + json.dumps(asdict(self), sort_keys=True)
+
+
+def parse(comment: str | None) -> Registration | None:
+    """The registration in a role's comment; None when the comment is not ours."""
+    if comment is None or not comment.startswith(_MARK):
+        return None
+    try:
+        fields = json.loads(comment.removeprefix(_MARK))
+        return Registration(**{name: str(fields[name]) for name in ("tenant", "run", "database", "scenario")})
+    except (ValueError, KeyError, TypeError):
+        return None
+
 
 _ROLE = "SELECT FROM pg_catalog.pg_roles WHERE rolname = %s::text"
 

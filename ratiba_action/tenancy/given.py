@@ -4,7 +4,7 @@ import asyncio
 import time
 
 from ratiba_action.errors import DatabaseError
-from ratiba_action.tenancy.dsn import CONNECT_TIMEOUT_SECONDS, address, parameters, without_password
+from ratiba_action.tenancy.connections import CONNECT_TIMEOUT_SECONDS, address, parameters, without_password
 
 _PAUSE_SECONDS = 0.1
 # A server that is starting refuses (no SQLSTATE) or says cannot_connect_now; anything else waits in vain.

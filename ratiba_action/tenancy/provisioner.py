@@ -6,26 +6,57 @@ import uuid
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
+from uuid import uuid4
 
-from ratiba_action.errors import DatabaseError
+from ratiba_action.errors import ConfigurationError, DatabaseError
 from ratiba_action.model.plan import Arm, Tenant
 from ratiba_action.model.values import JsonObject
 from ratiba_action.tenancy import administration
-from ratiba_action.tenancy.connections import Connections, connected_as_tenant
-from ratiba_action.tenancy.dsn import for_role
-from ratiba_action.tenancy.errors import database_errors
-from ratiba_action.tenancy.lock import RunLock
-from ratiba_action.tenancy.names import template_name, tenant_name
-from ratiba_action.tenancy.registry import Registration
-from ratiba_action.tenancy.rights import check_rights, close_to_public, warnings_of_public
+from ratiba_action.tenancy.administration import (
+    Registration,
+    check_rights,
+    close_to_public,
+    search_path,
+    warnings_of_public,
+)
+from ratiba_action.tenancy.connections import Connections, connected_as_tenant, database_errors, for_role
 from ratiba_action.tenancy.rows import read_rows
-from ratiba_action.tenancy.search_path import search_path
 from ratiba_action.tenancy.server import DatabaseServer
-from ratiba_action.tenancy.sweep import drop_quietly, sweep
+from ratiba_action.tenancy.sweep import RunLock, drop_quietly, sweep, template_name, tenant_name
 from ratiba_action.tenancy.template import CLONE_SECONDS, Template, clone_into, read_template, refuse_unequal
 
 if TYPE_CHECKING:
     from ratiba_action.tenancy.connections import Connection
+
+
+class NoDatabase:
+    """Implements ``TenantProvisioner`` without a server; no schema, no address, no rows."""
+
+    async def start(self) -> None:
+        """Nothing is started."""
+
+    async def prepare(self, arm: Arm, migrate: Callable[[str], Awaitable[None]]) -> None:
+        """Nothing is migrated."""
+
+    @asynccontextmanager
+    async def provision(self, _scenario_id: str, _arm: Arm, _trial: int = 0) -> AsyncIterator[Tenant]:
+        """A tenant with an id and an empty address."""
+        yield Tenant(str(uuid4()), "", "")
+
+    async def read(self, _tenant: Tenant, queries: Mapping[str, str]) -> Mapping[str, tuple[JsonObject, ...]]:
+        """No rows, of no query.
+
+        Raises:
+            ConfigurationError: there is a query.
+        """
+        if queries:
+            names = ", ".join(sorted(queries))
+            raise ConfigurationError(f"There is no database to read {names} from.", "Set system.database: true.")
+        return {}
+
+    async def close(self) -> None:
+        """Nothing is left."""
+
 
 Result = TypeVar("Result")
 

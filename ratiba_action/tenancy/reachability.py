@@ -5,7 +5,7 @@ import socket
 from collections.abc import Callable
 
 from ratiba_action.errors import ConfigurationError
-from ratiba_action.tenancy.dsn import address, parameters
+from ratiba_action.tenancy.connections import address, parameters
 
 JOB_NETWORK, HOST_NETWORK = "job", "host"
 """Values of ``RATIBA_CONTAINER_NETWORK``."""

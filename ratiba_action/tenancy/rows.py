@@ -10,8 +10,7 @@ from typing import Any
 from ratiba_action.errors import DatabaseError
 from ratiba_action.model.plan import Tenant
 from ratiba_action.model.values import JsonObject
-from ratiba_action.tenancy.connections import connected_as_tenant
-from ratiba_action.tenancy.errors import database_errors
+from ratiba_action.tenancy.connections import connected_as_tenant, database_errors
 
 MOST_ROWS = 1000
 _STATEMENT_SECONDS = 10.0

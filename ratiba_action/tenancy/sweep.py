@@ -1,14 +1,91 @@
 """Drops what crashed runs left on a server, and nothing else."""
 
+import hashlib
+import re
+import secrets
 from typing import TYPE_CHECKING
 
-from ratiba_action.tenancy.administration import drop
-from ratiba_action.tenancy.lock import lock_key
-from ratiba_action.tenancy.names import TEMPLATE_PREFIX, TENANT_PREFIX
-from ratiba_action.tenancy.registry import parse
+from ratiba_action.errors import DatabaseError
+from ratiba_action.tenancy.administration import drop, parse
+from ratiba_action.tenancy.connections import connect_as_administrator
 
 if TYPE_CHECKING:
     from ratiba_action.tenancy.connections import Connection
+
+
+TENANT_PREFIX = "test_tenant_"
+TEMPLATE_PREFIX = "ratiba_template_"
+MAXIMUM_BYTES = 63
+_SUFFIX_BYTES = 4
+_FOREIGN = re.compile(r"[^a-z0-9_]+")
+
+
+def tenant_name(scenario_id: str) -> str:
+    """A fresh name ``test_tenant_<scenario>_<8 random hex>`` (``seeds/000`` §2) for a schema and its role.
+
+    Runs of characters outside ``a-z0-9_`` become one underscore, so that one character is one byte; the scenario's
+    part is then cut until the whole fits. Only the suffix makes a name unique.
+    """
+    suffix = secrets.token_hex(_SUFFIX_BYTES)
+    room = MAXIMUM_BYTES - len(TENANT_PREFIX) - len(suffix) - 1
+    scenario = _FOREIGN.sub("_", scenario_id.lower())[:room]
+    return f"{TENANT_PREFIX}{scenario}_{suffix}"
+
+
+def template_name() -> str:
+    """A fresh name for a template: long enough to stand nowhere in a schema by chance."""
+    return f"{TEMPLATE_PREFIX}{secrets.token_hex(16)}"
+
+
+_SPACE = "ratiba-eval-gate run "
+
+
+def lock_key(run: str) -> int:
+    """Signed 64-bit key of a run's advisory lock, in a space of our own."""
+    return int.from_bytes(hashlib.sha256(f"{_SPACE}{run}".encode()).digest()[:8], "big", signed=True)
+
+
+class RunLock:
+    """A session's advisory lock on a connection that does nothing else.
+
+    Args:
+        dsn: the administrator's connection string.
+        run: unique to one provisioner.
+    """
+
+    def __init__(self, dsn: str, run: str) -> None:
+        self._dsn = dsn
+        self._run = run
+        self._connection: Connection | None = None
+
+    async def take(self) -> None:
+        """Take the lock before the first tenant is made.
+
+        Raises:
+            DatabaseError: another process holds it.
+        """
+        self._connection = await connect_as_administrator(self._dsn)
+        taken = await self._connection.execute("SELECT pg_catalog.pg_try_advisory_lock(%s)", (lock_key(self._run),))
+        if await taken.fetchone() != (True,):
+            raise DatabaseError(
+                f"The run {self._run!r} is alive already.", "Start again: each run draws a name of its own."
+            )
+
+    async def check(self) -> None:
+        """Make sure that the lock is still held: without it a neighbour's sweep would take live tenants.
+
+        Raises:
+            psycopg.Error: the connection is gone, and the lock with it.
+        """
+        if self._connection is not None:
+            await self._connection.execute("SELECT 1")
+
+    async def release(self) -> None:
+        """Let the lock go; may be called twice."""
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            await connection.close()
+
 
 _ROLES = """
 SELECT r.rolname, pg_catalog.shobj_description(r.oid, 'pg_authid'), pg_catalog.current_database(),

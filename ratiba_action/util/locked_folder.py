@@ -5,10 +5,92 @@ import errno
 import fcntl
 import os
 import shutil
+import stat
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+
+from ratiba_action.errors import UsageError
+
+
+def write_new_files(folder: Path, contents: Mapping[str, bytes]) -> None:
+    """Write all of the files, or none.
+
+    Args:
+        folder: the repository's.
+        contents: by path relative to it.
+
+    Raises:
+        UsageError: some of them exist, lie behind a symbolic link, or cannot be written; names all that exist.
+    """
+    there = [name for name in contents if os.path.lexists(folder / name)]
+    if there:
+        listed = "".join(f"\n  {name}" for name in there)
+        raise UsageError(
+            f"Nothing was written: these files exist already.{listed}\n", "Move them away, or write the others by hand."
+        )
+    with contextlib.ExitStack() as undo:
+        for name, content in contents.items():
+            _write(folder, name, content, undo)
+        undo.pop_all()
+
+
+def _write(folder: Path, name: str, content: bytes, undo: contextlib.ExitStack) -> None:
+    path = folder / name
+    try:
+        if not Path(os.path.realpath(path.parent)).is_relative_to(folder.resolve()):
+            raise UsageError(f"{name!r} would lie outside {str(folder)!r}, behind a symbolic link.", "Remove the link.")
+        for parent in reversed([one for one in path.parents if one.is_relative_to(folder) and not one.exists()]):
+            parent.mkdir()
+            undo.callback(parent.rmdir)
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644)
+        undo.callback(path.unlink)
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(content)
+    except OSError as error:
+        raise UsageError(
+            f"{name!r} cannot be written: {error.strerror}; nothing was kept.", "Make its folder writable."
+        ) from error
+
+
+MOST_BYTES = 32 << 20
+
+
+def read_plain_file(root: Path, name: str, most: int = MOST_BYTES) -> bytes:
+    """The bytes of a regular file below a folder.
+
+    Args:
+        root: the checkout.
+        name: path relative to it.
+        most: size that is still read, in bytes.
+
+    Raises:
+        OSError: it is missing, unreadable, no regular file, too large, or behind a symbolic link.
+    """
+    path = root / name
+    # Path.resolve raises RuntimeError where links lead in a circle.
+    if Path(os.path.realpath(path)) != root.resolve() / name:
+        raise OSError(errno.ELOOP, "it is, or lies behind, a symbolic link", name)
+    descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    with os.fdopen(descriptor, "rb") as file:
+        found = os.fstat(descriptor)
+        if not stat.S_ISREG(found.st_mode):
+            raise OSError(errno.EINVAL, "it is not a regular file", name)
+        if found.st_size > most:
+            raise OSError(errno.EFBIG, f"it has {found.st_size:,} bytes; at most {most:,} are read", name)
+        return file.read(most + 1)
+
+
+def is_file(path: Path) -> bool:
+    """Whether there is a file; False where nobody can tell, as of a link to a name that is too long."""
+    return os.path.isfile(path)  # noqa: PTH113 - before Python 3.14 pathlib raises some of the errors
+
+
+def is_folder(path: Path) -> bool:
+    """Whether there is a folder; False where nobody can tell."""
+    return os.path.isdir(path)  # noqa: PTH112 - the same
+
 
 _ATTEMPTS = 100
 

@@ -16,7 +16,7 @@ from urllib.parse import unquote
 from ratiba_action.errors import InfrastructureError
 from ratiba_action.model.note import Note
 from ratiba_action.util.git import Git
-from ratiba_action.util.plain_file import is_file
+from ratiba_action.util.locked_folder import is_file
 
 _USER_OF_URL = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://([^/@\s]+)@")
 _INCLUDED = re.compile(r"git-credentials-[^/]*\.config")

@@ -1,6 +1,106 @@
 """Untrusted text made harmless for a terminal and for the log of a workflow."""
 
+import json
+import re
 import unicodedata
+from collections.abc import Iterable
+from difflib import SequenceMatcher
+from typing import Any
+
+_MOST = 3
+_LIKENESS, _BEHIND = 0.7, 0.15
+"""Share of the letters that both names have, and how far it may lie behind the best: others nobody meant."""
+
+
+def nearest_names(name: str, known: Iterable[str]) -> tuple[str, ...]:
+    """The known names that are most like a mistyped one, the likeliest first; none where none is like it."""
+    mistyped = _compared(name[:200])
+    likeness = {one: SequenceMatcher(None, mistyped, _compared(one)).ratio() for one in sorted(known)}
+    best = max(likeness.values(), default=0.0)
+    near = [one for one in likeness if likeness[one] >= max(_LIKENESS, best - _BEHIND)]
+    return tuple(sorted(near, key=lambda one: -likeness[one])[:_MOST])
+
+
+def _compared(name: str) -> str:
+    """A name without letter case and without the ending of all metrics, which makes none like another."""
+    return name.casefold().removesuffix("metric")
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """The question that proposes the nearest names; empty where there are none."""
+    *others, last = [repr(one) for one in nearest_names(name, known)] or [""]
+    if not last:
+        return ""
+    return f"did you mean {', '.join(others)} or {last}?" if others else f"did you mean {last}?"
+
+
+_ENDS_A_LINE = re.compile(r"[\x7f-\x9f\u2028\u2029]")
+
+
+def quoted(value: Any) -> str:
+    """A text, or any JSON, on one line.
+
+    JSON escapes quotes, backslashes and the control characters below 32; the other characters at which some program
+    begins a new line are escaped here.
+    """
+    return _ENDS_A_LINE.sub(lambda found: f"\\u{ord(found[0]):04x}", json.dumps(value, ensure_ascii=False))
+
+
+def part_of(part: int, whole: int, noun: str, one: str, several: str) -> str:
+    """Such as ``1 of 3 conversations passes`` and ``0 of 1 conversation passes``.
+
+    Args:
+        part: that something is said of.
+        whole: all that there are.
+        noun: in the singular; its plural ends in s.
+        one: what is said of a single one.
+        several: what is said of none or several.
+    """
+    single = part == 1 or whole == 1
+    return f"{part} of {whole} {noun}{'' if whole == 1 else 's'} {one if single else several}"
+
+
+TRACEBACK = "Traceback (most recent call last):"
+
+
+def summary_of(message: str, scenario_id: str = "") -> str:
+    """What was raised, without the traceback; a message without one stays as it is.
+
+    Args:
+        message: of an error.
+        scenario_id: of the conversation that it belongs to, where that is named beside it.
+    """
+    summary, _, _ = message.partition(f"\n{TRACEBACK}")
+    return summary.removeprefix(f"scenario {scenario_id!r}: ") if scenario_id else summary
+
+
+def traceback_of(message: str) -> str:
+    """The traceback, a line for each frame and its code; empty without one."""
+    _, found, frames = message.partition(f"\n{TRACEBACK}")
+    return f"{TRACEBACK}{frames}" if found else ""
+
+
+def origin_of(message: str) -> str:
+    """Where and what was raised, the same for every message that one mistake leads to; empty without a traceback.
+
+    These are the frames and the exception's type: what it says may hold a value of the conversation.
+    """
+    frames = traceback_of(message).split("\n")
+    places = [number for number, line in enumerate(frames) if line.startswith('  File "')]
+    if not places:
+        return "\n".join(frames)
+    raised = next((line for line in frames[places[-1] + 1 :] if not line.startswith(" ")), "")
+    return "\n".join([*(frames[number] for number in places), raised.partition(":")[0]])
+
+
+_CLIP = 200
+
+
+def clip(text: str, limit: int = _CLIP) -> str:
+    """The text on one line, at most ``limit`` characters, with an ellipsis where it was cut."""
+    flat = " ".join(text.split())
+    return flat if len(flat) <= limit else flat[: limit - 1] + "…"
+
 
 _HIDDEN = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
 

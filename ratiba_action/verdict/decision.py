@@ -2,17 +2,123 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from fractions import Fraction
 
+from ratiba_action.checks.system_exceptions import exception_of, message_of
+from ratiba_action.model.change import Mode
 from ratiba_action.model.plan import Plan
 from ratiba_action.model.verdict import Conclusion, Evidence, Verdict
+from ratiba_action.util.printable import part_of
+from ratiba_action.verdict.data_set_scores import failed_gates
 from ratiba_action.verdict.rules.completeness import judge_completeness
-from ratiba_action.verdict.rules.exactness import judge_exactness
 from ratiba_action.verdict.rules.findings import Findings, find
 from ratiba_action.verdict.rules.metric_means import judge_metric_means
-from ratiba_action.verdict.rules.pass_rate import extend, is_unclear, judge_pass_rate
-from ratiba_action.verdict.rules.passing import passed, skipped
-from ratiba_action.verdict.rules.phrases import sentence
+from ratiba_action.verdict.rules.pass_rate import (
+    extend,
+    extended_share,
+    is_unclear,
+    judge_pass_rate,
+    reaches_after_all,
+    share_interval,
+    why_not_extended,
+)
+from ratiba_action.verdict.rules.phrases import conversations, count, first_of, ids_of, names, sentence
+from ratiba_action.verdict.trials import ScenarioOutcome, Standing
 from ratiba_action.verdict.weighing import is_guarded, show, weigh
+
+
+def skipped(findings: Findings) -> Verdict | None:
+    """Skipped when the mode is skip and nothing ran."""
+    evidence = findings.evidence
+    if evidence.mode is not Mode.SKIP or evidence.results:
+        return None
+    return Verdict(Conclusion.SKIPPED, "Nothing that the gate watches has changed.")
+
+
+def passed(findings: Findings) -> Verdict:
+    """Passed, or inconclusive where the pass rate is; the reason names what the pass rate allows."""
+    if is_unclear(findings) and not reaches_after_all(findings):
+        return _unclear(findings)
+    low = findings.below
+    apart = f"; {conversations(findings.quarantined)} in quarantine" if findings.quarantined else ""
+    if not low:
+        single = len(findings.deciding) == 1
+        held = "The conversation holds" if single else f"All {conversations(findings.deciding)} hold"
+        return Verdict(Conclusion.PASSED, f"{held}{apart}.")
+    allowed = float(1 - Fraction(str(findings.evidence.limits.pass_rate)))
+    reason = (
+        f"Every exact check holds; {part_of(len(low), len(findings.deciding), 'conversation', 'has', 'have')} "
+        "a judged score below its threshold, "
+        f"within the allowed {allowed:.0%}: {names(low)}{apart}."
+    )
+    return Verdict(Conclusion.PASSED, reason, f"Read what the judge says about {ids_of(low)[0]}.")
+
+
+def _unclear(findings: Findings) -> Verdict:
+    rate = findings.evidence.limits.pass_rate
+    doubt = _doubt(findings)
+    missing = why_not_extended(findings)
+    if missing:
+        doubt += f" It was not measured again: {sentence(missing)}"
+    return Verdict(
+        Conclusion.INCONCLUSIVE,
+        f"Every deterministic assertion passes. {doubt}",
+        f"Read what the judge says about {ids_of(findings.below)[0]}, or set pass_rate_rule: strict to fail every run "
+        f"below {rate:.0%}.",
+        warnings=(doubt,),
+    )
+
+
+def _doubt(findings: Findings) -> str:
+    judged, rate = findings.judged, findings.evidence.limits.pass_rate
+    measured = extended_share(findings)
+    if measured.extra:
+        return (
+            f"{measured.share:.0%} of {measured.extra + 1} trials of each judged scenario pass, within one standard "
+            f"error ({measured.error:.0%}) of the {rate:.0%} that must."
+        )
+    interval, passing = share_interval(findings), sum(one.standing is Standing.PASSED for one in judged)
+    return (
+        f"{part_of(passing, len(judged), 'judged scenario', 'passes', 'pass')}, and {rate:.0%} must: "
+        f"{names(findings.below)}. The true share lies between {interval.low:.0%} and {interval.high:.0%}, so this may "
+        "be chance."
+    )
+
+
+def judge_exactness(findings: Findings) -> Verdict | None:
+    """Failed when a scenario breaks an exact check or a gate of a data set fails, whatever else is not known."""
+    raised = [one for one in findings.broken if exception_of(one.deciding)]
+    broken, gates = [one for one in findings.broken if one not in raised], failed_gates(findings.data_sets)
+    if not raised and not broken and not gates:
+        return None
+    parts = [_exceptions(raised)] if raised else []
+    if broken:
+        several = part_of(len(broken), len(findings.deciding), "conversation", "breaks", "break")
+        told = "The conversation breaks" if len(findings.deciding) == 1 else several
+        parts.append(f"{told} an exact check: {names(broken)}")
+    if gates:
+        parts.append(f"{count(len(gates), 'gate')} {'fails' if len(gates) == 1 else 'fail'}: {first_of(gates, '; ')}")
+    if findings.open:
+        parts.append(f"{conversations(findings.open)} could not be measured")
+    if findings.evidence.interruption:
+        parts.append(f"the run was interrupted ({findings.evidence.interruption})")
+    action = "Look at the lowest cases of the data set, then mend the change."
+    if broken:
+        action = f"Compare expected with got for {broken[0].scenario.id}, then mend the change or update the scenario."
+    if raised:
+        place = exception_of(raised[0].deciding)
+        action = f"Fix {place}; reproduce it with: ratiba gate --scenario {raised[0].scenario.id}"
+    return Verdict(Conclusion.FAILED, f"{'; '.join(parts)}.", action)
+
+
+def _exceptions(raised: Sequence[ScenarioOutcome]) -> str:
+    """Each place with its scenarios: one defect often ends many of them."""
+    places: dict[str, list[ScenarioOutcome]] = {}
+    for one in raised:
+        places.setdefault(exception_of(one.deciding), []).append(one)
+    told = (f"{place}{message_of(outcomes[0].deciding)} ({names(outcomes)})" for place, outcomes in places.items())
+    return first_of(list(told), "; ")
+
 
 Rule = Callable[[Findings], Verdict | None]
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from ratiba_action.model.comparison import MeasuredRun
 from ratiba_action.model.measurement import ScenarioResult, Scored
-from ratiba_action.verdict.scenario_content import content_digest
+from ratiba_action.verdict.pairing import content_digest
 from ratiba_action.verdict.trials import Standing, standing
 
 

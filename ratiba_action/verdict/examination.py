@@ -10,12 +10,16 @@ from dataclasses import dataclass
 from statistics import fmean, median, variance
 
 from ratiba_action.model.comparison import Comparison, NotComparable, Pair, Rules, ScenarioComparison, Tier
-from ratiba_action.verdict.interval import t_interval
+from ratiba_action.verdict.interval import minimum_detectable_effect, t_interval
 from ratiba_action.verdict.pairing import common_trials, compared_trials
-from ratiba_action.verdict.power import minimum_detectable_effect
-from ratiba_action.verdict.sequential import look_levels
-from ratiba_action.verdict.sign_flip import sign_flip_p
-from ratiba_action.verdict.wording import points
+from ratiba_action.verdict.sign_flip import look_levels, sign_flip_p
+
+
+def points(difference: float) -> str:
+    """The size of a difference of scores from 0 to 1 in points of a hundred, such as ``6.5 points``."""
+    size = round(abs(difference) * 100, 1)
+    return f"{size:g} point" if size == 1 else f"{size:g} points"
+
 
 _CONFIDENCE = 0.90
 """Two-sided, so that its lower end is a one-sided bound at 5 %."""

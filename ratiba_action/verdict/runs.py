@@ -1,15 +1,104 @@
 """The comparison of runs that were measured."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
+from statistics import fmean
 
-from ratiba_action.model.comparison import REPLAY, Comparison, MeasuredRun, Pair, Rules
-from ratiba_action.verdict.exact_checks import HeldOnBoth, count_held
+from ratiba_action.model.comparison import REPLAY, Comparison, Flip, MeasuredRun, MetricComparison, Pair, Rules, Tier
+from ratiba_action.model.measurement import Errored, ScenarioResult, Scored
+from ratiba_action.verdict.exact_checks import HeldOnBoth, count_held, first_trials
 from ratiba_action.verdict.examination import Wanted, examine
-from ratiba_action.verdict.flips import find_flips
-from ratiba_action.verdict.metric_rows import compare_metrics
+from ratiba_action.verdict.interval import t_interval
 from ratiba_action.verdict.pairing import common_trials, pair_up
+from ratiba_action.verdict.trials import Standing, standing
+
+_CONFIDENCE = 0.90
+_ROUNDING = 1e-9
+
+
+def compare_metrics(pairs: Sequence[Pair]) -> tuple[MetricComparison, ...]:
+    """A row for each metric, in order of name.
+
+    Args:
+        pairs: all scenarios that can be compared.
+    """
+    names = sorted({name for pair in pairs for name in pair.metrics})
+    return tuple(_row(name, [pair.metrics[name] for pair in pairs if name in pair.metrics]) for name in names)
+
+
+def _row(name: str, means: Sequence[tuple[float, float]]) -> MetricComparison:
+    changes = [head - base for base, head in means]
+    interval = t_interval(changes, _CONFIDENCE) if len(changes) > 1 else None
+    return MetricComparison(
+        name,
+        len(means),
+        base=fmean(base for base, _ in means),
+        head=fmean(head for _, head in means),
+        low=None if interval is None else interval.low,
+        high=None if interval is None else interval.high,
+    )
+
+
+def metric_tier(row: MetricComparison, whole: Comparison) -> Tier:
+    """Where one metric stands, by the rules of the whole; shown, and nothing is decided by it.
+
+    A metric is a regression only where the whole is one and the metric fell with it.
+
+    Args:
+        row: of the metric.
+        whole: the comparison that it is part of.
+    """
+    change = row.head - row.base
+    fell = change < -_ROUNDING if whole.exact or row.high is None else row.high < 0
+    rose = change > _ROUNDING if whole.exact or row.low is None else row.low > 0
+    if fell and whole.tier is Tier.REGRESSION:
+        return Tier.REGRESSION
+    if whole.exact:
+        return Tier.IMPROVED if rose else Tier.WITHIN_NOISE
+    if row.low is None or fell or (whole.margin is not None and row.low <= -whole.margin):
+        return Tier.UNCLEAR
+    return Tier.IMPROVED if rose else Tier.WITHIN_NOISE
+
+
+def find_flips(head: Sequence[MeasuredRun], base: Sequence[MeasuredRun]) -> tuple[Flip, ...]:
+    """Flips of the first trials of scenarios with the same content: newly failing before newly passing, critical first.
+
+    A trial that errored counts where something deterministic failed in it.
+
+    Args:
+        head: runs of the change; the last one counts.
+        base: runs of the base; the last one counts.
+    """
+    ours, theirs = _decided(head), _decided(base)
+    same = [name for name in sorted(ours.keys() & theirs.keys()) if ours[name][0] == theirs[name][0]]
+    flips = (_flip(ours[name][1], theirs[name][1]) for name in same)
+    return tuple(sorted(filter(None, flips), key=lambda one: (one.passes, not one.critical)))
+
+
+def _flip(head: ScenarioResult, base: ScenarioResult) -> Flip | None:
+    if _passes(head) == _passes(base):
+        return None
+    scenario = head.trial.scenario
+    return Flip(scenario.id, _passes(head), _replies(base), _replies(head), critical=scenario.critical)
+
+
+def _decided(runs: Sequence[MeasuredRun]) -> Mapping[str, tuple[str, ScenarioResult]]:
+    """Content and result of each first trial that passed or failed, by scenario id."""
+    return {
+        name: (content, result)
+        for name, (content, result) in first_trials(runs).items()
+        if isinstance(result, Scored) or standing(result) is Standing.BROKEN
+    }
+
+
+def _passes(result: ScenarioResult) -> bool:
+    return isinstance(result, Scored) and result.passed
+
+
+def _replies(result: ScenarioResult) -> tuple[str, ...]:
+    transcript = result.transcript if isinstance(result, Scored | Errored) else None
+    return tuple(exchange.reply.text for exchange in transcript.exchanges) if transcript else ()
 
 
 @dataclass(frozen=True, slots=True)

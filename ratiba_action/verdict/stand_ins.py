@@ -10,7 +10,7 @@ from dataclasses import replace
 from ratiba_action.model.comparison import MeasuredRun
 from ratiba_action.model.measurement import Check, Errored, NotRun, ScenarioResult
 from ratiba_action.model.plan import BASE
-from ratiba_action.verdict.scenario_content import content_digest
+from ratiba_action.verdict.pairing import content_digest
 
 
 def confirm_suspected(

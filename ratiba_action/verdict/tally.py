@@ -3,11 +3,76 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from ratiba_action.model.comparison import Tier
+from ratiba_action.model.data_set import GateStatus
 from ratiba_action.model.measurement import Errored, ScenarioResult, Score, Scored
 from ratiba_action.model.scenario import Scenario
-from ratiba_action.model.verdict import Report
-from ratiba_action.verdict.report_outcomes import deciding_outcomes, quarantined_outcomes
-from ratiba_action.verdict.trials import Standing, standing
+from ratiba_action.model.values import Usd
+from ratiba_action.model.verdict import Conclusion, Report, VariantResult
+from ratiba_action.verdict.quarantine import day_of, expired_quarantine, quarantine_in_force
+from ratiba_action.verdict.trials import ScenarioOutcome, Standing, outcomes_of, standing
+
+
+def deciding_outcomes(report: Report) -> tuple[ScenarioOutcome, ...]:
+    """Scenarios that count for the verdict, in the report's order."""
+    day = day_of(report.started_at)
+    return tuple(one for one in outcomes_of(report.results) if not quarantine_in_force(one.scenario, day))
+
+
+def quarantined_outcomes(report: Report) -> tuple[ScenarioOutcome, ...]:
+    """Scenarios that ran and do not count."""
+    day = day_of(report.started_at)
+    return tuple(one for one in outcomes_of(report.results) if quarantine_in_force(one.scenario, day))
+
+
+def expired_outcomes(report: Report) -> tuple[ScenarioOutcome, ...]:
+    """Scenarios that count again because their quarantine has ended."""
+    day = day_of(report.started_at)
+    return tuple(one for one in outcomes_of(report.results) if expired_quarantine(one.scenario, day))
+
+
+def deciding_results(report: Report) -> tuple[ScenarioResult, ...]:
+    """Every trial of the scenarios that count."""
+    return tuple(trial for one in deciding_outcomes(report) for trial in one.trials)
+
+
+_ONE_SIDED = 0.95
+"""The lower end of a 90 % interval is a bound that holds with this confidence."""
+
+
+def is_regression(report: Report) -> bool:
+    """Whether the comparison with the base is why the run fails."""
+    compared = report.verdict.comparison
+    return report.verdict.conclusion is Conclusion.FAILED and compared is not None and compared.tier is Tier.REGRESSION
+
+
+def regression_detected(report: Report) -> bool:
+    """Whether the comparison with the base, or something exact, fails the run.
+
+    Exact are checks, deterministic scores, critical scenarios and the gates of data sets. A pass rate or a mean below
+    its threshold is none: it may have been as low before.
+    """
+    if report.verdict.conclusion is not Conclusion.FAILED:
+        return False
+    broken = any(one.standing is Standing.BROKEN for one in deciding_outcomes(report))
+    gates = any(gate.status is GateStatus.FAILED for one in report.data_sets for gate in one.gates)
+    return is_regression(report) or broken or gates
+
+
+def confidence(report: Report) -> float | None:
+    """Confidence in what the comparison with the base says, 0 to 1; None where it establishes nothing.
+
+    Of a confirmed drop of the mean it is 1 less the p-value over all data. Of a drop of the margin that is ruled out,
+    and of a rise, it is that of the lower end of the interval. Answers that were replayed once leave nothing to chance.
+    """
+    compared = report.verdict.comparison
+    if compared is None or compared.tier in (Tier.NOT_COMPARABLE, Tier.UNCLEAR):
+        return None
+    if compared.exact:
+        return 1.0
+    if compared.tier is Tier.REGRESSION:
+        return 1 - compared.confirm_p if compared.mean_fell and compared.confirm_p is not None else None
+    return _ONE_SIDED if compared.low is not None else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,3 +153,29 @@ def _summary(metric: str, version: str, scores: Sequence[Score]) -> MetricSummar
 def scenario_of(result: ScenarioResult) -> Scenario:
     """The scenario that a result is about."""
     return result.trial.scenario
+
+
+def variant_result(name: str, differences: Sequence[str], report: Report, list_price: Usd) -> VariantResult:
+    """Counts of conversations, and the mean of each metric over the conversations that it measured.
+
+    Args:
+        name: of the variant; empty for the system as it stands.
+        differences: what differs from the system as it stands.
+        report: of its run.
+        list_price: of its model calls.
+    """
+    counts = tally(report)
+    means = {summary.metric: summary.mean for summary in summarise_metrics(report.results)}
+    verdict = report.verdict
+    return VariantResult(
+        name=name,
+        differences=tuple(differences),
+        passed=counts.passed,
+        failed=counts.failed,
+        errored=counts.errored,
+        not_run=counts.not_run,
+        means=means,
+        list_price=list_price,
+        conclusion=verdict.conclusion.value,
+        reason="" if verdict.conclusion is Conclusion.PASSED else verdict.reason,
+    )

@@ -8,12 +8,15 @@ that passed and those that failed, so it decides only where the trials beside it
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from datetime import date
 from enum import IntEnum
 
-from ratiba_action.model.mean import mean
 from ratiba_action.model.measurement import Errored, NotRun, ScenarioResult, Scored
 from ratiba_action.model.plan import Trial
 from ratiba_action.model.scenario import Scenario
+from ratiba_action.model.values import mean
+from ratiba_action.verdict.pairing import results_of_change
+from ratiba_action.verdict.quarantine import quarantine_in_force
 
 
 class Standing(IntEnum):
@@ -140,3 +143,23 @@ def _from_best_to_worst(result: ScenarioResult) -> tuple[int, int, float, int]:
     below = sum(not score.passed for score in scores)
     middle = mean([score.value for score in scores]) if scores else 0.0
     return standing(result), below, -middle if math.isfinite(middle) else 0.0, result.trial.number
+
+
+def stop_reason(results: Iterable[ScenarioResult], most_failed: int | None, day: date) -> str:
+    """Why no further conversation is begun; empty while one may be.
+
+    A scenario counts once it breaks something exact whatever its other trials may show, and is not in quarantine. What
+    the base breaks is not the change's.
+
+    Args:
+        results: so far.
+        most_failed: after so many failed scenarios the run stops; None for never.
+        day: of the run.
+    """
+    if most_failed is None:
+        return ""
+    outcomes = [one for one in outcomes_of(results_of_change(results)) if not quarantine_in_force(one.scenario, day)]
+    failed = sorted(one.scenario.id for one in outcomes if one.standing is Standing.BROKEN)
+    if len(failed) < most_failed:
+        return ""
+    return f"the run stopped after {len(failed)} failed: {', '.join(failed[:3])} (suite.stop_on_failure)"

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ratiba_action.checks.json_path import parse_path, without
+from ratiba_action.checks.turn_checks import parse_path, without
 
 VALUE = {"items": [{"id": 1, "name": "a"}, {"id": 2, "name": "b"}], "at": "now", "odd key": {"x": [1, 2, 3]}}
 

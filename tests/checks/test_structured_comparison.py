@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ratiba_action.checks.structured_comparison import first_difference, output_problem
+from ratiba_action.checks.turn_checks import first_difference, output_problem
 from ratiba_action.model.scenario import ExpectedOutput
 
 _json = st.recursive(

@@ -3,8 +3,7 @@ from decimal import Decimal
 
 import pytest
 
-from ratiba_action.checks.checks import check_transcript
-from ratiba_action.checks.turn_limits import limits_not_measured
+from ratiba_action.checks.checks import check_transcript, limits_not_measured
 from ratiba_action.model.measurement import Check, Scored
 from ratiba_action.model.plan import Arm, Trial
 from ratiba_action.model.scenario import TurnLimits

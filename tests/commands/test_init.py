@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from ratiba_action.authoring.questions import ask_everything
-from ratiba_action.authoring.starter_answers import StarterAnswers
+from ratiba_action.authoring.starter_answers import StarterAnswers, ask_everything
 from ratiba_action.decide.rules import DEFAULT_RULES, RuleBook, parse_rules
 from ratiba_action.model.change import Mode
 from tests.support.gate_forks import GateForks

@@ -12,7 +12,7 @@ import pytest
 
 from ratiba_action.authoring.starter_answers import StarterAnswers
 from ratiba_action.authoring.starter_files import SCENARIO, starter_files
-from ratiba_action.util.new_files import write_new_files
+from ratiba_action.util.locked_folder import write_new_files
 from tests.support.git_repository import GitRepository
 from tests.support.hostile_log import planted
 from tests.support.sql import tenants_on

@@ -2,8 +2,8 @@
 
 import pytest
 
-from ratiba_action.config.comparison_block import ComparisonBlock, hold_comparison
 from ratiba_action.config.configuration import Configuration, hold_configuration, read_configuration
+from ratiba_action.config.suite_block import ComparisonBlock, hold_comparison
 from ratiba_action.errors import SuiteError
 from ratiba_action.model.comparison import Rules
 

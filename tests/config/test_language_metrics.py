@@ -2,7 +2,7 @@ from dataclasses import replace
 
 import pytest
 
-from ratiba_action.config.language_metrics import attach_language_metrics
+from ratiba_action.config.metrics_block import attach_language_metrics
 from ratiba_action.model.scenario import Assertion
 from tests.support.cases import case
 

@@ -8,7 +8,7 @@ from pydantic import ValidationError
 
 from ratiba_action.config.suite_block import SuiteBlock, hold_suite
 from ratiba_action.errors import SuiteError
-from ratiba_action.llm.recordings.enough import require_recorded_trials
+from ratiba_action.llm.recordings.folder import require_recorded_trials
 from ratiba_action.llm.recordings.lines import ModelRecording
 from ratiba_action.model.scenario import Strategy
 from tests.support.sample_report import sample_scenario

@@ -5,8 +5,7 @@ from typing import Any
 
 import pytest
 
-from ratiba_action.decide.api import PullRequestApi
-from ratiba_action.decide.read import Change, read_change
+from ratiba_action.decide.read import Change, PullRequestApi, read_change
 from ratiba_action.errors import InfrastructureError
 from ratiba_action.model.change import ChangedFiles
 from tests.support.git_repository import GitRepository

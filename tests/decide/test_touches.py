@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from ratiba_action.decide.touches import read_touches
+from ratiba_action.decide.system_paths import read_touches
 from ratiba_action.model.change import Mode
 
 SCENARIOS = sorted((Path(__file__).parents[2] / "scenarios").glob("*.yaml"))

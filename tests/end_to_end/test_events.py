@@ -9,7 +9,7 @@ import jsonschema
 
 import ratiba_action.observability
 from ratiba_action.model.event import EvaluationFailed, Event, PaymentChanged, RunEnded, RunStarted
-from ratiba_action.observability.event_reader import read_events
+from ratiba_action.observability.event_lines import read_events
 from tests.support.small_repository import CONFIGURATION, SmallRepository
 
 SCHEMA = Path(ratiba_action.observability.__path__[0]) / "events.schema.json"

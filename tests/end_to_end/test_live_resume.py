@@ -13,7 +13,7 @@ from ratiba_action.model.conversation import Party, Usage
 from ratiba_action.model.event import RunEnded
 from ratiba_action.model.values import Usd
 from ratiba_action.money.books import read_books
-from ratiba_action.observability.event_reader import read_events
+from ratiba_action.observability.event_lines import read_events
 from tests.support.eventually import eventually_async
 from tests.support.live_repository import CONFIGURATION, LiveRepository, judged, report_of
 from tests.support.small_repository import Ended

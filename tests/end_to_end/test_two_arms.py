@@ -14,9 +14,9 @@ from ratiba_action.model.conversation import Party
 from ratiba_action.model.measurement import ScenarioResult, Scored
 from ratiba_action.model.plan import BASE, HEAD, Arm, Plan, Trial
 from ratiba_action.money.budget import Ledger
-from ratiba_action.run.arms import Arms
 from ratiba_action.run.composition import open_run
 from ratiba_action.run.equipping import base_of, materials_of, workshop_of
+from ratiba_action.run.plan_loop import Arms
 from ratiba_action.run.preparing import GateRun, prepare
 from ratiba_action.settings.settings import read_settings
 from tests.support.live_repository import LiveRepository, report_of

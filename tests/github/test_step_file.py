@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from ratiba_action.errors import PublishError
-from ratiba_action.github.step_file import remember
+from ratiba_action.github.step_files import remember
 
 BEFORE, OURS = b"mode=blocking\n", b"passed<<word\n1\nword\n"
 FORGED = b"passed=99\nconclusion=passed\n"
@@ -123,7 +123,7 @@ def test_a_file_that_is_a_mount_point_of_its_own_is_written_anew_in_its_place(pa
     source = path.with_name("source")
     source.write_bytes(BEFORE)
     program = (
-        "import sys; from pathlib import Path; from ratiba_action.github.step_file import remember\n"
+        "import sys; from pathlib import Path; from ratiba_action.github.step_files import remember\n"
         "path = Path(sys.argv[1]); file = remember(path)\n"
         f"path.write_bytes({FORGED!r} * 9); file.publish({OURS!r}, 'outputs')\n"
     )

@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ratiba_action.errors import PublishError
-from ratiba_action.github.step_file import remember
-from ratiba_action.github.step_files import trim, write_outputs, write_summary
+from ratiba_action.github.step_files import remember, trim, write_outputs, write_summary
 
 
 def read_outputs(text: str) -> dict[str, str]:

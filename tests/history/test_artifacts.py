@@ -17,7 +17,7 @@ from ratiba_action.errors import GithubError
 from ratiba_action.github.github_api import GithubApi
 from ratiba_action.history.artifacts import Wanted, find_artifacts
 from ratiba_action.history.attempts import Attempt, attempts_on_github
-from ratiba_action.history.found import FoundBaseline
+from ratiba_action.history.files import FoundBaseline
 from ratiba_action.model.change import Subject
 from ratiba_action.reporting.results_json import render_results
 from tests.support.github_server import GithubState, github_server

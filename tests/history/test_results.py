@@ -21,8 +21,7 @@ from ratiba_action.model.plan import Arm
 from ratiba_action.model.verdict import Report
 from ratiba_action.privacy.masking import Redactor
 from ratiba_action.reporting.results_json import render_results
-from ratiba_action.verdict.pairing import pair_up
-from ratiba_action.verdict.scenario_content import content_digest
+from ratiba_action.verdict.pairing import content_digest, pair_up
 from tests.support.sample_report import sample_report, sample_score, sample_scored, sample_trial
 
 RESULT = sample_scored(scores=(sample_score(0.9),))

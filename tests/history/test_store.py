@@ -16,7 +16,7 @@ import pytest
 from psycopg.conninfo import make_conninfo
 
 from ratiba_action.errors import LedgerError
-from ratiba_action.history.history_record import record_of
+from ratiba_action.history.keeping import record_of
 from ratiba_action.history.store import MetricsHistory, Series
 from ratiba_action.model.change import Subject
 from ratiba_action.model.history import RunRecord

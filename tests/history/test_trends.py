@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ratiba_action.history.trends import join_trends, why_not_joined
+from ratiba_action.history.keeping import join_trends, why_not_joined
 from ratiba_action.model.history import TrendPoint
 
 START = datetime(2026, 11, 1, tzinfo=UTC)

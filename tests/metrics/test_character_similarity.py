@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.metrics.pairwise import cosine_similarity
 
+from ratiba_action.metrics.character_similarity import character_similarity
 from ratiba_action.metrics.registry import load_metric, metric_problems
-from ratiba_action.metrics.text.character_similarity import character_similarity
 from tests.support.cases import answered
 
 LETTERS = st.text(alphabet="abcde ", min_size=1).filter(str.strip)

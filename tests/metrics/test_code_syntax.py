@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ratiba_action.metrics.python_source import LANGUAGES, code_blocks
 from ratiba_action.metrics.registry import load_metric, metric_problems
-from ratiba_action.metrics.text.code_blocks import LANGUAGES, code_blocks
 from tests.support.cases import case, exchange
 
 

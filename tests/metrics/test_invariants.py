@@ -1,7 +1,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ratiba_action.metrics.invariants import finding, score_invariants
+from ratiba_action.metrics.turn_scores import finding, score_invariants
 from ratiba_action.model.measurement import Invariant
 
 _FINDINGS = st.lists(st.builds(Invariant, st.sampled_from("abcd"), st.booleans(), st.text(max_size=5)))

@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ratiba_action.errors import ConfigurationError
+from ratiba_action.metrics.key_phrase import missing_phrases
 from ratiba_action.metrics.registry import load_metric
-from ratiba_action.metrics.text.key_phrases import missing_phrases
 from ratiba_action.model.scenario import Expectation
 from tests.support.cases import case, exchange
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from ratiba_action.checks.claims import split_claims
+from ratiba_action.checks.refusal_phrases import split_claims
 from ratiba_action.errors import ConfigurationError, JudgeError
 from ratiba_action.metrics.registry import load_judged_metric
 from ratiba_action.model.conversation import Document, Exchange, Reply

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from rouge_score.rouge_scorer import RougeScorer
 
 from ratiba_action.metrics.registry import load_metric
-from ratiba_action.metrics.text.rouge_l import MAX_WORDS, rouge_l
+from ratiba_action.metrics.rouge_l import MAX_WORDS, rouge_l
 from ratiba_action.util.words import words
 from tests.support.cases import answered
 

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from ratiba_action.errors import ConfigurationError
 from ratiba_action.metrics.registry import load_metric, metric_problems
-from ratiba_action.metrics.text.hidden import reveals
+from ratiba_action.metrics.secret_leak import reveals
 from ratiba_action.model.measurement import Case, Score
 from ratiba_action.model.scenario import Expectation
 from ratiba_action.model.values import JsonObject

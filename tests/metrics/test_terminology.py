@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from ratiba_action.errors import ConfigurationError
 from ratiba_action.metrics.registry import load_metric, metric_problems
-from ratiba_action.metrics.text.terminology import Catalogue, RivalUse, Term
+from ratiba_action.metrics.terminology import Catalogue, RivalUse, Term
 from ratiba_action.model.values import JsonObject
 from tests.support.cases import case, exchange
 

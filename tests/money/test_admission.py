@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ratiba_action.money.admission import Limit, Running, Step, admit, cross_check_refusal
+from ratiba_action.money.budget import Limit, Running, Step, admit, cross_check_refusal
 
 AMOUNTS = st.integers(0, 10**13).map(lambda grains: Decimal(grains).scaleb(-12))
 RUNNING = st.builds(Running, envelope=AMOUNTS, spent=AMOUNTS)

@@ -3,9 +3,8 @@
 from decimal import Decimal
 
 from ratiba_action.model.conversation import Party
-from ratiba_action.money.admission import Limit
-from ratiba_action.money.exhaustion import way_out
-from ratiba_action.money.forecast import Expected, Forecast
+from ratiba_action.money.budget import Limit
+from ratiba_action.money.forecast import Expected, Forecast, way_out
 
 RUN = Limit("the budget of this run", Decimal("0.30"), Decimal("0.285"))
 MONTH = Limit("the budget of the month 2026-11", Decimal(300), Decimal("299.90"), Decimal(0), "monthly-budget-usd")

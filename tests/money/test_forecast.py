@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ratiba_action.model.conversation import ModelCall, Party, Usage
-from ratiba_action.money.admission import Limit
+from ratiba_action.money.budget import Limit
 from ratiba_action.money.forecast import Expected, Forecast, without_paid
 
 amounts = st.decimals(min_value=0, max_value=10, places=4)

@@ -15,9 +15,8 @@ from hypothesis import strategies as st
 
 from ratiba_action.errors import LedgerError, UsageError
 from ratiba_action.model.conversation import KeptAnswer, Party, Reservation, Usage
-from ratiba_action.money.books import Books
+from ratiba_action.money.books import Books, Settled, decode, encode
 from ratiba_action.money.journal import Journal, begin_journal, resume_journal
-from ratiba_action.money.journal_lines import Settled, decode, encode
 
 USAGE = Usage(10, 20, 3, 4)
 WRITER = """

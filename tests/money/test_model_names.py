@@ -1,6 +1,6 @@
 import pytest
 
-from ratiba_action.money.model_names import base_model, model_family
+from ratiba_action.money.pricing import base_model, model_family
 
 
 @pytest.mark.parametrize(

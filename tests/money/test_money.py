@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ratiba_action.money.money import is_exact_usd, round_up, show_usd
+from ratiba_action.money.pricing import is_exact_usd, round_up, show_usd
 
 
 def test_an_amount_that_could_be_rounded_in_a_sum_is_not_exact() -> None:

@@ -2,7 +2,7 @@
 
 from ratiba_action.model.conversation import SettledAnswer, Usage
 from ratiba_action.model.model_request import PaidAnswer, PaidRequest
-from ratiba_action.money.settled_calls import SettledCalls
+from ratiba_action.money.purse import SettledCalls
 from tests.support.live_calls import paid_request
 
 KEPT = SettledAnswer({"content": []}, Usage(40, 12))

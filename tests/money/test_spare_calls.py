@@ -9,7 +9,7 @@ from ratiba_action.model.conversation import Party, Usage
 from ratiba_action.model.model_request import PaidAnswer, PaidRequest
 from ratiba_action.money.admissions import Admissions
 from ratiba_action.money.budget import Ledger
-from ratiba_action.money.spare_calls import SpareCalls
+from ratiba_action.money.purse import SpareCalls
 from tests.support.live_calls import paid_request
 
 UPPER = Decimal("0.10")

@@ -10,7 +10,7 @@ from ratiba_action.money.budget import Ledger
 from ratiba_action.money.prices import PriceList
 from ratiba_action.money.pricing import ModelRates
 from ratiba_action.money.purse import RunPurse
-from ratiba_action.money.turn_payments import DECLARED, TurnPayments
+from ratiba_action.money.reported_usage import DECLARED, TurnPayments
 
 DOLLAR = Decimal(1_000_000)
 PRICES = PriceList({name: ModelRates(DOLLAR, DOLLAR, DOLLAR, DOLLAR) for name in ("own", "other", "judge")})

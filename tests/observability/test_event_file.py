@@ -17,10 +17,8 @@ from ratiba_action.errors import ConfigurationError
 from ratiba_action.model.event import Event, LoggedEvent, Place, RunEnded, RunStarted, Scored, TurnEnded
 from ratiba_action.model.values import Usd
 from ratiba_action.observability.event_file import EventFile, open_descriptor
-from ratiba_action.observability.event_lines import event_line
+from ratiba_action.observability.event_lines import event_line, read_events, unfinished_run
 from ratiba_action.observability.event_masking import EventMask
-from ratiba_action.observability.event_reader import read_events
-from ratiba_action.observability.event_resumption import unfinished_run
 from ratiba_action.privacy.masking import Redactor
 from tests.support.event_samples import SAMPLE_PLACE, sample_events
 

@@ -14,7 +14,7 @@ import pytest
 pytest.importorskip("langfuse", reason="needs the extra 'langfuse'")
 
 from ratiba_action.model.event import ConversationStarted, EvaluationFailed, Happening, Place, Scored, TurnEnded
-from ratiba_action.observability.langfuse_access import LangfuseAccess
+from ratiba_action.observability.langfuse_asking import LangfuseAccess
 from ratiba_action.observability.langfuse_delivery import deliver
 from ratiba_action.observability.traces.conversations import traced_runs
 from tests.support.langfuse_clients import langfuse_api

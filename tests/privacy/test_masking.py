@@ -16,9 +16,9 @@ from ratiba_action.model.comparison import Comparison, Flip, Tier
 from ratiba_action.model.conversation import Document
 from ratiba_action.model.measurement import Errored, Phase, ScenarioResult, Scored
 from ratiba_action.model.scenario import Customer
-from ratiba_action.money.money import show_usd
+from ratiba_action.money.pricing import show_usd
 from ratiba_action.privacy.masking import MaskedTexts, Redactor, mask_secrets
-from ratiba_action.reporting.redacted_progress import RedactedProgress
+from ratiba_action.reporting.plain_printer import RedactedProgress
 from tests.support.sample_report import sample_report, sample_score, sample_scored, sample_trial
 
 SECRET = 'sk-ant/"plan\\ted"+key=='

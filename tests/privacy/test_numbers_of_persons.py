@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ratiba_action.privacy.numbers_of_persons import mask_number
+from ratiba_action.privacy.masking import mask_number
 
 MOBILE = st.builds(lambda first, rest: int(f"{first}{rest:08d}"), st.sampled_from([1, 7]), st.integers(0, 10**8 - 1))
 THINGS = (

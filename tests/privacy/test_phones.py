@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ratiba_action.privacy.phones import find_phones, normalise_phone
+from ratiba_action.privacy.phone_numbers import find_phones, normalise_phone
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@
 import pytest
 
 from ratiba_action.errors import ConfigurationError
-from ratiba_action.privacy.verticals import ensure_masking_rules
+from ratiba_action.production.tenants import ensure_masking_rules
 
 
 def is_refused(vertical: str) -> bool:

@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 
 from ratiba_action.errors import SuiteError
 from ratiba_action.privacy.masking import Redactor
-from ratiba_action.production.candidate import Review, make_candidate
-from ratiba_action.production.candidate_file import candidate_file
+from ratiba_action.production.candidate import Review, candidate_file, make_candidate
 from ratiba_action.production.conversation import Observation, read_conversation
 from ratiba_action.production.feedback import Feedback
 from ratiba_action.production.tenants import TenantFacts

@@ -4,8 +4,12 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from ratiba_action.model.conversation import Document, ToolCall
-from ratiba_action.production.captured import CapturedConversation, captured_conversation
-from ratiba_action.production.conversation import Observation, read_conversation
+from ratiba_action.production.conversation import (
+    CapturedConversation,
+    Observation,
+    captured_conversation,
+    read_conversation,
+)
 
 BEGAN = datetime(2026, 11, 22, 6, tzinfo=UTC)
 

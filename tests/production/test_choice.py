@@ -3,8 +3,8 @@ from datetime import UTC, datetime, timedelta
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ratiba_action.production.choice import Why, chosen
 from ratiba_action.production.conversation import Observation
+from ratiba_action.production.sample_reading import Why, chosen
 
 BEGAN = datetime(2026, 11, 22, 6, tzinfo=UTC)
 IDS = st.sets(st.text("0123456789abcdef", min_size=32, max_size=32), max_size=30)

@@ -1,7 +1,6 @@
 from datetime import UTC, datetime, timedelta
 
-from ratiba_action.production.feedback import Feedback
-from ratiba_action.production.feedback_counts import FeedbackCounts, count_feedback
+from ratiba_action.production.feedback import Feedback, FeedbackCounts, count_feedback
 
 BEGAN = datetime(2026, 11, 22, 6, tzinfo=UTC)
 

@@ -11,7 +11,7 @@ from ratiba_action.model.codec import encode
 from ratiba_action.model.conversation import Document, Exchange, Reply, ToolCall
 from ratiba_action.model.scenario import Turn
 from ratiba_action.privacy.masking import Redactor
-from ratiba_action.production.masked_case import masked_case
+from ratiba_action.production.measuring import masked_case
 from tests.support.cases import case
 
 PLANTED = "Wanjiku Kamau, +254 712 345 432, wanjiku@example.com"

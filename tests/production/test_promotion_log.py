@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from ratiba_action.errors import UsageError
-from ratiba_action.production.promotion_log import promotion_log
+from ratiba_action.production.promotion import promotion_log
 
 
 def test_what_was_added_is_there_next_time(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from ratiba_action.model.measurement import Errored, NotRun, Phase, ScenarioResult, Scored
 from ratiba_action.model.plan import HEAD, Arm, Trial
-from ratiba_action.production.sample import Sample
+from ratiba_action.production.sample_reading import Sample
 from tests.support.cases import case, exchange
 
 UNTIL = datetime(2026, 11, 22, 12, tzinfo=UTC)

@@ -20,9 +20,8 @@ from ratiba_action.errors import ConfigurationError
 from ratiba_action.main import run
 from ratiba_action.model.change import Subject
 from ratiba_action.model.comparison import BaselineFacts
-from ratiba_action.model.delivery import TraceDelivery, TraceLink
 from ratiba_action.model.history import Trend, TrendPoint, TrendSegment
-from ratiba_action.model.verdict import Report
+from ratiba_action.model.verdict import Report, TraceDelivery, TraceLink
 from ratiba_action.reporting.results_json import load_report, outputs_of, render_results
 from tests.support.github_server import GithubState, Pull, github_server
 from tests.support.pull_request_events import workflow_run_event

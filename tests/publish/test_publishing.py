@@ -10,7 +10,7 @@ from ratiba_action.model.change import Mode, ModeDecision, Subject
 from ratiba_action.model.conversation import Party
 from ratiba_action.model.plan import Selection
 from ratiba_action.model.verdict import Conclusion, Report, Verdict
-from ratiba_action.money.admission import Limit
+from ratiba_action.money.budget import Limit
 from ratiba_action.money.forecast import Expected, Forecast
 from ratiba_action.publish.full_publication import full_publication
 from ratiba_action.publish.publishing import OUTPUTS, Publication

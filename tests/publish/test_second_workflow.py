@@ -17,8 +17,7 @@ from markdown_it import MarkdownIt
 from ratiba_action.github.marker import read_marker
 from ratiba_action.main import run
 from ratiba_action.model.change import ModeDecision, Subject
-from ratiba_action.model.delivery import TraceDelivery, TraceLink
-from ratiba_action.model.verdict import Conclusion, Report, Verdict
+from ratiba_action.model.verdict import Conclusion, Report, TraceDelivery, TraceLink, Verdict
 from ratiba_action.reporting.results_json import render_results
 from tests.support.github_server import GithubState, Pull, github_server
 from tests.support.pull_request_events import workflow_run_event

@@ -13,8 +13,8 @@ from syrupy.assertion import SnapshotAssertion
 
 from ratiba_action.github.attempts import attempt_of, read_attempts
 from ratiba_action.github.marker import marker_of, read_marker
-from ratiba_action.model.agreement import Agreement, CrossCheckStatus
 from ratiba_action.model.change import DependencyChange, Mode, ModeDecision, Reason
+from ratiba_action.model.comparison import Agreement, CrossCheckStatus
 from ratiba_action.model.measurement import Errored, Invariant, Phase, ScenarioResult
 from ratiba_action.model.scenario import Quarantine, Strategy
 from ratiba_action.model.verdict import Conclusion, Report, SharedSpending, Verdict

@@ -19,8 +19,7 @@ from ratiba_action.model.comparison import (
 )
 from ratiba_action.model.verdict import Conclusion, Report, Verdict
 from ratiba_action.reporting.comparison_words import metric_rows
-from ratiba_action.reporting.difference_chart import chart_of
-from ratiba_action.reporting.html import render_html
+from ratiba_action.reporting.html import chart_of, render_html
 from ratiba_action.reporting.junit import render_junit
 from ratiba_action.reporting.results_csv import HEADER, render_csv
 from tests.support.sample_comparison import (

@@ -11,7 +11,7 @@ from ratiba_action.model.data_set import ClassScores
 from ratiba_action.model.measurement import Score
 from ratiba_action.privacy.masking import Redactor
 from ratiba_action.reporting.comment import render_comment
-from ratiba_action.reporting.comment_data_sets import data_sets
+from ratiba_action.reporting.comment_money import data_sets
 from ratiba_action.reporting.html import render_html
 from ratiba_action.reporting.junit import render_junit
 from ratiba_action.reporting.results_csv import render_csv

@@ -4,9 +4,9 @@ from dataclasses import replace
 from decimal import Decimal
 
 from ratiba_action.model.conversation import Party
-from ratiba_action.money.admission import Limit
+from ratiba_action.money.budget import Limit
 from ratiba_action.money.forecast import Expected, Forecast
-from ratiba_action.reporting.forecast_words import forecast_lines, foretell
+from ratiba_action.reporting.money_facts import forecast_lines, foretell
 
 COSTS = {Party.SYSTEM: Decimal("0.10"), Party.JUDGE: Decimal("0.30")}
 

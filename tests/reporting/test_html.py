@@ -9,8 +9,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from ratiba_action.model.agreement import CrossCheckStatus
 from ratiba_action.model.change import Mode, ModeDecision, Reason
+from ratiba_action.model.comparison import CrossCheckStatus
 from ratiba_action.model.measurement import Errored, Phase
 from ratiba_action.model.verdict import SharedSpending, Verdict
 from ratiba_action.reporting.html import render_html

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ratiba_action.model.agreement import Agreement, CrossCheckStatus, GradePair
+from ratiba_action.model.comparison import Agreement, CrossCheckStatus, GradePair
 from ratiba_action.model.verdict import CrossChecking, Report
 from ratiba_action.reporting.judge_facts import judge_facts
 from ratiba_action.verdict.agreement import judges_agreement

@@ -4,7 +4,7 @@ import pytest
 
 from ratiba_action.model.change import Mode, ModeDecision, Reason
 from ratiba_action.model.plan import Selection
-from ratiba_action.reporting.mode_words import mode_line, selection_line
+from ratiba_action.reporting.wording import mode_line, selection_line
 from tests.support.sample_report import sample_scenario
 
 PROMPT = Reason("prompts/a.md", "prompts/**", Mode.BLOCKING, "matches the rule 'blocking prompts/**'")

@@ -8,12 +8,11 @@ from datetime import UTC, datetime, timedelta
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ratiba_action.history.trends import join_trends
+from ratiba_action.history.keeping import join_trends
 from ratiba_action.model.change import Subject
 from ratiba_action.model.history import Trend, TrendPoint
 from ratiba_action.reporting.html import render_html
-from ratiba_action.reporting.trend_chart import HEIGHT, WIDTH, trend_chart
-from ratiba_action.reporting.trend_words import render_trends
+from ratiba_action.reporting.trend_words import HEIGHT, WIDTH, render_trends, trend_chart
 from tests.support.sample_report import sample_report
 
 START = datetime(2026, 11, 1, tzinfo=UTC)

@@ -7,8 +7,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from ratiba_action.model.variant import VariantResult
-from ratiba_action.model.verdict import Report
+from ratiba_action.model.verdict import Report, VariantResult
 from ratiba_action.reporting.comment import render_comment
 from ratiba_action.reporting.html import render_html
 from ratiba_action.reporting.junit import render_junit

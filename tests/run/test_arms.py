@@ -9,9 +9,8 @@ from ratiba_action.model.measurement import NotRun, Scored
 from ratiba_action.model.plan import BASE, HEAD, Arm, Plan, Trial
 from ratiba_action.model.verdict import Conclusion, Verdict
 from ratiba_action.ports import Metric
-from ratiba_action.run.arms import Arms, Ran
 from ratiba_action.run.bench import Bench
-from ratiba_action.run.plan_loop import Held, PlanLoop
+from ratiba_action.run.plan_loop import Arms, Held, PlanLoop, Ran
 from tests.support.gateways import InMemoryGateway
 from tests.support.progress import RecordedProgress
 from tests.support.sample_report import sample_scenario

@@ -8,7 +8,7 @@ from ratiba_action.llm.recordings.lines import ModelRecording
 from ratiba_action.model.conversation import Party, Usage
 from ratiba_action.model.plan import Arm
 from ratiba_action.model.scenario import Assertion, Scenario
-from ratiba_action.money.estimate import UNKNOWN
+from ratiba_action.money.forecast import UNKNOWN
 from ratiba_action.money.prices import PriceList
 from ratiba_action.money.pricing import ModelRates
 from ratiba_action.run.estimating import estimator, expected_costs

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import pytest
 
 from ratiba_action.model.measurement import Errored, NotRun, Phase, ScenarioResult
-from ratiba_action.run.retrying import with_retries
+from ratiba_action.run.runner import with_retries
 from tests.support.sample_report import sample_check, sample_scored, sample_trial
 
 

@@ -7,16 +7,15 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from threading import Thread
 
-from ratiba_action.model.delivery import TraceDelivery, TraceLink
-from ratiba_action.model.verdict import Conclusion, Verdict
+from ratiba_action.model.verdict import Conclusion, TraceDelivery, TraceLink, Verdict
 from ratiba_action.observability.event_lines import event_line
 from ratiba_action.observability.langfuse_delivery import deliver
 from ratiba_action.observability.traces.conversations import traced_runs
-from ratiba_action.observability.traces.words import missing_note
+from ratiba_action.observability.traces.metadata import missing_note
 from ratiba_action.reporting.comment import render_comment
 from ratiba_action.reporting.html import render_html
 from ratiba_action.reporting.results_json import load_report, render_results
-from ratiba_action.run.tracing import langfuse_access, limited, tracer_of
+from ratiba_action.run.event_logging import langfuse_access, limited, tracer_of
 from ratiba_action.settings.environment import take_secrets
 from ratiba_action.settings.settings import Settings, read_settings
 from tests.support.logged_runs import logged_run

@@ -2,10 +2,10 @@
 
 from typing import Any
 
-from ratiba_action.config.standard_gates import STANDARD_GATES
+from ratiba_action.config.metrics_block import STANDARD_GATES
 from ratiba_action.model.data_set import DataSet, Gate
 from ratiba_action.model.scenario import Expectation, Scenario, Suite, Turn
-from ratiba_action.suite.configured_gates import gates_below, with_configured_gates
+from ratiba_action.suite.gates import gates_below, with_configured_gates
 from tests.support.sample_report import sample_scenario
 
 

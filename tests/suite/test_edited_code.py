@@ -3,7 +3,7 @@ from dataclasses import replace
 import pytest
 
 from ratiba_action.model.scenario import Assertion, FailureRule, Suite
-from ratiba_action.suite.edited_code import edited_code
+from ratiba_action.suite.scenario_selection import edited_code
 from tests.support.sample_report import sample_scenario
 
 SUITE = Suite(

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from ratiba_action.tenancy.container import docker_is_there
+from ratiba_action.tenancy.server import docker_is_there
 
 BASE = "python:3.13-slim"
 REPORT = "/report/ratiba-report"

@@ -7,10 +7,8 @@ from decimal import Decimal
 from typing import Any
 
 from ratiba_action.llm.providers.bounds import OutputLimits
-from ratiba_action.llm.providers.client import ProviderClient, Timeouts
-from ratiba_action.llm.providers.metered import MeteredCalls
-from ratiba_action.llm.providers.retries import RetryPolicy
-from ratiba_action.llm.providers.route import ProviderRoute
+from ratiba_action.llm.providers.client import ProviderClient, ProviderRoute, Timeouts
+from ratiba_action.llm.providers.metered import MeteredCalls, RetryPolicy
 from ratiba_action.model.conversation import Party
 from ratiba_action.model.model_request import PaidRequest
 from ratiba_action.model.values import Usd

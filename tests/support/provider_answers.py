@@ -3,9 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
-from ratiba_action.llm.anthropic_message import anthropic_message
-from ratiba_action.llm.openai_message import chat_completion, response
 from ratiba_action.llm.script import Step, estimated_usage
+from ratiba_action.llm.scripted_answers import anthropic_message, chat_completion, response
 from ratiba_action.model.conversation import Usage
 from tests.support.provider_faults import Failure
 

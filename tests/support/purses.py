@@ -7,7 +7,7 @@ from decimal import Decimal
 from ratiba_action.errors import BudgetError
 from ratiba_action.model.conversation import KeptAnswer, Party, Reservation, Usage
 from ratiba_action.model.values import Usd
-from ratiba_action.money.money import is_exact_usd
+from ratiba_action.money.pricing import is_exact_usd
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,8 +5,8 @@ from datetime import UTC, datetime, timedelta, timezone
 from decimal import Decimal
 from typing import Any
 
-from ratiba_action.model.agreement import Agreement, CrossCheckStatus
 from ratiba_action.model.change import DependencyChange, Mode, ModeDecision, Reason, Subject
+from ratiba_action.model.comparison import Agreement, CrossCheckStatus
 from ratiba_action.model.conversation import Event, Exchange, Reply, ToolCall, Transcript
 from ratiba_action.model.data_set import ClassScores, DataSetScores, Gate, GateResult, GateStatus
 from ratiba_action.model.measurement import Check, Errored, Invariant, NotRun, Phase, Score, Scored

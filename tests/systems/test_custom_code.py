@@ -8,7 +8,7 @@ import pytest
 
 from ratiba_action.errors import ConfigurationError
 from ratiba_action.model.scenario import Assertion, FailureRule
-from ratiba_action.run.custom_code import CustomMetric, check_custom_rules
+from ratiba_action.run.runner import CustomMetric, check_custom_rules
 from ratiba_action.systems.worker_system import WorkerSystem
 from tests.support.cases import case, create, exchange
 

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from ratiba_action.errors import WorkerError
 from ratiba_action.model.scenario import Turn
-from ratiba_action.systems.downloads import download_environment, without_user
 from ratiba_action.systems.worker_session import WorkerSession
 from ratiba_action.systems.worker_system import WorkerSystem
+from ratiba_action.systems.workplace import download_environment, without_user
 
 StartWorker = Callable[..., Awaitable[WorkerSystem]]
 OpenSession = Callable[..., Awaitable[WorkerSession]]

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ratiba_action.errors import WorkerError
-from ratiba_action.systems.replies import decode_line, describe_error, hide, parse_reply
+from ratiba_action.systems.dialogue import decode_line, describe_error, hide, parse_reply
 
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(st.characters()),

@@ -6,7 +6,7 @@ import pytest
 
 from ratiba_action.errors import WorkerError
 from ratiba_action.model.conversation import ToldUsage, Usage
-from ratiba_action.systems.told_usage import parse_told_usage
+from ratiba_action.systems.dialogue import parse_told_usage
 
 CALL = {"model": "gpt-5", "input_tokens": 10, "output_tokens": 2}
 

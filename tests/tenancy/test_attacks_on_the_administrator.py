@@ -11,7 +11,7 @@ from psycopg.conninfo import make_conninfo
 from ratiba_action.errors import DatabaseError
 from ratiba_action.model.plan import Arm
 from ratiba_action.money.connection import LedgerConnection
-from ratiba_action.money.schema import ensure_schema
+from ratiba_action.money.statements import ensure_schema
 from ratiba_action.tenancy import embedded, rows
 from ratiba_action.tenancy.embedded import EmbeddedServer
 from ratiba_action.tenancy.installation import find_installation

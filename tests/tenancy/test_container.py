@@ -2,7 +2,7 @@
 
 import pytest
 
-from ratiba_action.tenancy.container import ContainerServer, docker_is_there
+from ratiba_action.tenancy.server import ContainerServer, docker_is_there
 from tests.support.sql import fetch
 
 

@@ -5,7 +5,7 @@ import re
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from ratiba_action.tenancy.names import template_name, tenant_name
+from ratiba_action.tenancy.sweep import template_name, tenant_name
 
 
 @given(st.text())

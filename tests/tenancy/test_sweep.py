@@ -10,9 +10,9 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 from ratiba_action.model.plan import Arm
+from ratiba_action.tenancy.embedded import sweep
 from ratiba_action.tenancy.provisioner import PostgresTenantProvisioner
 from ratiba_action.tenancy.server import choose_server
-from ratiba_action.tenancy.storage import sweep
 from tests.support.eventually import eventually_async
 from tests.support.sql import fetch, migration, run_sql, tenants_on
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from ratiba_action.errors import ConfigurationError
-from ratiba_action.util.certificates import trusted_certificates
+from ratiba_action.util.proxy import trusted_certificates
 
 BUNDLE = Path(__file__).parents[1] / "support/certificates" / "loopback.pem"
 

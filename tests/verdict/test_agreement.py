@@ -5,7 +5,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from ratiba_action.model.agreement import Agreement, GradePair
+from ratiba_action.model.comparison import Agreement, GradePair
 from ratiba_action.verdict.agreement import (
     cohen_kappa,
     contingency_table,

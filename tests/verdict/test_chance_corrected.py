@@ -4,8 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from statsmodels.stats.inter_rater import fleiss_kappa as oracle
 
-from ratiba_action.verdict.agreement import cohen_kappa, quadratic
-from ratiba_action.verdict.chance_corrected import fleiss_kappa, gwet_coefficient
+from ratiba_action.verdict.agreement import cohen_kappa, fleiss_kappa, gwet_coefficient, quadratic
 
 WIKIPEDIA = [
     [0, 0, 0, 0, 14], [0, 2, 6, 4, 2], [0, 0, 3, 5, 6], [0, 3, 9, 2, 0], [2, 2, 8, 1, 1],

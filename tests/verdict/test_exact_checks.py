@@ -6,8 +6,8 @@ from datetime import UTC, datetime
 from ratiba_action.model.comparison import MeasuredRun, Rules, Tier
 from ratiba_action.model.measurement import Check, Scored
 from ratiba_action.verdict.exact_checks import HeldOnBoth, count_held, held_on
+from ratiba_action.verdict.pairing import content_digest
 from ratiba_action.verdict.runs import compare_as_measured
-from ratiba_action.verdict.scenario_content import content_digest
 from tests.support.sample_report import sample_scored
 
 

@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 
 from ratiba_action.model.comparison import Comparison, NotComparable, Pair, Rules, Tier
 from ratiba_action.verdict.examination import Wanted, examine
-from ratiba_action.verdict.sequential import look_levels
-from ratiba_action.verdict.sign_flip import sign_flip_p
+from ratiba_action.verdict.sign_flip import look_levels, sign_flip_p
 
 RULES = Rules()
 WAVES = (0.0, 0.02, -0.02, 0.01, -0.01)

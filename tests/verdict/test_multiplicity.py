@@ -3,7 +3,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from statsmodels.stats.multitest import multipletests
 
-from ratiba_action.verdict.multiplicity import holm
+from ratiba_action.verdict.rules.metric_means import holm
 
 
 def test_the_published_example() -> None:

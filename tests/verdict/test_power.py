@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from statsmodels.stats.power import NormalIndPower, TTestPower
 
-from ratiba_action.verdict.power import minimum_detectable_effect, scenarios_needed
+from ratiba_action.verdict.interval import minimum_detectable_effect, scenarios_needed
 
 SPREAD = (2 * (0.10**2 + 0.08**2)) ** 0.5
 """Of the difference of two runs, with a judge's standard deviation of 0.10 and a system's of 0.08."""

@@ -7,8 +7,7 @@ import pytest
 from ratiba_action.model.comparison import Comparison, Tier
 from ratiba_action.model.data_set import Gate, GateResult, GateStatus
 from ratiba_action.model.verdict import Conclusion, Report, Verdict
-from ratiba_action.verdict.regression import confidence, regression_detected
-from ratiba_action.verdict.tally import tally
+from ratiba_action.verdict.tally import confidence, regression_detected, tally
 from tests.support.sample_comparison import (
     sample_compared_report,
     sample_comparison,

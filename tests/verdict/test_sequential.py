@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from ratiba_action.verdict.sequential import look_levels
+from ratiba_action.verdict.sign_flip import look_levels
 
 OBRIEN_FLEMING = {2: 1.977, 3: 2.004, 4: 2.024, 5: 2.040}
 POCOCK = {2: 2.178, 3: 2.289, 4: 2.361, 5: 2.413}

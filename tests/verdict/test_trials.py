@@ -12,8 +12,7 @@ from ratiba_action.model.measurement import Errored, Phase, ScenarioResult, Scor
 from ratiba_action.model.scenario import Quarantine, Strategy
 from ratiba_action.model.verdict import Conclusion, Evidence, Limits, Verdict
 from ratiba_action.verdict.decision import next_step
-from ratiba_action.verdict.stopping import stop_reason
-from ratiba_action.verdict.trials import Standing, outcomes_of
+from ratiba_action.verdict.trials import Standing, outcomes_of, stop_reason
 from tests.support.sample_report import sample_check, sample_score, sample_scored, sample_trial
 
 DAY = date(2026, 11, 22)

@@ -6,12 +6,12 @@ from typing import Any
 from ratiba_action.authoring.proposals.asking import INSTRUCTIONS, read_answer
 from ratiba_action.config.configuration import Configuration
 from ratiba_action.errors import ConfigurationError
-from ratiba_action.metrics.judging.judge_model import JudgeModel
+from ratiba_action.metrics.judging.answer import JudgeModel
 from ratiba_action.metrics.judging.structured_calls import StructuredCalls, StructuredQuestion
 from ratiba_action.model.conversation import Party
 from ratiba_action.model.values import JsonObject, Usd
 from ratiba_action.money.budget import Ledger
-from ratiba_action.observability.no_events import NoEvents
+from ratiba_action.observability.logged_answers import NoEvents
 from ratiba_action.run.composition import price_list, require_reachable_servers
 from ratiba_action.run.paid_run import open_paid_run
 from ratiba_action.run.paying import payment_without_journal

@@ -4,7 +4,7 @@ import tomllib
 from typing import Any
 
 from ratiba_action.decide.dependencies.manifest import Manifest, Pin, gather
-from ratiba_action.decide.dependencies.pep508 import normalise
+from ratiba_action.decide.dependencies.uv_lock import normalise
 
 
 def parse(text: str) -> Manifest:

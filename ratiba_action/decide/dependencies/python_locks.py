@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from ratiba_action.decide.dependencies.manifest import Manifest, Pin, gather, gather_sources, with_hosts
-from ratiba_action.decide.dependencies.pep508 import normalise
+from ratiba_action.decide.dependencies.uv_lock import normalise
 
 _VCS = ("git", "hg", "svn", "bzr", "ref", "revision", "url", "path", "editable", "subdirectory")
 

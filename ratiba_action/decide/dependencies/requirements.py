@@ -3,7 +3,7 @@
 import re
 
 from ratiba_action.decide.dependencies.manifest import Manifest, Pin, gather, gather_sources
-from ratiba_action.decide.dependencies.pep508 import parse_requirement
+from ratiba_action.decide.dependencies.uv_lock import parse_requirement
 
 _HASH = re.compile(r"--hash[= ](\S+)")
 _EGG = re.compile(r"#(?:.*&)?egg=([A-Za-z0-9._-]+)")

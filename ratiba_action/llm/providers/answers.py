@@ -3,11 +3,69 @@
 import json
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from email.utils import parsedate_to_datetime
-from typing import Any, NoReturn
+from typing import Any, NoReturn, Protocol
 
-from ratiba_action.llm.providers.outcome import Answered, Outcome, Refused, Unknown
+from ratiba_action.model.values import JsonObject
 from ratiba_action.util.printable import printable
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """A whole JSON object with status 200."""
+
+    body: JsonObject = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """The provider refused, and charges nothing.
+
+    Args:
+        message: the provider's own words, on one line, without keys.
+        retry_after: seconds that it asks to wait, None when it does not say.
+        permanent: asking again cannot help.
+    """
+
+    status: int
+    message: str
+    retry_after: float | None = None
+    permanent: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class NotSent:
+    """No connection was made, so that nothing was asked and nothing is charged."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Unknown:
+    """The request may have been answered and charged for."""
+
+    reason: str
+
+
+Outcome = Answered | Refused | NotSent | Unknown
+
+
+class ProviderApi(Protocol):
+    """The providers' APIs, one attempt at a time."""
+
+    def require(self, provider: str) -> None:
+        """Check that the provider can be asked at all.
+
+        Raises:
+            ConfigurationError: there is no key for it.
+        """
+        ...
+
+    async def post(self, provider: str, endpoint: str, body: JsonObject) -> Outcome:
+        """Send one request, and wait for the whole answer."""
+        ...
+
 
 READ_HEADERS = ("Content-Type", "Date", "Retry-After", "Retry-After-Ms")
 """The headers of an answer that are looked at."""

@@ -1,8 +1,17 @@
 """One line of a recording: what a model or a judge once answered, under the key of what it was asked."""
 
+import dataclasses
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
+from ratiba_action.model.scenario import ExpectedRows, Scenario
 from ratiba_action.model.values import JsonObject
+from ratiba_action.privacy.credentials import find_credentials
+from ratiba_action.privacy.identifiers import Identifier, find_identifiers, is_declared
+from ratiba_action.privacy.masking import MASK, mask_secrets
+from ratiba_action.util.dsn import passwords_in
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,3 +78,159 @@ class JudgeRecording:
 
 
 Recording = ModelRecording | JudgeRecording
+
+
+_ASKED_LIMIT = 200
+_OF_THE_WIRE = frozenset(
+    {
+        # Names, states and counters of the wire format.
+        *("call_id", "created", "created_at", "completed_at", "finish_reason", "id", "index", "item_id", "model"),
+        *("object", "previous_response_id", "role", "service_tier", "status", "stop_reason", "system_fingerprint"),
+        *("tool_call_id", "tool_use_id", "type", "usage"),
+        # Of no meaning to a reader.
+        *("data", "embedding", "encrypted_content", "logprobs", "signature"),
+        # What the request said, repeated: prompts and tools lie in the repository.
+        *("instructions", "prompt", "tools"),
+    }
+)
+"""Fields of an answer in which no model says anything. In the arguments of a tool the same names count."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """Something that must not be recorded.
+
+    Args:
+        line: number of the recording's line, from 1.
+        field: where in the line, such as ``response.content[0].text``.
+        kind: what it is, in words.
+        shown: a few characters of it, to find it again; a secret shows none.
+    """
+
+    line: int
+    field: str
+    kind: str
+    shown: str
+
+    def __str__(self) -> str:
+        return f"line {self.line}, {self.field}: {self.kind} ({self.shown})"
+
+
+def find_forbidden(
+    lines: Sequence[Recording], scenario: Scenario | None, secrets: Iterable[str] = ()
+) -> tuple[Finding, ...]:
+    """Every identifier that the scenario does not declare, and every secret, each place once.
+
+    Identifiers are looked for in what models said, in the arguments of tools, in ``asked``, ``reason`` and a judge's
+    ``answer``; secrets in every text of a line.
+
+    Args:
+        lines: as they will stand in the file.
+        scenario: declares the identifiers of its customer, turns, expectations and rules; None declares nothing.
+        secrets: values that the run was given, such as keys and connection strings.
+    """
+    declared = declared_identifiers(scenario) if scenario is not None else ()
+    given = [*secrets]
+    given += [password for secret in given for password in passwords_in(secret)]
+    found: dict[Finding, None] = {}
+    for number, line in enumerate(lines, start=1):
+        for place in _places(line):
+            for kind, shown in _forbidden(place, declared, given):
+                found[Finding(number, place.field, kind, shown)] = None
+    return tuple(found)
+
+
+def declared_identifiers(scenario: Scenario) -> tuple[Identifier, ...]:
+    """The identifiers that a scenario itself holds."""
+    texts = [scenario.customer.phone, scenario.customer.name]
+    for turn in scenario.turns:
+        texts.append(turn.user or "")
+        texts += _leaves(turn.event)
+        texts += [text for tool in turn.expect.tools or () for text in _leaves(tool.args)]
+        texts += [text for event in turn.expect.events for text in _leaves(event.data)]
+        texts += _texts_of_rows(turn.expect.rows)
+    texts += _texts_of_rows(scenario.rows)
+    texts += [text for rule in scenario.rules for text in _leaves(rule.value)]
+    return tuple(identifier for text in texts for identifier in find_identifiers(text))
+
+
+def _texts_of_rows(expected: Iterable[ExpectedRows]) -> list[str]:
+    return [text for one in expected for text in (*_leaves(one.where), *_leaves(one.equals))]
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """A text of a line. ``said``: a model or a customer may have said it; ``cut``: its end may be missing."""
+
+    field: str
+    text: str
+    said: bool = True
+    cut: bool = False
+
+
+def _forbidden(place: _Place, declared: Sequence[Identifier], secrets: Sequence[str]) -> Iterator[tuple[str, str]]:
+    if mask_secrets(place.text, secrets) != place.text:
+        yield "a secret of this run", MASK
+        return
+    credentials = find_credentials(place.text)
+    yield from ((kind, MASK) for kind in credentials)
+    if not place.said or credentials:
+        return
+    for identifier in find_identifiers(place.text):
+        if not is_declared(identifier, declared, cut=place.cut):
+            yield identifier.kind, identifier.shown
+
+
+def _places(line: Recording) -> Iterator[_Place]:
+    for name, value in dataclasses.asdict(line).items():
+        if name == "response":
+            yield from _wire(value, name)
+        elif name == "answer" and value is not None:
+            yield from (_Place(name, text) for text in _leaves(value))
+        elif name in {"asked", "reason"} and value is not None:
+            yield _Place(name, value, cut=name == "asked" and len(value) >= _ASKED_LIMIT)
+        elif name == "inputs" and value is not None:
+            yield from (_Place(f"{name}.results", text, cut=True) for text in _leaves(value.get("results", [])))
+            yield from (_Place(f"{name}.parameters", text, said=False) for text in _leaves(value.get("parameters", {})))
+        elif isinstance(value, str):
+            yield _Place(name, value, said=False)
+
+
+def _wire(value: Any, path: str, *, said: bool = True) -> Iterator[_Place]:
+    """The texts of an answer, each where it lies in the wire format."""
+    if isinstance(value, str):
+        yield from _said(path, value) if said else (_Place(path, value, said=False),)
+    elif isinstance(value, Mapping):
+        for name, item in value.items():
+            here = f"{path}.{name}" if name.isidentifier() else path
+            if name == "input" and isinstance(item, Mapping):
+                yield from (_Place(here, text) for text in _leaves(item))
+            else:
+                yield from _wire(item, here, said=said and name not in _OF_THE_WIRE)
+    elif isinstance(value, list):
+        for number, item in enumerate(value):
+            yield from _wire(item, f"{path}[{number}]", said=said)
+
+
+def _said(path: str, text: str) -> Iterator[_Place]:
+    """What was said; JSON also as what it means, since an escape hides a number."""
+    yield _Place(path, text)
+    if text.lstrip()[:1] in ("{", "["):
+        try:
+            meant = json.loads(text)
+        except (ValueError, RecursionError):
+            return
+        yield from (_Place(path, leaf) for leaf in _leaves(meant))
+
+
+def _leaves(value: Any, name: str = "") -> Iterator[str]:
+    """Each text and number of a JSON value, with its name: a name tells an amount from an identifier."""
+    if isinstance(value, Mapping):
+        for key, item in value.items():
+            yield str(key)
+            yield from _leaves(item, str(key))
+    elif isinstance(value, list | tuple):
+        for item in value:
+            yield from _leaves(item, name)
+    elif isinstance(value, str | int) and not isinstance(value, bool):
+        yield f"{name}: {value}" if name else str(value)

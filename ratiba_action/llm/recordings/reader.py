@@ -9,7 +9,7 @@ from typing import Any, NoReturn
 
 from ratiba_action.errors import FileProblem, SuiteError
 from ratiba_action.llm.recordings.lines import JudgeRecording, ModelRecording, Recording
-from ratiba_action.util.plain_file import read_plain_file
+from ratiba_action.util.locked_folder import read_plain_file
 
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 _PROMPT_DIGEST = re.compile(r"[0-9a-f]{12}")

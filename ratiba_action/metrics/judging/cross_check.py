@@ -9,7 +9,7 @@ from typing import Self
 from ratiba_action.errors import BudgetError, RatibaError
 from ratiba_action.metrics.judging.cache_key import metric_version
 from ratiba_action.metrics.judging.sampling import in_sample
-from ratiba_action.model.agreement import CrossCheckStatus, GradePair
+from ratiba_action.model.comparison import CrossCheckStatus, GradePair
 from ratiba_action.model.measurement import Case, Score
 from ratiba_action.ports import JudgedMetric, Metric
 

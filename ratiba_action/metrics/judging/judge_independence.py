@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from ratiba_action.errors import ConfigurationError
-from ratiba_action.money.model_names import base_model, model_family
+from ratiba_action.money.pricing import base_model, model_family
 
 
 def require_independent_judges(

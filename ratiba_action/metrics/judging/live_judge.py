@@ -3,8 +3,7 @@
 from collections.abc import Callable
 from dataclasses import replace
 
-from ratiba_action.metrics.judging.answer import parse_answer
-from ratiba_action.metrics.judging.judge_model import JudgeModel
+from ratiba_action.metrics.judging.answer import JudgeModel, parse_answer
 from ratiba_action.metrics.judging.structured_calls import StructuredCalls, StructuredQuestion
 from ratiba_action.model.conversation import Party, Usage
 from ratiba_action.model.measurement import Answer, Question

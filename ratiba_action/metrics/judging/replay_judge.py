@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from ratiba_action.errors import RecordingError
-from ratiba_action.metrics.judging.valid_answer import validated
+from ratiba_action.metrics.judging.answer import validated
 from ratiba_action.model.canonical import digest
 from ratiba_action.model.measurement import Answer, Question
 from ratiba_action.model.values import JsonObject

@@ -5,13 +5,12 @@ from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from ratiba_action.errors import BudgetError, JudgeError
-from ratiba_action.metrics.judging.judge_model import JudgeModel
+from ratiba_action.metrics.judging.answer import JudgeModel
 from ratiba_action.metrics.judging.structured_answer import answer_text
 from ratiba_action.metrics.judging.structured_request import ENDPOINTS, structured_request
 from ratiba_action.model.canonical import digest
-from ratiba_action.model.conversation import Party, Usage
+from ratiba_action.model.conversation import Party, Usage, payer
 from ratiba_action.model.model_request import PaidRequest
-from ratiba_action.model.payer import payer
 from ratiba_action.model.plan import HEAD
 from ratiba_action.model.values import JsonObject
 from ratiba_action.ports import PaidCalls

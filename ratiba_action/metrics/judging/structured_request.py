@@ -7,8 +7,8 @@ so no transcript can add a message, a role or a field.
 from collections.abc import Mapping
 
 from ratiba_action.errors import ConfigurationError
+from ratiba_action.metrics.judging.answer import JudgeModel
 from ratiba_action.metrics.judging.json_shape import without_limits
-from ratiba_action.metrics.judging.judge_model import JudgeModel
 from ratiba_action.model.values import JsonObject
 
 ENDPOINTS: Mapping[str, str] = {"anthropic": "messages", "openai": "chat/completions"}

@@ -1,6 +1,7 @@
 """What is known of a whole conversation, carried to every span of its trace."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from decimal import Decimal
 
 from ratiba_action.model.event import (
@@ -11,7 +12,70 @@ from ratiba_action.model.event import (
     Place,
     RunStarted,
 )
+from ratiba_action.model.note import Note
+from ratiba_action.model.verdict import TraceDelivery
+from ratiba_action.observability.traces import attributes
 from ratiba_action.observability.traces.attributes import shortened
+from ratiba_action.observability.traces.datasets import dataset_item_id, experiment_id, experiment_name
+from ratiba_action.observability.traces.model import AttributeValue, Trace, TracedRun
+
+
+def missing_note(delivery: TraceDelivery, events: str) -> str:
+    """What a server does not have, why, and how it gets it; empty when it has everything.
+
+    Args:
+        delivery: what came of sending.
+        events: path of the log, as people know it.
+    """
+    if delivery.complete:
+        return ""
+    pairs = (("span", delivery.spans_there, delivery.spans), ("score", delivery.scores_there, delivery.scores))
+    counts = " and ".join(f"{max(all_ - there, 0)} of {all_} {name}s" for name, there, all_ in pairs)
+    return Note(
+        f"Langfuse lacks {counts} of this run: {delivery.problem or 'it did not take them'}. The verdict does not "
+        "depend on it.",
+        f"'ratiba report --resend-langfuse {events}' sends what is missing, and nothing twice.",
+    )
+
+
+_HEAD = "head"
+
+
+def as_experiment(run: TracedRun, project: str, dataset: str) -> TracedRun:
+    """The run with every span told which experiment and which item of it it belongs to.
+
+    Each side of a comparison, and each variant, is an experiment of its own. A suite whose dataset is not on the
+    server is one without a dataset, which Langfuse allows.
+
+    Args:
+        run: with the name of its suite's dataset.
+        project: id of the project on the server.
+        dataset: id of the suite's dataset there; empty where there is none.
+    """
+    head = experiment_id(project, dataset, experiment_name(run.run, _HEAD, _variant(run)))
+    return replace(
+        run,
+        traces=tuple(_as_item(trace, run, project, dataset) for trace in run.traces),
+        experiment_scores=tuple(replace(score, experiment_id=head) for score in run.experiment_scores),
+    )
+
+
+def _variant(run: TracedRun) -> str:
+    return next((trace.variant for trace in run.traces if trace.arm == _HEAD), "")
+
+
+def _as_item(trace: Trace, run: TracedRun, project: str, dataset: str) -> Trace:
+    name = experiment_name(run.run, trace.arm, trace.variant)
+    told: dict[str, AttributeValue] = {
+        attributes.EXPERIMENT_ID: experiment_id(project, dataset, name),
+        attributes.EXPERIMENT_NAME: attributes.shortened(name),
+        attributes.EXPERIMENT_ITEM: run.items.get(trace.scenario) or dataset_item_id(run.dataset, trace.scenario),
+        attributes.EXPERIMENT_ROOT: trace.spans[0].span_id,
+    }
+    if dataset:
+        told[attributes.EXPERIMENT_DATASET] = dataset
+    spans = tuple(replace(span, attributes={**span.attributes, **told}) for span in trace.spans)
+    return replace(trace, spans=spans)
 
 
 def carried_metadata(

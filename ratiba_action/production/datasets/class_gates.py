@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ratiba_action.config.standard_gates import STANDARD_GATES, unknown_gates
+from ratiba_action.config.metrics_block import STANDARD_GATES, unknown_gates
 from ratiba_action.metrics.aggregates import ANSWER_ACCURACY, LABELS, SKILL_RECALL, truth_of
 
 

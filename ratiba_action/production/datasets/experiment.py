@@ -2,23 +2,42 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from statistics import fmean
 
 from ratiba_action.checks.conversation_events import place_of_trial
-from ratiba_action.model.delivery import TraceDelivery
 from ratiba_action.model.event import conversation_id
 from ratiba_action.model.measurement import Scored
 from ratiba_action.model.note import Note, in_order
-from ratiba_action.model.verdict import Conclusion, Report
-from ratiba_action.observability.event_reader import read_events
-from ratiba_action.observability.langfuse_access import LangfuseAccess
+from ratiba_action.model.verdict import Conclusion, Report, TraceDelivery
+from ratiba_action.observability.event_lines import read_events
+from ratiba_action.observability.langfuse_asking import LangfuseAccess
 from ratiba_action.observability.langfuse_delivery import deliver
 from ratiba_action.observability.traces.conversations import traced_runs
 from ratiba_action.observability.traces.model import Trace, TracedRun, TraceScore, score_id
 from ratiba_action.ports import EventLog
-from ratiba_action.production.datasets.case_scores import CONFIDENCE, case_scores
-from ratiba_action.run.tracing import limited
+from ratiba_action.run.event_logging import limited
 from ratiba_action.settings.settings import Settings
 from ratiba_action.verdict.data_set_scores import CONFIDENCE as MEAN_CONFIDENCE
+from ratiba_action.verdict.data_set_scores import labelled_of
+
+CORRECT, CONFIDENCE = "correct", "confidence"
+
+
+def case_scores(result: Scored) -> Iterator[tuple[str, float]]:
+    """Name and value of each score of a case.
+
+    A classifier is correct where every label is the expected one; any other system where the conversation passed.
+
+    Args:
+        result: of one trial.
+    """
+    labelled = [one for exchange in result.transcript.exchanges for one in labelled_of(exchange)]
+    right = all(one.expected == one.given for one in labelled) if labelled else result.passed
+    yield CORRECT, float(right)
+    sure = [one.confidence for one in labelled if one.confidence is not None]
+    if sure:
+        yield CONFIDENCE, fmean(sure)
+
 
 PASSED = "passed"
 

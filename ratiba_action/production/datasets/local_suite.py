@@ -8,10 +8,10 @@ from typing import Any
 from ratiba_action.checks.failure_rules import validate_rule
 from ratiba_action.errors import FileProblem, SuiteError
 from ratiba_action.metrics.registry import metric_problems
-from ratiba_action.model.dataset_item import DatasetItem
+from ratiba_action.model.data_set import DatasetItem
 from ratiba_action.observability.traces.datasets import dataset_item_id
 from ratiba_action.privacy.credentials import find_credentials
-from ratiba_action.production.datasets.fingerprint import OURS, inexact_number
+from ratiba_action.production.datasets.file_writing import ALLOWED, safe_path
 from ratiba_action.production.datasets.row_items import (
     TRACE,
     RowParts,
@@ -21,12 +21,11 @@ from ratiba_action.production.datasets.row_items import (
     split_row,
     template_of,
 )
-from ratiba_action.production.datasets.safe_paths import ALLOWED, safe_path
-from ratiba_action.production.datasets.scenario_items import split_scenario
+from ratiba_action.production.datasets.scenario_items import OURS, inexact_number, split_scenario
 from ratiba_action.suite.case_ids import COLUMN, case_ids
-from ratiba_action.suite.catalogues import CATALOGUE_SUFFIX
 from ratiba_action.suite.data_file import Row, read_rows
 from ratiba_action.suite.load import YAML_SUFFIXES, load_suite, read_scenario_files
+from ratiba_action.suite.references import CATALOGUE_SUFFIX
 from ratiba_action.util.strict_yaml import read_yaml
 
 SCHEMA = 1

@@ -5,15 +5,31 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ratiba_action.errors import FileProblem
-from ratiba_action.model.dataset_item import DatasetItem, StoredDataset
-from ratiba_action.production.datasets.fingerprint import ours, same_json
+from ratiba_action.model.data_set import DatasetItem, StoredDataset
+from ratiba_action.observability.langfuse_asking import Deadline, LangfuseAccess
+from ratiba_action.observability.langfuse_datasets import read_dataset
+from ratiba_action.observability.langfuse_server import connected
+from ratiba_action.production.datasets.file_writing import ALLOWED, safe_path
 from ratiba_action.production.datasets.local_suite import CASE, SCENARIO, SCHEMA
 from ratiba_action.production.datasets.row_items import RowParts, Template, join_row, made_on_server, template_of
-from ratiba_action.production.datasets.safe_paths import ALLOWED, safe_path
-from ratiba_action.production.datasets.scenario_items import ScenarioParts, join_scenario
+from ratiba_action.production.datasets.scenario_items import ScenarioParts, join_scenario, ours, same_json
 from ratiba_action.suite.case_ids import COLUMN
 from ratiba_action.suite.load import YAML_SUFFIXES
 from ratiba_action.util.validation import shorten
+
+
+def stored_dataset(access: LangfuseAccess, name: str) -> StoredDataset | None:
+    """A dataset with all its items; None when there is none of that name.
+
+    Args:
+        access: with the seconds that everything may take.
+        name: of the dataset.
+
+    Raises:
+        LangfuseError: no answer, or more than a suite can hold.
+    """
+    with connected(access, Deadline.after(access.seconds)) as server:
+        return read_dataset(server, name)
 
 
 @dataclass(frozen=True, slots=True)

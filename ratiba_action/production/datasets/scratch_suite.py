@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ratiba_action.errors import FileProblem, SuiteError, UsageError
-from ratiba_action.model.dataset_item import StoredDataset
+from ratiba_action.model.data_set import StoredDataset
 from ratiba_action.observability.traces.datasets import dataset_item_id
 from ratiba_action.production.datasets.class_gates import with_class_gates
 from ratiba_action.production.datasets.file_writing import replace_files
@@ -16,9 +16,9 @@ from ratiba_action.production.datasets.local_suite import LocalSuite
 from ratiba_action.production.datasets.pull_plan import case_ids_of, plan_pull
 from ratiba_action.production.datasets.pulled import Pulled, read_pulled
 from ratiba_action.production.datasets.row_items import template_of
-from ratiba_action.suite.catalogues import CATALOGUE_SUFFIX
 from ratiba_action.suite.load import NOT_SCENARIOS
-from ratiba_action.util.plain_file import read_plain_file
+from ratiba_action.suite.references import CATALOGUE_SUFFIX
+from ratiba_action.util.locked_folder import read_plain_file
 
 _PREFIX = ".ratiba-dataset-"
 

@@ -4,12 +4,12 @@ from collections.abc import Sequence
 
 from ratiba_action.model.measurement import Errored, NotRun, Phase, ScenarioResult
 from ratiba_action.model.verdict import Conclusion, Evidence, Verdict
-from ratiba_action.util.crash_message import summary_of
+from ratiba_action.util.printable import summary_of
 from ratiba_action.verdict.data_set_scores import open_gates
-from ratiba_action.verdict.evidence import held_by_base
 from ratiba_action.verdict.rules.findings import Findings
 from ratiba_action.verdict.rules.phrases import conversations, count, first_of, names, sentence
 from ratiba_action.verdict.trials import ScenarioOutcome, Standing, standing
+from ratiba_action.verdict.weighing import held_by_base
 
 _NAMED = 8
 """Most scenarios that a command names one by one."""

@@ -8,7 +8,7 @@ from ratiba_action.model.comparison import REPLAY
 from ratiba_action.model.data_set import DataSetScores
 from ratiba_action.model.measurement import ScenarioResult
 from ratiba_action.model.verdict import Evidence
-from ratiba_action.verdict.arms import results_of_change
+from ratiba_action.verdict.pairing import results_of_change
 from ratiba_action.verdict.quarantine import quarantine_in_force
 from ratiba_action.verdict.trials import ScenarioOutcome, Standing, decides, outcomes_of
 

@@ -1,12 +1,47 @@
 """The mean of a metric over all scenarios must reach what the configuration asks of it."""
 
+from collections.abc import Iterable, Sequence
+
 from ratiba_action.model.comparison import REPLAY
-from ratiba_action.model.mean import mean
+from ratiba_action.model.measurement import ScenarioResult, Scored
+from ratiba_action.model.values import mean
 from ratiba_action.model.verdict import Conclusion, Verdict
 from ratiba_action.verdict.interval import mean_below_p
-from ratiba_action.verdict.metric_means import metric_values
-from ratiba_action.verdict.multiplicity import holm
 from ratiba_action.verdict.rules.findings import Findings
+
+
+def holm(p_values: Sequence[float]) -> tuple[float, ...]:
+    """Adjusted p-values by Holm's step-down method (Holm 1979), in the order given.
+
+    Rejecting where they are at most a level keeps the chance of any false rejection at that level.
+
+    Raises:
+        ValueError: one is not between 0 and 1.
+    """
+    if not all(0 <= p <= 1 for p in p_values):
+        raise ValueError(f"{list(p_values)!r} holds what is no p-value.")
+    order = sorted(range(len(p_values)), key=lambda index: p_values[index])
+    adjusted = [1.0] * len(p_values)
+    highest = 0.0
+    for rank, index in enumerate(order):
+        highest = max(highest, min(1.0, (len(p_values) - rank) * p_values[index]))
+        adjusted[index] = highest
+    return tuple(adjusted)
+
+
+def metric_means(results: Iterable[ScenarioResult]) -> dict[str, float]:
+    """The mean of each metric, by its name, over every trial that ran to its end."""
+    return {name: mean(found) for name, found in metric_values(results).items()}
+
+
+def metric_values(results: Iterable[ScenarioResult]) -> dict[str, list[float]]:
+    """The values of each metric, by its name, of every trial that ran to its end."""
+    values: dict[str, list[float]] = {}
+    for result in results:
+        for score in result.scores if isinstance(result, Scored) else ():
+            values.setdefault(score.metric, []).append(score.value)
+    return values
+
 
 _LEVEL = 0.025
 """Chance that a run fails though every mean is at its threshold, all thresholds together."""

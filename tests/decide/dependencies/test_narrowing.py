@@ -1,6 +1,6 @@
 import pytest
 
-from ratiba_action.decide.dependencies.narrowing import counts, read_narrowing
+from ratiba_action.decide.selection import counts, read_narrowing
 
 
 @pytest.mark.parametrize(

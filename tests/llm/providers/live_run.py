@@ -10,16 +10,13 @@ from pathlib import Path
 
 from ratiba_action.errors import BudgetError, ProviderError
 from ratiba_action.llm.providers.bounds import OutputLimits
-from ratiba_action.llm.providers.client import ProviderClient
-from ratiba_action.llm.providers.metered import MeteredCalls
-from ratiba_action.llm.providers.retries import RetryPolicy
-from ratiba_action.llm.providers.route import ProviderRoute
+from ratiba_action.llm.providers.client import ProviderClient, ProviderRoute
+from ratiba_action.llm.providers.metered import MeteredCalls, RetryPolicy
 from ratiba_action.model.model_request import PaidRequest
 from ratiba_action.money.budget import Ledger
 from ratiba_action.money.journal import begin_journal, resume_journal
 from ratiba_action.money.prices import PriceList
-from ratiba_action.money.purse import RunPurse
-from ratiba_action.money.settled_calls import SettledCalls
+from ratiba_action.money.purse import RunPurse, SettledCalls
 from tests.support.live_calls import KEY, MODELS, RATES, paid_request
 
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from ratiba_action.errors import BudgetError, ConfigurationError, ProviderError
 from ratiba_action.llm.providers.bounds import OutputLimits
-from ratiba_action.llm.providers.retries import RetryPolicy
+from ratiba_action.llm.providers.metered import RetryPolicy
 from ratiba_action.llm.script import Step
 from ratiba_action.model.conversation import Usage
 from ratiba_action.money.prices import PriceList

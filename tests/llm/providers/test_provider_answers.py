@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ratiba_action.llm.providers.answers import read_answer
-from ratiba_action.llm.providers.outcome import Answered, Refused, Unknown
+from ratiba_action.llm.providers.answers import Answered, Refused, Unknown, read_answer
 
 ERROR = json.dumps({"error": {"message": "busy"}})
 

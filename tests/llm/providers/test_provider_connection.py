@@ -10,9 +10,8 @@ from pathlib import Path
 import pytest
 
 from ratiba_action.errors import ConfigurationError
-from ratiba_action.llm.providers.client import ProviderClient, Timeouts
-from ratiba_action.llm.providers.outcome import Answered, NotSent, Outcome, Unknown
-from ratiba_action.llm.providers.route import ProviderRoute
+from ratiba_action.llm.providers.answers import Answered, NotSent, Outcome, Unknown
+from ratiba_action.llm.providers.client import ProviderClient, ProviderRoute, Timeouts
 from tests.support.raw_server import answering, raw_server
 
 CERTIFICATE = Path(__file__).parents[2] / "support/certificates" / "loopback.pem"

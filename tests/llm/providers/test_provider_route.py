@@ -3,7 +3,7 @@
 import pytest
 
 from ratiba_action.errors import ConfigurationError
-from ratiba_action.llm.providers.route import ProviderRoute
+from ratiba_action.llm.providers.client import ProviderRoute
 
 
 @pytest.mark.parametrize(

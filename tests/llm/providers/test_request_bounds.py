@@ -9,8 +9,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from ratiba_action.errors import ConfigurationError
-from ratiba_action.llm.providers.billable import contents
-from ratiba_action.llm.providers.bounds import OutputLimits, bounded
+from ratiba_action.llm.providers.bounds import OutputLimits, bounded, contents
 from tests.support.live_calls import paid_request
 
 LIMITS = OutputLimits(default=100, ceiling=1_000)

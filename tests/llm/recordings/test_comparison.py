@@ -8,9 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ratiba_action.llm.recordings.comparison import Kind, compare, render, without_noise
+from ratiba_action.llm.recordings.comparison import Kind, compare, read_said, render, without_noise
 from ratiba_action.llm.recordings.lines import JudgeRecording, ModelRecording, Recording
-from ratiba_action.llm.recordings.said import read_said
 
 
 def model(said: str, asked: str = "Habari", **changes: Any) -> ModelRecording:

@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ratiba_action.checks.failure_rules import validate_rule
-from ratiba_action.llm.recordings.identifiers import find_forbidden
-from ratiba_action.llm.recordings.lines import JudgeRecording, ModelRecording, Recording
+from ratiba_action.llm.recordings.lines import JudgeRecording, ModelRecording, Recording, find_forbidden
 from ratiba_action.llm.recordings.reader import read_recordings
 from ratiba_action.metrics.registry import metric_problems
 from ratiba_action.model.scenario import Customer, Expectation, ExpectedTool, FailureRule, Scenario, Turn

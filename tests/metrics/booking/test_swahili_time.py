@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ratiba_action.metrics.booking.swahili_time import swahili_times
+from ratiba_action.metrics.booking.slots import swahili_times
 
 
 def _read(text: str) -> list[set[str]]:

@@ -6,8 +6,8 @@ import pytest
 from ratiba_action.errors import BudgetError, JudgeError, ProviderError
 from ratiba_action.metrics.judging.cross_check import CrossCheck, CrossCheckedMetric
 from ratiba_action.metrics.registry import load_judged_metric
-from ratiba_action.model.agreement import CrossCheckStatus, GradePair
 from ratiba_action.model.canonical import transcript_digest
+from ratiba_action.model.comparison import CrossCheckStatus, GradePair
 from ratiba_action.model.measurement import Case, Grade, Score
 from ratiba_action.ports import JudgedMetric, Metric
 from ratiba_action.verdict.agreement import judges_agreement

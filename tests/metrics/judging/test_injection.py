@@ -12,14 +12,14 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from ratiba_action.errors import JudgeError
-from ratiba_action.metrics.judging.judge_model import JudgeModel
+from ratiba_action.metrics.judging.answer import JudgeModel
 from ratiba_action.metrics.judging.live_judge import INSTRUCTIONS, LiveJudge
 from ratiba_action.metrics.registry import load_judged_metric, load_metric
 from ratiba_action.model.conversation import Document, Exchange, Party, Reply, Usage
 from ratiba_action.model.measurement import Case
 from ratiba_action.model.model_request import PaidAnswer, PaidRequest
 from ratiba_action.model.scenario import Expectation, Turn
-from ratiba_action.util.quoted import quoted
+from ratiba_action.util.printable import quoted
 from tests.support.cases import case, exchange
 from tests.support.judges import ScriptedPaidCalls, least_answer, whole_answer
 from tests.support.metric_samples import PARAMETERS

@@ -6,11 +6,10 @@ from typing import Any
 import pytest
 
 from ratiba_action.errors import BudgetError, ConfigurationError, JudgeError, ProviderError
+from ratiba_action.metrics.judging.answer import JudgeModel, grade
 from ratiba_action.metrics.judging.grade_collector import GradeCollector
-from ratiba_action.metrics.judging.judge_model import JudgeModel
 from ratiba_action.metrics.judging.live_judge import INSTRUCTIONS, LiveJudge
 from ratiba_action.metrics.judging.replay_judge import ReplayJudge
-from ratiba_action.metrics.judging.valid_answer import grade
 from ratiba_action.model.conversation import Party, Usage
 from ratiba_action.model.measurement import Answer, Grade, Question
 from ratiba_action.model.values import JsonObject

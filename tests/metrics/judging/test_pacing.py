@@ -3,7 +3,7 @@ import asyncio
 import pytest
 
 from ratiba_action.errors import JudgeError
-from ratiba_action.metrics.judging.pacing import PacedMetric
+from ratiba_action.metrics.judging.cached_metric import PacedMetric
 from ratiba_action.model.measurement import Case, Score
 from tests.support.cases import case, exchange
 

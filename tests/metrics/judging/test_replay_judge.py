@@ -3,8 +3,8 @@ import math
 import pytest
 
 from ratiba_action.errors import JudgeError, RecordingError
+from ratiba_action.metrics.judging.answer import grade
 from ratiba_action.metrics.judging.replay_judge import ReplayJudge, judge_recording_key
-from ratiba_action.metrics.judging.valid_answer import grade
 from ratiba_action.model.measurement import Grade, Question
 from ratiba_action.model.values import JsonObject
 

@@ -24,7 +24,7 @@ from ratiba_action.model.event import (
 from ratiba_action.observability.traces import attributes
 from ratiba_action.observability.traces.conversations import traced_runs
 from ratiba_action.observability.traces.datasets import dataset_item_id, experiment_id, suite_dataset
-from ratiba_action.observability.traces.experiments import as_experiment
+from ratiba_action.observability.traces.metadata import as_experiment
 from ratiba_action.observability.traces.model import Trace
 from ratiba_action.observability.traces.scores import PASSED
 from tests.support.logged_runs import BEGAN, RUN, SCORES_EACH, SPANS_EACH, STARTED, logged, logged_run

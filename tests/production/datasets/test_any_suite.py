@@ -7,8 +7,7 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ratiba_action.model.dataset_item import DatasetItem, StoredDataset
-from ratiba_action.production.datasets.fingerprint import OURS, plain_numbers
+from ratiba_action.model.data_set import DatasetItem, StoredDataset
 from ratiba_action.production.datasets.local_suite import (
     LocalSuite,
     adopted_item,
@@ -16,10 +15,10 @@ from ratiba_action.production.datasets.local_suite import (
     parse_suite,
     suite_items,
 )
-from ratiba_action.production.datasets.pull_plan import plan_pull
+from ratiba_action.production.datasets.pull_plan import plan_pull, render_json_rows, render_scenario
 from ratiba_action.production.datasets.pulled import read_pulled
-from ratiba_action.production.datasets.push_plan import PushPlan, plan_push
-from ratiba_action.production.datasets.rendering import render_json_rows, render_scenario
+from ratiba_action.production.datasets.pushing import PushPlan, plan_push
+from ratiba_action.production.datasets.scenario_items import OURS, plain_numbers
 
 NAME = "team/ratiba"
 FIXED = {

@@ -8,9 +8,8 @@ from typing import Any
 import pytest
 
 from ratiba_action.errors import SuiteError, UsageError
-from ratiba_action.model.dataset_item import DatasetItem, StoredDataset
-from ratiba_action.production.datasets.file_writing import replace_files
-from ratiba_action.production.datasets.fingerprint import OURS
+from ratiba_action.model.data_set import DatasetItem, StoredDataset
+from ratiba_action.production.datasets.file_writing import replace_files, safe_path
 from ratiba_action.production.datasets.local_suite import (
     LocalSuite,
     dataset_metadata,
@@ -20,7 +19,7 @@ from ratiba_action.production.datasets.local_suite import (
 )
 from ratiba_action.production.datasets.pull_plan import PullPlan, plan_pull
 from ratiba_action.production.datasets.pulled import read_pulled
-from ratiba_action.production.datasets.safe_paths import safe_path
+from ratiba_action.production.datasets.scenario_items import OURS
 from ratiba_action.production.datasets.scratch_suite import scratch_suite
 from ratiba_action.util.strict_yaml import read_yaml
 

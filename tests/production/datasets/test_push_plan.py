@@ -2,9 +2,9 @@
 
 from dataclasses import replace
 
-from ratiba_action.model.dataset_item import DatasetItem
-from ratiba_action.production.datasets.fingerprint import OURS, fingerprint, inexact_number, plain_numbers, stamped
-from ratiba_action.production.datasets.push_plan import PushPlan, plan_push
+from ratiba_action.model.data_set import DatasetItem
+from ratiba_action.production.datasets.pushing import PushPlan, plan_push
+from ratiba_action.production.datasets.scenario_items import OURS, fingerprint, inexact_number, plain_numbers, stamped
 
 ITEM = DatasetItem("one", {"turns": [{"user": "Hi"}]}, {"at": 1}, {OURS: {"schema": 1, "path": "one.yaml"}})
 KEPT = stamped(ITEM, {})

@@ -7,7 +7,7 @@ import pytest
 
 from ratiba_action.model.scenario import Assertion, Quarantine, Scenario, Strategy, Suite
 from ratiba_action.suite.ratchet.strictness import hold_to_base
-from ratiba_action.suite.strategies import with_defaults, with_least_trials
+from ratiba_action.suite.scenario_selection import with_defaults, with_least_trials
 from tests.support.sample_report import sample_scenario
 
 FLAKY = Quarantine("times out at night", "amina", date(2026, 11, 30))
