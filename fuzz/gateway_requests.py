@@ -11,9 +11,9 @@ from urllib.parse import urlsplit
 from fuzz.case import Case
 from fuzz.in_process import captured
 from fuzz.provider_answers import random_answer, require_paid
-from ratiba_action.llm.listening import ScenarioAccess
+from ratiba_action.llm.access import ScenarioAccess
+from ratiba_action.llm.answers import LiveAnswers
 from ratiba_action.llm.providers.metered import RetryPolicy
-from ratiba_action.llm.replay_answers import LiveAnswers
 from ratiba_action.llm.server import Gateway
 from tests.support.live_calls import KEY, MODELS, live_calls
 from tests.support.model_servers import Received

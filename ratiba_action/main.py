@@ -64,7 +64,7 @@ def run(
     from ratiba_action.cli import COMMANDS, build_parser  # noqa: PLC0415 - the handlers come first
     from ratiba_action.errors import RatibaError  # noqa: PLC0415 - the same
     from ratiba_action.settings.step_output import COMMANDS_FILE  # noqa: PLC0415 - the same
-    from ratiba_action.util.printable import printable_lines  # noqa: PLC0415 - the same
+    from ratiba_action.util.text import printable_lines  # noqa: PLC0415 - the same
 
     interruption = current()
     reports = arguments[:1] == [_REPORTS_ITSELF] and not environment.get(COMMANDS_FILE)

@@ -1,5 +1,6 @@
 """What the documentation says is what the program does."""
 
+import ast
 import re
 import shlex
 import subprocess
@@ -25,6 +26,7 @@ PROJECT = Path(__file__).parent.parent
 README = (PROJECT / "README.md").read_text(encoding="utf-8")
 PAGES = [
     PROJECT / "README.md",
+    PROJECT / "CONTRIBUTING.md",
     *sorted((PROJECT / "docs").rglob("*.md")),
     *sorted((PROJECT / "examples").glob("*/README.md")),
 ]
@@ -136,5 +138,21 @@ def test_every_page_that_is_pointed_at_exists() -> None:
 
 
 def test_every_module_that_is_pointed_at_exists() -> None:
-    named = {name for page in PAGES for name in re.findall(r"`(ratiba_action/[\w/]+\.\w+)`", page.read_text("utf-8"))}
+    pattern = r"`((?:ratiba_action|tests)/[\w/]+(?:\.\w+|/))`"
+    named = {name for page in PAGES for name in re.findall(pattern, page.read_text("utf-8"))}
     assert [name for name in sorted(named) if not (PROJECT / name).exists()] == []
+
+
+def test_every_package_says_where_to_start_and_that_file_is_there() -> None:
+    for package in sorted((PROJECT / "ratiba_action").rglob("__init__.py")):
+        said = ast.get_docstring(ast.parse(package.read_text(encoding="utf-8"))) or ""
+        _, start, rest = said.partition("tart with")
+        files = re.findall(r"``([\w/]+\.py)``", rest)
+        assert start, package
+        assert [name for name in files if not (package.parent / name).exists()] == [], package
+
+
+def test_no_more_than_thirty_entries_stand_at_the_top() -> None:
+    package = PROJECT / "ratiba_action"
+    names = {path.relative_to(package).parts[0] for path in package.rglob("*.py")} - {"__init__.py", "__main__.py"}
+    assert len(names) <= 30

@@ -25,7 +25,7 @@ from ratiba_action.run.bench import Bench
 from ratiba_action.run.runner import run_plan
 from ratiba_action.suite.gates import gate_problems
 from ratiba_action.suite.load import load_suite
-from ratiba_action.suite.ratchet.strictness import hold_to_base
+from ratiba_action.suite.ratchet import hold_to_base
 from ratiba_action.verdict.pairing import pair_up
 from ratiba_action.verdict.rules.metric_means import metric_means
 from tests.support.gateways import InMemoryGateway

@@ -22,7 +22,7 @@ from ratiba_action.model.measurement import Check, NotRun, ScenarioResult
 from ratiba_action.model.scenario import Scenario
 from ratiba_action.money.pricing import show_usd
 from ratiba_action.util.patterns import SearchTime
-from ratiba_action.util.printable import clip
+from ratiba_action.util.text import clip
 from ratiba_action.util.words import stream_safe
 
 

@@ -13,7 +13,7 @@ from ratiba_action.model.conversation import Exchange, Reply
 from ratiba_action.model.measurement import Case, Check, Score
 from ratiba_action.model.scenario import Assertion, FailureRule, Scenario
 from ratiba_action.model.values import JsonObject
-from ratiba_action.util.printable import clip
+from ratiba_action.util.text import clip
 
 CUSTOM_VERSION = "own"
 """Version of every custom metric: its code lies in the repository, and its commit tells which code it was."""

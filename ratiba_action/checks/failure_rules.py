@@ -17,7 +17,7 @@ from ratiba_action.model.event import Event
 from ratiba_action.model.measurement import Check
 from ratiba_action.model.scenario import FailureRule
 from ratiba_action.util.patterns import SCENARIO_SECONDS, SEARCH_SECONDS, SearchTime, compile_pattern, pattern_problem
-from ratiba_action.util.printable import clip, did_you_mean
+from ratiba_action.util.text import clip, did_you_mean
 
 _TEXT_RULES = ("must_contain", "must_not_contain", "regex_must_match", "regex_must_not_match")
 _CALL_RULES = ("must_call_tool", "must_not_call_tool")

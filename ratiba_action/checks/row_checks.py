@@ -11,7 +11,7 @@ from ratiba_action.model.measurement import Check
 from ratiba_action.model.scenario import ExpectedRows
 from ratiba_action.model.values import JsonObject
 from ratiba_action.util.instants import same_value
-from ratiba_action.util.printable import clip
+from ratiba_action.util.text import clip
 
 ROWS = "rows"
 """The kind of these checks."""

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from ratiba_action.model.measurement import Check, Errored, ScenarioResult
-from ratiba_action.util.printable import clip
+from ratiba_action.util.text import clip
 
 KIND = "exception"
 """Of the check of a trial that an exception of the system ended."""

@@ -20,7 +20,7 @@ from ratiba_action.model.conversation import Event, Reply, ToolCall
 from ratiba_action.model.measurement import Check
 from ratiba_action.model.scenario import Expectation, ExpectedOutput, ExpectedTool, ExpectedTransition, Turn
 from ratiba_action.util.instants import same_value
-from ratiba_action.util.printable import clip
+from ratiba_action.util.text import clip
 
 _STEP = re.compile(
     r"\.(?P<name>[^\W\d][\w-]*)|\[(?P<index>\d{1,9})\]|\[(?P<every>\*)\]|\.(?P<each>\*)"

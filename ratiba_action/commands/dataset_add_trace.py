@@ -10,7 +10,7 @@ from typing import Any
 
 from ratiba_action.commands.dataset_options import add_suite_options, no_dataset, read_task, server_failed
 from ratiba_action.commands.gate_request import parse_option
-from ratiba_action.util.printable import printable
+from ratiba_action.util.text import printable
 
 SUMMARY = "add a trace of production to a dataset, masked"
 DESCRIPTION = """Add a conversation of production to a dataset, masked: as a scenario in quarantine for a person to

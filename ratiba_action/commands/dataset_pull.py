@@ -13,7 +13,7 @@ from ratiba_action.commands.dataset_options import (
     read_task,
     server_failed,
 )
-from ratiba_action.util.printable import printable
+from ratiba_action.util.text import printable
 
 if TYPE_CHECKING:
     from ratiba_action.production.datasets.local_suite import LocalSuite

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from ratiba_action.commands.dataset_options import DatasetTask, add_suite_options, read_task, server_failed
-from ratiba_action.util.printable import printable
+from ratiba_action.util.text import printable
 
 if TYPE_CHECKING:
     from ratiba_action.production.datasets.pushing import Pushed

@@ -8,7 +8,7 @@ from pathlib import Path
 from ratiba_action.commands.dataset_options import DatasetTask, add_server_options, no_dataset, read_task, server_failed
 from ratiba_action.commands.gate_request import add_variant, parse_option
 from ratiba_action.settings.settings import INPUTS
-from ratiba_action.util.printable import printable
+from ratiba_action.util.text import printable
 
 SUMMARY = "hold the items of a dataset with the system of this checkout, and log the run with its scores"
 DESCRIPTION = """Hold every active item of a dataset with the system of the configuration, as the gate holds scenarios:

@@ -9,7 +9,7 @@ from dataclasses import replace
 from ratiba_action.commands.gate_request import parse_option
 from ratiba_action.settings.run_deadline import parse_seconds
 from ratiba_action.settings.settings import read_settings
-from ratiba_action.util.printable import printable
+from ratiba_action.util.text import printable
 
 SUMMARY = "make a dataset, a trace and a score on the server, read them back, and say each step"
 DESCRIPTION = """Make a dataset 'ratiba-verify' with one item, a trace and its scores, read them back, and send

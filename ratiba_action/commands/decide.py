@@ -12,7 +12,7 @@ from typing import TextIO
 from ratiba_action.decide.deciding import Decided, DecideRequest, decide, decide_or_doubt, request_of
 from ratiba_action.errors import PublishError, UsageError
 from ratiba_action.model.change import Mode, ModeDecision
-from ratiba_action.util.printable import printable, unreadable_as_command
+from ratiba_action.util.text import printable, unreadable_as_command
 
 DESCRIPTION = """Choose blocking, advisory or skip from the paths that a change touches, and say why.
 A mode is always printed: whatever cannot be found out makes it blocking."""

@@ -26,7 +26,7 @@ from ratiba_action.model.change import Mode
 from ratiba_action.model.note import in_order
 from ratiba_action.model.plan import Selection
 from ratiba_action.model.verdict import Conclusion, Report
-from ratiba_action.observability.logged_answers import NoEvents
+from ratiba_action.observability.logged_ports import NoEvents
 from ratiba_action.ports import EventLog
 from ratiba_action.publish.full_publication import full_publication
 from ratiba_action.publish.publishing import Publication
@@ -51,7 +51,7 @@ from ratiba_action.settings.settings import (
 from ratiba_action.settings.step_output import leave
 from ratiba_action.util.interruption import Interruption, current
 from ratiba_action.util.persisted_credentials import persisted_credentials
-from ratiba_action.util.printable import unreadable_as_command
+from ratiba_action.util.text import unreadable_as_command
 from ratiba_action.verdict.decision import cut_short
 from ratiba_action.verdict.exit_code import exit_code
 

@@ -17,7 +17,7 @@ from ratiba_action.errors import FileProblem, SuiteError, UsageError
 from ratiba_action.production.candidate import PROPOSED
 from ratiba_action.settings.settings import read_settings
 from ratiba_action.util.locked_folder import write_new_files
-from ratiba_action.util.printable import printable_lines
+from ratiba_action.util.text import printable_lines
 
 DESCRIPTION = """Write a scenario: from a captured session, masked and tagged `proposed`, or from a template; or let a
 model propose some, which is paid out of the budget. No file that is there is ever changed."""

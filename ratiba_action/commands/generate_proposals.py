@@ -15,7 +15,7 @@ from ratiba_action.commands.gate_request import parse_option
 from ratiba_action.errors import BudgetError, InfrastructureError, JudgeError, UsageError
 from ratiba_action.settings.settings import Settings, read_settings
 from ratiba_action.util.locked_folder import is_file
-from ratiba_action.util.printable import printable_lines
+from ratiba_action.util.text import printable_lines
 
 if TYPE_CHECKING:
     from ratiba_action.authoring.proposals.asked_model import Question

@@ -25,7 +25,7 @@ from ratiba_action.commands.gate_request import parse_option
 from ratiba_action.errors import UsageError
 from ratiba_action.settings.input_values import parse_name
 from ratiba_action.util.locked_folder import write_new_files
-from ratiba_action.util.printable import printable_lines
+from ratiba_action.util.text import printable_lines
 
 DESCRIPTION = """Write what a repository needs: the workflow, the configuration, an adapter with a stand-in for your
 system, and a first scenario. It passes at once, without a key. No file that is there is ever changed."""

@@ -14,7 +14,7 @@ from ratiba_action.commands.gate_request import parse_option
 from ratiba_action.errors import UsageError
 from ratiba_action.settings.run_deadline import parse_seconds
 from ratiba_action.settings.settings import Settings, read_settings
-from ratiba_action.util.printable import printable
+from ratiba_action.util.text import printable
 
 if TYPE_CHECKING:
     from ratiba_action.production.promotion import Promotion, PromotionRequest

@@ -16,7 +16,7 @@ from ratiba_action.model.scenario import Scenario
 from ratiba_action.settings.settings import read_settings
 from ratiba_action.suite.load import is_scenario_file, load_suite, read_scenario_files
 from ratiba_action.util.locked_folder import read_plain_file
-from ratiba_action.util.printable import printable
+from ratiba_action.util.text import printable
 from ratiba_action.verdict.quarantine import day_of, quarantine_in_force
 from ratiba_action.verdict.trials import Standing, is_measured, outcomes_of, standing
 

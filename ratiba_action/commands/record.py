@@ -34,7 +34,7 @@ from ratiba_action.run.recording_review import Candidate, Outcome, Review, revie
 from ratiba_action.settings.input_values import parse_count
 from ratiba_action.settings.run_deadline import read_deadline
 from ratiba_action.settings.settings import INPUTS, Input, Settings, read_settings, unknown_variables
-from ratiba_action.util.printable import printable
+from ratiba_action.util.text import printable
 
 DESCRIPTION = """Run conversations with live models and keep what models and judges answer as recordings.
 Shows what changes; an existing recording is only replaced with --accept. Exit 1 when something waits for --accept or

@@ -15,7 +15,7 @@ from ratiba_action.errors import UsageError
 from ratiba_action.model.canonical import digest
 from ratiba_action.settings.run_deadline import parse_seconds, read_deadline
 from ratiba_action.settings.settings import Settings, read_settings
-from ratiba_action.util.printable import printable
+from ratiba_action.util.text import printable
 
 if TYPE_CHECKING:
     from ratiba_action.config.configuration import Configuration

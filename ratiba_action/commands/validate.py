@@ -25,7 +25,7 @@ from ratiba_action.settings.settings import INPUTS, Settings, read_settings
 from ratiba_action.suite.gates import gates_below
 from ratiba_action.suite.load import load_suite, read_scenario_files
 from ratiba_action.util.locked_folder import read_plain_file
-from ratiba_action.util.printable import printable
+from ratiba_action.util.text import printable
 
 DESCRIPTION = """Check the configuration, the scenarios and their recordings, and say every mistake with its line.
 Warn of what is allowed and probably not meant. Nothing is run. Exit 2 when there is a mistake."""

@@ -12,7 +12,7 @@ from ratiba_action.metrics.entry import SYSTEM_TYPES
 from ratiba_action.metrics.registry import metric_problems
 from ratiba_action.metrics.standard import STANDARD
 from ratiba_action.model.scenario import Assertion, Expectation, Scenario, Suite
-from ratiba_action.util.printable import part_of
+from ratiba_action.util.text import part_of
 from ratiba_action.util.validation import StrictModel
 
 STANDARD_GATES: Mapping[str, float] = {

@@ -22,7 +22,7 @@ from ratiba_action.config.system_kinds import (
     VariantName,
 )
 from ratiba_action.settings.input_values import parse_folder
-from ratiba_action.util.printable import nearest_names
+from ratiba_action.util.text import nearest_names
 from ratiba_action.util.validation import StrictModel
 
 _OURS = frozenset({"PATH", "HOME", "TMPDIR", "DATABASE_URL"})

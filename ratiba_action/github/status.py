@@ -12,7 +12,7 @@ from ratiba_action.github.github_api import GITHUB_API, GithubApi
 from ratiba_action.github.github_connection import USUAL, RetryPolicy
 from ratiba_action.model.change import Mode, Subject
 from ratiba_action.model.verdict import Conclusion, Report
-from ratiba_action.util.printable import part_of, printable
+from ratiba_action.util.text import part_of, printable
 from ratiba_action.verdict.exit_code import exit_code
 from ratiba_action.verdict.tally import tally
 

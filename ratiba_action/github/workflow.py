@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TextIO
 
 from ratiba_action.settings.step_output import StepOutput
-from ratiba_action.util.printable import printable_lines
+from ratiba_action.util.text import printable_lines
 
 _MESSAGE_LIMIT = 4_096
 _ERRORS_SHOWN = 10

@@ -19,11 +19,11 @@ from ratiba_action.errors import (
     RecordingError,
     WorkerError,
 )
+from ratiba_action.llm.access import ScenarioAccess
+from ratiba_action.llm.answers import StaleRecordingError
 from ratiba_action.llm.canonical_request import prompt_digest, request_key
 from ratiba_action.llm.endpoint import Endpoint
 from ratiba_action.llm.endpoints import ENDPOINTS
-from ratiba_action.llm.listening import ScenarioAccess
-from ratiba_action.llm.replay_answers import StaleRecordingError
 from ratiba_action.model.conversation import Party
 from ratiba_action.model.model_request import ModelAnswer, ModelRequest
 from ratiba_action.model.plan import HEAD

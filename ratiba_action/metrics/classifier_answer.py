@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ratiba_action.model.scenario import Expectation
-from ratiba_action.util.printable import clip
+from ratiba_action.util.text import clip
 
 
 @dataclass(frozen=True, slots=True)

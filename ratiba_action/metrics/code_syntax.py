@@ -8,7 +8,7 @@ from pydantic import Field
 
 from ratiba_action.metrics.python_source import MOST_CHARACTERS, TOO_DEEP, code_blocks, parse_python
 from ratiba_action.model.measurement import Case, Score
-from ratiba_action.util.printable import clip
+from ratiba_action.util.text import clip
 from ratiba_action.util.validation import StrictModel
 
 __version__ = "1.0.0"

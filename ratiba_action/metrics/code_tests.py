@@ -8,7 +8,7 @@ from ratiba_action.errors import ConfigurationError, WorkerError
 from ratiba_action.metrics.python_source import code_blocks
 from ratiba_action.model.measurement import Case, Score
 from ratiba_action.ports import CustomCode
-from ratiba_action.util.printable import clip
+from ratiba_action.util.text import clip
 from ratiba_action.util.validation import StrictModel
 
 __version__ = "1.0.0"

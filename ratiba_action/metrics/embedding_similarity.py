@@ -7,7 +7,7 @@ from typing import Annotated
 from pydantic import Field
 
 from ratiba_action.metrics.reference_answers import score_answers
-from ratiba_action.metrics.text.embedding_similarity import USUAL_FLOOR, embedding_similarity
+from ratiba_action.metrics.vector_similarity import USUAL_FLOOR, embedding_similarity
 from ratiba_action.model.measurement import Case, Score
 from ratiba_action.util.validation import StrictModel
 

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable
 from ratiba_action.errors import ConfigurationError
 from ratiba_action.metrics.classifier_answer import ClassifierAnswer
 from ratiba_action.model.measurement import Case, Score
-from ratiba_action.util.printable import clip
+from ratiba_action.util.text import clip
 
 Labels = frozenset[str]
 Judged = tuple[int, Labels, ClassifierAnswer]

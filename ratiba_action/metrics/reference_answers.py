@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from ratiba_action.metrics.turn_scores import TurnValue, mean_of_turns
 from ratiba_action.model.measurement import Case, Score
-from ratiba_action.util.printable import clip
+from ratiba_action.util.text import clip
 
 _SHOWN = 120
 

@@ -8,7 +8,7 @@ from ratiba_action.metrics.judging.own_question import ask, closed_object, worde
 from ratiba_action.metrics.whole_conversation import Part, ShownTurn, shown_digest, shown_turns
 from ratiba_action.model.measurement import Case, Question, Score
 from ratiba_action.ports import Judge
-from ratiba_action.util.printable import clip
+from ratiba_action.util.text import clip
 from ratiba_action.util.validation import StrictModel
 
 __version__ = "1.0.0"

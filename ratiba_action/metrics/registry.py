@@ -15,7 +15,7 @@ from ratiba_action.metrics.entry import MetricEntry
 from ratiba_action.metrics.judged_table import JUDGED_METRICS
 from ratiba_action.model.values import JsonObject
 from ratiba_action.ports import Judge, JudgedMetric, Metric
-from ratiba_action.util.printable import did_you_mean
+from ratiba_action.util.text import did_you_mean
 from ratiba_action.util.validation import StrictModel
 
 TEXT_METRICS: Mapping[str, MetricEntry] = {

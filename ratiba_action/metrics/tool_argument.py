@@ -3,7 +3,7 @@
 from ratiba_action.errors import ConfigurationError
 from ratiba_action.metrics.tool_calls import argument_values, turns_of
 from ratiba_action.model.measurement import Case, Score
-from ratiba_action.util.printable import clip
+from ratiba_action.util.text import clip
 
 __version__ = "1.0.0"
 

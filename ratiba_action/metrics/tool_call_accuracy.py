@@ -2,7 +2,7 @@
 
 from ratiba_action.metrics.tool_calls import ToolTurn, ordered_accuracy, turns_of
 from ratiba_action.model.measurement import Case, Score
-from ratiba_action.util.printable import clip
+from ratiba_action.util.text import clip
 
 __version__ = "1.0.0"
 

@@ -14,7 +14,7 @@ from ratiba_action.model.conversation import Exchange, ToolCall
 from ratiba_action.model.measurement import Case, Score
 from ratiba_action.model.scenario import ExpectedTool
 from ratiba_action.util.instants import same_value
-from ratiba_action.util.printable import clip
+from ratiba_action.util.text import clip
 
 
 def longest_common_subsequence(one: Sequence[Any], other: Sequence[Any], same: Callable[[Any, Any], bool] = eq) -> int:

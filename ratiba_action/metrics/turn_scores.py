@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from ratiba_action.errors import ConfigurationError
 from ratiba_action.model.measurement import Invariant, Score
-from ratiba_action.util.printable import clip
+from ratiba_action.util.text import clip
 
 
 def score_invariants(metric: str, version: str, threshold: float, findings: Iterable[Invariant]) -> Score:

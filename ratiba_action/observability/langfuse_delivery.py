@@ -12,7 +12,7 @@ from ratiba_action.observability.langfuse_server import LangfuseServer, connecte
 from ratiba_action.observability.traces.attributes import shortened, well_formed
 from ratiba_action.observability.traces.metadata import as_experiment
 from ratiba_action.observability.traces.model import Span, Trace, TracedRun, TraceScore
-from ratiba_action.util.printable import clip
+from ratiba_action.util.text import clip
 
 _SPANS = 200
 """Most spans of a request, unless one conversation has more."""

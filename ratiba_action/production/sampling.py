@@ -24,7 +24,7 @@ from ratiba_action.observability.event_file import FILE, EventFile, open_descrip
 from ratiba_action.observability.event_masking import EventMask
 from ratiba_action.observability.langfuse_asking import Deadline, LangfuseAccess, LangfuseError
 from ratiba_action.observability.langfuse_server import connected
-from ratiba_action.observability.logged_answers import NoEvents
+from ratiba_action.observability.logged_ports import NoEvents
 from ratiba_action.observability.traces.model import TraceScore
 from ratiba_action.observability.traces.scores import scores_of
 from ratiba_action.ports import EventLog, Progress

@@ -37,7 +37,7 @@ from ratiba_action.settings.environment import FROM_STDIN
 from ratiba_action.settings.settings import Settings
 from ratiba_action.util.interruption import current
 from ratiba_action.util.persisted_credentials import Persisted
-from ratiba_action.util.printable import printable
+from ratiba_action.util.text import printable
 from ratiba_action.verdict.exit_code import exit_code
 
 Result = TypeVar("Result")

@@ -27,7 +27,7 @@ from ratiba_action.reporting.wording import (
     scenario_ended,
     scenario_label,
 )
-from ratiba_action.util.printable import part_of
+from ratiba_action.util.text import part_of
 from ratiba_action.verdict.tally import (
     MetricSummary,
     deciding_outcomes,

@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 from ratiba_action.model.change import ModeDecision, Reason
-from ratiba_action.util.printable import printable
+from ratiba_action.util.text import printable
 
 MOST_REASONS = 200
 """Reasons in a step's output, which is bounded; the strictest come first."""

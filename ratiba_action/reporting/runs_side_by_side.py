@@ -11,7 +11,7 @@ from ratiba_action.model.measurement import ScenarioResult, Scored
 from ratiba_action.reporting import comparison_words as words
 from ratiba_action.reporting.markdown import code, inline, table
 from ratiba_action.reporting.wording import outcome
-from ratiba_action.util.printable import part_of
+from ratiba_action.util.text import part_of
 from ratiba_action.verdict.runs import RunPair
 from ratiba_action.verdict.tally import MetricSummary, summarise_metrics
 from ratiba_action.verdict.trials import ScenarioOutcome, Standing, outcomes_of

@@ -23,7 +23,7 @@ from ratiba_action.reporting.wording import (
     scenario_label,
 )
 from ratiba_action.settings.step_output import StepOutput
-from ratiba_action.util.printable import clip
+from ratiba_action.util.text import clip
 from ratiba_action.verdict.quarantine import day_of, quarantine_in_force
 from ratiba_action.verdict.trials import ScenarioOutcome, outcomes_of
 

@@ -10,7 +10,7 @@ from ratiba_action.model.measurement import Errored, NotRun, ScenarioResult, Sco
 from ratiba_action.model.plan import Selection
 from ratiba_action.model.values import Usd
 from ratiba_action.model.verdict import Conclusion, Report
-from ratiba_action.util.printable import origin_of, part_of, summary_of, traceback_of
+from ratiba_action.util.text import origin_of, part_of, summary_of, traceback_of
 from ratiba_action.verdict.tally import deciding_outcomes, tally
 from ratiba_action.verdict.trials import ScenarioOutcome, Standing, standing
 

@@ -22,7 +22,7 @@ from ratiba_action.util.interruption import current
 from ratiba_action.verdict.agreement import judges_agreement
 
 if TYPE_CHECKING:
-    from ratiba_action.llm.replay_answers import RecordingAnswers
+    from ratiba_action.llm.answers import RecordingAnswers
 
 
 _PATIENCE = 1.5

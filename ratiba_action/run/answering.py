@@ -28,7 +28,7 @@ from ratiba_action.run.simulated_customer import SimulatedCustomer
 from ratiba_action.run.workshop import Materials, Workshop
 
 if TYPE_CHECKING:
-    from ratiba_action.llm.replay_answers import FallbackAnswers, RecordingAnswers
+    from ratiba_action.llm.answers import FallbackAnswers, RecordingAnswers
 
 
 class Sources:
@@ -39,7 +39,7 @@ class Sources:
     """
 
     def __init__(self, workshop: Workshop, prices: Prices, paid: PaidRun | None) -> None:
-        from ratiba_action.llm.replay_answers import ArmAnswers  # noqa: PLC0415 - not needed to decide
+        from ratiba_action.llm.answers import ArmAnswers  # noqa: PLC0415 - not needed to decide
 
         self._workshop, self._prices, self._paid = workshop, prices, paid
         self._answers = ArmAnswers()
@@ -71,7 +71,7 @@ class Sources:
         return left or trial.number not in self._recorded[trial.arm.name].get(name, frozenset())
 
     def _source(self, materials: Materials) -> AnswerSource:
-        from ratiba_action.llm.replay_answers import (  # noqa: PLC0415 - the same
+        from ratiba_action.llm.answers import (  # noqa: PLC0415 - the same
             FallbackAnswers,
             LiveAnswers,
             RecordingAdvice,
@@ -284,7 +284,7 @@ async def _open_paid(
 
 
 def _logged(answers: AnswerSource, workshop: Workshop, prices: Prices) -> AnswerSource:
-    from ratiba_action.observability.logged_answers import LoggedAnswers  # noqa: PLC0415 - not needed to decide
+    from ratiba_action.observability.logged_ports import LoggedAnswers  # noqa: PLC0415 - not needed to decide
 
     return LoggedAnswers(answers, prices, workshop.events)
 
@@ -293,7 +293,7 @@ def _logged(answers: AnswerSource, workshop: Workshop, prices: Prices) -> Answer
 async def _open_gateway(
     workshop: Workshop, materials: Materials, prices: Prices, answers: AnswerSource, forbidden: list[str]
 ) -> AsyncIterator[ModelGateway]:
-    from ratiba_action.llm.listening import listening_host  # noqa: PLC0415 - not needed to decide
+    from ratiba_action.llm.access import listening_host  # noqa: PLC0415 - not needed to decide
     from ratiba_action.llm.scripted_answers import ScenarioScripts, scripts_of  # noqa: PLC0415 - the same
     from ratiba_action.llm.server import Gateway  # noqa: PLC0415 - loads aiohttp
 

@@ -9,7 +9,7 @@ from ratiba_action.model.measurement import ScenarioResult
 from ratiba_action.model.plan import Trial
 from ratiba_action.model.scenario import Assertion
 from ratiba_action.money.reported_usage import FreeTurns
-from ratiba_action.observability.logged_answers import NoEvents
+from ratiba_action.observability.logged_ports import NoEvents
 from ratiba_action.ports import (
     CustomCode,
     CustomerSimulator,

@@ -23,10 +23,10 @@ from ratiba_action.run.configuration_checks import Setting, located, repaired, u
 from ratiba_action.settings.settings import Settings
 from ratiba_action.suite.gates import with_configured_gates
 from ratiba_action.suite.load import load_suite, read_scenario_files
-from ratiba_action.suite.ratchet.strictness import hold_to_base, with_assertions
+from ratiba_action.suite.ratchet import hold_to_base, with_assertions
 from ratiba_action.suite.scenario_selection import edited_code, with_defaults
 from ratiba_action.util.locked_folder import read_plain_file
-from ratiba_action.util.printable import did_you_mean
+from ratiba_action.util.text import did_you_mean
 
 _BLOCKS = ("judge", "simulator", "prices", "models")
 _UNREADABLE_BASE = ("the base's configuration could not be read, so the system that it tests is not known",)

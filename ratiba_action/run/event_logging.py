@@ -20,7 +20,7 @@ from ratiba_action.observability.event_lines import read_events, unfinished_run
 from ratiba_action.observability.event_masking import EventMask
 from ratiba_action.observability.langfuse_asking import LangfuseAccess
 from ratiba_action.observability.langfuse_delivery import deliver
-from ratiba_action.observability.logged_answers import NoEvents
+from ratiba_action.observability.logged_ports import NoEvents
 from ratiba_action.observability.traces.conversations import traced_runs
 from ratiba_action.observability.traces.metadata import missing_note
 from ratiba_action.ports import EventLog
@@ -32,8 +32,8 @@ from ratiba_action.settings.report_folder import refuse_links, remove_entry
 from ratiba_action.settings.run_deadline import LANGFUSE_SECONDS, langfuse_seconds
 from ratiba_action.settings.settings import Settings
 from ratiba_action.util.git import Git
-from ratiba_action.util.printable import printable
 from ratiba_action.util.proxy import Proxy, proxy_for
+from ratiba_action.util.text import printable
 
 _INCOMPLETE_SECONDS = 3.0
 """A run that was cut off waits no longer: a runner kills it 10 seconds after it was told to end."""

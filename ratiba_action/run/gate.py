@@ -35,7 +35,7 @@ from ratiba_action.run.plan_loop import Held, PlanLoop
 from ratiba_action.run.preparing import GateRun, Prepared
 from ratiba_action.run.workshop import BaseOffer, Materials, Workshop
 from ratiba_action.settings.input_values import LIVE
-from ratiba_action.util.printable import part_of
+from ratiba_action.util.text import part_of
 from ratiba_action.verdict.data_set_scores import score_data_sets
 from ratiba_action.verdict.decision import next_step
 from ratiba_action.verdict.pairing import content_digest, results_of, results_of_change

@@ -38,7 +38,7 @@ class Grading:
     ) -> None:
         from ratiba_action.metrics.judging.cross_check import CrossCheck  # noqa: PLC0415 - the same
         from ratiba_action.metrics.judging.grade_collector import GradeCollector  # noqa: PLC0415 - the same
-        from ratiba_action.metrics.judging.watched_judge import ArmJudge  # noqa: PLC0415 - not needed to decide
+        from ratiba_action.metrics.judging.judge_chain import ArmJudge  # noqa: PLC0415 - not needed to decide
 
         described = workshop.configuration.judge
         self._workshop, self._prices, self._paid = workshop, prices, paid
@@ -66,7 +66,7 @@ class Grading:
             VotingMetric,
         )
         from ratiba_action.metrics.judging.cross_check import CrossCheckedMetric  # noqa: PLC0415 - not needed to decide
-        from ratiba_action.metrics.judging.watched_judge import (  # noqa: PLC0415 - loaded where it is used
+        from ratiba_action.metrics.judging.judge_chain import (  # noqa: PLC0415 - loaded where it is used
             RepeatedJudge,
             WatchedJudge,
         )
@@ -111,7 +111,7 @@ class Grading:
         self._workshop.events.emit(Event(JudgeCalled(metric, version, model, cost_usd=Usd(0), cached=True), place))
 
     def _primary(self, materials: Materials) -> Judge:
-        from ratiba_action.metrics.judging.watched_judge import FallbackJudge  # noqa: PLC0415 - not needed to decide
+        from ratiba_action.metrics.judging.judge_chain import FallbackJudge  # noqa: PLC0415 - not needed to decide
 
         described = self._workshop.configuration.judge
         recorded: Judge = _replay_judge(self._workshop, materials, self._prices)
@@ -122,7 +122,7 @@ class Grading:
         return self._logged(judge, described.provider, Party.JUDGE)
 
     def _logged(self, judge: Judge, provider: str, party: Party) -> Judge:
-        from ratiba_action.observability.logged_answers import LoggedJudge  # noqa: PLC0415 - not needed to decide
+        from ratiba_action.observability.logged_ports import LoggedJudge  # noqa: PLC0415 - not needed to decide
 
         return LoggedJudge(judge, provider, party, self._prices, self._workshop.events)
 
@@ -143,8 +143,8 @@ class Grading:
 
 
 def _replay_judge(workshop: Workshop, materials: Materials, prices: Prices) -> Judge:
+    from ratiba_action.metrics.judging.judge_chain import BookedReplayJudge  # noqa: PLC0415 - on demand
     from ratiba_action.metrics.judging.replay_judge import ReplayJudge  # noqa: PLC0415 - on demand
-    from ratiba_action.metrics.judging.watched_judge import BookedReplayJudge  # noqa: PLC0415 - on demand
 
     described = workshop.configuration.judge
     lines = [line for lines in materials.recordings.values() for line in lines if isinstance(line, JudgeRecording)]

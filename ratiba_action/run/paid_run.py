@@ -16,7 +16,7 @@ from ratiba_action.money.budget import Ledger, Limit
 from ratiba_action.money.journal import Journal, begin_journal, read_journal, resume_journal
 from ratiba_action.money.monthly import MonthlyLedger
 from ratiba_action.money.purse import RunPurse, SettledCalls, SpareCalls
-from ratiba_action.observability.logged_answers import LoggedPurse
+from ratiba_action.observability.logged_ports import LoggedPurse
 from ratiba_action.ports import EventLog, PaidCalls, Prices, Purse
 
 _LEAST_CALLS = 8

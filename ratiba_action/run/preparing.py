@@ -15,13 +15,13 @@ from ratiba_action.metrics.judging.cache_key import metric_version
 from ratiba_action.metrics.registry import is_judged
 from ratiba_action.model.plan import Selection
 from ratiba_action.model.scenario import Scenario
-from ratiba_action.observability.logged_answers import NoEvents
+from ratiba_action.observability.logged_ports import NoEvents
 from ratiba_action.ports import EventLog, Progress
 from ratiba_action.run.evaluation_inputs import EvaluationInputs, read_inputs
 from ratiba_action.run.paying import source_of_answers
 from ratiba_action.settings.settings import Settings
 from ratiba_action.suite.scenario_selection import select, with_least_trials
-from ratiba_action.util.printable import did_you_mean
+from ratiba_action.util.text import did_you_mean
 
 _SHOWN = 20
 """Most names that a message lists."""

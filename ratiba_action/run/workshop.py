@@ -11,7 +11,7 @@ from ratiba_action.metrics.registry import is_judged
 from ratiba_action.model.plan import Arm, Plan, Trial
 from ratiba_action.model.scenario import Scenario
 from ratiba_action.money.budget import Ledger
-from ratiba_action.observability.logged_answers import NoEvents
+from ratiba_action.observability.logged_ports import NoEvents
 from ratiba_action.ports import EventLog, Progress
 from ratiba_action.run.paid_run import Payment
 from ratiba_action.util.git import Git

@@ -9,7 +9,7 @@ from ratiba_action.errors import SystemRaisedError, WorkerError
 from ratiba_action.model.conversation import Document, Event, Reply, ToldUsage, ToolCall, Usage
 from ratiba_action.model.scenario import Scenario, Turn
 from ratiba_action.model.values import JsonObject
-from ratiba_action.util.printable import TRACEBACK, clip, printable, printable_lines
+from ratiba_action.util.text import TRACEBACK, clip, printable, printable_lines
 
 MAX_DEPTH = 64
 MAX_MESSAGE = 2000

@@ -11,7 +11,7 @@ from typing import Any, cast
 from ratiba_action.errors import WorkerError, WorkerTimeoutError
 from ratiba_action.model.values import JsonObject
 from ratiba_action.systems.dialogue import decode_line, describe_error, describe_raised, hide
-from ratiba_action.util.printable import printable_lines
+from ratiba_action.util.text import printable_lines
 
 KEPT_BYTES = 8192
 LAG_SECONDS = 1.0

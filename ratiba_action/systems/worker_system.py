@@ -21,7 +21,7 @@ from ratiba_action.systems.scratch import Checkout
 from ratiba_action.systems.worker_session import WorkerSession, opening
 from ratiba_action.systems.workplace import Workplace, download_environment, prepare_workplace, withheld
 from ratiba_action.util.dsn import passwords_in
-from ratiba_action.util.printable import printable, printable_lines
+from ratiba_action.util.text import printable, printable_lines
 
 SECRET_NAME = re.compile(r".*(KEY|TOKEN|SECRET|PASSWORD)", re.IGNORECASE)
 ADAPTER = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*(\.[^\W\d]\w*)*")

@@ -8,7 +8,7 @@ from urllib.parse import quote, urlencode
 
 from ratiba_action.errors import ConfigurationError, DatabaseError, QueryError
 from ratiba_action.util.dsn import passwords_in
-from ratiba_action.util.printable import printable
+from ratiba_action.util.text import printable
 
 if TYPE_CHECKING:
     from psycopg import AsyncConnection

@@ -10,8 +10,8 @@ from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 
 from ratiba_action.errors import FileProblem
-from ratiba_action.util.printable import did_you_mean, nearest_names
 from ratiba_action.util.strict_yaml import Document, Path
+from ratiba_action.util.text import did_you_mean, nearest_names
 
 _SHOWN_CHARACTERS = 80
 

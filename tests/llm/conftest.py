@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
+from ratiba_action.llm.answers import ReplayAnswers
 from ratiba_action.llm.recordings.lines import ModelRecording
-from ratiba_action.llm.replay_answers import ReplayAnswers
 from ratiba_action.llm.script import Step
 from ratiba_action.llm.scripted_answers import ScriptedAnswers
 from ratiba_action.llm.server import Gateway

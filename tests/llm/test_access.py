@@ -11,8 +11,8 @@ import openai
 import pytest
 
 from ratiba_action.errors import InfrastructureError
-from ratiba_action.llm.listening import ScenarioAccess, gateway_environment
-from ratiba_action.llm.replay_answers import ReplayAnswers
+from ratiba_action.llm.access import ScenarioAccess, gateway_environment
+from ratiba_action.llm.answers import ReplayAnswers
 from ratiba_action.llm.server import Gateway
 from tests.support.sdk_talk import SdkTalk
 

@@ -6,8 +6,8 @@ from collections.abc import Awaitable, Callable
 import pytest
 
 from ratiba_action.errors import BudgetError, ConfigurationError
+from ratiba_action.llm.answers import FallbackAnswers, LiveAnswers, ReplayAnswers
 from ratiba_action.llm.recordings.lines import ModelRecording
-from ratiba_action.llm.replay_answers import FallbackAnswers, LiveAnswers, ReplayAnswers
 from ratiba_action.llm.script import Step
 from ratiba_action.llm.server import Gateway
 from ratiba_action.money.budget import Ledger

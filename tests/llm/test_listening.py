@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from ratiba_action.errors import ConfigurationError
-from ratiba_action.llm.listening import listening_host
+from ratiba_action.llm.access import listening_host
 from tests.support.container_image import BASE, why_not
 
 PROJECT = Path(__file__).parents[2]
@@ -55,7 +55,7 @@ def docker(*words: str) -> str:
 def test_beside_a_service_it_is_the_containers_own_address_in_their_network(network: str) -> None:
     script = (
         "import socket, sys; sys.path.insert(0, '/')\n"
-        "from ratiba_action.llm.listening import listening_host\n"
+        "from ratiba_action.llm.access import listening_host\n"
         "print(listening_host('http://booking:8000', 'job'), socket.gethostbyname(socket.gethostname()))"
     )
     container = docker("create", "--network", network, BASE, "python3", "-c", script)

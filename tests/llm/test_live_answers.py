@@ -12,9 +12,9 @@ import openai
 import pytest
 
 from ratiba_action.errors import BudgetError, ConfigurationError, ProviderError
-from ratiba_action.llm.listening import gateway_environment
+from ratiba_action.llm.access import gateway_environment
+from ratiba_action.llm.answers import LiveAnswers
 from ratiba_action.llm.providers.bounds import OutputLimits
-from ratiba_action.llm.replay_answers import LiveAnswers
 from ratiba_action.llm.script import Step
 from ratiba_action.llm.server import Gateway
 from ratiba_action.model.conversation import Party, ToolCall, Usage

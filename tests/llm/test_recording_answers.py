@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 import pytest
 
 from ratiba_action.errors import ProviderError
-from ratiba_action.llm.replay_answers import LiveAnswers, RecordingAnswers, ReplayAnswers
+from ratiba_action.llm.answers import LiveAnswers, RecordingAnswers, ReplayAnswers
 from ratiba_action.llm.script import Step
 from ratiba_action.llm.server import Gateway
 from ratiba_action.model.model_request import ModelAnswer, ModelRequest

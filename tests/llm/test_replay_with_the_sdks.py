@@ -13,8 +13,8 @@ import pytest
 from openai.types.chat import ChatCompletion
 
 from ratiba_action.errors import ConfigurationError, RecordingError
+from ratiba_action.llm.answers import ReplayAnswers
 from ratiba_action.llm.recordings.lines import ModelRecording
-from ratiba_action.llm.replay_answers import ReplayAnswers
 from ratiba_action.llm.script import Step
 from ratiba_action.llm.server import Gateway
 from ratiba_action.model.conversation import Party, ToolCall

@@ -8,7 +8,7 @@ import anthropic
 import pytest
 
 from ratiba_action.errors import RecordingError
-from ratiba_action.llm.replay_answers import ReplayAnswers
+from ratiba_action.llm.answers import ReplayAnswers
 from ratiba_action.llm.scripted_answers import ScenarioScripts, scripts_of
 from ratiba_action.llm.server import Gateway
 from ratiba_action.model.conversation import AnsweredCalls

@@ -11,7 +11,7 @@ from sklearn.metrics.pairwise import cosine_similarity
 
 from ratiba_action.errors import ConfigurationError
 from ratiba_action.metrics.registry import load_metric, metric_problems
-from ratiba_action.metrics.text.embedding_similarity import embedding_similarity
+from ratiba_action.metrics.vector_similarity import embedding_similarity
 from ratiba_action.model.conversation import Exchange, Reply
 from ratiba_action.model.measurement import Score
 from ratiba_action.model.scenario import Expectation, Turn

@@ -14,7 +14,7 @@ from ratiba_action.money.budget import Ledger
 from ratiba_action.money.prices import PriceList
 from ratiba_action.money.pricing import parse_model_rates
 from ratiba_action.money.purse import RunPurse
-from ratiba_action.observability.logged_answers import LoggedAnswers, LoggedJudge, LoggedPurse
+from ratiba_action.observability.logged_ports import LoggedAnswers, LoggedJudge, LoggedPurse
 from tests.support.event_logs import RecordedEvents
 
 PRICES = PriceList(parse_model_rates({"a-model": {"input_per_million": Usd(1), "output_per_million": Usd(2)}}))

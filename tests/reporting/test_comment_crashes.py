@@ -5,7 +5,7 @@ from ratiba_action.model.plan import Arm, Trial
 from ratiba_action.reporting.comment import render_comment
 from ratiba_action.reporting.comment_sections import crashes
 from ratiba_action.reporting.markdown import visible
-from ratiba_action.util.printable import TRACEBACK
+from ratiba_action.util.text import TRACEBACK
 from tests.support.sample_report import sample_report, sample_scored
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from ratiba_action.config.configuration import SimulatorBlock
 from ratiba_action.errors import BudgetError, ProviderError, RecordingError
-from ratiba_action.llm.replay_answers import RecordingAnswers, ReplayAnswers
+from ratiba_action.llm.answers import RecordingAnswers, ReplayAnswers
 from ratiba_action.model.conversation import Party, Reply
 from ratiba_action.model.measurement import Errored, Phase, Scored
 from ratiba_action.model.plan import Arm, Plan, Trial

@@ -4,7 +4,7 @@ import anthropic
 import openai
 import pytest
 
-from ratiba_action.llm.listening import gateway_environment
+from ratiba_action.llm.access import gateway_environment
 from ratiba_action.llm.script import Step
 from ratiba_action.model.conversation import ToolCall, Usage
 from tests.support.model_servers import ModelServer

@@ -1,4 +1,4 @@
-from ratiba_action.util.printable import summary_of, traceback_of
+from ratiba_action.util.text import summary_of, traceback_of
 
 RAISED = "scenario 'talks': send() of the adapter raised LookupError: no slot"
 FRAMES = 'Traceback (most recent call last):\n  File "shop.py", line 5, in answer\n    raise LookupError("no slot")'

@@ -1,6 +1,6 @@
 import pytest
 
-from ratiba_action.util.printable import part_of
+from ratiba_action.util.text import part_of
 
 
 @pytest.mark.parametrize(

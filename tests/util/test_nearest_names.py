@@ -2,7 +2,7 @@
 
 import pytest
 
-from ratiba_action.util.printable import did_you_mean, nearest_names
+from ratiba_action.util.text import did_you_mean, nearest_names
 
 METRICS = ("RougeLMetric", "RefusalMetric", "MrrMetric", "EnglishFluencyMetric", "SwahiliFluencyMetric")
 

@@ -3,7 +3,7 @@ import unicodedata
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ratiba_action.util.printable import printable, printable_lines
+from ratiba_action.util.text import printable, printable_lines
 
 
 def test_plain_text_stays_as_it_is() -> None:

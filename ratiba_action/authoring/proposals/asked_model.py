@@ -11,7 +11,7 @@ from ratiba_action.metrics.judging.structured_calls import StructuredCalls, Stru
 from ratiba_action.model.conversation import Party
 from ratiba_action.model.values import JsonObject, Usd
 from ratiba_action.money.budget import Ledger
-from ratiba_action.observability.logged_answers import NoEvents
+from ratiba_action.observability.logged_ports import NoEvents
 from ratiba_action.run.composition import price_list, require_reachable_servers
 from ratiba_action.run.paid_run import open_paid_run
 from ratiba_action.run.paying import payment_without_journal

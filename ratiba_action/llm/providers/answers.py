@@ -8,7 +8,7 @@ from email.utils import parsedate_to_datetime
 from typing import Any, NoReturn, Protocol
 
 from ratiba_action.model.values import JsonObject
-from ratiba_action.util.printable import printable
+from ratiba_action.util.text import printable
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from ratiba_action.metrics.judging.deepeval_model import Asked, deepeval_model, 
 from ratiba_action.model.conversation import ToolCall
 from ratiba_action.model.measurement import Question
 from ratiba_action.ports import Judge
-from ratiba_action.util.printable import quoted
+from ratiba_action.util.text import quoted
 
 _TestCase = TypeVar("_TestCase")
 _REMEDY = "Run the scenario again; if it repeats, use another judge model."

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from ratiba_action.model.event import ConversationEnded, LoggedEvent, Scored
 from ratiba_action.observability.traces.model import TraceScore, score_id
-from ratiba_action.util.printable import clip
+from ratiba_action.util.text import clip
 
 PASSED = "ratiba_passed"
 """Name of the score that says whether a conversation passed."""

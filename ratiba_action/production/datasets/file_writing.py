@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from ratiba_action.errors import UsageError
-from ratiba_action.util.printable import printable
+from ratiba_action.util.text import printable
 
 _MOST_PARTS = 8
 _LONGEST = 200

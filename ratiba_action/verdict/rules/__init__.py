@@ -1,4 +1,4 @@
 """The rules of a verdict that need no base.
 
-Imports what ``verdict`` may. Start with ``exactness.py`` and ``pass_rate.py``.
+Imports what ``verdict`` may. Start with ``findings.py`` and ``pass_rate.py``.
 """

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from ratiba_action.model.measurement import Errored, NotRun, Phase, ScenarioResult
 from ratiba_action.model.verdict import Conclusion, Evidence, Verdict
-from ratiba_action.util.printable import summary_of
+from ratiba_action.util.text import summary_of
 from ratiba_action.verdict.data_set_scores import open_gates
 from ratiba_action.verdict.rules.findings import Findings
 from ratiba_action.verdict.rules.phrases import conversations, count, first_of, names, sentence

@@ -9,7 +9,7 @@ from statistics import fmean, variance
 from ratiba_action.model.measurement import ScenarioResult, Scored
 from ratiba_action.model.plan import Plan, Trial
 from ratiba_action.model.verdict import Conclusion, PassRateRule, Verdict
-from ratiba_action.util.printable import part_of
+from ratiba_action.util.text import part_of
 from ratiba_action.verdict.interval import Interval, wilson_interval
 from ratiba_action.verdict.rules.findings import Findings
 from ratiba_action.verdict.rules.phrases import names

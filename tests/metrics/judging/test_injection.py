@@ -19,7 +19,7 @@ from ratiba_action.model.conversation import Document, Exchange, Party, Reply, U
 from ratiba_action.model.measurement import Case
 from ratiba_action.model.model_request import PaidAnswer, PaidRequest
 from ratiba_action.model.scenario import Expectation, Turn
-from ratiba_action.util.printable import quoted
+from ratiba_action.util.text import quoted
 from tests.support.cases import case, exchange
 from tests.support.judges import ScriptedPaidCalls, least_answer, whole_answer
 from tests.support.metric_samples import PARAMETERS

@@ -7,8 +7,8 @@ import pytest
 from ratiba_action.errors import BudgetError, JudgeError, RecordingError
 from ratiba_action.metrics.judging.answer import grade
 from ratiba_action.metrics.judging.cached_metric import VotingMetric
+from ratiba_action.metrics.judging.judge_chain import RepeatedJudge
 from ratiba_action.metrics.judging.voting_rule import VotingRule
-from ratiba_action.metrics.judging.watched_judge import RepeatedJudge
 from ratiba_action.metrics.registry import load_judged_metric
 from ratiba_action.model.canonical import transcript_digest
 from ratiba_action.model.measurement import Answer, Case, Grade, Question, Score

@@ -1,6 +1,6 @@
 from ratiba_action.model.scenario import Assertion
 from ratiba_action.model.values import JsonObject
-from ratiba_action.suite.ratchet.strictness import hold_parameters
+from ratiba_action.suite.ratchet import hold_parameters
 
 
 def told(head: JsonObject, base: JsonObject) -> tuple[JsonObject, tuple[str, ...]]:

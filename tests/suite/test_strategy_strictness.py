@@ -6,7 +6,7 @@ from datetime import date
 import pytest
 
 from ratiba_action.model.scenario import Assertion, Quarantine, Scenario, Strategy, Suite
-from ratiba_action.suite.ratchet.strictness import hold_to_base
+from ratiba_action.suite.ratchet import hold_to_base
 from ratiba_action.suite.scenario_selection import with_defaults, with_least_trials
 from tests.support.sample_report import sample_scenario
 

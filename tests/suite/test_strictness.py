@@ -16,7 +16,7 @@ from ratiba_action.model.scenario import (
     Turn,
     TurnLimits,
 )
-from ratiba_action.suite.ratchet.strictness import hold_to_base
+from ratiba_action.suite.ratchet import hold_to_base
 
 BASE = Scenario(
     id="spa",

@@ -3,7 +3,7 @@ from datetime import UTC, datetime
 
 from ratiba_action.model.data_set import DataSet, Gate
 from ratiba_action.model.scenario import Assertion, Customer, FailureRule, Scenario, Suite, Turn
-from ratiba_action.suite.ratchet.strictness import hold_to_base
+from ratiba_action.suite.ratchet import hold_to_base
 
 ROW = Scenario(
     id="intents__a",
