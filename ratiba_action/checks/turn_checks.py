@@ -1,11 +1,7 @@
-"""What one turn expects of its reply, compared exactly.
+"""What one turn expects of its reply: tool calls, output, text, compared exactly.
 
-Two JSON values side by side: equal but for what does not count, and if not, where they differ first.
-
-A small path language that names parts of a JSON value: ``$.items[*].id``.
-
-A path starts with ``$`` and goes on with ``.name``, ``["any name"]``, ``[3]`` or ``[*]``, each item of a list or value
-of an object. It is the part of RFC 9535 (JSONPath) that names parts by their place, without slices and filters.
+A path into JSON output starts with ``$`` and goes on with ``.name``, ``["any name"]``, ``[3]`` or ``[*]``, each item of
+a list or value of an object: the part of RFC 9535 (JSONPath) that names parts by their place.
 """
 
 import re

@@ -1,4 +1,4 @@
-"""The ``metrics`` block of the configuration: what every scenario of a system type is measured by."""
+"""The ``metrics`` block: what every scenario of a system type, or of a language, is measured by."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields, replace

@@ -1,4 +1,4 @@
-"""The ``suite`` block of the configuration: how all scenarios are run, and what they are held to together."""
+"""The ``suite`` and ``comparison`` blocks: how scenarios are run and compared, and what they must reach together.
 
 from collections.abc import Callable, Iterable, Mapping
 from typing import Annotated, Any, Literal, Self

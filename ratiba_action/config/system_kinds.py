@@ -1,4 +1,4 @@
-"""The blocks of systems that need no adapter of one's own: an HTTP call, a command, a prompt, captured replies."""
+"""The configuration blocks of systems: a framework, an HTTP call, a command, a prompt, captured replies, variants."""
 
 import re
 from collections.abc import Callable

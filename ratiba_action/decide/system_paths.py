@@ -1,11 +1,7 @@
-"""Which files the configuration calls prompts, captured replies and adapter, read without a YAML library.
+"""Which files the configuration and the scenarios name: prompts, captured replies, adapter, ``touches``.
 
-Most prompts are Markdown, which the default rules take for documentation: a prompt outside a folder called
-``prompts`` must block all the same.
-
-Which files a scenario says it depends on, read without a YAML library.
-
-Only asked when a change would be skipped: a document that a conversation is answered from is no documentation.
+Read without a YAML library, on the runner's bare Python. Most prompts are Markdown, which the default rules take for
+documentation: a prompt outside a folder called ``prompts`` must block all the same.
 """
 
 import re

@@ -1,7 +1,5 @@
 """The files that a step hands to the runner: its outputs and its summary.
 
-One of the files that a step hands to the runner, kept from whoever else may write to it.
-
 The system under test may run as the gate's own user. What it writes there while it runs must not be published.
 """
 

@@ -1,4 +1,4 @@
-"""A baseline that was named: a ``results.json``, or a folder of them."""
+"""Baselines in files: a ``results.json`` that was named, a folder of them, and whether a run is comparable with it."""
 
 import os
 from collections.abc import Sequence

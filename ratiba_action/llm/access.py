@@ -1,4 +1,4 @@
-"""Where the gateway listens: out of everybody's reach, unless the system under test is a service beside the gate."""
+"""A scenario's way to the gateway: its token, what it was answered, and the address where the gateway listens."""
 
 import asyncio
 import hmac

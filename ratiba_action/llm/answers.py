@@ -1,4 +1,7 @@
-"""Answers from recordings: the same request gets the same answer, a new one a clear error."""
+"""Where the answer to a model call comes from: a recording, a live call, the first that has one, or one per arm.
+
+From recordings the same request gets the same answer, and a new request gets an error that says what changed.
+"""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,7 @@
-"""One spelling for one request: what identifies a model call in a recording.
+"""One spelling for one request: what identifies a model call in a recording, and the usage that was recorded with it.
 
-Everything in a request's body counts, unless it is known not to change the answer. So a parameter that a provider
-adds later is part of the identity, and two different requests never share a recording.
+Everything in a request's body counts, unless it is known not to change the answer. So a parameter that a provider adds
+later is part of the identity, and two different requests never share a recording.
 """
 
 import hashlib

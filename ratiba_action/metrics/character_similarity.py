@@ -1,9 +1,7 @@
 """Is a reply written like its reference answer? Character n-grams see spelling, not meaning.
 
-How alike two texts are written: cosine of the counts of their character n-grams.
-
-The vector model is that of Salton, Wong and Yang, "A Vector Space Model for Automatic Indexing", 1975; n-grams in the
-place of words as in Cavnar and Trenkle, "N-Gram-Based Text Categorization", 1994.
+The score is the cosine of the counts of character n-grams: Salton, Wong and Yang, "A Vector Space Model for Automatic
+Indexing", 1975; n-grams instead of words as in Cavnar and Trenkle, "N-Gram-Based Text Categorization", 1994.
 """
 
 from collections import Counter

@@ -1,9 +1,8 @@
-"""Does the assistant say the terms of the house, and none of their rivals?
+"""Does the assistant use the terms of the house, and none of their rivals?
 
-Whether a text says a rival of a canonical term: ``reservation`` where the house says ``booking``.
-
-Words are compared without case and diacritics, at their boundaries, with the affixes of their language. A word list,
-not a grammar: what the affixes do not cover stands in the catalogue as an inflection.
+A rival is ``reservation`` where the house says ``booking``. Words are compared without case and diacritics, at their
+boundaries, with the affixes of their language: a word list, not a grammar. What the affixes do not cover stands in the
+catalogue as an inflection.
 """
 
 import re

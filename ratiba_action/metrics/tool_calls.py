@@ -1,6 +1,6 @@
-"""How the tool calls that were made compare with those that were expected.
+"""How the tool calls that were made compare with the expected ones.
 
-An expected call is met by a call of the same name whose arguments hold all of its own.
+An expected call is matched by a call of the same name whose arguments contain all of its own.
 """
 
 from collections.abc import Callable, Sequence

@@ -1,4 +1,4 @@
-"""What a run's journal says when it is read: what was spent, and which answers are paid for."""
+"""The lines of a run's write-ahead journal, and what they come to: money spent, answers paid for."""
 
 import json
 from collections.abc import Iterable, Mapping

@@ -1,13 +1,11 @@
-"""The ledger: money is reserved before each model call and settled after it.
+"""The budget: money is reserved before each model call and settled after it.
 
-A call is reserved at the most it can cost. So spent + reserved never passes the cap, whatever the interleaving, as
-long as no call settles above its reservation; one that does is counted in full and reported as a breach.
-The ledger is synchronous and does no I/O: on one event loop each of its methods is atomic.
+A call is reserved at the most it can cost, so spent + reserved never passes the cap, whatever the interleaving, as long
+as no call settles above its reservation; one that does is counted in full and reported as a breach. The ledger is
+synchronous and does no I/O: on one event loop each of its methods is atomic.
 
-Whether the next trial may start: only if the most that it is expected to cost fits beside those that run.
-
-An estimate decides what is begun; it never decides what is spent. The ledger refuses each call that might pass the
-cap, whatever was admitted.
+Admission decides whether the next trial may start: only if what it is expected to cost fits beside those that run. It
+never decides what is spent; the ledger refuses each call that might pass the cap, whatever was admitted.
 """
 
 from collections import defaultdict

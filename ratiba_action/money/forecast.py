@@ -1,4 +1,4 @@
-"""What a run is expected to cost, and which of its conversations the budget would hold; decides nothing."""
+"""What a run is expected to cost, which scenarios the budget covers, and what to do when it is used up."""
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""What a model's tokens cost by the prices that the configuration gives."""
+"""Exact amounts of money, names of models, and what a model's tokens cost by the configured prices."""
 
 import re
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""The run's money for live calls: its cap, its journal, and what it shares with other runs."""
+"""The money of a run for live calls: its cap, its write-ahead journal, what it shares with other runs."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, Mapping

@@ -1,4 +1,4 @@
-"""The tokens that a provider's whole answer reports, in our terms.
+"""The tokens that a provider's answer or a system's reply reports, in our terms.
 
 Nothing is guessed: an answer that leaves out a count, or whose counts cannot be, is not worth nothing but unknown.
 """

@@ -1,4 +1,4 @@
-"""The statements that move money in the shared ledger; each is atomic by itself.
+"""The shared ledger in PostgreSQL: its tables, and the statements that move money, each atomic by itself.
 
 Rows of accounts are locked in the order of their names before they are changed, so that no two statements can wait
 for each other. A locked row is read as the last commit left it.

@@ -1,10 +1,7 @@
-"""One project on a Langfuse server, within one deadline for everything that is asked of it.
+"""One project on a Langfuse server, within one deadline, and spans as it takes them: OTLP over HTTP, gzip.
 
-Spans as Langfuse takes them: OTLP over HTTP, protobuf packed by gzip.
-
-They are encoded by OpenTelemetry's own encoder. Its exporter is left out: it sends a request again when the answer to
-the first was lost, which makes second copies on a server that keeps every span it is sent, and it does not tell how
-many spans of a request a server refused.
+Spans are encoded by OpenTelemetry's own encoder. Its exporter is left out: it sends a request again when the answer to
+the first was lost, which makes second copies, and it does not report how many spans a server refused.
 """
 
 import gzip

@@ -1,4 +1,4 @@
-"""Writes down each answer that a model, a recording or a script gives to the system under test or to its customer."""
+"""Ports that log: each model answer, each judge call and each payment becomes an event."""
 
 from ratiba_action.checks.conversation_events import place_of
 from ratiba_action.errors import BudgetError, ConfigurationError

@@ -1,8 +1,8 @@
 """Finds in a text what identifies a person: phone numbers, e-mail addresses, documents and long numbers.
 
 A text is first cleared of the numbers that identify nobody: dates, times, amounts, references. What is left is read
-in any spelling, and told in one, so that a number that a scenario declares is known again however it is written.
-The rules of each kind have modules of their own in ``privacy``.
+in any spelling and reported in one, so that a number that a scenario declares is recognised however it is written.
+Phone numbers have a module of their own, ``phone_numbers``.
 """
 
 import json

@@ -1,8 +1,6 @@
 """Removes secrets, and what identifies a person, from everything that leaves the process.
 
-Which bare numbers of a JSON value are a person's: a phone number is often stored as an integer.
-
-A number has no spelling that would tell it from an amount or an id, so its name and its form decide.
+A bare number in JSON has no spelling that tells a phone number from an amount, so its name and its form decide.
 """
 
 import json

@@ -1,9 +1,7 @@
-"""Reads what a sample of production is taken from, and each conversation that was chosen.
+"""Which production conversations are looked at: a share of all, every error, every negative feedback.
 
-Which conversations of production are looked at: a share of all, every error, every negative feedback.
-
-Chance has no part in it: the share is chosen by a hash of the trace's id, so that two runs or two machines choose the
-same, and a larger share holds all that a smaller one holds.
+The share is chosen by a hash of the trace's id, not by chance: two runs or two machines choose the same, and a larger
+share contains a smaller one.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence

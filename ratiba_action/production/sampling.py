@@ -1,4 +1,4 @@
-"""Looks at a sample of production: reads, chooses, measures within a budget, and writes the scores back."""
+"""A sample of production: read, chosen, measured within a budget, and its scores written back."""
 
 import contextlib
 import json

@@ -1,9 +1,7 @@
-"""Whose conversations may become scenarios, and the people whom their texts may name.
+"""Whose production conversations may become scenarios, and the people whom their texts may name.
 
-For which lines of business the masking floor is enough, and for which rules of their own are missing.
-
-Source: ``seeds/000`` §4: the floor handles spas, salons and barbershops fully; health and law need rules that nobody
-has written yet, so that their conversations must not become scenarios.
+For which lines of business the masking floor is enough: ``seeds/000`` §4. It covers spas, salons and barbershops
+fully; health and law need rules that nobody has written yet, so their conversations must not become scenarios.
 """
 
 from collections.abc import Mapping

@@ -1,8 +1,7 @@
-"""What a prepared run works on, with what, and where: materials, workshop, scratch folder.
+"""What a prepared run works on, with what, and where: materials, workshop, scratch folder, prompt versions.
 
-``prompt_version`` of each prompt file: ``<name>@<short commit>`` (``seeds/000`` §5).
-
-In a shallow or dirty tree history cannot tell, so a content hash stands in for the commit.
+The version of a prompt is ``<name>@<short commit>`` (``seeds/000`` §5); in a shallow or dirty tree history cannot say,
+so a content hash stands in for the commit.
 """
 
 import contextlib

@@ -1,4 +1,4 @@
-"""What a turn becomes on its way to a worker, and its answer on the way back."""
+"""A turn on its way to a worker, and the reply on its way back: fields, reported usage, errors."""
 
 import json
 import math

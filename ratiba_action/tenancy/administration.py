@@ -1,4 +1,7 @@
-"""Makes and drops a role with its schema; runs no statement that could call the repository's code."""
+"""Makes and drops a tenant's role and schema: registration, rights, search path.
+
+Runs no statement that could call the repository's code.
+"""
 
 import json
 from collections.abc import Sequence

@@ -1,4 +1,7 @@
-"""Folders of a run: locked while their process lives, so that the next run can tell what a crash left behind."""
+"""Files and folders of a run: new files, plain files, and folders that are locked while their process lives.
+
+The lock lets the next run see what a crash left behind.
+"""
 
 import contextlib
 import errno

@@ -1,4 +1,4 @@
-"""Untrusted text made harmless for a terminal and for the log of a workflow."""
+"""Text for people: printable on a terminal and in a workflow's log, clipped, counted, with the nearest known names."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""The comparison of runs that were measured."""
+"""The comparison of measured runs: each metric, each scenario, and what newly fails or newly passes."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """The most tokens that a request can be billed for, and the request with a limit to its output.
 
-What a request may hold so that the most it can cost is known.
-
 What is allowed is listed, not what is forbidden: a parameter, a tool or a kind of content that a provider adds later
 may be billed in a way that nobody here knows. Such a request is refused before anything is spent.
 """

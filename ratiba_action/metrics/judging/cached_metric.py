@@ -1,10 +1,8 @@
-"""A judged metric that asks its judge only when the cache does not know the score.
+"""A judged metric that calls its judge only when the cache does not have the score; with votes, masking and pacing.
 
-One measurement begins per pass of the event loop, so that each has sent its question before the next is worded.
-
-Wording a question takes milliseconds of CPU. Twenty conversations that are answered at the same moment would word
-all their next questions first and send them together: the provider waits for them, then they for it, round after
-round. Begun one by one they stay apart, and the CPU works while the provider does.
+Pacing begins one measurement per pass of the event loop, so that each has sent its question before the next is worded.
+Wording takes milliseconds of CPU: twenty conversations that are answered at the same moment would word all their
+questions first and send them together, so that provider and CPU wait for each other, round after round.
 """
 
 import asyncio

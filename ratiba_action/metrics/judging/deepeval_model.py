@@ -1,8 +1,7 @@
-"""DeepEval asks, our Judge answers: a model for DeepEval's metrics that hands every question to the Judge port.
+"""A model for DeepEval's metrics that hands every question to the Judge port.
 
-DeepEval's shapes as providers accept them, and answers back in DeepEval's shape.
-
-Both providers want every object closed and every property required, and know no open mapping.
+DeepEval's schemas are sent as both providers accept them, every object closed and every property required, and the
+answers come back in DeepEval's shape.
 """
 
 import itertools

@@ -1,4 +1,4 @@
-"""A judge of which is known afterwards whether a recording answered in its place."""
+"""Judges that wrap another judge: recording first and live else, booked, repeated, one per arm, watched."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import replace

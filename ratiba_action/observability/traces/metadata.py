@@ -1,4 +1,4 @@
-"""What is known of a whole conversation, carried to every span of its trace."""
+"""Metadata of a whole conversation, carried to every span of its trace: tags, experiment, what is missing."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
