@@ -1,4 +1,4 @@
-"""The ``suite`` and ``comparison`` blocks: how scenarios are run and compared, and what they must reach together.
+"""The ``suite`` and ``comparison`` blocks: how scenarios are run and compared, and what they must reach together."""
 
 from collections.abc import Callable, Iterable, Mapping
 from typing import Annotated, Any, Literal, Self
