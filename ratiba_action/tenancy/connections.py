@@ -1,4 +1,4 @@
-"""Connections to PostgreSQL: a few kept for the administrator, one at a time for a tenant; DSNs and errors.
+"""Connections to PostgreSQL: a few kept for the administrator, one at a time for a tenant; DSNs and errors."""
 
 import asyncio
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
