@@ -103,7 +103,7 @@ def test_the_examples_of_scenarios_are_accepted() -> None:
         for block in blocks
         if "\ncases: " not in block
     ]
-    assert [scenario.id for scenario in scenarios].count("spa_booking_swahili_happy") == 3
+    assert [scenario.id for scenario in scenarios].count("spa_booking_swahili_happy") == 2
     assert {scenario.layer for scenario in scenarios} == {"fsm", "turn", "replay", "golden", "production"}
 
 
@@ -156,3 +156,13 @@ def test_no_more_than_thirty_entries_stand_at_the_top() -> None:
     package = PROJECT / "ratiba_action"
     names = {path.relative_to(package).parts[0] for path in package.rglob("*.py")} - {"__init__.py", "__main__.py"}
     assert len(names) <= 30
+
+
+def test_the_index_lists_every_page() -> None:
+    index = (PROJECT / "docs" / "index.md").read_text(encoding="utf-8")
+    linked = set(re.findall(r"\]\(([\w-]+\.md)\)", index))
+    assert linked == {page.name for page in (PROJECT / "docs").glob("*.md")} - {"index.md"}
+
+
+def test_what_a_stranger_reads_first_is_one_page() -> None:
+    assert len(README[: README.index("## Inputs")].split()) <= 700

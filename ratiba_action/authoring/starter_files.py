@@ -182,7 +182,7 @@ def _scenario(answers: StarterAnswers, words: FirstWords) -> bytes:
 
 
 def workflow(answers: StarterAnswers) -> bytes:
-    """The workflow of the README with this repository's branch, action and gate's name."""
+    """The workflow of ``docs/workflows.md`` with this repository's branch, action and gate's name."""
     usual = StarterAnswers()
     text = (files(_HERE) / "starter" / "eval-on-prompt-change.yml").read_text(encoding="utf-8")
     text = text.replace(ACTION, answers.action)

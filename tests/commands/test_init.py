@@ -145,13 +145,13 @@ def test_nothing_is_written_through_a_link_that_leads_out(empty: Path, tmp_path:
     assert written(empty) == {}
 
 
-def test_the_workflow_is_the_one_of_the_readme_for_this_branch(empty: Path, ratiba: Ratiba) -> None:
+def test_the_workflow_is_the_one_of_the_documentation_for_this_branch(empty: Path, ratiba: Ratiba) -> None:
     ratiba("init", "--yes")
-    readme = (PROJECT / "README.md").read_text(encoding="utf-8")
+    page = (PROJECT / "docs/workflows.md").read_text(encoding="utf-8")
     text = (empty / WORKFLOW).read_text(encoding="utf-8")
     assert 'branches: ["trunk"]' in text
     usual = text.replace('["trunk"]', "[main]")
-    assert f"```yaml\n{usual}```" in readme
+    assert f"```yaml\n{usual}```" in page
 
 
 def test_name_action_and_prompts_stand_where_they_belong(empty: Path, ratiba: Ratiba) -> None:

@@ -38,11 +38,11 @@ def test_its_configuration_scenarios_and_recordings_hold_no_mistake(repository: 
     assert "2 scenarios" in ratiba(repository, "validate")
 
 
-def test_with_the_minimal_files_of_the_readme_in_their_places_it_holds_no_mistake_either(
+def test_with_the_minimal_files_of_the_documentation_in_their_places_it_holds_no_mistake_either(
     repository: ConsumerRepository,
 ) -> None:
-    readme = (PROJECT / "README.md").read_text(encoding="utf-8")
-    files = dict(re.findall(r"```yaml\n# (\S+\.ya?ml)\n(.*?)```", readme, re.DOTALL))
+    page = (PROJECT / "docs/workflows.md").read_text(encoding="utf-8")
+    files = dict(re.findall(r"```yaml\n# (\S+\.ya?ml)\n(.*?)```", page, re.DOTALL))
     assert set(files) == {".github/ratiba.yml", "scenarios/order_bread_english.yaml"}
     repository.propose(files)
     assert "2 scenarios" in ratiba(repository, "validate")

@@ -93,12 +93,12 @@ def failed_checks(result: Mapping[str, Any]) -> list[tuple[str, int]]:
     return [(check["kind"], check["turn"]) for check in result["checks"] if not check["passed"]]
 
 
-def test_every_example_has_a_command_in_its_own_page_and_a_row_in_the_readme() -> None:
+def test_every_example_has_a_command_in_its_own_page_and_a_row_in_the_list_of_examples() -> None:
     assert len(NAMES) == 4
     for name in NAMES:
         assert (name, "") in documented(EXAMPLES / name / "README.md")
-        assert f"| `{name}` |" in (PROJECT / "README.md").read_text(encoding="utf-8")
-    assert documented(PROJECT / "README.md") <= {(name, "") for name in NAMES}
+        assert f"| `{name}` |" in (PROJECT / "docs/examples.md").read_text(encoding="utf-8")
+    assert documented(PROJECT / "docs/examples.md") <= {(name, "") for name in NAMES}
 
 
 def test_the_command_of_the_pages_is_the_one_that_the_tests_run() -> None:
