@@ -5,7 +5,7 @@ import json
 import sys
 from collections.abc import Mapping, Sequence
 
-from ratiba_action.commands.gate_request import add_rules, read_rules
+from ratiba_action.commands.options import add_rules, read_rules
 from ratiba_action.errors import UsageError
 
 DESCRIPTION = """Show two to six runs side by side, such as those of several models: each metric and conversation, and

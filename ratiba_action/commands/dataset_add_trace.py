@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ratiba_action.commands.dataset_options import add_suite_options, no_dataset, read_task, server_failed
-from ratiba_action.commands.gate_request import parse_option
+from ratiba_action.commands.options import parse_option
 from ratiba_action.util.text import printable
 
 SUMMARY = "add a trace of production to a dataset, masked"

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ratiba_action.commands.gate_request import parse_option
+from ratiba_action.commands.options import parse_option
 from ratiba_action.errors import InfrastructureError, UsageError
 from ratiba_action.observability.traces.datasets import suite_dataset
 from ratiba_action.settings.run_deadline import parse_seconds

@@ -6,7 +6,7 @@ from collections.abc import MutableMapping
 from pathlib import Path
 
 from ratiba_action.commands.dataset_options import DatasetTask, add_server_options, no_dataset, read_task, server_failed
-from ratiba_action.commands.gate_request import add_variant, parse_option
+from ratiba_action.commands.options import add_variant, parse_option
 from ratiba_action.settings.settings import INPUTS
 from ratiba_action.util.text import printable
 

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Mapping
 from dataclasses import replace
 
-from ratiba_action.commands.gate_request import parse_option
+from ratiba_action.commands.options import parse_option
 from ratiba_action.settings.run_deadline import parse_seconds
 from ratiba_action.settings.settings import read_settings
 from ratiba_action.util.text import printable

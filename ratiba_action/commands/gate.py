@@ -10,7 +10,8 @@ from functools import partial
 from pathlib import Path
 from typing import NoReturn
 
-from ratiba_action.commands.gate_request import add_variant, chosen_scenarios, decide_request, parse_option
+from ratiba_action.commands.gate_request import chosen_scenarios, decide_request
+from ratiba_action.commands.options import add_variant, parse_option
 from ratiba_action.config.configuration import load_configuration
 from ratiba_action.decide.deciding import decide
 from ratiba_action.errors import (

@@ -2,15 +2,13 @@
 
 import argparse
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TypeVar
 
 from ratiba_action.authoring.captured_session import CapturedSession, read_session
 from ratiba_action.decide.deciding import DecideRequest
 from ratiba_action.errors import FileProblem, SuiteError, UsageError
 from ratiba_action.model.change import Mode
-from ratiba_action.model.comparison import Rules
 from ratiba_action.reporting.results_json import load_report
 from ratiba_action.run.preparing import Choice
 from ratiba_action.settings.settings import Settings
@@ -44,50 +42,6 @@ def _decoded(path: Path) -> object:
         return json.loads(content.decode("utf-8"))
     except (ValueError, RecursionError) as error:
         raise UsageError(f"The session {str(path)!r} is not JSON in UTF-8: {error}.", "Export it again.") from error
-
-
-Value = TypeVar("Value")
-
-
-def parse_option(name: str, text: str, parse: Callable[[str], Value]) -> Value:
-    """The value of an option.
-
-    Args:
-        name: with its dashes.
-        text: as it was given.
-        parse: raises ``ValueError``, which says what is allowed.
-
-    Raises:
-        UsageError: it is wrong.
-    """
-    try:
-        return parse(text)
-    except ValueError as error:
-        raise UsageError(f"{name} is {text!r}.", f"Give {error}.") from error
-
-
-def add_variant(parser: argparse.ArgumentParser) -> None:
-    """Add the option of a command that may run a variant of the system in its place."""
-    parser.add_argument("--variant", default="", metavar="NAME", help="run this one of system.variants in its place")
-
-
-def add_rules(parser: argparse.ArgumentParser) -> None:
-    """Add the option of a command that compares results which are there already."""
-    told = "whose block comparison holds the rules (default: .github/ratiba.yml, if there is one; RATIBA_CONFIG)"
-    parser.add_argument("--config", metavar="PATH", help=told)
-
-
-def read_rules(arguments: argparse.Namespace, environment: Mapping[str, str]) -> Rules:
-    """The rules that results are compared by.
-
-    Raises:
-        ConfigurationError: the configuration is wrong, or one that was named cannot be read.
-    """
-    from ratiba_action.config.configured_rules import configured_rules  # noqa: PLC0415 - needs the package's dependencies
-    from ratiba_action.settings.settings import read_settings  # noqa: PLC0415 - the same
-
-    name = read_settings(environment, {"config": arguments.config}).config
-    return configured_rules(Path(), name, asked=bool(arguments.config or environment.get("RATIBA_CONFIG")))
 
 
 def decide_request(

@@ -12,7 +12,8 @@ from ratiba_action.authoring.captured_session import CapturedSession
 from ratiba_action.authoring.proposal import propose
 from ratiba_action.authoring.templates import TEMPLATES, template_files
 from ratiba_action.commands import generate_proposals
-from ratiba_action.commands.gate_request import parse_option, read_session_file
+from ratiba_action.commands.gate_request import read_session_file
+from ratiba_action.commands.options import parse_option
 from ratiba_action.errors import FileProblem, SuiteError, UsageError
 from ratiba_action.production.candidate import PROPOSED
 from ratiba_action.settings.settings import read_settings

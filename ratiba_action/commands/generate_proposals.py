@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ratiba_action.authoring.proposals.kinds import ADVERSARIAL, SYSTEM_KINDS
-from ratiba_action.commands.gate_request import parse_option
+from ratiba_action.commands.options import parse_option
 from ratiba_action.errors import BudgetError, InfrastructureError, JudgeError, UsageError
 from ratiba_action.settings.settings import Settings, read_settings
 from ratiba_action.util.locked_folder import is_file

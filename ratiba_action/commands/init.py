@@ -21,7 +21,7 @@ from ratiba_action.authoring.starter_answers import (
     parse_prompts,
 )
 from ratiba_action.authoring.starter_files import CONFIGURATION, RECORDING, SCENARIO, WORKFLOW, stand_in, starter_files
-from ratiba_action.commands.gate_request import parse_option
+from ratiba_action.commands.options import parse_option
 from ratiba_action.errors import UsageError
 from ratiba_action.settings.input_values import parse_name
 from ratiba_action.util.locked_folder import write_new_files

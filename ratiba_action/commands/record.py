@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TextIO
 
-from ratiba_action.commands.gate_request import add_variant, parse_option
+from ratiba_action.commands.options import add_variant, parse_option
 from ratiba_action.config.configuration import load_configuration
 from ratiba_action.decide.deciding import DecideRequest, decide, request_of
 from ratiba_action.errors import UsageError

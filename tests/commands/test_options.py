@@ -2,7 +2,7 @@
 
 import pytest
 
-from ratiba_action.commands.gate_request import parse_option
+from ratiba_action.commands.options import parse_option
 from ratiba_action.errors import UsageError
 from ratiba_action.settings.input_values import parse_count
 

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from ratiba_action.errors import PublishError
+from ratiba_action.publish.full_publication import every_file
 from ratiba_action.reporting.directory import entries_of, write_report_directory
-from ratiba_action.reporting.every_file import every_file
 from ratiba_action.reporting.results_json import load_report
 from tests.support.sample_report import sample_report
 

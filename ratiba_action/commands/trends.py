@@ -1,0 +1,104 @@
+"""The tasks of ``ratiba report`` that are about the metrics history."""
+
+import argparse
+import json
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+from ratiba_action.commands.options import parse_option
+from ratiba_action.errors import UsageError
+from ratiba_action.history.keeping import keep_run, prepare_history, read_trends
+from ratiba_action.history.store import Series
+from ratiba_action.model.codec import encode
+from ratiba_action.model.verdict import Report
+from ratiba_action.privacy.masking import Redactor
+from ratiba_action.reporting.comparison_words import thresholds_of
+from ratiba_action.reporting.results_json import read_results
+from ratiba_action.reporting.terminal import make_console, print_comment
+from ratiba_action.reporting.trend_words import render_trends
+from ratiba_action.settings.input_values import parse_count
+from ratiba_action.settings.settings import Settings
+
+
+def show_trends(
+    arguments: argparse.Namespace, settings: Settings, environment: Mapping[str, str], results: Path
+) -> int:
+    """Print each metric over the last runs of a branch.
+
+    Args:
+        arguments: of the command.
+        settings: with the ledger's URL.
+        environment: the process's own.
+        results: of the last run, which tells repository and branch where nothing else does, and the thresholds that
+            the history does not keep.
+
+    Raises:
+        UsageError: there is no ledger, or nothing tells which branch is meant.
+        LedgerError: the history cannot be read.
+    """
+    url = _ledger(settings)
+    last = parse_option("--last", arguments.last, parse_count)
+    report = _last_report(results)
+    series = _series(arguments.branch, settings, environment, (results, report), last)
+    trends = read_trends(url, series)
+    thresholds = thresholds_of(report) if report is not None and report.subject.repository == series.repository else {}
+    if arguments.json:
+        told = {"repository": series.repository, "gate": series.gate, "branch": series.branch, "trends": encode(trends)}
+        told |= {"thresholds": thresholds}
+        sys.stdout.write(json.dumps(told, indent=2, allow_nan=False) + "\n")
+    else:
+        shown = render_trends(trends, series.branch, last, thresholds)
+        print_comment(shown, make_console(sys.stdout, environment))
+    return 0
+
+
+def write_to_history(settings: Settings, results: Path, *, named: bool) -> int:
+    """Write a finished run to the history; one that is there already is left as it is.
+
+    Where there is no run, as on the machine of whoever owns the database, only the tables are made.
+
+    Args:
+        settings: with the ledger's URL.
+        results: the run's.
+        named: they were asked for by their name, so that they must be there.
+
+    Raises:
+        UsageError: there is no ledger.
+        ConfigurationError: the results cannot be read.
+        LedgerError: they could not be written.
+    """
+    url = _ledger(settings)
+    if not named and not results.exists():
+        prepare_history(url)
+        sys.stdout.write(f"The tables are there. There is no run in {str(results)!r} to write.\n")
+        return 0
+    new = keep_run(Redactor(settings.secrets).report(read_results(results)), url)
+    sys.stdout.write("The run was written.\n" if new else "The run is in the history already.\n")
+    return 0
+
+
+def _ledger(settings: Settings) -> str:
+    if not settings.ledger_url:
+        raise UsageError("ledger-url is empty, so there is no metrics history.", "Set RATIBA_LEDGER_URL.")
+    return settings.ledger_url
+
+
+def _series(
+    branch: str | None,
+    settings: Settings,
+    environment: Mapping[str, str],
+    last_run: tuple[Path, Report | None],
+    last: int,
+) -> Series:
+    results, report = last_run
+    subject = report.subject if report is not None else None
+    repository = environment.get("GITHUB_REPOSITORY") or (subject.repository if subject else "")
+    meant = branch or (subject.base_branch or subject.branch if subject else "")
+    if not meant:
+        raise UsageError(f"Neither --branch nor {str(results)!r} tells whose trends are meant.", "Give --branch main.")
+    return Series(repository, settings.name, meant, last)
+
+
+def _last_report(results: Path) -> Report | None:
+    return read_results(results) if results.exists() else None
