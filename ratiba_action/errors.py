@@ -1,6 +1,6 @@
 """Every exception of the project, in one tree.
 
-RatibaError                       anything that a user can mend; never shown with a traceback
+RatibaError                       anything that a user can fix; never shown with a traceback
 ├── UsageError                    the command line is wrong                          exit 2
 ├── ConfigurationError            an input, a file or a setting is wrong             exit 2
 │   └── SuiteError                scenario files are wrong; carries every problem
@@ -24,7 +24,7 @@ from dataclasses import dataclass
 
 
 class RatibaError(Exception):
-    """Something that a user can mend.
+    """Something that a user can fix.
 
     Args:
         problem: what could not be done, and the value at fault as ``repr``.

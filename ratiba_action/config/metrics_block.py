@@ -35,7 +35,7 @@ _SCRIPTED = "fsm"
 
 
 def attach_language_metrics(scenario: Scenario) -> tuple[Assertion, ...]:
-    """The scenario's assertions with the fluency metric of its language added, unless it is listed already.
+    """The scenario's assertions with the fluency metric of its language added, unless listed (``seeds/000`` §6).
 
     ``sw`` and ``mixed`` attach SwahiliFluencyMetric, ``en`` attaches EnglishFluencyMetric, others attach none. Search
     and classifiers answer with documents and labels, and a scripted model (layer ``fsm``) says what the scenario wrote:

@@ -92,7 +92,7 @@ Seconds = Annotated[float, Field(gt=0, le=3_600, allow_inf_nan=False)]
 class StrategyBlock(StrictModel):
     """How the repeats of a scenario are run and when it passes."""
 
-    least_mean: Share | None = Field(default=None, description="in the place of each score's own threshold")
+    least_mean: Share | None = Field(default=None, description="instead of each score's own threshold")
     trials: Annotated[int, Field(ge=1, le=50)] = 1
     passes: Annotated[int, Field(ge=1, le=50)] | None = Field(default=None, description="of the trials; default: all")
     timeout_seconds: Seconds | None = None

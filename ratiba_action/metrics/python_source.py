@@ -19,6 +19,8 @@ _FENCE = re.compile(r" {0,3}(?P<fence>`{3,}|~{3,})[ \t]*(?P<info>[^\s`]*)")
 def code_blocks(text: str, language: str) -> tuple[str, ...]:
     """The blocks of a language, and those that name none, in order.
 
+    Fenced blocks of Markdown, as CommonMark 0.31 §4.5 has them.
+
     Args:
         text: a reply; a block that is not closed ends with it.
         language: one of ``LANGUAGES``.

@@ -14,6 +14,8 @@ MAX_WORDS = 1_500
 def rouge_l(candidate: Sequence[str], reference: Sequence[str]) -> float:
     """F-measure of the longest common subsequence of words, 0 to 1; 0 when either has none.
 
+    Lin, "ROUGE: A Package for Automatic Evaluation of Summaries", 2004, section 3.1, with β = 1.
+
     Args:
         candidate: words of what was answered.
         reference: words of what should have been.

@@ -8,7 +8,9 @@ from typing import Any
 
 
 def mean(values: Sequence[float]) -> float:
-    """The arithmetic mean, computed exactly and rounded once.
+    """The arithmetic mean of written numbers, computed exactly and rounded once.
+
+    0.1, 0.2 and 0.3 have the mean 0.2, not the float beside it.
 
     Args:
         values: at least one number; one that is none makes the mean none.

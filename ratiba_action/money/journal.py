@@ -180,11 +180,11 @@ def resume_journal(path: Path, identity: str, workspace: Path) -> Journal:
         UsageError: there is none.
         LedgerError: it is another run's, somebody else's, malformed, or in use.
     """
-    return _open_left(path, identity, workspace, mend=True)
+    return _open_left(path, identity, workspace, cut_torn_line=True)
 
 
-def _open_left(path: Path, identity: str, workspace: Path, *, mend: bool) -> Journal:
-    """Open what another process left; ``mend`` cuts a torn last line off."""
+def _open_left(path: Path, identity: str, workspace: Path, *, cut_torn_line: bool) -> Journal:
+    """Open what another process left; ``cut_torn_line`` cuts off what was being written at the kill."""
     _require_outside(path, workspace)
     try:
         descriptor = os.open(path, _FLAGS)
@@ -201,7 +201,7 @@ def _open_left(path: Path, identity: str, workspace: Path, *, mend: bool) -> Jou
         content = _content(descriptor)
         books = read_books(path, content)
         _require_identity(path, books, identity)
-        if mend:
+        if cut_torn_line:
             os.ftruncate(descriptor, len(whole_lines(content)))
     except OSError as error:
         os.close(descriptor)
@@ -218,7 +218,7 @@ def read_journal(path: Path, identity: str, workspace: Path) -> Books:
     Raises:
         LedgerError, UsageError: as ``resume_journal``.
     """
-    journal = _open_left(path, identity, workspace, mend=False)
+    journal = _open_left(path, identity, workspace, cut_torn_line=False)
     journal.close()
     return journal.books
 

@@ -64,7 +64,9 @@ class PromotionLog:
 
 @contextlib.contextmanager
 def promotion_log(path: Path) -> Iterator[PromotionLog]:
-    """The log, held by this process alone until the block ends.
+    """The log of what was promoted, locked by this process until the block ends.
+
+    It lies outside the workspace, so that an interrupted run goes on and nothing is promoted twice.
 
     Raises:
         UsageError: another process holds it, or it cannot be read or written.

@@ -123,7 +123,7 @@ class TenantBlock(StrictModel):
 
 
 class TenantFile(StrictModel):
-    """All tenants by id."""
+    """All tenants by id. The file names customers, so it stays outside the repository."""
 
     tenants: dict[_Name, TenantBlock]
 

@@ -98,7 +98,7 @@ def stopped(run: DecidedRun, error: RatibaError) -> Report:
         verdict = Verdict(Conclusion.INCOMPLETE, error.problem, error.remedy, misconfigured=wrong)
         return report_without_run(run, verdict)
     count = "1 mistake" if len(problems) == 1 else f"{len(problems)} mistakes"
-    reason = f"{count} must be mended before anything can be measured."
+    reason = f"{count} must be fixed before anything can be measured."
     return report_without_run(
         run, Verdict(Conclusion.INCOMPLETE, reason, error.remedy, tuple(problems), misconfigured=True)
     )

@@ -128,7 +128,7 @@ _MARK = "ratiba-eval-gate "
 
 @dataclass(frozen=True, slots=True)
 class Registration:
-    """A registered tenant or template.
+    """A registered tenant or template: a comment on its role, which the role itself cannot change.
 
     Args:
         tenant: its UUID.

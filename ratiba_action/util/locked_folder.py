@@ -61,7 +61,7 @@ MOST_BYTES = 32 << 20
 
 
 def read_plain_file(root: Path, name: str, most: int = MOST_BYTES) -> bytes:
-    """The bytes of a regular file below a folder.
+    """The bytes of a regular file below a folder, never of what a link leads to: they may stand in a public comment.
 
     Args:
         root: the checkout.

@@ -102,9 +102,9 @@ def judge_exactness(findings: Findings) -> Verdict | None:
         parts.append(f"{conversations(findings.open)} could not be measured")
     if findings.evidence.interruption:
         parts.append(f"the run was interrupted ({findings.evidence.interruption})")
-    action = "Look at the lowest cases of the data set, then mend the change."
+    action = "Look at the lowest cases of the data set, then fix the change."
     if broken:
-        action = f"Compare expected with got for {broken[0].scenario.id}, then mend the change or update the scenario."
+        action = f"Compare expected with got for {broken[0].scenario.id}, then fix the change or update the scenario."
     if raised:
         place = exception_of(raised[0].deciding)
         action = f"Fix {place}; reproduce it with: ratiba gate --scenario {raised[0].scenario.id}"

@@ -161,7 +161,7 @@ def _plan(evidence: Evidence, wanted: Wanted) -> Plan:
 def _look_at(comparison: Comparison) -> str:
     fallen = sorted(comparison.scenarios, key=lambda one: one.head - one.base)
     names = _names([one.scenario_id for one in fallen if one.head < one.base])
-    return f"Compare both answers of {names}, then mend the change." if names else "Mend the change."
+    return f"Compare both answers of {names}, then fix the change." if names else "Fix the change."
 
 
 def _names(ids: Sequence[str]) -> str:

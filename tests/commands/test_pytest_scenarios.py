@@ -22,7 +22,7 @@ GUIDE = (PROJECT / "docs" / "pytest.md").read_text(encoding="utf-8")
 LINES = re.findall(r"^(pytest .*?)(?: +#.*)?$", GUIDE, re.MULTILINE)
 ANOTHER = "id: another\nlanguage: fr\nnow: 2026-05-04T08:15:00+03:00\ncustomer: {name: A, phone: '0700 000 101'}\n"
 WRONG = ANOTHER + "turns: [{user: Bonjour, expect: {state: OPEN}}]\nrules: [{type: must_contain, value: minuit}]\n"
-HELD = "quarantine: {reason: being mended, owner: amina, until: 9999-12-31}\n"
+HELD = "quarantine: {reason: being fixed, owner: amina, until: 9999-12-31}\n"
 
 
 @pytest.fixture

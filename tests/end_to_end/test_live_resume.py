@@ -202,7 +202,7 @@ async def test_a_malformed_journal_is_refused_line_by_line_and_nothing_is_spent(
     assert live.talk.asked == asked, "nothing was paid for"
     assert journal.read_bytes() == broken, "what is wrong with it can still be looked at"
     journal.write_bytes(whole)
-    assert (await live.gate("--resume")).code == 0, "mended, it serves again"
+    assert (await live.gate("--resume")).code == 0, "fixed, it serves again"
 
 
 @pytest.mark.parametrize("options", [(), ("--resume",)], ids=["a new run", "a resumed run"])

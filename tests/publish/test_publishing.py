@@ -214,7 +214,7 @@ def test_a_dry_run_of_live_models_says_what_they_are_expected_to_cost() -> None:
 
 def _stopped() -> tuple[Report, str]:
     problems = ("scenarios/b.yaml:7: unknown key", "scenarios/c.yaml:9: no turns")
-    verdict = Verdict(Conclusion.INCOMPLETE, "2 mistakes must be mended.", "", problems, misconfigured=True)
+    verdict = Verdict(Conclusion.INCOMPLETE, "2 mistakes must be fixed.", "", problems, misconfigured=True)
     return sample_report(results=(), verdict=verdict, notes=("planted note",)), "\n".join(problems)
 
 
@@ -224,7 +224,7 @@ def test_a_person_is_told_each_mistake_of_a_stopped_run_once_and_sees_no_empty_t
     variables = {"RATIBA_REPORT_DIR": str(tmp_path), "RATIBA_COMMENT": "false"}
     full_publication(read_settings(variables, {}), variables, stream).publish(report, complaint=complaint)
     assert stream.getvalue().splitlines() == [
-        "Misconfigured. 2 mistakes must be mended.",
+        "Misconfigured. 2 mistakes must be fixed.",
         "ratiba: scenarios/b.yaml:7: unknown key",
         "ratiba: scenarios/c.yaml:9: no turns",
         "Note: planted note",

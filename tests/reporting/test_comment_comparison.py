@@ -80,7 +80,7 @@ def test_what_the_run_fails_by_comes_first() -> None:
     by_comparison = render_comment(sample_compared_report(results=sample_results()))
     assert by_comparison.index("### Compared with the base") < by_comparison.index("### Failing conversations")
     compared = sample_passed_comparison()
-    broken = Verdict(Conclusion.FAILED, "1 of 4 breaks an exact check.", "Mend it.", comparison=compared)
+    broken = Verdict(Conclusion.FAILED, "1 of 4 breaks an exact check.", "Fix it.", comparison=compared)
     by_check = render_comment(sample_compared_report(compared, verdict=broken, results=sample_results()))
     assert by_check.index("### Failing conversations") < by_check.index("### Compared with the base")
 

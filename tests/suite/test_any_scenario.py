@@ -55,7 +55,7 @@ WHOLE: dict[str, dict[str, Any]] = {
         ],
         "limits": {"seconds": 3.5, "usd": 0.02},
         "strategy": {"trials": 3, "passes": 2},
-        "quarantine": {"reason": "being mended", "owner": "amina", "until": "9999-12-31"},
+        "quarantine": {"reason": "being fixed", "owner": "amina", "until": "9999-12-31"},
     },
     "simulated customer": {
         "id": "simulated",

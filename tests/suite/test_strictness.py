@@ -56,6 +56,17 @@ def test_what_a_change_removes_still_holds_and_is_told() -> None:
     assert len(notes) == 3
 
 
+def test_a_judge_does_not_replace_the_phrases_that_the_base_demands_nor_phrases_its_judge() -> None:
+    phrases = replace(BASE, rules=(FailureRule("must_refuse", None, 3),), assertions=())
+    judged = replace(BASE, rules=(), assertions=(Assertion("RefusalByJudgeMetric", 0.5, 4),))
+    both, notes = hold_to_base(suite(judged), suite(phrases))
+    assert (both.scenarios[0].rules, both.scenarios[0].assertions) == (phrases.rules, judged.assertions)
+    assert len(notes) == 1
+    both, notes = hold_to_base(suite(phrases), suite(judged))
+    assert (both.scenarios[0].rules, both.scenarios[0].assertions) == (phrases.rules, judged.assertions)
+    assert len(notes) == 1
+
+
 def test_removed_scenarios_and_edited_turns_are_told() -> None:
     edited = replace(BASE, turns=(Turn(user="hello"),))
     ordinary = replace(BASE, id="salon", critical=False)

@@ -64,7 +64,7 @@ def sample_compared_report(comparison: Comparison | None = None, **changes: Any)
     """A run of twelve conversations that fails by its comparison; ``changes`` replaces fields of the report."""
     found = sample_comparison() if comparison is None else comparison
     results = tuple(sample_scored(f"spa_{n}", scores=(sample_score(),)) for n in range(12))
-    action = "Compare both answers of spa_0, spa_1 and spa_3, then mend the change."
+    action = "Compare both answers of spa_0, spa_1 and spa_3, then fix the change."
     report = sample_report(
         verdict=Verdict(Conclusion.FAILED, found.reason, action, comparison=found),
         results=results,

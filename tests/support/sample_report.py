@@ -130,7 +130,7 @@ def sample_report(**changes: Any) -> Report:
         verdict=Verdict(
             Conclusion.FAILED,
             "1 of 4 conversations breaks an exact check: salon_reschedule; 2 conversations could not be measured.",
-            "Compare expected with got for salon_reschedule, then mend the change or update the scenario.",
+            "Compare expected with got for salon_reschedule, then fix the change or update the scenario.",
         ),
         results=sample_results(),
         spending=Spending(

@@ -40,8 +40,8 @@ def test_a_scenario_that_changed_is_not_counted() -> None:
 
 
 def test_the_last_run_of_a_side_counts() -> None:
-    broken, mended = run(held("spa_0", passed=False)), run(held("spa_0"))
-    assert count_held((mended,), (mended, broken)) == HeldOnBoth(1, 0, 1)
+    broken, fixed = run(held("spa_0", passed=False)), run(held("spa_0"))
+    assert count_held((fixed,), (fixed, broken)) == HeldOnBoth(1, 0, 1)
 
 
 def test_the_base_holds_a_conversation_only_where_it_was_the_same_one() -> None:

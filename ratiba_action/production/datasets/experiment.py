@@ -24,7 +24,7 @@ CORRECT, CONFIDENCE = "correct", "confidence"
 
 
 def case_scores(result: Scored) -> Iterator[tuple[str, float]]:
-    """Name and value of each score of a case.
+    """Name and value of each score of a case (``seeds/003``, "Results in Langfuse").
 
     A classifier is correct where every label is the expected one; any other system where the conversation passed.
 

@@ -111,4 +111,4 @@ def _copy_beside(repository: Path, scenarios: str, folder: Path) -> None:
         try:
             place.write_bytes(read_plain_file(repository, name))
         except OSError as error:
-            raise UsageError(f"{name!r} cannot be read: {error.strerror}.", "Mend it, or remove it.") from error
+            raise UsageError(f"{name!r} cannot be read: {error.strerror}.", "Fix it, or remove it.") from error

@@ -24,7 +24,7 @@ def judge_completeness(findings: Findings) -> Verdict | None:
         reason = f"The run was interrupted: {sentence(evidence.interruption)}"
         return Verdict(Conclusion.INCOMPLETE, reason, "Run the gate again.")
     if not gaps and evidence.shortfall:
-        return Verdict(Conclusion.INCOMPLETE, sentence(evidence.shortfall), "Mend this, then run the gate again.")
+        return Verdict(Conclusion.INCOMPLETE, sentence(evidence.shortfall), "Fix this, then run the gate again.")
     if not gaps:
         return _gates_without_answer(findings)
     reason = f"{len(gaps)} of {conversations(findings.deciding)} could not be measured ({names(gaps)}): "
