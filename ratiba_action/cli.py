@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from importlib import import_module
 
 COMMANDS: Mapping[str, tuple[str, str]] = {
-    "gate": ("ratiba_action.commands.gate", "run the golden conversations and say whether a change may merge"),
+    "gate": ("ratiba_action.commands.gate", "run the golden scenarios and say whether a change may merge"),
     "init": ("ratiba_action.commands.init", "set the gate up in a repository: workflow, configuration, first scenario"),
     "generate": ("ratiba_action.commands.generate", "write a scenario from a captured session or a template"),
     "validate": ("ratiba_action.commands.validate", "say every mistake of configuration, scenarios and recordings"),
-    "record": ("ratiba_action.commands.record", "run conversations with live models and keep the answers"),
+    "record": ("ratiba_action.commands.record", "run scenarios with live models and record the answers"),
     "report": ("ratiba_action.commands.report", "show the last run's report, or publish it for a run that could not"),
     "compare": ("ratiba_action.commands.compare", "show two to six runs side by side"),
     "dataset": (

@@ -98,7 +98,7 @@ def grade_advice(
     for (path, data_set, metric), found in lacking.items():
         whom = f"{len(found)} of the cases of {data_set}" if data_set else found[0].id
         record = f"ratiba record --scenario {data_set or found[0].id} --accept"
-        told = f"no grade of {metric} is recorded for {whom}, so that a run without a key is incomplete: '{record}'"
+        told = f"no score of {metric} is recorded for {whom}, so that a run without a key is incomplete: '{record}'"
         yield FileProblem(path, found[0].line, told)
 
 

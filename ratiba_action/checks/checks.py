@@ -35,10 +35,12 @@ def check_limits(scenario: Scenario, transcript: Transcript) -> Iterator[Check]:
             got, held = _seconds(exchange, seconds)
             yield _check(number, "seconds of the turn", f"at most {seconds:g} s", got, held=held, line=line)
         if usd is not None:
-            unknown = "not measured: the answers have no list price"
+            unknown = "not measured: the answers have no price"
             got = show_usd(exchange.usd, ROUND_CEILING) if exchange.usd is not None else unknown
             held_usd = exchange.usd <= usd if exchange.usd is not None else None
-            yield _check(number, "list price of the turn", f"at most {show_usd(usd)}", got, held=held_usd, line=line)
+            yield _check(
+                number, "estimated cost of the turn", f"at most {show_usd(usd)}", got, held=held_usd, line=line
+            )
 
 
 def limits_not_measured(results: Iterable[ScenarioResult]) -> tuple[str, ...]:

@@ -30,7 +30,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("trace", metavar="TRACE", help="id of the trace, as Langfuse shows it")
     add_suite_options(parser)
     parser.add_argument("--tenants", metavar="FILE", help="verticals and names by tenant, outside the checkout")
-    parser.add_argument("--case", action="store_true", help="a case of a data set, in the place of a scenario")
+    parser.add_argument("--case", action="store_true", help="a case instead of a scenario")
     parser.add_argument("--expected", metavar="JSON", help="what is right, of a case: JSON or a plain text")
 
 

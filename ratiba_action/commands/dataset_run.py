@@ -10,11 +10,11 @@ from ratiba_action.commands.options import add_variant, parse_option
 from ratiba_action.settings.settings import INPUTS
 from ratiba_action.util.text import printable
 
-SUMMARY = "hold the items of a dataset with the system of this checkout, and log the run with its scores"
-DESCRIPTION = """Hold every active item of a dataset with the system of the configuration, as the gate holds scenarios:
-each in a tenant of its own, within the budget, scored by the same judges. The class gates hold (macro F1 0.80, least F1
-of a class 0.60, skill recall 0.90, answer accuracy 0.70, or those of --gate). The run is logged in Langfuse as an
-experiment on the dataset, with scores for each item and for all together. No comment is posted."""
+SUMMARY = "run the items of a Langfuse dataset against the system of this checkout, and log the run with its scores"
+DESCRIPTION = """Run every active item of a Langfuse dataset against the configured system, as the gate runs scenarios:
+each in a tenant of its own, within the budget, scored by the same judges. The class thresholds apply (macro F1 0.80,
+least F1 of a class 0.60, skill recall 0.90, answer accuracy 0.70, or those of --gate). The run is logged in Langfuse
+as an experiment on the dataset, with scores for each item and for all together. No comment is posted."""
 EXAMPLE = """example:
   ratiba dataset run
   ratiba dataset run --dataset intent-classifier --gate macro_f1=0.85 --llm live"""
@@ -42,8 +42,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--scenarios", metavar="PATH", help=told)
     parser.add_argument("--name", metavar="NAME", help="name of the gate whose suite it is (RATIBA_NAME)")
     parser.add_argument("--repo", metavar="DIR", help="the checkout (default: GITHUB_WORKSPACE or this folder)")
-    parser.add_argument("--concurrency", metavar="N", help="conversations at once (default: suite.concurrency, or 4)")
-    parser.add_argument("--trials", metavar="N", help="hold each conversation at least so often (default: 1)")
+    parser.add_argument("--concurrency", metavar="N", help="scenarios at once (default: suite.concurrency, or 4)")
+    parser.add_argument("--trials", metavar="N", help="least number of trials of each scenario (default: 1)")
     parser.add_argument("--deadline", metavar="SECONDS", help="end the run in order after this time (RATIBA_DEADLINE)")
     add_variant(parser)
     parser.add_argument("--json", action="store_true", help="print the outputs as JSON")
@@ -78,7 +78,7 @@ def run(arguments: argparse.Namespace, environment: MutableMapping[str, str]) ->
     suite = scratch_suite(stored, task.dataset, gates)
     for name in suite.left_out:
         sys.stderr.write(
-            f"warning: the item {printable(name)} holds no scenario, no case, or nothing expected yet; it is left out\n"
+            f"warning: the item {printable(name)} has no scenario, no case, or no expectation yet; it is left out\n"
         )
     experiment = Experiment(task.access, task.dataset, suite.items)
     root = _root(task.repository)

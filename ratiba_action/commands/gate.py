@@ -56,7 +56,7 @@ from ratiba_action.util.text import unreadable_as_command
 from ratiba_action.verdict.decision import cut_short
 from ratiba_action.verdict.exit_code import exit_code
 
-DESCRIPTION = """Decide the mode, run the golden conversations, and say whether the change may merge.
+DESCRIPTION = """Decide the mode, run the golden scenarios, and say whether the change may merge.
 Without an event the working tree is compared with its merge base with the default branch."""
 _PATIENCE = 3.0
 """Seconds from a signal until a report is written without what the run has measured; a runner kills it after 10."""
@@ -82,8 +82,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--failed", action="store_true", help="run those that did not pass in the last run")
     add_variant(parser)
     parser.add_argument("--variants", action="store_true", help="run every variant after the system, side by side")
-    parser.add_argument("--concurrency", metavar="N", help="conversations at once (default: suite.concurrency, or 4)")
-    parser.add_argument("--trials", default="1", metavar="N", help="hold each conversation at least so often")
+    parser.add_argument("--concurrency", metavar="N", help="scenarios at once (default: suite.concurrency, or 4)")
+    parser.add_argument("--trials", default="1", metavar="N", help="least number of trials of each scenario")
     parser.add_argument("--deadline", metavar="SECONDS", help="end the run in order after this time (RATIBA_DEADLINE)")
     parser.add_argument("--resume", action="store_true", help="go on with a killed run, and pay for nothing twice")
     parser.add_argument("--no-deepeval-cache", action="store_true", help="judge everything anew")

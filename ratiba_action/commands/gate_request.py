@@ -73,7 +73,7 @@ def _floor_why(arguments: argparse.Namespace) -> str:
     """What asks for a blocking run besides the mode; empty where nothing does."""
     chosen = (("--scenario", arguments.scenario), ("--tag", arguments.tag), ("--failed", arguments.failed))
     named = [option for option, value in chosen if value]
-    return f"{' and '.join(named)} chooses the conversations to hold" if named else ""
+    return f"{' and '.join(named)} selects the scenarios to run" if named else ""
 
 
 def chosen_scenarios(arguments: argparse.Namespace, settings: Settings) -> Choice:
@@ -102,5 +102,5 @@ def _not_passed(results: Path) -> list[str]:
         raise UsageError(f"The last run in {str(results)!r} measured nothing.", "Leave out --failed.")
     ids = sorted({one.scenario.id for one in outcomes_of(report.results) if one.standing is not Standing.PASSED})
     if not ids:
-        raise UsageError(f"Every conversation of the last run in {str(results)!r} passed.", "Leave out --failed.")
+        raise UsageError(f"Every scenario of the last run in {str(results)!r} passed.", "Leave out --failed.")
     return ids

@@ -104,7 +104,7 @@ class _Asked:
         try:
             asyncio.run(asking)
         except (BudgetError, JudgeError, InfrastructureError) as error:
-            self.notes.append(f"The model was not asked to the end: {error}")
+            self.notes.append(f"The model's proposals are incomplete: {error}")
             return False
         return True
 

@@ -133,7 +133,7 @@ def _default_branch(repository: Path) -> str:
 def _next_steps(answers: StarterAnswers, contents: Mapping[str, bytes]) -> Iterable[str]:
     own, graded = stand_in(answers), RECORDING in contents
     if graded and find_spec("deepeval") is None:
-        yield "pip install 'ratiba-eval-gate[judges]'  # replies in this language are graded"
+        yield "pip install 'ratiba-eval-gate[judges]'  # a judge scores replies in this language"
     if own and answers.kind == "http":
         yield f"python3 {own} &     # start the stand-in for your server: the gate starts none"
     if not own:
@@ -142,14 +142,14 @@ def _next_steps(answers: StarterAnswers, contents: Mapping[str, bytes]) -> Itera
     else:
         yield "ratiba gate                  # passes now, with a stand-in for your system"
         what = "your prompt" if answers.kind == "prompt" else "your system"
-        yield f"Put {what} in the place of what is in {own}, and your customers' words into {SCENARIO}."
+        yield f"Put {what} instead of what is in {own}, and your customers' words into {SCENARIO}."
     if answers.kind == "prompt":
         yield f"Take `layer` and `script` out of {SCENARIO}, so that the model answers and not the script."
     if graded or answers.kind == "prompt":
-        until = f". Until then {RECORDING} holds a grade that was written by hand" if graded else ""
+        until = f". Until then {RECORDING} holds a score written by hand" if graded else ""
         yield f"ratiba record --accept       # asks models and judge once and keeps their answers; needs a key{until}"
     if graded:
-        yield f"Without a key, put `metrics: {{fluency: false}}` into {CONFIGURATION}: replies are not graded then."
+        yield f"Without a key, put `metrics: {{fluency: false}}` into {CONFIGURATION}: no judge scores replies then."
     yield f"ratiba validate              # every mistake in {CONFIGURATION} and the scenarios"
     if answers.action == ACTION:
         yield f"In {WORKFLOW} put the action's owner for OWNER and the commit of a release for COMMIT."

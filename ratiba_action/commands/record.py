@@ -1,4 +1,4 @@
-"""``ratiba record``: run conversations with live models and keep the answers as recordings."""
+"""``ratiba record``: run scenarios with live models and record the answers as recordings."""
 
 import argparse
 import contextlib
@@ -36,9 +36,9 @@ from ratiba_action.settings.run_deadline import read_deadline
 from ratiba_action.settings.settings import INPUTS, Input, Settings, read_settings, unknown_variables
 from ratiba_action.util.text import printable
 
-DESCRIPTION = """Run conversations with live models and keep what models and judges answer as recordings.
+DESCRIPTION = """Run scenarios with live models and record what models and judges answer as recordings.
 Shows what changes; an existing recording is only replaced with --accept. Exit 1 when something waits for --accept or
-is refused, 3 when a conversation did not run to its end."""
+is refused, 3 when a scenario did not run to its end."""
 EXAMPLE = """example:
   ratiba record --scenario spa_booking_swahili_happy
   ratiba record --tag smoke --accept
@@ -69,9 +69,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--tag", action="append", default=[], metavar="TAG", help="record those with this tag")
     add_variant(parser)
-    parser.add_argument("--trials", default="1", metavar="K", help="record each conversation so often (default: 1)")
+    parser.add_argument("--trials", default="1", metavar="K", help="trials to record of each scenario (default: 1)")
     parser.add_argument("--accept", action="store_true", help="replace existing recordings that differ")
-    parser.add_argument("--concurrency", default=DEFAULT_CONCURRENCY, metavar="N", help="conversations at once")
+    parser.add_argument("--concurrency", default=DEFAULT_CONCURRENCY, metavar="N", help="scenarios at once")
     parser.add_argument("--deadline", metavar="SECONDS", help="end the run in order after this time (RATIBA_DEADLINE)")
     parser.add_argument("--resume", action="store_true", help="go on with a killed run, and pay for nothing twice")
     parser.add_argument("--json", action="store_true", help="print JSON")
@@ -217,7 +217,7 @@ def _ending(kept: _Kept) -> list[str]:
     refused = kept.reviewed.having(Outcome.REFUSED)
     if refused:
         return [
-            f"Nothing was written: what {plural(len(refused), 'conversation')} recorded must not be kept.",
+            f"Nothing was written: what {plural(len(refused), 'scenario')} recorded must not be kept.",
             "A scenario declares the identifiers that its recording may hold; docs/recordings.md says how.",
         ]
     lines = [f"Written: {path.name}" for path in kept.written]

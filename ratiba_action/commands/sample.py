@@ -51,7 +51,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--since", metavar="WHEN", help="6h, 7d, or a time (default: a day before the last run's end, or 6h)"
     )
     parser.add_argument("--until", metavar="WHEN", help="a time, or how long ago (default: 2m)")
-    parser.add_argument("--share", metavar="0..1", default="0.05", help="of all conversations (default: 0.05)")
+    parser.add_argument("--share", metavar="0..1", default="0.05", help="of all scenarios (default: 0.05)")
     parser.add_argument("--budget-usd", metavar="VALUE", help="most that this run may spend (RATIBA_EVAL_BUDGET_USD)")
     parser.add_argument("--config", metavar="PATH", help="the gate's configuration file (RATIBA_CONFIG)")
     parser.add_argument("--report-dir", metavar="VALUE", help="folder of events.jsonl (RATIBA_REPORT_DIR)")

@@ -36,7 +36,7 @@ class ComparisonBlock(StrictModel):
         default=_DEFAULT.scenario_drop, description="drop of one scenario that is looked at by itself"
     )
     detectable_power: Annotated[float, Field(ge=0.5, le=0.99, allow_inf_nan=False)] = Field(
-        default=_DEFAULT.detectable_power, description="with which the smallest drop that a run can see is told"
+        default=_DEFAULT.detectable_power, description="power of the minimum detectable effect that a report states"
     )
     confirming_trials: Annotated[int, Field(ge=1, le=9)] = Field(
         default=_DEFAULT.confirming_trials, description="of every scenario on both sides after an alarm"
@@ -96,7 +96,7 @@ class StrategyBlock(StrictModel):
     trials: Annotated[int, Field(ge=1, le=50)] = 1
     passes: Annotated[int, Field(ge=1, le=50)] | None = Field(default=None, description="of the trials; default: all")
     timeout_seconds: Seconds | None = None
-    retries: Annotated[int, Field(ge=0, le=5)] = Field(default=0, description="of a trial that broke off")
+    retries: Annotated[int, Field(ge=0, le=5)] = Field(default=0, description="of a trial that errored")
 
     @model_validator(mode="after")
     def _enough_trials(self) -> Self:
@@ -139,20 +139,20 @@ class SuiteBlock(StrictModel):
     """How all scenarios are run, and what they are held to together."""
 
     concurrency: Annotated[int, Field(ge=1, le=MOST_CONCURRENCY)] | None = Field(
-        default=None, description="conversations at once"
+        default=None, description="scenarios at once"
     )
     stop_on_failure: bool | StopBlock = Field(
-        default=False, description="begin no further conversation after the first failed scenario, or after so many"
+        default=False, description="start no further scenario after the first failed one, or after so many"
     )
     timeout_seconds: Annotated[float, Field(gt=0, le=86_400, allow_inf_nan=False)] | None = Field(
         default=None, description="of the whole run"
     )
     strategy: StrategyBlock = Field(default_factory=StrategyBlock, description="of scenarios that do not say otherwise")
     metric_thresholds: dict[Name, Share] = Field(
-        default_factory=dict, description="what the mean of a metric over all conversations must reach"
+        default_factory=dict, description="what the mean of a metric over all scenarios must reach"
     )
 
-    gates: Gates = Field(default_factory=dict, description="what every data set that has such a score must reach")
+    gates: Gates = Field(default_factory=dict, description="thresholds for all cases that have such a score")
 
     @field_validator("gates")
     @classmethod

@@ -76,7 +76,7 @@ class SystemBlock(StrictModel):
     prompts: list[Name] = Field(default_factory=list, description="glob patterns of prompt files, below root")
     turn_timeout_seconds: Annotated[float, Field(gt=0, le=3_600, allow_inf_nan=False)] = 60.0
     price_per_turn_usd: Annotated[Decimal, Field(ge=0, le=1_000, allow_inf_nan=False, strict=False)] | None = Field(
-        default=None, description="for a system whose models are not asked through the gate; 0: it asks none"
+        default=None, description="for a system that bypasses the gateway; 0: it calls no model"
     )
     variants: dict[VariantName, VariantBlock] = Field(
         default_factory=dict, description="the same system with other models or parameters, to be run by name"

@@ -207,7 +207,7 @@ def _touched_floors(scenarios: Mapping[str, str], doubts: list[str]) -> tuple[Ru
         try:
             floors |= dict.fromkeys(read_touches(text))
         except ValueError as error:
-            doubts.append(f"the files that the scenario {name!r} depends on cannot be told: {error}")
+            doubts.append(f"the files that the scenario {name!r} depends on cannot be determined: {error}")
     return tuple(floors)
 
 
@@ -228,7 +228,7 @@ def _judging_floors(
         for root in roots or {"": None}:
             floors |= dict.fromkeys(Modules(root, contents.links().paths, contents.both).floors(addresses))
     except (ValueError, InfrastructureError) as error:
-        doubts.append(f"the code of the metrics and rules cannot be told: {error}")
+        doubts.append(f"the code of the metrics and rules cannot be determined: {error}")
     return tuple(floors)
 
 
@@ -256,7 +256,7 @@ def _system_floors(config: str, contents: Contents, doubts: list[str]) -> tuple[
         try:
             floors |= dict.fromkeys(read_system_paths(text))
         except ValueError as error:
-            doubts.append(f"the prompts that {config!r} names cannot be told: {error}")
+            doubts.append(f"the prompts that {config!r} names cannot be determined: {error}")
     return tuple(floors)
 
 

@@ -44,7 +44,7 @@ def description_of(report: Report) -> str:
     verdict, counts = report.verdict, tally(report)
     told = "Misconfigured" if verdict.misconfigured else verdict.conclusion.value.capitalize()
     told += "" if report.system_ran or not counts.total else ", no system ran"
-    passing = part_of(counts.passed, counts.total, "conversation", "passes", "pass")
+    passing = part_of(counts.passed, counts.total, "scenario", "passed", "passed")
     measured = f": {passing}" if counts.total else ""
     soft = verdict.conclusion in (Conclusion.FAILED, Conclusion.INCOMPLETE) and not verdict.misconfigured
     lenient = ""

@@ -70,7 +70,7 @@ def _measured_run(report: Report, repository: str) -> MeasuredRun:
     results = tuple(one for one in report.results if one.trial.arm.name == HEAD)
     problems = [*_problems_of_the_run(report, repository), *_problems_of_scores(report)]
     if not any(isinstance(one, Scored) for one in results):
-        problems.append("it holds no conversation that was measured")
+        problems.append("it has no measured scenario")
     if problems:
         raise ConfigurationError(f"The results cannot be compared with: {'; '.join(problems)}.")
     return MeasuredRun(

@@ -215,7 +215,7 @@ class Gateway:
     def _check_model(self, model: str) -> None:
         if base_model(model) in self._forbidden:
             raise ConfigurationError(
-                f"The system under test asked for {model!r}, the model of a judge: no model may judge its own words.",
+                f"The system under test asked for {model!r}, the model of a judge: no model may judge its own output.",
                 "Give the judge or the system another model.",
             )
 
@@ -225,7 +225,7 @@ class Gateway:
         message = f"The gateway does not serve {request.method} {request.path!r}: only {served}."
         access = self._admit(request)
         if access is not None and request.method == "POST":
-            access.note(WorkerError(message, "Ask the models through these."))
+            access.note(WorkerError(message, "Call the models through these."))
         return _refusal(endpoint, 404, message)
 
 

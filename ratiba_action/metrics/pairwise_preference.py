@@ -48,7 +48,7 @@ class PairwisePreferenceMetric(OwnTurnsMetric):
         """What one reply is worth beside its reference."""
         one = turn.shown
         if one.reply == one.reference:
-            return TurnValue(turn.number, TIE, "both say the same; no judge was asked")
+            return TurnValue(turn.number, TIE, "both say the same; no judge was called")
         second = replace(first, ordinal=first.ordinal + 1)
         asked = (
             self._prefer(first, {"asked": one.asked, "A": one.reply, "B": one.reference}),

@@ -343,7 +343,7 @@ def load_judged_metric(name: str, judge: Judge, parameters: JsonObject | None = 
         ConfigurationError: no judged metric has that name, or its parameters are wrong.
     """
     if not is_judged(name):
-        raise ConfigurationError(f"The metric {name!r} is exact and asks no judge.", "Load it as any metric.")
+        raise ConfigurationError(f"The metric {name!r} is deterministic and calls no judge.", "Load it as any metric.")
     metric: Any = load_metric(name, judge, parameters)
     judged: JudgedMetric = metric
     return judged

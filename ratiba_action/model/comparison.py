@@ -130,10 +130,10 @@ class Rules:
         scenario_drop: drop of one scenario that is looked at by itself.
         confirming_trials: looks after an alarm at most, one further trial of every scenario on both arms before each.
         suspect_trials: of a scenario that dropped, on both arms.
-        fewest_scenarios: below this only exact checks and thresholds decide.
+        fewest_scenarios: below this only deterministic assertions and thresholds decide.
         pooled_runs: runs of the base that are pooled at most.
         stale_days: age of a baseline that is warned about.
-        detectable_power: with which the smallest drop that a run can see is told.
+        detectable_power: power of the minimum detectable effect that a report states.
     """
 
     screen_level: float = 0.20

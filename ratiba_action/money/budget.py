@@ -94,7 +94,7 @@ def admit(limits: Sequence[Limit], running: Sequence[Running], estimate: Usd) ->
             return Admission(Step.REFUSE, _refused(limit, estimate))
     for limit in limits:
         if running and _committed(limit, running) + estimate > limit.cap:
-            return Admission(Step.WAIT, f"{limit.name} has no room beside the conversations that run")
+            return Admission(Step.WAIT, f"{limit.name} has no room beside the running scenarios")
     return Admission(Step.START)
 
 
@@ -284,7 +284,7 @@ class Ledger:
 
     def record_replayed(self, party: Party, scenario_id: str, model: str, usage: Usage, list_price: Usd) -> None:
         """Count a call that a recording answered: it costs nothing, and would have cost ``list_price`` live."""
-        _exact(list_price, f"the list price of a call to {model!r}")
+        _exact(list_price, f"the price of a call to {model!r}")
         self._calls.append(ModelCall(party, scenario_id, model, usage, _NOTHING, list_price, replayed=True))
 
     def count_cache_hit(self) -> None:

@@ -85,7 +85,7 @@ class Forecast:
 
     @property
     def cost(self) -> Usd:
-        """What all conversations are expected to cost."""
+        """What all scenarios are expected to cost."""
         return sum((one.cost for one in self.conversations), _NOTHING)
 
     @property
@@ -165,9 +165,9 @@ def way_out(rest: Forecast) -> str:
     raises = [_raise(setting, cap, _enough(setting, short, rest.most)) for setting, cap in caps.items()]
     named = [next(limit for limit in rest.limits if limit.name == one.name) for one in short]
     left = ", ".join(f"{one.name} has {show_usd(one.left.quantize(_CENT, rounding=ROUND_FLOOR))} left" for one in named)
-    conversations = "1 conversation" if count == 1 else f"{count} conversations"
+    noun = "1 scenario" if count == 1 else f"{count} scenarios"
     needed = f"need{'s' if count == 1 else ''} about {show_usd(to_cents(rest.most))}"
-    return f"Raise {' and '.join(raises)}, or select fewer scenarios: {left}, and {conversations} {needed}."
+    return f"Raise {' and '.join(raises)}, or select fewer scenarios: {left}, and {noun} {needed}."
 
 
 def _enough(setting: str, short: Sequence[Limit], needed: Usd) -> Usd:

@@ -53,7 +53,7 @@ class TurnPayments:
             reservation = await self.purse.reserve(party, scenario_id, DECLARED, self.declared)
             await self.purse.settle(reservation, Usage(), self.declared)
         elif self._dearest:
-            told = await self.purse.reserve(party, scenario_id, "models past the gate", self._dearest)
+            told = await self.purse.reserve(party, scenario_id, "calls that bypass the gateway", self._dearest)
             await self.purse.release(told)
 
     async def after(self, scenario_id: str, told: Sequence[ToldUsage], arm: str = HEAD) -> Usd | None:
@@ -84,7 +84,7 @@ class TurnPayments:
         self._require_independence(told)
         if unknown:
             names = ", ".join(repr(name) for name in sorted(set(unknown)))
-            problem = f"The system tells that it asked {names} past the gate, and no price is known for it."
+            problem = f"The system reported calls of {names} that bypass the gateway, and there is no price for it."
             raise BudgetError(problem, "Give US dollars per million tokens under `prices:`.")
         if refused:
             raise BudgetError(refused, "Declare system.price_per_turn_usd, so that such a turn is not sent.")
@@ -99,7 +99,8 @@ class TurnPayments:
         except BudgetError:
             reservation = await self.purse.reserve(party, scenario_id, call.model, _NOTHING)
             await self.purse.settle(reservation, call.usage, cost)
-            return f"The system tells that it spent {show_usd(cost)} on {call.model!r}, which the budget did not hold."
+            spent = f"{show_usd(cost)} on {call.model!r}"
+            return f"The system reported that it spent {spent}, more than was left of the budget."
         await self.purse.settle(reservation, call.usage, cost)
         return ""
 
@@ -108,8 +109,8 @@ class TurnPayments:
         own = sorted({call.model for call in told if base_model(call.model) in judges})
         if own:
             raise ConfigurationError(
-                f"The system asked {', '.join(map(repr, own))} past the gate, the model of a judge: no model may judge "
-                "its own words.",
+                f"The system called {', '.join(map(repr, own))} bypassing the gateway, the model of a judge: "
+                "no model may judge its own output.",
                 "Give the judge or the system another model.",
             )
 

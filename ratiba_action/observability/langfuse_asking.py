@@ -149,5 +149,5 @@ def _unanswered(error: Exception) -> _Failure:
     elif isinstance(error, httpx.TimeoutException):
         problem = "it did not answer in time"
     else:
-        problem = "it broke off without an answer"
+        problem = "the connection ended without an answer"
     return _Failure(problem, untouched=unreached, passing=True)

@@ -89,7 +89,7 @@ class CapturedSystem:
 
         Raises:
             WorkerError: nothing is known of it.
-            ConfigurationError: a judge would judge its own words.
+            ConfigurationError: a judge would judge its own output.
         """
         found = self._conversations.get(scenario.id)
         if found is None:

@@ -244,7 +244,7 @@ class Publication:
         told = selection_line(selection)
         lines += [told] if told else []
         turns = sum(len(scenario.turns) for scenario in selection.scenarios)
-        count = f"{plural(len(selection.scenarios), 'conversation')} with {plural(turns, 'turn')}"
+        count = f"{plural(len(selection.scenarios), 'scenario')} with {plural(turns, 'turn')}"
         lines += [f"Would run {count}, replayed: USD 0.00."] if forecast is None else [f"Would run {count}."]
         lines += forecast_lines(forecast) if forecast is not None else ()
         lines += [f"- {scenario.id}" for scenario in selection.scenarios]

@@ -27,21 +27,21 @@ _NOTES = 5
 _SHOWN = 10
 _DROP_ORDER = (
     "transcripts",
-    "answers of flips",
-    "compared conversations",
-    "all conversations",
+    "answers of newly failing or passing scenarios",
+    "compared scenarios",
+    "all scenarios",
     "earlier runs",
     "links to Langfuse",
     "why this mode",
     "tracebacks",
-    "tables of data sets",
-    "tables of failing conversations",
+    "tables of cases",
+    "tables of failing scenarios",
     "variants",
     "metrics",
     "judges",
     "money",
     "comparison",
-    "tables of failing conversations",
+    "tables of failing scenarios",
 )
 _RUN_URL = re.compile(r"https?://[A-Za-z0-9._:-]+/[A-Za-z0-9._/-]*", re.ASCII)
 
@@ -58,9 +58,10 @@ def render_comment(report: Report, limit: int = LIMIT, earlier: tuple[Attempt, .
     """The Markdown of the comment.
 
     The marker, the hidden line of attempts, the verdict, the notes, the reason, what to do and the money line always
-    stay. Beyond the limit the transcripts go first, then the answers of flips, the lists of compared and of all
-    conversations, earlier runs, the links to Langfuse, why the mode was chosen, tracebacks, the tables of data sets,
-    all but ten tables of failing conversations, the metrics, the judges, the money table, the comparison, and last
+    stay. Beyond the limit the transcripts go first, then the answers of newly failing or passing scenarios, the lists
+    of compared and of all scenarios, earlier runs, the links to Langfuse, why the mode was chosen, tracebacks, the
+    tables of cases, all but ten tables of failing scenarios, the metrics, the judges, the money table, the comparison,
+    and last
     those ten, so that names are left.
 
     Args:
@@ -96,23 +97,23 @@ def _sections(report: Report) -> list[_Section]:
     failing = (sections.failing(report), sections.failing(report, most=_SHOWN), sections.failing_names(report))
     compared = [
         _Section("comparison", (comparison(report), "")),
-        _Section("answers of flips", (flips(report), "")),
-        _Section("compared conversations", (compared_conversations(report), "")),
+        _Section("answers of newly failing or passing scenarios", (flips(report), "")),
+        _Section("compared scenarios", (compared_conversations(report), "")),
     ]
-    failed = [_Section("tables of failing conversations", failing)]
+    failed = [_Section("tables of failing scenarios", failing)]
     return [
         # What the run fails by comes first.
         *([*compared, *failed] if is_regression(report) else [*failed, *compared]),
         _Section("tracebacks", (crashes(report), "")),
         _Section("quarantine", (quarantine(report), "")),
-        _Section("tables of data sets", (data_sets(report), data_sets(report, tables=False))),
+        _Section("tables of cases", (data_sets(report), data_sets(report, tables=False))),
         _Section("variants", (variants(report), "")),
         _Section("metrics", (sections.metrics(report), "")),
         _Section("judges", (comment_money.judges(report), "")),
         _Section("money", (comment_money.money(report), "")),
         _Section("why this mode", (sections.why_mode(report), "")),
         _Section("links to Langfuse", (traces(report), "")),
-        _Section("all conversations", (sections.all_conversations(report), "")),
+        _Section("all scenarios", (sections.all_conversations(report), "")),
         _Section("transcripts", (sections.transcripts(report), "")),
     ]
 
@@ -121,11 +122,11 @@ def _fit(report: Report, top: Sequence[str], parts: Sequence[_Section], limit: i
     dropped: list[str] = []
     optional = (
         "links to Langfuse",
-        "tables of data sets",
+        "tables of cases",
         "variants",
         "comparison",
-        "answers of flips",
-        "compared conversations",
+        "answers of newly failing or passing scenarios",
+        "compared scenarios",
         "tracebacks",
     )
     absent = {part.name for part in parts if part.name in optional and not part.forms[0]}

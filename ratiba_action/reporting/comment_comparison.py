@@ -45,7 +45,8 @@ def flips(report: Report) -> str:
         return ""
     hidden = len(found.flips) - _FLIPS
     parts = [_flip(one) for one in found.flips[:_FLIPS]]
-    return "\n\n".join([*parts, *([f"{plural(hidden, 'more flip')} in the report."] if hidden > 0 else [])])
+    more = [f"{plural(hidden, 'more scenario')} in the report."] if hidden > 0 else []
+    return "\n\n".join([*parts, *more])
 
 
 def compared_conversations(report: Report) -> str:
@@ -55,7 +56,7 @@ def compared_conversations(report: Report) -> str:
         return ""
     parts = []
     if found.scenarios:
-        summary = f"{plural(len(found.scenarios), 'conversation')} on both sides, the largest drop first"
+        summary = f"{plural(len(found.scenarios), 'scenario')} on both sides, the largest drop first"
         parts.append(folded(summary, _conversations(words.by_change(found), found, _ROWS)))
     if found.not_comparable and found.tier is not Tier.NOT_COMPARABLE:
         parts.append(folded(f"Not comparable: {words.not_comparable_told(found)}", _obstacles(found)))
@@ -88,7 +89,7 @@ def _differences(rows: Sequence[words.Row]) -> str:
 def _moved(found: Comparison) -> str:
     some = words.moved(found)
     hidden = len(some) - _MOVED
-    more = f"\n\n{plural(hidden, 'more conversation')} below." if hidden > 0 else ""
+    more = f"\n\n{plural(hidden, 'more scenario')} below." if hidden > 0 else ""
     return _conversations(some, found, _MOVED) + more
 
 
@@ -104,8 +105,8 @@ def _conversations(scenarios: Sequence[ScenarioComparison], found: Comparison, m
         for one in scenarios[:most]
     ]
     hidden = len(scenarios) - most
-    more = f"\n\n{plural(hidden, 'more conversation')} in the report." if hidden > 0 and most == _ROWS else ""
-    return table(("conversation", "base:", "this PR:", _POINTS, "status"), rows) + more
+    more = f"\n\n{plural(hidden, 'more scenario')} in the report." if hidden > 0 and most == _ROWS else ""
+    return table(("scenario", "base:", "this PR:", _POINTS, "status"), rows) + more
 
 
 def _emphasis(tier: Tier, told: str) -> str:
@@ -154,4 +155,4 @@ def _obstacles(found: Comparison) -> str:
         )
         for one in words.obstacles(found)[:_ROWS]
     ]
-    return table(("why not", "metric", "n:", "conversations"), rows)
+    return table(("why not", "metric", "n:", "scenarios"), rows)

@@ -24,7 +24,7 @@ def data_sets(report: Report, *, tables: bool = True) -> str:
         tables: whether to add the folded tables of classes and of the lowest cases.
     """
     blocks = [_block(one) + (_tables(one, report) if tables else "") for one in report.data_sets]
-    return "\n\n".join(["### Data sets", *blocks]) if blocks else ""
+    return "\n\n".join(["### Cases", *blocks]) if blocks else ""
 
 
 def _block(scores: DataSetScores) -> str:

@@ -19,8 +19,8 @@ def quarantine(report: Report) -> str:
 
 def _table(heading: str, told: str, outcomes: tuple[ScenarioOutcome, ...]) -> str:
     rows = [_row(one) for one in outcomes[:_ROWS]]
-    more = f"\n\n{plural(len(outcomes) - _ROWS, 'more conversation')} in the report." if len(outcomes) > _ROWS else ""
-    return f"### {heading}\n\n" + table(("conversation", "until", "owner", "reason", told), rows) + more
+    more = f"\n\n{plural(len(outcomes) - _ROWS, 'more scenario')} in the report." if len(outcomes) > _ROWS else ""
+    return f"### {heading}\n\n" + table(("scenario", "until", "owner", "reason", told), rows) + more
 
 
 def _row(one: ScenarioOutcome) -> tuple[str, ...]:

@@ -52,7 +52,7 @@ def failing(report: Report, most: int | None = None) -> str:
     """
     outcomes = deciding_outcomes(report)
     failed = _by_exception(sorted(filter(is_failing, outcomes), key=lambda one: not one.scenario.critical))
-    parts = ["### Failing conversations"] if failed else []
+    parts = ["### Failing scenarios"] if failed else []
     for first, *others in failed[:most]:
         parts += [_failed(first, report.limits.pass_rate), *_failed_alike(others)]
     parts += _more(sum(map(len, failed)), sum(map(len, failed[:most])))
@@ -84,7 +84,7 @@ def _missing(missing: Sequence[tuple[ScenarioOutcome, ScenarioResult]], most: in
     ]
     if not rows:
         return []
-    header = ("conversation", "what", "why")
+    header = ("scenario", "what", "why")
     return ["### Could not be measured", table(header, rows[:most]), *_more(len(rows), len(rows[:most]))]
 
 
@@ -105,7 +105,7 @@ def _others(names: Sequence[str]) -> str:
 
 def _more(total: int, shown: int) -> list[str]:
     hidden = total - shown
-    return [f"{plural(hidden, 'more conversation')} in the report."] if hidden else []
+    return [f"{plural(hidden, 'more scenario')} in the report."] if hidden else []
 
 
 def _by_exception(failed: Sequence[ScenarioOutcome]) -> list[list[ScenarioOutcome]]:
@@ -141,7 +141,7 @@ def failing_names(report: Report) -> str:
     if not names:
         return ""
     more = f", and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
-    return f"### Conversations that did not pass\n\n{', '.join(names[:_NAMED])}{more}"
+    return f"### Scenarios that did not pass\n\n{', '.join(names[:_NAMED])}{more}"
 
 
 def is_failing(one: ScenarioOutcome) -> bool:
@@ -275,7 +275,7 @@ def all_conversations(report: Report) -> str:
         body += "\n\nNot selected in this mode: " + ", ".join(code(name) for name in report.left_out[:_NAMED])
         body += f" and {len(report.left_out) - _NAMED} more." if len(report.left_out) > _NAMED else "."
     parts = [
-        folded(f"{'All ' if len(outcomes) > 1 else ''}{plural(len(outcomes), 'conversation')}", body),
+        folded(f"{'All ' if len(outcomes) > 1 else ''}{plural(len(outcomes), 'scenario')}", body),
         *_all_trials(outcomes),
     ]
     return "\n\n".join(parts)
@@ -289,12 +289,12 @@ def _all_trials(outcomes: Sequence[ScenarioOutcome]) -> list[str]:
     body = _results([(f"{scenario_of(each).id}.trial{each.trial.number + 1}", outcome(each), each) for each in trials])
     broken = [(each, why) for each in trials if not isinstance(each, NotRun) for why in each.retried]
     rows = [(code(scenario_of(each).id), str(each.trial.number + 1), inline(why, 300)) for each, why in broken]
-    body += "\n\n" + table(("conversation", "trial:", "held again after"), rows[:_NAMED]) if rows else ""
-    return [folded(f"{plural(len(trials), 'trial')} of conversations that were held several times", body)]
+    body += "\n\n" + table(("scenario", "trial:", "retried after"), rows[:_NAMED]) if rows else ""
+    return [folded(f"{plural(len(trials), 'trial')} of scenarios with several trials", body)]
 
 
 def _results(rows: Sequence[tuple[str, str, ScenarioResult]]) -> str:
-    header = ("conversation", "result", "language", "checks:", "scores", "seconds:")
+    header = ("scenario", "result", "language", "checks:", "scores", "seconds:")
     return table(header, [_result_row(*row) for row in rows])
 
 

@@ -19,7 +19,7 @@ def traces(report: Report) -> str:
     lines = [_line(link) for link in ordered[:_SHOWN]]
     if len(ordered) > _SHOWN:
         lines.append(f"- {len(ordered) - _SHOWN} more are in `results.json`")
-    return folded(f"{plural(len(ordered), 'conversation')} in Langfuse", "\n".join(lines))
+    return folded(f"{plural(len(ordered), 'scenario')} in Langfuse", "\n".join(lines))
 
 
 def trace_links(report: Report) -> list[TraceLink]:
@@ -29,7 +29,7 @@ def trace_links(report: Report) -> list[TraceLink]:
 
 
 def run_link(report: Report) -> str:
-    """Address of all conversations of the run together; empty where there is no plain one."""
+    """Address of all scenarios of the run together; empty where there is no plain one."""
     url = report.traces.run_url if report.traces is not None else ""
     return url if _ADDRESS.fullmatch(url) else ""
 

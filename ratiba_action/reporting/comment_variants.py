@@ -25,7 +25,7 @@ def variants(report: Report) -> str:
     if not report.variants:
         return ""
     metrics = metrics_of(report.variants)[:_METRICS]
-    figures = ("passed:", "errors:", *(f"{name}:" for name in metrics), "USD at list prices:")
+    figures = ("passed:", "errors:", *(f"{name}:" for name in metrics), "estimated cost (USD):")
     rows = table(("variant", "differs in", "on its own", *figures), [_row(one, metrics) for one in report.variants])
     # Why the system itself ended so stands above the table.
     speaking = [one for one in report.variants if one.name and why(one)]

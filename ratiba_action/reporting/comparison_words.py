@@ -21,7 +21,7 @@ from ratiba_action.reporting.wording import number, plural
 from ratiba_action.verdict.runs import metric_tier
 from ratiba_action.verdict.tally import MetricSummary, deciding_results, summarise_metrics
 
-COMPOSITE = "all conversations"
+COMPOSITE = "all scenarios"
 """What the row of the composite is called."""
 
 _UNKNOWN = "unknown"
@@ -90,7 +90,7 @@ def interval_told(comparison: Comparison) -> str:
     low, high = comparison.low, comparison.high
     if not comparison.exact or low is None or high is None or high - low <= _ROUNDING:
         return ""
-    return "The interval is for other conversations like these, and decides nothing."
+    return "The interval is an estimate for other scenarios like these and does not decide."
 
 
 def metric_rows(comparison: Comparison, thresholds: Mapping[str, str]) -> tuple[Row, ...]:
@@ -154,7 +154,7 @@ def heading(comparison: Comparison, conclusion: Conclusion | None = None) -> str
         worse = sum(not one.passes for one in comparison.flips)
         return f"{plural(worse, 'scenario')} newly failing" if worse else "No scenario is newly failing"
     if comparison.tier is Tier.NOT_COMPARABLE and not comparison.not_comparable:
-        return "Exact checks only"
+        return "Deterministic assertions only"
     return tier_told(comparison.tier, comparison.difference or 0.0, exact=comparison.exact).capitalize()
 
 
@@ -188,7 +188,7 @@ def not_comparable_told(comparison: Comparison) -> str:
     """How much cannot be compared; empty where everything can."""
     whole = {one.scenario_id for one in comparison.not_comparable if not one.metric}
     scores = [one for one in comparison.not_comparable if one.metric]
-    parts = [plural(len(whole), "conversation")] if whole else []
+    parts = [plural(len(whole), "scenario")] if whole else []
     parts += [plural(len(scores), "score")] if scores else []
     return " and ".join(parts)
 
@@ -201,7 +201,7 @@ def baseline_told(facts: BaselineFacts | None, now: datetime) -> str:
         now: when the run that compares began.
     """
     if facts is None:
-        return "its conversations, held in this run"
+        return "measured in this run"
     parts = [facts.source or "earlier results"]
     parts += [f"at {facts.commit[:_COMMIT]}"] if facts.commit else []
     told = [" ".join(parts), *([age] if (age := _age(facts, now)) else [])]

@@ -33,12 +33,12 @@ def _cross_check(checking: CrossChecking) -> list[Fact]:
 
 def _status(status: CrossCheckStatus) -> str:
     """What became of the cross-check."""
-    cached = f", {status.cached} by a grade from the cache" if status.cached else ""
+    cached = f", {status.cached} by a score from the cache" if status.cached else ""
     compared = f"{status.compared} of {status.sampled} compared{cached}"
     if status.stopped:
         return f"reduced from {status.share:.0%} to 0% because {_clause(status.stopped)}; {compared}"
     sampled = compared if status.sampled else "none fell into the sample"
-    return f"{status.share:.0%} of the grades: {sampled}"
+    return f"{status.share:.0%} of the scores: {sampled}"
 
 
 def _agreement(agreement: Agreement) -> str:

@@ -39,7 +39,7 @@ def _figures(one: VariantResult) -> str:
     if not one.problem:
         lines += [f"passed: {passed_of(one)}", f"errors: {one.errored + one.not_run}"]
         lines += [f"{name}: {number(mean)}" for name, mean in sorted(one.means.items())]
-        lines += [f"USD at list prices: {one.list_price:.4f}"]
+        lines += [f"estimated cost (USD): {one.list_price:.4f}"]
     return "\n".join(lines)
 
 
@@ -135,7 +135,7 @@ def _trials(one: ScenarioOutcome) -> str:
         why = explanation(trial)
         lines.append(f"trial {trial.trial.number + 1}: {outcome(trial)}" + (f": {why}" if why else ""))
         retried = () if isinstance(trial, NotRun) else trial.retried
-        lines += [f"trial {trial.trial.number + 1}: held again after: {each}" for each in retried]
+        lines += [f"trial {trial.trial.number + 1}: retried after: {each}" for each in retried]
     return "\n".join(lines)
 
 

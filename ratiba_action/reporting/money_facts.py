@@ -34,9 +34,9 @@ def shortage(forecast: Forecast) -> tuple[str, ...]:
     total, each = len(forecast.conversations), tuple(dict.fromkeys(missing))
     more = len(each) - _NAMED
     names = ", ".join(each[:_NAMED]) + (f" and {more} more" if more > 0 else "")
-    held = f"{total - len(missing)} of {plural(total, 'conversation')}"
+    held = f"{total - len(missing)} of {plural(total, 'scenario')}"
     room = _room(forecast.binding)
-    return (f"{room[0].upper()}{room[1:]} would hold {held}; it would not hold {names}.",)
+    return (f"{room[0].upper()}{room[1:]} is enough for {held}; it is not enough for {names}.",)
 
 
 def _room(limit: Limit) -> str:
@@ -49,7 +49,7 @@ def _room(limit: Limit) -> str:
 def _expectation(forecast: Forecast) -> str:
     parties = ", ".join(f"{party.value} {dollars(usd)}" for party, usd in sorted(forecast.by_party.items()) if usd)
     opening = (
-        "Costs nothing while every recording fits; if models are asked, expected" if forecast.as_needed else "Expected"
+        "Costs nothing while every recording fits; if models are called, expected" if forecast.as_needed else "Expected"
     )
     fits = "" if forecast.left_out else f"; {_all(len(forecast.conversations))}"
     return (
@@ -59,7 +59,7 @@ def _expectation(forecast: Forecast) -> str:
 
 
 def _all(count: int) -> str:
-    return "it is expected to fit" if count == 1 else f"all {count} conversations are expected to fit"
+    return "it is expected to fit" if count == 1 else f"all {count} scenarios are expected to fit"
 
 
 def _unknown(forecast: Forecast) -> tuple[str, ...]:
@@ -140,10 +140,10 @@ def parts(amounts: Mapping[str, Usd]) -> tuple[Part, ...]:
 def _at_list_prices(spending: Spending) -> list[Fact]:
     """What replaying saved."""
     if not spending.live_calls:
-        return [Fact("the same run live, at list prices", f"USD {dollars(spending.list_price)}")]
+        return [Fact("estimated cost of the same run live", f"USD {dollars(spending.list_price)}")]
     if not spending.replayed_calls:
         return []
-    return [Fact("the replayed calls live, at list prices", f"USD {dollars(spending.list_price - spending.spent)}")]
+    return [Fact("estimated cost of the replayed calls live", f"USD {dollars(spending.list_price - spending.spent)}")]
 
 
 def _account(name: str) -> str:

@@ -110,7 +110,7 @@ def _variant_rows(report: Report) -> Iterator[tuple[str, ...]]:
         passed = _truth(one.conclusion == Conclusion.PASSED.value)
         total = one.passed + one.failed + one.errored + one.not_run
         told = ("", why(one)) if one.problem else (str(total), str(one.passed))
-        yield (*about, "conversations", *told, passed, "", "", "", "", "")
+        yield (*about, "scenarios", *told, passed, "", "", "", "", "")
         for metric, mean in sorted(one.means.items()):
             yield (*about, metric, "", f"{mean:.4f}", "", "", "", "", "", "")
 

@@ -54,7 +54,7 @@ def render_runs(runs: Sequence[NamedRun], pairs: Sequence[RunPair]) -> str:
     ]
     obstacles = _obstacles(pairs)
     parts += [f"### Not comparable\n\n{obstacles}"] if obstacles else []
-    parts.append(f"### Conversations\n\n{_conversations(runs, pairs)}")
+    parts.append(f"### Scenarios\n\n{_conversations(runs, pairs)}")
     parts.append("Scores are means of all that a run has; a difference is of those that both runs share.")
     return "\n\n".join(parts) + "\n"
 
@@ -100,7 +100,7 @@ def _runs(runs: Sequence[NamedRun]) -> str:
         )
         for letter, one in zip(LETTERS, runs, strict=False)
     ]
-    return table(("run", "results", "commit", "started", "judge", "answers", "conversations"), rows)
+    return table(("run", "results", "commit", "started", "judge", "answers", "scenarios"), rows)
 
 
 def _judge(run: MeasuredRun) -> str:
@@ -112,7 +112,7 @@ def _judge(run: MeasuredRun) -> str:
 def _passing(results: Sequence[ScenarioResult]) -> str:
     outcomes = outcomes_of(results)
     passed = sum(one.standing is Standing.PASSED for one in outcomes)
-    return part_of(passed, len(outcomes), "conversation", "passes", "pass")
+    return part_of(passed, len(outcomes), "scenario", "passed", "passed")
 
 
 def _metrics(runs: Sequence[NamedRun]) -> str:
@@ -175,7 +175,7 @@ def _obstacles(pairs: Sequence[RunPair]) -> str:
             metrics = ", ".join(map(inline, one.metrics)) or "all"
             more = f" and {hidden} more" if hidden > 0 else ""
             rows.append((_named(pair), inline(one.reason), metrics, str(len(one.scenarios)), names + more))
-    return table(("runs", "why not", "metric", "n:", "conversations"), rows) if rows else ""
+    return table(("runs", "why not", "metric", "n:", "scenarios"), rows) if rows else ""
 
 
 def _named(pair: RunPair) -> str:
@@ -195,7 +195,7 @@ def _conversations(runs: Sequence[NamedRun], pairs: Sequence[RunPair]) -> str:
         )
         for name in sorted({name for outcomes in found for name in outcomes})
     ]
-    return table(("conversation", *(f"{name}:" for name in columns)), rows)
+    return table(("scenario", *(f"{name}:" for name in columns)), rows)
 
 
 def _changes(pair: RunPair) -> Mapping[str, str]:

@@ -113,7 +113,7 @@ class LineProgress:
     def started(self, total: int) -> None:
         """Remember the number of trials."""
         self._total, self._done = total, 0
-        self._write(f"0/{plural(total, 'conversation')}")
+        self._write(f"0/{plural(total, 'scenario')}")
 
     def advanced(self, result: ScenarioResult) -> None:
         """Print one line."""
@@ -174,7 +174,7 @@ def print_results(report: Report, console: "Console", *, in_workflow: bool = Fal
         console.print(_table(report))
         _print_frames(report, console)
         return
-    _command("::group::Conversations", console)
+    _command("::group::Scenarios", console)
     day = day_of(report.started_at)
     for one in outcomes_of(report.results):
         console.out(_scenario_line(one, day), highlight=False)
@@ -227,7 +227,7 @@ def _table(report: Report) -> object:
     from rich.text import Text  # noqa: PLC0415 - the same
 
     table = Table(box=None, pad_edge=False)
-    for heading in ("conversation", "result", "language", "checks", "scores", "seconds"):
+    for heading in ("scenario", "result", "language", "checks", "scores", "seconds"):
         table.add_column(heading, justify="right" if heading == "seconds" else "left")
     day = day_of(report.started_at)
     for one in outcomes_of(report.results):

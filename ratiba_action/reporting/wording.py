@@ -158,7 +158,7 @@ def caveat(report: Report) -> str:
     parts = [
         "" if report.system_ran else ", on captured replies: no system ran",
         ", of another system than the base's" if report.replaced else "",
-        ", on recordings that this change edits" if report.edited_recordings else "",
+        ", with recordings changed in this PR" if report.edited_recordings else "",
         critical_failures(report),
         "" if report.covered else ", but no scenario covers this change",
     ]
@@ -202,7 +202,8 @@ def money(report: Report) -> str:
     spent = f"USD {dollars(spending.spent)} of {dollars(spending.cap)}"
     if spending.live_calls and not spending.replayed_calls:
         return spent
-    return f"{spent} ({'all ' if spending.live_calls else ''}live at list prices: USD {dollars(spending.list_price)})"
+    live = "if all were live" if spending.live_calls else "live"
+    return f"{spent} (estimated cost {live}: USD {dollars(spending.list_price)})"
 
 
 def summary_line(report: Report) -> str:
@@ -211,10 +212,10 @@ def summary_line(report: Report) -> str:
     apart = f" · {counts.quarantined} in quarantine" if counts.quarantined else ""
     if not counts.total:
         return f"{report.decision.mode.value}{apart} · {money(report)}"
-    passing = part_of(counts.passed, counts.total, "conversation", "passes", "pass")
+    passing = part_of(counts.passed, counts.total, "scenario", "passed", "passed")
     if report.verdict.conclusion is Conclusion.FAILED and counts.passed == counts.total:
         # What failed is a gate or the comparison; that every scenario passed by itself would read as a pass.
-        passing = f"{plural(counts.total, 'conversation')} ran"
+        passing = f"{plural(counts.total, 'scenario')} ran"
     parts = (f"{passing}{apart}", report.decision.mode.value, money(report))
     return " · ".join((*parts, _ANSWERS.get(report.llm, report.llm)) if _asked_a_model(report) else parts)
 
@@ -247,7 +248,7 @@ def selection_line(selection: Selection) -> str:
         return ""
     advisory = selection.decision.mode is Mode.ADVISORY
     why = "advisory, so smoke and touched ones, and the recorded" if advisory else "those that were asked for"
-    return f"{chosen} of {plural(total, 'conversation')} run: {why}."
+    return f"{chosen} of {plural(total, 'scenario')} run: {why}."
 
 
 def _effect(mode: Mode, *, enforce: bool) -> str:

@@ -165,7 +165,7 @@ class Conclusion:
         if described is None or not described.share:
             return "the configuration has none"
         if self.workshop.llm == "record":
-            return "what is recorded is graded once"
+            return "a recorded score is judged once"
         return f"no key for {described.provider}" if payment and described.provider not in payment.keys else ""
 
     def _recorded(self) -> dict[str, tuple[Recording, ...]]:

@@ -129,7 +129,7 @@ async def open_answering(workshop: Workshop, materials: Materials, prices: Price
     """Start what answers the system under test and what judges it.
 
     Raises:
-        ConfigurationError: a model has no price, or a judge would judge its own words.
+        ConfigurationError: a model has no price, or a judge would judge its own output.
         InfrastructureError: the gateway, the journal or the shared ledger cannot be used.
     """
     judge, second = workshop.configuration.judge, _second_judge(workshop)
@@ -225,7 +225,7 @@ def _require_room(limits: ModelsBlock, judges: Sequence[str]) -> None:
     if short:
         names = ", ".join(repr(model) for model in short)
         raise ConfigurationError(
-            f"Judges are asked for up to {ANSWER_TOKENS} tokens, and models.max_output_tokens allows {names} less.",
+            f"Judges are called for up to {ANSWER_TOKENS} tokens, and models.max_output_tokens allows {names} less.",
             f"Give models.overrides.<model>.max_output_tokens: {ANSWER_TOKENS} or more.",
         )
 

@@ -41,7 +41,7 @@ class BaseSide:
         unknown = self.change.git is None or self.change.files.base is None
         if unknown and self.change.subject.pull_request is not None:
             raise InfrastructureError(
-                "This pull request cannot be held to its base, whose commit is not in this clone.",
+                "This pull request cannot be compared with its base: the base commit is not in this clone.",
                 "Check out the merge commit with its parents: fetch-depth: 2.",
             )
 
@@ -180,7 +180,7 @@ def read_base_inputs(
     theirs = {scenario.id: content_digest(scenario) for scenario in base_suite.scenarios}
     same = frozenset(one.id for one in suite.scenarios if theirs.get(one.id) == content_digest(one))
     if not same:
-        return "no conversation of this change is one of the base's"
+        return "no scenario of this change is also on the base"
     try:
         recordings = {name: base.recordings(name) for name in sorted(same)}
     except RatibaError as error:

@@ -193,7 +193,7 @@ def base_of(run: GateRun, prepared: Prepared, scratch: Path) -> BaseOffer | str:
         return inputs if isinstance(inputs, str) else refusal
     same = tuple(one for one in scenarios if one.id in inputs.scenarios)
     if not same:
-        return "no conversation that was selected is one of the base's"
+        return "no selected scenario is also on the base"
     recordings = {one.id: inputs.recordings.get(one.id, ()) for one in same}
 
     def fetch() -> Materials:

@@ -92,7 +92,7 @@ def read_inputs(settings: Settings, repository: Path, change: Change) -> Evaluat
         else:
             suite = _with_strategies(suite, defaults)
         if broken:
-            notes += (f"The base could not be read in {', '.join(broken)}, so nothing was held to it there.",)
+            notes += (f"The base could not be read in {', '.join(broken)}, so the ratchet did not apply there.",)
         notes += edited_code(suite, configuration.system.root, change.files.paths)
         other = read_base_inputs(base, configuration, base_configuration, suite, base_suite)
         edited = len(base.edited_recordings())

@@ -147,7 +147,7 @@ def resend(settings: Settings, environment: Mapping[str, str], path: Path, *, as
 def _told(delivery: TraceDelivery, path: Path) -> str:
     if delivery.complete:
         counts = f"{plural(delivery.spans, 'span')} and {plural(delivery.scores, 'score')}"
-        return f"{delivery.host} has everything: {plural(delivery.traces, 'conversation')} with {counts}."
+        return f"{delivery.host} has everything: {plural(delivery.traces, 'scenario')} with {counts}."
     return missing_note(delivery, str(path))
 
 

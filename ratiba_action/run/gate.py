@@ -110,7 +110,7 @@ def _hold(known: "_Known", materials: Materials, workshop: Workshop, base: BaseO
     )
     aftermath = asyncio.run(_run(workshop, materials, base, loop, known.interruptions))
     if loop.held.no_base:
-        run.warnings.append(f"The base's conversations were not held: {loop.held.no_base}")
+        run.warnings.append(f"The base was not run: {loop.held.no_base}")
     return _Ended(loop.held, aftermath, no_base)
 
 
@@ -294,7 +294,7 @@ def _answers(known: _Known) -> str:
 def _verdict(evidence: Evidence) -> Verdict:
     verdict = next_step(evidence)
     if isinstance(verdict, Plan):
-        raise TypeError("next_step asks for trials that were held or refused already")
+        raise TypeError("next_step asks for trials that ran or were refused already")
     return verdict
 
 
@@ -310,7 +310,7 @@ def _shortfall(run: GateRun, prepared: Prepared, ended: _Ended, ledger: Ledger) 
             "the gateway, report their usage in its replies, or set system.price_per_turn_usd, 0 if it calls none."
         )
     if source in LIVE and not ledger.snapshot().live_calls:
-        return f"No model was asked, though llm is {run.settings.llm!r}: nothing was measured live."
+        return f"No model was called, though llm is {run.settings.llm!r}: nothing was measured live."
     return ""
 
 
@@ -382,7 +382,7 @@ def _authored(materials: Materials, spending: Spending) -> tuple[str, ...]:
     # Which of the recordings answered is known only where all answers are theirs.
     what = "recording" if spending.live_calls else "replayed answer"
     told = part_of(authored, len(sources), what, "was written", "were written")
-    return (f"{told} by hand; no model said {'it' if authored == 1 else 'them'}.",)
+    return (f"{told} by hand, not produced by a model.",)
 
 
 async def _run(
@@ -401,5 +401,5 @@ def _notes(run: GateRun, prepared: Prepared) -> tuple[str, ...]:
     notes = list(run.warnings)
     if run.choice:
         count, total = len(prepared.selection.scenarios), len(prepared.inputs.suite.scenarios)
-        notes.append(f"Only {part_of(count, total, 'conversation', 'was', 'were')} asked for.")
+        notes.append(f"Only {part_of(count, total, 'scenario', 'was', 'were')} asked for.")
     return tuple(notes)

@@ -128,7 +128,7 @@ async def open_paid_run(
         prices: of every model.
         environment: variables that name a proxy and certificates.
         warn: told what could not be written down after a call.
-        concurrency: conversations at once; each asks one model at a time, or its judges.
+        concurrency: scenarios at once; each asks one model at a time, or its judges.
         events: where the movements of money are written down.
 
     Raises:

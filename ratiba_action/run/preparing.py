@@ -49,7 +49,7 @@ class GateRun:
 
     Args:
         environment: the process's own.
-        concurrency: conversations at once; None for what the configuration says.
+        concurrency: scenarios at once; None for what the configuration says.
         seconds: the run's deadline, None for none.
         resume: go on with a run that was killed, without paying again.
         cache: whether judges' scores of earlier runs may be used.

@@ -85,7 +85,7 @@ class Input:
 
 INPUTS: tuple[Input, ...] = (
     Input("config", ".github/ratiba.yml", parse_folder, "the gate's configuration file"),
-    Input("scenarios", "scenarios", parse_folder, "folder of the golden conversations"),
+    Input("scenarios", "scenarios", parse_folder, "folder of the golden scenarios"),
     Input("rules", "", str, "one 'mode pattern…' per line; empty: the built-in matrix"),
     Input("mode", "auto", parse_mode_floor, "auto, or a floor: advisory, blocking"),
     Input("enforce", "true", parse_flag, "false: a trial period, failures do not block"),

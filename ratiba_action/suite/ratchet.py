@@ -36,7 +36,7 @@ def hold_strategy(scenario: Scenario, before: Scenario) -> tuple[Strategy, tuple
     least = _least_mean(scenario, before)
     if least != held.least_mean:
         held = replace(held, least_mean=least)
-        notes.append("its scores are held to what they were held to before" + _mean_words(least))
+        notes.append("its scores keep the threshold that they had before" + _mean_words(least))
     seconds = _shorter(held.timeout_seconds, earlier.timeout_seconds)
     if seconds != held.timeout_seconds:
         held = replace(held, timeout_seconds=seconds)
@@ -151,7 +151,7 @@ def hold_gates(
         notes += said
     # Critical rows of a data set that is gone still run, and its gates still hold for them.
     held += [replace(one, cases=cases[one.id]) for one in earlier.values() if cases[one.id]]
-    notes += [f"{one.id}: this change removes the gates of this data set." for one in earlier.values() if one.gates]
+    notes += [f"{one.id}: this change removes the thresholds of these cases." for one in earlier.values() if one.gates]
     return tuple(held), tuple(notes)
 
 
@@ -213,7 +213,7 @@ def hold_parameters(assertion: Assertion, base: Assertion) -> tuple[JsonObject, 
         if value != base.parameters[key]
     ]
     if held != assertion.parameters:
-        notes.append(f"{assertion.label} is told what the base tells it; this change edits its parameters.")
+        notes.append(f"{assertion.label} keeps the base's parameters; this change edits them.")
     return held, tuple(notes)
 
 

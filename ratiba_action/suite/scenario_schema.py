@@ -103,7 +103,7 @@ class ScenarioBlock(StrictModel):
     )
     script: list[StepBlock] | None = Field(default=None, description="layer fsm: what the model answers, in order")
     compare: Literal["exact", "metric"] | None = Field(
-        default=None, description="layer replay: how a reply is held to the captured one; default: exact"
+        default=None, description="layer replay: how a reply is compared with the captured one; default: exact"
     )
     simulated_user: SimulatedUserBlock | None = None
     limits: LimitsBlock = Field(default_factory=LimitsBlock)
@@ -130,7 +130,7 @@ class ScenarioBlock(StrictModel):
     @model_validator(mode="after")
     def _gates_need_cases(self) -> Self:
         if self.gates and self.cases is None:
-            msg = "gates are for a data set; give 'cases' or leave them out"
+            msg = "gates are thresholds of cases; give 'cases' or leave them out"
             raise ValueError(msg)
         return self
 

@@ -58,7 +58,7 @@ class RowsBlock(StrictModel):
     table: Annotated[str, Field(min_length=1, max_length=63)] | None = Field(
         default=None, description="name of a table, as the database spells it"
     )
-    query: Text | None = Field(default=None, description="one SELECT, in place of a table")
+    query: Text | None = Field(default=None, description="one SELECT, instead of a table")
     where: dict[Text, Any] = Field(default_factory=dict, description="only rows with these values, by column")
     count: Annotated[int, Field(ge=0, le=1000)] | None = Field(
         default=None, description="how many rows; default: at least one"
@@ -146,7 +146,7 @@ class StepBlock(StrictModel):
 
     provider: Literal["anthropic", "openai"] | None = Field(default=None, description="default: whoever is asked")
     text: Text | None = None
-    data: Any = Field(default=None, description="said as JSON")
+    data: Any = Field(default=None, description="written as JSON")
     tools: list[ToolBlock] = Field(default_factory=list, description="what the model calls, in order")
 
     @model_validator(mode="after")

@@ -22,7 +22,7 @@ from ratiba_action.verdict.rules.pass_rate import (
     share_interval,
     why_not_extended,
 )
-from ratiba_action.verdict.rules.phrases import conversations, count, first_of, ids_of, names, sentence
+from ratiba_action.verdict.rules.phrases import count, first_of, ids_of, names, scenarios_counted, sentence
 from ratiba_action.verdict.trials import ScenarioOutcome, Standing
 from ratiba_action.verdict.weighing import is_guarded, show, weigh
 
@@ -40,14 +40,14 @@ def passed(findings: Findings) -> Verdict:
     if is_unclear(findings) and not reaches_after_all(findings):
         return _unclear(findings)
     low = findings.below
-    apart = f"; {conversations(findings.quarantined)} in quarantine" if findings.quarantined else ""
+    apart = f"; {scenarios_counted(findings.quarantined)} in quarantine" if findings.quarantined else ""
     if not low:
         single = len(findings.deciding) == 1
-        held = "The conversation holds" if single else f"All {conversations(findings.deciding)} hold"
+        held = "The scenario passed" if single else f"All {scenarios_counted(findings.deciding)} passed"
         return Verdict(Conclusion.PASSED, f"{held}{apart}.")
     allowed = float(1 - Fraction(str(findings.evidence.limits.pass_rate)))
     reason = (
-        f"Every exact check holds; {part_of(len(low), len(findings.deciding), 'conversation', 'has', 'have')} "
+        f"Every deterministic assertion passed; {part_of(len(low), len(findings.deciding), 'scenario', 'has', 'have')} "
         "a judged score below its threshold, "
         f"within the allowed {allowed:.0%}: {names(low)}{apart}."
     )
@@ -62,7 +62,7 @@ def _unclear(findings: Findings) -> Verdict:
         doubt += f" It was not measured again: {sentence(missing)}"
     return Verdict(
         Conclusion.INCONCLUSIVE,
-        f"Every deterministic assertion passes. {doubt}",
+        f"Every deterministic assertion passed. {doubt}",
         f"Read what the judge says about {ids_of(findings.below)[0]}, or set pass_rate_rule: strict to fail every run "
         f"below {rate:.0%}.",
         warnings=(doubt,),
@@ -86,23 +86,23 @@ def _doubt(findings: Findings) -> str:
 
 
 def judge_exactness(findings: Findings) -> Verdict | None:
-    """Failed when a scenario breaks an exact check or a gate of a data set fails, whatever else is not known."""
+    """Failed when a deterministic assertion or a threshold of cases failed, whatever else is not known."""
     raised = [one for one in findings.broken if exception_of(one.deciding)]
     broken, gates = [one for one in findings.broken if one not in raised], failed_gates(findings.data_sets)
     if not raised and not broken and not gates:
         return None
     parts = [_exceptions(raised)] if raised else []
     if broken:
-        several = part_of(len(broken), len(findings.deciding), "conversation", "breaks", "break")
-        told = "The conversation breaks" if len(findings.deciding) == 1 else several
-        parts.append(f"{told} an exact check: {names(broken)}")
+        several = part_of(len(broken), len(findings.deciding), "scenario", "failed", "failed")
+        told = "The scenario failed" if len(findings.deciding) == 1 else several
+        parts.append(f"{told} a deterministic assertion: {names(broken)}")
     if gates:
-        parts.append(f"{count(len(gates), 'gate')} {'fails' if len(gates) == 1 else 'fail'}: {first_of(gates, '; ')}")
+        parts.append(f"{count(len(gates), 'threshold')} of cases failed: {first_of(gates, '; ')}")
     if findings.open:
-        parts.append(f"{conversations(findings.open)} could not be measured")
+        parts.append(f"{scenarios_counted(findings.open)} could not be measured")
     if findings.evidence.interruption:
         parts.append(f"the run was interrupted ({findings.evidence.interruption})")
-    action = "Look at the lowest cases of the data set, then fix the change."
+    action = "Look at the cases with the lowest scores, then fix the change."
     if broken:
         action = f"Compare expected with got for {broken[0].scenario.id}, then fix the change or update the scenario."
     if raised:

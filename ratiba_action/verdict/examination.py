@@ -101,7 +101,7 @@ def _too_few(pairs: Sequence[Pair], left: tuple[NotComparable, ...], rules: Rule
     reason = (
         f"{len(pairs)} {'scenario is' if len(pairs) == 1 else 'scenarios are'} too few to tell a drop from chance "
         f"(at least {rules.fewest_scenarios}); "
-        "only exact checks and thresholds decide."
+        "only deterministic assertions and thresholds decide."
     )
     return Comparison(
         Tier.UNCLEAR,

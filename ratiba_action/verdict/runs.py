@@ -138,8 +138,9 @@ def compare_runs(head: Sequence[MeasuredRun], base: Sequence[MeasuredRun], rules
 
 
 def _by_checks(held: HeldOnBoth) -> str:
-    counted = f"{held.base} of {held.total} conversation{'' if held.total == 1 else 's'}"
-    return f"No metric to compare; exact checks: the base holds {counted}, this change {held.head} of {held.total}."
+    counted = f"{held.base} of {held.total} scenario{'' if held.total == 1 else 's'}"
+    here = f"{held.head} of {held.total} in this PR"
+    return f"No metric to compare; deterministic assertions: {counted} passed on the base, {here}."
 
 
 def compare_as_measured(head: MeasuredRun, base: MeasuredRun, rules: Rules) -> Comparison:

@@ -93,7 +93,7 @@ class Tally:
 
 @dataclass(frozen=True, slots=True)
 class MetricSummary:
-    """One metric over all conversations that it measured.
+    """One metric over all scenarios that it measured.
 
     Args:
         count: number of scores.

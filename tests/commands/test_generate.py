@@ -192,7 +192,7 @@ def test_a_template_is_a_scenario_without_mistake_that_lacks_recorded_grades_onl
     assert code == 0, told
     assert told.endswith("no mistake found.\n")
     warnings = [line for line in told.splitlines() if line.startswith("warning:")]
-    assert [line for line in warnings if " no grade of " not in line] == []
+    assert [line for line in warnings if " no score of " not in line] == []
     assert (tmp_path / f"scenarios/{name}.yaml").read_text(encoding="utf-8").startswith("# ")
 
 

@@ -120,7 +120,7 @@ def test_what_recording_is_expected_to_cost_is_said_before_anything_is_asked(
     shop.before("first", line("Karibu"))
     shop.record(FakeRecorder({}), "--scenario", "first", "--budget-usd", "0.0001")
     told = capsys.readouterr().out.splitlines()
-    assert told[0] == "The budget of this run (USD 0.0001) would hold 0 of 1 conversation; it would not hold first."
+    assert told[0] == "The budget of this run (USD 0.0001) is enough for 0 of 1 scenario; it is not enough for first."
     assert told[1].startswith("Expected to cost USD ")
 
 

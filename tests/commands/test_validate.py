@@ -227,7 +227,7 @@ def test_a_judged_metric_without_a_recorded_grade_is_a_warning(
     write(tmp_path, configuration=CONFIGURATION, scenario=GRADED, talks=recorded("Karibu"))
     assert validate(tmp_path) == 0
     assert capsys.readouterr().out.startswith(
-        "warning: scenarios/talks.yaml:1: no grade of EnglishFluencyMetric is recorded for talks, so that a run without"
+        "warning: scenarios/talks.yaml:1: no score of EnglishFluencyMetric is recorded for talks, so that a run without"
         " a key is incomplete: 'ratiba record --scenario talks --accept'\n"
     )
 

@@ -225,7 +225,7 @@ def test_only_what_was_asked_for_runs_and_the_comment_says_so(small: SmallReposi
     small.scenario("sings", "say la")
     ended = small.gate("--scenario", "sings")
     assert ended.code == 0, ended.printed
-    assert "Only 1 of 2 conversations was asked for." in ended.comment
+    assert "Only 1 of 2 scenarios was asked for." in ended.comment
 
 
 def test_the_failed_ones_of_the_last_run_can_be_run_alone(small: SmallRepository) -> None:
@@ -242,7 +242,7 @@ def test_a_dry_run_names_mode_and_plan_and_writes_nothing(small: SmallRepository
     small.scenario("talks", "say hello")
     ended = small.gate("--dry-run", RATIBA_DATABASE_URL="postgresql://127.0.0.1:1/none")
     assert ended.code == 0
-    assert "Would run 1 conversation with 1 turn," in ended.printed
+    assert "Would run 1 scenario with 1 turn," in ended.printed
     assert not small.report.exists()
 
 

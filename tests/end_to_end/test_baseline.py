@@ -100,7 +100,7 @@ async def test_another_judge_scenario_or_version_is_not_comparable_and_never_a_d
         assert [(one.scenario_id, one.metric) for one in found.not_comparable] == [(name, metric) for name in NAMES]
         assert all(why in one.reason for one in found.not_comparable), found.not_comparable
         assert "not comparable" in ended.comment.lower()
-        assert "| all conversations |" not in ended.comment
+        assert "| all scenarios |" not in ended.comment
 
 
 async def test_a_baseline_of_none_compares_with_nothing_and_holds_no_base(live: LiveRepository) -> None:

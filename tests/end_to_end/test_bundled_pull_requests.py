@@ -45,7 +45,7 @@ def test_a_tone_edit_passes_and_its_comment_says_what_was_measured(tmp_path: Pat
     assert measured["spent_usd"] == "0"
     comment = (tmp_path / "report/comment.md").read_text()
     assert "## Passed" in comment
-    assert "## Passed: ratiba, on recordings that this change edits" in comment
+    assert "## Passed: ratiba, with recordings changed in this PR" in comment
     assert "written by hand" in comment
     assert sorted(path.name for path in (tmp_path / "report").iterdir()) == [
         ".gitignore",
@@ -65,7 +65,7 @@ def test_a_lost_rule_for_swahili_hours_breaks_exactly_two_conversations(tmp_path
     assert (measured["conclusion"], measured["failed"], measured["errored"]) == ("failed", 2, 0)
     comment = (tmp_path / "report/comment.md").read_text()
     broken = "spa_booking_swahili_happy, salon_manicure_swahili_details"
-    assert f"2 of {measured['passed'] + 2} conversations break an exact check: {broken}." in comment
+    assert f"2 of {measured['passed'] + 2} scenarios failed a deterministic assertion: {broken}." in comment
     expected = "check_availability(service=massage, start=2026-04-26T14:00)"
     got = "check_availability(service=massage, start=2026-04-26T08:00)"
     asked = "Habari, naomba kuhifadhi massage kesho saa nane mchana"
@@ -75,7 +75,7 @@ def test_a_lost_rule_for_swahili_hours_breaks_exactly_two_conversations(tmp_path
     assert (found["exact"], measured["regression_detected"]) == (True, True)
     exact = "The mean score fell by 0.5 points, exactly: each side ran once, and the gateway saw no new model call."
     assert f"{exact} The interval is for other conversations like these" in comment
-    assert "| all conversations | 0.96 | 0.95 | −0.5 (−1.0 to +0.1) | above −10.0 | a little lower |" in comment
+    assert "| all scenarios | 0.96 | 0.95 | −0.5 (−1.0 to +0.1) | above −10.0 | a little lower |" in comment
 
 
 def test_scores_that_fell_in_the_first_trials_and_not_in_the_further_ones_are_within_noise(tmp_path: Path) -> None:
@@ -91,7 +91,7 @@ def test_scores_that_fell_in_the_first_trials_and_not_in_the_further_ones_are_wi
     comment = (tmp_path / "report/comment.md").read_text()
     assert "No drop beyond chance, and a drop of 10 points is ruled out." in comment
     assert "**Within noise.**" in comment
-    assert "| all conversations | 0.90 | 0.89 | −0.6 (−2.1 to +1.0) | lower end above −10.0 | within noise |" in comment
+    assert "| all scenarios | 0.90 | 0.89 | −0.6 (−2.1 to +1.0) | lower end above −10.0 | within noise |" in comment
 
 
 def test_a_change_of_documentation_is_skipped_and_loads_neither_database_nor_web_server_nor_judge(

@@ -54,7 +54,9 @@ def test_a_gate_that_fails_fails_the_run_and_a_change_cannot_lower_it(small: Sma
     assert ended.code == 1, ended.printed
     assert ended.outputs["mode"] == "blocking"
     # Of BOOKING one of three is found and none is invented: F1 is 2 of 4.
-    reason = "2 gates fail: intents: accuracy 0.6 is below 0.75; intents: min_class_f1 0.5 is below 0.6."
+    reason = (
+        "2 thresholds of cases failed: intents: accuracy 0.6 is below 0.75; intents: min_class_f1 0.5 is below 0.6."
+    )
     assert reason in ended.comment.replace("\\", "")
     assert "the gate accuracy stays 0.75; this change asks for 0.10." in ended.comment
     assert "| `accuracy` | 0.60 | 0.75 | failed |" in ended.comment

@@ -38,7 +38,7 @@ def test_conversations_are_in_langfuse_and_linked_in_the_comment(small: SmallRep
     assert ended.code == 1, ended.printed
     assert {span.name for span in state.spans if not span.parent_id} == {"holds", "fails"}
     assert {score["name"] for score in state.scores.values()} == {"ratiba_passed"}
-    assert "2 conversations in Langfuse" in ended.comment
+    assert "2 scenarios in Langfuse" in ended.comment
     assert ended.comment.index("[fails](") < ended.comment.index("[holds](")
     assert f"[holds]({next(link['url'] for link in links if link['label'] == 'holds')})" in ended.comment
     assert "Langfuse lacks" not in ended.comment
@@ -82,7 +82,7 @@ def test_a_server_that_is_not_well_changes_no_verdict_and_what_is_missing_is_sen
         state.mode = Mode.HEALTHY
         codes = [resend(ended.report / "events.jsonl", **keys(host, state)) for _ in range(2)]
     assert codes == [0, 0]
-    assert capsys.readouterr().out.count("has everything: 1 conversation with") == 2
+    assert capsys.readouterr().out.count("has everything: 1 scenario with") == 2
     assert set(state.span_copies.values()) == set(state.score_copies.values()) == {1}
 
 

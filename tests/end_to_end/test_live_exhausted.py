@@ -65,7 +65,7 @@ async def test_a_dry_run_reads_the_month_and_makes_no_table(live: LiveRepository
     for _ in range(2):
         ended = await live.gate("--dry-run", **month)
         assert ended.code == 0, ended.printed
-        assert "(USD 0.0001) would hold 0 of 1 conversation; it would not hold greets." in ended.printed
+        assert "(USD 0.0001) is enough for 0 of 1 scenario; it is not enough for greets." in ended.printed
 
 
 async def test_a_cancelled_run_says_what_was_checked_and_what_the_month_holds(

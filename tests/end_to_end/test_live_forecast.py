@@ -17,9 +17,9 @@ async def test_a_dry_run_says_what_would_not_fit_and_asks_no_model(live: LiveRep
     assert ended.code == 0, ended.printed
     lines = ended.printed.splitlines()
     shortage = lines.index(
-        "The budget of this run (USD 0.0001) would hold 0 of 3 conversations; it would not hold first, second, third."
+        "The budget of this run (USD 0.0001) is enough for 0 of 3 scenarios; it is not enough for first, second, third."
     )
-    assert lines[shortage - 1] == "Would run 3 conversations with 3 turns."
+    assert lines[shortage - 1] == "Would run 3 scenarios with 3 turns."
     assert lines[shortage + 1].startswith("Expected to cost USD ")
     assert "(judge " in lines[shortage + 1]
     assert live.models.bill.charges == []
@@ -31,8 +31,8 @@ async def test_a_run_says_what_it_is_expected_to_cost_before_it_begins_and_is_ab
     assert ended.code == 0, ended.printed
     lines = ended.printed.splitlines()
     (expected,) = (number for number, line in enumerate(lines) if line.startswith("Expected to cost USD "))
-    assert "all 2 conversations are expected to fit" in lines[expected]
-    assert expected < lines.index("0/2 conversations")
+    assert "all 2 scenarios are expected to fit" in lines[expected]
+    assert expected < lines.index("0/2 scenarios")
     told = float(lines[expected].split("USD ")[1].split(" ")[0])
     charged = float(sum(charge.usd for charge in live.models.bill.charges if charge.model != SECOND_JUDGE))
     assert told == round(charged, 4 if told < 0.01 else 2)
@@ -42,7 +42,7 @@ async def test_a_run_whose_budget_holds_not_everything_says_so_first_and_in_its_
     await recorded(live, "first", "second")
     ended = await live.gate("--budget-usd", "0.0001")
     assert ended.code == 3, ended.printed
-    told = "The budget of this run (USD 0.0001) would hold 0 of 2 conversations; it would not hold first, second."
+    told = "The budget of this run (USD 0.0001) is enough for 0 of 2 scenarios; it is not enough for first, second."
     assert ended.printed.splitlines()[1] == told
     assert f"> **Note:** {told}" in ended.comment
     assert live.models.bill.charges == []
@@ -58,7 +58,7 @@ async def test_an_automatic_run_says_that_it_costs_nothing_while_recordings_fit(
     await recorded(live, "first")
     live.git.commit({})
     ended = await live.gate("--dry-run", "--scenario", "first", RATIBA_LLM="auto")
-    assert "Costs nothing while every recording fits; if models are asked, expected to cost USD" in ended.printed
+    assert "Costs nothing while every recording fits; if models are called, expected to cost USD" in ended.printed
     assert live.models.bill.charges == []
 
 

@@ -20,7 +20,7 @@ def test_a_merged_quarantine_does_not_decide_and_one_of_the_changes_own_does(sma
     small.write("prompts/new.md", "A changed prompt.")
     merged = small.gate()
     assert merged.code == 0, merged.printed
-    assert "The conversation holds; 1 conversation in quarantine." in merged.comment
+    assert "The scenario passed; 1 scenario in quarantine." in merged.comment
     assert "In quarantine: these do not decide" in merged.comment
     assert "2 of 2 trials" in merged.comment
     small.scenario("holds", "say hello", expect="NEVER")

@@ -147,4 +147,4 @@ async def test_a_database_that_disappears_in_mid_run_keeps_what_was_measured(
     assert process.returncode == 3, printed
     assert "Traceback" not in printed
     comment = (small.report / "comment.md").read_text()
-    assert "1 of 2 conversations passes" in comment
+    assert "1 of 2 scenarios passed" in comment

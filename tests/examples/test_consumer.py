@@ -46,7 +46,7 @@ def test_with_the_minimal_files_of_the_documentation_in_their_places_it_holds_no
     assert set(files) == {".github/ratiba.yml", "scenarios/order_bread_english.yaml"}
     repository.propose(files)
     assert "2 scenarios" in ratiba(repository, "validate")
-    assert "Would run 2 conversations" in ratiba(repository, "gate", "--dry-run", "--mode", "blocking")
+    assert "Would run 2 scenarios" in ratiba(repository, "gate", "--dry-run", "--mode", "blocking")
     system = yaml.safe_load((PROJECT / "examples/consumer/.github/ratiba.yml").read_text(encoding="utf-8"))["system"]
     assert yaml.safe_load(files[".github/ratiba.yml"]) == {"system": system}
 

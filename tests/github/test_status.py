@@ -46,7 +46,7 @@ def test_the_status_stands_on_the_head_and_leads_to_the_run(state: GithubState, 
             "sha": HEAD,
             "state": "failure",
             "context": "ratiba / ratiba",
-            "description": "Failed: 1 of 4 conversations passes",
+            "description": "Failed: 1 of 4 scenarios passed",
             "target_url": RUN,
         }
     ]
@@ -148,4 +148,4 @@ def test_the_token_is_not_shown() -> None:
 
 def test_a_run_that_judged_captured_replies_says_that_no_system_ran() -> None:
     report = replace(by_hand(), system_ran=False)
-    assert description_of(report) == "Failed, no system ran: 1 of 4 conversations passes"
+    assert description_of(report) == "Failed, no system ran: 1 of 4 scenarios passed"

@@ -86,7 +86,7 @@ def test_every_reason_not_to_compare_is_told_at_once(tmp_path: Path) -> None:
     assert caught.value.problem == (
         "The results cannot be compared with: they are of the repository 'someone/else', not of 'ratiba/assistant'; "
         "their answers came from 'record', and must come from live, mixed, replay; "
-        "the time '2026-04-25T00:00:00' has no time zone; it holds no conversation that was measured."
+        "the time '2026-04-25T00:00:00' has no time zone; it has no measured scenario."
     )
 
 

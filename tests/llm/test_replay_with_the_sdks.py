@@ -259,7 +259,7 @@ async def test_the_judges_model_is_refused_to_the_system_however_it_is_spelled(
     gateway = await start_gateway(replay(spa=recordings), forbidden_models=[judge])
     with (
         gateway.open_scenario("spa") as access,
-        pytest.raises(anthropic.PermissionDeniedError, match="no model may judge its own words"),
+        pytest.raises(anthropic.PermissionDeniedError, match="no model may judge its own output"),
     ):
         await SdkTalk(access.environment).message(model=HAIKU)
     assert isinstance(access.problems[0], ConfigurationError)

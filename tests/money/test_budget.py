@@ -126,7 +126,7 @@ def test_an_amount_that_is_not_exact_is_refused_everywhere(amount: str) -> None:
         reserve(ledger, amount)
     with pytest.raises(BudgetError, match="cost"):
         ledger.settle(reservation, NO_TOKENS, Decimal(amount))
-    with pytest.raises(BudgetError, match="list price"):
+    with pytest.raises(BudgetError, match="price of a call"):
         ledger.record_replayed(Party.SYSTEM, "spa", "gpt-5.2", NO_TOKENS, Decimal(amount))
     assert (ledger.spent, ledger.reserved) == (Decimal(0), Decimal(2))
 

@@ -18,7 +18,7 @@ def rest(*limits: Limit, cost: str = "0.124", count: int = 3) -> Forecast:
 def test_the_cap_its_value_its_input_and_what_the_rest_needs_are_named() -> None:
     assert way_out(rest(RUN, PLENTY)) == (
         "Raise budget-usd (RATIBA_EVAL_BUDGET_USD) from $0.30 to about $0.66, or select fewer scenarios: "
-        "the budget of this run has $0.01 left, and 3 conversations need about $0.38."
+        "the budget of this run has $0.01 left, and 3 scenarios need about $0.38."
     )
 
 
@@ -28,7 +28,7 @@ def test_every_cap_that_is_too_small_is_named_once_and_no_other() -> None:
         "Raise budget-usd (RATIBA_EVAL_BUDGET_USD) from $0.30 to about $0.67 and monthly-budget-usd "
         "(RATIBA_EVAL_MONTHLY_BUDGET_USD) from $300.00 to about $300.28, or select fewer scenarios: the budget of this "
         "run has $0.01 left, the budget of the month 2026-11 has $0.10 left, the budget of the pull request "
-        "salon/assistant#7 has $0.01 left, and 3 conversations need about $0.38."
+        "salon/assistant#7 has $0.01 left, and 3 scenarios need about $0.38."
     )
 
 
@@ -36,7 +36,7 @@ def test_a_call_that_did_not_fit_beside_others_names_the_cap_that_binds_and_what
     told = way_out(rest(RUN, PLENTY, cost="0.001", count=1))
     assert told == (
         "Raise budget-usd (RATIBA_EVAL_BUDGET_USD) from $0.30 to about $0.31, or select fewer scenarios: "
-        "the budget of this run has $0.01 left, and 1 conversation needs about $0.01."
+        "the budget of this run has $0.01 left, and 1 scenario needs about $0.01."
     )
 
 

@@ -74,7 +74,7 @@ async def test_a_turn_is_not_sent_when_the_dearest_so_far_would_not_fit() -> Non
 
 async def test_money_that_is_told_and_was_not_there_is_counted_in_full_and_is_an_error() -> None:
     run = Run(cap=5)
-    with pytest.raises(BudgetError, match="'own', which the budget did not hold"):
+    with pytest.raises(BudgetError, match="'own', more than was left of the budget"):
         await run.turn(told("own", 6), told("other", 2))
     assert run.booked() == {"own": 6, "other": 2}
     assert len(run.ledger.breaches) == 2
@@ -84,7 +84,7 @@ async def test_money_that_is_told_and_was_not_there_is_counted_in_full_and_is_an
 
 async def test_a_told_model_without_a_price_is_named_and_the_others_are_booked() -> None:
     run = Run(cap=5)
-    with pytest.raises(BudgetError, match="'nobody-knows-it' past the gate, and no price is known") as caught:
+    with pytest.raises(BudgetError, match="'nobody-knows-it' that bypass the gateway, and there is no price") as caught:
         await run.turn(told("nobody-knows-it", 1), told("own", 2))
     assert "`prices:`" in caught.value.remedy
     assert run.booked() == {"own": 2}
@@ -92,7 +92,7 @@ async def test_a_told_model_without_a_price_is_named_and_the_others_are_booked()
 
 async def test_a_judges_model_is_refused_past_the_gate_too_and_paid_all_the_same() -> None:
     run = Run(cap=5)
-    with pytest.raises(ConfigurationError, match="no model may judge its own words"):
+    with pytest.raises(ConfigurationError, match="no model may judge its own output"):
         await run.turn(told("judge", 2))
     assert run.booked() == {"judge": 2}
 

@@ -44,7 +44,7 @@ def test_what_was_surely_not_done_is_asked_again(error: Exception) -> None:
     ("error", "problem"),
     [
         (httpx.ReadTimeout("late"), "it did not answer in time"),
-        (httpx.RemoteProtocolError("gone"), "it broke off without an answer"),
+        (httpx.RemoteProtocolError("gone"), "the connection ended without an answer"),
         (ApiError(status_code=500), "it answered with status 500"),
         (ApiError(status_code=502), "it answered with status 502"),
         (ApiError(status_code=504), "it answered with status 504"),

@@ -63,7 +63,7 @@ def test_a_second_run_updates_the_comment_of_the_first(tmp_path: Path) -> None:
     state = current(report)
     with github_server(state) as address:
         publish(report, tmp_path, GITHUB_API_URL=address)
-        passed = replace(report, verdict=Verdict(Conclusion.PASSED, "All conversations hold."))
+        passed = replace(report, verdict=Verdict(Conclusion.PASSED, "All scenarios passed."))
         publish(replace(passed, subject=replace(report.subject, run_attempt=2)), tmp_path, GITHUB_API_URL=address)
     (comment,) = state.comments
     assert "## Passed" in comment["body"]
@@ -206,8 +206,8 @@ def test_a_dry_run_of_live_models_says_what_they_are_expected_to_cost() -> None:
     )
     told = stream.getvalue().splitlines()
     assert told[1:4] == [
-        "Would run 1 conversation with 1 turn.",
-        "The budget of this run (USD 0.30) would hold 0 of 1 conversation; it would not hold spa_booking.",
+        "Would run 1 scenario with 1 turn.",
+        "The budget of this run (USD 0.30) is enough for 0 of 1 scenario; it is not enough for spa_booking.",
         "Expected to cost USD 0.10 (system 0.10), at most USD 0.40, of the budget of this run (USD 0.30).",
     ]
 

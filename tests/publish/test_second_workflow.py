@@ -158,7 +158,7 @@ def test_the_sub_action_says_that_python_is_missing(post: Post, tmp_path: Path) 
 
 
 def test_it_says_whose_figures_these_are_and_how_the_run_ended(post: Post) -> None:
-    post.leave(report_of(verdict=Verdict(Conclusion.PASSED, "All conversations hold."), notes=("theirs",) * 30))
+    post.leave(report_of(verdict=Verdict(Conclusion.PASSED, "All scenarios passed."), notes=("theirs",) * 30))
 
     assert post.run() == 0
 

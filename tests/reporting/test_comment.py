@@ -37,7 +37,7 @@ NOTE = "The recordings were changed by this pull request: scenarios/recordings/s
 
 def passed() -> Report:
     results = tuple(sample_scored(f"spa_{n}", scores=(sample_score(),)) for n in range(3))
-    verdict = Verdict(Conclusion.PASSED, "All 3 conversations hold.")
+    verdict = Verdict(Conclusion.PASSED, "All 3 scenarios passed.")
     return sample_report(results=results, verdict=verdict, llm="replay", spending=sample_replayed_spending())
 
 
@@ -124,14 +124,14 @@ def test_a_skipped_run_takes_two_lines() -> None:
 def test_verdict_reason_and_what_to_do_come_before_the_notes() -> None:
     lines = [line for line in render_comment(sample_report(notes=(NOTE,))).splitlines() if line]
     assert lines[2] == "## Failed: ratiba"
-    assert lines[3].startswith("1 of 4 conversations breaks an exact check")
+    assert lines[3].startswith("1 of 4 scenarios failed a deterministic assertion")
     assert lines[4].startswith("**What to do:**")
     assert lines[5].startswith("> **Note:** The recordings were changed")
 
 
 def test_recordings_that_the_change_edits_stand_in_the_headline() -> None:
     lines = render_comment(sample_report(edited_recordings=2)).splitlines()
-    assert lines[2] == "## Failed: ratiba, on recordings that this change edits"
+    assert lines[2] == "## Failed: ratiba, with recordings changed in this PR"
 
 
 def test_a_run_that_judged_captured_replies_says_in_the_headline_that_no_system_ran() -> None:
@@ -159,7 +159,7 @@ def test_one_cause_that_stopped_many_conversations_is_one_row() -> None:
 def test_what_an_errored_conversation_broke_is_shown_too() -> None:
     broken = Errored(sample_trial(), Phase.JUDGE, "The judge said 11.", None, 1.0, (sample_check(passed=False),))
     body = render_comment(sample_report(results=(broken,)))
-    assert "### Failing conversations" in body
+    assert "### Failing scenarios" in body
     assert "CONFIRMING_SLOT | COLLECTING |" in body
     assert "### Could not be measured" in body
 
@@ -184,14 +184,14 @@ def test_detail_is_dropped_before_what_must_stay(limit: int) -> None:
 
 def test_what_still_fits_beside_the_names_of_the_failing_comes_back() -> None:
     text = render_comment(huge(), 6_000)
-    assert "Left out to fit a comment: transcripts, all conversations, tables of failing conversations." in text
+    assert "Left out to fit a comment: transcripts, all scenarios, tables of failing scenarios." in text
     assert "### Money" in text
 
 
 def test_transcripts_go_first() -> None:
     text = render_comment(huge(12))
     assert "Left out to fit a comment: transcripts." in text
-    assert "All 12 conversations" in text
+    assert "All 12 scenarios" in text
 
 
 def test_even_boundless_fields_end_in_a_comment_that_github_takes() -> None:

@@ -78,15 +78,15 @@ def test_a_run_without_a_base_says_nothing_of_one() -> None:
 
 def test_what_the_run_fails_by_comes_first() -> None:
     by_comparison = render_comment(sample_compared_report(results=sample_results()))
-    assert by_comparison.index("### Compared with the base") < by_comparison.index("### Failing conversations")
+    assert by_comparison.index("### Compared with the base") < by_comparison.index("### Failing scenarios")
     compared = sample_passed_comparison()
-    broken = Verdict(Conclusion.FAILED, "1 of 4 breaks an exact check.", "Fix it.", comparison=compared)
+    broken = Verdict(Conclusion.FAILED, "1 of 4 failed a deterministic assertion.", "Fix it.", comparison=compared)
     by_check = render_comment(sample_compared_report(compared, verdict=broken, results=sample_results()))
-    assert by_check.index("### Failing conversations") < by_check.index("### Compared with the base")
+    assert by_check.index("### Failing scenarios") < by_check.index("### Compared with the base")
 
 
 def test_an_interval_beside_an_exact_difference_is_said_to_be_of_other_conversations() -> None:
-    said = "The interval is for other conversations like these, and decides nothing."
+    said = "The interval is an estimate for other scenarios like these and does not decide."
     assert said in render_comment(exact())
     assert said not in render_comment(within_noise())
     same = sample_passed_comparison(exact=True, difference=0.0, low=0.0, high=0.0, metrics=())

@@ -60,13 +60,13 @@ def test_the_page_tells_what_the_comment_tells() -> None:
         "its judge is claude-opus-5-5 here and was claude-opus-5 on the base",
     ):
         assert told in page
-    assert page.index("Compared with the base") < page.index("<h2>Conversations</h2>")
+    assert page.index("Compared with the base") < page.index("<h2>Scenarios</h2>")
     assert "Compared with the base" not in render_html(sample_report())
 
 
 def test_what_cannot_be_compared_is_unfolded_and_has_no_drawing() -> None:
     page = render_html(sample_compared_report(NOTHING))
-    assert re.search(r"<details open><summary>Not comparable: 1 conversation<", page)
+    assert re.search(r"<details open><summary>Not comparable: 1 scenario<", page)
     assert "<svg" not in page
 
 

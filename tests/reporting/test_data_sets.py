@@ -64,7 +64,7 @@ def test_in_a_comment_that_is_too_long_the_gates_stay_when_their_tables_go() -> 
     comment = render_comment(report, limit=5_000)
     assert "class-0" not in comment
     assert "| `accuracy` | 0.50 | 0.90 |" in comment
-    assert "tables of data sets" in comment
+    assert "tables of cases" in comment
 
 
 @pytest.mark.parametrize("hostile", ["</details><img src=x>", "a | b\n## Passed", "@everyone", "`x` [y](http://z)"])

@@ -49,7 +49,7 @@ def test_nothing_is_loaded_from_outside() -> None:
 
 def test_the_verdict_stands_at_the_top_and_failures_are_unfolded() -> None:
     document = render_html(sample_report(notes=("The recordings were changed.",)))
-    assert document.index("Failed") < document.index("The recordings were changed.") < document.index("Conversations")
+    assert document.index("Failed") < document.index("The recordings were changed.") < document.index("Scenarios")
     assert document.count("<details") == 4
     assert document.count(" open>") == 1
 
@@ -76,7 +76,7 @@ def test_a_run_that_paid_shows_parties_models_judges_and_what_runs_spent_togethe
 
 def test_a_replayed_run_says_what_it_would_cost_and_nothing_of_parties() -> None:
     document = render_html(sample_report(spending=sample_replayed_spending(), llm="replay"))
-    assert "the same run live, at list prices" in document
+    assert "estimated cost of the same run live" in document
     for absent in ("by party", "by model", "Judges</h2>", "The month"):
         assert absent not in document
 

@@ -28,7 +28,7 @@ def checked(**changes: object) -> Report:
 def test_judge_sample_agreement_and_votes_are_told() -> None:
     assert told(sample_live_report()) == {
         "judge": "claude-opus-5-5",
-        "cross-check": "gpt-5.6, 10% of the grades: 4 of 4 compared",
+        "cross-check": "gpt-5.6, 10% of the scores: 4 of 4 compared",
         "agreement": "n = 4: 75% on the same side; kappa 0.50 (moderate), quadratic 0.72 (substantial)",
         "votes": "1 of 2 judged scores: spa_booking SwahiliFluencyMetric 0.81 (0.78, 0.81, 0.84)",
     }
@@ -48,13 +48,13 @@ def test_a_cross_check_that_was_given_up_says_why() -> None:
 
 def test_grades_of_the_second_judge_that_were_kept_are_told() -> None:
     report = checked(status=CrossCheckStatus(0.10, 7, 6, cached=4))
-    expected = "gpt-5.6, 10% of the grades: 6 of 7 compared, 4 by a grade from the cache"
+    expected = "gpt-5.6, 10% of the scores: 6 of 7 compared, 4 by a score from the cache"
     assert told(report)["cross-check"] == expected
 
 
 def test_a_sample_that_holds_nothing_has_no_agreement() -> None:
     report = checked(status=CrossCheckStatus(0.10, 0, 0), agreement=Agreement(0))
-    assert told(report)["cross-check"] == "gpt-5.6, 10% of the grades: none fell into the sample"
+    assert told(report)["cross-check"] == "gpt-5.6, 10% of the scores: none fell into the sample"
     assert "agreement" not in told(report)
 
 

@@ -13,7 +13,7 @@ from ratiba_action.verdict.decision import next_step
 from tests.support.sample_report import sample_report, sample_scored
 
 REMEDY = "With a judge's key, run ratiba record --scenario first --accept; without one, set metrics: {fluency: false}."
-PROBLEM = "No recorded grade of english_fluency:1.0.0: it was never judged."
+PROBLEM = "No recorded score of english_fluency:1.0.0: it was never judged."
 
 
 def _report() -> Report:
@@ -28,14 +28,14 @@ def test_what_was_measured_holds_and_the_action_is_the_remedy() -> None:
     verdict = _report().verdict
     assert verdict.conclusion is Conclusion.INCOMPLETE
     assert "Nothing was measured" not in verdict.reason
-    assert "of 1 conversation held, but nothing can pass" in verdict.reason
+    assert "of 1 scenario passed, but the run cannot pass" in verdict.reason
     assert verdict.action == f"{REMEDY} Then run the gate again."
 
 
 def test_the_comment_has_the_transcript_and_tells_cause_and_remedy_once() -> None:
     body = render_comment(_report())
     assert "Transcript of <code>first</code>" in body
-    assert visible(body).count("No recorded grade") == 1
+    assert visible(body).count("No recorded score") == 1
     assert body.count("--accept") == 1
     assert "| no grade |" in body
 

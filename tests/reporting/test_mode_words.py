@@ -47,11 +47,11 @@ def test_the_line_names_mode_file_and_rule_and_says_what_a_failure_does(
     ("mode", "left_out", "line"),
     [
         (Mode.BLOCKING, (), ""),
-        (Mode.BLOCKING, ("other",), "1 of 2 conversations run: those that were asked for."),
+        (Mode.BLOCKING, ("other",), "1 of 2 scenarios run: those that were asked for."),
         (
             Mode.ADVISORY,
             ("b", "c", "d"),
-            "1 of 4 conversations run: advisory, so smoke and touched ones, and the recorded.",
+            "1 of 4 scenarios run: advisory, so smoke and touched ones, and the recorded.",
         ),
     ],
 )

@@ -22,7 +22,7 @@ def replayed() -> Report:
 def test_a_replayed_run_says_what_it_would_cost_live() -> None:
     assert told(replayed()) == {
         "spent": "USD 0.00 ░░░░░░░░░░░░░░░░░░░░ of 20.00",
-        "the same run live, at list prices": "USD 1.67",
+        "estimated cost of the same run live": "USD 1.67",
         "model calls": "0 live, 16 replayed",
     }
 
@@ -33,8 +33,8 @@ def test_a_live_run_does_not_say_what_it_would_cost_live() -> None:
 
 
 def test_of_a_mixed_run_the_replayed_part_is_told_apart() -> None:
-    assert told(sample_report())["the replayed calls live, at list prices"] == "USD 0.42"
-    assert money(sample_report()) == "USD 1.25 of 20.00 (all live at list prices: USD 1.67)"
+    assert told(sample_report())["estimated cost of the replayed calls live"] == "USD 0.42"
+    assert money(sample_report()) == "USD 1.25 of 20.00 (estimated cost if all were live: USD 1.67)"
 
 
 def test_what_runs_spent_together_stands_beside_its_caps() -> None:

@@ -37,7 +37,7 @@ def test_a_log_gets_one_plain_line_for_each_trial() -> None:
     stream = io.StringIO()
     watch(make_progress(stream, {}, Redactor()))
     assert stream.getvalue().splitlines() == [
-        "0/4 conversations",
+        "0/4 scenarios",
         "1/4 spa_booking: passed",
         "2/4 salon_reschedule: failed",
         "3/4 barbershop_mpesa: recording error: The prompt changed since it was recorded.",
@@ -72,7 +72,7 @@ def test_a_log_gets_the_conversations_in_a_group() -> None:
     stream = io.StringIO()
     print_results(sample_report(), make_console(stream, {"CI": "true"}), in_workflow=True)
     lines = stream.getvalue().splitlines()
-    assert (lines[0], lines[1], lines[-1]) == ("::group::Conversations", "spa_booking: passed", "::endgroup::")
+    assert (lines[0], lines[1], lines[-1]) == ("::group::Scenarios", "spa_booking: passed", "::endgroup::")
 
 
 def test_a_pipe_gets_the_table_without_commands_or_colours() -> None:

@@ -14,7 +14,7 @@ from ratiba_action.reporting.junit import render_junit
 from ratiba_action.reporting.results_csv import render_csv
 from tests.support.sample_report import sample_report, sample_scored
 
-CRASHED = "Nothing was measured, so nothing can pass: spa: system error, ValueError: no such model."
+CRASHED = "Nothing was measured, so the run cannot pass: spa: system error, ValueError: no such model."
 MEAN = "TurnRelevancyMetric"
 VARIANTS = (
     VariantResult("", (), 3, 0, 0, 0, {MEAN: 0.9}, Decimal("0.02"), conclusion="passed"),
@@ -67,7 +67,7 @@ def test_no_variant_is_a_failure_of_junit() -> None:
 def test_the_table_has_a_row_for_each_variant_and_metric() -> None:
     table = [row for row in csv.reader(io.StringIO(render_csv(report()))) if row[6] == "variant"]
     assert [row[1] for row in table] == ["as it stands", "as it stands", "mini", "mini", "gone", "poor", "late", "good"]
-    assert table[2][5:12] == ["failed", "variant", "", "conversations", "3", "1", "false"]
+    assert table[2][5:12] == ["failed", "variant", "", "scenarios", "3", "1", "false"]
     assert table[3][8:12] == ["TurnRelevancyMetric", "", "0.4000", ""]
     assert table[6][10] == "the run was ended, or its time or money was"
 

@@ -111,7 +111,7 @@ def test_a_first_configuration_holds_where_the_base_has_none(tmp_path: Path) -> 
 
 def test_a_base_that_cannot_be_read_is_said(tmp_path: Path) -> None:
     found = inputs(tmp_path, {**BASE, "scenarios/talks.yaml": "id: ["}, {"scenarios/talks.yaml": SCENARIO})
-    assert found.notes == ("The base could not be read in scenarios/talks.yaml, so nothing was held to it there.",)
+    assert found.notes == ("The base could not be read in scenarios/talks.yaml, so the ratchet did not apply there.",)
 
 
 def test_changed_recordings_are_said(tmp_path: Path) -> None:

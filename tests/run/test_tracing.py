@@ -144,7 +144,7 @@ def test_links_in_the_comment_cannot_become_anything_else() -> None:
     links = tuple(TraceLink("a](https://evil.example) | <b>", url, passed=True) for url in urls)
     delivery = TraceDelivery("https://langfuse.example", 3, 3, 3, links=links)
     comment = render_comment(replace(sample_report(), traces=delivery))
-    assert "1 conversation in Langfuse" in comment
+    assert "1 scenario in Langfuse" in comment
     assert "(https://langfuse.example/project/p/traces/1): passed" in comment
     assert "javascript" not in comment
     assert "b.example" not in comment

@@ -82,7 +82,7 @@ def test_the_gates_of_a_data_set_that_is_removed_hold_for_its_critical_cases() -
     head = Suite((replace(ROW, id="spa", data_set=""),), "digest")
     held, notes = hold_to_base(head, suite(row("a", critical=True), row("b")))
     assert (held.data_sets[0].gates, held.data_sets[0].cases) == (GATES, 1)
-    assert "intents: this change removes the gates of this data set." in notes
+    assert "intents: this change removes the thresholds of these cases." in notes
 
 
 def test_the_parameters_of_a_metric_are_the_bases() -> None:
@@ -90,4 +90,4 @@ def test_the_parameters_of_a_metric_are_the_bases() -> None:
     strict = row("a", assertions=(Assertion("LabelMetric", 0.5, parameters={"measure": "exact"}),))
     held, notes = hold_to_base(suite(lenient), suite(strict))
     assert held.scenarios[0].assertions == strict.assertions
-    assert notes == ("intents__a: LabelMetric is told what the base tells it; this change edits its parameters.",)
+    assert notes == ("intents__a: LabelMetric keeps the base's parameters; this change edits them.",)

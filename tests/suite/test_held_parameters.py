@@ -13,7 +13,7 @@ def test_parameters_that_stay_are_not_spoken_of() -> None:
 
 def test_a_number_a_word_or_a_list_is_the_bases_also_when_the_change_removes_it() -> None:
     base = {"k": 5, "measure": "exact", "forbidden": ["canary"]}
-    note = "M is told what the base tells it; this change edits its parameters."
+    note = "M keeps the base's parameters; this change edits them."
     assert told({"k": 500, "measure": "recall", "forbidden": []}, base) == (base, (note,))
     assert told({}, base) == (base, (note,))
 

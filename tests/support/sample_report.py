@@ -129,7 +129,7 @@ def sample_report(**changes: Any) -> Report:
         ),
         verdict=Verdict(
             Conclusion.FAILED,
-            "1 of 4 conversations breaks an exact check: salon_reschedule; 2 conversations could not be measured.",
+            "1 of 4 scenarios failed a deterministic assertion: salon_reschedule; 2 scenarios could not be measured.",
             "Compare expected with got for salon_reschedule, then fix the change or update the scenario.",
         ),
         results=sample_results(),
@@ -195,7 +195,7 @@ def sample_data_set_report(**changes: Any) -> Report:
         sample_scored("intents__wrong", scores=(wrong,), data_set="intents"),
         NotRun(sample_trial("intents__late", data_set="intents"), "The budget was used up."),
     )
-    verdict = Verdict(Conclusion.FAILED, "1 gate fails: intents: accuracy 0.5 is below 0.9.")
+    verdict = Verdict(Conclusion.FAILED, "1 threshold of cases failed: intents: accuracy 0.5 is below 0.9.")
     report = sample_report(results=results, verdict=verdict, data_sets=(sample_data_set(),))
     return replace(report, **changes)
 
@@ -205,7 +205,7 @@ def sample_live_report(**changes: Any) -> Report:
     voted = sample_score(0.81, votes=(0.78, 0.81, 0.84), reason="Median of three.")
     results = (sample_scored("spa_booking", scores=(voted,)), sample_scored("spa_thanks", scores=(sample_score(),)))
     report = sample_report(
-        verdict=Verdict(Conclusion.PASSED, "All 2 conversations hold."),
+        verdict=Verdict(Conclusion.PASSED, "All 2 scenarios passed."),
         results=results,
         spending=Spending(
             cap=Decimal(20),

@@ -33,23 +33,23 @@ def test_a_run_in_skip_mode_is_skipped() -> None:
 
 def test_a_run_whose_checks_all_hold_passes() -> None:
     verdict = decide(sample_scored("a"), sample_scored("b"))
-    assert (verdict.conclusion, verdict.reason) == (Conclusion.PASSED, "All 2 conversations hold.")
+    assert (verdict.conclusion, verdict.reason) == (Conclusion.PASSED, "All 2 scenarios passed.")
 
 
 def test_one_broken_check_fails_the_run_and_is_named() -> None:
     verdict = decide(sample_scored("fine"), BROKEN)
     assert verdict.conclusion is Conclusion.FAILED
-    assert verdict.reason == "1 of 2 conversations breaks an exact check: broken."
+    assert verdict.reason == "1 of 2 scenarios failed a deterministic assertion: broken."
     assert "broken" in verdict.action
 
 
 def test_a_single_conversation_is_not_counted() -> None:
-    assert decide(BROKEN).reason == "The conversation breaks an exact check: broken."
+    assert decide(BROKEN).reason == "The scenario failed a deterministic assertion: broken."
 
 
 def test_at_most_three_broken_conversations_are_named() -> None:
     results = [sample_scored(f"s{n}", checks=(sample_check(passed=False),)) for n in range(5)]
-    assert decide(*results).reason == "5 of 5 conversations break an exact check: s0, s1, s2 and 2 more."
+    assert decide(*results).reason == "5 of 5 scenarios failed a deterministic assertion: s0, s1, s2 and 2 more."
 
 
 def test_a_deterministic_score_below_its_threshold_fails_whatever_the_pass_rate() -> None:
@@ -89,7 +89,7 @@ def test_a_conversation_that_was_not_measured_makes_the_run_incomplete(gap: Scen
 def test_a_failure_stays_a_failure_and_says_what_could_not_be_measured() -> None:
     verdict = decide(BROKEN, ERRORED, NOT_RUN, interruption="the budget is used up")
     assert verdict.conclusion is Conclusion.FAILED
-    assert "2 conversations could not be measured" in verdict.reason
+    assert "2 scenarios could not be measured" in verdict.reason
     assert "the budget is used up" in verdict.reason
 
 
@@ -103,7 +103,7 @@ def test_an_interruption_alone_makes_the_run_incomplete() -> None:
 
 
 def test_nothing_selected_is_incomplete() -> None:
-    assert "no conversation was selected" in decide().reason
+    assert "no scenario was selected" in decide().reason
     assert decide().conclusion is Conclusion.INCOMPLETE
 
 
@@ -121,8 +121,8 @@ def test_a_long_message_of_the_system_does_not_flood_the_reason() -> None:
 
 
 def test_the_words_agree_with_the_number() -> None:
-    assert decide(sample_scored("a")).reason == "The conversation holds."
-    assert decide(sample_scored("a"), BROKEN, BROKEN).reason.startswith("1 of 2 conversations breaks")
+    assert decide(sample_scored("a")).reason == "The scenario passed."
+    assert decide(sample_scored("a"), BROKEN, BROKEN).reason.startswith("1 of 2 scenarios failed")
 
 
 _results = st.lists(
@@ -182,7 +182,7 @@ def test_what_a_cap_did_not_hold_is_mended_at_the_cap_and_a_cancelled_run_by_ano
     verdict = next_step(Evidence(Mode.BLOCKING, (held, left_out), Limits(), way_out=way_out))
     assert isinstance(verdict, Verdict)
     assert verdict.action == way_out
-    assert verdict.reason == "1 of 2 conversations could not be measured (dear): the budget does not hold it."
+    assert verdict.reason == "1 of 2 scenarios could not be measured (dear): the budget does not hold it."
     mixed = next_step(Evidence(Mode.BLOCKING, (held, left_out, ERRORED), Limits(), way_out=way_out))
     assert isinstance(mixed, Verdict)
     assert "it may cost $1.00" in mixed.reason
@@ -193,15 +193,15 @@ def test_a_gate_of_a_data_set_that_fails_fails_the_run() -> None:
     verdict = next_step(Evidence(Mode.BLOCKING, (sample_scored("a"),), Limits(), data_sets=(sample_data_set(),)))
     assert isinstance(verdict, Verdict)
     assert verdict.conclusion is Conclusion.FAILED
-    assert verdict.reason == "1 gate fails: intents: accuracy 0.5 is below 0.9."
+    assert verdict.reason == "1 threshold of cases failed: intents: accuracy 0.5 is below 0.9."
 
 
 def test_a_failed_gate_is_told_beside_what_is_broken_and_what_is_missing() -> None:
     verdict = next_step(Evidence(Mode.BLOCKING, (BROKEN, NOT_RUN), Limits(), data_sets=(sample_data_set(),)))
     assert isinstance(verdict, Verdict)
     assert verdict.reason == (
-        "1 of 2 conversations breaks an exact check: broken; 1 gate fails: intents: accuracy 0.5 is below 0.9; "
-        "1 conversation could not be measured."
+        "1 of 2 scenarios failed a deterministic assertion: broken; "
+        "1 threshold of cases failed: intents: accuracy 0.5 is below 0.9; 1 scenario could not be measured."
     )
 
 
@@ -211,7 +211,7 @@ def test_a_gate_without_an_answer_makes_the_run_incomplete() -> None:
     assert isinstance(verdict, Verdict)
     assert (verdict.conclusion, verdict.reason) == (
         Conclusion.INCOMPLETE,
-        "Nothing was measured for a gate: intents: macro_f1.",
+        "Nothing was measured for a threshold of cases: intents: macro_f1.",
     )
 
 

@@ -26,7 +26,7 @@ def test_without_a_metric_the_comparison_says_what_holds_on_each_side() -> None:
     found = compare_as_measured(head, base, Rules())
     assert found.tier is Tier.NOT_COMPARABLE
     assert found.reason == (
-        "No metric to compare; exact checks: the base holds 3 of 3 conversations, this change 2 of 3."
+        "No metric to compare; deterministic assertions: 3 of 3 scenarios passed on the base, 2 of 3 in this PR."
     )
 
 

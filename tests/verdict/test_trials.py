@@ -94,7 +94,7 @@ def test_the_mean_of_a_metric_over_the_run_must_reach_its_threshold() -> None:
 
 def test_a_quarantined_failure_does_not_decide_until_its_last_day_is_over() -> None:
     results = (*trials("p", name="a"), *trials("b", name="z", quarantine=FLAKY))
-    assert decide(*results).reason == "The conversation holds; 1 conversation in quarantine."
+    assert decide(*results).reason == "The scenario passed; 1 scenario in quarantine."
     assert decide(*results, day=date(2026, 11, 23)).conclusion is Conclusion.FAILED
 
 

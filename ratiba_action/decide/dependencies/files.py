@@ -34,7 +34,7 @@ class Kind:
         """
         module, _, function = self.parser.partition(":")
         if not module:
-            raise ValueError("it decides which packages are installed, and what changed in it cannot be told")
+            raise ValueError("it decides which packages are installed, and what changed in it cannot be determined")
         parser = import_module(f"ratiba_action.decide.dependencies.{module}")
         parse: Callable[[str], Manifest] = getattr(parser, function or "parse")
         try:

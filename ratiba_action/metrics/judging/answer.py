@@ -58,7 +58,7 @@ def _grade_body(body: JsonObject, question: Question) -> JsonObject:
 
 
 def _asked(question: Question) -> str:
-    return f"The judge was asked {question.metric} for scenario {question.scenario_id!r}"
+    return f"The judge was called for {question.metric} for scenario {question.scenario_id!r}"
 
 
 def _number(value: Any) -> float:

@@ -52,7 +52,7 @@ class ReplayJudge:
         body = self._recorded.get(key)
         if body is None:
             raise RecordingError(
-                f"No recorded grade of {question.metric} by {self._model!r} for scenario {question.scenario_id!r}: "
+                f"No recorded score of {question.metric} by {self._model!r} for scenario {question.scenario_id!r}: "
                 "it was never judged, or the conversation changed since.",
                 _remedy(question),
             )

@@ -96,7 +96,7 @@ class AddRequest:
         trace: its id.
         tenants: what is known of tenants besides their traces.
         redactor: the one redactor.
-        case: make it a case of a data set, in the place of a scenario.
+        case: make it a case instead of a scenario.
         expected: of a case: what a person says is right; None while nobody has.
     """
 

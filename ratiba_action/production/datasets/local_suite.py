@@ -131,7 +131,7 @@ def _problems(suite: LocalSuite) -> Iterator[FileProblem]:
         if not path:
             yield FileProblem(shown, 0, "cases: its rows must lie beside this file or below")
         elif path in shared:
-            yield FileProblem(shown, 0, f"cases: {shared[path]} has the same rows; give each data set its own")
+            yield FileProblem(shown, 0, f"cases: {shared[path]} has the same rows; give each scenario of cases its own")
         else:
             yield from _contents(
                 f"{suite.folder}/{path}", suite.files.get(path, b""), [dict(row.values) for row in one.rows]

@@ -7,7 +7,7 @@ from ratiba_action.model.verdict import Conclusion, Evidence, Verdict
 from ratiba_action.util.text import summary_of
 from ratiba_action.verdict.data_set_scores import open_gates
 from ratiba_action.verdict.rules.findings import Findings
-from ratiba_action.verdict.rules.phrases import conversations, count, first_of, names, sentence
+from ratiba_action.verdict.rules.phrases import count, first_of, names, scenarios_counted, sentence
 from ratiba_action.verdict.trials import ScenarioOutcome, Standing, standing
 from ratiba_action.verdict.weighing import held_by_base
 
@@ -27,7 +27,7 @@ def judge_completeness(findings: Findings) -> Verdict | None:
         return Verdict(Conclusion.INCOMPLETE, sentence(evidence.shortfall), "Fix this, then run the gate again.")
     if not gaps:
         return _gates_without_answer(findings)
-    reason = f"{len(gaps)} of {conversations(findings.deciding)} could not be measured ({names(gaps)}): "
+    reason = f"{len(gaps)} of {scenarios_counted(findings.deciding)} could not be measured ({names(gaps)}): "
     reason += sentence(evidence.interruption or _why_all(evidence, gaps)) + _on_the_base(evidence, gaps)
     return Verdict(Conclusion.INCOMPLETE, reason, _action(evidence, gaps, len(findings.deciding)))
 
@@ -36,29 +36,31 @@ def _gates_without_answer(findings: Findings) -> Verdict | None:
     gates = open_gates(findings.data_sets)
     if not gates:
         return None
-    reason = f"Nothing was measured for a gate: {first_of(gates)}."
+    reason = f"Nothing was measured for a threshold of cases: {first_of(gates)}."
     return Verdict(
         Conclusion.INCOMPLETE,
         reason,
-        "Let the cases assert and the system return what the gate is about, or remove the gate.",
+        "Let the cases assert and the system return what the threshold is about, or remove the threshold.",
     )
 
 
 def _nothing_measured(findings: Findings) -> Verdict:
     evidence = findings.evidence
     if not evidence.results:
-        why = evidence.interruption or "no conversation was selected"
+        why = evidence.interruption or "no scenario was selected"
         action = "Tag a scenario `smoke`, or let its `touches` name the files that it depends on."
         return Verdict(Conclusion.INCOMPLETE, f"Nothing was measured: {why}.", action)
     if not findings.deciding:
-        apart = conversations(findings.quarantined)
-        reason = f"Nothing that decides was measured, so nothing can pass: {apart} in quarantine, and no other."
+        apart = scenarios_counted(findings.quarantined)
+        reason = f"Nothing that decides was measured, so the run cannot pass: {apart} in quarantine, and no other."
         return Verdict(Conclusion.INCOMPLETE, reason, "Run scenarios that are not in quarantine too.")
     gap = _gap_of(findings.deciding[0])
     why = evidence.interruption or f"{gap.trial.scenario.id}: {_why(gap)}"
     held = _checks_of(findings.deciding)
-    opening = f"{count(held, 'check')} of {conversations(findings.deciding)} held" if held else "Nothing was measured"
-    reason = f"{opening}, {'but nothing can pass' if held else 'so nothing can pass'}: {sentence(why)}"
+    opening = "Nothing was measured, so"
+    if held:
+        opening = f"{count(held, 'assertion')} of {scenarios_counted(findings.deciding)} passed, but"
+    reason = f"{opening} the run cannot pass: {sentence(why)}"
     reason += _on_the_base(evidence, findings.deciding)
     return Verdict(Conclusion.INCOMPLETE, reason, _action(evidence, findings.deciding, len(findings.deciding)))
 
@@ -81,8 +83,8 @@ def _on_the_base(evidence: Evidence, gaps: Sequence[ScenarioOutcome]) -> str:
     if not passing:
         return ""
     if len(crashed) == 1:
-        return " The base passes this conversation."
-    return f" The base passes {len(passing)} of the {len(crashed)} conversations in which the system broke off."
+        return " On the base, this scenario passed."
+    return f" The base passes {len(passing)} of the {len(crashed)} scenarios in which the system errored."
 
 
 def _action(evidence: Evidence, gaps: Sequence[ScenarioOutcome], deciding: int) -> str:

@@ -29,9 +29,9 @@ def count(number: int, noun: str) -> str:
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
-def conversations(outcomes: Sequence[ScenarioOutcome]) -> str:
-    """How many conversations."""
-    return count(len(outcomes), "conversation")
+def scenarios_counted(outcomes: Sequence[ScenarioOutcome]) -> str:
+    """How many scenarios."""
+    return count(len(outcomes), "scenario")
 
 
 def sentence(text: str) -> str:
