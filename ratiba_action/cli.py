@@ -19,9 +19,9 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     ),
     "promote": (
         "ratiba_action.commands.promote",
-        "make candidates for scenarios of conversations that customers disliked",
+        "turn conversations that customers disliked into scenario candidates",
     ),
-    "sample": ("ratiba_action.commands.sample", "measure a sample of production's conversations, and score its traces"),
+    "sample": ("ratiba_action.commands.sample", "measure a sample of production conversations, and score their traces"),
     "decide": ("ratiba_action.commands.decide", "choose blocking, advisory or skip from the changed paths"),
 }
 """Name of a command, its module and its summary.

@@ -143,7 +143,7 @@ class ProviderError(InfrastructureError):
 
 
 class LedgerError(InfrastructureError):
-    """The run's journal or the shared ledger cannot be read or written."""
+    """The run's write-ahead journal or the shared ledger cannot be read or written."""
 
 
 class LedgerRightsError(LedgerError):

@@ -278,4 +278,4 @@ def _language(wanted: str, text: str, detect_language: DetectLanguage | None) ->
             "Install the extra `semantic`.",
         )
     told = detect_language(text)
-    return _Finding("language", "language of the reply", wanted, told or "cannot be told", told == wanted)
+    return _Finding("language", "language of the reply", wanted, told or "unknown", told == wanted)

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from ratiba_action.commands.options import add_rules, read_rules
 from ratiba_action.errors import UsageError
 
-DESCRIPTION = """Show two to six runs side by side, such as those of several models: each metric and conversation, and
+DESCRIPTION = """Show two to six runs side by side, such as those of several models: each metric and scenario, and
 the difference of each pair with its interval, where the pair can be compared. The rules are those of the block
 `comparison` of the configuration. Nothing is decided by it."""
 EXAMPLE = """example:

@@ -12,11 +12,11 @@ from ratiba_action.commands.dataset_options import add_suite_options, no_dataset
 from ratiba_action.commands.options import parse_option
 from ratiba_action.util.text import printable
 
-SUMMARY = "add a trace of production to a dataset, masked"
-DESCRIPTION = """Add a conversation of production to a dataset, masked: as a scenario in quarantine for a person to
-complete, or with --case as a case of a data set, its last message with what was said before. What the system replied is
-never taken for the truth: a person gives that with --expected, or in Langfuse. A tenant whose masking rules are missing
-is refused; docs/feedback.md describes the file of tenants."""
+SUMMARY = "add a production trace to a Langfuse dataset, masked"
+DESCRIPTION = """Add a production conversation to a Langfuse dataset, masked: as a scenario in quarantine that a person
+completes, or with --case as a case: its last message with the messages before it. The system's reply is never used as
+the expected answer; a person gives that with --expected, or in Langfuse. A tenant without masking rules is refused;
+docs/feedback.md describes the file of tenants."""
 EXAMPLE = """example:
   ratiba dataset add-trace 0af7651916cd43dd8448eb211c80319c --tenants ../tenants.yaml
   ratiba dataset add-trace 0af7651916cd43dd8448eb211c80319c --case --expected '{"intent": "SUPPORT"}'"""

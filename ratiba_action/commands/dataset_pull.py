@@ -19,10 +19,10 @@ if TYPE_CHECKING:
     from ratiba_action.production.datasets.local_suite import LocalSuite
     from ratiba_action.production.datasets.pull_plan import PullPlan
 
-SUMMARY = "show what a dataset would change in the scenarios of this checkout, and write it with --accept"
-DESCRIPTION = """Show as a diff what the items of a dataset would change in scenario files and rows. Nothing is written
-without --accept, and nothing is removed. Paths, sizes and contents are checked as anybody's: everything that is wrong
-is told at once, and then nothing is written."""
+SUMMARY = "show what a Langfuse dataset would change in the scenarios of this checkout; --accept writes it"
+DESCRIPTION = """Show as a diff what the items of a Langfuse dataset would change in scenario files and rows. Nothing is
+written without --accept, and nothing is removed. Paths, sizes and contents are validated first; all problems are
+reported at once, and then nothing is written."""
 EXAMPLE = """example:
   ratiba dataset pull
   ratiba dataset pull --accept"""

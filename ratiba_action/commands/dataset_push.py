@@ -12,11 +12,10 @@ from ratiba_action.util.text import printable
 if TYPE_CHECKING:
     from ratiba_action.production.datasets.pushing import Pushed
 
-SUMMARY = "write the scenarios and cases of this checkout to a dataset"
-DESCRIPTION = """Write every scenario, and every case of a data set, as an item of a dataset. The id of an item follows
-from the scenario's, so that a second push changes nothing. What was edited in Langfuse since the last push is not
-overwritten without --overwrite; what is no longer in the suite is told, and archived with --archive. Nothing is
-deleted."""
+SUMMARY = "write the scenarios and cases of this checkout to a Langfuse dataset"
+DESCRIPTION = """Write every scenario and every case as an item of a Langfuse dataset. An item's id is derived from the
+scenario's, so a second push changes nothing. Items edited in Langfuse since the last push are not overwritten without
+--overwrite. Items that are no longer in the suite are listed, and archived with --archive. Nothing is deleted."""
 EXAMPLE = """example:
   ratiba dataset push --dry-run
   ratiba dataset push --archive"""

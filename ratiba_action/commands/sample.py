@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from ratiba_action.production.sampling import SampleRun
     from ratiba_action.production.tenants import TenantFacts
 
-DESCRIPTION = """Measure conversations of production as they stand: a share of all, and every one with an error or with
+DESCRIPTION = """Measure production conversations as they are: a share of all, and every one with an error or with
 negative feedback. No system is run. Judges are paid out of the budget; scores are written to the traces in Langfuse.
 Its keys are read from RATIBA_LANGFUSE_HOST, RATIBA_LANGFUSE_PUBLIC_KEY and RATIBA_LANGFUSE_SECRET_KEY."""
 EXAMPLE = """example:

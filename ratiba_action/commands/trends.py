@@ -96,7 +96,9 @@ def _series(
     repository = environment.get("GITHUB_REPOSITORY") or (subject.repository if subject else "")
     meant = branch or (subject.base_branch or subject.branch if subject else "")
     if not meant:
-        raise UsageError(f"Neither --branch nor {str(results)!r} tells whose trends are meant.", "Give --branch main.")
+        raise UsageError(
+            f"Neither --branch nor {str(results)!r} names a branch to show trends of.", "Give --branch main."
+        )
     return Series(repository, settings.name, meant, last)
 
 

@@ -59,7 +59,7 @@ class MeasuredBy(StrictModel):
 
     metric: Name
     threshold: Annotated[float, Field(ge=0, le=1, allow_inf_nan=False, description="least value that passes, 0 to 1")]
-    parameters: dict[str, Any] = Field(default_factory=dict, alias="with", description="what the metric is told")
+    parameters: dict[str, Any] = Field(default_factory=dict, alias="with", description="parameters of the metric")
 
     @model_validator(mode="after")
     def _can_work(self) -> Self:

@@ -29,9 +29,9 @@ _FIELDS = {
 class StepsParameters(StrictModel):
     """What the judge is to look at."""
 
-    criterion: Words = Field(description="what is graded, in a word or two")
+    criterion: Words = Field(description="what is scored, in a word or two")
     steps: Annotated[list[Words], Field(min_length=1, max_length=20)] = Field(
-        description="how the judge comes to a grade of 0 to 10"
+        description="how the judge arrives at a score of 0 to 10"
     )
 
 

@@ -46,11 +46,11 @@ RAG_METRICS: Mapping[str, MetricEntry] = {
 
 STEPS_METRICS: Mapping[str, MetricEntry] = {
     "GEval": MetricEntry(
-        f"{_METRICS}.g_eval:GEval", "DeepEval: a grade of each turn by steps of your own", judge_calls_a_turn=1
+        f"{_METRICS}.g_eval:GEval", "DeepEval: a score of each turn by steps of your own", judge_calls_a_turn=1
     ),
     "ConversationalGEval": MetricEntry(
         f"{_METRICS}.g_eval:ConversationalGEval",
-        "DeepEval: a grade of the conversation by steps of your own",
+        "DeepEval: a score of the conversation by steps of your own",
         judge_calls=1,
         system_types=_SPEAKING,
     ),
@@ -72,7 +72,7 @@ OWN_METRICS: Mapping[str, MetricEntry] = {
     ),
     "AnswerCorrectnessMetric": MetricEntry(
         f"{_METRICS}.answer_correctness:AnswerCorrectnessMetric",
-        "the reply says what the reference answer says, by a grade",
+        "a score of how far the reply says what the reference answer says",
         judge_calls_a_turn=1,
         system_types=_SPEAKING,
         needs="expect.answer",
@@ -150,7 +150,7 @@ CHATBOT_METRICS: Mapping[str, MetricEntry] = {
     ),
     "KnowledgeRetentionMetric": MetricEntry(
         f"{_METRICS}.deepeval_chatbot:KnowledgeRetentionMetric",
-        "DeepEval: the assistant forgets nothing of what it was told",
+        "DeepEval: the assistant remembers what the customer said",
         judge_calls_a_turn=2,
         system_types=("chatbot", "agent"),
     ),

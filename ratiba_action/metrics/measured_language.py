@@ -68,7 +68,7 @@ def reply_languages(metric: str, case: Case, parameters: LanguageParameters) -> 
         expected = exchange.turn.expect.language or parameters.language or case.scenario.language
         if expected not in parameters.languages:
             raise ConfigurationError(
-                f"{metric} cannot tell whether a reply is in {expected!r}; it tells {parameters.languages!r} apart.",
+                f"{metric} cannot detect replies in {expected!r}; it detects {parameters.languages!r}.",
                 "Name the languages of the replies in `with: {languages: …, language: …}`.",
             )
         shares = detection.shares(exchange.reply.text[:_READ])

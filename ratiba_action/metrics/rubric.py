@@ -42,7 +42,7 @@ async def grade_conversation(case: Case, question: Question, judge: Judge, *, na
     if not any(turn.role == "assistant" for turn in said):
         raise JudgeError(
             f"{question.metric} cannot judge scenario {case.scenario.id!r}: the system said nothing.",
-            "Look at the system's replies; there is nothing to grade in an empty conversation.",
+            "Look at the system's replies; an empty conversation has nothing to score.",
         )
     metric = ConversationalGEval(
         name=name,

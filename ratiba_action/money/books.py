@@ -249,7 +249,7 @@ def read_books(path: Path, content: bytes) -> Books:
         listed = "; ".join(reading.problems[:_SHOWN])
         more = len(reading.problems) - _SHOWN
         raise LedgerError(
-            f"The run's journal cannot be read: {listed}{f'; and {more} more' if more > 0 else ''}.",
+            f"The run's write-ahead journal cannot be read: {listed}{f'; and {more} more' if more > 0 else ''}.",
             "Run without --resume; what was spent before is then not counted.",
         )
     return reading.books(reading.begun)

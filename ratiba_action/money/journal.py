@@ -1,4 +1,4 @@
-"""The run's journal: a private file outside the workspace that is written before money may be spent.
+"""The run's write-ahead journal: a private file outside the workspace that is written before money may be spent.
 
 It outlives a killed process: what was handed to the kernel stays. It does not outlive the machine.
 """
@@ -105,7 +105,7 @@ class Journal:
                 self.path.unlink(missing_ok=True)
         except OSError as error:
             raise LedgerError(
-                f"The run's journal {str(self.path)!r} cannot be deleted: {error.strerror}.",
+                f"The run's write-ahead journal {str(self.path)!r} cannot be deleted: {error.strerror}.",
                 "It holds model answers: delete it.",
             ) from None
         finally:
@@ -113,7 +113,7 @@ class Journal:
 
     def _write(self, line: Line) -> None:
         if self._descriptor < 0:
-            raise LedgerError(f"The run's journal {str(self.path)!r} is closed.")
+            raise LedgerError(f"The run's write-ahead journal {str(self.path)!r} is closed.")
         if self._broken:
             raise self._failure(self._broken)
         text, before = encode(line), os.fstat(self._descriptor).st_size
@@ -134,8 +134,8 @@ class Journal:
 
     def _failure(self, reason: str) -> LedgerError:
         return LedgerError(
-            f"The run's journal {str(self.path)!r} cannot be written: {reason}.",
-            "Free some space: no call is made that the journal does not hold.",
+            f"The run's write-ahead journal {str(self.path)!r} cannot be written: {reason}.",
+            "Free some space: the gate makes no call that it cannot write down first.",
         )
 
 
@@ -245,7 +245,8 @@ def _lock(path: Path, descriptor: int) -> None:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         raise LedgerError(
-            f"The run's journal {str(path)!r} is in use by another process.", "Wait until that run has ended."
+            f"The run's write-ahead journal {str(path)!r} is in use by another process.",
+            "Wait until that run has ended.",
         ) from None
 
 
@@ -253,7 +254,7 @@ def _require_private(path: Path, descriptor: int) -> None:
     found = os.fstat(descriptor)
     if not stat.S_ISREG(found.st_mode) or found.st_uid != os.geteuid() or stat.S_IMODE(found.st_mode) & 0o077:
         raise LedgerError(
-            f"The run's journal {str(path)!r} is no file that you alone can read and write.",
+            f"The run's write-ahead journal {str(path)!r} is no file that you alone can read and write.",
             "Somebody may have changed it: run without --resume.",
         )
 
@@ -261,8 +262,8 @@ def _require_private(path: Path, descriptor: int) -> None:
 def _require_identity(path: Path, books: Books, identity: str) -> None:
     if books.identity != identity:
         raise LedgerError(
-            f"The run's journal {str(path)!r} is of another run: its commit, scenarios, configuration or source of "
-            "model answers differ.",
+            f"The run's write-ahead journal {str(path)!r} is of another run: its commit, scenarios, "
+            "configuration or source of model answers differ.",
             "Run without --resume.",
         )
 
@@ -270,10 +271,12 @@ def _require_identity(path: Path, books: Books, identity: str) -> None:
 def _require_outside(path: Path, workspace: Path) -> None:
     if path.resolve().is_relative_to(workspace.resolve()):
         raise LedgerError(
-            f"The run's journal {str(path)!r} lies in the repository, where the change could write it.",
+            f"The run's write-ahead journal {str(path)!r} lies in the repository, where the change could write it.",
             "Put it somewhere else.",
         )
 
 
 def _unusable(path: Path, error: OSError) -> LedgerError:
-    return LedgerError(f"The run's journal {str(path)!r} cannot be opened: {error.strerror}.", "Check its folder.")
+    return LedgerError(
+        f"The run's write-ahead journal {str(path)!r} cannot be opened: {error.strerror}.", "Check its folder."
+    )

@@ -229,6 +229,6 @@ def candidate_file(candidate: Candidate, path: str) -> Mapping[str, bytes]:
     text = _NOTE + yaml.safe_dump(dict(candidate.data), allow_unicode=True, sort_keys=False, width=110)
     kinds = sorted(set(find_credentials(text)))
     if kinds:
-        raise SuiteError([FileProblem(path, 0, f"the conversation holds {', '.join(kinds)}")])
+        raise SuiteError([FileProblem(path, 0, f"the conversation contains {', '.join(kinds)}")])
     load_suite({path: text.encode()}, metric_problems, validate_rule)
     return {path: text.encode()}

@@ -56,7 +56,7 @@ def compared_conversations(report: Report) -> str:
         return ""
     parts = []
     if found.scenarios:
-        summary = f"{plural(len(found.scenarios), 'scenario')} on both sides, the largest drop first"
+        summary = f"{plural(len(found.scenarios), 'scenario')} on base and this PR, the largest drop first"
         parts.append(folded(summary, _conversations(words.by_change(found), found, _ROWS)))
     if found.not_comparable and found.tier is not Tier.NOT_COMPARABLE:
         parts.append(folded(f"Not comparable: {words.not_comparable_told(found)}", _obstacles(found)))

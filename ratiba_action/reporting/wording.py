@@ -101,7 +101,7 @@ def explanation(result: ScenarioResult) -> str:
 def gap_words(result: ScenarioResult) -> str:
     """The same in the room that a table has: a grade that is missing is told by two words."""
     lacks_grade = isinstance(result, Errored) and result.lacks_grade
-    return "no grade" if lacks_grade else explanation(result)
+    return "no score" if lacks_grade else explanation(result)
 
 
 def frames(result: ScenarioResult) -> str:

@@ -112,7 +112,7 @@ def _read_variables(stdin: int) -> dict[str, str]:
     finally:
         _leave_empty(stdin)
     if content and not content.endswith(b"\0"):
-        raise _unreadable("it breaks off")
+        raise _unreadable("it ends in the middle of a record")
     records = [record.partition(b"=") for record in content.split(b"\0")[:-1]]
     if not all(separator and _NAME.fullmatch(name) for name, separator, _ in records):
         raise _unreadable("a record is not NAME=value")

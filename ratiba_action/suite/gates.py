@@ -109,7 +109,7 @@ def gates_below(data_sets: Iterable[DataSet], gates: Mapping[str, float]) -> Ite
         for gate in data_set.gates:
             least = gates.get(gate.metric, 0.0)
             if gate.at_least < least:
-                asked = f"the data set {data_set.id} asks for {gate.at_least:.2f}"
+                asked = f"the cases of {data_set.id} ask for {gate.at_least:.2f}"
                 yield f"suite.gates: {gate.metric} must reach {least:.2f}, though {asked}"
 
 

@@ -22,7 +22,7 @@ AssertionName = Annotated[
     Field(
         pattern=r"^[a-z0-9][a-z0-9_-]*$",
         max_length=60,
-        description="tells several assertions of one metric apart",
+        description="distinguishes several assertions of one metric",
     ),
 ]
 
@@ -40,7 +40,7 @@ class AssertionBlock(StrictModel):
     metric: Text
     name: AssertionName | None = None
     threshold: Threshold
-    parameters: dict[str, Any] = Field(default_factory=dict, alias="with", description="what the metric is told")
+    parameters: dict[str, Any] = Field(default_factory=dict, alias="with", description="parameters of the metric")
 
 
 class CustomerBlock(StrictModel):

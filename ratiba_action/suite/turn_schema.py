@@ -108,7 +108,7 @@ class ExpectBlock(StrictModel):
     answer: Text | None = Field(default=None, description="a reference answer")
     key_phrases: list[Text] = Field(default_factory=list)
     documents: list[Text] | dict[Text, Grade] | None = Field(
-        default=None, description="ids of relevant documents, or a mapping of them to grades of relevance"
+        default=None, description="ids of relevant documents, or a mapping of them to graded relevance"
     )
     label: Text | None = None
     labels: list[Text] | None = None

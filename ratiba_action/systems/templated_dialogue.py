@@ -49,7 +49,7 @@ class TemplatedDialogue:
         if turn.event is not None and not self._takes_events:
             kind = turn.event.get("type")
             raise WorkerError(
-                f"the event {kind!r} cannot be told to the system: `system.http` has no place ${{event}}.", _REMEDY
+                f"the event {kind!r} cannot be sent to the system: `system.http` has no place ${{event}}.", _REMEDY
             )
         self._said = [] if turn.user is None else [{"role": "user", "content": turn.user}]
         values: dict[str, Any] = {

@@ -66,14 +66,14 @@ class LanguageDetection:
             import lingua  # noqa: PLC0415 - an extra, and its models are large
         except ImportError as error:
             raise ConfigurationError(
-                "Languages cannot be told apart: the package lingua-language-detector is not installed.",
+                "Languages cannot be detected: the package lingua-language-detector is not installed.",
                 "Install ratiba-eval-gate[semantic].",
             ) from error
         known = {_code(language): language for language in lingua.Language.all()}
         unknown = sorted(set(self.languages) - known.keys())
         if unknown or len(set(self.languages)) < 2:  # noqa: PLR2004 - it takes two to tell apart
             raise ConfigurationError(
-                f"Languages cannot be told apart among {list(self.languages)!r}.",
+                f"Languages cannot be detected among {list(self.languages)!r}.",
                 f"Give two or more of {', '.join(sorted(known))}.",
             )
         return lingua.LanguageDetectorBuilder.from_languages(*(known[code] for code in self.languages)).build()

@@ -33,7 +33,7 @@ def require_another_model(configuration: Configuration) -> None:
     judges = {judge.model, *([judge.cross_check.model] if judge.cross_check is not None else [])}
     if model in judges:
         raise ConfigurationError(
-            f"simulator.model is {model!r}, which is a judge's: what it proposes it would grade itself.",
+            f"simulator.model is {model!r}, which is a judge's: it would judge its own proposals.",
             "Name another model in the block `simulator`.",
         )
 

@@ -221,7 +221,7 @@ def _what(line: Recording) -> str:
     if isinstance(line, ModelRecording):
         asked = line.asked if len(line.asked) <= _ASKED_SHOWN else f"{line.asked[:_ASKED_SHOWN]}…"
         return f"answer of {line.model} to {asked!r}" + (f" in trial {line.trial + 1}" if line.trial else "")
-    return f"{'grade' if line.answer is None else 'answer'} of {line.metric} by {line.model}"
+    return f"{'score' if line.answer is None else 'answer'} of {line.metric} by {line.model}"
 
 
 def _held(line: Recording) -> Parts:

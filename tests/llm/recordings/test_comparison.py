@@ -70,7 +70,7 @@ def test_an_answer_of_another_trial_is_added_and_never_a_change() -> None:
 
 def test_another_score_is_shown_with_its_reason() -> None:
     assert shown([judge(0.9)], [judge(0.75, "One calque.")]) == [
-        "~ grade of fluency:1.0 by opus",
+        "~ score of fluency:1.0 by opus",
         "    - score: 0.9",
         "    + score: 0.75",
         "    - reason: Natural.",
