@@ -11,9 +11,7 @@ from ratiba_action.errors import UsageError
 from ratiba_action.history.keeping import keep_run, prepare_history, read_trends
 from ratiba_action.history.store import Series
 from ratiba_action.model.codec import encode
-from ratiba_action.model.verdict import Report
 from ratiba_action.privacy.masking import Redactor
-from ratiba_action.reporting.comparison_words import thresholds_of
 from ratiba_action.reporting.results_json import read_results
 from ratiba_action.reporting.terminal import make_console, print_comment
 from ratiba_action.reporting.trend_words import render_trends
@@ -30,8 +28,7 @@ def show_trends(
         arguments: of the command.
         settings: with the ledger's URL.
         environment: the process's own.
-        results: of the last run, which tells repository and branch where nothing else does, and the thresholds that
-            the history does not keep.
+        results: of the last run, which names repository and branch where nothing else does.
 
     Raises:
         UsageError: there is no ledger, or nothing tells which branch is meant.
@@ -39,16 +36,13 @@ def show_trends(
     """
     url = _ledger(settings)
     last = parse_option("--last", arguments.last, parse_count)
-    report = _last_report(results)
-    series = _series(arguments.branch, settings, environment, (results, report), last)
+    series = _series(arguments.branch, settings, environment, results, last)
     trends = read_trends(url, series)
-    thresholds = thresholds_of(report) if report is not None and report.subject.repository == series.repository else {}
     if arguments.json:
         told = {"repository": series.repository, "gate": series.gate, "branch": series.branch, "trends": encode(trends)}
-        told |= {"thresholds": thresholds}
         sys.stdout.write(json.dumps(told, indent=2, allow_nan=False) + "\n")
     else:
-        shown = render_trends(trends, series.branch, last, thresholds)
+        shown = render_trends(trends, series.branch, last)
         print_comment(shown, make_console(sys.stdout, environment))
     return 0
 
@@ -88,11 +82,10 @@ def _series(
     branch: str | None,
     settings: Settings,
     environment: Mapping[str, str],
-    last_run: tuple[Path, Report | None],
+    results: Path,
     last: int,
 ) -> Series:
-    results, report = last_run
-    subject = report.subject if report is not None else None
+    subject = read_results(results).subject if results.exists() else None
     repository = environment.get("GITHUB_REPOSITORY") or (subject.repository if subject else "")
     meant = branch or (subject.base_branch or subject.branch if subject else "")
     if not meant:
@@ -100,7 +93,3 @@ def _series(
             f"Neither --branch nor {str(results)!r} names a branch to show trends of.", "Give --branch main."
         )
     return Series(repository, settings.name, meant, last)
-
-
-def _last_report(results: Path) -> Report | None:
-    return read_results(results) if results.exists() else None

@@ -11,6 +11,7 @@ from ratiba_action.history.store import SECONDS, MetricsHistory, Series
 from ratiba_action.model.history import ResultRecord, RunRecord, ScoreRecord, Trend, TrendPoint, TrendSegment
 from ratiba_action.model.measurement import ScenarioResult, Score, Scored
 from ratiba_action.model.verdict import Conclusion, Report
+from ratiba_action.reporting.comparison_words import thresholds_of
 from ratiba_action.verdict.tally import status_of
 
 
@@ -55,7 +56,7 @@ def record_of(report: Report) -> RunRecord:
     Args:
         report: with its secrets and identifiers masked already.
     """
-    subject = report.subject
+    subject, required = report.subject, thresholds_of(report)
     return RunRecord(
         repository=subject.repository,
         gate=report.name,
@@ -75,7 +76,11 @@ def record_of(report: Report) -> RunRecord:
         seconds=report.seconds,
         trials=len(report.results),
         results=tuple(map(_result, report.results)),
-        scores=tuple(_score(one, score, report.judge_model) for one in report.results for score in _scores(one)),
+        scores=tuple(
+            replace(_score(one, score, report.judge_model), required=required.get(score.metric, ""))
+            for one in report.results
+            for score in _scores(one)
+        ),
     )
 
 

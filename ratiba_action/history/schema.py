@@ -65,7 +65,11 @@ CREATE TRIGGER append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON ratiba_history
     FOR EACH STATEMENT EXECUTE FUNCTION ratiba_history.refuse_change();
 """
 
-_REVISIONS: Mapping[str, str] = {"tables": _TABLES, "append_only": _APPEND_ONLY}
+_REQUIRED = """
+ALTER TABLE ratiba_history.metric ADD COLUMN required text NOT NULL DEFAULT '';
+"""
+
+_REVISIONS: Mapping[str, str] = {"tables": _TABLES, "append_only": _APPEND_ONLY, "required": _REQUIRED}
 """Every revision, the newest last, and what makes it of the one before. One that has been released never changes."""
 
 # The first versions of the gate used Alembic, which gave the table of the revision its name and columns.
@@ -100,6 +104,11 @@ _GUIDE = (
     "Run 'ratiba report --to-history' once with the ledger-url of a role that may make and own tables there; "
     "docs/history.md has the rights that the gate's own role needs after that."
 )
+
+
+def keeps_requirements(revision: str) -> bool:
+    """Whether tables of a revision have what a metric had to reach, in words."""
+    return revision == "required"
 
 
 async def revision_of(connection: LedgerConnection, needed: str) -> str:

@@ -10,7 +10,7 @@ from decimal import Decimal
 from typing import Any
 
 from ratiba_action.errors import LedgerError
-from ratiba_action.history.schema import ensure_tables, revision_of
+from ratiba_action.history.schema import ensure_tables, keeps_requirements, revision_of
 from ratiba_action.model.history import RunRecord, TrendPoint
 from ratiba_action.money.connection import LedgerConnection
 
@@ -38,10 +38,12 @@ WITH run AS (
         scenario text, trial integer, status text
     )
 ), metric AS (
-    INSERT INTO ratiba_history.metric (run, scenario, trial, metric, version, judge_model, score, threshold, status)
+    INSERT INTO ratiba_history.metric (
+        run, scenario, trial, metric, version, judge_model, score, threshold, status, required
+    )
     SELECT run.id, given.* FROM run, json_to_recordset(%(scores)s::json) AS given (
         scenario text, trial integer, metric text, version text, judge_model text, score double precision,
-        threshold double precision, status text
+        threshold double precision, status text, required text
     )
 )
 SELECT count(*) FROM run
@@ -59,13 +61,13 @@ WITH latest AS (
     LIMIT %(last)s
 )
 SELECT latest.started_at, latest.commit, metric.metric, metric.version, metric.judge_model, latest.answers,
-    latest.suite_version, avg(metric.score), count(*), max(metric.threshold)
+    latest.suite_version, avg(metric.score), count(*), max(metric.threshold), {required}
 FROM latest JOIN ratiba_history.metric ON metric.run = latest.id
 GROUP BY latest.id, latest.started_at, latest.commit, latest.answers, latest.suite_version, metric.metric,
     metric.version, metric.judge_model
 ORDER BY latest.started_at, latest.id
 """
-"""Means of the last whole runs of a branch: advisory ones hold other conversations, incomplete ones too few."""
+"""Means of the last whole runs of a branch: advisory ones run other scenarios, incomplete ones too few."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +133,9 @@ class MetricsHistory:
         """
         async with self._connected() as connection:
             made = await revision_of(connection, "SELECT")
-            rows = await connection.fetch_surely(_TRENDS, asdict(series)) if made else []
+            # A role that may only read meets tables that nobody has brought up to date.
+            required = "max(metric.required)" if keeps_requirements(made) else "''"
+            rows = await connection.fetch_surely(_TRENDS.format(required=required), asdict(series)) if made else []
         return tuple(TrendPoint(row[0].astimezone(UTC), *row[1:]) for row in rows)
 
     @asynccontextmanager

@@ -29,6 +29,7 @@ class ScoreRecord:
         score: 0 to 1.
         threshold: the same.
         status: ``passed`` or ``failed``.
+        required: thresholds of the metric in that run in words, those of cases and means too; ``none`` without any.
     """
 
     scenario: str
@@ -39,6 +40,7 @@ class ScoreRecord:
     score: float
     threshold: float
     status: str
+    required: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +88,8 @@ class TrendPoint:
         mean: of all scores, 0 to 1.
         count: how many they are.
         threshold: the highest that one of them had to reach.
+        required: thresholds of the metric in words, those of cases and means too; empty for a run that an earlier
+            version of the gate wrote.
     """
 
     started_at: datetime
@@ -98,6 +102,7 @@ class TrendPoint:
     mean: float
     count: int
     threshold: float
+    required: str = ""
 
 
 @dataclass(frozen=True, slots=True)

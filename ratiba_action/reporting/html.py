@@ -16,7 +16,7 @@ from ratiba_action.reporting.comparison_words import Row, signed_points
 from ratiba_action.reporting.judge_facts import judge_facts
 from ratiba_action.reporting.markdown import clean
 from ratiba_action.reporting.money_facts import Part, money_facts, month_note, parts
-from ratiba_action.reporting.trend_words import trend_chart
+from ratiba_action.reporting.trend_words import required_told, trend_chart
 from ratiba_action.verdict.tally import (
     deciding_outcomes,
     deciding_results,
@@ -116,6 +116,7 @@ def render_html(report: Report) -> str:
     environment.filters.update(
         dollars=wording.dollars,
         number=wording.number,
+        required=required_told,
         label=wording.label,
         outcome=wording.outcome,
         scenario_label=wording.scenario_label,
@@ -154,7 +155,6 @@ def render_html(report: Report) -> str:
         variant_metrics=variant_words.metrics_of(report.variants),
         verdict_is_of=variant_words.VERDICT_IS_OF,
         trends=[(one, trend_chart(one)) for one in report.trends if one.points],
-        thresholds=comparison_words.thresholds_of(report),
         data_sets=_data_sets(report),
     )
 

@@ -1,9 +1,8 @@
 """Trends of metrics in words, for a terminal."""
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from types import MappingProxyType
 
 from ratiba_action.model.history import Trend, TrendPoint
 from ratiba_action.reporting.markdown import inline, table
@@ -34,7 +33,7 @@ def trend_chart(trend: Trend) -> TrendChart | None:
     points = [point for point in trend.points if math.isfinite(point.mean)]
     if not points:
         return None
-    threshold = points[-1].threshold
+    threshold = points[-1].threshold or math.nan
     values = [point.mean for point in points] + ([threshold] if math.isfinite(threshold) else [])
     middle, span = (min(values) + max(values)) / 2, max(max(values) - min(values), _LEAST_SPAN)
     steps = max(len(points) - 1, 1)
@@ -67,23 +66,20 @@ _BLOCKS = "▁▂▃▄▅▆▇█"
 _GAP = " ╎ "
 
 
-def render_trends(
-    trends: Sequence[Trend], branch: str, last: int, thresholds: Mapping[str, str] = MappingProxyType({})
-) -> str:
+def render_trends(trends: Sequence[Trend], branch: str, last: int) -> str:
     """A row for each metric, and below why a line is broken.
 
     Args:
         trends: untrusted texts, as the history has them.
         branch: whose runs they are of.
         last: how many runs were asked for.
-        thresholds: of the last run in words, by metric: the history keeps none of gates and least means.
     """
     title = f"## Trends of {inline(branch)}"
     if not trends:
         return f"{title}\n\nThe metrics history has no whole, blocking run of this branch.\n"
     columns = ("metric", "judge", "runs:", "first comparable:", "latest:", "threshold:")
     header = (*columns, f"the last {plural(last, 'run')}")
-    rows = [_row(one, thresholds) for one in trends]
+    rows = [_row(one) for one in trends]
     breaks = [f"- {told}" for one in trends for told in breaks_told(one)]
     told = ["Where a line is broken, its parts cannot be compared:\n\n" + "\n".join(breaks)] if breaks else []
     return "\n\n".join([title, table(header, rows), *told]) + "\n"
@@ -97,7 +93,7 @@ def breaks_told(trend: Trend) -> Iterator[str]:
             yield f"{inline(trend.metric)}, from {day}: {inline(segment.why)}"
 
 
-def _row(trend: Trend, thresholds: Mapping[str, str]) -> tuple[str, ...]:
+def _row(trend: Trend) -> tuple[str, ...]:
     points, latest = trend.points, trend.points[-1]
     oldest = trend.segments[-1].points[0]
     judge = inline(latest.judge_model) or "exact"
@@ -108,9 +104,14 @@ def _row(trend: Trend, thresholds: Mapping[str, str]) -> tuple[str, ...]:
         str(len(points)),
         number(oldest.mean),
         f"{number(latest.mean)} (n = {latest.count})",
-        inline(number(latest.threshold) if latest.threshold > 0 else thresholds.get(trend.metric) or "none"),
+        inline(required_told(latest)),
         shown,
     )
+
+
+def required_told(point: TrendPoint) -> str:
+    """What a metric had to reach in a run; runs of earlier versions of the gate have the threshold of scores alone."""
+    return point.required or (number(point.threshold) if point.threshold > 0 else "none")
 
 
 def _sparkline(trend: Trend) -> str:

@@ -145,7 +145,7 @@ def test_a_hundred_artifacts_of_a_fork_do_not_hide_the_branchs_own(state: Github
         ({"subject": Subject(repository=REPOSITORY, head=ELSEWHERE, event="push")}, f"of the commit '{ELSEWHERE}'"),
         ({"commit": ELSEWHERE}, f"of the commit '{ELSEWHERE}'"),
         ({"name": "another"}, "of the gate 'another'"),
-        ({"results": ()}, "no conversation that was measured"),
+        ({"results": ()}, "no measured scenario"),
     ],
 )
 def test_results_that_are_not_the_branchs_own_are_a_note_and_the_next_are_taken(

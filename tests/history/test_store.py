@@ -134,10 +134,24 @@ async def test_tables_that_earlier_versions_made_with_alembic_are_brought_up_to_
     )
     await run_sql(database, insert)
     assert await MetricsHistory(database).write(record())
-    assert await fetch(database, "SELECT version_num FROM ratiba_history.alembic_version") == [("append_only",)]
+    assert await fetch(database, "SELECT version_num FROM ratiba_history.alembic_version") == [("required",)]
     assert await fetch(database, "SELECT count(*) FROM ratiba_history.run") == [(2,)]
     with pytest.raises(psycopg.errors.InsufficientPrivilege, match="append-only"):
         await run_sql(database, "DELETE FROM ratiba_history.run")
+
+
+async def test_tables_that_nobody_has_brought_up_to_date_are_read_all_the_same(database: str) -> None:
+    await run_sql(database, (Path(__file__).parent / "made_by_alembic_append_only.sql").read_text("utf-8"))
+    run = (
+        "INSERT INTO ratiba_history.run (repository, gate, commit, run_id, run_attempt, started_at, event, branch, "
+        "suite_version, mode, conclusion, answers, judge_model, spent_usd, seconds, trials) "
+        "VALUES ('ratiba/assistant', 'ratiba', 'c', 1, 1, now(), 'push', 'main', 's', 'blocking', 'passed', 'live', "
+        "'j', 1, 1, 1) RETURNING id"
+    )
+    score = "SELECT id, 'spa', 0, 'LabelMetric', '1', '', 0.9, 0.5, 'passed' FROM run"
+    await run_sql(database, f"WITH run AS ({run}) INSERT INTO ratiba_history.metric {score}")
+    (point,) = await MetricsHistory(database).points(SERIES)
+    assert (point.metric, point.threshold, point.required) == ("LabelMetric", 0.5, "")
 
 
 async def test_a_schema_that_was_made_for_the_gate_gets_its_tables_and_an_upgrade_that_is_repeated_changes_nothing(
