@@ -73,13 +73,7 @@ class Conversation:
         async with self._bench.tenants.provision(scenario.id, arm, self._trial.number) as tenant:
             versions = self._bench.prompt_versions.get(arm.name, ())
             self._bench.events.emit(beginning(self._bench.events.run, self._trial, tenant, versions, self._attempt))
-            requests = self._requests
-            access = self._bench.gateway.open_scenario(
-                scenario.id,
-                self._trial.number,
-                arm.name,
-                seen=lambda request: requests.look(request, stand_in=access.stale is not None),
-            )
+            access = self._open_access()
             try:
                 try:
                     session = await self._bench.systems[arm.name].open(scenario, tenant, access.environment)
@@ -109,6 +103,17 @@ class Conversation:
             prompt_versions=versions,
             models=tuple(sorted({*access.models, *self._told})),
         )
+
+    def _open_access(self) -> ModelAccess:
+        """The trial's way to its models; each of its requests is searched on the way."""
+        trial, requests = self._trial, self._requests
+        access = self._bench.gateway.open_scenario(
+            trial.scenario.id,
+            trial.number,
+            trial.arm.name,
+            seen=lambda request: requests.look(request, stand_in=access.stale is not None),
+        )
+        return access
 
     @property
     def row_checks(self) -> tuple[Check, ...]:
