@@ -234,8 +234,10 @@ class ModelAccess(Protocol):
 class ModelGateway(Protocol):
     """The only way from the system under test to a model."""
 
-    def open_scenario(self, scenario_id: str, trial: int, arm: str) -> ModelAccess:
-        """Give one trial of a scenario on one arm a token of its own."""
+    def open_scenario(
+        self, scenario_id: str, trial: int, arm: str, *, seen: Callable[[ModelRequest], None]
+    ) -> ModelAccess:
+        """Give one trial of a scenario on one arm a token of its own; ``seen`` is given each request that it makes."""
         ...
 
 

@@ -15,6 +15,7 @@ from dataclasses import replace
 from decimal import ROUND_CEILING
 
 from ratiba_action.checks.failure_rules import REFUSE, check_rule
+from ratiba_action.checks.request_checks import REQUEST_RULES
 from ratiba_action.checks.row_checks import ROWS
 from ratiba_action.checks.turn_checks import DetectLanguage, check_turn
 from ratiba_action.model.conversation import Exchange, Transcript
@@ -130,7 +131,7 @@ def check_transcript(
 
 
 _OF_CODE = frozenset({"state", "payment", "tools", "event", "transitions", ROWS})
-_RULES_OF_CODE = frozenset({"must_call_tool", "must_not_call_tool", "must_emit", "must_not_emit"})
+_RULES_OF_CODE = frozenset({"must_call_tool", "must_not_call_tool", "must_emit", "must_not_emit", *REQUEST_RULES})
 _SOME = frozenset({"must_contain", "regex_must_match", "must_call_tool", "must_emit"})
 """Rules that one turn can satisfy for good; every other one can be broken for good."""
 
@@ -168,7 +169,7 @@ def check_so_far(
 
 
 def is_of_code(check: Check) -> bool:
-    """Whether a check looks at what the code did (tools, states, payments, events, rows), never at a model's text."""
+    """Whether a check looks at what the code did, such as tool calls, rows and requests, never at a model's text."""
     return check.kind in _OF_CODE or (check.kind == "rule" and check.what in _RULES_OF_CODE)
 
 

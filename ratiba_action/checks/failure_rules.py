@@ -1,7 +1,8 @@
 """The failure rules of a scenario: which there are, what is wrong with one, and whether one holds.
 
 ``max_hallucination_risk``, ``must_refuse`` with a judge and ``custom`` are no text checks: the first two become
-assertions on a judged metric when the file is read, the third is decided by the repository's own code.
+assertions on a judged metric when the file is read, the third is decided by the repository's own code. Rules about
+requests are decided where requests pass (``request_checks.py``), since no transcript holds them.
 """
 
 from collections.abc import Callable, Mapping
@@ -10,6 +11,7 @@ from typing import Any
 from ratiba_action.checks.conversation_events import happenings
 from ratiba_action.checks.custom_code import is_address
 from ratiba_action.checks.refusal_phrases import LOOKED_FOR, Refusal, read_refusal
+from ratiba_action.checks.request_checks import REQUEST_RULES
 from ratiba_action.checks.turn_checks import calls_words
 from ratiba_action.errors import ConfigurationError
 from ratiba_action.model.conversation import Transcript
@@ -25,7 +27,7 @@ _EVENT_RULES = ("must_emit", "must_not_emit")
 EMITTED = ("hand_off", "payment", "state_transition", "tool_call")
 """Types of ``events.jsonl`` that a conversation may be held to."""
 REFUSE, RISK, CUSTOM = "must_refuse", "max_hallucination_risk", "custom"
-RULE_TYPES = (*_TEXT_RULES, *_CALL_RULES, *_EVENT_RULES, REFUSE, RISK, CUSTOM)
+RULE_TYPES = (*_TEXT_RULES, *_CALL_RULES, *_EVENT_RULES, *REQUEST_RULES, REFUSE, RISK, CUSTOM)
 
 _MOST_TURNS = 250
 
@@ -35,9 +37,10 @@ def validate_rule(rule_type: str, value: Any) -> str | None:
 
     Args:
         rule_type: must be one of ``RULE_TYPES``.
-        value: for the text and call rules a non-empty string or a non-empty list of them, a regular expression for
-            the ``regex_`` types, of ``EMITTED`` for the event rules; for ``must_refuse`` the number of a turn, None
-            for the last one, or ``{"judge": True}`` with ``turn`` or without; for ``max_hallucination_risk`` a share
+        value: for the text, call and request rules a non-empty string or a non-empty list of them, a regular
+            expression for the ``regex_`` types, of ``EMITTED`` for the event rules; for ``must_refuse`` the number of
+            a turn, None for the last one, or ``{"judge": True}`` with ``turn`` or without; for
+            ``max_hallucination_risk`` a share
             from 0 to 1; for ``custom`` ``module:function``.
     """
     if rule_type not in RULE_TYPES:
@@ -87,7 +90,7 @@ def _wrong_value(rule_type: str, value: str) -> str | None:
 
 
 def check_rule(rule: FailureRule, transcript: Transcript, time: SearchTime | None = None) -> list[Check]:
-    """One check for each value of a rule; none for a ``custom`` one.
+    """One check for each value of a rule; none for a ``custom`` one and for one about requests.
 
     Args:
         rule: of a scenario.
@@ -100,7 +103,7 @@ def check_rule(rule: FailureRule, transcript: Transcript, time: SearchTime | Non
     problem = _written_wrong(rule)
     if problem:
         return [Check("rule", 0, clip(rule.type), "a valid rule", clip(problem), passed=False, line=rule.line)]
-    if rule.type == CUSTOM:
+    if rule.type == CUSTOM or rule.type in REQUEST_RULES:
         return []
     if rule.type == REFUSE:
         return [_refusal_rule(rule, transcript)]

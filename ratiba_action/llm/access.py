@@ -5,7 +5,7 @@ import hmac
 import secrets
 import socket
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from types import TracebackType
 from typing import Self
@@ -13,10 +13,15 @@ from urllib.parse import urlsplit
 
 from ratiba_action.errors import ConfigurationError, RatibaError, RecordingError
 from ratiba_action.model.conversation import AnsweredCalls, Party
+from ratiba_action.model.model_request import ModelRequest
 from ratiba_action.model.plan import HEAD
 from ratiba_action.model.values import Usd
 
 _TOKEN_BYTES = 32
+
+
+def ignore(_: ModelRequest) -> None:
+    """For a scenario of which nobody looks at the requests."""
 
 
 class ScenarioAccess:
@@ -26,15 +31,25 @@ class ScenarioAccess:
         url: base address of the gateway, without a path.
         arm: name of the arm that holds the conversation.
         scripted: how many calls the scenario's script answers; None where it has none.
+        seen: looks at each request before it is answered.
     """
 
     def __init__(
-        self, url: str, scenario_id: str, trial: int, party: Party, *, arm: str = HEAD, scripted: int | None = None
+        self,
+        url: str,
+        scenario_id: str,
+        trial: int,
+        party: Party,
+        *,
+        arm: str = HEAD,
+        scripted: int | None = None,
+        seen: Callable[[ModelRequest], None] = ignore,
     ) -> None:
         self.scenario_id = scenario_id
         self.trial = trial
         self.party = party
         self.arm = arm
+        self.seen = seen
         self._url = url
         self._token = secrets.token_urlsafe(_TOKEN_BYTES)
         self._closed = False

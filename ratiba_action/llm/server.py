@@ -5,7 +5,7 @@ Importing this module loads aiohttp; the composition root imports it when a run 
 
 import json
 import logging
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any, NoReturn
 
 from aiohttp import ClientPayloadError, web
@@ -19,7 +19,7 @@ from ratiba_action.errors import (
     RecordingError,
     WorkerError,
 )
-from ratiba_action.llm.access import ScenarioAccess
+from ratiba_action.llm.access import ScenarioAccess, ignore
 from ratiba_action.llm.answers import StaleRecordingError
 from ratiba_action.llm.canonical_request import prompt_digest, request_key
 from ratiba_action.llm.endpoint import Endpoint
@@ -125,9 +125,15 @@ class Gateway:
             await runner.cleanup()
 
     def open_scenario(
-        self, scenario_id: str, trial: int = 0, arm: str = HEAD, party: Party = Party.SYSTEM
+        self,
+        scenario_id: str,
+        trial: int = 0,
+        arm: str = HEAD,
+        party: Party = Party.SYSTEM,
+        *,
+        seen: Callable[[ModelRequest], None] = ignore,
     ) -> ScenarioAccess:
-        """Let one trial of one scenario on one arm in, by a token of its own.
+        """Let one trial of one scenario on one arm in, by a token of its own; ``seen`` is given each of its requests.
 
         Raises:
             InfrastructureError: the gateway is not started.
@@ -135,7 +141,8 @@ class Gateway:
         if self._runner is None:
             raise InfrastructureError(f"Scenario {scenario_id!r} was opened before the gateway.", "Start the gateway.")
         self._accesses = [access for access in self._accesses if not access.closed]
-        access = ScenarioAccess(self._url, scenario_id, trial, party, arm=arm, scripted=self._scripts.get(scenario_id))
+        scripted = self._scripts.get(scenario_id)
+        access = ScenarioAccess(self._url, scenario_id, trial, party, arm=arm, scripted=scripted, seen=seen)
         self._accesses.append(access)
         return access
 
@@ -192,6 +199,7 @@ class Gateway:
             call = _understand(endpoint, body, access)
         except (ValueError, RecursionError):
             raise _RefusedError(400, "The request's body is nested too deeply or holds an infinite number.") from None
+        access.seen(call)
         try:
             self._check_model(call.model)
             answer = await self._answers.answer(call)

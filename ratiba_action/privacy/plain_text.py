@@ -66,6 +66,11 @@ def plain_text(text: str) -> PlainText:
     return PlainText(text, "".join(read), starts, ends)
 
 
+def read_plainly(text: str) -> str:
+    """What ``plain_text`` reads, of a text of any length, without the places."""
+    return _SPECIAL.sub(lambda special: "".join(map(_plain_character, _meant(special[0]))), text)
+
+
 def _meant(special: str) -> str:
     if special[0] == "%":
         try:

@@ -8,6 +8,7 @@ from ratiba_action.checks.turn_checks import DetectLanguage
 from ratiba_action.model.measurement import ScenarioResult
 from ratiba_action.model.plan import Trial
 from ratiba_action.model.scenario import Assertion
+from ratiba_action.model.values import Usd
 from ratiba_action.money.reported_usage import FreeTurns
 from ratiba_action.observability.logged_ports import NoEvents
 from ratiba_action.ports import (
@@ -49,6 +50,8 @@ class Bench:
         stop: why no further trial starts, given what came of those before; empty while one may.
         retries: whether trials that broke off are held again, as their strategies say.
         detect_language: tells the language of a reply; needed where a turn expects one.
+        declared_usd: what each arm's configuration declares that a turn costs at models that bypass the gateway, by the
+            arm's name; 0 where it declares that no model is called, None where it declares nothing.
         captured: arms whose system gives replies that were captured earlier, so that no turn's seconds say anything.
         simulator: plays the customer; needed where a scenario has a simulated user.
         custom: runs the rules and metrics that lie in the repository, by the arm's name.
@@ -69,6 +72,7 @@ class Bench:
     detect_language: DetectLanguage | None = None
     custom: Mapping[str, CustomCode] = field(default_factory=dict)
     simulator: CustomerSimulator | None = None
+    declared_usd: Mapping[str, Usd | None] = field(default_factory=dict)
     captured: Collection[str] = ()
     stop: Callable[[Sequence[ScenarioResult]], str] = never_stop
     retries: bool = True

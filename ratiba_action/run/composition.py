@@ -84,6 +84,7 @@ async def open_run(
             admit=answering.admit,
             turns=answering.turns,
             custom=custom,
+            declared_usd={materials.arm.name: workshop.configuration.system.price_per_turn_usd},
             captured=_captured(workshop, materials.arm),
             simulator=answering.simulator,
             detect_language=_language_detector(materials.scenarios),
@@ -118,6 +119,7 @@ async def _start_base(
         rows={**bench.rows, arm.name: offer.configuration.rows},
         prompt_versions={**bench.prompt_versions, arm.name: materials.prompt_versions},
         custom={**bench.custom, **custom},
+        declared_usd={**bench.declared_usd, arm.name: offer.configuration.system.price_per_turn_usd},
         captured=(*bench.captured, *_captured(theirs, arm)),
     )
 

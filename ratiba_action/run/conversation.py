@@ -9,6 +9,7 @@ from typing import Any
 
 from ratiba_action.checks.checks import check_so_far, check_transcript, is_of_code
 from ratiba_action.checks.conversation_events import beginning, place_of_trial, turn_events
+from ratiba_action.checks.request_checks import RequestSearch
 from ratiba_action.checks.row_checks import FoundRows, check_rows, matching_rows, sql_of, what_of
 from ratiba_action.checks.turn_checks import check_turn
 from ratiba_action.errors import (
@@ -53,7 +54,10 @@ class Conversation:
         self._stand_ins: list[Exchange] = []
         self._row_checks: list[Check] = []
         self._suspected_rows: list[Check] = []
+        self._requests = RequestSearch(trial.scenario.rules)
+        self._reported_calls = 0
         self._ended = False
+        self._whole = False
         self._broken_turn = 0
         self._told: set[str] = set()
         self._bytes = 0
@@ -69,7 +73,7 @@ class Conversation:
         async with self._bench.tenants.provision(scenario.id, arm, self._trial.number) as tenant:
             versions = self._bench.prompt_versions.get(arm.name, ())
             self._bench.events.emit(beginning(self._bench.events.run, self._trial, tenant, versions, self._attempt))
-            access = self._bench.gateway.open_scenario(scenario.id, self._trial.number, arm.name)
+            access = self._open_access()
             try:
                 try:
                     session = await self._bench.systems[arm.name].open(scenario, tenant, access.environment)
@@ -91,6 +95,7 @@ class Conversation:
                 raise access.stale
             rows = await self._bench.tenants.read(tenant, self._bench.rows.get(arm.name, {}))
             self._require_size(((f"rows of {name}", found) for name, found in rows.items()), MOST_BYTES)
+        self._whole = True
         return Transcript(
             scenario_id=scenario.id,
             exchanges=tuple(self._exchanges),
@@ -99,23 +104,61 @@ class Conversation:
             models=tuple(sorted({*access.models, *self._told})),
         )
 
+    def _open_access(self) -> ModelAccess:
+        """The trial's way to its models; each of its requests is searched on the way."""
+        trial, requests = self._trial, self._requests
+        access = self._bench.gateway.open_scenario(
+            trial.scenario.id,
+            trial.number,
+            trial.arm.name,
+            seen=lambda request: requests.look(request, stand_in=access.stale is not None),
+        )
+        return access
+
     @property
     def row_checks(self) -> tuple[Check, ...]:
         """The assertions on rows, of completed turns and after the conversation."""
         return tuple(self._row_checks)
 
+    @property
+    def request_checks(self) -> tuple[Check, ...]:
+        """The rules about requests to models: all of them after a whole conversation, those that are decided before."""
+        return self._requests.checks(whole=self._whole and not self._unseen())
+
+    def unseen_requests(self) -> tuple[ConfigurationError, ...]:
+        """That rules about requests could not be measured, since models may have been called unseen; or nothing."""
+        rules, why = " and ".join(self._requests.undecided), self._unseen()
+        if not rules or not why:
+            return ()
+        remedy = (
+            "Let the system call its models at the base URL that the gateway gives it. If it calls none here, give the "
+            "scenario `layer: fsm` and `script: []`, or set system.price_per_turn_usd to 0 if it never calls one."
+        )
+        return (ConfigurationError(f"{rules} could not be measured: {why}.", remedy),)
+
+    def _unseen(self) -> str:
+        """Why it is not known what was sent to models; empty where it is."""
+        arm = self._trial.arm.name
+        declared = self._bench.declared_usd.get(arm)
+        if arm in self._bench.captured:
+            return "the replies were captured earlier, so that no model is called"
+        if self._reported_calls:
+            return f"the system reported {self._reported_calls} of its model calls as made without the gateway"
+        if declared:
+            return "system.price_per_turn_usd declares model calls that bypass the gateway"
+        if self._requests.requests or declared is not None or self._trial.scenario.script is not None:
+            return ""
+        return "the gateway saw no model call, and cannot know whether the system made any"
+
     def checks_so_far(self, time: SearchTime) -> tuple[Check, ...]:
         """What is known of a conversation that ended early: the assertions of the turns that were completed."""
-        transcript = self.so_far()
+        transcript, known = self.so_far(), (*self.row_checks, *self.request_checks)
         if transcript is None:
-            return ()
+            return known
         try:
-            return (
-                *check_so_far(self._trial.scenario, transcript, self._bench.detect_language, time),
-                *self.row_checks,
-            )
+            return (*check_so_far(self._trial.scenario, transcript, self._bench.detect_language, time), *known)
         except ConfigurationError:
-            return self.row_checks  # why the conversation ended early is told already
+            return known  # why the conversation ended early is told already
 
     def suspected(self, time: SearchTime) -> tuple[Check, ...]:
         """What the code did against an assertion after the turns that were completed with answers that fit."""
@@ -126,7 +169,7 @@ class Conversation:
             found = check(scenario, whole, self._bench.detect_language, time) if self._stand_ins else ()
         except ConfigurationError:
             found = ()
-        found += self._of_the_broken_turn()
+        found += (*self._of_the_broken_turn(), *self._requests.suspected(ended=self._ended))
         later = (check for check in (*found, *self._suspected_rows) if not check.turn or check.turn > exact)
         return tuple(replace(check, stand_in=True) for check in later if not check.passed and is_of_code(check))
 
@@ -145,6 +188,7 @@ class Conversation:
     async def _speak(self, session: Session, access: ModelAccess, tenant: Tenant) -> bool:
         """Take every turn; False where recorded answers stand in and the conversation could not be ended with them."""
         for number, turn in enumerate(self._trial.scenario.turns, 1):
+            self._requests.turn = number
             try:
                 taken = await self._take(turn, session, access)
             except RatibaError as error:
@@ -160,6 +204,7 @@ class Conversation:
             return self._trial.scenario.simulated_user is None
         user = self._trial.scenario.simulated_user
         for ordinal in range(user.most_turns if user is not None else 0):
+            self._requests.turn += 1
             message = await self._improvise(ordinal)
             if message is None:
                 break
@@ -225,6 +270,7 @@ class Conversation:
         self._require_size(_parts(reply), MOST_BYTES_OF_A_PART)
         seconds, calls = time.monotonic() - started, access.calls
         self._told.update(call.model for call in session.told_usage)
+        self._reported_calls += len(session.told_usage)
         replayed = arm in self._bench.captured or calls.replayed > before.replayed
         self._exchanges.append(Exchange(turn, reply, seconds, None, replayed))
         try:

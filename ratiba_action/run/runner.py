@@ -200,8 +200,9 @@ async def _run_trial(trial: Trial, bench: Bench, attempt: int) -> ScenarioResult
                 # Reading and masking took the processor without a pause, so that no timer could end the trial.
                 return NotRun(trial, _LATE)
             checks = check_transcript(trial.scenario, transcript, bench.detect_language, _search_time(bench))
-            checks += conversation.row_checks
+            checks += (*conversation.row_checks, *conversation.request_checks)
             more, scores, errors = await _measure(Case(trial.scenario, transcript, trial.number, trial.arm.name), bench)
+            errors += conversation.unseen_requests()
     except Exception as error:  # noqa: BLE001 - a defect in one trial must not lose what the others measured
         late = f"the trial did not end within {seconds:g} s (strategy.timeout_seconds)" if limit.expired() else ""
         phase, message = (Phase.TIMEOUT, late) if late else _told(error)

@@ -220,8 +220,8 @@ def test_the_other_rules_take_what_they_need(rule: str, value: object) -> None:
     assert validate_rule(rule, value) is None
 
 
-def test_there_are_eleven_rules() -> None:
-    assert len(RULE_TYPES) == 11
+def test_there_are_thirteen_rules() -> None:
+    assert len(RULE_TYPES) == 13
 
 
 def test_the_last_reply_must_refuse_unless_a_turn_is_named() -> None:

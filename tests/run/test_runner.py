@@ -10,6 +10,7 @@ from ratiba_action.errors import BudgetError, JudgeError, RatibaError, Recording
 from ratiba_action.metrics.registry import load_metric
 from ratiba_action.model.conversation import Reply, ToolCall
 from ratiba_action.model.measurement import Case, Errored, NotRun, Phase, Score, Scored
+from ratiba_action.model.model_request import ModelRequest
 from ratiba_action.model.plan import Arm, Plan, Tenant, Trial
 from ratiba_action.model.scenario import (
     Assertion,
@@ -369,7 +370,10 @@ class StandingIn(InMemoryGateway):
         super().__init__()
         self._system, self._from_turn = system, from_turn
 
-    def open_scenario(self, _scenario_id: str, _trial: int, _arm: str) -> InMemoryAccess:
+    def open_scenario(
+        self, _scenario_id: str, _trial: int, _arm: str, *, seen: Callable[[ModelRequest], None]
+    ) -> InMemoryAccess:
+        self.seen = seen
         return Stale(self._system, self._from_turn)
 
 

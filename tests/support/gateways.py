@@ -1,9 +1,10 @@
 """A model gateway that leads nowhere, in memory."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from ratiba_action.errors import RatibaError
 from ratiba_action.model.conversation import AnsweredCalls
+from ratiba_action.model.model_request import ModelRequest
 
 
 class InMemoryAccess:
@@ -33,8 +34,11 @@ class InMemoryGateway:
         self._problems = dict(problems or {})
         self.accesses: list[InMemoryAccess] = []
 
-    def open_scenario(self, scenario_id: str, _trial: int, _arm: str) -> InMemoryAccess:
-        """An access with the scenario's problems."""
+    def open_scenario(
+        self, scenario_id: str, _trial: int, _arm: str, *, seen: Callable[[ModelRequest], None]
+    ) -> InMemoryAccess:
+        """An access with the scenario's problems; what makes its requests is the test."""
+        self.seen = seen
         access = InMemoryAccess(self._problems.get(scenario_id, ()), ["some-model"])
         self.accesses.append(access)
         return access

@@ -31,6 +31,7 @@ CODE, MIGRATION = "booking_assistant", "migrations/versions/0001_booking_tables.
 PAYMENTS, SETTLEMENT = f"{CODE}/payment_actions.py", f"{CODE}/settlement.py"
 BOOKINGS, AVAILABILITY = f"{CODE}/booking_actions.py", f"{CODE}/tools/check_availability.py"
 FLOW, TURN, GRAPH = f"{CODE}/fsm.py", f"{CODE}/turn.py", f"{CODE}/graph.py"
+CLASSIFYING, REPLYING = f"{CODE}/understanding.py", f"{CODE}/responding.py"
 
 Replay = Callable[..., Ended]
 """Replays the scenarios of these ids."""
@@ -429,6 +430,70 @@ GUARDS = (
             "rows of handoffs",
         )
         for scenario in ("spa_complaint_handoff_swahili", "salon_ask_human_english", "guard_handed_off")
+    ),
+    Guard(
+        "a number to confirm is masked where the reply is written",
+        PAYMENTS,
+        "phone=mask_phone(phone)",
+        "phone=phone",
+        "guard_other_phone",
+        "must_not_send_to_model",
+    ),
+    Guard(
+        "a number to confirm is masked where the answer to it is read",
+        CLASSIFYING,
+        'proposed and mask_phone(proposed["phone"])',
+        'proposed and proposed["phone"]',
+        "guard_other_phone",
+        "must_not_send_to_model",
+    ),
+    Guard(
+        "the number of a tool's call is masked",
+        REPLYING,
+        '        args["phone"] = mask_phone(args["phone"])\n',
+        "        pass\n",
+        "guard_other_phone",
+        "must_not_send_to_model",
+    ),
+    Guard(
+        "the number of a payment is masked",
+        REPLYING,
+        'mask_phone(payment["phone"])',
+        'payment["phone"]',
+        "guard_other_phone",
+        "must_not_send_to_model",
+    ),
+    Guard(
+        "the customer's own number is masked as another's is",
+        REPLYING,
+        'mask_phone(payment["phone"])',
+        'payment["phone"]',
+        "guard_handed_off",
+        "must_not_send_to_model",
+    ),
+    Guard(
+        "the classifier is sent no number of a payment",
+        CLASSIFYING,
+        'payment and {"rail": payment["rail"], "status": payment["status"]}',
+        "payment",
+        "guard_handed_off",
+        "must_not_send_to_model",
+    ),
+    Guard(
+        "the briefing card is for the colleague, not for a model",
+        REPLYING,
+        ' if name != "briefing"',
+        "",
+        "guard_handed_off",
+        "must_not_send_to_model",
+    ),
+    Guard(
+        "what masks a number masks it",
+        f"{CODE}/phone_number.py",
+        'return f"…{phone[-3:]}"',
+        "return phone",
+        "guard_other_phone",
+        "must_not_send_to_model",
     ),
 )
 

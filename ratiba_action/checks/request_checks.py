@@ -1,0 +1,159 @@
+"""Deterministic assertions on what the system sends to models: ``must_send_to_model`` and ``must_not_send_to_model``.
+
+A request is searched as it passes the gateway and is never kept: of one that has the text only its place is known.
+"""
+
+import json
+import re
+import unicodedata
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from ratiba_action.model.measurement import Check
+from ratiba_action.model.model_request import ModelRequest
+from ratiba_action.model.scenario import FailureRule
+from ratiba_action.privacy.plain_text import read_plainly
+from ratiba_action.util.text import clip
+from ratiba_action.util.words import stream_safe
+
+MUST_SEND, MUST_NOT_SEND = "must_send_to_model", "must_not_send_to_model"
+REQUEST_RULES = (MUST_SEND, MUST_NOT_SEND)
+
+_ESCAPED = re.compile(r"\\+([\"/])")
+_NAME = re.compile(r"[A-Za-z_][\w-]{0,60}")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Sought:
+    """A text that a rule looks for; equal to itself alone, since a rule may hold a list."""
+
+    rule: FailureRule
+    text: str
+    spelled: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Hit:
+    """The first request that has a text."""
+
+    where: str
+    turn: int
+    stand_in: bool
+
+
+class RequestSearch:
+    """Looks for the texts of a scenario's rules in every request of one trial.
+
+    Args:
+        rules: of the scenario; those about requests are looked at.
+
+    Attributes:
+        turn: number of the turn that is going on, from 1; 0 before the first one.
+    """
+
+    def __init__(self, rules: Sequence[FailureRule]) -> None:
+        self._sought = [_Sought(rule, text, _spelled(text)) for rule in rules for text in _texts(rule)]
+        self._hits: dict[_Sought, _Hit] = {}
+        self._requests = 0
+        self.turn = 0
+
+    @property
+    def requests(self) -> int:
+        """How many requests were seen."""
+        return self._requests
+
+    @property
+    def undecided(self) -> tuple[str, ...]:
+        """Types of the rules that no request has decided so far, each once."""
+        return tuple(dict.fromkeys(one.rule.type for one in self._sought if one not in self._hits))
+
+    def look(self, request: ModelRequest, *, stand_in: bool) -> None:
+        """Look at a request, whatever is answered to it.
+
+        Args:
+            request: as it came over the wire.
+            stand_in: recorded answers to other requests stood in before it.
+        """
+        self._requests += 1
+        if not self._sought:
+            return
+        parts = [(place, text, _spelled(text)) for place, text in _parts(request.body)]
+        for one in self._sought:
+            found = next(((place, text) for place, text, spelled in parts if one.spelled in spelled), None)
+            if found is not None and one not in self._hits:
+                place = _inside(*found, one.spelled)
+                self._hits[one] = _Hit(f"sent to {request.model} in {place}", self.turn, stand_in)
+
+    def checks(self, *, whole: bool) -> tuple[Check, ...]:
+        """What is decided without answers that stand in; every rule where the conversation is whole."""
+        known = {one: hit for one, hit in self._hits.items() if not hit.stand_in}
+        return tuple(self._check(one, known.get(one)) for one in self._sought if whole or one in known)
+
+    def suspected(self, *, ended: bool) -> tuple[Check, ...]:
+        """What fails with answers that stand in.
+
+        Args:
+            ended: the conversation came to its end with them.
+        """
+        late = [one for one in self._sought if one not in self._hits or self._hits[one].stand_in]
+        decided = [one for one in late if one in self._hits or ended]
+        checks = [self._check(one, self._hits.get(one)) for one in decided]
+        return tuple(check for check in checks if not check.passed)
+
+    def _check(self, one: _Sought, hit: _Hit | None) -> Check:
+        wanted = one.rule.type == MUST_SEND
+        when = f"turn {hit.turn}" if hit and hit.turn else "before the first turn"
+        got = f"{when}: {hit.where}" if hit else f"in none of {self._requests} requests"
+        return Check(
+            "rule",
+            hit.turn if hit and not wanted else 0,
+            one.rule.type,
+            clip(f"{'some' if wanted else 'no'} request to a model with {one.text!r}"),
+            clip(got),
+            passed=(hit is not None) == wanted,
+            line=one.rule.line,
+        )
+
+
+def _texts(rule: FailureRule) -> list[str]:
+    if rule.type not in REQUEST_RULES:
+        return []
+    return [str(text) for text in (rule.value if isinstance(rule.value, list | tuple) else [rule.value])]
+
+
+def _spelled(text: str) -> str:
+    """A text in one spelling: escapes of JSON and URLs, compatibility forms, white space and case do not count."""
+    plain = read_plainly(unicodedata.normalize("NFKC", stream_safe(text)))
+    return " ".join(_ESCAPED.sub(r"\1", plain).casefold().split())
+
+
+def _parts(value: object) -> Iterator[tuple[str, str]]:
+    """Every text, number and name of a field in JSON, with its place; without recursion, whatever its depth."""
+    waiting = [("", value)]
+    while waiting:
+        place, one = waiting.pop()
+        if isinstance(one, Mapping):
+            yield from ((place, str(name)) for name in one)
+            waiting += reversed([(f"{place}.{_shown(name)}", part) for name, part in one.items()])
+        elif isinstance(one, list | tuple):
+            waiting += reversed([(f"{place}[{index}]", part) for index, part in enumerate(one)])
+        elif isinstance(one, str | int | float) and not isinstance(one, bool):
+            yield place, str(one)
+
+
+def _shown(name: object) -> str:
+    """The name of a field; one that is no plain name may be what nobody should read."""
+    return name if isinstance(name, str) and _NAME.fullmatch(name) else "…"
+
+
+def _inside(place: str, text: str, sought: str) -> str:
+    """The place of what is sought, also in JSON that stands in a text."""
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        value = None
+    if isinstance(value, dict | list):
+        for inner, part in _parts(value):
+            if sought in _spelled(part):
+                return f"{place.lstrip('.')} → {_inside(inner, part, sought)}"
+    return place.lstrip(".") or "the name of a field"
