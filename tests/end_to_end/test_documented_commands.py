@@ -39,7 +39,7 @@ FIRST = (
 WITH_A_KILLED_RUN = "ratiba gate --resume"
 """Runs in ``test_live_resume.py``, which leaves one behind."""
 NOTHING_TO_DO = {
-    "ratiba gate --failed": (2, "Every conversation of the last run"),
+    "ratiba gate --failed": (2, "Every scenario of the last run"),
     "ratiba report --trends": (2, "whose trends are meant"),
     "ratiba dataset add-trace 0af7651916cd43dd8448eb211c80319c": (2, "no observation of the trace"),
 }
