@@ -54,7 +54,7 @@ async def test_a_month_that_is_nearly_full_is_what_the_forecast_and_the_action_n
     second = await live.gate("--no-deepeval-cache", **month)
     assert second.code == 3, second.printed
     assert "\nWhat is left of the budget of the month " in second.printed
-    assert "of 0.30) would hold" in second.printed
+    assert "of 0.30) is enough for" in second.printed
     assert "Raise monthly-budget-usd (RATIBA_EVAL_MONTHLY_BUDGET_USD) from \\$0.30 to about" in action(second)
     assert "budget-usd (RATIBA_EVAL_BUDGET_USD)" not in action(second)
 
