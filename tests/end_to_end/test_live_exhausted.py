@@ -37,9 +37,9 @@ async def test_an_exhausted_budget_names_the_cap_its_input_and_what_the_rest_nee
     assert re.search(
         r"Raise budget-usd \(RATIBA_EVAL_BUDGET_USD\) from \\\$0\.20 to about \\\$0\.[3-4]\d, or select", told
     ), told
-    assert re.search(
-        r"the budget of this run has \\\$0\.\d\d left, and \d scenarios need about \\\$0\.\d\d", told
-    ), told
+    assert re.search(r"the budget of this run has \\\$0\.\d\d left, and \d scenarios need about \\\$0\.\d\d", told), (
+        told
+    )
     assert "could not be measured" in ended.comment
     assert "the budget does not hold them." in ended.comment
 
