@@ -116,7 +116,7 @@ def test_the_example_of_a_rule_and_a_metric_of_ones_own_runs() -> None:
     assert own["Tone"]().measure(evidence(said, {"words": ["Karibu", "Pole"]}))["value"] == 1.0
 
 
-def test_the_example_of_a_data_set_is_accepted() -> None:
+def test_the_example_of_cases_is_accepted() -> None:
     (scenario,) = [block for _, block in fenced("yaml") if block.startswith("# scenarios/intents.yaml")]
     (rows,) = [block for page, block in fenced("json") if page.name == "scenarios.md" and '"intent"' in block]
     files = {"scenarios/intents.yaml": scenario.encode(), "scenarios/intents.jsonl": rows.encode()}
@@ -125,9 +125,9 @@ def test_the_example_of_a_data_set_is_accepted() -> None:
     assert [gate.metric for gate in suite.data_sets[0].gates] == ["macro_f1", "min_class_f1"]
 
 
-def test_every_gate_has_a_row_in_the_page_of_scenarios() -> None:
+def test_every_threshold_over_all_cases_has_a_row_in_the_page_of_scenarios() -> None:
     page = (PROJECT / "docs" / "scenarios.md").read_text(encoding="utf-8")
-    described = set(re.findall(r"`([\w@]+)`", page[page.index("### Gates") :]))
+    described = set(re.findall(r"`([\w@]+)`", page[page.index("### Thresholds over all cases") :]))
     assert [name for name in AGGREGATES if name not in described] == []
 
 
