@@ -137,6 +137,24 @@ def test_every_page_that_is_pointed_at_exists() -> None:
     assert [name for name in sorted(named) if not (PROJECT / name).exists()] == []
 
 
+def anchors(page: Path) -> set[str]:
+    """What GitHub names the headings of a page."""
+    text = re.sub(r"```.*?```", "", page.read_text(encoding="utf-8"), flags=re.DOTALL)
+    headings = re.findall(r"^#+ (.+)$", text, re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(PROJECT)))
+def test_every_link_of_a_page_leads_to_a_file_and_a_heading(page: Path) -> None:
+    text = re.sub(r"```.*?```", "", page.read_text(encoding="utf-8"), flags=re.DOTALL)
+    dead = []
+    for file, anchor in re.findall(r"\]\((?![a-z]+:)([^)#\s]*)#?([^)\s]*)\)", text):
+        target = (page.parent / file).resolve() if file else page
+        if not target.exists() or (anchor and anchor not in anchors(target)):
+            dead.append(f"{file}#{anchor}")
+    assert dead == []
+
+
 def test_every_module_that_is_pointed_at_exists() -> None:
     pattern = r"`((?:ratiba_action|tests)/[\w/]+(?:\.\w+|/))`"
     named = {name for page in PAGES for name in re.findall(pattern, page.read_text("utf-8"))}
