@@ -46,6 +46,7 @@ from ratiba_action.run.runner import run_plan
 from ratiba_action.run.simulated_customer import SimulatedCustomer
 from ratiba_action.run.workshop import Workshop
 from ratiba_action.suite.load import load_suite, read_scenario_files
+from ratiba_action.systems.setup_command import SharedSetups
 from ratiba_action.util.git import Git, find_checkout
 
 AUTHORED = EXAMPLES / "authored"
@@ -136,7 +137,7 @@ async def drive(
     arm = Arm("head", str(repository))
     gateway = Gateway(answers)
     await gateway.start()
-    system = open_system(workshop, arm)
+    system = open_system(workshop, arm, SharedSetups())
     try:
         await system.start()
         async with open_tenants(workshop) as tenants:

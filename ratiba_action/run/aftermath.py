@@ -82,6 +82,7 @@ class Aftermath:
         way_out: see ``Evidence``.
         recorded: new lines of each scenario, by its id; empty unless the run records.
         reported_calls: how many model calls the system reported in its replies that the gateway did not see.
+        altered: a path of what set-up made for all sides of the run that the system changed; empty where it did not.
     """
 
     cross_checking: CrossChecking | None = None
@@ -89,6 +90,7 @@ class Aftermath:
     way_out: str = ""
     recorded: Mapping[str, tuple[Recording, ...]] = field(default_factory=dict)
     reported_calls: int = 0
+    altered: str = ""
 
 
 class Conclude(Protocol):

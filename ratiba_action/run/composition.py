@@ -6,7 +6,7 @@ Everything heavy is imported here, inside functions, so that ``decide`` and a sk
 import asyncio
 import os
 import secrets
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
 from functools import partial
@@ -33,15 +33,21 @@ from ratiba_action.verdict.trials import stop_reason
 if TYPE_CHECKING:
     from ratiba_action.systems.choose import Surroundings
     from ratiba_action.systems.replay_system import ReplaySystem
+    from ratiba_action.systems.setup_command import SharedSetups
     from ratiba_action.systems.worker_system import WorkerSystem
 
 
 @dataclass(frozen=True, slots=True)
 class OpenRun:
-    """A run whose parts are started."""
+    """A run whose parts are started.
+
+    Args:
+        altered: a path of what set-up made for all sides of the run that one of them has changed; empty where none has.
+    """
 
     arms: Arms
     conclude: Conclude
+    altered: Callable[[], Awaitable[str]]
 
 
 @asynccontextmanager
@@ -56,12 +62,15 @@ async def open_run(
         InfrastructureError: one of them could not be started.
         ConfigurationError: a model has no price, or the database's address cannot work where the gate runs.
     """
+    from ratiba_action.systems.setup_command import SharedSetups  # noqa: PLC0415 - not needed to decide
+
     ledger_url = workshop.payment.ledger_url if workshop.payment else ""
     database_url = workshop.database_url if workshop.configuration.system.has_database else ""
     require_reachable_servers(workshop.environment, database_url, ledger_url)
     prices = price_list(workshop.configuration)
+    setups = SharedSetups()
     async with AsyncExitStack() as stack:
-        system, custom = await _open_code(stack, workshop, materials)
+        system, custom = await _open_code(stack, workshop, materials, setups)
         answering = await stack.enter_async_context(open_answering(workshop, materials, prices))
         tenants, *_ = await asyncio.gather(
             stack.enter_async_context(open_tenants(workshop)),
@@ -93,20 +102,26 @@ async def open_run(
             retries=workshop.llm != "record",
             events=workshop.events,
         )
-        start = None if isinstance(base, str) else partial(_start_base, stack, workshop, answering, base)
+        start = None if isinstance(base, str) else partial(_start_base, stack, workshop, answering, base, setups=setups)
         no_base = base if isinstance(base, str) else ""
         arms = Arms(bench, materials.arm, start_base=start, no_base=no_base, afford=answering.afford)
-        yield OpenRun(arms, answering.conclude)
+        yield OpenRun(arms, answering.conclude, setups.altered)
 
 
 async def _start_base(
-    stack: AsyncExitStack, workshop: Workshop, answering: Answering, offer: BaseOffer, bench: Bench
+    stack: AsyncExitStack,
+    workshop: Workshop,
+    answering: Answering,
+    offer: BaseOffer,
+    bench: Bench,
+    *,
+    setups: "SharedSetups",
 ) -> tuple[Arm, Bench]:
     """Fetch and start the base; whatever is started ends with the run, however far it came."""
     materials = await asyncio.to_thread(offer.fetch)
     arm, theirs = materials.arm, replace(workshop, configuration=offer.configuration)
     answering.add_base(offer.configuration, materials)
-    system, custom = await _open_code(stack, theirs, materials)
+    system, custom = await _open_code(stack, theirs, materials, setups)
     await _start_all(system, *custom.values())
     await bench.tenants.prepare(arm, system.migrate)
     said = {warning for one in bench.systems.values() for warning in getattr(one, "warnings", ())}
@@ -125,20 +140,20 @@ async def _start_base(
 
 
 async def _open_code(
-    stack: AsyncExitStack, workshop: Workshop, materials: Materials
+    stack: AsyncExitStack, workshop: Workshop, materials: Materials, setups: "SharedSetups"
 ) -> tuple["WorkerSystem | ReplaySystem", dict[str, "WorkerSystem"]]:
     """An arm's system, and what runs its rules and metrics by the arm's name: none where none are asked for.
 
     The files of both are copied before anything of the change runs.
     """
     arm = materials.arm
-    system = open_system(workshop, arm)
+    system = open_system(workshop, arm, setups)
     stack.push_async_callback(system.close)
     if not needs_custom_code(materials.scenarios):
         return system, {}
     from ratiba_action.systems.choose import choose_judges  # noqa: PLC0415 - not needed to decide
 
-    judges = choose_judges(workshop.configuration.system, _surroundings(workshop, arm))
+    judges = choose_judges(workshop.configuration.system, _surroundings(workshop, arm, setups))
     stack.push_async_callback(judges.close)
     await judges.copy()
     return system, {arm.name: judges}
@@ -206,14 +221,14 @@ async def open_tenants(workshop: Workshop) -> AsyncIterator[TenantProvisioner]:
             workshop.warn(warning)
 
 
-def open_system(workshop: Workshop, arm: Arm) -> "WorkerSystem | ReplaySystem":
-    """The arm's system under test, not started."""
+def open_system(workshop: Workshop, arm: Arm, setups: "SharedSetups") -> "WorkerSystem | ReplaySystem":
+    """The arm's system under test, not started; ``setups`` are those of every arm of the run."""
     from ratiba_action.systems.choose import choose_system  # noqa: PLC0415 - not needed to decide
 
-    return choose_system(workshop.configuration.system, _surroundings(workshop, arm))
+    return choose_system(workshop.configuration.system, _surroundings(workshop, arm, setups))
 
 
-def _surroundings(workshop: Workshop, arm: Arm) -> "Surroundings":
+def _surroundings(workshop: Workshop, arm: Arm, setups: "SharedSetups") -> "Surroundings":
     from ratiba_action.systems.choose import Surroundings  # noqa: PLC0415 - not needed to decide
     from ratiba_action.systems.scratch import Checkout  # noqa: PLC0415 - the same
     from ratiba_action.systems.workplace import places_of_job, private_places  # noqa: PLC0415 - the same
@@ -235,6 +250,7 @@ def _surroundings(workshop: Workshop, arm: Arm) -> "Surroundings":
             *persisted.files,
         ),
         secrets=workshop.secrets or bool(persisted.places),
+        setups=setups,
     )
 
 

@@ -299,7 +299,13 @@ def _verdict(evidence: Evidence) -> Verdict:
 
 
 def _shortfall(run: GateRun, prepared: Prepared, ended: _Ended, ledger: Ledger) -> str:
-    """What was asked for and not done: a cost that is known, or answers that are live."""
+    """What was asked for and not done: a fair comparison, a cost that is known, or answers that are live."""
+    if ended.aftermath.altered:
+        return (
+            f"What system.setup made for all sides of the change was altered while they ran "
+            f"({ended.aftermath.altered!r}), so they cannot be compared. Let the system leave it as it is, and write "
+            "to its copy, HOME or TMPDIR."
+        )
     source = source_of(run, prepared)
     asking = [one for one in ended.held.own if isinstance(one, Scored) and one.trial.scenario.script is None]
     if source == "replay" or prepared.inputs.configuration.system.costs_are_declared or not asking:
@@ -394,6 +400,7 @@ async def _run(
         async with open_run(workshop, materials, base) as opened:
             await loop.hold(opened.arms)
             aftermath = await opened.conclude(loop.held.results, cancelled=bool(interruptions))
+            aftermath = replace(aftermath, altered=await opened.altered())
     return aftermath
 
 

@@ -424,6 +424,7 @@ def test_other_code_does_not_block_for_a_custom_metric(decide: Decide) -> None:
         ("system:\n  command: [python, docs/bot.md]\n", "docs/bot.md"),
         ('system:\n  command: ["sh", "-c", "exec ./docs/bot.txt --fast=1"]\n', "docs/bot.txt"),
         ("system:\n  adapter: app:App\n  setup: [sh, docs/setup.txt]\n", "docs/setup.txt"),
+        ("system:\n  adapter: app:App\n  setup: [make]\n  setup_reads: [docs/pins.md]\n", "docs/pins.md"),
         ("system:\n  adapter: app:App\n  python: docs/python.md\n", "docs/python.md"),
         ("system:\n  langgraph: docs.graph:graph\n", "docs/graph.py"),
         ("system:\n  root: docs\n  adapter: bot:Bot\n", "docs/bot/x.md"),
