@@ -31,7 +31,7 @@ from ratiba_action.run.gate import Evaluated, evaluate
 from ratiba_action.run.paying import require_key
 from ratiba_action.run.preparing import Choice, GateRun, Prepared, prepare
 from ratiba_action.run.recording_review import Candidate, Outcome, Review, review
-from ratiba_action.settings.input_values import parse_count
+from ratiba_action.settings.input_values import parse_count, parse_trials
 from ratiba_action.settings.run_deadline import read_deadline
 from ratiba_action.settings.settings import INPUTS, Input, Settings, read_settings, unknown_variables
 from ratiba_action.util.text import printable
@@ -178,7 +178,7 @@ def _gate_run(
         seconds=parse_option("--deadline", arguments.deadline or "", lambda given: read_deadline(given, environment)),
         resume=arguments.resume,
         variant=arguments.variant,
-        trials=parse_option("--trials", arguments.trials, parse_count),
+        trials=parse_option("--trials", arguments.trials, parse_trials),
         warnings=[f"The variable {name} is set, and no input reads it." for name in unknown_variables(environment)],
     )
 
