@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Callable
 from functools import partial
+from pathlib import Path
 
 from ratiba_action.checks.conversation_events import place_of
 from ratiba_action.llm.recordings.lines import JudgeRecording
@@ -13,9 +14,10 @@ from ratiba_action.model.event import Event, JudgeCalled
 from ratiba_action.model.measurement import Case
 from ratiba_action.model.scenario import Assertion
 from ratiba_action.model.values import Usd
+from ratiba_action.money.budget import Ledger
 from ratiba_action.ports import Judge, JudgedMetric, Metric, PaidCalls, Prices
+from ratiba_action.run.inputs import ArmInputs, RunLog
 from ratiba_action.run.paid_run import PaidRun
-from ratiba_action.run.workshop import Materials, Workshop
 
 _CROSS_CHECK_INPUT, _CROSS_CHECK_OUTPUT = 8_000, 2_048
 
@@ -24,28 +26,35 @@ class Grading:
     """Makes a run's metrics, each with the judges that it needs.
 
     Args:
-        paid: the way to live models; None when every grade is replayed.
+        paid: the way to live models; None when every score is replayed.
         second: model and provider of the cross-check; None for none.
+        fallback: a model is called where no recording fits; without it, always.
+        cache: folder of the judge cache; None to judge everything anew.
     """
 
     def __init__(
         self,
-        workshop: Workshop,
-        materials: Materials,
+        arm: ArmInputs,
         prices: Prices,
         paid: PaidRun | None,
+        *,
         second: tuple[str, str] | None,
+        fallback: bool,
+        cache: Path | None,
+        ledger: Ledger,
+        log: RunLog,
     ) -> None:
         from ratiba_action.metrics.judging.cross_check import CrossCheck  # noqa: PLC0415 - the same
         from ratiba_action.metrics.judging.grade_collector import GradeCollector  # noqa: PLC0415 - the same
         from ratiba_action.metrics.judging.judge_chain import ArmJudge  # noqa: PLC0415 - not needed to decide
 
-        described = workshop.configuration.judge
-        self._workshop, self._prices, self._paid = workshop, prices, paid
+        described = arm.configuration.judge
+        self._described, self._prices, self._paid = described, prices, paid
+        self._fallback, self._cache, self._ledger, self._log = fallback, cache, ledger, log
         self._rule = VotingRule(described.band, described.votes)
         self._turn = asyncio.Lock()
         self.collector: GradeCollector = GradeCollector()
-        self._judge = ArmJudge(materials.arm.name, self._primary(materials))
+        self._judge = ArmJudge(arm.arm.name, self._primary(arm))
         self._second = self._cross_checker(second)
         share = described.cross_check.share if described.cross_check is not None and second is not None else 0.0
         self.cross_check: CrossCheck = CrossCheck(share)
@@ -55,9 +64,9 @@ class Grading:
         """Model of the second judge; empty where there is none."""
         return self._second.model if self._second is not None else ""
 
-    def add_arm(self, materials: Materials) -> None:
+    def add_arm(self, arm: ArmInputs) -> None:
         """Let the conversations of another arm be graded, from its own recordings where they fit."""
-        self._judge.add(materials.arm.name, self._primary(materials))
+        self._judge.add(arm.arm.name, self._primary(arm))
 
     def metric(self, assertion: Assertion) -> Metric:
         """A fresh metric: paced, cross-checked, cached, voted on, as far as it is judged and the run pays."""
@@ -98,33 +107,33 @@ class Grading:
         from ratiba_action.metrics.judging.cache import JudgeCache  # noqa: PLC0415 - not needed to decide
         from ratiba_action.metrics.judging.cached_metric import CachedMetric  # noqa: PLC0415 - the same
 
-        if self._workshop.cache is None:
+        if self._cache is None:
             return metric
         began = self._paid.began if self._paid is not None else None
-        cache = JudgeCache(self._workshop.cache, self._workshop.warn, began)
+        cache = JudgeCache(self._cache, self._log.note, began)
         on_hit = partial(self._note_hit, metric.name, metric.version, model)
         return CachedMetric(metric, cache, model, rule, on_hit=on_hit, fresh=fresh)
 
     def _note_hit(self, metric: str, version: str, model: str, case: Case) -> None:
-        self._workshop.ledger.count_cache_hit()
+        self._ledger.count_cache_hit()
         place = place_of(case.arm, case.scenario.id, case.trial)
-        self._workshop.events.emit(Event(JudgeCalled(metric, version, model, cost_usd=Usd(0), cached=True), place))
+        self._log.events.emit(Event(JudgeCalled(metric, version, model, cost_usd=Usd(0), cached=True), place))
 
-    def _primary(self, materials: Materials) -> Judge:
+    def _primary(self, arm: ArmInputs) -> Judge:
         from ratiba_action.metrics.judging.judge_chain import FallbackJudge  # noqa: PLC0415 - not needed to decide
 
-        described = self._workshop.configuration.judge
-        recorded: Judge = _replay_judge(self._workshop, materials, self._prices)
+        described = self._described
+        recorded: Judge = _replay_judge(arm, self._ledger, self._prices)
         if self._paid is None:
             return self._logged(recorded, described.provider, Party.JUDGE)
         live: Judge = self._live(self._paid.calls, described.provider, described.model, Party.JUDGE)
-        judge = FallbackJudge(recorded, live, materials.free) if self._workshop.llm == "auto" else live
+        judge = FallbackJudge(recorded, live, arm.free) if self._fallback else live
         return self._logged(judge, described.provider, Party.JUDGE)
 
     def _logged(self, judge: Judge, provider: str, party: Party) -> Judge:
         from ratiba_action.observability.logged_ports import LoggedJudge  # noqa: PLC0415 - not needed to decide
 
-        return LoggedJudge(judge, provider, party, self._prices, self._workshop.events)
+        return LoggedJudge(judge, provider, party, self._prices, self._log.events)
 
     def _cross_checker(self, second: tuple[str, str] | None) -> Judge | None:
         if self._paid is None or second is None:
@@ -142,13 +151,13 @@ class Grading:
         return LiveJudge(calls, JudgeModel(provider, model), party, collect)
 
 
-def _replay_judge(workshop: Workshop, materials: Materials, prices: Prices) -> Judge:
+def _replay_judge(arm: ArmInputs, ledger: Ledger, prices: Prices) -> Judge:
     from ratiba_action.metrics.judging.judge_chain import BookedReplayJudge  # noqa: PLC0415 - on demand
     from ratiba_action.metrics.judging.replay_judge import ReplayJudge  # noqa: PLC0415 - on demand
 
-    described = workshop.configuration.judge
-    lines = [line for lines in materials.recordings.values() for line in lines if isinstance(line, JudgeRecording)]
+    described = arm.configuration.judge
+    lines = [line for lines in arm.recordings.values() for line in lines if isinstance(line, JudgeRecording)]
     recorded = {line.key: line.body for line in lines}
     usages = {line.key: Usage(line.usage["input_tokens"], line.usage["output_tokens"]) for line in lines}
     replay = ReplayJudge(described.model, recorded)
-    return BookedReplayJudge(replay, described.provider, usages, workshop.ledger, prices)
+    return BookedReplayJudge(replay, described.provider, usages, ledger, prices)
