@@ -13,7 +13,7 @@ from ratiba_action.config.metrics_block import attach_metrics
 from ratiba_action.config.system_block import SystemBlock
 from ratiba_action.config.system_kinds import ReplayBlock
 from ratiba_action.errors import ConfigurationError, WorkerError
-from ratiba_action.metrics.judging.cached_metric import MaskedMetric
+from ratiba_action.metrics.judging.run_metric import MaskedMetric
 from ratiba_action.metrics.registry import reads_documents
 from ratiba_action.model.conversation import Document, Exchange, Reply, ToolCall
 from ratiba_action.model.measurement import Case, ScenarioResult

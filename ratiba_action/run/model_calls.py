@@ -6,13 +6,13 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from ratiba_action.errors import LedgerError
+from ratiba_action.llm.chain import AnswerChain, nothing_kept
 from ratiba_action.llm.recordings.folder import model_recordings
 from ratiba_action.llm.recordings.lines import Recording
 from ratiba_action.model.measurement import Errored, Phase, ScenarioResult
-from ratiba_action.model.model_request import ModelRequest
+from ratiba_action.model.model_request import ModelAnswer, ModelRequest
 from ratiba_action.model.note import note_of
 from ratiba_action.model.plan import BASE, HEAD, Trial
 from ratiba_action.model.values import Usd
@@ -20,7 +20,7 @@ from ratiba_action.model.verdict import CrossChecking
 from ratiba_action.money.budget import Ledger
 from ratiba_action.money.forecast import Forecast, way_out, with_refused, without_paid
 from ratiba_action.money.reported_usage import FreeTurns, TurnPayments
-from ratiba_action.ports import AnswerSource, ModelGateway, Prices, TurnBooks
+from ratiba_action.ports import ModelGateway, Prices, TurnBooks
 from ratiba_action.run.configuration_checks import require_usable_models, second_judge
 from ratiba_action.run.estimating import ArmCosts, expected_models
 from ratiba_action.run.grading import Grading
@@ -37,9 +37,6 @@ from ratiba_action.run.services import Measured, RunServices, admit_all
 from ratiba_action.run.simulated_customer import SimulatedCustomer
 from ratiba_action.tenancy.provisioner import NoDatabase
 from ratiba_action.verdict.agreement import judges_agreement
-
-if TYPE_CHECKING:
-    from ratiba_action.llm.answers import FallbackAnswers, RecordingAnswers
 
 _LEDGER_SECONDS = 3.0
 """A cancelled run waits no longer for the shared ledger: a runner kills it 10 seconds after it was told to end."""
@@ -70,15 +67,22 @@ class ModelCalls:
         costs: ArmCosts,
         deadline: float | None,
     ) -> None:
-        from ratiba_action.llm.answers import ArmAnswers  # noqa: PLC0415 - not needed to decide
+        from ratiba_action.llm.answers import AnswerRecorder  # noqa: PLC0415 - not needed to decide
+        from ratiba_action.llm.scripted_answers import ScenarioScripts, scripts_of  # noqa: PLC0415 - the same
+        from ratiba_action.observability.logged_ports import model_logger  # noqa: PLC0415 - the same
 
         self._inputs, self._head, self._ledger, self._log = inputs, head, ledger, log
         self._prices, self._paid, self._costs, self._deadline = prices, paid, costs, deadline
         judge = inputs.configuration.judge
         self._forbidden = [judge.model, *([second[0]] if second else [])]
-        self._arms = ArmAnswers()
-        self._fallback: FallbackAnswers | None = None
-        self._recording: RecordingAnswers | None = None
+        self._recorder = AnswerRecorder()
+        self._scripts = scripts_of(head.scenarios)
+        self._answers: AnswerChain[ModelRequest, ModelAnswer] = AnswerChain(
+            model_logger(prices, log.events),
+            keep=self._keep if inputs.llm == "record" else nothing_kept,
+            stays_live=True,
+            scripted=ScenarioScripts(self._scripts).source,
+        )
         self._free: frozenset[str] = frozenset()
         self._recorded: dict[str, dict[str, frozenset[int]]] = {}
         self._grading = Grading(
@@ -109,7 +113,7 @@ class ModelCalls:
             deadline=self._deadline,
             admit=self._paid.admissions.admit if self._paid is not None else admit_all,
             turns=self._turns,
-            simulator=SimulatedCustomer(self._logged(self._arms), self._inputs.configuration.simulator),
+            simulator=SimulatedCustomer(self._answers, self._inputs.configuration.simulator),
             # What is recorded is one attempt, from its first answer to its last.
             retries=self._inputs.llm != "record",
             afford=self._afford,
@@ -132,16 +136,14 @@ class ModelCalls:
     async def open_gateway(self) -> AsyncIterator[ModelGateway]:
         """The gateway that the system under test calls models through."""
         from ratiba_action.llm.access import listening_host  # noqa: PLC0415 - not needed to decide
-        from ratiba_action.llm.scripted_answers import ScenarioScripts, scripts_of  # noqa: PLC0415 - the same
         from ratiba_action.llm.server import Gateway  # noqa: PLC0415 - loads aiohttp
 
         network = self._inputs.environment.get("RATIBA_CONTAINER_NETWORK", "")
-        scripts = scripts_of(self._head.scenarios)
         gateway = Gateway(
-            self._logged(ScenarioScripts(scripts, self._arms)),
+            self._answers,
             forbidden_models=self._forbidden,
             prices=self._prices,
-            scripts={scenario_id: len(steps) for scenario_id, steps in scripts.items()},
+            scripts={scenario_id: len(steps) for scenario_id, steps in self._scripts.items()},
             host=listening_host(self._inputs.configuration.system.url, network),
         )
         try:
@@ -150,54 +152,36 @@ class ModelCalls:
         finally:
             await gateway.close()
 
-    def _logged(self, answers: AnswerSource) -> AnswerSource:
-        from ratiba_action.observability.logged_ports import LoggedAnswers  # noqa: PLC0415 - not needed to decide
-
-        return LoggedAnswers(answers, self._prices, self._log.events)
+    def _keep(self, request: ModelRequest, answer: ModelAnswer) -> None:
+        if request.arm == self._head.arm.name:  # what is recorded is the change's
+            self._recorder.keep(request, answer)
 
     def _answer_arm(self, arm: ArmInputs) -> None:
-        self._arms.add(arm.arm.name, self._source(arm))
-        self._free |= frozenset(arm.free)
-        lines = model_recordings(arm.recordings)
-        self._recorded[arm.arm.name] = {name: frozenset(one.trial for one in lines[name]) for name in lines}
+        from ratiba_action.llm.answers import LiveAnswers, RecordingAdvice, ReplayAnswers  # noqa: PLC0415 - on demand
 
-    def _source(self, arm: ArmInputs) -> AnswerSource:
-        from ratiba_action.llm.answers import (  # noqa: PLC0415 - the same
-            FallbackAnswers,
-            LiveAnswers,
-            RecordingAdvice,
-            RecordingAnswers,
-            ReplayAnswers,
-        )
-
-        variant = "" if arm.arm.name in {HEAD, BASE} else arm.arm.name
+        name, lines, llm = arm.arm.name, model_recordings(arm.recordings), self._inputs.llm
+        variant = "" if name in {HEAD, BASE} else name
 
         def remedy(request: ModelRequest, lead: str) -> str:
             return recording_remedy(self._inputs.environment, request.provider, request.scenario_id, lead, variant)
 
-        advice = RecordingAdvice(arm.edited_prompts, remedy)
-        replay = ReplayAnswers(model_recordings(arm.recordings), self._ledger, self._prices, advice)
-        if self._paid is None:
-            return replay
-        live = LiveAnswers(self._paid.calls)
-        if self._inputs.llm == "auto":
-            source = FallbackAnswers(replay, live, like=self._fallback, never_live=arm.free)
-            self._fallback = self._fallback or source
-            return source
-        if self._inputs.llm == "record":
-            self._recording = RecordingAnswers(live)
-            return self._recording
-        return live
+        replay = ReplayAnswers(lines, self._ledger, self._prices, RecordingAdvice(arm.edited_prompts, remedy))
+        live = LiveAnswers(self._paid.calls).answer if self._paid is not None else None
+        recorded = replay.answer if llm in {"replay", "auto"} else None
+        self._answers.add(name, recorded=recorded, live=live, never_live=arm.free)
+        self._free |= frozenset(arm.free)
+        self._recorded[name] = {name: frozenset(one.trial for one in lines[name]) for name in lines}
 
     def _calls_models(self, trial: Trial) -> bool:
         """Whether a trial is expected to cost money."""
-        if self._inputs.llm != "auto" or self._fallback is None:
+        if self._inputs.llm != "auto":
             return True
         name = trial.scenario.id
         if name in self._free:
             return False
-        left = any(scenario_id == name for scenario_id, _ in self._fallback.went_live)
-        return left or trial.number not in self._recorded[trial.arm.name].get(name, frozenset())
+        return self._answers.went_live(name) or trial.number not in self._recorded[trial.arm.name].get(
+            name, frozenset()
+        )
 
     async def _afford(self, trials: Sequence[Trial]) -> str:
         """Why the caps do not cover further trials, all of them; those that they cover are expected from now on."""
@@ -274,12 +258,12 @@ class ModelCalls:
 
     def _new_lines(self) -> dict[str, tuple[Recording, ...]]:
         """The new lines of each scenario's recording, by its id; empty unless the run records."""
-        if self._recording is None:
+        if self._inputs.llm != "record":
             return {}
         scores = self._grading.collector.recordings()
         recorded: dict[str, tuple[Recording, ...]] = {}
         for scenario in self._head.scenarios:
-            trials = [self._recording.recordings(scenario.id, number) for number in range(scenario.strategy.trials)]
+            trials = [self._recorder.recordings(scenario.id, number) for number in range(scenario.strategy.trials)]
             answers = (line for lines in trials for line in lines)
             recorded[scenario.id] = (*answers, *scores.get(scenario.id, ()))
         return recorded

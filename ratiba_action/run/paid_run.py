@@ -22,7 +22,6 @@ from ratiba_action.money.journal import Journal, begin_journal, read_journal, re
 from ratiba_action.money.monthly import MonthlyLedger
 from ratiba_action.money.pricing import parse_model_rates
 from ratiba_action.money.purse import RunPurse, SettledCalls, SpareCalls
-from ratiba_action.observability.logged_ports import LoggedPurse
 from ratiba_action.ports import EventLog, PaidCalls, Prices, Purse
 from ratiba_action.run.inputs import ArmInputs, RunInputs
 from ratiba_action.run.provider_keys import state_folder
@@ -101,7 +100,7 @@ class PaidRun:
     @property
     def calls(self) -> PaidCalls:
         """For the system under test and its judge."""
-        return SettledCalls(self.fresh, self.settled)
+        return SettledCalls(self.fresh, self.settled) if self.settled else self.fresh
 
     def spare_calls(self, upper: Usd) -> PaidCalls:
         """For the cross-check: paid out of what the scenarios leave; what is settled is answered all the same.
@@ -109,7 +108,8 @@ class PaidRun:
         Args:
             upper: the most that one call is expected to cost.
         """
-        return SettledCalls(SpareCalls(self.fresh, self.admissions, upper), self.settled)
+        spare = SpareCalls(self.fresh, self.admissions, upper)
+        return SettledCalls(spare, self.settled) if self.settled else spare
 
     async def shared_spending(self) -> tuple[SharedSpending, ...]:
         """What the runs of the shared ledger have spent together.
@@ -167,7 +167,7 @@ async def open_paid_run(
         shared = await _open_shared(settings, subject or Subject(), ledger)
         if shared is not None:
             stack.push_async_callback(shared.close)
-        purse = LoggedPurse(RunPurse(ledger, opened, shared, warn=warn), ledger, events)
+        purse = RunPurse(ledger, opened, shared, warn=warn, events=events)
         client = await stack.enter_async_context(_client(settings, models, environment))
         calls = _calls(client, models, purse, prices=prices, concurrency=max(concurrency, _LEAST_CALLS))
         admissions = Admissions(trials, estimate, ledger, opened, shared)
