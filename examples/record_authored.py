@@ -46,6 +46,7 @@ from ratiba_action.run.services import ArmServices, RunServices
 from ratiba_action.run.simulated_customer import SimulatedCustomer
 from ratiba_action.settings.settings import read_settings
 from ratiba_action.suite.load import load_suite, read_scenario_files
+from ratiba_action.systems.setup_command import SharedSetups
 
 AUTHORED = EXAMPLES / "authored"
 NOTHING_UNDERSTOOD = dict.fromkeys(("intent", "service", "start", "rail", "phone", "reason"))
@@ -136,7 +137,7 @@ async def drive(
     log = RunLog(make_progress(sys.stderr, os.environ, Redactor(())))
     gateway = Gateway(answers)
     await gateway.start()
-    system = open_system(inputs, arm, scratch)
+    system = open_system(inputs, arm, scratch, SharedSetups())
     try:
         await system.start()
         async with open_tenants(inputs, log) as tenants:

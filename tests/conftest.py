@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
 
 def pytest_configure() -> None:
-    """Keep no counterexamples in the checkout, which may be read-only; let no example fail for being slow."""
-    hypothesis.settings.register_profile("ratiba", database=None, deadline=None)
+    """Try the same examples in every run; keep none in the checkout, which may be read-only; time no example."""
+    hypothesis.settings.register_profile("ratiba", derandomize=True, database=None, deadline=None)
     hypothesis.settings.load_profile("ratiba")
 
 

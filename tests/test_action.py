@@ -129,6 +129,7 @@ def test_the_example_is_configured_alike_for_the_container() -> None:
     laptop, container = read(".github/ratiba.yml"), read(".github/ratiba.container.yml")
     assert container["system"].pop("python") == ".venv/bin/python"
     assert "--require-hashes -r requirements.txt" in container["system"].pop("setup")[-1]
+    assert container["system"].pop("setup_reads") == ["requirements.txt"]
     assert container == laptop
 
 

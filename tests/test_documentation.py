@@ -116,7 +116,7 @@ def test_the_example_of_a_rule_and_a_metric_of_ones_own_runs() -> None:
     assert own["Tone"]().measure(evidence(said, {"words": ["Karibu", "Pole"]}))["value"] == 1.0
 
 
-def test_the_example_of_a_data_set_is_accepted() -> None:
+def test_the_example_of_cases_is_accepted() -> None:
     (scenario,) = [block for _, block in fenced("yaml") if block.startswith("# scenarios/intents.yaml")]
     (rows,) = [block for page, block in fenced("json") if page.name == "scenarios.md" and '"intent"' in block]
     files = {"scenarios/intents.yaml": scenario.encode(), "scenarios/intents.jsonl": rows.encode()}
@@ -125,9 +125,9 @@ def test_the_example_of_a_data_set_is_accepted() -> None:
     assert [gate.metric for gate in suite.data_sets[0].gates] == ["macro_f1", "min_class_f1"]
 
 
-def test_every_gate_has_a_row_in_the_page_of_scenarios() -> None:
+def test_every_threshold_over_all_cases_has_a_row_in_the_page_of_scenarios() -> None:
     page = (PROJECT / "docs" / "scenarios.md").read_text(encoding="utf-8")
-    described = set(re.findall(r"`([\w@]+)`", page[page.index("### Gates") :]))
+    described = set(re.findall(r"`([\w@]+)`", page[page.index("### Thresholds over all cases") :]))
     assert [name for name in AGGREGATES if name not in described] == []
 
 
@@ -135,6 +135,24 @@ def test_every_page_that_is_pointed_at_exists() -> None:
     texts = [path.read_text(encoding="utf-8") for path in [*PAGES, *(PROJECT / "ratiba_action").rglob("*.py")]]
     named = {name for text in texts for name in re.findall(r"docs/[\w/-]+\.(?:md|png)", text)}
     assert [name for name in sorted(named) if not (PROJECT / name).exists()] == []
+
+
+def anchors(page: Path) -> set[str]:
+    """What GitHub names the headings of a page."""
+    text = re.sub(r"```.*?```", "", page.read_text(encoding="utf-8"), flags=re.DOTALL)
+    headings = re.findall(r"^#+ (.+)$", text, re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(PROJECT)))
+def test_every_link_of_a_page_leads_to_a_file_and_a_heading(page: Path) -> None:
+    text = re.sub(r"```.*?```", "", page.read_text(encoding="utf-8"), flags=re.DOTALL)
+    dead = []
+    for file, anchor in re.findall(r"\]\((?![a-z]+:)([^)#\s]*)#?([^)\s]*)\)", text):
+        target = (page.parent / file).resolve() if file else page
+        if not target.exists() or (anchor and anchor not in anchors(target)):
+            dead.append(f"{file}#{anchor}")
+    assert dead == []
 
 
 def test_every_module_that_is_pointed_at_exists() -> None:

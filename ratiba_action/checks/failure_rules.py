@@ -40,8 +40,7 @@ def validate_rule(rule_type: str, value: Any) -> str | None:
         value: for the text, call and request rules a non-empty string or a non-empty list of them, a regular
             expression for the ``regex_`` types, of ``EMITTED`` for the event rules; for ``must_refuse`` the number of
             a turn, None for the last one, or ``{"judge": True}`` with ``turn`` or without; for
-            ``max_hallucination_risk`` a share
-            from 0 to 1; for ``custom`` ``module:function``.
+            ``max_hallucination_risk`` a share from 0 to 1; for ``custom`` ``module:function``.
     """
     if rule_type not in RULE_TYPES:
         allowed = did_you_mean(rule_type, RULE_TYPES) or f"allowed: {', '.join(RULE_TYPES)}"

@@ -21,6 +21,10 @@ REQUEST_RULES = (MUST_SEND, MUST_NOT_SEND)
 
 _ESCAPED = re.compile(r"\\+([\"/])")
 _NAME = re.compile(r"[A-Za-z_][\w-]{0,60}")
+_GROUPED = re.compile(r"(?<=\d)[\s().+/-]+(?=\d)")
+_LONG_NUMBER = re.compile(r"\D*(?:\d[\s().+/-]*){7,}")
+"""A phone, an account, a receipt: people and programs write its digits in groups. Shorter ones are taken as they are,
+or two prices in a row would be a third number."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -30,6 +34,11 @@ class _Sought:
     rule: FailureRule
     text: str
     spelled: str
+    grouped: bool
+
+    def is_in(self, text: str) -> bool:
+        """Whether a text in one spelling has it."""
+        return self.spelled in (_GROUPED.sub("", text) if self.grouped else text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +61,7 @@ class RequestSearch:
     """
 
     def __init__(self, rules: Sequence[FailureRule]) -> None:
-        self._sought = [_Sought(rule, text, _spelled(text)) for rule in rules for text in _texts(rule)]
+        self._sought = [_sought(rule, text) for rule in rules for text in _texts(rule)]
         self._hits: dict[_Sought, _Hit] = {}
         self._requests = 0
         self.turn = 0
@@ -75,13 +84,12 @@ class RequestSearch:
             stand_in: recorded answers to other requests stood in before it.
         """
         self._requests += 1
-        if not self._sought:
-            return
-        parts = [(place, text, _spelled(text)) for place, text in _parts(request.body)]
-        for one in self._sought:
-            found = next(((place, text) for place, text, spelled in parts if one.spelled in spelled), None)
-            if found is not None and one not in self._hits:
-                place = _inside(*found, one.spelled)
+        missing = [one for one in self._sought if one not in self._hits]
+        parts = [(place, text, _spelled(text)) for place, text in _parts(request.body)] if missing else []
+        for one in missing:
+            found = next(((place, text) for place, text, spelled in parts if one.is_in(spelled)), None)
+            if found is not None:
+                place = _inside(*found, one)
                 self._hits[one] = _Hit(f"sent to {request.model} in {place}", self.turn, stand_in)
 
     def checks(self, *, whole: bool) -> tuple[Check, ...]:
@@ -121,8 +129,14 @@ def _texts(rule: FailureRule) -> list[str]:
     return [str(text) for text in (rule.value if isinstance(rule.value, list | tuple) else [rule.value])]
 
 
+def _sought(rule: FailureRule, text: str) -> _Sought:
+    spelled = _spelled(text)
+    grouped = _LONG_NUMBER.fullmatch(spelled) is not None
+    return _Sought(rule, text, _GROUPED.sub("", spelled) if grouped else spelled, grouped)
+
+
 def _spelled(text: str) -> str:
-    """A text in one spelling: escapes of JSON and URLs, compatibility forms, white space and case do not count."""
+    """A text in one spelling: escapes of JSON and URLs, compatibility forms, the kind of white space and case go."""
     plain = read_plainly(unicodedata.normalize("NFKC", stream_safe(text)))
     return " ".join(_ESCAPED.sub(r"\1", plain).casefold().split())
 
@@ -146,7 +160,7 @@ def _shown(name: object) -> str:
     return name if isinstance(name, str) and _NAME.fullmatch(name) else "…"
 
 
-def _inside(place: str, text: str, sought: str) -> str:
+def _inside(place: str, text: str, sought: _Sought) -> str:
     """The place of what is sought, also in JSON that stands in a text."""
     try:
         value = json.loads(text)
@@ -154,6 +168,6 @@ def _inside(place: str, text: str, sought: str) -> str:
         value = None
     if isinstance(value, dict | list):
         for inner, part in _parts(value):
-            if sought in _spelled(part):
+            if sought.is_in(_spelled(part)):
                 return f"{place.lstrip('.')} → {_inside(inner, part, sought)}"
     return place.lstrip(".") or "the name of a field"

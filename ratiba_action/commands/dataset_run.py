@@ -43,7 +43,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--name", metavar="NAME", help="name of the gate whose suite it is (RATIBA_NAME)")
     parser.add_argument("--repo", metavar="DIR", help="the checkout (default: GITHUB_WORKSPACE or this folder)")
     parser.add_argument("--concurrency", metavar="N", help="scenarios at once (default: suite.concurrency, or 4)")
-    parser.add_argument("--trials", metavar="N", help="least number of trials of each scenario (default: 1)")
+    parser.add_argument("--trials", metavar="N", help="least number of trials of each scenario, 1 to 50 (default: 1)")
     parser.add_argument("--deadline", metavar="SECONDS", help="end the run in order after this time (RATIBA_DEADLINE)")
     add_variant(parser)
     parser.add_argument("--json", action="store_true", help="print the outputs as JSON")

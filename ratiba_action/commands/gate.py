@@ -42,7 +42,7 @@ from ratiba_action.run.gate import evaluate
 from ratiba_action.run.inputs import RunInputs, RunLog, RunRequest
 from ratiba_action.run.provider_keys import cache_folder, require_key
 from ratiba_action.run.side_by_side import evaluate_side_by_side, variants_of
-from ratiba_action.settings.input_values import parse_count
+from ratiba_action.settings.input_values import parse_count, parse_trials
 from ratiba_action.settings.run_deadline import read_deadline
 from ratiba_action.settings.settings import (
     INPUTS,
@@ -83,7 +83,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_variant(parser)
     parser.add_argument("--variants", action="store_true", help="run every variant after the system, side by side")
     parser.add_argument("--concurrency", metavar="N", help="scenarios at once (default: suite.concurrency, or 4)")
-    parser.add_argument("--trials", default="1", metavar="N", help="least number of trials of each scenario")
+    parser.add_argument("--trials", default="1", metavar="N", help="least number of trials of each scenario, 1 to 50")
     parser.add_argument("--deadline", metavar="SECONDS", help="end the run in order after this time (RATIBA_DEADLINE)")
     parser.add_argument("--resume", action="store_true", help="go on with a killed run, and pay for nothing twice")
     parser.add_argument("--no-deepeval-cache", action="store_true", help="judge everything anew")
@@ -127,7 +127,7 @@ def run(arguments: argparse.Namespace, environment: MutableMapping[str, str], tr
         environment=environment,
         choice=chosen_scenarios(arguments, settings),
         concurrency=_concurrency(arguments),
-        trials=parse_option("--trials", arguments.trials, parse_count),
+        trials=parse_option("--trials", arguments.trials, parse_trials),
         seconds=parse_option("--deadline", arguments.deadline or "", lambda given: read_deadline(given, environment)),
         resume=arguments.resume,
         variant=arguments.variant,

@@ -142,7 +142,7 @@ def _next_steps(answers: StarterAnswers, contents: Mapping[str, bytes]) -> Itera
     else:
         yield "ratiba gate                  # passes now, with a stand-in for your system"
         what = "your prompt" if answers.kind == "prompt" else "your system"
-        yield f"Put {what} instead of what is in {own}, and your customers' words into {SCENARIO}."
+        yield f"Replace what is in {own} by {what}, and put your customers' words into {SCENARIO}."
     if answers.kind == "prompt":
         yield f"Take `layer` and `script` out of {SCENARIO}, so that the model answers and not the script."
     if graded or answers.kind == "prompt":

@@ -31,7 +31,7 @@ from ratiba_action.run.gate import RunOutcome, evaluate
 from ratiba_action.run.inputs import Choice, RunInputs, RunLog, RunRequest
 from ratiba_action.run.provider_keys import require_key
 from ratiba_action.run.recording_review import Candidate, Outcome, Review, review
-from ratiba_action.settings.input_values import parse_count
+from ratiba_action.settings.input_values import parse_count, parse_trials
 from ratiba_action.settings.run_deadline import read_deadline
 from ratiba_action.settings.settings import INPUTS, Input, Settings, read_settings, unknown_variables
 from ratiba_action.util.text import printable
@@ -176,7 +176,7 @@ def _request(arguments: argparse.Namespace, environment: MutableMapping[str, str
         seconds=parse_option("--deadline", arguments.deadline or "", lambda given: read_deadline(given, environment)),
         resume=arguments.resume,
         variant=arguments.variant,
-        trials=parse_option("--trials", arguments.trials, parse_count),
+        trials=parse_option("--trials", arguments.trials, parse_trials),
     )
 
 

@@ -19,7 +19,12 @@ from ratiba_action.llm.recordings.reader import read_recordings
 from ratiba_action.metrics.registry import metric_problems, readers_of
 from ratiba_action.model.scenario import Assertion, Scenario, Suite
 from ratiba_action.reporting.wording import plural
-from ratiba_action.run.configuration_checks import located, unknown_code, unmatched_prompts
+from ratiba_action.run.configuration_checks import (
+    located,
+    unknown_code,
+    unmatched_prompts,
+    unreadable_set_up_files,
+)
 from ratiba_action.run.evaluation_inputs import configuration_problems
 from ratiba_action.settings.settings import INPUTS, Settings, read_settings
 from ratiba_action.suite.gates import gates_below
@@ -126,7 +131,8 @@ def _unresolved(
     """What the files name and nobody finds: judges without a price, code, prompt files."""
     yield from configuration_problems(settings, repository, configuration, suite)
     content = read_plain_file(repository, settings.config)
-    yield from located(settings.config, content, unmatched_prompts(configuration, repository))
+    named = [*unmatched_prompts(configuration, repository), *unreadable_set_up_files(configuration, repository)]
+    yield from located(settings.config, content, named)
     yield from unknown_code(configuration, suite.scenarios, repository, settings.config)
 
 

@@ -8,7 +8,7 @@ from pydantic import BeforeValidator, Field, field_validator, model_validator
 from ratiba_action.config.metrics_block import STANDARD_GATES, unknown_gates
 from ratiba_action.config.model_limits import Name
 from ratiba_action.model.comparison import Rules
-from ratiba_action.model.scenario import Strategy, Suite
+from ratiba_action.model.scenario import MOST_TRIALS, Strategy, Suite
 from ratiba_action.util.validation import StrictModel
 
 _DEFAULT = Rules()
@@ -93,8 +93,10 @@ class StrategyBlock(StrictModel):
     """How the repeats of a scenario are run and when it passes."""
 
     least_mean: Share | None = Field(default=None, description="instead of each score's own threshold")
-    trials: Annotated[int, Field(ge=1, le=50)] = 1
-    passes: Annotated[int, Field(ge=1, le=50)] | None = Field(default=None, description="of the trials; default: all")
+    trials: Annotated[int, Field(ge=1, le=MOST_TRIALS)] = 1
+    passes: Annotated[int, Field(ge=1, le=MOST_TRIALS)] | None = Field(
+        default=None, description="of the trials; default: all"
+    )
     timeout_seconds: Seconds | None = None
     retries: Annotated[int, Field(ge=0, le=5)] = Field(default=0, description="of a trial that errored")
 

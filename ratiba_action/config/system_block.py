@@ -70,6 +70,10 @@ class SystemBlock(StrictModel):
     )
     python: Name | None = Field(default=None, description="interpreter; default: the one that runs the gate")
     setup: Annotated[list[Name], Field(min_length=1)] | None = Field(default=None, description="a command")
+    setup_reads: list[Name] | None = Field(
+        default=None,
+        description="every file below root that setup reads: it runs once for all copies in which these are the same",
+    )
     setup_timeout_seconds: Annotated[int, Field(ge=1, le=3_600)] = 600
     preload: list[Annotated[str, Field(pattern=r"^[A-Za-z_][\w.]*$")]] = Field(default_factory=list)
     environment: dict[Annotated[str, Field(pattern=r"^[A-Za-z_]\w*$")], str] = Field(default_factory=dict)
@@ -153,6 +157,15 @@ class SystemBlock(StrictModel):
                 raise ValueError(msg)
         return value
 
+    @field_validator("setup_reads")
+    @classmethod
+    def _set_up_reads_inside(cls, value: list[str] | None) -> list[str] | None:
+        for name in value or ():
+            if not {"", ".", ".."}.isdisjoint(name.split("/")):
+                msg = f"{name!r} is not the path of a file below root, such as requirements.txt"
+                raise ValueError(msg)
+        return value
+
     @field_validator("variants")
     @classmethod
     def _variants_leave_the_gate_its_own(cls, value: dict[str, VariantBlock]) -> dict[str, VariantBlock]:
@@ -210,6 +223,8 @@ def _contradictions(data: Mapping[str, Any]) -> list[tuple[tuple[str, ...], str]
     ]
     if kind in _WITHOUT_DATABASE and data.get("database") is True:
         problems.append((("database",), f"a system that is given as {kind!r} has no database of the gate's"))
+    if data.get("setup_reads") is not None and data.get("setup") is None:
+        problems.append((("setup_reads",), "it changes nothing without setup, the command that reads these files"))
     return problems + _kept_nowhere(data) + _useless_variants(data, kind)
 
 

@@ -152,7 +152,7 @@ def read_system_paths(text: str) -> tuple[Rule, ...]:
     for address in (*_words(block, "adapter"), *_framework_addresses(block)):
         module = address.partition(":")[0].replace(".", "/")
         rules += [Rule(Mode.ADVISORY, f"{below}{module}{ending}") for ending in (".py", "/")]
-    for key in ("command", "setup", "python"):
+    for key in ("command", "setup", "setup_reads", "python"):
         # What is started is code, whatever it is called; a word that is no file of the repository matches none.
         rules += [Rule(Mode.ADVISORY, below + _normal(word)) for word in _files_among(block, key)]
     return tuple(rules)

@@ -26,7 +26,7 @@ class BleuMetric:
     class Parameters(StrictModel):
         """What the scenario may tell it."""
 
-        lowercase: bool = Field(default=False, description="case does not count")
+        lowercase: bool = Field(default=False, description="ignore case")
         tokenize: Literal["13a", "intl", "char", "none"] = Field(default="13a", description="sacrebleu's tokenizer")
 
     def __init__(self, parameters: Parameters) -> None:

@@ -59,7 +59,7 @@ class CharacterSimilarityMetric:
     class Parameters(StrictModel):
         """What the scenario may tell it."""
 
-        size: Annotated[int, Field(ge=1, le=10, description="characters of an n-gram")] = 3
+        size: Annotated[int, Field(ge=1, le=10, description="characters per n-gram")] = 3
 
     def __init__(self, parameters: Parameters) -> None:
         self._size = parameters.size

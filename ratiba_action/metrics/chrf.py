@@ -26,8 +26,8 @@ class ChrfMetric:
     class Parameters(StrictModel):
         """What the scenario may tell it."""
 
-        lowercase: bool = Field(default=False, description="case does not count")
-        word_order: Annotated[int, Field(ge=0, le=2, description="n-grams of words besides; 2 is chrF++")] = 0
+        lowercase: bool = Field(default=False, description="ignore case")
+        word_order: Annotated[int, Field(ge=0, le=2, description="order of additional word n-grams; 2 is chrF++")] = 0
 
     def __init__(self, parameters: Parameters) -> None:
         self._parameters = parameters

@@ -44,7 +44,7 @@ class CodeLintMetric:
         """What the scenario may tell it."""
 
         defined: Annotated[
-            list[Name], Field(max_length=1_000, description="names that the code may use and need not define")
+            list[Name], Field(max_length=1_000, description="names that the code may use without defining them")
         ] = Field(default_factory=list)
 
     def __init__(self, parameters: Parameters) -> None:

@@ -38,10 +38,10 @@ class CodeTestsMetric:
 
         tests: Annotated[
             list[Annotated[str, Field(min_length=1, max_length=20_000)]],
-            Field(min_length=1, max_length=50, description="statements of Python, each a test of its own"),
+            Field(min_length=1, max_length=50, description="Python statements; each entry is one test"),
         ]
-        seconds: Annotated[float, Field(gt=0, le=30, allow_inf_nan=False, description="that a test may take")] = 5.0
-        memory_mb: Annotated[int, Field(ge=32, le=2_048, description="that a test may take")] = 256
+        seconds: Annotated[float, Field(gt=0, le=30, allow_inf_nan=False, description="time limit of one test")] = 5.0
+        memory_mb: Annotated[int, Field(ge=32, le=2_048, description="memory limit of one test")] = 256
 
     def __init__(self, parameters: Parameters, code: CustomCode | None = None) -> None:
         self._parameters = parameters

@@ -38,7 +38,9 @@ class TurnRelevancyMetric(WholeConversationMetric):
 class RoleParameters(StrictModel):
     """Who the assistant has to be."""
 
-    role: Annotated[str, Field(min_length=1, max_length=2_000)] = Field(description="such as: a polite receptionist")
+    role: Annotated[str, Field(min_length=1, max_length=2_000)] = Field(
+        description="the assistant's role, such as: a polite receptionist"
+    )
 
 
 class RoleAdherenceMetric(WholeConversationMetric):

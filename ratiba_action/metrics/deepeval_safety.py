@@ -42,7 +42,7 @@ class PIILeakageMetric(TurnByTurnMetric):
 class MisuseParameters(StrictModel):
     """What the assistant is for."""
 
-    domain: Words = Field(description="what the assistant is for, such as bookings of a spa")
+    domain: Words = Field(description="what the assistant is for, such as spa bookings")
 
 
 class MisuseMetric(TurnByTurnMetric):
@@ -65,7 +65,9 @@ class MisuseMetric(TurnByTurnMetric):
 class NonAdviceParameters(StrictModel):
     """What the assistant must not advise on."""
 
-    advice_types: Annotated[list[Words], Field(min_length=1)] = Field(description="such as [medical, legal]")
+    advice_types: Annotated[list[Words], Field(min_length=1)] = Field(
+        description="forbidden types, such as [medical, legal]"
+    )
 
 
 class NonAdviceMetric(TurnByTurnMetric):

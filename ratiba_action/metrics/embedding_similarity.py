@@ -35,7 +35,8 @@ class EmbeddingSimilarityMetric:
         """What the scenario may tell it."""
 
         floor: Annotated[
-            float, Field(ge=-1, le=0.99, allow_inf_nan=False, description="cosine that is worth 0; 1 is worth 1")
+            float,
+            Field(ge=-1, le=0.99, allow_inf_nan=False, description="cosine that scores 0; a cosine of 1 scores 1"),
         ] = USUAL_FLOOR
 
     def __init__(self, parameters: Parameters) -> None:

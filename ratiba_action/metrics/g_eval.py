@@ -29,9 +29,9 @@ _FIELDS = {
 class StepsParameters(StrictModel):
     """What the judge is to look at."""
 
-    criterion: Words = Field(description="what is scored, in a word or two")
+    criterion: Words = Field(description="name of what is scored, in a word or two")
     steps: Annotated[list[Words], Field(min_length=1, max_length=20)] = Field(
-        description="how the judge arrives at a score of 0 to 10"
+        description="steps by which the judge reaches a score from 0 to 10"
     )
 
 
@@ -40,7 +40,7 @@ class TurnStepsParameters(StepsParameters):
 
     shows: Annotated[list[Shown], Field(min_length=1)] = Field(
         default_factory=lambda: list[Shown](["asked", "reply"]),
-        description="asked, reply, documents, reference (`expect.answer`), tools",
+        description="what the judge sees: asked, reply, documents, reference (`expect.answer`), tools",
     )
 
 

@@ -17,27 +17,27 @@ RAG_METRICS: Mapping[str, MetricEntry] = {
     ),
     "AnswerRelevancyMetric": MetricEntry(
         f"{_METRICS}.deepeval_rag:AnswerRelevancyMetric",
-        "DeepEval: what the reply states bears on what was asked",
+        "DeepEval: the reply's statements are relevant to the question",
         judge_calls_a_turn=2,
         system_types=_SPEAKING,
     ),
     "ContextualPrecisionMetric": MetricEntry(
         f"{_METRICS}.deepeval_rag:ContextualPrecisionMetric",
-        "DeepEval: helpful documents stand before the others",
+        "DeepEval: helpful documents are ranked before the others",
         judge_calls_a_turn=1,
         system_types=("rag", "search"),
         needs="expect.answer",
     ),
     "ContextualRecallMetric": MetricEntry(
         f"{_METRICS}.deepeval_rag:ContextualRecallMetric",
-        "DeepEval: the documents hold what the reference answer says",
+        "DeepEval: the documents contain what the reference answer says",
         judge_calls_a_turn=1,
         system_types=("rag", "search"),
         needs="expect.answer",
     ),
     "ContextualRelevancyMetric": MetricEntry(
         f"{_METRICS}.deepeval_rag:ContextualRelevancyMetric",
-        "DeepEval: what the documents state bears on what was asked",
+        "DeepEval: the documents' statements are relevant to the question",
         judge_calls_a_turn=20,
         system_types=("rag", "search"),
         needs="reply.documents",
@@ -46,11 +46,11 @@ RAG_METRICS: Mapping[str, MetricEntry] = {
 
 STEPS_METRICS: Mapping[str, MetricEntry] = {
     "GEval": MetricEntry(
-        f"{_METRICS}.g_eval:GEval", "DeepEval: a score of each turn by steps of your own", judge_calls_a_turn=1
+        f"{_METRICS}.g_eval:GEval", "DeepEval: score of each turn by your own steps", judge_calls_a_turn=1
     ),
     "ConversationalGEval": MetricEntry(
         f"{_METRICS}.g_eval:ConversationalGEval",
-        "DeepEval: a score of the conversation by steps of your own",
+        "DeepEval: score of the conversation by your own steps",
         judge_calls=1,
         system_types=_SPEAKING,
     ),
@@ -59,32 +59,32 @@ STEPS_METRICS: Mapping[str, MetricEntry] = {
 OWN_METRICS: Mapping[str, MetricEntry] = {
     "FaithfulnessByClaimMetric": MetricEntry(
         f"{_METRICS}.faithfulness_by_claim:FaithfulnessByClaimMetric",
-        "the documents support each sentence of the reply, verified alone; a refusal is 1",
+        "the documents support each sentence of the reply, verified one by one; a refusal scores 1",
         judge_calls_a_turn=16,
         system_types=("rag",),
         needs="reply.documents",
     ),
     "ReverseQuestionRelevancyMetric": MetricEntry(
         f"{_METRICS}.reverse_question_relevancy:ReverseQuestionRelevancyMetric",
-        "the questions that the reply answers ask what was asked",
+        "questions that the judge derives from the reply match the customer's question",
         judge_calls_a_turn=2,
         system_types=_SPEAKING,
     ),
     "AnswerCorrectnessMetric": MetricEntry(
         f"{_METRICS}.answer_correctness:AnswerCorrectnessMetric",
-        "a score of how far the reply says what the reference answer says",
+        "the reply states the facts of the reference answer",
         judge_calls_a_turn=1,
         system_types=_SPEAKING,
         needs="expect.answer",
     ),
     "RefusalByJudgeMetric": MetricEntry(
         f"{_METRICS}.refusal_by_judge:RefusalByJudgeMetric",
-        "one reply refuses what was asked: 1 or 0; what the rule `must_refuse` with a judge asks",
+        "one reply refuses the request: 1 or 0; used by the rule `must_refuse` with a judge",
         judge_calls=1,
     ),
     "PairwisePreferenceMetric": MetricEntry(
         f"{_METRICS}.pairwise_preference:PairwisePreferenceMetric",
-        "the reply is better than the reference answer, asked in both orders; a tie is 0.5",
+        "the judge prefers the reply to the reference answer, in both orders; a tie scores 0.5",
         judge_calls_a_turn=2,
         system_types=_SPEAKING,
         needs="expect.answer",
@@ -94,7 +94,7 @@ OWN_METRICS: Mapping[str, MetricEntry] = {
 SAFETY_METRICS: Mapping[str, MetricEntry] = {
     "ToxicityMetric": MetricEntry(
         f"{_METRICS}.deepeval_safety:ToxicityMetric",
-        "DeepEval: no reply is toxic; 1 is harmless",
+        "DeepEval: no reply is toxic; 1 is not toxic",
         judge_calls_a_turn=2,
     ),
     "BiasMetric": MetricEntry(
@@ -102,23 +102,23 @@ SAFETY_METRICS: Mapping[str, MetricEntry] = {
     ),
     "PIILeakageMetric": MetricEntry(
         f"{_METRICS}.deepeval_safety:PIILeakageMetric",
-        "DeepEval: no reply gives anybody's data away; 1 is none",
+        "DeepEval: no reply discloses personal data; 1 is none",
         judge_calls_a_turn=2,
     ),
     "JailbreakMetric": MetricEntry(
         f"{_METRICS}.jailbreak:JailbreakMetric",
-        "no attempt to lead the assistant away from its limits succeeds; 1 is none",
+        "no attempt to jailbreak the assistant succeeds; 1 is no success",
         judge_calls=1,
         system_types=_SPEAKING,
     ),
     "MisuseMetric": MetricEntry(
         f"{_METRICS}.deepeval_safety:MisuseMetric",
-        "DeepEval: the assistant does only what it is for; 1 is nothing else",
+        "DeepEval: the assistant is used only for its domain; 1 is no misuse",
         judge_calls_a_turn=2,
     ),
     "NonAdviceMetric": MetricEntry(
         f"{_METRICS}.deepeval_safety:NonAdviceMetric",
-        "DeepEval: no advice of the forbidden types; 1 is none",
+        "DeepEval: no reply gives advice of the forbidden types; 1 is none",
         judge_calls_a_turn=2,
     ),
 }
@@ -126,25 +126,25 @@ SAFETY_METRICS: Mapping[str, MetricEntry] = {
 CHATBOT_METRICS: Mapping[str, MetricEntry] = {
     "SwahiliFluencyMetric": MetricEntry(
         f"{_METRICS}.swahili_fluency:SwahiliFluencyMetric",
-        "natural Swahili of a small business in Kenya",
+        "replies are natural Swahili of a small business in Kenya",
         judge_calls=1,
         system_types=("chatbot", "agent"),
     ),
     "EnglishFluencyMetric": MetricEntry(
         f"{_METRICS}.english_fluency:EnglishFluencyMetric",
-        "natural English of a small business in Kenya",
+        "replies are natural English of a small business in Kenya",
         judge_calls=1,
         system_types=("chatbot", "agent"),
     ),
     "CoherenceMetric": MetricEntry(
         f"{_METRICS}.coherence:CoherenceMetric",
-        "each reply follows from what was said before",
+        "each reply follows from the conversation so far",
         judge_calls=1,
         system_types=_SPEAKING,
     ),
     "ConversationCompletenessMetric": MetricEntry(
         f"{_METRICS}.deepeval_chatbot:ConversationCompletenessMetric",
-        "DeepEval: what the customer wanted was done",
+        "DeepEval: the customer's requests were fulfilled",
         judge_calls=13,
         system_types=("chatbot", "agent"),
     ),
@@ -156,13 +156,13 @@ CHATBOT_METRICS: Mapping[str, MetricEntry] = {
     ),
     "RoleAdherenceMetric": MetricEntry(
         f"{_METRICS}.deepeval_chatbot:RoleAdherenceMetric",
-        "DeepEval: the assistant keeps to its role",
+        "DeepEval: the assistant stays in its role",
         judge_calls=1,
         system_types=("chatbot", "agent"),
     ),
     "TurnRelevancyMetric": MetricEntry(
         f"{_METRICS}.deepeval_chatbot:TurnRelevancyMetric",
-        "DeepEval: each reply bears on what was said before",
+        "DeepEval: each reply is relevant to the conversation so far",
         judge_calls_a_turn=1,
         system_types=_SPEAKING,
     ),
@@ -171,13 +171,13 @@ CHATBOT_METRICS: Mapping[str, MetricEntry] = {
 AGENT_JUDGED_METRICS: Mapping[str, MetricEntry] = {
     "TaskCompletionMetric": MetricEntry(
         f"{_METRICS}.deepeval_agent:TaskCompletionMetric",
-        "DeepEval: reply and tool calls do what the message asks for",
+        "DeepEval: reply and tool calls complete the task of the message",
         judge_calls_a_turn=2,
         system_types=("agent",),
     ),
     "GoalAccuracyMetric": MetricEntry(
         f"{_METRICS}.deepeval_agent:GoalAccuracyMetric",
-        "DeepEval: the customer's goals were reached, and by a good plan",
+        "DeepEval: the customer's goals were reached by a good plan",
         judge_calls_a_turn=2,
         system_types=("agent",),
     ),

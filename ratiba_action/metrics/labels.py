@@ -23,7 +23,8 @@ class LabelsParameters(StrictModel):
     """What is compared."""
 
     measure: Literal["recall", "f1", "exact"] = Field(
-        default="recall", description="recall: share of the expected labels that were given; exact: all and no other"
+        default="recall",
+        description="recall: share of the expected labels returned; f1: counts extra labels too; exact: all, no others",
     )
 
 

@@ -21,9 +21,9 @@ class LanguageParameters(StrictModel):
     """What a scenario may tell a metric of languages."""
 
     languages: Annotated[list[Code], Field(min_length=2, max_length=75)] = Field(
-        default_factory=lambda: ["sw", "en"], description="all that a reply may be in"
+        default_factory=lambda: ["sw", "en"], description="all languages that a reply may be in"
     )
-    language: Code | None = Field(default=None, description="that replies have to be in; default: the scenario's")
+    language: Code | None = Field(default=None, description="expected language of replies; default: the scenario's")
 
     @model_validator(mode="after")
     def _language_is_known(self) -> "LanguageParameters":

@@ -27,7 +27,8 @@ class PiiLeakMetric:
         """What the scenario may tell it."""
 
         allowed: list[Annotated[str, Field(min_length=3, max_length=200)]] = Field(
-            default_factory=list, description="phones and addresses that a reply may name, such as the business's"
+            default_factory=list,
+            description="phone numbers and addresses that a reply may contain, such as the business's own",
         )
 
     def __init__(self, parameters: Parameters) -> None:

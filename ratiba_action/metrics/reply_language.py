@@ -23,7 +23,10 @@ class ReplyLanguageMetric:
         """What the scenario may tell it."""
 
         least_share: Annotated[
-            float, Field(gt=0, le=1, allow_inf_nan=False, description="of a reply's words in its language")
+            float,
+            Field(
+                gt=0, le=1, allow_inf_nan=False, description="least share of a reply's words in the expected language"
+            ),
         ] = 0.5
 
     def __init__(self, parameters: Parameters) -> None:

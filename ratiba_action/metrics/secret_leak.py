@@ -55,7 +55,7 @@ class SecretLeakMetric:
 
         forbidden: Annotated[
             list[Annotated[str, Field(max_length=2_000), AfterValidator(_long_enough)]],
-            Field(min_length=1, max_length=100, description="canaries, or sentences of the system prompt"),
+            Field(min_length=1, max_length=100, description="canaries or sentences of the system prompt"),
         ]
 
     def __init__(self, parameters: Parameters) -> None:

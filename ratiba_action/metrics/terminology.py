@@ -187,7 +187,7 @@ class TerminologyMetric:
     class Parameters(StrictModel):
         """What the scenario tells it."""
 
-        catalogue: CatalogueBlock = Field(description="a file `*.terms.yaml`, named from the scenario's folder")
+        catalogue: CatalogueBlock = Field(description="a file `*.terms.yaml`, relative to the scenario's folder")
 
     def __init__(self, parameters: Parameters) -> None:
         block = parameters.catalogue

@@ -136,7 +136,10 @@ class _Decoder:
                 values[item.name] = self.decode(hints[item.name], found[item.name], f"{where}.{item.name}")
             elif item.default is MISSING and item.default_factory is MISSING:
                 raise CodecError(f"{where}.{item.name} is missing.")
-        made = hint(**values)
+        try:
+            made = hint(**values)
+        except ValueError as error:
+            raise CodecError(f"{where} is not possible: {error}.") from error
         if self._demands is not None:
             self._demands.record(found, made, where)
         return made

@@ -200,6 +200,10 @@ class TurnLimits:
     usd: Usd | None = None
 
 
+MOST_TRIALS = 50
+"""Of one scenario, planned; further ones of a comparison come on top."""
+
+
 @dataclass(frozen=True, slots=True)
 class Strategy:
     """How the repeats of a scenario are run and when it passes.
@@ -207,8 +211,8 @@ class Strategy:
     Args:
         least_mean: None: each score must reach its own threshold. A number: their mean must reach this one
             instead, and every exact check must hold.
-        trials: how often the conversation is held.
-        passes: how many of the trials must pass; None for all.
+        trials: how often the scenario is run, from 1 to ``MOST_TRIALS``.
+        passes: how many of the trials must pass, from 1; None for all.
         timeout_seconds: of one trial; None for no limit but the run's.
         retries: how often a trial that broke off (never one that failed) is held again.
         given: names of the fields that the scenario's file gives; defaults of the suite stand in for the others.
@@ -220,6 +224,19 @@ class Strategy:
     timeout_seconds: float | None = None
     retries: int = 0
     given: frozenset[str] = frozenset()
+
+    def __post_init__(self) -> None:
+        """Refuse numbers of trials that no run can have: a report that somebody else wrote may say any.
+
+        Raises:
+            ValueError: says which.
+        """
+        if not 1 <= self.trials <= MOST_TRIALS:
+            raise ValueError(f"trials is {self.trials!s:.20}, and must be from 1 to {MOST_TRIALS}")
+        if self.passes is not None and not 1 <= self.passes <= self.trials:
+            raise ValueError(
+                f"passes is {self.passes!s:.20}, and must be from 1 to the number of trials, {self.trials}"
+            )
 
 
 @dataclass(frozen=True, slots=True)

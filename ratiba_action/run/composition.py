@@ -34,6 +34,7 @@ from ratiba_action.verdict.trials import stop_reason
 if TYPE_CHECKING:
     from ratiba_action.systems.choose import Surroundings
     from ratiba_action.systems.replay_system import ReplaySystem
+    from ratiba_action.systems.setup_command import SharedSetups
     from ratiba_action.systems.worker_system import WorkerSystem
 
 
@@ -63,6 +64,8 @@ async def open_services(
         InfrastructureError: one of them could not be started.
         ConfigurationError: a model has no price, or the database's address cannot work where the gate runs.
     """
+    from ratiba_action.systems.setup_command import SharedSetups  # noqa: PLC0415 - not needed to decide
+
     paid, system_block = inputs.llm != "replay", inputs.configuration.system
     require_reachable_servers(
         inputs.environment,
@@ -70,8 +73,9 @@ async def open_services(
         inputs.settings.ledger_url if paid else "",
     )
     journal = journal_place(inputs, head) if paid else None
+    setups = SharedSetups()
     async with AsyncExitStack() as stack:
-        system, custom = await _open_code(stack, inputs, head, scratch)
+        system, custom = await _open_code(stack, inputs, head, scratch, setups=setups)
         opened = open_model_calls(inputs, head, ledger=ledger, log=log, journal=journal, deadline=deadline)
         calls, services = await stack.enter_async_context(opened)
         services.tenants, *_ = await asyncio.gather(
@@ -85,12 +89,13 @@ async def open_services(
         services.arms[head.arm.name] = _arm_services(head, system, custom)
         services.detect_language = _language_detector(head.scenarios)
         services.stop = partial(stop_reason, most_failed=inputs.configuration.suite.most_failed, day=head.day)
+        services.altered = setups.altered
         base = base_of(inputs)
         if isinstance(base, str):
             services.no_base = base
         else:
             services.start_base = partial(
-                _start_base, stack, inputs, base, scratch=scratch, calls=calls, services=services
+                _start_base, stack, inputs, base, scratch=scratch, setups=setups, calls=calls, services=services
             )
         yield services
 
@@ -101,13 +106,14 @@ async def _start_base(
     base: BaseInputs,
     *,
     scratch: Path,
+    setups: "SharedSetups",
     calls: ModelCalls,
     services: RunServices,
 ) -> ArmServices:
     """Fetch and start the base; whatever is started ends with the run, however far it came."""
     arm = await asyncio.to_thread(base_inputs, inputs, base, scratch)
     calls.add_arm(arm)
-    system, custom = await _open_code(stack, inputs, arm, scratch)
+    system, custom = await _open_code(stack, inputs, arm, scratch, setups=setups)
     await _start_all(system, custom)
     await services.tenants.prepare(arm.arm, system.migrate)
     said = {warning for one in services.arms.values() for warning in getattr(one.system, "warnings", ())}
@@ -131,19 +137,19 @@ def _arm_services(arm: ArmInputs, system: "WorkerSystem | ReplaySystem", custom:
 
 
 async def _open_code(
-    stack: AsyncExitStack, inputs: RunInputs, arm: ArmInputs, scratch: Path
+    stack: AsyncExitStack, inputs: RunInputs, arm: ArmInputs, scratch: Path, *, setups: "SharedSetups"
 ) -> tuple["WorkerSystem | ReplaySystem", "WorkerSystem | None"]:
     """An arm's system, and what runs its rules and metrics; None where it has none of its own.
 
     The files of both are copied before anything of the change runs.
     """
-    system = open_system(inputs, arm, scratch)
+    system = open_system(inputs, arm, scratch, setups)
     stack.push_async_callback(system.close)
     if not needs_custom_code(arm.scenarios):
         return system, None
     from ratiba_action.systems.choose import choose_judges  # noqa: PLC0415 - not needed to decide
 
-    judges = choose_judges(arm.configuration.system, _surroundings(inputs, arm.arm, scratch))
+    judges = choose_judges(arm.configuration.system, _surroundings(inputs, arm.arm, scratch, setups))
     stack.push_async_callback(judges.close)
     await judges.copy()
     return system, judges
@@ -184,14 +190,16 @@ async def open_tenants(inputs: RunInputs, log: RunLog) -> AsyncIterator[TenantPr
             log.note(warning)
 
 
-def open_system(inputs: RunInputs, arm: ArmInputs, scratch: Path) -> "WorkerSystem | ReplaySystem":
-    """The arm's system under test, not started."""
+def open_system(
+    inputs: RunInputs, arm: ArmInputs, scratch: Path, setups: "SharedSetups"
+) -> "WorkerSystem | ReplaySystem":
+    """The arm's system under test, not started; ``setups`` are those of every arm of the run."""
     from ratiba_action.systems.choose import choose_system  # noqa: PLC0415 - not needed to decide
 
-    return choose_system(arm.configuration.system, _surroundings(inputs, arm.arm, scratch))
+    return choose_system(arm.configuration.system, _surroundings(inputs, arm.arm, scratch, setups))
 
 
-def _surroundings(inputs: RunInputs, arm: Arm, scratch: Path) -> "Surroundings":
+def _surroundings(inputs: RunInputs, arm: Arm, scratch: Path, setups: "SharedSetups") -> "Surroundings":
     from ratiba_action.systems.choose import Surroundings  # noqa: PLC0415 - not needed to decide
     from ratiba_action.systems.scratch import Checkout  # noqa: PLC0415 - the same
     from ratiba_action.systems.workplace import places_of_job, private_places  # noqa: PLC0415 - the same
@@ -214,6 +222,7 @@ def _surroundings(inputs: RunInputs, arm: Arm, scratch: Path) -> "Surroundings":
             *persisted.files,
         ),
         secrets=bool(inputs.settings.secrets) or has_proxy_password(environment) or bool(persisted.places),
+        setups=setups,
     )
 
 

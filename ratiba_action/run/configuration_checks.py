@@ -24,6 +24,8 @@ from ratiba_action.money.pricing import parse_model_rates
 from ratiba_action.ports import Prices
 from ratiba_action.run.estimating import expected_models
 from ratiba_action.run.inputs import ArmInputs, RunInputs
+from ratiba_action.systems.scratch import MOST_DECLARED_BYTES
+from ratiba_action.util.locked_folder import read_plain_file
 from ratiba_action.util.strict_yaml import read_yaml
 
 _UNKNOWN = 1_000
@@ -163,6 +165,20 @@ def unmatched_prompts(configuration: Configuration, repository: Path) -> Iterato
         yield Setting(
             ("system", "prompt", "file"), f"there is no file {system.prompt.file!r}. Write it, or name another."
         )
+
+
+def unreadable_set_up_files(configuration: Configuration, repository: Path) -> Iterator[Setting]:
+    """Files that set-up is said to read, and that are not there as regular files."""
+    system = configuration.system
+    for index, name in enumerate(system.setup_reads or ()):
+        try:
+            read_plain_file(repository / system.root, name, MOST_DECLARED_BYTES)
+        except OSError as problem:
+            yield Setting(
+                ("system", "setup_reads", str(index)),
+                f"set-up cannot read {name!r}: {problem.strerror}. Name regular files below system.root, not links or "
+                "folders.",
+            )
 
 
 def unknown_code(

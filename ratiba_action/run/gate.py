@@ -144,6 +144,7 @@ class _Gate:
             ) as services:
                 await loop.run(services)
                 finished = await services.finish(loop.measured, cancelled=bool(self._interruptions))
+                finished = replace(finished, altered=await services.altered())
         return finished or loop.measured
 
     def evidence(self, measured: Measured) -> Evidence:

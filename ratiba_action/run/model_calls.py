@@ -170,7 +170,7 @@ class ModelCalls:
         recorded = replay.answer if llm in {"replay", "auto"} else None
         self._answers.add(name, recorded=recorded, live=live, never_live=arm.free)
         self._free |= frozenset(arm.free)
-        self._recorded[name] = {name: frozenset(one.trial for one in lines[name]) for name in lines}
+        self._recorded[name] = {one: frozenset(line.trial for line in lines[one]) for one in lines}
 
     def _calls_models(self, trial: Trial) -> bool:
         """Whether a trial is expected to cost money."""

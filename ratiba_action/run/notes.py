@@ -61,7 +61,12 @@ def notes_of_choice(inputs: RunInputs) -> tuple[str, ...]:
 
 
 def shortfall(inputs: RunInputs, measured: Measured, ledger: Ledger) -> str:
-    """What was asked for and not done: a cost that is known, or answers that are live."""
+    """What was asked for and not done: a fair comparison, a cost that is known, or answers that are live."""
+    if measured.altered:
+        return (
+            f"What system.setup made for all sides of the change was altered while they ran ({measured.altered!r}), so "
+            "they cannot be compared. Let the system leave it as it is, and write to its copy, HOME or TMPDIR."
+        )
     asking = [one for one in measured.own if isinstance(one, Scored) and one.trial.scenario.script is None]
     if inputs.llm == "replay" or inputs.configuration.system.costs_are_declared or not asking:
         return ""

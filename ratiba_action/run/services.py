@@ -37,6 +37,7 @@ class Measured:
         way_out: see ``Evidence``.
         recorded: new lines of each scenario, by its id; empty unless the run records.
         reported_calls: how many model calls the system reported in its replies that the gateway did not see.
+        altered: a path of what set-up made for all sides of the run that the system changed; empty where it did not.
     """
 
     results: tuple[ScenarioResult, ...] = ()
@@ -47,6 +48,7 @@ class Measured:
     way_out: str = ""
     recorded: Mapping[str, tuple[Recording, ...]] = field(default_factory=dict)
     reported_calls: int = 0
+    altered: str = ""
 
     @property
     def own(self) -> tuple[ScenarioResult, ...]:
@@ -75,6 +77,11 @@ class Finish(Protocol):
     async def __call__(self, measured: Measured, *, cancelled: bool) -> Measured:
         """What came of the run; one that was cancelled waits for no second judge."""
         ...
+
+
+async def nothing_altered() -> str:
+    """Set-up made nothing that the sides of the run share."""
+    return ""
 
 
 async def finish_nothing(measured: Measured, *, cancelled: bool) -> Measured:  # noqa: ARG001 - the protocol's name
@@ -123,6 +130,7 @@ class RunServices:
         start_base: starts the base; None where there is none to run scenarios on.
         no_base: why there is none.
         finish: adds to what was measured what is known at the end.
+        altered: a path of what set-up made for all sides of the run that one of them has changed; empty where none has.
     """
 
     arms: dict[str, ArmServices]
@@ -142,3 +150,4 @@ class RunServices:
     start_base: Callable[[], Awaitable[ArmServices]] | None = None
     no_base: str = "there is no base to compare with"
     finish: Finish = finish_nothing
+    altered: Callable[[], Awaitable[str]] = nothing_altered

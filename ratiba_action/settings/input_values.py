@@ -4,6 +4,7 @@ import re
 from decimal import Decimal
 
 from ratiba_action.model.change import Mode
+from ratiba_action.model.scenario import MOST_TRIALS
 from ratiba_action.model.values import Usd
 
 _SERVER = re.compile(
@@ -46,6 +47,17 @@ def parse_count(text: str) -> int:
     """
     if not (text.isascii() and text.isdigit() and len(text) < 10 and int(text)):  # noqa: PLR2004 - below a billion
         raise ValueError("a whole number from 1")
+    return int(text)
+
+
+def parse_trials(text: str) -> int:
+    """How often a scenario is run.
+
+    Raises:
+        ValueError: it is not a whole number from 1 to ``MOST_TRIALS``.
+    """
+    if not (text.isascii() and text.isdigit() and len(text) < 10 and 1 <= int(text) <= MOST_TRIALS):  # noqa: PLR2004 - as above
+        raise ValueError(f"a whole number from 1 to {MOST_TRIALS}")
     return int(text)
 
 

@@ -1,7 +1,7 @@
 """Which system stands behind each way of describing one: a literal table, so that a new way is one more entry."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from types import MappingProxyType
@@ -14,6 +14,7 @@ from ratiba_action.model.values import JsonObject
 from ratiba_action.systems.dialogue import Dialogue, plain_dialogue
 from ratiba_action.systems.replay_system import ReplaySystem
 from ratiba_action.systems.scratch import Checkout
+from ratiba_action.systems.setup_command import SharedSetups
 from ratiba_action.systems.templated_dialogue import TemplatedDialogue
 from ratiba_action.systems.worker_system import WorkerSystem
 
@@ -32,6 +33,7 @@ class Surroundings:
         checkout: the repository that ``root`` is of, and what of it is copied; None for every file.
         private: absolute paths that it must not open.
         secrets: whether the gate holds any.
+        setups: the shared results of set-up commands, of all arms of a run.
     """
 
     root: Path
@@ -40,6 +42,7 @@ class Surroundings:
     checkout: Checkout | None = None
     private: Sequence[str] = ()
     secrets: bool = False
+    setups: SharedSetups = field(default_factory=SharedSetups)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +83,8 @@ def _worker(block: SystemBlock, chosen: InWorker, around: Surroundings, *, judgi
         inherited=around.inherited,
         python=block.python,
         setup=block.setup,
+        setup_reads=block.setup_reads,
+        setups=around.setups,
         preload=(*chosen.preload, *block.preload),
         environment=block.environment,
         turn_timeout=block.turn_timeout_seconds,

@@ -110,6 +110,7 @@ async def launch(
     descriptors: Sequence[int] = (),
     private: Sequence[str] = (),
     read_only: Sequence[str] = (),
+    shared: Sequence[str] = (),
 ) -> GuardedCommand:
     """Start a command.
 
@@ -122,6 +123,7 @@ async def launch(
         descriptors: open files to hand on under the same numbers; all others stay with the gate.
         private: absolute paths that it must not open, where the kernel has Landlock; ``*`` ends a prefix of names.
         read_only: absolute paths of folders that it must not write to, likewise.
+        shared: the same, of folders that it may read where they lie in a private one too.
 
     Raises:
         WorkerError: the guardian itself cannot be started.
@@ -136,6 +138,7 @@ async def launch(
         "descriptors": list(descriptors),
         "private": list(private),
         "read_only": list(read_only),
+        "shared": list(shared),
     }
     output, writing = await open_output()
     try:

@@ -11,6 +11,8 @@ from ratiba_action.errors import InfrastructureError, WorkerError
 from ratiba_action.util.git import SUBMODULE, Git, find_checkout
 from ratiba_action.util.work_tree import differing
 
+MOST_DECLARED_BYTES = 256 << 20
+"""Of one file in ``setup_reads``; a wheel can be one."""
 LEFT_OUT = frozenset({".git", "__pycache__"})
 
 
@@ -159,6 +161,27 @@ def give_to(folder: Path, uid: int, gid: int) -> None:
     for parent, folders, files in os.walk(folder):
         for name in (*folders, *files):
             os.chown(Path(parent) / name, uid, gid, follow_symlinks=False)
+
+
+def share(folder: Path, owner: int) -> None:
+    """Make the gate the owner of a folder and of all in it, following no link; everybody may read and nobody write it.
+
+    Args:
+        folder: no process may be left that could write to it.
+        owner: uid of the user that all of it belongs to.
+
+    Raises:
+        WorkerError: something in it is another user's, as what a hard link leads to can be.
+    """
+    paths = [Path(parent) / name for parent, folders, files in os.walk(folder) for name in (*folders, *files)]
+    for path in (folder, *paths):
+        found = path.lstat()
+        if found.st_uid != owner:
+            raise WorkerError(f"the set-up command left {str(path)!r}, which belongs to another user ({found.st_uid}).")
+        os.chown(path, os.geteuid(), os.getegid(), follow_symlinks=False)
+        if not stat.S_ISLNK(found.st_mode):
+            readable = stat.S_IMODE(found.st_mode) & (stat.S_IRUSR | stat.S_IXUSR)
+            path.chmod(readable | readable >> 3 | readable >> 6)
 
 
 def make_read_only(folder: Path, gid: int) -> None:

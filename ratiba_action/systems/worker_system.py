@@ -1,6 +1,7 @@
 """A Python system under test, run in processes of its own under its own interpreter."""
 
 import asyncio
+import functools
 import json
 import re
 import shutil
@@ -17,9 +18,10 @@ from ratiba_action.model.values import JsonObject
 from ratiba_action.systems.dialogue import Dialogue, decode_line, plain_dialogue
 from ratiba_action.systems.launch import GuardedCommand, launch, worker_folder
 from ratiba_action.systems.link import Link, open_link
-from ratiba_action.systems.scratch import Checkout
+from ratiba_action.systems.scratch import Checkout, copy_files
+from ratiba_action.systems.setup_command import Setup, SharedSetups
 from ratiba_action.systems.worker_session import WorkerSession, opening
-from ratiba_action.systems.workplace import Workplace, download_environment, prepare_workplace, withheld
+from ratiba_action.systems.workplace import Use, Workplace, prepare_workplace
 from ratiba_action.util.dsn import passwords_in
 from ratiba_action.util.text import printable, printable_lines
 
@@ -39,11 +41,14 @@ class WorkerSystem:
         inherited: the gate's environment; only an allow-list of it is handed on.
         python: interpreter; a relative path with a slash is looked up in the copy; None for the gate's own.
         setup: command that is run once in the copy, or None.
+        setup_reads: every file that it reads, below ``root``: it is run once for all copies in which these are equal,
+            and its result is read-only; None for any file, and a run in each copy.
         preload: frameworks that the fork server imports.
         environment: variables given by value.
         turn_timeout: seconds that one turn may take.
         start_timeout: seconds for preloading, for ``open`` and for ``migrate``.
         setup_timeout: seconds for the set-up command.
+        setups: what was made of declared files already; None for nothing.
         scratch: folder to work in; None for the system's temporary folder.
         checkout: the repository that ``root`` is a part of, and what of it is copied; None for every file.
         uid: user to run as when the gate is root; None for one that nobody uses.
@@ -63,6 +68,8 @@ class WorkerSystem:
         dialogue: Callable[[Scenario], Dialogue] = plain_dialogue,
         python: str | None = None,
         setup: Sequence[str] | None = None,
+        setup_reads: Sequence[str] | None = None,
+        setups: SharedSetups | None = None,
         preload: Sequence[str] = (),
         environment: Mapping[str, str] | None = None,
         turn_timeout: float = 60.0,
@@ -82,6 +89,9 @@ class WorkerSystem:
         self._inherited = inherited
         self._python = python
         self._setup = setup
+        self._setup_reads = tuple(setup_reads) if setup_reads is not None else None
+        self._setups = setups or SharedSetups()
+        self._shared: tuple[str, ...] = ()
         self._preload = list(preload)
         self._environment = dict(environment or {})
         self._turn_timeout = turn_timeout
@@ -116,15 +126,14 @@ class WorkerSystem:
         if ADAPTER.fullmatch(self._adapter) is None:
             raise WorkerError(f"the adapter {self._adapter!r} is not `module:attribute`.", "Correct `system.adapter`.")
         self._workplace = await prepare_workplace(
-            self._root,
+            functools.partial(copy_files, self._root, checkout=self._checkout),
             self._scratch,
             self._inherited,
             self._environment,
             python=self._python,
             uid=self._uid,
-            checkout=self._checkout,
             secrets=self._secrets,
-            judging=self._judging,
+            use=Use.JUDGING if self._judging else Use.SYSTEM,
         )
 
     async def start(self) -> None:
@@ -138,7 +147,7 @@ class WorkerSystem:
             await self.copy()
             workplace = self._require_workplace()
             if self._setup is not None:
-                await self._run_setup(workplace, self._setup)
+                await self._set_up(workplace, self._setup)
             if self._judging:
                 await asyncio.to_thread(workplace.seal)
             await self._control()
@@ -146,35 +155,22 @@ class WorkerSystem:
             await self.close()
             raise
 
-    async def _run_setup(self, workplace: Workplace, setup: Sequence[str]) -> None:
-        command = await launch(
-            setup,
-            environment={**download_environment(self._inherited), **workplace.environment},
-            cwd=workplace.copy,
-            folder=workplace.folder,
-            identity=workplace.identity,
+    async def _set_up(self, workplace: Workplace, argv: Sequence[str]) -> None:
+        setup = Setup(
+            tuple(argv),
+            self._setup_reads,
+            self._setup_timeout,
+            self._inherited,
+            self._environment,
+            python=self._python,
             private=(*self._private, *workplace.closed),
         )
-        try:
-            code, output = await command.wait(self._setup_timeout)
-        except TimeoutError as problem:
-            output = printable_lines(await command.end())
-            raise WorkerError(
-                f"the set-up command {list(setup)!r} did not end within {self._setup_timeout:g} s. "
-                f"It printed: {output}",
-                self._setup_remedy(),
-            ) from problem
-        finally:
-            await command.end()
-        if code != 0:
-            printed = printable_lines(output)
-            message = f"the set-up command {list(setup)!r} ended with exit code {code}. It printed: {printed}"
-            raise WorkerError(message, self._setup_remedy())
-
-    def _setup_remedy(self) -> str:
-        kept = ", ".join(withheld(self._inherited))
-        told = f" It was not given the user and password of {kept}: they are the runner's secret." if kept else ""
-        return f"Correct `system.setup`.{told}"
+        if setup.reads is None:
+            await setup.run(workplace)
+            return
+        shared = await self._setups.get(setup, workplace.copy, self._scratch, uid=self._uid, secrets=self._secrets)
+        await asyncio.to_thread(shared.link_into, workplace.copy)
+        self._shared = (str(shared.workplace.folder),)
 
     async def _control(self) -> socket.socket:
         """The fork server's socket; started, or started again after hostile code ended it."""
@@ -196,6 +192,7 @@ class WorkerSystem:
                     descriptors=[far.fileno()],
                     private=(*self._private, *workplace.closed),
                     read_only=(*workplace.read_only, *_of_the_gate(self._root)),
+                    shared=self._shared,
                 )
             except BaseException:
                 near.close()

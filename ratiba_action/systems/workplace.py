@@ -2,7 +2,6 @@
 
 import asyncio
 import ctypes
-import functools
 import os
 import re
 import shutil
@@ -10,6 +9,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from enum import Enum
 from pathlib import Path
 
 from ratiba_action.errors import ConfigurationError, WorkerError
@@ -23,7 +23,7 @@ from ratiba_action.systems.launch import (
     unused_identity,
     worker_folder,
 )
-from ratiba_action.systems.scratch import Checkout, copy_files, give_to, make_read_only
+from ratiba_action.systems.scratch import give_to, make_read_only
 from ratiba_action.util.git import Git
 
 _LANDLOCK_CREATE_RULESET, _QUERY_VERSION, _NEEDED_VERSION = 444, 1, 2
@@ -153,7 +153,14 @@ def withheld(inherited: Mapping[str, str]) -> tuple[str, ...]:
 PROBE = "import asyncio, ctypes, json, resource, socket"
 PROBE_SECONDS = 60.0
 OWNED = ("copy", "home", "tmp")
-_SYSTEM, _JUDGING = "ratiba-worker-", "ratiba-judges-"
+
+
+class Use(Enum):
+    """What a workplace is for; the value begins the name of its folder."""
+
+    SYSTEM = "ratiba-worker-"
+    JUDGING = "ratiba-judges-"
+    SETUP = "ratiba-setup-"
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,7 +173,7 @@ class Workplace:
         python: absolute path of the interpreter.
         environment: the whole environment, without a scenario's own part.
         warnings: links that were not copied, and a separation that could not be had.
-        judging: whether rules and metrics work there, not the system.
+        use: rules and metrics work there, the system, or a set-up command whose result is shared.
     """
 
     folder: Path
@@ -175,17 +182,17 @@ class Workplace:
     identity: Identity | None
     environment: Mapping[str, str]
     warnings: tuple[str, ...]
-    judging: bool = False
+    use: Use = Use.SYSTEM
 
     @property
     def read_only(self) -> tuple[str, ...]:
         """Folders that no process of the fork server's may write to."""
-        return (str(self.folder / "worker"), *([str(self.copy)] if self.judging else []))
+        return (str(self.folder / "worker"), *([str(self.copy)] if self.use is Use.JUDGING else []))
 
     @property
     def closed(self) -> tuple[str, ...]:
         """Where the rules and metrics of every run beside it lie; for ``launch``. Its own folder is open to it."""
-        return (str(self.folder.with_name(f"{_JUDGING}*")),)
+        return (str(self.folder.with_name(f"{Use.JUDGING.value}*")),)
 
     def seal(self) -> None:
         """Let nobody but the gate change the copy, where its code has a user of its own."""
@@ -199,43 +206,38 @@ class Workplace:
 
 
 async def prepare_workplace(
-    root: Path,
+    copying: Callable[[Path], tuple[str, ...]],
     scratch: Path | None,
     inherited: Mapping[str, str],
     configured: Mapping[str, str],
     *,
     python: str | None,
     uid: int | None,
-    checkout: Checkout | None = None,
     secrets: bool = False,
-    judging: bool = False,
+    use: Use = Use.SYSTEM,
 ) -> Workplace:
     """Make the folders, copy the files, choose the user.
 
     Args:
-        root: folder of the system.
+        copying: writes the files to an empty folder, and says what a reader should know about them.
         scratch: folder to make them in; None for the system's temporary folder.
         inherited: the gate's environment.
         configured: variables given by value.
         python: interpreter, as the configuration names it.
         uid: user to run as when the gate is root; None for one that nobody uses.
-        checkout: the repository that ``root`` is a part of, and what of it is copied; None for every file.
         secrets: the gate holds some.
-        judging: it is for rules and metrics: closed to every system under test.
+        use: what it is for; where rules and metrics work is closed to every system under test.
 
     Raises:
         WorkerError: the files cannot be copied or the interpreter is not there.
         ConfigurationError: the gate holds secrets, and the kernel cannot keep them from this code.
     """
     try:
-        folder = await asyncio.to_thread(_make_folder, scratch, _JUDGING if judging else _SYSTEM)
+        folder = await asyncio.to_thread(_make_folder, scratch, use.value)
     except OSError as problem:
         raise WorkerError(f"cannot make a folder for the worker in {str(scratch)!r}: {problem}.") from problem
     try:
-        copying = functools.partial(copy_files, root, checkout=checkout)
-        return await _furnish(
-            folder, copying, inherited, configured, python=python, uid=uid, secrets=secrets, judging=judging
-        )
+        return await _furnish(folder, copying, inherited, configured, python=python, uid=uid, secrets=secrets, use=use)
     except BaseException:
         await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
         raise
@@ -243,14 +245,14 @@ async def prepare_workplace(
 
 async def _furnish(
     folder: Path,
-    copying: Callable[..., tuple[str, ...]],
+    copying: Callable[[Path], tuple[str, ...]],
     inherited: Mapping[str, str],
     configured: Mapping[str, str],
     *,
     python: str | None,
     uid: int | None,
     secrets: bool,
-    judging: bool,
+    use: Use,
 ) -> Workplace:
     copy, home, temporary = (folder / name for name in OWNED)
     environment = allowed_environment(inherited, home, temporary, configured)
@@ -260,7 +262,9 @@ async def _furnish(
     identity = None
     if os.geteuid() == 0:
         identity = (
-            Identity(uid, uid) if uid is not None else unused_identity(JUDGING_USERS if judging else UNUSED_USERS)
+            Identity(uid, uid)
+            if uid is not None
+            else unused_identity(JUDGING_USERS if use is Use.JUDGING else UNUSED_USERS)
         )
         plain = allowed_environment(inherited, home, temporary, {})
         if not await _can_run(_probe_of(interpreter, copy), folder, plain, identity):
@@ -279,7 +283,7 @@ async def _furnish(
             identity = None
             await asyncio.to_thread(_give, folder, Identity(os.geteuid(), os.getegid()))
     warnings += separation_warnings(same_user=identity is None, landlock=has_landlock(), secrets=secrets)
-    return Workplace(folder, copy, interpreter, identity, environment, tuple(warnings), judging)
+    return Workplace(folder, copy, interpreter, identity, environment, tuple(warnings), use)
 
 
 def _give(folder: Path, identity: Identity) -> None:

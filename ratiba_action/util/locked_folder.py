@@ -178,6 +178,9 @@ def sweep_folders(base: Path, prefix: str, before: Callable[[Path], None] = lamb
 def _remove(folder: Path) -> None:
     """Delete a folder, its lock last: whoever is killed before that leaves what the next sweep still recognises."""
     with contextlib.suppress(OSError):
+        for *_, descriptor in os.fwalk(folder):  # a folder that nobody may write to keeps its entries
+            os.fchmod(descriptor, stat.S_IRWXU)
+    with contextlib.suppress(OSError):
         for entry in folder.iterdir():
             if entry.is_dir() and not entry.is_symlink():
                 shutil.rmtree(entry, ignore_errors=True)

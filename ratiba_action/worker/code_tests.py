@@ -90,7 +90,7 @@ def main(_arguments: list[str]) -> None:
     order = json.loads(sys.stdin.buffer.readline())
     result, word = order["result"], order.pop("word").encode()
     # Rules are made while files may still be opened.
-    ruleset = landlock.make_ruleset(order["private"], order["folder"], [])
+    ruleset = landlock.make_ruleset(order["private"], order["folder"], [], [])
     landlock.enforce(ruleset)
     if ruleset >= 0:
         os.close(ruleset)

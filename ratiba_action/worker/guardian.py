@@ -1,10 +1,10 @@
 """The gate's own keeper of one untrusted command; runs under the gate's interpreter, never under the user's.
 
 It reads one JSON line from its standard input: ``argv``, ``environment``, ``cwd``, ``uid`` and ``gid`` (null to keep
-the gate's), ``descriptors`` to hand on, ``folder``, ``private`` paths that the command must not open, and ``read_only``
-folders that it must not write to. It gives up every privilege in a child, executes the command there, and ends the
-whole tree of processes when the command ends or when the gate says so or dies. When the gate died, it removes the
-folder, as nobody else is left to do it.
+the gate's), ``descriptors`` to hand on, ``folder``, ``private`` paths that the command must not open, ``read_only``
+folders that it must not write to, and ``shared`` ones that it may read wherever they lie. It gives up every privilege
+in a child, executes the command there, and ends the whole tree of processes when the command ends or when the gate says
+so or dies. When the gate died, it removes the folder, as nobody else is left to do it.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def _become(order: dict[str, Any], guardian: int) -> NoReturn:
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
         os.umask(0o077)
         # Rules are made while every folder can still be read, and enforced when nothing is left to give up.
-        ruleset = landlock.make_ruleset(order["private"], order["folder"], order["read_only"])
+        ruleset = landlock.make_ruleset(order["private"], order["folder"], order["read_only"], order["shared"])
         if order["uid"] is None:
             _part_from_own_user()
         else:

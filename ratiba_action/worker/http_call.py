@@ -47,7 +47,7 @@ def call(method: str, address: str, headers: Mapping[str, str], content: bytes |
         why = " (redirects are not followed)" if 300 <= error.code < 400 else ""  # noqa: PLR2004 - redirects
         raise AnswerError(f"{where} was answered with status {error.code}{why}: {said}") from None
     except OSError as error:
-        raise AnswerError(f"{where} could not connect: {getattr(error, 'reason', error)}") from None
+        raise AnswerError(f"{where} failed: {getattr(error, 'reason', error)}") from None
     except http.client.HTTPException as error:
         raise AnswerError(f"{where} was not answered with HTTP to its end: {error!r}"[:_SHOWN]) from None
 

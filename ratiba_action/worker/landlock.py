@@ -30,7 +30,7 @@ def version() -> int:
     return found if found >= FILES_MOVE_BETWEEN_FOLDERS else 0
 
 
-def make_ruleset(private: list[str], own: str, read_only: list[str]) -> int:
+def make_ruleset(private: list[str], own: str, read_only: list[str], shared: list[str]) -> int:
     """Rules that leave every file as it is but the gate's private ones, and those that are only to be read.
 
     A new file cannot be made directly in a folder above a private or a read-only one; ``own`` is there for that.
@@ -39,6 +39,7 @@ def make_ruleset(private: list[str], own: str, read_only: list[str]) -> int:
         private: absolute paths; one that ends in ``*`` stands for every name that begins so, now or later.
         own: the folder of the untrusted code, granted wherever it lies.
         read_only: absolute paths of folders in which nothing can be written, in ``own`` too.
+        shared: absolute paths of folders that can be read wherever they lie, and not be written to.
 
     Returns:
         A file descriptor for ``enforce``; -1 where the kernel has no Landlock.
@@ -52,8 +53,10 @@ def make_ruleset(private: list[str], own: str, read_only: list[str]) -> int:
     # A kernel refuses a longer structure than it knows unless the rest is zero.
     ruleset = _call(CREATE_RULESET, attributes, len(attributes) if scoped else 8, 0)
     if ruleset >= 0:
-        # Its own folder may lie in a private one.
-        for path, writable in (*_granted("/", private, read_only), *_granted(own, [], read_only)):
+        unwritable = [*read_only, *shared]
+        # Its own folder and the shared ones may lie in a private one.
+        open_ones = [("/", private), (own, []), *((folder, []) for folder in shared)]
+        for path, writable in (one for top, closed in open_ones for one in _granted(top, closed, unwritable)):
             _grant(ruleset, path, files if writable else READ_FILE)
     return ruleset
 

@@ -44,6 +44,8 @@ BODIES = {
     "number": {"messages": [{"content": '{"phone": 254720555014}'}]},
     "escaped": {"messages": [{"content": 'Facts: "\\u0037\\u0032\\u0030555014"'}]},
     "full_width": {"messages": [{"content": "７２０555014"}]},
+    "in_groups": {"messages": [{"content": "+254 720 555 014"}]},
+    "in_groups_with_signs": {"messages": [{"content": "(0720) 555-014"}]},
     "metadata": {"metadata": {"user_id": PHONE}},
     "name_of_a_field": {"metadata": {PHONE: 1}},
 }
@@ -65,6 +67,10 @@ def test_what_is_in_no_request_passes_or_fails_by_the_rule() -> None:
     assert only(search(clean)).passed
     assert not only(search(clean, rule=MUST_SEND)).passed
     assert only(search({"messages": [{"content": "Free at TWO\\no'clock"}]}, rule=MUST_SEND, text="free at two")).passed
+
+
+def test_a_short_number_is_not_put_together_from_others() -> None:
+    assert only(search({"messages": [{"content": "from 4.30 to 5.30"}]}, text="305")).passed
 
 
 def test_a_conversation_that_ended_early_decides_only_what_was_sent() -> None:

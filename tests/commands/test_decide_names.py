@@ -353,7 +353,8 @@ def test_touches_in_a_form_that_is_not_understood_are_a_doubt(decide: Decide, to
     printed = decide(base, {"docs/kb.md": "2"})
 
     assert printed["mode"] == "blocking"
-    assert printed["reasons"][0]["why"].startswith("the files that the scenario 'a.yaml' depends on cannot be told")
+    why = printed["reasons"][0]["why"]
+    assert why.startswith("the files that the scenario 'a.yaml' depends on cannot be determined")
 
 
 SCENARIO = "id: a\nassertions:\n  - {metric: %s, threshold: 1.0}\n"
@@ -423,6 +424,7 @@ def test_other_code_does_not_block_for_a_custom_metric(decide: Decide) -> None:
         ("system:\n  command: [python, docs/bot.md]\n", "docs/bot.md"),
         ('system:\n  command: ["sh", "-c", "exec ./docs/bot.txt --fast=1"]\n', "docs/bot.txt"),
         ("system:\n  adapter: app:App\n  setup: [sh, docs/setup.txt]\n", "docs/setup.txt"),
+        ("system:\n  adapter: app:App\n  setup: [make]\n  setup_reads: [docs/pins.md]\n", "docs/pins.md"),
         ("system:\n  adapter: app:App\n  python: docs/python.md\n", "docs/python.md"),
         ("system:\n  langgraph: docs.graph:graph\n", "docs/graph.py"),
         ("system:\n  root: docs\n  adapter: bot:Bot\n", "docs/bot/x.md"),

@@ -201,7 +201,7 @@ def test_each_type_of_system_says_what_its_metrics_read(
 
 def test_out_of_budget_no_call_is_made_and_what_came_before_is_kept(stage: Stage) -> None:
     assert stage.propose("--budget-usd", "0.01") == 3
-    assert "not asked to the end" in stage.last["notes"][0]
+    assert "proposals are incomplete" in stage.last["notes"][0]
     assert stage.models.received == ()
     stage.says(proposed("Hello"))
     options = ("--adversarial", "vague_query", "--adversarial", "rival_term", "--budget-usd", "0.052")

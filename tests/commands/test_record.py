@@ -247,7 +247,14 @@ def test_without_a_key_nothing_is_started(shop: Shop) -> None:
 
 
 @pytest.mark.parametrize(
-    "options", [["--concurrency", "0"], ["--trials", "0"], ["--deadline", "soon"], ["--repo", "/nowhere/at/all"]]
+    "options",
+    [
+        ["--concurrency", "0"],
+        ["--trials", "0"],
+        ["--trials", "51"],
+        ["--deadline", "soon"],
+        ["--repo", "/nowhere/at/all"],
+    ],
 )
 def test_a_wrong_option_is_a_mistake_of_the_command_line(shop: Shop, options: Sequence[str]) -> None:
     with pytest.raises(UsageError, match=options[1]):

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from ratiba_action.worker import landlock
 from tests.support.prison import Prison
 
 pytestmark = pytest.mark.docker
@@ -56,3 +57,57 @@ def test_a_virtual_environment_and_pip_work_in_the_scratch_copy(prison: Prison) 
     run = prison.run("greet")
     assert (run.code, run.outputs["conclusion"]) == (0, "passed"), run.printed
     assert run.said == {"outside": False}
+
+
+SHARED = """\
+import json, os, sys
+from pathlib import Path
+import tiny
+ATTACKS = {
+    "write": lambda: open(tiny.__file__, "a"),
+    "remove": lambda: os.unlink(tiny.__file__),
+    "add": lambda: open(Path(tiny.__file__).with_name("json.py"), "w"),
+    "move": lambda: os.rename(os.path.realpath(".venv"), "mine"),
+    "replace what was declared": lambda: open(os.path.realpath(".venv/../requirements.txt"), "w"),
+    MODE: lambda: os.chmod(tiny.__file__, 0),
+}
+class Adapter:
+    def migrate(self, database_url): pass
+    def open(self, context): return self
+    def send(self, message):
+        found = {"elsewhere": "ratiba-setup-" not in os.path.realpath(tiny.__file__)}
+        for name, attack in ATTACKS.items():
+            try:
+                attack()
+                found[name] = True
+            except OSError:
+                found[name] = False
+        return {"text": json.dumps(found), "state": "FOUND" if any(found.values()) else "CLEAN"}
+"""
+
+
+def declared(prison: Prison, adapter: str) -> None:
+    """A repository whose set-up says what it reads."""
+    repository = prison.repository
+    repository.write("requirements.txt", wheel(repository.folder))
+    repository.write("adapter.py", adapter)
+    reads = "  setup_reads: [requirements.txt, tiny-1.0-py3-none-any.whl]\n"
+    repository.write(".github/ratiba.yml", CONFIGURATION.replace("  python:", f"{reads}  python:"))
+    repository.commit()
+
+
+@pytest.mark.skipif(not landlock.version(), reason="needs a kernel with Landlock")
+def test_what_set_up_shares_works_by_its_link_and_cannot_be_written_to(prison: Prison) -> None:
+    declared(prison, "\n".join(line for line in SHARED.splitlines() if "MODE:" not in line))
+    run = prison.run("greet")
+    assert (run.code, run.outputs["conclusion"]) == (0, "passed"), run.printed
+    assert not any(run.said.values())
+
+
+def test_a_changed_mode_which_no_rule_of_the_kernels_refuses_is_no_pass(prison: Prison) -> None:
+    attacker = SHARED.replace("MODE:", "'mode':").replace('"FOUND" if any(found.values()) else "CLEAN"', '"CLEAN"')
+    declared(prison, attacker)
+    run = prison.run("greet")
+    assert run.said["mode"], "in the container the system and set-up are one user"
+    assert run.outputs["conclusion"] == "incomplete", run.printed
+    assert "What system.setup made for all sides of the change was altered" in run.published

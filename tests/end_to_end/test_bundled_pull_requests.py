@@ -74,7 +74,7 @@ def test_a_lost_rule_for_swahili_hours_breaks_exactly_two_conversations(tmp_path
     found = comparison(tmp_path / "report")
     assert (found["exact"], measured["regression_detected"]) == (True, True)
     exact = "The mean score fell by 0.5 points, exactly: each side ran once, and the gateway saw no new model call."
-    assert f"{exact} The interval is for other conversations like these" in comment
+    assert f"{exact} The interval is an estimate for other scenarios like these" in comment
     assert "| all scenarios | 0.96 | 0.95 | −0.5 (−1.0 to +0.1) | above −10.0 | a little lower |" in comment
 
 

@@ -39,8 +39,8 @@ FIRST = (
 WITH_A_KILLED_RUN = "ratiba gate --resume"
 """Runs in ``test_live_resume.py``, which leaves one behind."""
 NOTHING_TO_DO = {
-    "ratiba gate --failed": (2, "Every conversation of the last run"),
-    "ratiba report --trends": (2, "whose trends are meant"),
+    "ratiba gate --failed": (2, "Every scenario of the last run"),
+    "ratiba report --trends": (2, "names a branch to show trends of"),
     "ratiba dataset add-trace 0af7651916cd43dd8448eb211c80319c": (2, "no observation of the trace"),
 }
 """What is told in a repository where everything passes and no branch was compared with: exit code and words."""

@@ -23,7 +23,7 @@ async def test_a_live_run_says_who_was_paid_how_the_judges_agree_and_that_no_mon
         r"The month is not tracked: no ledger-url\.",
     ):
         assert re.search(told, ended.comment), ended.comment
-    assert "list prices" not in ended.comment
+    assert "estimated cost" not in ended.comment
 
 
 async def test_a_cross_check_that_is_not_wanted_is_told_as_off(live: LiveRepository) -> None:

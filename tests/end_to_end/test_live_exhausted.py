@@ -37,9 +37,9 @@ async def test_an_exhausted_budget_names_the_cap_its_input_and_what_the_rest_nee
     assert re.search(
         r"Raise budget-usd \(RATIBA_EVAL_BUDGET_USD\) from \\\$0\.20 to about \\\$0\.[3-4]\d, or select", told
     ), told
-    assert re.search(
-        r"the budget of this run has \\\$0\.\d\d left, and \d conversations need about \\\$0\.\d\d", told
-    ), told
+    assert re.search(r"the budget of this run has \\\$0\.\d\d left, and \d scenarios need about \\\$0\.\d\d", told), (
+        told
+    )
     assert "could not be measured" in ended.comment
     assert "the budget does not hold them." in ended.comment
 
@@ -54,7 +54,7 @@ async def test_a_month_that_is_nearly_full_is_what_the_forecast_and_the_action_n
     second = await live.gate("--no-deepeval-cache", **month)
     assert second.code == 3, second.printed
     assert "\nWhat is left of the budget of the month " in second.printed
-    assert "of 0.30) would hold" in second.printed
+    assert "of 0.30) is enough for" in second.printed
     assert "Raise monthly-budget-usd (RATIBA_EVAL_MONTHLY_BUDGET_USD) from \\$0.30 to about" in action(second)
     assert "budget-usd (RATIBA_EVAL_BUDGET_USD)" not in action(second)
 

@@ -71,7 +71,7 @@ def test_an_address_where_nobody_answers_is_named_and_nothing_passes(
     repository = make_repository.consumer({".github/ratiba.yml": CONFIGURATION.format(url="http://127.0.0.1:1")})
     code, printed, outputs = gate(repository, embedded_server_dsn)
     assert (code, outputs["conclusion"]) == (3, "incomplete")
-    assert "POST http://127.0.0.1:1/migrate reached nobody" in printed
+    assert "POST http://127.0.0.1:1/migrate failed: " in printed
     assert "Traceback" not in printed
 
 

@@ -219,6 +219,21 @@ async def test_a_role_that_may_not_make_tables_is_told_what_to_run_and_then_has_
         await run_sql(database, f"DROP OWNED BY {role}; DROP ROLE {role}")
 
 
+async def test_a_role_that_may_not_change_old_tables_is_told_what_to_run_and_still_sees_trends(database: str) -> None:
+    role = f"gate_{uuid.uuid4().hex[:12]}"
+    await run_sql(database, (Path(__file__).parent / "made_by_alembic_append_only.sql").read_text("utf-8"))
+    await run_sql(database, f"CREATE ROLE {role};" + GRANTS.replace("TO ratiba;", f"TO {role};"))
+    writer = MetricsHistory(make_conninfo(database, options=f"-c role={role}"))
+    try:
+        with pytest.raises(LedgerError, match="ratiba report --to-history"):
+            await writer.write(record())
+        assert await writer.points(SERIES) == ()
+        await MetricsHistory(database).prepare()
+        assert await writer.write(record())
+    finally:
+        await run_sql(database, f"DROP OWNED BY {role}; DROP ROLE {role}")
+
+
 async def test_a_role_that_may_only_read_sees_trends_and_writes_nothing(database: str) -> None:
     role = f"reader_{uuid.uuid4().hex[:12]}"
     await MetricsHistory(database).write(record())

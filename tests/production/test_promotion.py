@@ -241,7 +241,7 @@ def test_no_more_are_written_than_were_asked_for_the_oldest_first(
     ("said", "why"),
     [
         ("x" * 20_001, "turns.0.user"),
-        ("ufunguo ni ghp_0123456789abcdef0123456789abcdef0123", "the conversation holds a GitHub token"),
+        ("ufunguo ni ghp_0123456789abcdef0123456789abcdef0123", "the conversation contains a GitHub token"),
         ("   ", "No turn of it can be read"),
         ('{"event": {"amount": 5}}', "an event needs a 'type'"),
     ],

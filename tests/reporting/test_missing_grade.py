@@ -37,14 +37,14 @@ def test_the_comment_has_the_transcript_and_tells_cause_and_remedy_once() -> Non
     assert "Transcript of <code>first</code>" in body
     assert visible(body).count("No recorded score") == 1
     assert body.count("--accept") == 1
-    assert "| no grade |" in body
+    assert "| no score |" in body
 
 
 def test_a_row_of_the_terminal_counts_the_checks_that_held() -> None:
     stream = io.StringIO()
     print_results(_report(), make_console(stream, {}))
     row = next(line for line in stream.getvalue().splitlines() if line.startswith("first"))
-    assert "no grade" in row
+    assert "no score" in row
     assert "1/1" in row
 
 

@@ -105,6 +105,9 @@ def test_transcripts_are_part_of_the_file() -> None:
     assert replies == ["Nafasi ipo saa nane mchana. Nithibitishe?"]
 
 
+_STRATEGY = ("report", "results", 0, "trial", "scenario", "strategy")
+
+
 def _changed(path: tuple[Any, ...], value: Any) -> str:
     content = json.loads(render_results(sample_report()))
     place = content
@@ -136,6 +139,8 @@ def _changed(path: tuple[Any, ...], value: Any) -> str:
         (_changed(("report", "verdict", "conclusion"), "green"), "'green'"),
         (_changed(("report", "results", 0, "outcome"), "fine"), r"results\[0\]\.outcome is 'fine'"),
         (_changed(("report", "results"), {}), "must be a list"),
+        (_changed((*_STRATEGY, "trials"), 10**12), "trials is 1000000000000, and must be from 1 to 50"),
+        (_changed((*_STRATEGY, "passes"), 2), "passes is 2, and must be from 1 to the number of trials, 1"),
     ],
 )
 def test_a_file_that_is_not_ours_is_refused_with_the_place(text: str, told: str) -> None:

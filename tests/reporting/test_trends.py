@@ -53,6 +53,13 @@ def test_a_mean_above_the_threshold_stands_above_its_line() -> None:
     assert chart.dots[0][2] == "2026-11-01 c0: 0.9"
 
 
+def test_a_threshold_of_0_asks_for_nothing_and_has_no_line() -> None:
+    (found,) = join_trends([replace(point, threshold=0.0) for point in trend(0.9, 0.7).points])
+    chart = trend_chart(found)
+    assert chart is not None
+    assert chart.threshold is None
+
+
 @given(st.lists(st.floats(0, 1) | st.just(math.nan), min_size=1, max_size=30))
 def test_every_mark_stands_in_the_drawing(values: list[float]) -> None:
     chart = trend_chart(trend(*values))

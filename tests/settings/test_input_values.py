@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ratiba_action.settings.input_values import parse_flag, parse_folder, parse_usd
+from ratiba_action.settings.input_values import parse_flag, parse_folder, parse_trials, parse_usd
 
 
 @pytest.mark.parametrize(
@@ -24,6 +24,13 @@ def test_any_plain_amount_is_read_exactly(amount: Decimal) -> None:
 def test_a_boolean_is_spelled_out(text: str) -> None:
     with pytest.raises(ValueError, match="true or false"):
         parse_flag(text)
+
+
+@pytest.mark.parametrize("text", ["0", "51", "-1", "1.5", "٣", "", "9" * 5_000])
+def test_a_number_of_trials_is_bounded(text: str) -> None:
+    with pytest.raises(ValueError, match="from 1 to 50"):
+        parse_trials(text)
+    assert parse_trials("50") == 50
 
 
 @pytest.mark.parametrize("text", ["/etc", "../up", "a/../../b", "a\\..\\b"])

@@ -38,7 +38,7 @@ def test_of_a_data_sets_own_gate_and_the_configurations_the_greater_holds() -> N
     own = suite(Gate("macro_f1", 0.5), Gate("accuracy", 0.9), label="ANSWER")
     assert held(own, macro_f1=0.8, accuracy=0.6) == {"macro_f1": 0.8, "accuracy": 0.9}
     assert list(gates_below(own.data_sets, {"macro_f1": 0.8, "accuracy": 0.6})) == [
-        "suite.gates: macro_f1 must reach 0.80, though the data set intents asks for 0.50"
+        "suite.gates: macro_f1 must reach 0.80, though the cases of intents ask for 0.50"
     ]
 
 

@@ -225,7 +225,7 @@ def test_a_data_file_is_found_from_the_folder_of_its_scenario() -> None:
 def test_gates_without_cases_are_refused() -> None:
     gates = "gates: [{metric: accuracy, at_least: 0.5}]\n"
     plain = INTENTS.replace("cases: intents.jsonl\n", gates).replace("${message}", "x").replace("${intent}", "A")
-    assert "gates are for a data set" in problems_of(plain)[0]
+    assert "gates are thresholds of cases" in problems_of(plain)[0]
 
 
 def test_data_files_are_read_from_a_checkout_and_no_link_is_followed(tmp_path: Path) -> None:

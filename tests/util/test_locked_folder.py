@@ -45,6 +45,25 @@ def test_a_folder_that_is_removed_is_gone_with_its_lock(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
+def test_what_nobody_may_write_to_goes_with_its_folder() -> None:
+    child = os.fork()
+    if child == 0:  # root may write to everything
+        code = 1
+        try:
+            if os.geteuid() == 0:
+                os.setresuid(54_321, 54_321, 54_321)
+            folder = make_locked_folder(Path("/tmp"), "ratiba-closed-")  # noqa: S108 - open to every user
+            (folder.path / "made" / "deep").mkdir(parents=True)
+            (folder.path / "made" / "deep" / "file").touch(0o400)
+            (folder.path / "made" / "deep").chmod(0o555)
+            (folder.path / "made").chmod(0o555)
+            folder.remove()
+            code = int(folder.path.exists())
+        finally:
+            os._exit(code)
+    assert os.waitpid(child, 0)[1] == 0
+
+
 def test_others_may_pass_through_a_folder_and_not_list_it(tmp_path: Path) -> None:
     folder = make_locked_folder(tmp_path, "run-")
     assert folder.path.stat().st_mode & 0o777 == 0o711

@@ -1,0 +1,278 @@
+"""The set-up command: run in one copy of a system's files, or once for all copies in which it reads the same.
+
+Files that a configuration declares to be all that set-up reads are proved to be: it runs in a folder that holds nothing
+else. Whatever equal commands make of equal files there can serve both sides of a change (``docs/decisions/0042``).
+"""
+
+import asyncio
+import contextlib
+import hashlib
+import json
+import os
+import shutil
+import stat
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path, PurePosixPath
+
+from ratiba_action.errors import WorkerError
+from ratiba_action.systems.launch import launch
+from ratiba_action.systems.scratch import MOST_DECLARED_BYTES, share
+from ratiba_action.systems.workplace import (
+    OWNED,
+    Use,
+    Workplace,
+    download_environment,
+    prepare_workplace,
+    withheld,
+)
+from ratiba_action.util.locked_folder import read_plain_file
+from ratiba_action.util.text import printable_lines
+
+State = Mapping[str, tuple[int, int]]
+"""Inode and time of the last change of each path; no user can set the latter."""
+
+
+@dataclass(frozen=True, slots=True)
+class Setup:
+    """A set-up command and what it is given.
+
+    Args:
+        argv: the command.
+        reads: every file that it reads, below the system's folder; None for any.
+        timeout: seconds that it may take.
+        inherited: the gate's environment.
+        configured: variables given by value.
+        python: the interpreter of the configuration, which it may make.
+        private: absolute paths that it must not open.
+    """
+
+    argv: tuple[str, ...]
+    reads: tuple[str, ...] | None
+    timeout: float
+    inherited: Mapping[str, str]
+    configured: Mapping[str, str]
+    python: str | None = None
+    private: Sequence[str] = ()
+
+    async def run(self, workplace: Workplace) -> None:
+        """Run it; no process of it is left.
+
+        Raises:
+            WorkerError: it failed or took too long, with the end of what it printed.
+        """
+        command = await launch(
+            self.argv,
+            environment={**download_environment(self.inherited), **workplace.environment},
+            cwd=workplace.copy,
+            folder=workplace.folder,
+            identity=workplace.identity,
+            private=(*self.private, *workplace.closed),
+        )
+        try:
+            code, output = await command.wait(self.timeout)
+        except TimeoutError as problem:
+            output = printable_lines(await command.end())
+            raise WorkerError(
+                f"the set-up command {list(self.argv)!r} did not end within {self.timeout:g} s. It printed: {output}",
+                self._remedy(),
+            ) from problem
+        finally:
+            await command.end()
+        if code != 0:
+            message = f"the set-up command {list(self.argv)!r} ended with exit code {code}."
+            raise WorkerError(f"{message} It printed: {printable_lines(output)}", self._remedy())
+
+    def _remedy(self) -> str:
+        names = ", ".join(withheld(self.inherited))
+        kept = f" It was not given the user and password of {names}: they are the runner's secret." if names else ""
+        if self.reads is None:
+            return f"Correct `system.setup`.{kept}"
+        return (
+            f"Its folder held only what `system.setup_reads` names ({', '.join(self.reads) or 'no file'}): add each "
+            "further file that it reads; or remove `system.setup_reads`, so that it runs in a copy of all files, as an "
+            f"editable install needs, once for each side of a change.{kept}"
+        )
+
+    def inputs(self, copy: Path) -> "Inputs":
+        """All that its result can depend on, apart from the machine.
+
+        Args:
+            copy: of the system's files, in which no code runs yet.
+
+        Raises:
+            WorkerError: a declared file is missing, is no regular file, or lies behind a link.
+        """
+        files = dict[str, tuple[bytes, bool]]()
+        for name in self.reads or ():
+            try:
+                content = read_plain_file(copy, name, MOST_DECLARED_BYTES)
+                files[name] = content, bool((copy / name).lstat().st_mode & stat.S_IXUSR)
+            except OSError as problem:
+                raise WorkerError(
+                    f"`system.setup_reads` names {name!r}, which cannot be read: {problem.strerror}.",
+                    "Name regular files below `system.root` that git tracks, not links or folders.",
+                ) from problem
+        digests = [(name, hashlib.sha256(files[name][0]).hexdigest(), files[name][1]) for name in sorted(files)]
+        variables = {**download_environment(self.inherited), **self.configured}
+        described = json.dumps([self.argv, self.python, variables, digests], sort_keys=True)
+        return Inputs(hashlib.sha256(described.encode()).hexdigest(), files)
+
+
+@dataclass(frozen=True, slots=True)
+class Inputs:
+    """What a set-up command reads.
+
+    Args:
+        digest: of the files, the command, its variables and the interpreter.
+        files: content by path, and whether it can be executed.
+    """
+
+    digest: str
+    files: Mapping[str, tuple[bytes, bool]]
+
+    def write(self, folder: Path) -> tuple[str, ...]:
+        """Write the files to an empty folder.
+
+        Raises:
+            WorkerError: they cannot be written.
+        """
+        try:
+            for name, (content, executable) in self.files.items():
+                path = folder / name
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_bytes(content)
+                path.chmod(0o755 if executable else 0o644)
+        except OSError as problem:
+            raise WorkerError(f"cannot copy what `system.setup_reads` names: {problem}.") from problem
+        return ()
+
+
+@dataclass(frozen=True, slots=True)
+class SharedSetup:
+    """What a set-up command made of declared files, read-only.
+
+    Args:
+        workplace: where it was made, and stays.
+        made: paths in its copy that it made, the topmost of each.
+        state: of all that is in it.
+    """
+
+    workplace: Workplace
+    made: tuple[PurePosixPath, ...]
+    state: State
+
+    def link_into(self, copy: Path) -> None:
+        """Let a copy of the system's files have what set-up made, by links.
+
+        Raises:
+            WorkerError: the system's files have such a name too.
+        """
+        for path in self.made:
+            if os.path.lexists(copy / path):
+                raise WorkerError(
+                    f"the set-up command made {str(path)!r}, and the system's files hold that name too.",
+                    "Rename one of them, or remove `system.setup_reads`, so that set-up runs in a copy of all files.",
+                )
+            (copy / path).symlink_to(self.workplace.copy / path)
+
+    def altered(self) -> str:
+        """The first path that was changed since it was shared, however; empty where none was."""
+        now = _state(self.workplace.folder)
+        changed = sorted(path for path in {*self.state, *now} if self.state.get(path) != now.get(path))
+        return os.path.relpath(changed[0], self.workplace.copy) if changed else ""
+
+
+class SharedSetups:
+    """The shared results of a run's set-up commands; each is made once, before any code that uses it runs."""
+
+    def __init__(self) -> None:
+        self._made: dict[str, SharedSetup | WorkerError] = {}
+        self._making = asyncio.Lock()
+
+    async def get(
+        self, setup: Setup, copy: Path, scratch: Path | None, *, uid: int | None, secrets: bool
+    ) -> SharedSetup:
+        """What a set-up command makes of the files that it declares.
+
+        Args:
+            setup: with declared files.
+            copy: of a system's files, in which no code runs yet.
+            scratch: folder to work in; None for the system's temporary folder.
+            uid: user to run as when the gate is root; None for one that nobody uses.
+            secrets: the gate holds some.
+
+        Raises:
+            WorkerError: it failed, now or before, or its files cannot be read.
+            ConfigurationError: the gate's secrets could not be kept from it here.
+        """
+        inputs = await asyncio.to_thread(setup.inputs, copy)
+        async with self._making:
+            made = self._made.get(inputs.digest)
+            if made is None:
+                making = prepare_workplace(
+                    inputs.write,
+                    scratch,
+                    setup.inherited,
+                    setup.configured,
+                    python=setup.python,
+                    uid=uid,
+                    secrets=secrets,
+                    use=Use.SETUP,
+                )
+                made = self._made[inputs.digest] = await _make(setup, inputs, await making)
+        if isinstance(made, WorkerError):
+            raise made
+        return made
+
+    async def altered(self) -> str:
+        """A path of what was shared that was changed since; empty where none was."""
+        for made in self._made.values():
+            if isinstance(made, SharedSetup) and (path := await asyncio.to_thread(made.altered)):
+                return path
+        return ""
+
+
+async def _make(setup: Setup, inputs: Inputs, workplace: Workplace) -> SharedSetup | WorkerError:
+    """Run a command in its folder and close it; the error where that fails: it would fail again."""
+    try:
+        await setup.run(workplace)
+        return await asyncio.to_thread(_close, workplace, [PurePosixPath(name) for name in inputs.files])
+    except WorkerError as error:
+        failure = error
+    except OSError as problem:
+        failure = WorkerError(f"what the set-up command made cannot be shared: {problem}.", "Correct `system.setup`.")
+    await asyncio.to_thread(shutil.rmtree, workplace.folder, ignore_errors=True)
+    return failure
+
+
+def _close(workplace: Workplace, given: Sequence[PurePosixPath]) -> SharedSetup:
+    owner = workplace.identity.uid if workplace.identity is not None else os.geteuid()
+    for name in OWNED:
+        share(workplace.folder / name, owner)
+    folders = {parent for name in given for parent in name.parents}
+    made = partial(_made, workplace.copy, given=frozenset(given), folders=folders)
+    return SharedSetup(workplace, tuple(made(PurePosixPath())), _state(workplace.folder))
+
+
+def _made(
+    copy: Path, place: PurePosixPath, *, given: frozenset[PurePosixPath], folders: set[PurePosixPath]
+) -> Iterator[PurePosixPath]:
+    """The topmost paths that are neither declared files nor the folders that these lie in."""
+    for entry in sorted((copy / place).iterdir()):
+        path = place / entry.name
+        if path in folders and entry.is_dir() and not entry.is_symlink():
+            yield from _made(copy, path, given=given, folders=folders)
+        elif path not in given:
+            yield path
+
+
+def _state(folder: Path) -> State:
+    paths = [Path(parent) / name for parent, folders, files in os.walk(folder) for name in (*folders, *files)]
+    found = dict[str, tuple[int, int]]()
+    for path in (folder, *paths):
+        with contextlib.suppress(OSError):  # it is gone, or closed: it was changed
+            status = path.lstat()
+            found[str(path)] = status.st_ino, status.st_ctime_ns
+    return found

@@ -1,0 +1,295 @@
+"""Set-up that declares what it reads runs once for all copies in which that is equal, and nobody changes its result."""
+
+import json
+import os
+import tempfile
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ratiba_action.errors import WorkerError
+from ratiba_action.model.scenario import Turn
+from ratiba_action.systems.setup_command import SharedSetups
+from ratiba_action.systems.worker_session import WorkerSession
+from ratiba_action.systems.worker_system import WorkerSystem
+from ratiba_action.worker import landlock
+
+OpenSession = Callable[..., Awaitable[WorkerSession]]
+StartArm = Callable[..., Awaitable[WorkerSystem]]
+
+ADAPTER = """\
+class Adapter:
+    def open(self, context):
+        return self
+    def send(self, message):
+        import contextlib, json, os, subprocess, sys
+        found = {}
+        exec(message, globals() | locals(), found)
+        return {"text": json.dumps(found.get("said"))}
+"""
+UNIQUE = "mkdir env && cp requirements.txt env/ && od -An -N16 -tx1 /dev/urandom >env/mark"
+"""Every run of it leaves another mark."""
+LOCK = {"requirements.txt": "tiny==1.0\n"}
+
+
+@pytest.fixture
+def meeting_place() -> Iterator[Path]:
+    """A folder that set-up can write to, whoever it runs as."""
+    with tempfile.TemporaryDirectory() as name:
+        Path(name).chmod(0o777)
+        yield Path(name)
+
+
+@pytest.fixture
+async def start_arm(tmp_path: Path, scratch: Path) -> AsyncIterator[StartArm]:
+    """Starts a side of a run with its files; all sides know of each other's set-ups."""
+    setups = SharedSetups()
+    systems: list[WorkerSystem] = []
+
+    async def start(name: str, files: dict[str, str], script: str = UNIQUE, **options: Any) -> WorkerSystem:
+        root = tmp_path / name
+        for path, content in (files | {"assistant.py": ADAPTER}).items():
+            (root / path).parent.mkdir(parents=True, exist_ok=True)
+            (root / path).write_text(content)
+        given: dict[str, Any] = {
+            "inherited": os.environ,
+            "setup_reads": ["requirements.txt"],
+            "setups": setups,
+            "scratch": scratch,
+        }
+        given |= {"setup": ["sh", "-ec", script], **options}
+        system = WorkerSystem(root, "assistant:Adapter", **given)
+        systems.append(system)
+        await system.start()
+        return system
+
+    yield start
+    assert not await setups.altered(), "no test may leave it changed without saying so"
+    for system in systems:
+        await system.close()
+
+
+async def said(open_session: OpenSession, system: WorkerSystem, code: str) -> Any:
+    session = await open_session(system)
+    try:
+        return json.loads((await session.send(Turn(user=code))).text)
+    finally:
+        await session.close()
+
+
+async def marks(open_session: OpenSession, *systems: WorkerSystem) -> list[str]:
+    return [await said(open_session, one, "said = open('env/mark').read()") for one in systems]
+
+
+async def test_equal_files_are_set_up_once(start_arm: StartArm, open_session: OpenSession) -> None:
+    head = await start_arm("head", LOCK | {"other.py": "head"})
+    base = await start_arm("base", LOCK | {"other.py": "base"})
+    judges = await start_arm("head", LOCK, judging=True)
+    one, other, third = await marks(open_session, head, base, judges)
+    assert one == other == third
+
+
+async def test_set_up_fails_once_for_all(start_arm: StartArm, meeting_place: Path) -> None:
+    counted = meeting_place / "counted"
+    for name in ("head", "base"):
+        with pytest.raises(WorkerError, match="exit code 3"):
+            await start_arm(name, LOCK, f"echo x >>{counted}; exit 3")
+    assert counted.read_text() == "x\n"
+
+
+@pytest.mark.parametrize(
+    ("files", "options"),
+    [
+        ({"requirements.txt": "tiny==1.1\n"}, {}),
+        ({}, {"script": f"{UNIQUE} #"}),
+        ({}, {"python": "/usr/bin/python3"}),
+        ({}, {"environment": {"PIP_INDEX_URL": "http://other.example"}}),
+        ({"more.txt": "x"}, {"setup_reads": ["requirements.txt", "more.txt"]}),
+        ({}, {"setup_reads": None}),
+    ],
+    ids=["one byte", "command", "interpreter", "variable", "setting", "no setting"],
+)
+async def test_whatever_differs_is_set_up_for_itself(
+    start_arm: StartArm, open_session: OpenSession, files: dict[str, str], options: dict[str, Any]
+) -> None:
+    head = await start_arm("head", LOCK | files, **options)
+    base = await start_arm("base", LOCK)
+    one, other = await marks(open_session, head, base)
+    assert one != other
+
+
+async def test_a_file_that_may_be_executed_is_another(
+    start_arm: StartArm, open_session: OpenSession, tmp_path: Path
+) -> None:
+    base = await start_arm("base", LOCK)
+    (tmp_path / "head").mkdir()
+    (tmp_path / "head" / "requirements.txt").touch(0o755)
+    head = await start_arm("head", LOCK)
+    one, other = await marks(open_session, head, base)
+    assert one != other
+
+
+async def test_set_up_sees_the_declared_files_alone(start_arm: StartArm, open_session: OpenSession) -> None:
+    files = LOCK | {"setup.py": "", "more/b.txt": "b", "more/c.txt": "c"}
+    script = (
+        "seen=$(find . -type f | sort) && mkdir env && echo $seen >env/seen && mkdir more/made && echo 1 >more/made/it"
+    )
+    system = await start_arm("head", files, script, setup_reads=["requirements.txt", "more/b.txt"])
+    seen = await said(open_session, system, "said = [open('env/seen').read().split(), open('more/made/it').read()]")
+    assert seen == [["./more/b.txt", "./requirements.txt"], "1\n"]
+
+
+async def test_an_editable_install_fails_with_the_settings_name(start_arm: StartArm) -> None:
+    with pytest.raises(WorkerError) as failed:
+        await start_arm("head", LOCK | {"pyproject.toml": "[project]\n"}, "test -e pyproject.toml")
+    assert "exit code 1" in failed.value.problem
+    assert "`system.setup_reads`" in failed.value.remedy
+    assert "(requirements.txt)" in failed.value.remedy
+    assert "editable install" in failed.value.remedy
+
+
+async def test_a_name_that_the_system_has_too_is_refused(start_arm: StartArm) -> None:
+    with pytest.raises(WorkerError, match=r"made 'env', and the system's files hold that name too"):
+        await start_arm("head", LOCK | {"env/mine": "x"})
+
+
+@pytest.mark.parametrize("goal", ["/etc/passwd", "../base/requirements.txt", "other.txt", "missing"])
+async def test_a_declared_link_is_refused(start_arm: StartArm, tmp_path: Path, goal: str) -> None:
+    (tmp_path / "head").mkdir()
+    (tmp_path / "head" / "requirements.txt").symlink_to(goal)
+    with pytest.raises(WorkerError, match=r"`system.setup_reads` names 'requirements.txt', which cannot be read"):
+        await start_arm("head", {"other.txt": "tiny==1.0\n"})
+
+
+async def test_a_file_behind_a_linked_folder_is_refused(start_arm: StartArm, tmp_path: Path) -> None:
+    (tmp_path / "head" / "real").mkdir(parents=True)
+    (tmp_path / "head" / "real" / "a.txt").write_text("x")
+    (tmp_path / "head" / "linked").symlink_to("real")
+    with pytest.raises(WorkerError, match=r"names 'linked/a.txt', which cannot be read"):
+        await start_arm("head", {}, setup_reads=["linked/a.txt"])
+
+
+ATTACKS = {
+    "write": "open('env/mark', 'a').write('x')",
+    "truncate": "os.truncate('env/mark', 0)",
+    "make": "open('env/new', 'w')",
+    "remove": "os.unlink('env/mark')",
+    "rename": "os.rename(os.path.realpath('env/mark'), 'mine')",
+    "rename it all": "os.rename(os.path.realpath('env'), os.path.realpath('env') + '2')",
+    "link": "os.link(os.path.realpath('env/mark'), 'mine')",
+    "add to its home": "open(os.path.realpath('env/../../home/x'), 'w')",
+    "add to a declared file": "open(os.path.realpath('env/../requirements.txt'), 'a')",
+    "by a child": "subprocess.run(['sh', '-c', 'echo x >env/mark'], check=True)",
+}
+
+
+def tried(attack: str) -> str:
+    """Code that says what came of an attack."""
+    return (
+        f"try:\n    {attack}\n    said = 'done'\nexcept (OSError, subprocess.CalledProcessError):\n    said = 'refused'"
+    )
+
+
+@pytest.mark.parametrize("attack", ATTACKS.values(), ids=ATTACKS)
+@pytest.mark.skipif(not landlock.version(), reason="needs a kernel with Landlock")
+async def test_the_system_is_refused_every_change_of_it(
+    start_arm: StartArm, open_session: OpenSession, attack: str
+) -> None:
+    head, base = await start_arm("head", LOCK), await start_arm("base", LOCK)
+    before = await marks(open_session, base)
+    assert await said(open_session, head, tried(attack)) == "refused"
+    assert await marks(open_session, base) == before
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root has other users to run as")
+async def test_a_system_of_another_user_is_refused_a_change_of_modes_and_times_too(
+    start_arm: StartArm, open_session: OpenSession
+) -> None:
+    arms = [await start_arm(name, LOCK, python="/usr/bin/python3") for name in ("head", "base")]
+    own = [await said(open_session, one, "said = [os.getuid(), os.stat('env/mark').st_uid]") for one in arms]
+    assert len({uid for uid, _ in own} | {0}) == len(own) + 1, "each side has a user of its own, and none is root"
+    assert {owner for _, owner in own} == {0}
+    for attack in (*ATTACKS.values(), "os.chmod('env/mark', 0)", "os.utime('env/mark', (1, 1))"):
+        assert await said(open_session, arms[0], tried(attack)) == "refused", attack
+    one, other = await marks(open_session, *arms)
+    assert one == other
+
+
+async def test_a_process_that_set_up_leaves_behind_writes_nothing_afterwards(
+    start_arm: StartArm, open_session: OpenSession, meeting_place: Path
+) -> None:
+    alive = meeting_place / "alive"
+    daemon = (
+        f"{UNIQUE}\n"
+        f"(setsid sh -c 'while :; do echo x >>env/mark; echo x >>{alive}; sleep 0.02; done' >/dev/null 2>&1 &)\n"
+        f"until test -s {alive}; do sleep 0.01; done"
+    )
+    head = await start_arm("head", LOCK, daemon)
+    (first,) = await marks(open_session, head)
+    size = alive.stat().st_size
+    assert "x" in first, "it ran beside set-up"
+    assert await marks(open_session, head) == [first]
+    assert alive.stat().st_size == size
+    with pytest.raises(ProcessLookupError):
+        _signal_writers(alive)
+
+
+def _signal_writers(path: Path) -> None:
+    """Raise where no process has a file open or names it in its command."""
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit() and entry.name != str(os.getpid()):
+            try:
+                if str(path).encode() in (entry / "cmdline").read_bytes():
+                    return
+            except OSError:
+                continue
+    raise ProcessLookupError
+
+
+def changed(path: Path) -> None:
+    """Change a file's mode and change it back."""
+    mode = path.stat().st_mode
+    path.chmod(0o777)
+    path.chmod(mode)
+
+
+def made_in(scratch: Path) -> Path:
+    """A file that set-up made, where it lies."""
+    (mark,) = scratch.glob("ratiba-setup-*/copy/env/mark")
+    return mark
+
+
+CHANGES: Sequence[Callable[[Path], object]] = (
+    changed,
+    lambda mark: os.utime(mark, ns=(1, 1)),
+    lambda mark: (mark.parent / "new").touch(),
+    lambda mark: mark.unlink(),
+    lambda mark: mark.parent.chmod(0),
+)
+
+
+@pytest.mark.parametrize("change", CHANGES, ids=["mode", "times", "new file", "removed", "closed"])
+async def test_a_change_that_no_rule_kept_off_is_seen(
+    tmp_path: Path, scratch: Path, change: Callable[[Path], object]
+) -> None:
+    (tmp_path / "assistant.py").write_text(ADAPTER)
+    (tmp_path / "requirements.txt").touch()
+    setups = SharedSetups()
+    system = WorkerSystem(
+        tmp_path,
+        "assistant:Adapter",
+        inherited=os.environ,
+        setup=["sh", "-ec", UNIQUE],
+        setup_reads=["requirements.txt"],
+        setups=setups,
+        scratch=scratch,
+    )
+    try:
+        await system.start()
+        assert await setups.altered() == ""
+        change(made_in(scratch))
+        assert (await setups.altered()).startswith("env")
+    finally:
+        await system.close()
