@@ -7,9 +7,9 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import AfterValidator, Field, field_validator, model_validator
 
 from ratiba_action.checks.row_checks import query_problem
-from ratiba_action.config.metrics_block import MetricsBlock, hold_metrics
-from ratiba_action.config.model_limits import ModelsBlock, Name, hold_models
-from ratiba_action.config.suite_block import ComparisonBlock, SuiteBlock, hold_comparison, hold_suite
+from ratiba_action.config.metrics_block import MetricsBlock
+from ratiba_action.config.model_limits import ModelsBlock, Name
+from ratiba_action.config.suite_block import ComparisonBlock, SuiteBlock
 from ratiba_action.config.system_block import SystemBlock
 from ratiba_action.errors import ConfigurationError, SuiteError
 from ratiba_action.model.verdict import PassRateRule
@@ -178,56 +178,3 @@ def unreadable_configuration(name: str, error: OSError) -> ConfigurationError:
 def json_schema() -> dict[str, Any]:
     """JSON Schema of the configuration file, for editors."""
     return Configuration.model_json_schema()
-
-
-def hold_configuration(head: Configuration, base: Configuration) -> tuple[Configuration, tuple[str, ...]]:
-    """The head's configuration with what a change may not decide taken from the base.
-
-    The system, its rows and nothing else may change with it: judge, simulator, prices (the one per turn too),
-    dependencies and the folder of events are the base's, as is how the suite is run; of the pass rates, the limits of
-    model calls, the thresholds of metrics over the suite and of a system type, and the comparison's levels and margins
-    the stricter hold.
-
-    Returns:
-        The configuration to run with, and one note for each thing that the change asked for and did not get.
-    """
-    notes = [
-        f"The {name} in the configuration is the base's; what this change asks for holds once it is merged."
-        for name in ("judge", "simulator", "prices", "dependencies", "events")
-        if getattr(head, name) != getattr(base, name)
-    ]
-    if head.system.price_per_turn_usd != base.system.price_per_turn_usd:
-        notes.append("The price per turn is the base's; what this change asks for holds once it is merged.")
-    if head.pass_rate < base.pass_rate:
-        notes.append(f"The pass rate stays {base.pass_rate:.0%}; this change asks for {head.pass_rate:.0%}.")
-    if head.pass_rate_rule is not PassRateRule.STRICT and base.pass_rate_rule is PassRateRule.STRICT:
-        notes.append("pass_rate_rule stays strict; what this change asks for applies once it is merged.")
-    models, refused = hold_models(head.models, base.models)
-    if refused:
-        notes.append(f"Model calls keep to the base's limits where this change loosens them: {', '.join(refused)}.")
-    suite, unchanged = hold_suite(head.suite, base.suite)
-    metrics, dropped = hold_metrics(head.metrics, base.metrics)
-    comparison, loosened = hold_comparison(head.comparison, base.comparison)
-    unchanged = (*unchanged, *dropped, *loosened)
-    if unchanged:
-        notes.append(f"What this change asks for holds once it is merged: {', '.join(unchanged)}.")
-    changed = sorted(name for name, query in base.rows.items() if head.rows.get(name) != query)
-    if changed:
-        notes.append(f"This change edits or removes row queries that metrics read: {', '.join(changed)}.")
-    held = head.model_copy(
-        update={
-            "system": head.system.model_copy(update={"price_per_turn_usd": base.system.price_per_turn_usd}),
-            "judge": base.judge,
-            "simulator": base.simulator,
-            "models": models,
-            "suite": suite,
-            "metrics": metrics,
-            "comparison": comparison,
-            "prices": base.prices,
-            "dependencies": base.dependencies,
-            "events": base.events,
-            "pass_rate": max(head.pass_rate, base.pass_rate),
-            "pass_rate_rule": max(head.pass_rate_rule, base.pass_rate_rule, key=list(PassRateRule).index),
-        }
-    )
-    return held, tuple(notes)

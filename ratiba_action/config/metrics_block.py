@@ -153,26 +153,6 @@ def metrics_without_truth(block: MetricsBlock, suite: Suite) -> Iterator[str]:
                 )
 
 
-def hold_metrics(head: MetricsBlock, base: MetricsBlock) -> tuple[MetricsBlock, tuple[str, ...]]:
-    """What either side lists, with the greater threshold and the base's parameters.
-
-    Returns:
-        The block to run with, and the keys in which the change asked for what it did not get.
-    """
-    held: dict[str, Any] = {"fluency": head.fluency or base.fluency}
-    refused = [] if head.fluency or not base.fluency else ["metrics.fluency"]
-    for system_type in SYSTEM_TYPES:
-        asked = {one.metric: one for one in head.of(system_type)}
-        kept: list[MeasuredBy] = []
-        for floor in base.of(system_type):
-            wanted = asked.pop(floor.metric, None)
-            threshold = max(floor.threshold, wanted.threshold if wanted is not None else 0.0)
-            kept.append(floor.model_copy(update={"threshold": threshold}))
-            refused += [] if wanted == kept[-1] else [f"metrics.{system_type}.{floor.metric}"]
-        held[system_type] = [*kept, *asked.values()]
-    return head.model_copy(update=held), tuple(refused)
-
-
 def _lists(scenario: Scenario, metric: str) -> bool:
     return any(assertion.label == metric for assertion in scenario.assertions)
 

@@ -1,6 +1,6 @@
 """The ``suite`` and ``comparison`` blocks: how scenarios are run and compared, and what they must reach together."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import BeforeValidator, Field, field_validator, model_validator
@@ -58,31 +58,6 @@ class ComparisonBlock(StrictModel):
     def rules(self) -> Rules:
         """The same as a noun of the core."""
         return Rules(**self.model_dump())
-
-
-_STRICTER: Mapping[str, Callable[[float, float], float]] = {
-    "screen_level": max,
-    "single_run_screen_level": max,
-    "confirm_level": max,
-    "least_margin": min,
-    "scenario_drop": min,
-    "detectable_power": min,
-    "fewest_scenarios": min,
-    "stale_days": min,
-}
-"""Which of two values finds more; of every other key the base's is taken."""
-
-
-def hold_comparison(head: ComparisonBlock, base: ComparisonBlock) -> tuple[ComparisonBlock, tuple[str, ...]]:
-    """The stricter of both blocks, key by key; how many trials and runs are looked at is the base's.
-
-    Returns:
-        The block to run with, and the keys in which the change asked for what it did not get.
-    """
-    ours, theirs = head.model_dump(), base.model_dump()
-    held = {name: _STRICTER[name](ours[name], theirs[name]) if name in _STRICTER else theirs[name] for name in ours}
-    refused = tuple(f"comparison.{name}" for name in ours if held[name] != ours[name])
-    return ComparisonBlock.model_validate(held), refused
 
 
 Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
@@ -170,30 +145,6 @@ class SuiteBlock(StrictModel):
         if isinstance(self.stop_on_failure, StopBlock):
             return self.stop_on_failure.after
         return 1 if self.stop_on_failure else None
-
-
-def hold_suite(head: SuiteBlock, base: SuiteBlock) -> tuple[SuiteBlock, tuple[str, ...]]:
-    """The base's block with the greater of both thresholds and gates.
-
-    Returns:
-        The block to run with, and the keys in which the change asked for what it did not get.
-    """
-    thresholds = _greater(head.metric_thresholds, base.metric_thresholds)
-    gates = _greater(head.gates, base.gates)
-    held = base.model_copy(update={"metric_thresholds": thresholds, "gates": gates})
-    plain = ("concurrency", "stop_on_failure", "timeout_seconds", "strategy")
-    refused = [f"suite.{name}" for name in plain if getattr(head, name) != getattr(base, name)]
-    refused += [f"suite.metric_thresholds.{name}" for name in _lowered(head.metric_thresholds, thresholds)]
-    refused += [f"suite.gates.{name}" for name in _lowered(head.gates, gates)]
-    return held, tuple(refused)
-
-
-def _greater(head: Mapping[str, float], base: Mapping[str, float]) -> dict[str, float]:
-    return {name: max(one.get(name, 0.0) for one in (head, base)) for name in sorted({*head, *base})}
-
-
-def _lowered(asked: Mapping[str, float], held: Mapping[str, float]) -> list[str]:
-    return [name for name, least in held.items() if asked.get(name) != least]
 
 
 def unmeasured_metrics(names: Iterable[str], suite: Suite) -> tuple[str, ...]:

@@ -8,8 +8,9 @@ from functools import partial
 from pathlib import Path
 
 from ratiba_action.checks.failure_rules import validate_rule
-from ratiba_action.config.configuration import Configuration, hold_configuration, load_configuration
+from ratiba_action.config.configuration import Configuration, load_configuration
 from ratiba_action.config.metrics_block import attach_metrics
+from ratiba_action.config.ratchet import ratchet
 from ratiba_action.config.replaced_system import replaced_system
 from ratiba_action.config.suite_block import StrategyBlock, unmeasured_metrics
 from ratiba_action.decide.contents import Contents
@@ -77,7 +78,7 @@ def _held_to_base(request: RunRequest) -> RunInputs:
             base_configuration, fixed = repaired(
                 asked, base_configuration, partial(_unusable_base, settings, base, suite)
             )
-            configuration, notes = hold_configuration(asked, base_configuration)
+            configuration, notes = ratchet(asked, base_configuration)
             notes = (*fixed, *notes)
             from_base = tuple(name for name in _BLOCKS if getattr(asked, name) != getattr(configuration, name))
             own = base_configuration

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 from ratiba_action.checks.row_checks import what_of
 from ratiba_action.model.data_set import DataSet, Gate
@@ -252,38 +253,19 @@ def hold_to_base(head: Suite, base: Suite) -> tuple[Suite, tuple[str, ...]]:
 
 
 def _hold(scenario: Scenario, before: Scenario) -> tuple[Scenario, tuple[str, ...]]:
-    assertions, notes = _assertions(scenario, before)
-    rules = _missing_rules(scenario.rules, before.rules)
-    if rules:
-        names = ", ".join(sorted({rule.type for rule in rules}))
-        notes.append(f"rules removed by this change still hold ({names}).")
-    rows = _missing_rows(scenario.rows, before.rows)
-    if rows:
-        notes.append(f"assertions on rows removed by this change still apply ({', '.join(map(what_of, rows))}).")
-    if before.critical and not scenario.critical:
-        notes.append("still critical, though this change says otherwise.")
-    limits = _stricter(scenario.limits, before.limits)
-    if limits != scenario.limits:
-        notes.append("the limits of a turn stay the base's where this change loosens them.")
-    same = scenario.id == before.id
-    edited = [name for name in _CONTENT if same and _content(scenario, name) != _content(before, name)]
-    if edited:
+    held: dict[str, Any] = {}
+    notes: list[str] = []
+    for name, rule in RULES.items():
+        held[name], said = rule(scenario, before)
+        notes += said
+    edited = [name for name in CONTENT if _content(scenario, name) != _content(before, name)]
+    if edited and scenario.id == before.id:
         mark = "critical, and " if before.critical else ""
         notes.append(f"{mark}this change edits its {', '.join(edited)}.")
-    strategy, refused = hold_strategy(scenario, before)
-    held = replace(
-        scenario,
-        strategy=strategy,
-        assertions=assertions,
-        rules=scenario.rules + rules,
-        rows=scenario.rows + rows,
-        critical=scenario.critical or before.critical,
-        limits=limits,
-    )
-    return held, (*notes, *refused)
+    return replace(scenario, **held), tuple(notes)
 
 
-def _assertions(scenario: Scenario, before: Scenario) -> tuple[tuple[Assertion, ...], list[str]]:
+def _assertions(scenario: Scenario, before: Scenario) -> tuple[tuple[Assertion, ...], Sequence[str]]:
     # The strictest of several stands for a metric, whatever their order.
     floors = {entry.label: entry for entry in sorted(before.assertions, key=lambda entry: entry.threshold)}
     known = frozenset(floors)
@@ -309,27 +291,53 @@ def _assertions(scenario: Scenario, before: Scenario) -> tuple[tuple[Assertion, 
     return tuple(held), notes
 
 
-def _stricter(limits: TurnLimits, before: TurnLimits) -> TurnLimits:
+def _rules(scenario: Scenario, before: Scenario) -> tuple[tuple[FailureRule, ...], Sequence[str]]:
+    present = {(rule.type, repr(rule.value)) for rule in scenario.rules}
+    missing = tuple(rule for rule in before.rules if (rule.type, repr(rule.value)) not in present)
+    names = ", ".join(sorted({rule.type for rule in missing}))
+    return scenario.rules + missing, [f"rules removed by this change still hold ({names})."] if missing else []
+
+
+def _rows(scenario: Scenario, before: Scenario) -> tuple[tuple[ExpectedRows, ...], Sequence[str]]:
+    present = {repr(replace(one, line=0)) for one in scenario.rows}
+    missing = tuple(one for one in before.rows if repr(replace(one, line=0)) not in present)
+    names = ", ".join(map(what_of, missing))
+    told = [f"assertions on rows removed by this change still apply ({names})."] if missing else []
+    return scenario.rows + missing, told
+
+
+def _critical(scenario: Scenario, before: Scenario) -> tuple[bool, Sequence[str]]:
+    dropped = before.critical and not scenario.critical
+    told = ["still critical, though this change says otherwise."] if dropped else []
+    return scenario.critical or before.critical, told
+
+
+def _limits(scenario: Scenario, before: Scenario) -> tuple[TurnLimits, Sequence[str]]:
     """Of each limit the lower one; none is no limit."""
-    seconds = [one.seconds for one in (limits, before) if one.seconds is not None]
-    usd = [one.usd for one in (limits, before) if one.usd is not None]
-    return TurnLimits(min(seconds, default=None), min(usd, default=None))
+    both = (scenario.limits, before.limits)
+    seconds = [one.seconds for one in both if one.seconds is not None]
+    usd = [one.usd for one in both if one.usd is not None]
+    held = TurnLimits(min(seconds, default=None), min(usd, default=None))
+    told = ["the limits of a turn stay the base's where this change loosens them."] if held != scenario.limits else []
+    return held, told
 
 
-def _missing_rules(rules: Iterable[FailureRule], before: Iterable[FailureRule]) -> tuple[FailureRule, ...]:
-    present = {(rule.type, repr(rule.value)) for rule in rules}
-    return tuple(rule for rule in before if (rule.type, repr(rule.value)) not in present)
+RULES: Mapping[str, Callable[[Scenario, Scenario], tuple[Any, Sequence[str]]]] = {
+    "assertions": _assertions,
+    "rules": _rules,
+    "rows": _rows,
+    "critical": _critical,
+    "limits": _limits,
+    "strategy": hold_strategy,
+}
+"""What a change cannot relax in a scenario, field by field: the head's and the base's scenario → the value to run with,
+and a note for each thing that the change does not get. ``hold_quarantine`` has a rule for new scenarios too."""
 
-
-def _missing_rows(rows: Iterable[ExpectedRows], before: Iterable[ExpectedRows]) -> tuple[ExpectedRows, ...]:
-    present = {repr(replace(one, line=0)) for one in rows}
-    return tuple(one for one in before if repr(replace(one, line=0)) not in present)
-
-
-_CONTENT = (
+CONTENT = (
     *("turns", "now", "customer", "language", "layer", "system_type", "vertical", "tags", "touches"),
-    *("script", "replies", "simulated_user", "provenance"),
+    *("script", "replies", "captured", "simulated_user", "provenance"),
 )
+"""What a change decides, and is named for: no value is stricter than another."""
 
 
 def _content(scenario: Scenario, name: str) -> object:

@@ -2,21 +2,10 @@
 
 import pytest
 
-from ratiba_action.config.configuration import Configuration, hold_configuration, read_configuration
-from ratiba_action.config.suite_block import ComparisonBlock, hold_comparison
+from ratiba_action.config.configuration import Configuration, read_configuration
 from ratiba_action.errors import SuiteError
 from ratiba_action.model.comparison import Rules
 
-LOOSE = {
-    "screen_level": 0.01,
-    "single_run_screen_level": 0.02,
-    "confirm_level": 0.001,
-    "least_margin": 0.5,
-    "scenario_drop": 0.9,
-    "detectable_power": 0.95,
-    "fewest_scenarios": 500,
-    "stale_days": 300,
-}
 """Every one of them finds less than its default."""
 
 
@@ -57,22 +46,3 @@ def test_a_value_out_of_bounds_or_an_unknown_key_is_told_with_its_line(line: str
         configured("  scenario_drop: 0.2" if "drop" not in line else "  stale_days: 7", f"  {line}")
     (problem,) = raised.value.problems
     assert (problem.line, line.split(":", maxsplit=1)[0] in str(problem)) == (5, True)
-
-
-def test_what_finds_less_is_refused_and_what_finds_more_holds() -> None:
-    strict, loose = ComparisonBlock(), ComparisonBlock.model_validate(LOOSE)
-    assert hold_comparison(loose, strict) == (strict, tuple(f"comparison.{name}" for name in LOOSE))
-    assert hold_comparison(strict, loose) == (strict, ())
-
-
-def test_how_many_trials_and_runs_are_looked_at_is_the_bases() -> None:
-    base, head = ComparisonBlock(), ComparisonBlock(confirming_trials=1, suspect_trials=9, pooled_runs=1)
-    held, refused = hold_comparison(head, base)
-    assert held == base
-    assert refused == ("comparison.confirming_trials", "comparison.suspect_trials", "comparison.pooled_runs")
-
-
-def test_the_reader_is_told_what_a_change_does_not_get() -> None:
-    held, notes = hold_configuration(configured("  least_margin: 0.4"), configured())
-    assert held.comparison == ComparisonBlock()
-    assert notes == ("What this change asks for holds once it is merged: comparison.least_margin.",)

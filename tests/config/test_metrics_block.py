@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from ratiba_action.config.configuration import read_configuration
-from ratiba_action.config.metrics_block import MetricsBlock, attach_metrics, hold_metrics, metrics_without_truth
+from ratiba_action.config.metrics_block import MetricsBlock, attach_metrics, metrics_without_truth
 from ratiba_action.errors import SuiteError
 from ratiba_action.metrics.registry import made_for, metric_problems
 from ratiba_action.metrics.standard import STANDARD
@@ -69,29 +69,6 @@ def test_the_fluency_metric_can_be_left_out() -> None:
     scenario = replace(sample_scenario("talks"), language="sw", assertions=())
     assert [one.metric for one in attach_metrics(scenario, block())] == ["SwahiliFluencyMetric"]
     assert attach_metrics(scenario, block(fluency=False)) == ()
-
-
-def test_a_change_drops_and_lowers_nothing() -> None:
-    base = block(search=[listed("NdcgMetric", 0.7, k=5), listed("MrrMetric", 0.5)], rag="standard")
-    head = block(
-        fluency=False,
-        search=[listed("NdcgMetric", 0.2, k=1), listed("MapMetric", 0.1)],
-        rag="standard",
-        agent="standard",
-    )
-    held, refused = hold_metrics(head, base)
-    assert held == block(
-        search=[listed("NdcgMetric", 0.7, k=5), listed("MrrMetric", 0.5), listed("MapMetric", 0.1)],
-        rag="standard",
-        agent="standard",
-    )
-    assert refused == ("metrics.fluency", "metrics.search.NdcgMetric", "metrics.search.MrrMetric")
-
-
-def test_a_change_may_ask_for_more() -> None:
-    base = block(fluency=False, search=[listed("NdcgMetric", 0.7)])
-    head = block(search=[listed("NdcgMetric", 0.9)], classifier="standard")
-    assert hold_metrics(head, base) == (head, ())
 
 
 def test_every_mistake_is_told_with_its_line() -> None:

@@ -1,11 +1,9 @@
 """Limits of model calls: bounded, all their mistakes told at once, and never loosened by a change."""
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from ratiba_action.config.configuration import hold_configuration, read_configuration
-from ratiba_action.config.model_limits import ModelsBlock, OutputBlock, hold_models
+from ratiba_action.config.configuration import read_configuration
+from ratiba_action.config.model_limits import ModelsBlock
 from ratiba_action.errors import SuiteError
 
 
@@ -62,51 +60,3 @@ def test_limits_that_contradict_themselves_are_refused(block: str, line: int, sa
     (problem,) = problems_of(block)
     assert problem.startswith(f"ratiba.yml:{line}: ")
     assert said in problem
-
-
-def test_a_change_that_loosens_limits_is_held_to_the_base_and_named() -> None:
-    base = read_configuration("ratiba.yml", b"system: {adapter: 'a:A'}\nmodels: {retries: 1, timeout_seconds: 60}")
-    head = read_configuration(
-        "ratiba.yml",
-        b"system: {adapter: 'a:A'}\n"
-        b"models: {retries: 9, timeout_seconds: 3000, max_output_tokens: 900000, overrides: {m: {}, s: "
-        b"{max_output_tokens: 5}}}",
-    )
-    held, (note,) = hold_configuration(head, base)
-    assert (held.models.retries, held.models.timeout_seconds) == (1, 60)
-    assert held.models.output_of("m") == (8_192, 64_000)
-    assert held.models.output_of("s") == (5, 5)
-    assert "models.max_output_tokens" in note
-    assert "models.retries, models.timeout_seconds" in note
-    assert "models.overrides.m" in note
-    assert "models.overrides.s" not in note
-
-
-def test_stricter_limits_hold_at_once() -> None:
-    base = ModelsBlock(overrides={"m": OutputBlock(max_output_tokens=500)})
-    held, refused = hold_models(ModelsBlock(max_output_tokens=400, retries=0), base)
-    assert (held.output_of(), held.output_of("m"), held.retries, refused) == ((400, 400), (400, 400), 0, ())
-
-
-COUNTS = st.integers(1, 5_000)
-BLOCKS = st.builds(
-    lambda most, own, retries: ModelsBlock(
-        max_output_tokens=most,
-        overrides={name: OutputBlock(max_output_tokens=count) for name, count in own.items()},
-        retries=retries,
-    ),
-    COUNTS,
-    st.dictionaries(st.sampled_from("abc"), COUNTS),
-    st.integers(0, 10),
-)
-
-
-@given(BLOCKS, BLOCKS)
-def test_whatever_a_change_asks_for_no_limit_is_looser_than_the_bases_or_its_own(
-    head: ModelsBlock, base: ModelsBlock
-) -> None:
-    held, _ = hold_models(head, base)
-    assert held.retries == min(head.retries, base.retries)
-    for model in ("", "a", "b", "c"):
-        pairs = zip(head.output_of(model), base.output_of(model), strict=True)
-        assert held.output_of(model) == tuple(min(pair) for pair in pairs)

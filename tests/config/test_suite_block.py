@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from ratiba_action.config.suite_block import SuiteBlock, hold_suite
+from ratiba_action.config.suite_block import SuiteBlock
 from ratiba_action.errors import SuiteError
 from ratiba_action.llm.recordings.folder import require_recorded_trials
 from ratiba_action.llm.recordings.lines import ModelRecording
@@ -16,30 +16,6 @@ from tests.support.sample_report import sample_scenario
 
 def block(**given: Any) -> SuiteBlock:
     return SuiteBlock.model_validate(given)
-
-
-def test_of_thresholds_the_greater_holds_and_the_rest_is_the_bases() -> None:
-    base = block(concurrency=2, metric_thresholds={"A": 0.8, "B": 0.7}, strategy={"trials": 3})
-    head = block(stop_on_failure=True, metric_thresholds={"A": 0.5, "C": 0.9}, strategy={"trials": 3, "passes": 1})
-    held, refused = hold_suite(head, base)
-    assert held.metric_thresholds == {"A": 0.8, "B": 0.7, "C": 0.9}
-    assert (held.concurrency, held.most_failed, held.strategy) == (2, None, base.strategy)
-    assert refused == (
-        "suite.concurrency",
-        "suite.stop_on_failure",
-        "suite.strategy",
-        "suite.metric_thresholds.A",
-        "suite.metric_thresholds.B",
-    )
-    assert hold_suite(base, base) == (base, ())
-
-
-def test_of_gates_the_greater_holds_and_none_is_dropped() -> None:
-    base, head = block(gates="standard"), block(gates={"macro_f1": 0.5, "min_class_f1": 0.7, "mrr": 0.4})
-    held, refused = hold_suite(head, base)
-    expected = {"macro_f1": 0.8, "min_class_f1": 0.7, "skill_recall": 0.9, "answer_accuracy": 0.7, "mrr": 0.4}
-    assert held.gates == expected
-    assert refused == ("suite.gates.answer_accuracy", "suite.gates.macro_f1", "suite.gates.skill_recall")
 
 
 @pytest.mark.parametrize(

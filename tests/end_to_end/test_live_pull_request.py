@@ -38,10 +38,11 @@ async def test_prices_judges_votes_and_limits_of_a_pull_request_are_shown_and_no
     assert models == {"gpt-5", JUDGE, SECOND_JUDGE}, "the base's judges, both of them"
     assert Fraction(ended.outputs["spent_usd"]) == live.models.bill.total, "at the base's prices"
     notes = " ".join(report_of(ended).notes)
-    for name in ("judge", "prices"):
-        assert f"The {name} in the configuration is the base's" in notes
-        assert f"The {name} in the configuration is the base's" in ended.comment
-    assert "models.max_output_tokens or models.default_output_tokens, models.retries" in notes
+    refused = "Settings that keep the base's value until this change is merged: judge, "
+    assert refused in notes
+    assert refused in ended.comment
+    assert "models.max_output_tokens or models.default_output_tokens, models.retries 3 (this change: 10)" in notes
+    assert ", prices." in notes
 
 
 async def test_a_pull_request_sends_its_system_nowhere_else(

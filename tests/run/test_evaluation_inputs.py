@@ -86,9 +86,8 @@ def test_metrics_of_a_system_type_are_held_to_the_base_in_new_scenarios_too(tmp_
     for scenario in found.suite.scenarios:
         thresholds = {entry.metric: entry.threshold for entry in scenario.assertions}
         assert thresholds == {"BookingSlotConsistencyMetric": 1.0, "MrrMetric": 0.9, "MapMetric": 0.1}
-    assert found.notes == (
-        "What this change asks for holds once it is merged: metrics.fluency, metrics.search.MrrMetric.",
-    )
+    (note,) = found.notes
+    assert note.endswith(": metrics.fluency true (this change: false), metrics.search.MrrMetric.")
 
 
 def test_a_truth_that_only_a_metric_of_the_configuration_reads_is_read(tmp_path: Path) -> None:
@@ -107,7 +106,9 @@ def test_fluency_that_the_base_measures_cannot_be_left_out_by_a_change(tmp_path:
     found = inputs(tmp_path, BASE, {".github/ratiba.yml": CONFIGURATION + "metrics: {fluency: false}\n"})
     (scenario,) = found.suite.scenarios
     assert "SwahiliFluencyMetric" in {entry.metric for entry in scenario.assertions}
-    assert found.notes == ("What this change asks for holds once it is merged: metrics.fluency.",)
+    assert found.notes == (
+        "Settings that keep the base's value until this change is merged: metrics.fluency true (this change: false).",
+    )
 
 
 def test_a_first_configuration_holds_where_the_base_has_none(tmp_path: Path) -> None:

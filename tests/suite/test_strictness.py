@@ -1,4 +1,4 @@
-from dataclasses import replace
+from dataclasses import fields, replace
 from datetime import UTC, datetime
 from decimal import Decimal
 
@@ -16,7 +16,8 @@ from ratiba_action.model.scenario import (
     Turn,
     TurnLimits,
 )
-from ratiba_action.suite.ratchet import hold_to_base
+from ratiba_action.suite.ratchet import CONTENT, hold_to_base
+from ratiba_action.suite.ratchet import RULES as RATCHET
 
 BASE = Scenario(
     id="spa",
@@ -32,6 +33,16 @@ BASE = Scenario(
 
 def suite(*scenarios: Scenario) -> Suite:
     return Suite(scenarios, "digest")
+
+
+def test_every_field_of_a_scenario_has_a_rule_or_is_named_where_a_change_edits_it() -> None:
+    where_it_stands = {"id", "path", "line", "data_set"}
+    assert {one.name for one in fields(Scenario)} == {*RATCHET, *CONTENT, "quarantine", *where_it_stands}
+
+
+def test_an_edited_capture_is_named() -> None:
+    _, notes = hold_to_base(suite(replace(BASE, captured=("Hello.",))), suite(BASE))
+    assert notes == ("spa: critical, and this change edits its captured.",)
 
 
 def test_a_suite_that_relaxes_nothing_stays_as_it_is() -> None:
