@@ -37,8 +37,8 @@ from ratiba_action.money.prices import PriceList
 from ratiba_action.money.purse import RunPurse
 from ratiba_action.ports import PaidCalls
 from ratiba_action.run.grading import Grading
+from ratiba_action.run.inputs import ArmInputs, RunLog
 from ratiba_action.run.paid_run import PaidRun
-from ratiba_action.run.workshop import Materials, Workshop
 from tests.support.cases import case, exchange
 from tests.support.progress import RecordedProgress
 
@@ -139,24 +139,22 @@ async def live_grading(
     admissions = Admissions(trials, lambda _: Decimal("0.10"), ledger, journal)
     routes = (ProviderRoute("anthropic", "nobodys-key", url), ProviderRoute("openai", "nobodys-key", f"{url}/v1"))
     judge = JudgeBlock(cross_check=CrossCheckBlock(share=share))
-    workshop = Workshop(
-        environment={},
-        git=None,
-        scratch=folder,
-        cache=folder / "cache",
-        database_url="",
-        configuration=Configuration(system=SystemBlock(adapter="salon:open_system"), judge=judge),
-        ledger=ledger,
-        progress=RecordedProgress(),
-        warn=print,
-        llm="live",
-    )
+    configuration = Configuration(system=SystemBlock(adapter="salon:open_system"), judge=judge)
+    arm = ArmInputs(ARM, configuration, [one.scenario for one in cases])
     try:
         async with ProviderClient(routes, {}) as client:
             calls = KeepingJudgeCalls(MeteredCalls(client, purse, prices, concurrency=CONCURRENCY), sent)
             paid = PaidRun(calls, purse, admissions, None)
-            materials = Materials(ARM, [one.scenario for one in cases], {}, ())
-            yield Grading(workshop, materials, prices, paid, SECOND)
+            yield Grading(
+                arm,
+                prices,
+                paid,
+                second=SECOND,
+                fallback=False,
+                cache=folder / "cache",
+                ledger=ledger,
+                log=RunLog(RecordedProgress()),
+            )
     finally:
         journal.close()
 

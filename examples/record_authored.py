@@ -14,7 +14,6 @@ import sys
 import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +24,7 @@ from demo import BUNDLED, EXAMPLES, PROJECT, build_pull_request, copy_system
 from ratiba_action.checks.failure_rules import validate_rule
 from ratiba_action.config.configuration import read_configuration
 from ratiba_action.config.metrics_block import attach_language_metrics
+from ratiba_action.decide.deciding import DecideRequest, decide
 from ratiba_action.llm.recordings.lines import JudgeRecording, ModelRecording, Recording
 from ratiba_action.llm.recordings.writer import render_recordings, write_recordings
 from ratiba_action.llm.script import Step
@@ -34,20 +34,19 @@ from ratiba_action.metrics.judging.deepeval_bridge import prepare_deepeval
 from ratiba_action.metrics.registry import is_judged, load_metric, metric_problems
 from ratiba_action.model.conversation import ToolCall
 from ratiba_action.model.measurement import Case, Scored
-from ratiba_action.model.plan import Arm, Plan, Trial
-from ratiba_action.model.scenario import Assertion, Scenario
-from ratiba_action.money.budget import Ledger
+from ratiba_action.model.plan import Arm, Plan, Selection, Trial
+from ratiba_action.model.scenario import Assertion, Scenario, Suite
 from ratiba_action.ports import Metric
 from ratiba_action.privacy.masking import Redactor
 from ratiba_action.reporting.terminal import make_progress
-from ratiba_action.run.bench import Bench
 from ratiba_action.run.composition import open_system, open_tenants
+from ratiba_action.run.inputs import ArmInputs, RunInputs, RunLog
 from ratiba_action.run.runner import run_plan
+from ratiba_action.run.services import ArmServices, RunServices
 from ratiba_action.run.simulated_customer import SimulatedCustomer
-from ratiba_action.run.workshop import Workshop
+from ratiba_action.settings.settings import read_settings
 from ratiba_action.suite.load import load_suite, read_scenario_files
 from ratiba_action.systems.setup_command import SharedSetups
-from ratiba_action.util.git import Git, find_checkout
 
 AUTHORED = EXAMPLES / "authored"
 NOTHING_UNDERSTOOD = dict.fromkeys(("intent", "service", "start", "rail", "phone", "reason"))
@@ -123,32 +122,36 @@ async def drive(
     answers = ScriptedAnswers({name: steps(described) for name, described in authored.items()})
     written = ScriptedAnswers({name: customer_steps(described) for name, described in authored.items()})
     configuration_file = ".github/ratiba.yml"
-    workshop = Workshop(
+    configuration = read_configuration(configuration_file, (repository / configuration_file).read_bytes())
+    decided = decide(DecideRequest(repository), os.environ)
+    inputs = RunInputs(
+        settings=read_settings({"RATIBA_LLM": "replay"}, {}),
+        decided=decided,
+        repository=repository,
         environment=dict(os.environ),
-        git=Git(repository, os.environ) if find_checkout(repository) is not None else None,
-        scratch=scratch,
-        cache=None,
-        database_url="",
-        configuration=read_configuration(configuration_file, (repository / configuration_file).read_bytes()),
-        ledger=Ledger(Decimal(0)),
-        progress=make_progress(sys.stderr, os.environ, Redactor(())),
-        warn=warn,
+        configuration=configuration,
+        suite=Suite(tuple(asking), ""),
+        selection=Selection(decided.decision, tuple(asking)),
     )
-    arm = Arm("head", str(repository))
+    arm = ArmInputs(Arm("head", str(repository)), configuration, asking)
+    log = RunLog(make_progress(sys.stderr, os.environ, Redactor(())))
     gateway = Gateway(answers)
     await gateway.start()
-    system = open_system(workshop, arm, SharedSetups())
+    system = open_system(inputs, arm, scratch, SharedSetups())
     try:
         await system.start()
-        async with open_tenants(workshop) as tenants:
-            await tenants.prepare(arm, system.migrate)
-            customer = SimulatedCustomer(written, workshop.configuration.simulator)
-            bench = Bench({"head": system}, tenants, gateway, _metric, {}, {}, workshop.progress, simulator=customer)
-            trials = tuple(Trial(replace(scenario, assertions=()), arm, number) for scenario in asking)
-            results = await run_plan(Plan(trials), bench)
+        async with open_tenants(inputs, log) as tenants:
+            await tenants.prepare(arm.arm, system.migrate)
+            customer = SimulatedCustomer(written, configuration.simulator)
+            arms = {"head": ArmServices(arm.arm, system)}
+            services = RunServices(arms, tenants, gateway, _metric, log, simulator=customer)
+            trials = tuple(Trial(replace(scenario, assertions=()), arm.arm, number) for scenario in asking)
+            results = await run_plan(Plan(trials), services)
     finally:
         await system.close()
         await gateway.close()
+        for note in log.warnings:
+            warn(note)
     scenarios = {scenario.id: scenario for scenario in asking}
     recorded: dict[str, tuple[list[ModelRecording], list[JudgeRecording]]] = {}
     for result in results:
@@ -158,7 +161,7 @@ async def drive(
         if unused := answers.unused(name) + written.unused(name):
             sys.exit(f"{name}: {unused} authored answers were not asked for")
         case = Case(scenarios[name], result.transcript)
-        judged = await grades(case, authored[name]["grades"], workshop.configuration.judge.model)
+        judged = await grades(case, authored[name]["grades"], configuration.judge.model)
         answered = [*answers.recordings(name), *written.recordings(name)]
         recorded[name] = ([replace(line, trial=number) for line in answered], judged)
     return recorded

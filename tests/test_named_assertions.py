@@ -21,8 +21,9 @@ from ratiba_action.model.plan import Arm, Plan, Trial
 from ratiba_action.model.scenario import Assertion, Scenario, Suite
 from ratiba_action.publish.annotations import annotations_of
 from ratiba_action.reporting.comment import render_comment
-from ratiba_action.run.bench import Bench
+from ratiba_action.run.inputs import RunLog
 from ratiba_action.run.runner import run_plan
+from ratiba_action.run.services import ArmServices, RunServices
 from ratiba_action.suite.gates import gate_problems
 from ratiba_action.suite.load import load_suite
 from ratiba_action.suite.ratchet import hold_to_base
@@ -50,16 +51,14 @@ async def held(scenario: Scenario) -> Scored:
     await system.start()
     await tenants.start()
     await tenants.prepare(HEAD, system.migrate)
-    bench = Bench(
-        {"head": system},
+    services = RunServices(
+        {"head": ArmServices(HEAD, system, prompt_versions=("p@1",))},
         tenants,
         InMemoryGateway(),
         lambda one: load_metric(one.metric, None, one.parameters),
-        {},
-        {"head": ("p@1",)},
-        RecordedProgress(),
+        RunLog(RecordedProgress()),
     )
-    (result,) = await run_plan(Plan((Trial(scenario, HEAD),)), bench)
+    (result,) = await run_plan(Plan((Trial(scenario, HEAD),)), services)
     assert isinstance(result, Scored)
     return result
 

@@ -74,9 +74,9 @@ def _publish(arguments: argparse.Namespace, environment: Mapping[str, str]) -> i
     if not problems and not decided.change.refused and decided.decision.mode is not Mode.SKIP:
         _write_outputs(decided.decision, environment)
         return 0
-    from ratiba_action.publish.concluding import Conclusions  # noqa: PLC0415 - most runs are not concluded here
+    from ratiba_action.publish.concluding import conclude  # noqa: PLC0415 - most runs are not concluded here
 
-    return Conclusions(settings, decided, environment, stream).conclude_start(problems)
+    return conclude(settings, decided, environment, stream, problems=problems)
 
 
 def _mask(secrets: Iterable[str], environment: Mapping[str, str], stream: TextIO) -> None:

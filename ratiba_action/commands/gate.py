@@ -28,7 +28,6 @@ from ratiba_action.model.note import in_order
 from ratiba_action.model.plan import Selection
 from ratiba_action.model.verdict import Conclusion, Report
 from ratiba_action.observability.logged_ports import NoEvents
-from ratiba_action.ports import EventLog
 from ratiba_action.publish.full_publication import full_publication
 from ratiba_action.publish.publishing import Publication
 from ratiba_action.publish.unmeasured_runs import refuse_wrong_start, skipped, stopped
@@ -36,12 +35,13 @@ from ratiba_action.reporting.money_facts import foretell
 from ratiba_action.reporting.results_json import outputs_of, write_baseline
 from ratiba_action.reporting.terminal import make_progress
 from ratiba_action.reporting.wording import mode_line, selection_line
+from ratiba_action.run.estimating import forecast
+from ratiba_action.run.evaluation_inputs import read_inputs
 from ratiba_action.run.event_logging import Tracer, open_event_log, run_ended, tracer_of
-from ratiba_action.run.forecasting import forecast
 from ratiba_action.run.gate import evaluate
-from ratiba_action.run.paying import cache_folder, require_key
-from ratiba_action.run.preparing import GateRun, prepare
-from ratiba_action.run.side_by_side import Side, evaluate_side_by_side, variants_of
+from ratiba_action.run.inputs import RunInputs, RunLog, RunRequest
+from ratiba_action.run.provider_keys import cache_folder, require_key
+from ratiba_action.run.side_by_side import evaluate_side_by_side, variants_of
 from ratiba_action.settings.input_values import parse_count, parse_trials
 from ratiba_action.settings.run_deadline import read_deadline
 from ratiba_action.settings.settings import (
@@ -120,12 +120,11 @@ def run(arguments: argparse.Namespace, environment: MutableMapping[str, str], tr
     decided = decide(decide_request(arguments, environment, settings, repository), environment)
     persisted = persisted_credentials(decided.change.git, environment)
     publication.hide(persisted)
-    gate_run = GateRun(
+    request = RunRequest(
         settings=settings,
         decided=decided,
         repository=decided.change.git.root if decided.change.git is not None else repository,
         environment=environment,
-        progress=make_progress(stream, environment, publication.redactor),
         choice=chosen_scenarios(arguments, settings),
         concurrency=_concurrency(arguments),
         trials=parse_option("--trials", arguments.trials, parse_trials),
@@ -133,15 +132,14 @@ def run(arguments: argparse.Namespace, environment: MutableMapping[str, str], tr
         resume=arguments.resume,
         variant=arguments.variant,
         cache=not arguments.no_deepeval_cache,
-        warnings=[
-            *(f"The variable {name} is set, and no input reads it." for name in unknown_variables(environment)),
-            *([persisted.warning] if persisted.warning else []),
-        ],
     )
+    log = RunLog(make_progress(stream, environment, publication.redactor))
+    log.warnings += [f"The variable {name} is set, and no input reads it." for name in unknown_variables(environment)]
+    log.warnings += [persisted.warning] if persisted.warning else []
     if arguments.deepeval_cache_clear:
-        JudgeCache(cache_folder(environment), gate_run.warnings.append).clear()
+        JudgeCache(cache_folder(environment), log.note).clear()
     with interruption.noting():
-        return _conclude(arguments, gate_run, publication, problems, tracer)
+        return _conclude(arguments, request, log, publication, problems=problems, tracer=tracer)
 
 
 def _leave_early(interruption: Interruption) -> NoReturn:
@@ -157,26 +155,29 @@ def _concurrency(arguments: argparse.Namespace) -> int | None:
 
 def _conclude(
     arguments: argparse.Namespace,
-    gate_run: GateRun,
+    request: RunRequest,
+    log: RunLog,
     publication: Publication,
+    *,
     problems: Sequence[str],
     tracer: Tracer,
 ) -> int:
     """Run, publish whatever came of it, and say the exit code."""
     failure: RatibaError | None = None
     interruption = current()
-    interruption.replace_stand_in(lambda: _conclude_instead(gate_run, publication, interruption))
+    interruption.replace_stand_in(lambda: _conclude_instead(request, log, publication, interruption))
     try:
-        report, events = _report(arguments, gate_run, publication, problems)
+        report = _report(arguments, request, log, publication, problems)
     except UsageError:
         raise
     except Exception as error:  # noqa: BLE001 - every way out leaves a report, a defect of our own too
         failure = error if isinstance(error, RatibaError) else _defect(error)
-        report, events = stopped(gate_run, failure), NoEvents()
+        log.events = NoEvents()
+        report = stopped(request.settings, request.decided, failure, log.warnings)
     if report is None:
         return 0
     interruption.conclude()
-    trace = tracer(gate_run.settings, gate_run.environment, events)
+    trace = tracer(request.settings, request.environment, log.events)
     complaint = "" if failure is None else str(failure)
     report = _with_trends(_cut_short(report, interruption), publication)
     report = publication.publish(report, trace, complaint=complaint)
@@ -202,9 +203,11 @@ def _cut_short(report: Report, interruption: Interruption) -> Report:
     return replace(report, verdict=cut_short(report.verdict, reason), notes=in_order((*report.notes, note)))
 
 
-def _conclude_instead(gate_run: GateRun, publication: Publication, interruption: Interruption) -> NoReturn:
+def _conclude_instead(
+    request: RunRequest, log: RunLog, publication: Publication, interruption: Interruption
+) -> NoReturn:
     """Conclude a cancelled run whose main thread does not come back in time; what it has measured is not known here."""
-    report = stopped(gate_run, _cancelled(interruption))
+    report = stopped(request.settings, request.decided, _cancelled(interruption), log.warnings)
     publication.publish(report)
     leave(exit_code(report.verdict, report.decision.mode, enforce=report.enforce))
 
@@ -258,54 +261,57 @@ def _defect(error: Exception) -> RatibaError:
 
 
 def _report(
-    arguments: argparse.Namespace, gate_run: GateRun, publication: Publication, problems: Sequence[str]
-) -> tuple[Report | None, EventLog]:
-    """The report of the run, and its events; None for a dry run, which only prints."""
+    arguments: argparse.Namespace,
+    request: RunRequest,
+    log: RunLog,
+    publication: Publication,
+    problems: Sequence[str],
+) -> Report | None:
+    """The report of the run; None for a dry run, which only prints. The log has the run's events."""
     go_on = partial(_go_on, current())
     go_on()
-    refuse_wrong_start(gate_run.decided, problems)
-    decision = gate_run.decided.decision
+    refuse_wrong_start(request.decided, problems)
+    decision = request.decided.decision
     if decision.mode is Mode.SKIP:
-        if not gate_run.decided.change.subject.event:
+        if not request.decided.change.subject.event:
             # On a laptop somebody has asked for a run, and a repository without a configuration can have none.
-            load_configuration(gate_run.repository, gate_run.settings.config)
+            load_configuration(request.repository, request.settings.config)
         if arguments.dry_run:
             publication.announce(decision, Selection(decision, ()), ())
-            return None, NoEvents()
-        return skipped(gate_run), NoEvents()
-    require_key(gate_run.settings, gate_run.environment)
+            return None
+        return skipped(request.settings, request.decided, log.warnings)
+    require_key(request.settings, request.environment)
     if not (arguments.dry_run or publication.in_workflow):
         # A dry run and the step that decides say it at length.
-        publication.tell(mode_line(decision, enforce=gate_run.settings.enforce))
-    prepared = prepare(gate_run)
+        publication.tell(mode_line(decision, enforce=request.settings.enforce))
+    inputs = read_inputs(request)
     go_on()
-    if (partly := selection_line(prepared.selection)) and not arguments.dry_run:
+    if (partly := selection_line(inputs.selection)) and not arguments.dry_run:
         publication.tell(partly)
-    sides = variants_of(gate_run, prepared) if arguments.variants else ()
-    expected = forecast(gate_run, prepared)
+    variants = variants_of(inputs) if arguments.variants else ()
+    expected = forecast(inputs)
     if arguments.dry_run:
-        publication.announce(decision, prepared.selection, prepared.inputs.notes, expected)
-        return None, NoEvents()
+        publication.announce(decision, inputs.selection, inputs.notes, expected)
+        return None
     if expected is not None:
-        foretell(expected, publication.tell, gate_run.warnings.append)
-    for side in sides:
-        _foretell(side, publication)
+        foretell(expected, publication.tell, log.note)
+    for variant in variants:
+        _foretell(variant, publication)
     go_on()
-    with open_event_log(gate_run, prepared, publication.redactor) as events:
-        logged = replace(gate_run, events=events)
-        if arguments.variants:
-            report = evaluate_side_by_side(logged, prepared, sides)
+    with open_event_log(inputs, publication.redactor, log.note) as log.events:
+        if variants:
+            report = evaluate_side_by_side(inputs, log, variants)
         else:
-            report = evaluate(logged, prepared, expected=expected).report
-        told = len(gate_run.warnings)
-        events.emit(run_ended(report))
+            report = evaluate(inputs, log, expected=expected).report
+        told = len(log.warnings)
+        log.events.emit(run_ended(report))
     # Only now is it known whether the log is whole.
-    return replace(report, notes=in_order((*report.notes, *gate_run.warnings[told:]))), events
+    return replace(report, notes=in_order((*report.notes, *log.warnings[told:])))
 
 
-def _foretell(side: Side, publication: Publication) -> None:
+def _foretell(variant: RunInputs, publication: Publication) -> None:
     """Say what a variant is expected to cost, and refuse it where one of its models has no price."""
-    expected = forecast(side.run, side.prepared)
+    expected = forecast(variant)
     if expected is not None:
-        publication.tell(f"variant {side.run.variant}:")
-        foretell(expected, publication.tell, side.run.warnings.append)
+        publication.tell(f"variant {variant.variant}:")
+        foretell(expected, publication.tell, lambda _: None)

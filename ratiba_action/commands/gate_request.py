@@ -10,7 +10,7 @@ from ratiba_action.decide.deciding import DecideRequest
 from ratiba_action.errors import FileProblem, SuiteError, UsageError
 from ratiba_action.model.change import Mode
 from ratiba_action.reporting.results_json import load_report
-from ratiba_action.run.preparing import Choice
+from ratiba_action.run.inputs import Choice
 from ratiba_action.settings.settings import Settings
 from ratiba_action.verdict.trials import Standing, outcomes_of
 

@@ -53,7 +53,7 @@ def run(arguments: argparse.Namespace, environment: Mapping[str, str]) -> int:
     """
     from ratiba_action.authoring.proposals.asked_model import require_another_model  # noqa: PLC0415 - for this task only
     from ratiba_action.money.budget import Ledger  # noqa: PLC0415 - the same
-    from ratiba_action.run.paying import require_key  # noqa: PLC0415 - the same
+    from ratiba_action.run.provider_keys import require_key  # noqa: PLC0415 - the same
 
     count = parse_option("--propose", arguments.propose, _count)
     options = {"scenarios": arguments.scenarios, "config": arguments.config, "budget-usd": arguments.budget_usd}

@@ -121,7 +121,7 @@ def _whole_number(text: str) -> int:
 
 def _state(name: str | None, repository: Path, settings: Settings, environment: Mapping[str, str]) -> Path:
     from ratiba_action.model.canonical import digest  # noqa: PLC0415 - for this command only
-    from ratiba_action.run.paying import state_folder  # noqa: PLC0415 - the same
+    from ratiba_action.run.provider_keys import state_folder  # noqa: PLC0415 - the same
 
     if name is None:
         place = digest([str(repository), settings.langfuse_host, settings.langfuse_public_key])[:_SHOWN]

@@ -20,16 +20,16 @@ from ratiba_action.llm.recordings.folder import read_folder
 from ratiba_action.llm.recordings.writer import write_all
 from ratiba_action.model.change import Mode
 from ratiba_action.model.verdict import Report
-from ratiba_action.ports import Progress
 from ratiba_action.privacy.masking import Redactor
 from ratiba_action.publish.unmeasured_runs import refuse_wrong_start
 from ratiba_action.reporting.money_facts import foretell
 from ratiba_action.reporting.terminal import make_progress
 from ratiba_action.reporting.wording import money, plural
-from ratiba_action.run.forecasting import forecast
-from ratiba_action.run.gate import Evaluated, evaluate
-from ratiba_action.run.paying import require_key
-from ratiba_action.run.preparing import Choice, GateRun, Prepared, prepare
+from ratiba_action.run.estimating import forecast
+from ratiba_action.run.evaluation_inputs import read_inputs
+from ratiba_action.run.gate import RunOutcome, evaluate
+from ratiba_action.run.inputs import Choice, RunInputs, RunLog, RunRequest
+from ratiba_action.run.provider_keys import require_key
 from ratiba_action.run.recording_review import Candidate, Outcome, Review, review
 from ratiba_action.settings.input_values import parse_count, parse_trials
 from ratiba_action.settings.run_deadline import read_deadline
@@ -53,7 +53,7 @@ _INPUTS = frozenset(
 )
 """The inputs that a recording reads; the others say how a run is decided about and published."""
 
-Recorder = Callable[[GateRun, Prepared], Evaluated]
+Recorder = Callable[[RunInputs, RunLog], RunOutcome]
 """Runs every selected scenario with live models and collects the answers; ``gate.evaluate`` is the real one."""
 
 
@@ -101,14 +101,15 @@ def record(arguments: argparse.Namespace, environment: MutableMapping[str, str],
         for secret in settings.secrets:
             WorkflowLog(stream).mask(secret)
     redactor = Redactor(settings.secrets)
-    gate_run = _gate_run(arguments, environment, settings, make_progress(stream, environment, redactor))
-    load_configuration(gate_run.repository, settings.config)
+    request = _request(arguments, environment, settings)
+    load_configuration(request.repository, settings.config)
     require_key(settings, environment)
-    prepared = prepare(gate_run)
-    expected = forecast(gate_run, prepared)
+    inputs, log = read_inputs(request), RunLog(make_progress(stream, environment, redactor))
+    log.warnings += [f"The variable {name} is set, and no input reads it." for name in unknown_variables(environment)]
+    expected = forecast(inputs)
     if expected is not None:
-        foretell(expected, lambda line: print(printable(line), file=stream, flush=True), gate_run.warnings.append)
-    kept = _keep(gate_run, prepared, recorder, overwrite=arguments.accept)
+        foretell(expected, lambda line: print(printable(line), file=stream, flush=True), log.note)
+    kept = _keep(inputs, log, recorder, overwrite=arguments.accept)
     with _plain(stream, environment):
         _tell(kept, redactor, stream)
     if arguments.json:
@@ -134,31 +135,29 @@ class _Kept:
     waiting: Mapping[Path, Path]
 
 
-def _keep(gate_run: GateRun, prepared: Prepared, recorder: Recorder, *, overwrite: bool) -> _Kept:
+def _keep(inputs: RunInputs, log: RunLog, recorder: Recorder, *, overwrite: bool) -> _Kept:
     """Record, and write what may be written. Recordings that cannot be read are told before anything is spent."""
-    settings, scenarios = gate_run.settings, prepared.selection.scenarios
-    folder = gate_run.recordings
+    settings, scenarios = inputs.settings, inputs.selection.scenarios
+    folder = inputs.recordings
     before = read_folder(folder, [one.id for one in scenarios])
-    evaluated = recorder(gate_run, prepared)
-    results = evaluated.report.results
+    outcome = recorder(inputs, log)
+    results = outcome.report.results
     reviewed = review(
-        folder, scenarios, results=results, before=before, recorded=evaluated.recorded, secrets=settings.secrets
+        folder, scenarios, results=results, before=before, recorded=outcome.recorded, secrets=settings.secrets
     )
-    beside = Path(settings.report_dir).absolute() / "recordings" / gate_run.variant
+    beside = Path(settings.report_dir).absolute() / "recordings" / inputs.variant
     held = [one.path for one in reviewed.kept if one.outcome is Outcome.CHANGED and not overwrite]
     waiting = {path: beside / path.name for path in held}
     write_all({waiting.get(one.path, one.path): one.lines for one in reviewed.kept})
     written = [one.path for one in reviewed.kept if one.path not in waiting]
-    return _Kept(reviewed, evaluated.report, written, waiting)
+    return _Kept(reviewed, outcome.report, written, waiting)
 
 
 def _inputs() -> tuple[Input, ...]:
     return tuple(entry for entry in INPUTS if entry.name in _INPUTS)
 
 
-def _gate_run(
-    arguments: argparse.Namespace, environment: MutableMapping[str, str], settings: Settings, progress: Progress
-) -> GateRun:
+def _request(arguments: argparse.Namespace, environment: MutableMapping[str, str], settings: Settings) -> RunRequest:
     repository = Path(arguments.repo or environment.get("GITHUB_WORKSPACE") or ".").resolve()
     if not repository.is_dir():
         raise UsageError(f"There is no folder {str(repository)!r}.", "Name the checkout with --repo.")
@@ -167,19 +166,17 @@ def _gate_run(
     # Whoever records wants to, whatever has changed.
     decided = decide(replace(request_of(settings, place), floor=Mode.BLOCKING), environment)
     refuse_wrong_start(decided, ())
-    return GateRun(
+    return RunRequest(
         settings=settings,
         decided=decided,
         repository=decided.change.git.root if decided.change.git is not None else repository,
         environment=environment,
-        progress=progress,
         choice=Choice(tuple(arguments.scenario), tuple(arguments.tag)),
         concurrency=parse_option("--concurrency", arguments.concurrency, parse_count),
         seconds=parse_option("--deadline", arguments.deadline or "", lambda given: read_deadline(given, environment)),
         resume=arguments.resume,
         variant=arguments.variant,
         trials=parse_option("--trials", arguments.trials, parse_trials),
-        warnings=[f"The variable {name} is set, and no input reads it." for name in unknown_variables(environment)],
     )
 
 

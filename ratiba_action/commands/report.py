@@ -157,7 +157,7 @@ def _sealed(arguments: argparse.Namespace, environment: Mapping[str, str]) -> in
 
 def _unfinished(arguments: argparse.Namespace, environment: Mapping[str, str]) -> int:
     from ratiba_action.decide.deciding import DecideRequest, decide_or_doubt, request_of  # noqa: PLC0415 - the same
-    from ratiba_action.publish.concluding import Conclusions  # noqa: PLC0415 - most runs are finished
+    from ratiba_action.publish.concluding import conclude  # noqa: PLC0415 - most runs are finished
     from ratiba_action.publish.publishing import Publication  # noqa: PLC0415 - the same
 
     if not environment.get("GITHUB_RUN_ID"):
@@ -175,7 +175,7 @@ def _unfinished(arguments: argparse.Namespace, environment: Mapping[str, str]) -
     )
     decided = decide_or_doubt(request_of(settings, place), environment)
     ended = environment.get("RATIBA_ENDED", "")
-    return Conclusions(settings, decided, environment, stream).conclude_unfinished(problems, ended)
+    return conclude(settings, decided, environment, stream, problems=problems, ended=ended)
 
 
 def _is_of_this_run(results: Path, environment: Mapping[str, str]) -> bool:

@@ -138,7 +138,7 @@ def _cursor(
     arguments: argparse.Namespace, environment: Mapping[str, str], access: "LangfuseAccess", repository: Path
 ) -> Path:
     """The file of the last run's end: each project and each checkout has its own."""
-    from ratiba_action.run.paying import state_folder  # noqa: PLC0415 - for this task only
+    from ratiba_action.run.provider_keys import state_folder  # noqa: PLC0415 - for this task only
 
     if arguments.cursor:
         return Path(arguments.cursor)

@@ -2,6 +2,7 @@
 
 import asyncio
 import threading
+import time
 from collections.abc import Coroutine, MutableMapping, Sequence
 from contextlib import AsyncExitStack, ExitStack
 from dataclasses import replace
@@ -15,11 +16,13 @@ from ratiba_action.model.measurement import ScenarioResult
 from ratiba_action.model.plan import Plan
 from ratiba_action.money.budget import Ledger
 from ratiba_action.privacy.masking import Redactor
-from ratiba_action.run.composition import OpenRun, open_run
-from ratiba_action.run.equipping import materials_of, scratch_folder, workshop_of
-from ratiba_action.run.paying import cache_folder, require_key
-from ratiba_action.run.preparing import GateRun, prepare
+from ratiba_action.run.arms import head_inputs, scratch_folder
+from ratiba_action.run.composition import open_services
+from ratiba_action.run.evaluation_inputs import read_inputs
+from ratiba_action.run.inputs import RunLog, RunRequest
+from ratiba_action.run.provider_keys import cache_folder, require_key
 from ratiba_action.run.runner import run_plan
+from ratiba_action.run.services import Measured, RunServices
 from ratiba_action.settings.settings import Settings
 
 
@@ -45,11 +48,14 @@ class StandingRun:
     ) -> None:
         decided = decide(replace(request_of(settings, DecideRequest(repository)), floor=Mode.BLOCKING), environment)
         root = decided.change.git.root if decided.change.git is not None else repository
-        self._run = GateRun(settings, decided, root, environment, _Silent(), cache=cache)
+        self._request = RunRequest(
+            settings=settings, decided=decided, repository=root, environment=environment, cache=cache
+        )
+        self._log = RunLog(_Silent())
         self._clear_cache = clear_cache
         self._redactor = Redactor(settings.secrets)
         self._results: list[ScenarioResult] = []
-        self._opened: OpenRun | None = None
+        self._services: RunServices | None = None
         self._folders, self._parts = ExitStack(), AsyncExitStack()
         self._loop = asyncio.new_event_loop()
         # An embedded server dies with the thread that started it, so the thread stays until ``close``.
@@ -59,7 +65,7 @@ class StandingRun:
     @property
     def warnings(self) -> Sequence[str]:
         """What a reader should know, masked."""
-        return tuple(self._redactor.text(warning) for warning in self._run.warnings)
+        return tuple(self._redactor.text(warning) for warning in self._log.warnings)
 
     def start(self) -> None:
         """Read what is evaluated, and start what every conversation needs.
@@ -67,15 +73,16 @@ class StandingRun:
         Raises:
             RatibaError: files are wrong, or something could not be started.
         """
-        require_key(self._run.settings, self._run.environment)
+        require_key(self._request.settings, self._request.environment)
         if self._clear_cache:
-            JudgeCache(cache_folder(self._run.environment), self._run.warnings.append).clear()
-        prepared = prepare(self._run)
-        self._materials = materials_of(self._run, prepared)
+            JudgeCache(cache_folder(self._request.environment), self._log.note).clear()
+        inputs = read_inputs(self._request)
+        self._head = head_inputs(inputs)
         scratch = self._folders.enter_context(scratch_folder())
-        ledger = Ledger(self._run.settings.budget_usd)
-        workshop = workshop_of(self._run, prepared, ledger, scratch, self._materials)
-        self._opened = self._wait(self._parts.enter_async_context(open_run(workshop, self._materials)))
+        ledger, seconds = Ledger(inputs.settings.budget_usd), inputs.seconds_allowed
+        deadline = None if seconds is None else time.monotonic() + seconds
+        opened = open_services(inputs, self._head, ledger=ledger, log=self._log, scratch=scratch, deadline=deadline)
+        self._services = self._wait(self._parts.enter_async_context(opened))
 
     def results(self, scenario_id: str) -> tuple[ScenarioResult, ...]:
         """Hold one scenario's conversation, as often as it is to be repeated; secrets and identifiers are masked.
@@ -83,18 +90,18 @@ class StandingRun:
         Raises:
             LookupError: the run has no scenario of that id.
         """
-        trials = tuple(trial for trial in self._materials.plan.trials if trial.scenario.id == scenario_id)
-        if not trials or self._opened is None:
+        trials = tuple(trial for trial in self._head.plan.trials if trial.scenario.id == scenario_id)
+        if not trials or self._services is None:
             raise LookupError(scenario_id)
-        results: tuple[ScenarioResult, ...] = self._wait(run_plan(Plan(trials), self._opened.arms.bench))
+        results: tuple[ScenarioResult, ...] = self._wait(run_plan(Plan(trials), self._services))
         self._results += results
         return tuple(self._redactor.result(result) for result in results)
 
     def close(self) -> None:
         """End everything that was started."""
         try:
-            if self._opened is not None:
-                self._wait(self._opened.conclude(tuple(self._results), cancelled=False))
+            if self._services is not None:
+                self._wait(self._services.finish(Measured(tuple(self._results)), cancelled=False))
             self._wait(self._parts.aclose())
         finally:
             self._folders.close()

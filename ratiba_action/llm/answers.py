@@ -1,12 +1,12 @@
-"""Where the answer to a model call comes from: a recording, a live call, the first that has one, or one per arm.
+"""Where the answer to a model call of the system comes from: a recording, or a live call that becomes one.
 
 From recordings the same request gets the same answer, and a new request gets an error that says what changed.
 """
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from ratiba_action.errors import InfrastructureError, RecordingError
+from ratiba_action.errors import RecordingError
 from ratiba_action.llm.endpoints import endpoint_named
 from ratiba_action.llm.recordings.lines import ModelRecording
 from ratiba_action.llm.request_inputs import VOLATILE, changed_inputs, request_inputs
@@ -14,18 +14,13 @@ from ratiba_action.model.conversation import Party
 from ratiba_action.model.model_request import ModelAnswer, ModelRequest, PaidRequest
 from ratiba_action.model.values import JsonObject
 from ratiba_action.money.budget import Ledger
-from ratiba_action.ports import AnswerSource, PaidCalls, Prices
+from ratiba_action.ports import PaidCalls, Prices
 
 
-class RecordingAnswers:
-    """Implements ``AnswerSource``: hands on another source's answers and keeps them.
+class AnswerRecorder:
+    """Keeps live answers of the system under test, for its recordings."""
 
-    Args:
-        answers: live ones.
-    """
-
-    def __init__(self, answers: AnswerSource) -> None:
-        self._answers = answers
+    def __init__(self) -> None:
         self._kept: dict[tuple[str, int], dict[tuple[bool, int], ModelRecording]] = {}
 
     def recordings(self, scenario_id: str, trial: int = 0) -> tuple[ModelRecording, ...]:
@@ -33,9 +28,8 @@ class RecordingAnswers:
         kept = self._kept.get((scenario_id, trial), {})
         return tuple(kept[position] for position in sorted(kept))
 
-    async def answer(self, request: ModelRequest) -> ModelAnswer:
-        """The other source's answer; a call that fails leaves no line."""
-        answer = await self._answers.answer(request)
+    def keep(self, request: ModelRequest, answer: ModelAnswer) -> None:
+        """Keep one answer; a call that fails leaves no line."""
         self._kept.setdefault((request.scenario_id, request.trial), {})[_place(request)] = ModelRecording(
             key=request.key,
             ordinal=request.ordinal,
@@ -48,7 +42,6 @@ class RecordingAnswers:
             trial=request.trial,
             inputs=request_inputs(request),
         )
-        return answer
 
 
 def _place(request: ModelRequest) -> tuple[bool, int]:
@@ -83,82 +76,6 @@ class LiveAnswers:
             )
         )
         return ModelAnswer(paid.body, paid.usage, replayed=False)
-
-
-class FallbackAnswers:
-    """Implements ``AnswerSource``: what is recorded is replayed; a trial that has left its recordings stays live.
-
-    Args:
-        recorded: raises ``RecordingError`` when no recording fits.
-        live: asked then.
-        like: the other arm's answers: a scenario that left its recordings there is live here too, so that answers of
-            the same kind are compared.
-        never_live: scenarios that run only because all their answers are recorded.
-    """
-
-    def __init__(
-        self,
-        recorded: AnswerSource,
-        live: AnswerSource,
-        like: "FallbackAnswers | None" = None,
-        never_live: Collection[str] = (),
-    ) -> None:
-        self._recorded = recorded
-        self._live = live
-        self._like = like
-        self._never_live = never_live
-        self._went_live: set[tuple[str, int]] = set()
-
-    @property
-    def went_live(self) -> frozenset[tuple[str, int]]:
-        """Scenario and trial of every conversation that left its recordings."""
-        return frozenset(self._went_live)
-
-    async def answer(self, request: ModelRequest) -> ModelAnswer:
-        """The recorded answer, or a live one.
-
-        A conversation that went on differently after a live answer could meet a recording by chance; so it is not
-        asked for again.
-        """
-        if request.scenario_id in self._never_live:
-            return await self._recorded.answer(request)
-        trial = (request.scenario_id, request.trial)
-        if self._like is not None and any(name == request.scenario_id for name, _ in self._like.went_live):
-            self._went_live.add(trial)
-        if trial not in self._went_live:
-            try:
-                return await self._recorded.answer(request)
-            except RecordingError:
-                self._went_live.add(trial)
-        return await self._live.answer(request)
-
-
-class ArmAnswers:
-    """Implements ``AnswerSource``: hands each request to the source of its arm. No arm is answered from another's."""
-
-    def __init__(self) -> None:
-        self._sources: dict[str, AnswerSource] = {}
-
-    def add(self, arm: str, source: AnswerSource) -> None:
-        """Answer an arm's requests from now on.
-
-        Args:
-            arm: its name.
-            source: of its answers.
-        """
-        self._sources[arm] = source
-
-    async def answer(self, request: ModelRequest) -> ModelAnswer:
-        """The answer of the arm's own source.
-
-        Raises:
-            InfrastructureError: the arm has none.
-        """
-        source = self._sources.get(request.arm)
-        if source is None:
-            known = ", ".join(sorted(self._sources)) or "none"
-            raise InfrastructureError(f"Nothing answers the arm {request.arm!r}, only: {known}.", "Start the arm.")
-        return await source.answer(request)
 
 
 _MISSING, _CHANGED = "Run:", "If that is meant, run:"

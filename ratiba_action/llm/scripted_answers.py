@@ -1,7 +1,7 @@
 """Answers from a script, and the recordings that they make: how recordings are written by hand."""
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -10,11 +10,10 @@ from ratiba_action.llm.recordings.lines import ModelRecording
 from ratiba_action.llm.request_inputs import request_inputs
 from ratiba_action.llm.script import Step, estimated_usage
 from ratiba_action.model.canonical import digest
-from ratiba_action.model.conversation import ToolCall, Usage
+from ratiba_action.model.conversation import Party, ToolCall, Usage
 from ratiba_action.model.model_request import ModelAnswer, ModelRequest
 from ratiba_action.model.scenario import Scenario
 from ratiba_action.model.values import JsonObject
-from ratiba_action.ports import AnswerSource
 
 _CREATED = 1_767_225_600
 """A fixed moment, 2026-01-01 UTC: an answer that is built twice is the same twice."""
@@ -207,27 +206,26 @@ def scripted_answer(steps: Sequence[Step], request: ModelRequest) -> ModelAnswer
 
 
 class ScenarioScripts:
-    """Implements ``AnswerSource``: a scripted scenario is answered from its script, every other one elsewhere.
+    """Answers the scenarios whose model is mocked.
 
     Args:
         scripts: the steps of each scripted scenario, by its id.
-        otherwise: answers the other scenarios.
     """
 
-    def __init__(self, scripts: Mapping[str, Sequence[Step]], otherwise: AnswerSource) -> None:
+    def __init__(self, scripts: Mapping[str, Sequence[Step]]) -> None:
         self._scripts = {scenario_id: tuple(steps) for scenario_id, steps in scripts.items()}
-        self._otherwise = otherwise
+
+    def source(self, request: ModelRequest) -> Callable[[ModelRequest], Awaitable[ModelAnswer]] | None:
+        """What answers a request of the system; None where its scenario has no script."""
+        return self.answer if request.party is Party.SYSTEM and request.scenario_id in self._scripts else None
 
     async def answer(self, request: ModelRequest) -> ModelAnswer:
-        """The step in the place of this call in its trial, so that a trial that is held again starts anew.
+        """The step in the place of this call in its trial, so that a trial that is run again starts anew.
 
         Raises:
             RecordingError: the script is at its end, the step is another provider's, or the endpoint is not scripted.
         """
-        steps = self._scripts.get(request.scenario_id)
-        if steps is None:
-            return await self._otherwise.answer(request)
-        return scripted_answer(steps, request)
+        return scripted_answer(self._scripts[request.scenario_id], request)
 
 
 def scripts_of(scenarios: Sequence[Scenario]) -> dict[str, tuple[Step, ...]]:

@@ -6,6 +6,7 @@ from typing import Any, TypeVar
 
 from ratiba_action.errors import BudgetError, LedgerError
 from ratiba_action.model.conversation import KeptAnswer, Party, Reservation, SettledAnswer, Usage
+from ratiba_action.model.event import BudgetAction, BudgetMoved, Event, Place
 from ratiba_action.model.model_request import PaidAnswer, PaidRequest
 from ratiba_action.model.note import note_of
 from ratiba_action.model.values import Usd
@@ -13,7 +14,7 @@ from ratiba_action.money.admissions import Admissions
 from ratiba_action.money.budget import Ledger
 from ratiba_action.money.journal import Journal
 from ratiba_action.money.monthly import MonthlyLedger, SharedCapError
-from ratiba_action.ports import PaidCalls
+from ratiba_action.ports import EventLog, PaidCalls
 
 Result = TypeVar("Result")
 
@@ -115,6 +116,7 @@ class RunPurse:
         shared: the month's and the pull request's caps; None when they are not tracked.
         warn: told what could not be written down after a call. Such a call stays reserved there, at the most it can
             have cost.
+        events: where each movement is written down; None to write none.
     """
 
     def __init__(
@@ -124,7 +126,9 @@ class RunPurse:
         shared: MonthlyLedger | None = None,
         *,
         warn: Callable[[str], None],
+        events: EventLog | None = None,
     ) -> None:
+        self._events = events
         self._ledger = ledger
         self._journal = journal
         self._shared = shared
@@ -135,6 +139,15 @@ class RunPurse:
 
     async def reserve(self, party: Party, scenario_id: str, model: str, upper: Usd) -> Reservation:
         """Set money aside for one attempt; see ``Purse.reserve``."""
+        try:
+            reservation = await self._reserved(party, scenario_id, model, upper)
+        except BudgetError as error:
+            self._log(BudgetAction.REFUSED, party, scenario_id, model=model, amount=upper, reason=error.problem)
+            raise
+        self._log(BudgetAction.RESERVED, party, scenario_id, model=model, amount=upper)
+        return reservation
+
+    async def _reserved(self, party: Party, scenario_id: str, model: str, upper: Usd) -> Reservation:
         async with self._turn:
             while True:
                 self._changed.clear()
@@ -151,18 +164,37 @@ class RunPurse:
         self._ledger.settle(reservation, usage, cost)
         self._write(lambda journal: journal.settled(reservation, usage, cost, answer))
         await self._close(reservation, lambda shared: shared.settle(reservation, cost))
+        self._log_closed(BudgetAction.SETTLED, reservation, cost)
 
     async def keep(self, reservation: Reservation) -> None:
         """Count a whole reservation as spent; see ``Purse.keep``."""
         self._ledger.keep(reservation)
         self._write(lambda journal: journal.kept(reservation))
         await self._close(reservation, lambda shared: shared.keep(reservation))
+        self._log_closed(BudgetAction.KEPT, reservation, reservation.upper)
 
     async def release(self, reservation: Reservation) -> None:
         """Give a reservation back; see ``Purse.release``."""
+        await self._release(reservation)
+        self._log_closed(BudgetAction.RELEASED, reservation, reservation.upper)
+
+    async def _release(self, reservation: Reservation) -> None:
         self._ledger.release(reservation)
         self._write(lambda journal: journal.released(reservation))
         await self._close(reservation, lambda shared: shared.release(reservation))
+
+    def _log_closed(self, action: BudgetAction, reservation: Reservation, amount: Usd) -> None:
+        party, scenario_id = reservation.party, reservation.scenario_id
+        self._log(action, party, scenario_id, model=reservation.model, amount=amount)
+
+    def _log(
+        self, action: BudgetAction, party: Party, scenario_id: str, *, model: str, amount: Usd, reason: str = ""
+    ) -> None:
+        if self._events is None:
+            return
+        ledger = self._ledger
+        moved = BudgetMoved(action, party.value, model, amount, ledger.spent, ledger.reserved, ledger.cap, reason)
+        self._events.emit(Event(moved, Place(scenario=scenario_id)))
 
     async def _take(self, party: Party, scenario_id: str, model: str, upper: Usd) -> Reservation:
         reservation = self._ledger.reserve(party, scenario_id, model, upper)
@@ -173,7 +205,7 @@ class RunPurse:
             raise
         self._in_flight.add(reservation.number)
         if cancelled:
-            await self.release(reservation)
+            await self._release(reservation)
             raise asyncio.CancelledError
         return reservation
 

@@ -2,8 +2,9 @@
 
 import asyncio
 import contextlib
+import time
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -12,23 +13,23 @@ from ratiba_action.config.metrics_block import attach_metrics
 from ratiba_action.config.system_block import SystemBlock
 from ratiba_action.config.system_kinds import ReplayBlock
 from ratiba_action.errors import ConfigurationError, WorkerError
-from ratiba_action.metrics.judging.cached_metric import MaskedMetric
+from ratiba_action.metrics.judging.run_metric import MaskedMetric
 from ratiba_action.metrics.registry import reads_documents
 from ratiba_action.model.conversation import Document, Exchange, Reply, ToolCall
 from ratiba_action.model.measurement import Case, ScenarioResult
 from ratiba_action.model.plan import HEAD, Arm, Tenant
 from ratiba_action.model.scenario import Assertion, Scenario, Turn
+from ratiba_action.money.budget import Ledger
 from ratiba_action.ports import Metric
 from ratiba_action.privacy.masking import Redactor
 from ratiba_action.production.conversation import CapturedConversation
-from ratiba_action.run.aftermath import cancelled_by_signals
-from ratiba_action.run.answering import Answering, open_answering
-from ratiba_action.run.bench import Bench
-from ratiba_action.run.composition import load_judging, price_list, require_reachable_servers
+from ratiba_action.run.composition import load_judging
+from ratiba_action.run.inputs import ArmInputs, RunInputs, RunLog
+from ratiba_action.run.model_calls import open_model_calls
+from ratiba_action.run.plan_loop import cancelled_by_signals
 from ratiba_action.run.runner import run_plan
-from ratiba_action.run.workshop import Materials, Workshop
+from ratiba_action.run.services import ArmServices, Measured
 from ratiba_action.systems.replay_system import ReplaySession
-from ratiba_action.tenancy.provisioner import NoDatabase
 
 
 def masked_case(case: Case, redactor: Redactor) -> Case:
@@ -109,18 +110,6 @@ class CapturedSystem:
             await session.close()
 
 
-@dataclass(slots=True)
-class Measured:
-    """What came of measuring.
-
-    Args:
-        interruptions: signals that ended it.
-    """
-
-    results: tuple[ScenarioResult, ...] = ()
-    interruptions: list[str] = field(default_factory=list)
-
-
 def with_metrics(
     conversations: Sequence[CapturedConversation], configuration: Configuration
 ) -> tuple[tuple[CapturedConversation, ...], tuple[str, ...]]:
@@ -153,67 +142,53 @@ def sampling_configuration(configuration: Configuration) -> Configuration:
 
 def measure(
     conversations: Sequence[CapturedConversation],
-    workshop: Workshop,
-    repository: Path,
+    inputs: RunInputs,
+    *,
+    ledger: Ledger,
+    log: RunLog,
+    scratch: Path,
     redactors: Mapping[str, Redactor],
-) -> Measured:
+) -> tuple[tuple[ScenarioResult, ...], tuple[str, ...]]:
     """Measure every conversation; whatever was measured is kept, however the run ends.
 
     Args:
         conversations: each with its metrics.
-        workshop: with ``sampling_configuration``.
-        repository: the checkout.
+        inputs: with ``sampling_configuration``.
+        ledger: of the run.
+        log: of the run.
+        scratch: a folder outside the workspace, removed when the run ends.
         redactors: of the people of each conversation, by its id.
+
+    Returns:
+        The results, and the signals that ended the run.
 
     Raises:
         ConfigurationError: a model has no price.
         InfrastructureError: the shared ledger cannot be used.
     """
-    measured = Measured()
-    if conversations:
-        asyncio.run(_measure(conversations, workshop, repository, redactors, measured))
-    return measured
+    if not conversations:
+        return (), ()
+    scenarios = tuple(one.scenario for one in conversations)
+    head = ArmInputs(Arm(HEAD, str(inputs.repository)), inputs.configuration, scenarios)
+    deadline = None if inputs.seconds is None else time.monotonic() + inputs.seconds
+    interruptions: list[str] = []
+    results: tuple[ScenarioResult, ...] = ()
 
+    async def work() -> None:
+        nonlocal results
+        opened = open_model_calls(inputs, head, ledger=ledger, log=log, journal=None, deadline=deadline)
+        with cancelled_by_signals(interruptions.append), contextlib.suppress(asyncio.CancelledError):
+            async with opened as (_, services):
+                await load_judging(inputs, head, scratch)
+                judge = inputs.configuration.judge
+                judges = {judge.model, *([judge.cross_check.model] if judge.cross_check is not None else [])}
+                services.arms[HEAD] = ArmServices(head.arm, CapturedSystem(conversations, judges), captured=True)
+                services.metric = partial(_masked_metric, services.metric, partial(_masked, redactors))
+                results = await run_plan(head.plan, services)
+                await services.finish(Measured(results), cancelled=bool(interruptions))
 
-async def _measure(
-    conversations: Sequence[CapturedConversation],
-    workshop: Workshop,
-    repository: Path,
-    redactors: Mapping[str, Redactor],
-    measured: Measured,
-) -> None:
-    materials = Materials(Arm(HEAD, str(repository)), tuple(one.scenario for one in conversations), {}, ())
-    require_reachable_servers(workshop.environment, workshop.payment.ledger_url if workshop.payment else "")
-    with cancelled_by_signals(measured.interruptions.append), contextlib.suppress(asyncio.CancelledError):
-        async with open_answering(workshop, materials, price_list(workshop.configuration)) as answering:
-            await load_judging(workshop, materials)
-            bench = _bench(workshop, conversations, answering, redactors)
-            measured.results = await run_plan(materials.plan, bench)
-            await answering.conclude(measured.results, cancelled=bool(measured.interruptions))
-
-
-def _bench(
-    workshop: Workshop,
-    conversations: Sequence[CapturedConversation],
-    answering: Answering,
-    redactors: Mapping[str, Redactor],
-) -> Bench:
-    judge = workshop.configuration.judge
-    judges = {judge.model, *([judge.cross_check.model] if judge.cross_check is not None else [])}
-    return Bench(
-        systems={HEAD: CapturedSystem(conversations, judges)},
-        tenants=NoDatabase(),
-        gateway=answering.gateway,
-        metric=partial(_masked_metric, answering.metric, partial(_masked, redactors)),
-        rows={},
-        prompt_versions={},
-        progress=workshop.progress,
-        concurrency=workshop.concurrency,
-        deadline=workshop.deadline,
-        admit=answering.admit,
-        captured=(HEAD,),
-        events=workshop.events,
-    )
+    asyncio.run(work())
+    return results, tuple(interruptions)
 
 
 def _masked_metric(

@@ -4,7 +4,6 @@ import contextlib
 import json
 import os
 import tempfile
-import time
 import uuid
 from collections.abc import Callable, Iterator, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -14,10 +13,15 @@ from typing import Any
 
 from ratiba_action.checks.conversation_events import result_events
 from ratiba_action.config.configuration import Configuration
+from ratiba_action.decide.deciding import Decided
+from ratiba_action.decide.read import Change
 from ratiba_action.errors import InfrastructureError, PublishError, UsageError
 from ratiba_action.metrics.registry import is_judged
+from ratiba_action.model.change import ChangedFiles, Mode, ModeDecision, Subject
 from ratiba_action.model.event import Event, LoggedEvent, RunEnded, RunStarted
 from ratiba_action.model.measurement import ScenarioResult
+from ratiba_action.model.plan import Selection
+from ratiba_action.model.scenario import Suite
 from ratiba_action.model.verdict import Spending
 from ratiba_action.money.budget import Ledger
 from ratiba_action.observability.event_file import FILE, EventFile, open_descriptor
@@ -31,16 +35,11 @@ from ratiba_action.ports import EventLog, Progress
 from ratiba_action.privacy.masking import Redactor
 from ratiba_action.production.conversation import CapturedConversation
 from ratiba_action.production.feedback import count_feedback
-from ratiba_action.production.measuring import (
-    Measured,
-    measure,
-    sampling_configuration,
-    with_metrics,
-)
+from ratiba_action.production.measuring import measure, sampling_configuration, with_metrics
 from ratiba_action.production.sample_reading import Found, Sample, SampleRules, find
-from ratiba_action.run.equipping import DEFAULT_CONCURRENCY, scratch_folder
-from ratiba_action.run.paying import cache_folder, payment_without_journal, require_key
-from ratiba_action.run.workshop import Workshop
+from ratiba_action.run.arms import scratch_folder
+from ratiba_action.run.inputs import RunInputs, RunLog
+from ratiba_action.run.provider_keys import require_key
 from ratiba_action.settings.report_folder import refuse_links
 from ratiba_action.settings.settings import Settings
 
@@ -223,12 +222,16 @@ def sample(run: SampleRun) -> Sample:
     ledger = Ledger(run.settings.budget_usd)
     with _event_log(run, mask) as events:
         events.emit(Event(_started(run, len(conversations))))
-        measured = _measured(run, conversations, ledger, events, redactors, judged=judged)
-        looked = _sample(run, found, unmeasured, measured.results, ledger.snapshot())
+        inputs, log = _inputs(run, conversations, judged=judged), RunLog(run.progress, events, run.warnings)
+        with scratch_folder() as scratch:
+            results, interruptions = measure(
+                conversations, inputs, ledger=ledger, log=log, scratch=scratch, redactors=redactors
+            )
+        looked = _sample(run, found, unmeasured, results, ledger.snapshot())
         looked = replace(looked, unsent=_write_back(run, looked, mask))
         reason = _conclusion(looked)
         events.emit(Event(RunEnded("passed" if looked.complete else "incomplete", reason, looked.spent, looked.budget)))
-    return replace(looked, notes=(*run.warnings, *measured.interruptions))
+    return replace(looked, notes=(*run.warnings, *interruptions))
 
 
 def _redactors(
@@ -245,35 +248,20 @@ def _started(run: SampleRun, count: int) -> RunStarted:
     )
 
 
-def _measured(
-    run: SampleRun,
-    conversations: Sequence[CapturedConversation],
-    ledger: Ledger,
-    events: EventLog,
-    redactors: Mapping[str, Redactor],
-    *,
-    judged: bool,
-) -> Measured:
-    configuration = sampling_configuration(run.configuration)
-    with scratch_folder() as scratch:
-        workshop = Workshop(
-            environment=run.environment,
-            git=None,
-            scratch=scratch,
-            cache=cache_folder(run.environment),
-            database_url="",
-            configuration=configuration,
-            ledger=ledger,
-            progress=run.progress,
-            warn=run.warnings.append,
-            concurrency=configuration.suite.concurrency or DEFAULT_CONCURRENCY,
-            deadline=None if run.seconds is None else time.monotonic() + run.seconds,
-            report_dir=run.settings.report_dir,
-            llm="live" if judged else "replay",
-            payment=payment_without_journal(run.settings, configuration.models) if judged else None,
-            events=events,
-        )
-        return measure(conversations, workshop, run.repository, redactors)
+def _inputs(run: SampleRun, conversations: Sequence[CapturedConversation], *, judged: bool) -> RunInputs:
+    """What is measured: no change, and nothing that a base would decide."""
+    suite = Suite(tuple(one.scenario for one in conversations), "")
+    decision = ModeDecision(Mode.ADVISORY, ())
+    return RunInputs(
+        settings=replace(run.settings, llm="live" if judged else "replay"),
+        decided=Decided(decision, Change(ChangedFiles(()), Subject())),
+        repository=run.repository,
+        environment=run.environment,
+        seconds=run.seconds,
+        configuration=sampling_configuration(run.configuration),
+        suite=suite,
+        selection=Selection(decision, suite.scenarios),
+    )
 
 
 def _sample(

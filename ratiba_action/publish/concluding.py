@@ -1,7 +1,6 @@
 """Ends of a run outside the gate's container: nothing to do, a wrong start, or no end at all. Standard library only."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import TextIO
 
 from ratiba_action.decide.deciding import Decided
@@ -53,61 +52,44 @@ ENDINGS: Mapping[str, tuple[str, str]] = {
 """Reason and remedy of each word of ``RATIBA_ENDED``, by which the script before says how the run ended."""
 
 
-@dataclass(frozen=True, slots=True)
-class Conclusions:
-    """Publishes the end of one run that measured nothing.
+def conclude(
+    settings: Settings,
+    decided: Decided,
+    environment: Mapping[str, str],
+    stream: TextIO,
+    *,
+    problems: Sequence[str],
+    ended: str | None = None,
+) -> int:
+    """Publish the end of a run that measured nothing: it has nothing to do, must not start, or left no results.
 
     Args:
         settings: the inputs; the default stands in the place of a wrong one.
+        decided: its mode, and what it is about.
         environment: the process's own.
         stream: what a person or the log reads; the secrets of the run must have been hidden in it.
+        problems: of the inputs.
+        ended: a word of ``ENDINGS`` for a run that left no results, any other says nothing; None for one that has
+            nothing to do.
+
+    Returns:
+        The exit code.
     """
+    notes = [f"The variable {name} is set, and no input reads it." for name in unknown_variables(environment)]
+    complaint = ""
+    try:
+        refuse_wrong_start(decided, problems)
+    except RatibaError as error:
+        report, complaint = stopped(settings, decided, error, notes), str(error)
+    else:
+        report = skipped(settings, decided, notes) if ended is None else _unfinished(settings, decided, ended, notes)
+    publication = Publication(settings, environment, stream)
+    with current().noting():
+        publication.publish(report, complaint="" if publication.in_workflow else complaint)
+    return exit_code(report.verdict, report.decision.mode, enforce=report.enforce)
 
-    settings: Settings
-    decided: Decided
-    environment: Mapping[str, str]
-    stream: TextIO
-    warnings: Sequence[str] = field(init=False)
 
-    def __post_init__(self) -> None:
-        unread = [f"The variable {name} is set, and no input reads it." for name in unknown_variables(self.environment)]
-        object.__setattr__(self, "warnings", tuple(unread))
-
-    def conclude_start(self, problems: Sequence[str]) -> int:
-        """Conclude a run that has nothing to do, or must not start.
-
-        Args:
-            problems: of the inputs.
-
-        Returns:
-            The exit code.
-        """
-        try:
-            refuse_wrong_start(self.decided, problems)
-        except RatibaError as error:
-            return self._publish(stopped(self, error), str(error))
-        return self._publish(skipped(self))
-
-    def conclude_unfinished(self, problems: Sequence[str], ended: str) -> int:
-        """Conclude a run that has left no results.
-
-        Args:
-            problems: of the inputs.
-            ended: a word of ``ENDINGS``; any other says nothing.
-
-        Returns:
-            The exit code.
-        """
-        try:
-            refuse_wrong_start(self.decided, problems)
-        except RatibaError as error:
-            return self._publish(stopped(self, error), str(error))
-        reason, action = ENDINGS.get(ended, ENDINGS[""])
-        verdict = Verdict(Conclusion.INCOMPLETE, reason, action, misconfigured=ended == "misconfigured")
-        return self._publish(report_without_run(self, verdict))
-
-    def _publish(self, report: Report, complaint: str = "") -> int:
-        publication = Publication(self.settings, self.environment, self.stream)
-        with current().noting():
-            publication.publish(report, complaint="" if publication.in_workflow else complaint)
-        return exit_code(report.verdict, report.decision.mode, enforce=report.enforce)
+def _unfinished(settings: Settings, decided: Decided, ended: str, notes: Sequence[str]) -> Report:
+    reason, action = ENDINGS.get(ended, ENDINGS[""])
+    verdict = Verdict(Conclusion.INCOMPLETE, reason, action, misconfigured=ended == "misconfigured")
+    return report_without_run(settings, decided, verdict, notes)

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
-from typing import Protocol
 
 from ratiba_action.decide.deciding import Decided
 from ratiba_action.errors import ConfigurationError, FileProblem, RatibaError, SuiteError, UsageError
@@ -14,25 +13,6 @@ from ratiba_action.settings.settings import Settings
 from ratiba_action.verdict.decision import next_step
 
 _SHORT_COMMIT = 7
-
-
-class DecidedRun(Protocol):
-    """A run of which no more than its inputs and its mode need be known."""
-
-    @property
-    def settings(self) -> Settings:
-        """Its inputs."""
-        ...
-
-    @property
-    def decided(self) -> Decided:
-        """Its mode, and what it is about."""
-        ...
-
-    @property
-    def warnings(self) -> Sequence[str]:
-        """What its reader must know; the report's notes."""
-        ...
 
 
 def refuse_wrong_start(decided: Decided, problems: Sequence[str]) -> None:
@@ -53,29 +33,30 @@ def refuse_wrong_start(decided: Decided, problems: Sequence[str]) -> None:
         raise ConfigurationError(refused.problem, refused.remedy)
 
 
-def report_without_run(run: DecidedRun, verdict: Verdict) -> Report:
+def report_without_run(settings: Settings, decided: Decided, verdict: Verdict, notes: Sequence[str]) -> Report:
     """The report of a run that started nothing."""
     return Report(
-        name=run.settings.name,
-        subject=run.decided.change.subject,
-        decision=run.decided.decision,
+        name=settings.name,
+        subject=decided.change.subject,
+        decision=decided.decision,
         verdict=verdict,
         results=(),
-        spending=Ledger(run.settings.budget_usd).snapshot(),
+        spending=Ledger(settings.budget_usd).snapshot(),
         limits=Limits(),
         started_at=datetime.now(UTC),
         seconds=0.0,
-        enforce=run.settings.enforce,
-        notes=tuple(run.warnings),
+        enforce=settings.enforce,
+        notes=tuple(notes),
     )
 
 
-def skipped(run: DecidedRun) -> Report:
+def skipped(settings: Settings, decided: Decided, notes: Sequence[str]) -> Report:
     """The report of a skipped run."""
     verdict = next_step(Evidence(Mode.SKIP, (), Limits()))
     if isinstance(verdict, Plan):
         raise TypeError("a skipped run has nothing to plan")
-    return report_without_run(run, verdict if run.decided.change.subject.event else _skipped_on_a_laptop(run.decided))
+    verdict = verdict if decided.change.subject.event else _skipped_on_a_laptop(decided)
+    return report_without_run(settings, decided, verdict, notes)
 
 
 def _skipped_on_a_laptop(decided: Decided) -> Verdict:
@@ -90,15 +71,14 @@ def _skipped_on_a_laptop(decided: Decided) -> Verdict:
     return Verdict(Conclusion.SKIPPED, reason, "To run every scenario all the same, run: ratiba gate --mode blocking")
 
 
-def stopped(run: DecidedRun, error: RatibaError) -> Report:
+def stopped(settings: Settings, decided: Decided, error: RatibaError, notes: Sequence[str]) -> Report:
     """The report of a run that an error stopped before anything was measured."""
     wrong = isinstance(error, ConfigurationError | UsageError)
     problems = [str(problem) for problem in error.problems] if isinstance(error, SuiteError) else []
     if not problems:
         verdict = Verdict(Conclusion.INCOMPLETE, error.problem, error.remedy, misconfigured=wrong)
-        return report_without_run(run, verdict)
+        return report_without_run(settings, decided, verdict, notes)
     count = "1 mistake" if len(problems) == 1 else f"{len(problems)} mistakes"
     reason = f"{count} must be fixed before anything can be measured."
-    return report_without_run(
-        run, Verdict(Conclusion.INCOMPLETE, reason, error.remedy, tuple(problems), misconfigured=True)
-    )
+    verdict = Verdict(Conclusion.INCOMPLETE, reason, error.remedy, tuple(problems), misconfigured=True)
+    return report_without_run(settings, decided, verdict, notes)

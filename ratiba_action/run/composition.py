@@ -6,9 +6,8 @@ Everything heavy is imported here, inside functions, so that ``decide`` and a sk
 import asyncio
 import os
 import secrets
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,13 +18,15 @@ from ratiba_action.config.configuration import Configuration
 from ratiba_action.model.note import prefixed
 from ratiba_action.model.plan import BASE, Arm
 from ratiba_action.model.scenario import Scenario
-from ratiba_action.money.pricing import parse_model_rates
-from ratiba_action.ports import Prices, TenantProvisioner
-from ratiba_action.run.aftermath import Conclude
-from ratiba_action.run.answering import Answering, open_answering
-from ratiba_action.run.bench import Bench
-from ratiba_action.run.plan_loop import Arms
-from ratiba_action.run.workshop import BaseOffer, Materials, Workshop
+from ratiba_action.money.budget import Ledger
+from ratiba_action.ports import TenantProvisioner
+from ratiba_action.run.arms import base_inputs, base_of
+from ratiba_action.run.base_side import BaseInputs
+from ratiba_action.run.inputs import ArmInputs, RunInputs, RunLog
+from ratiba_action.run.model_calls import ModelCalls, open_model_calls, score_cache
+from ratiba_action.run.paid_run import journal_folder, journal_place, require_reachable_servers
+from ratiba_action.run.services import ArmServices, RunServices
+from ratiba_action.settings.environment import has_proxy_password
 from ratiba_action.util.language_detection import LanguageDetection
 from ratiba_action.util.persisted_credentials import in_job, persisted_credentials
 from ratiba_action.verdict.trials import stop_reason
@@ -37,26 +38,27 @@ if TYPE_CHECKING:
     from ratiba_action.systems.worker_system import WorkerSystem
 
 
-@dataclass(frozen=True, slots=True)
-class OpenRun:
-    """A run whose parts are started.
-
-    Args:
-        altered: a path of what set-up made for all sides of the run that one of them has changed; empty where none has.
-    """
-
-    arms: Arms
-    conclude: Conclude
-    altered: Callable[[], Awaitable[str]]
-
-
 @asynccontextmanager
-async def open_run(
-    workshop: Workshop, materials: Materials, base: BaseOffer | str = "there is no base to compare with"
-) -> AsyncIterator[OpenRun]:
+async def open_services(
+    inputs: RunInputs,
+    head: ArmInputs,
+    *,
+    ledger: Ledger,
+    log: RunLog,
+    scratch: Path,
+    deadline: float | None = None,
+) -> AsyncIterator[RunServices]:
     """Start everything that a run needs, and end it on every way out; the base when a plan asks for it.
 
     The database, the worker and DeepEval start beside each other: each takes about a second.
+
+    Args:
+        inputs: of the run.
+        head: of its first arm.
+        ledger: of the run.
+        log: of the run.
+        scratch: a folder outside the workspace, removed when the run ends.
+        deadline: seconds of ``time.monotonic``; see ``RunServices``.
 
     Raises:
         InfrastructureError: one of them could not be started.
@@ -64,107 +66,97 @@ async def open_run(
     """
     from ratiba_action.systems.setup_command import SharedSetups  # noqa: PLC0415 - not needed to decide
 
-    ledger_url = workshop.payment.ledger_url if workshop.payment else ""
-    database_url = workshop.database_url if workshop.configuration.system.has_database else ""
-    require_reachable_servers(workshop.environment, database_url, ledger_url)
-    prices = price_list(workshop.configuration)
+    paid, system_block = inputs.llm != "replay", inputs.configuration.system
+    require_reachable_servers(
+        inputs.environment,
+        inputs.settings.database_url if system_block.has_database else "",
+        inputs.settings.ledger_url if paid else "",
+    )
+    journal = journal_place(inputs, head) if paid else None
     setups = SharedSetups()
     async with AsyncExitStack() as stack:
-        system, custom = await _open_code(stack, workshop, materials, setups)
-        answering = await stack.enter_async_context(open_answering(workshop, materials, prices))
-        tenants, *_ = await asyncio.gather(
-            stack.enter_async_context(open_tenants(workshop)),
-            _start_all(system, *custom.values()),
-            load_judging(workshop, materials),
+        system, custom = await _open_code(stack, inputs, head, scratch, setups=setups)
+        opened = open_model_calls(inputs, head, ledger=ledger, log=log, journal=journal, deadline=deadline)
+        calls, services = await stack.enter_async_context(opened)
+        services.tenants, *_ = await asyncio.gather(
+            stack.enter_async_context(open_tenants(inputs, log)),
+            _start_all(system, custom),
+            load_judging(inputs, head, scratch),
         )
-        await tenants.prepare(materials.arm, system.migrate)
+        await services.tenants.prepare(head.arm, system.migrate)
         for warning in getattr(system, "warnings", ()):
-            workshop.warn(warning)
-        bench = Bench(
-            systems={materials.arm.name: system},
-            tenants=tenants,
-            gateway=answering.gateway,
-            metric=answering.metric,
-            rows={materials.arm.name: workshop.configuration.rows},
-            prompt_versions={materials.arm.name: materials.prompt_versions},
-            progress=workshop.progress,
-            concurrency=workshop.concurrency,
-            deadline=workshop.deadline,
-            admit=answering.admit,
-            turns=answering.turns,
-            custom=custom,
-            declared_usd={materials.arm.name: workshop.configuration.system.price_per_turn_usd},
-            captured=_captured(workshop, materials.arm),
-            simulator=answering.simulator,
-            detect_language=_language_detector(materials.scenarios),
-            stop=partial(stop_reason, most_failed=workshop.configuration.suite.most_failed, day=materials.day),
-            # What is recorded is one attempt, from its first answer to its last.
-            retries=workshop.llm != "record",
-            events=workshop.events,
-        )
-        start = None if isinstance(base, str) else partial(_start_base, stack, workshop, answering, base, setups=setups)
-        no_base = base if isinstance(base, str) else ""
-        arms = Arms(bench, materials.arm, start_base=start, no_base=no_base, afford=answering.afford)
-        yield OpenRun(arms, answering.conclude, setups.altered)
+            log.note(warning)
+        services.arms[head.arm.name] = _arm_services(head, system, custom)
+        services.detect_language = _language_detector(head.scenarios)
+        services.stop = partial(stop_reason, most_failed=inputs.configuration.suite.most_failed, day=head.day)
+        services.altered = setups.altered
+        base = base_of(inputs)
+        if isinstance(base, str):
+            services.no_base = base
+        else:
+            services.start_base = partial(
+                _start_base, stack, inputs, base, scratch=scratch, setups=setups, calls=calls, services=services
+            )
+        yield services
 
 
 async def _start_base(
     stack: AsyncExitStack,
-    workshop: Workshop,
-    answering: Answering,
-    offer: BaseOffer,
-    bench: Bench,
+    inputs: RunInputs,
+    base: BaseInputs,
     *,
+    scratch: Path,
     setups: "SharedSetups",
-) -> tuple[Arm, Bench]:
+    calls: ModelCalls,
+    services: RunServices,
+) -> ArmServices:
     """Fetch and start the base; whatever is started ends with the run, however far it came."""
-    materials = await asyncio.to_thread(offer.fetch)
-    arm, theirs = materials.arm, replace(workshop, configuration=offer.configuration)
-    answering.add_base(offer.configuration, materials)
-    system, custom = await _open_code(stack, theirs, materials, setups)
-    await _start_all(system, *custom.values())
-    await bench.tenants.prepare(arm, system.migrate)
-    said = {warning for one in bench.systems.values() for warning in getattr(one, "warnings", ())}
+    arm = await asyncio.to_thread(base_inputs, inputs, base, scratch)
+    calls.add_arm(arm)
+    system, custom = await _open_code(stack, inputs, arm, scratch, setups=setups)
+    await _start_all(system, custom)
+    await services.tenants.prepare(arm.arm, system.migrate)
+    said = {warning for one in services.arms.values() for warning in getattr(one.system, "warnings", ())}
     for warning in getattr(system, "warnings", ()):
         if warning not in said:
-            workshop.warn(prefixed("On the base: ", warning))
-    return arm, replace(
-        bench,
-        systems={**bench.systems, arm.name: system},
-        rows={**bench.rows, arm.name: offer.configuration.rows},
-        prompt_versions={**bench.prompt_versions, arm.name: materials.prompt_versions},
-        custom={**bench.custom, **custom},
-        declared_usd={**bench.declared_usd, arm.name: offer.configuration.system.price_per_turn_usd},
-        captured=(*bench.captured, *_captured(theirs, arm)),
+            services.log.note(prefixed("On the base: ", warning))
+    return _arm_services(arm, system, custom)
+
+
+def _arm_services(arm: ArmInputs, system: "WorkerSystem | ReplaySystem", custom: "WorkerSystem | None") -> ArmServices:
+    block = arm.configuration.system
+    return ArmServices(
+        arm.arm,
+        system,
+        custom,
+        arm.configuration.rows,
+        arm.prompt_versions,
+        declared_usd=block.price_per_turn_usd,
+        captured=block.replay is not None,
     )
 
 
 async def _open_code(
-    stack: AsyncExitStack, workshop: Workshop, materials: Materials, setups: "SharedSetups"
-) -> tuple["WorkerSystem | ReplaySystem", dict[str, "WorkerSystem"]]:
-    """An arm's system, and what runs its rules and metrics by the arm's name: none where none are asked for.
+    stack: AsyncExitStack, inputs: RunInputs, arm: ArmInputs, scratch: Path, *, setups: "SharedSetups"
+) -> tuple["WorkerSystem | ReplaySystem", "WorkerSystem | None"]:
+    """An arm's system, and what runs its rules and metrics; None where it has none of its own.
 
     The files of both are copied before anything of the change runs.
     """
-    arm = materials.arm
-    system = open_system(workshop, arm, setups)
+    system = open_system(inputs, arm, scratch, setups)
     stack.push_async_callback(system.close)
-    if not needs_custom_code(materials.scenarios):
-        return system, {}
+    if not needs_custom_code(arm.scenarios):
+        return system, None
     from ratiba_action.systems.choose import choose_judges  # noqa: PLC0415 - not needed to decide
 
-    judges = choose_judges(workshop.configuration.system, _surroundings(workshop, arm, setups))
+    judges = choose_judges(arm.configuration.system, _surroundings(inputs, arm.arm, scratch, setups))
     stack.push_async_callback(judges.close)
     await judges.copy()
-    return system, {arm.name: judges}
+    return system, judges
 
 
-async def _start_all(*code: "WorkerSystem | ReplaySystem") -> None:
-    await asyncio.gather(*(one.start() for one in code))
-
-
-def _captured(workshop: Workshop, arm: Arm) -> tuple[str, ...]:
-    return (arm.name,) if workshop.configuration.system.replay is not None else ()
+async def _start_all(*code: "WorkerSystem | ReplaySystem | None") -> None:
+    await asyncio.gather(*(one.start() for one in code if one is not None))
 
 
 def _language_detector(scenarios: Sequence[Scenario]) -> DetectLanguage | None:
@@ -176,34 +168,10 @@ def _language_detector(scenarios: Sequence[Scenario]) -> DetectLanguage | None:
     return LanguageDetection(languages).language_of
 
 
-def require_reachable_servers(environment: Mapping[str, str], *urls: str) -> None:
-    """Refuse addresses of databases that cannot work where the gate runs; empty ones are no addresses.
-
-    Raises:
-        ConfigurationError: says what to write instead.
-    """
-    from ratiba_action.tenancy.reachability import require_reachable  # noqa: PLC0415 - not needed to decide
-
-    for url in urls:
-        require_reachable(url, environment.get("RATIBA_CONTAINER_NETWORK", ""))
-
-
-def price_list(configuration: Configuration) -> Prices:
-    """List prices, with the configuration's own where it gives them.
-
-    Raises:
-        ConfigurationError: a configured price is wrong.
-    """
-    from ratiba_action.money.prices import PriceList  # noqa: PLC0415 - loads the price data
-
-    given = {model: price.model_dump(exclude_none=True) for model, price in configuration.prices.items()}
-    return PriceList(parse_model_rates(given))
-
-
 @asynccontextmanager
-async def open_tenants(workshop: Workshop) -> AsyncIterator[TenantProvisioner]:
+async def open_tenants(inputs: RunInputs, log: RunLog) -> AsyncIterator[TenantProvisioner]:
     """Tenants on the given server, or on one that is started for the run; none for a system without a database."""
-    if not workshop.configuration.system.has_database:
+    if not inputs.configuration.system.has_database:
         from ratiba_action.tenancy.provisioner import NoDatabase  # noqa: PLC0415 - not needed to decide
 
         yield NoDatabase()
@@ -211,67 +179,71 @@ async def open_tenants(workshop: Workshop) -> AsyncIterator[TenantProvisioner]:
     from ratiba_action.tenancy.provisioner import PostgresTenantProvisioner  # noqa: PLC0415 - loads psycopg
     from ratiba_action.tenancy.server import choose_server  # noqa: PLC0415 - the same
 
-    provisioner = PostgresTenantProvisioner(choose_server(workshop.database_url or None), run_id=secrets.token_hex(8))
+    server = choose_server(inputs.settings.database_url or None)
+    provisioner = PostgresTenantProvisioner(server, run_id=secrets.token_hex(8))
     try:
         await provisioner.start()
         yield provisioner
     finally:
         await provisioner.close()
         for warning in provisioner.warnings:
-            workshop.warn(warning)
+            log.note(warning)
 
 
-def open_system(workshop: Workshop, arm: Arm, setups: "SharedSetups") -> "WorkerSystem | ReplaySystem":
+def open_system(
+    inputs: RunInputs, arm: ArmInputs, scratch: Path, setups: "SharedSetups"
+) -> "WorkerSystem | ReplaySystem":
     """The arm's system under test, not started; ``setups`` are those of every arm of the run."""
     from ratiba_action.systems.choose import choose_system  # noqa: PLC0415 - not needed to decide
 
-    return choose_system(workshop.configuration.system, _surroundings(workshop, arm, setups))
+    return choose_system(arm.configuration.system, _surroundings(inputs, arm.arm, scratch, setups))
 
 
-def _surroundings(workshop: Workshop, arm: Arm, setups: "SharedSetups") -> "Surroundings":
+def _surroundings(inputs: RunInputs, arm: Arm, scratch: Path, setups: "SharedSetups") -> "Surroundings":
     from ratiba_action.systems.choose import Surroundings  # noqa: PLC0415 - not needed to decide
     from ratiba_action.systems.scratch import Checkout  # noqa: PLC0415 - the same
     from ratiba_action.systems.workplace import places_of_job, private_places  # noqa: PLC0415 - the same
 
-    job = in_job(workshop.environment)
-    persisted = persisted_credentials(workshop.git, workshop.environment)
+    environment, git = inputs.environment, inputs.decided.change.git
+    job = in_job(environment)
+    persisted = persisted_credentials(git, environment)
     # The base's files are those of its commit: what was written to them is a repository no more.
-    checkout = Checkout(workshop.git, committed=arm.commit is not None, untracked=not job and arm.commit is None)
+    checkout = Checkout(git, committed=arm.commit is not None, untracked=not job and arm.commit is None)
     return Surroundings(
         Path(arm.root),
-        inherited=workshop.environment,
-        scratch=workshop.scratch,
+        inherited=environment,
+        scratch=scratch,
         checkout=None if arm.name == BASE else checkout,
         private=(
-            *private_places(workshop.environment, workshop.report_dir),
-            *_money_places(workshop),
-            *_event_places(workshop, arm.root),
-            *(places_of_job(workshop.git, workshop.environment) if job else ()),
+            *private_places(environment, inputs.settings.report_dir),
+            *_places_of_calls(inputs),
+            *_event_places(inputs.configuration, arm.root),
+            *(places_of_job(git, environment) if job else ()),
             *persisted.files,
         ),
-        secrets=workshop.secrets or bool(persisted.places),
+        secrets=bool(inputs.settings.secrets) or has_proxy_password(environment) or bool(persisted.places),
         setups=setups,
     )
 
 
-async def load_judging(workshop: Workshop, materials: Materials) -> None:
+async def load_judging(inputs: RunInputs, arm: ArmInputs, scratch: Path) -> None:
     """Import DeepEval in a thread, and only when something is judged."""
-    if not materials.judged:
+    if not arm.judged:
         return
     from ratiba_action.metrics.judging.deepeval_bridge import load_deepeval, prepare_deepeval  # noqa: PLC0415 - on demand
 
-    prepare_deepeval(workshop.environment, workshop.scratch / "deepeval")
+    prepare_deepeval(inputs.environment, scratch / "deepeval")
     await asyncio.to_thread(load_deepeval)
 
 
-def _money_places(workshop: Workshop) -> tuple[str, ...]:
+def _places_of_calls(inputs: RunInputs) -> tuple[str, ...]:
     """Folders of the journal and the judge cache: what the system said elsewhere is not for it to read or change."""
-    journal = workshop.payment.journal if workshop.payment is not None else None
-    folders = [journal.path.parent if journal is not None else None, workshop.cache]
-    return tuple(str(folder.resolve()) for folder in folders if folder is not None)
+    folders = [journal_folder(inputs.environment)] if inputs.llm != "replay" else []
+    cache = score_cache(inputs)
+    return tuple(str(folder.resolve()) for folder in (*folders, *([cache] if cache is not None else [])))
 
 
-def _event_places(workshop: Workshop, repository: str) -> tuple[str, ...]:
+def _event_places(configuration: Configuration, repository: str) -> tuple[str, ...]:
     """Folder of the events of all runs: the system is told of in it, and adds nothing to it itself."""
-    directory = workshop.configuration.events.directory
+    directory = configuration.events.directory
     return () if directory is None else (os.path.realpath(Path(repository) / directory),)

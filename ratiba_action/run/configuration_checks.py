@@ -6,19 +6,24 @@ mistake in every run, and ``ratiba validate`` says it with its line.
 
 import ast
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.util import find_spec
 from itertools import combinations
 from pathlib import Path
 
 from ratiba_action.checks.custom_code import is_address, rule_addresses
-from ratiba_action.config.configuration import Configuration
+from ratiba_action.config.configuration import Configuration, JudgeBlock
+from ratiba_action.config.model_limits import ModelsBlock
 from ratiba_action.errors import ConfigurationError, FileProblem
 from ratiba_action.metrics.judging.judge_independence import require_independent_judges
 from ratiba_action.model.scenario import Scenario
 from ratiba_action.money.prices import PriceList
 from ratiba_action.money.pricing import parse_model_rates
+from ratiba_action.ports import Prices
+from ratiba_action.run.estimating import expected_models
+from ratiba_action.run.inputs import ArmInputs, RunInputs
 from ratiba_action.systems.scratch import MOST_DECLARED_BYTES
 from ratiba_action.util.locked_folder import read_plain_file
 from ratiba_action.util.strict_yaml import read_yaml
@@ -272,3 +277,88 @@ def _python_files(repository: Path) -> dict[str, Path]:
                 path = Path(folder) / name
                 found[path.relative_to(repository).as_posix()] = path
     return found
+
+
+@contextmanager
+def _naming_the_base(blocks: Sequence[str]) -> Iterator[None]:
+    """Say of an error about the configuration which of its blocks are not those that the change can edit."""
+    try:
+        yield
+    except ConfigurationError as error:
+        if not blocks:
+            raise
+        names = " and ".join(f"`{name}`" for name in blocks)
+        raise ConfigurationError(
+            f"{error.problem} {error.remedy}".rstrip(),
+            f"In this run {names} is from the base branch: change it there first, in a pull request of its own.",
+        ) from error
+
+
+def require_usable_models(
+    inputs: RunInputs, head: ArmInputs, prices: Prices, second: tuple[str, str] | None, warn: Callable[[str], None]
+) -> None:
+    """Check that every model that may be called has a price, a key and room to answer, and that none judges itself.
+
+    Raises:
+        ConfigurationError: says what to set, and where only the base branch can.
+    """
+    with _naming_the_base(inputs.from_base):
+        _require_usable(inputs, head, prices, second, warn)
+
+
+def _require_usable(
+    inputs: RunInputs, head: ArmInputs, prices: Prices, second: tuple[str, str] | None, warn: Callable[[str], None]
+) -> None:
+    judge, simulator = inputs.configuration.judge, inputs.configuration.simulator
+    generators, replayed = expected_models(head), inputs.llm == "replay"
+    if any(scenario.simulated_user is not None for scenario in head.scenarios):
+        prices.require({(simulator.model, simulator.provider)})
+    judges: set[tuple[str, str]] = {(judge.model, judge.provider)} if head.judged else set()
+    judges |= {second} if second else set()
+    prices.require(generators | judges)
+    if not replayed:
+        if head.judged:
+            _require_judge_key(judge, inputs.settings.keys)
+        _require_room(inputs.configuration.models, sorted(model for model, _ in judges))
+    if head.judged:
+        models = {model for model, _ in generators}
+        notes = require_independent_judges(models, judge.model, second[0] if second else None, replayed=replayed)
+        for note in notes:
+            warn(note)
+
+
+def _require_judge_key(judge: JudgeBlock, keys: Collection[str]) -> None:
+    """Check that the judge can be called, before the system's answers are paid for."""
+    if judge.provider in keys:
+        return
+    there = ", ".join(sorted(keys)) or "no provider"
+    raise ConfigurationError(
+        f"The judge {judge.model!r} needs a key for {judge.provider!r}, and there is one for {there}.",
+        f"Set judge.provider and judge.model in the configuration to a model that you have a key for, and "
+        f"judge.cross_check to null where you have no second key; or give the input {judge.provider}-api-key "
+        f"(RATIBA_{judge.provider.upper()}_API_KEY).",
+    )
+
+
+def _require_room(limits: ModelsBlock, judges: Sequence[str]) -> None:
+    """Check that every judge may answer as long as it is asked to."""
+    from ratiba_action.metrics.judging.answer import ANSWER_TOKENS  # noqa: PLC0415 - not needed to decide
+
+    short = [model for model in judges if limits.output_of(model)[1] < ANSWER_TOKENS]
+    if short:
+        names = ", ".join(repr(model) for model in short)
+        raise ConfigurationError(
+            f"Judges are called for up to {ANSWER_TOKENS} tokens, and models.max_output_tokens allows {names} less.",
+            f"Give models.overrides.<model>.max_output_tokens: {ANSWER_TOKENS} or more.",
+        )
+
+
+def second_judge(inputs: RunInputs, warn: Callable[[str], None]) -> tuple[str, str] | None:
+    """Model and provider of the cross-check; None where nothing is cross-checked in this run."""
+    described = inputs.configuration.judge.cross_check
+    if inputs.llm in {"replay", "record"} or described is None or not described.share:
+        return None
+    if described.provider not in inputs.settings.keys:
+        warn(f"Nothing is cross-checked: there is no key for {described.provider!r}.")
+        return None
+    return described.model, described.provider

@@ -28,7 +28,7 @@ from ratiba_action.model.plan import Tenant, Trial
 from ratiba_action.model.scenario import ExpectedRows, Turn
 from ratiba_action.model.values import Usd
 from ratiba_action.ports import ModelAccess, Session
-from ratiba_action.run.bench import Bench
+from ratiba_action.run.services import RunServices
 from ratiba_action.util.patterns import SearchTime
 
 MOST_BYTES_OF_A_PART = 256 * 1024
@@ -42,13 +42,15 @@ class Conversation:
 
     Args:
         trial: whose conversation it is.
-        bench: what it is held with.
+        services: of the run.
         attempt: at this trial, from 1.
     """
 
-    def __init__(self, trial: Trial, bench: Bench, attempt: int = 1) -> None:
+    def __init__(self, trial: Trial, services: RunServices, attempt: int = 1) -> None:
         self._trial = trial
-        self._bench = bench
+        self._services = services
+        self._arm = services.arms[trial.arm.name]
+        self._events = services.log.events
         self._attempt = attempt
         self._exchanges: list[Exchange] = []
         self._stand_ins: list[Exchange] = []
@@ -70,13 +72,13 @@ class Conversation:
     async def hold(self) -> Transcript:
         """Provision, speak every turn, read the rows; the tenant is gone afterwards."""
         scenario, arm = self._trial.scenario, self._trial.arm
-        async with self._bench.tenants.provision(scenario.id, arm, self._trial.number) as tenant:
-            versions = self._bench.prompt_versions.get(arm.name, ())
-            self._bench.events.emit(beginning(self._bench.events.run, self._trial, tenant, versions, self._attempt))
+        async with self._services.tenants.provision(scenario.id, arm, self._trial.number) as tenant:
+            versions = self._arm.prompt_versions
+            self._events.emit(beginning(self._events.run, self._trial, tenant, versions, self._attempt))
             access = self._open_access()
             try:
                 try:
-                    session = await self._bench.systems[arm.name].open(scenario, tenant, access.environment)
+                    session = await self._arm.system.open(scenario, tenant, access.environment)
                 except WorkerError:
                     _raise_first(access)
                     raise
@@ -93,7 +95,7 @@ class Conversation:
                 await self._check_rows(scenario.rows, tenant, 0, stand_in=access.stale is not None)
             if access.stale is not None:
                 raise access.stale
-            rows = await self._bench.tenants.read(tenant, self._bench.rows.get(arm.name, {}))
+            rows = await self._services.tenants.read(tenant, self._arm.rows)
             self._require_size(((f"rows of {name}", found) for name, found in rows.items()), MOST_BYTES)
         self._whole = True
         return Transcript(
@@ -107,7 +109,7 @@ class Conversation:
     def _open_access(self) -> ModelAccess:
         """The trial's way to its models; each of its requests is searched on the way."""
         trial, requests = self._trial, self._requests
-        access = self._bench.gateway.open_scenario(
+        access = self._services.gateway.open_scenario(
             trial.scenario.id,
             trial.number,
             trial.arm.name,
@@ -138,9 +140,8 @@ class Conversation:
 
     def _unseen(self) -> str:
         """Why it is not known what was sent to models; empty where it is."""
-        arm = self._trial.arm.name
-        declared = self._bench.declared_usd.get(arm)
-        if arm in self._bench.captured:
+        declared = self._arm.declared_usd
+        if self._arm.captured:
             return "the replies were captured earlier, so that no model is called"
         if self._reported_calls:
             return f"the system reported {self._reported_calls} of its model calls as made without the gateway"
@@ -156,7 +157,7 @@ class Conversation:
         if transcript is None:
             return known
         try:
-            return (*check_so_far(self._trial.scenario, transcript, self._bench.detect_language, time), *known)
+            return (*check_so_far(self._trial.scenario, transcript, self._services.detect_language, time), *known)
         except ConfigurationError:
             return known  # why the conversation ended early is told already
 
@@ -166,7 +167,7 @@ class Conversation:
         whole = Transcript(scenario.id, (*self._exchanges, *self._stand_ins))
         try:
             check = check_transcript if self._ended else check_so_far
-            found = check(scenario, whole, self._bench.detect_language, time) if self._stand_ins else ()
+            found = check(scenario, whole, self._services.detect_language, time) if self._stand_ins else ()
         except ConfigurationError:
             found = ()
         found += (*self._of_the_broken_turn(), *self._requests.suspected(ended=self._ended))
@@ -236,7 +237,7 @@ class Conversation:
     async def _read(self, expected: ExpectedRows, tenant: Tenant) -> FoundRows:
         name = what_of(expected)
         try:
-            found = (await self._bench.tenants.read(tenant, {name: sql_of(expected)}))[name]
+            found = (await self._services.tenants.read(tenant, {name: sql_of(expected)}))[name]
         except QueryError as error:
             return FoundRows(problem=error.reason)
         except DatabaseError as error:
@@ -246,7 +247,7 @@ class Conversation:
         return FoundRows(tuple(found))
 
     async def _improvise(self, ordinal: int) -> str | None:
-        user, simulator = self._trial.scenario.simulated_user, self._bench.simulator
+        user, simulator = self._trial.scenario.simulated_user, self._services.simulator
         if user is None or simulator is None:
             raise ConfigurationError("Nobody plays the simulated customer.", "Configure `simulator`.")
         return await simulator.next_message(self._trial, user, self._exchanges, ordinal)
@@ -254,7 +255,7 @@ class Conversation:
     async def _take(self, turn: Turn, session: Session, access: ModelAccess) -> bool:
         """Send a turn and keep its exchange; False where recorded answers stand in and the system stopped at one."""
         scenario_id, arm = self._trial.scenario.id, self._trial.arm.name
-        await self._bench.turns.before(scenario_id, arm)
+        await self._services.turns.before(scenario_id, arm)
         before, started = access.calls, time.monotonic()
         try:
             reply = await session.send(turn)
@@ -271,10 +272,10 @@ class Conversation:
         seconds, calls = time.monotonic() - started, access.calls
         self._told.update(call.model for call in session.told_usage)
         self._reported_calls += len(session.told_usage)
-        replayed = arm in self._bench.captured or calls.replayed > before.replayed
+        replayed = self._arm.captured or calls.replayed > before.replayed
         self._exchanges.append(Exchange(turn, reply, seconds, None, replayed))
         try:
-            past = await self._bench.turns.after(scenario_id, session.told_usage, arm)
+            past = await self._services.turns.after(scenario_id, session.told_usage, arm)
             self._exchanges[-1] = replace(self._exchanges[-1], usd=_list_price(before, calls, past))
         finally:
             self._tell(session.told_usage)
@@ -284,10 +285,10 @@ class Conversation:
         """Write down what happened in the last turn, the models that were asked past the gate first."""
         for call in told:
             called = ModelCalled(Party.SYSTEM.value, call.model, call.usage)
-            self._bench.events.emit(Event(called, place_of_trial(self._trial)))
+            self._events.emit(Event(called, place_of_trial(self._trial)))
         earlier = self._exchanges[-2].reply if len(self._exchanges) > 1 else None
         for event in turn_events(self._trial, len(self._exchanges), self._exchanges[-1], earlier):
-            self._bench.events.emit(event)
+            self._events.emit(event)
 
     def _require_size(self, parts: Iterator[tuple[str, Any]], most: int) -> None:
         """Refuse what is too large to be checked, masked and shown in time; cut, it could pass ``must_not_contain``."""

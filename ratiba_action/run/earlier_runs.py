@@ -13,7 +13,7 @@ from ratiba_action.history.attempts import Attempt, attempts_in_folder, attempts
 from ratiba_action.history.files import FoundBaseline, no_baseline, read_named_baseline
 from ratiba_action.model.comparison import BaselineFacts, MeasuredRun, Rules
 from ratiba_action.model.note import Note
-from ratiba_action.run.preparing import GateRun, Prepared
+from ratiba_action.run.inputs import RunInputs, RunRequest
 from ratiba_action.util.git import Git
 from ratiba_action.util.work_tree import changed_since
 
@@ -43,12 +43,11 @@ class EarlierRuns:
     notes: tuple[str, ...] = ()
 
 
-def find_earlier_runs(run: GateRun, prepared: Prepared, now: datetime, rules: Rules, commit: str) -> EarlierRuns:
+def find_earlier_runs(run: RunInputs, now: datetime, rules: Rules, commit: str) -> EarlierRuns:
     """Find them; whatever goes wrong is a note, and never changes a verdict.
 
     Args:
         run: what is evaluated.
-        prepared: its scenarios and judge.
         now: when it began.
         rules: of the comparison.
         commit: ``measured_commit`` of the run.
@@ -56,7 +55,7 @@ def find_earlier_runs(run: GateRun, prepared: Prepared, now: datetime, rules: Ru
     api, notes = _api(run)
     found = _baseline(run, api, rules)
     facts = found.facts(now, rules)
-    earlier, troubles = _earlier(run, prepared, api, commit)
+    earlier, troubles = _earlier(run, api, commit)
     notes = (*notes, *found.notes, *troubles, *_warning_of_age(facts, now, rules))
     return EarlierRuns(found.runs, earlier, facts, notes)
 
@@ -82,7 +81,7 @@ def not_added(earlier: Sequence[MeasuredRun], answers: str) -> tuple[str, ...]:
     return tuple(told.format(other, answers) for other in others)
 
 
-def _api(run: GateRun) -> tuple[GithubApi | None, tuple[str, ...]]:
+def _api(run: RunRequest) -> tuple[GithubApi | None, tuple[str, ...]]:
     """GitHub, where there is something to ask it about: a workflow's run with a token. One deadline for all of it."""
     subject, environment = run.decided.change.subject, run.environment
     token, address = run.settings.github_token, environment.get("GITHUB_API_URL") or ""
@@ -95,20 +94,18 @@ def _api(run: GateRun) -> tuple[GithubApi | None, tuple[str, ...]]:
         return None, (no_baseline(error.problem),)
 
 
-def _is_searched(run: GateRun) -> bool:
+def _is_searched(run: RunRequest) -> bool:
     subject = run.decided.change.subject
     return run.settings.baseline == AUTO and bool(subject.base_branch) and subject.event not in NOT_COMPARED
 
 
-def _earlier(
-    run: GateRun, prepared: Prepared, api: GithubApi | None, commit: str
-) -> tuple[tuple[MeasuredRun, ...], tuple[str, ...]]:
-    subject, inputs = run.decided.change.subject, prepared.inputs
+def _earlier(run: RunInputs, api: GithubApi | None, commit: str) -> tuple[tuple[MeasuredRun, ...], tuple[str, ...]]:
+    subject = run.decided.change.subject
     attempt = Attempt(
         gate=run.settings.name,
         commit=commit,
-        suite_digest=inputs.suite.digest,
-        judge_model=inputs.configuration.judge.model,
+        suite_digest=run.suite.digest,
+        judge_model=run.configuration.judge.model,
         run_id=subject.run_id,
         run_attempt=subject.run_attempt,
         resumed=run.resume,
@@ -125,7 +122,7 @@ def _earlier(
         return (), (f"Earlier attempts of this run could not be added: {error.problem}",)
 
 
-def _baseline(run: GateRun, api: GithubApi | None, rules: Rules) -> FoundBaseline:
+def _baseline(run: RunRequest, api: GithubApi | None, rules: Rules) -> FoundBaseline:
     asked = run.settings.baseline
     if asked == NONE:
         return FoundBaseline()
@@ -139,7 +136,7 @@ def _baseline(run: GateRun, api: GithubApi | None, rules: Rules) -> FoundBaselin
     return read_named_baseline(asked, run.repository, change.files, repository, pooled=rules.pooled_runs)
 
 
-def _search(run: GateRun, api: GithubApi | None, rules: Rules) -> FoundBaseline:
+def _search(run: RunRequest, api: GithubApi | None, rules: Rules) -> FoundBaseline:
     subject, base = run.decided.change.subject, run.decided.change.files.base
     if api is None or not _is_searched(run):
         return FoundBaseline()
@@ -149,7 +146,7 @@ def _search(run: GateRun, api: GithubApi | None, rules: Rules) -> FoundBaseline:
     return found if found.runs or found.notes else FoundBaseline(notes=(FIRST_RUN,))
 
 
-def _is_doubtful(run: GateRun, path: Path) -> bool:
+def _is_doubtful(run: RunRequest, path: Path) -> bool:
     """Whether the change may have edited the file and nobody can tell."""
     change = run.decided.change
     if change.git is None or not change.files.doubt:

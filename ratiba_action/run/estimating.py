@@ -1,11 +1,12 @@
 """What the trials of a run are expected to cost, from their recordings or, without any, from their size."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import asyncio
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
 from ratiba_action.checks.refusal_phrases import has_content, split_claims
-from ratiba_action.config.configuration import Configuration, JudgeBlock
+from ratiba_action.config.configuration import JudgeBlock
 from ratiba_action.errors import RecordingError
 from ratiba_action.llm.endpoints import ENDPOINTS
 from ratiba_action.llm.recordings.folder import recorded_models
@@ -16,9 +17,11 @@ from ratiba_action.model.conversation import Party, Usage, payer
 from ratiba_action.model.plan import Trial
 from ratiba_action.model.scenario import Scenario
 from ratiba_action.model.values import Usd
-from ratiba_action.money.forecast import UNKNOWN, Bound, Expected, envelope
+from ratiba_action.money.forecast import UNKNOWN, Bound, Expected, Forecast, envelope, without_paid
 from ratiba_action.ports import Prices
-from ratiba_action.run.workshop import Materials
+from ratiba_action.run.arms import head_inputs
+from ratiba_action.run.inputs import ArmInputs, RunInputs
+from ratiba_action.run.paid_run import books_of, journal_place, limits_before, price_list, require_reachable_servers
 
 _BY_CLAIM = "faithfulness_by_claim"
 """Asks the judge one question for each sentence with content."""
@@ -30,45 +33,9 @@ _CALLS_PER_TURN = 3
 Call = tuple[Usage, Usd, Bound]
 
 
-def expected_models(configuration: Configuration, materials: Materials) -> frozenset[tuple[str, str]]:
-    """Every (model, provider) that the system is known to ask, from its recordings or its configuration."""
-    return recorded_models(materials.recordings) | configuration.system.models
-
-
-def estimator(configuration: Configuration, materials: Materials, prices: Prices) -> Callable[[Trial], Usd]:
-    """The most that each trial is expected to cost, all parties but the cross-check."""
-    amounts = {
-        scenario.id: _turns(configuration, scenario) + envelope([*system, *judge])
-        for scenario, system, judge in _calls(configuration, materials, prices)
-    }
-    return lambda trial: amounts[trial.scenario.id]
-
-
-def expected_costs(
-    configuration: Configuration, materials: Materials, prices: Prices
-) -> dict[str, Mapping[Party, Usd]]:
-    """What each scenario, by its id, is expected to cost of each who is booked, all but the cross-check."""
-    costs: dict[str, Mapping[Party, Usd]] = {}
-    for scenario, system, judge in _calls(configuration, materials, prices):
-        amounts = {
-            Party.SYSTEM: _turns(configuration, scenario) + sum(map(_cost, system)),
-            Party.JUDGE: sum(map(_cost, judge), Usd(0)),
-        }
-        booked: dict[Party, Usd] = {}
-        for party, usd in amounts.items():
-            on = payer(party, materials.arm.name)
-            booked[on] = booked.get(on, Usd(0)) + usd
-        costs[scenario.id] = booked
-    return costs
-
-
-def expected_trials(
-    configuration: Configuration, materials: Materials, prices: Prices, trials: Sequence[Trial]
-) -> tuple[Expected, ...]:
-    """What each of some trials of the plan is expected to cost."""
-    most = estimator(configuration, materials, prices)
-    costs = expected_costs(configuration, materials, prices)
-    return tuple(Expected(trial.scenario.id, costs[trial.scenario.id], most(trial)) for trial in trials)
+def expected_models(arm: ArmInputs) -> frozenset[tuple[str, str]]:
+    """Every (model, provider) that the system is known to call, from its recordings or its configuration."""
+    return recorded_models(arm.recordings) | arm.configuration.system.models
 
 
 class ArmCosts:
@@ -80,60 +47,98 @@ class ArmCosts:
 
     def __init__(self, prices: Prices) -> None:
         self._prices = prices
-        self._arms: dict[str, tuple[Callable[[Trial], Usd], Mapping[str, Mapping[Party, Usd]]]] = {}
+        self._most: dict[str, Mapping[str, Usd]] = {}
+        self._expected: dict[str, Mapping[str, Mapping[Party, Usd]]] = {}
 
-    def add(self, configuration: Configuration, materials: Materials) -> None:
-        """Know an arm's costs.
+    def add(self, arm: ArmInputs) -> "ArmCosts":
+        """Know an arm's costs, all but the cross-check's.
 
         Raises:
             ConfigurationError: a model has no price.
         """
-        most = estimator(configuration, materials, self._prices)
-        self._arms[materials.arm.name] = most, expected_costs(configuration, materials, self._prices)
+        most: dict[str, Usd] = {}
+        costs: dict[str, Mapping[Party, Usd]] = {}
+        for scenario, system, judge in _calls(arm, self._prices):
+            turns = (arm.configuration.system.price_per_turn_usd or Usd(0)) * _most_turns(scenario)
+            most[scenario.id] = turns + envelope([*system, *judge])
+            by_payer: dict[Party, Usd] = {}
+            for party, calls, more in ((Party.SYSTEM, system, turns), (Party.JUDGE, judge, Usd(0))):
+                on = payer(party, arm.arm.name)
+                by_payer[on] = by_payer.get(on, Usd(0)) + more + sum(map(_cost, calls))
+            costs[scenario.id] = by_payer
+        self._most[arm.arm.name], self._expected[arm.arm.name] = most, costs
+        return self
 
     def most(self, trial: Trial) -> Usd:
         """The most that a trial is expected to cost."""
-        return self._arms[trial.arm.name][0](trial)
+        return self._most[trial.arm.name][trial.scenario.id]
 
     def expected(self, trials: Sequence[Trial]) -> tuple[Expected, ...]:
         """What each of some trials is expected to cost."""
         return tuple(
-            Expected(trial.scenario.id, self._arms[trial.arm.name][1][trial.scenario.id], self.most(trial))
-            for trial in trials
+            Expected(one.scenario.id, self._expected[one.arm.name][one.scenario.id], self.most(one)) for one in trials
         )
 
 
-def _calls(
-    configuration: Configuration, materials: Materials, prices: Prices
-) -> Iterator[tuple[Scenario, list[Call], list[Call]]]:
+def forecast(inputs: RunInputs) -> Forecast | None:
+    """What the selected scenarios are expected to cost; None for a run that calls no model.
+
+    Raises:
+        ConfigurationError: models have no price; names all of them.
+        SuiteError: recordings cannot be read.
+        LedgerError: the shared ledger, or the journal of a run that is resumed, cannot be read.
+    """
+    if inputs.llm == "replay":
+        return None
+    head, prices = head_inputs(inputs), price_list(inputs.configuration)
+    prices.require(_models(inputs, head))
+    earlier = books_of(journal_place(inputs, head))
+    expected = ArmCosts(prices).add(head).expected(head.plan.trials)
+    require_reachable_servers(inputs.environment, inputs.settings.ledger_url)
+    paid = earlier.total if earlier is not None else Usd(0)
+    return Forecast(
+        limits=asyncio.run(limits_before(inputs.settings, inputs.decided.change.subject, paid)),
+        conversations=without_paid(expected, earlier.calls if earlier is not None else ()),
+        as_needed=inputs.llm == "auto",
+        system_known=inputs.configuration.system.costs_are_declared or bool(expected_models(head)),
+    )
+
+
+def _models(inputs: RunInputs, head: ArmInputs) -> set[tuple[str, str]]:
+    """Every model that the run may call, as far as it is known before."""
+    judge, second = inputs.configuration.judge, inputs.configuration.judge.cross_check
+    models = set(expected_models(head))
+    if head.judged:
+        models.add((judge.model, judge.provider))
+    if second is not None and second.share and second.provider in inputs.settings.keys:
+        models.add((second.model, second.provider))
+    return models
+
+
+def _calls(arm: ArmInputs, prices: Prices) -> Iterator[tuple[Scenario, list[Call], list[Call]]]:
     """Each scenario with the calls of the system and of the judge that it is expected to make."""
-    models = tuple(sorted(expected_models(configuration, materials)))
-    calls = 1 if configuration.system.prompt is not None else _CALLS_PER_TURN
-    simulator = configuration.simulator
-    for scenario in materials.scenarios:
-        if scenario.id in materials.free:
+    models = tuple(sorted(expected_models(arm)))
+    calls = 1 if arm.configuration.system.prompt is not None else _CALLS_PER_TURN
+    simulator = arm.configuration.simulator
+    for scenario in arm.scenarios:
+        if scenario.id in arm.free:
             yield scenario, [], []
             continue
         yield (
             scenario,
-            _system_calls(scenario, materials, models, prices, calls)
-            + _simulator_calls((simulator.model, simulator.provider), scenario, materials, prices),
-            _judge_calls(configuration.judge, scenario, materials, prices),
+            _system_calls(scenario, arm, models, prices, calls)
+            + _simulator_calls((simulator.model, simulator.provider), scenario, arm, prices),
+            _judge_calls(arm.configuration.judge, scenario, arm, prices),
         )
 
 
-def _turns(configuration: Configuration, scenario: Scenario) -> Usd:
-    """What the configuration declares that the turns cost."""
-    return (configuration.system.price_per_turn_usd or Usd(0)) * _most_turns(scenario)
-
-
 def _system_calls(
-    scenario: Scenario, materials: Materials, models: Sequence[tuple[str, str]], prices: Prices, per_turn: int
+    scenario: Scenario, arm: ArmInputs, models: Sequence[tuple[str, str]], prices: Prices, per_turn: int
 ) -> list[Call]:
     if scenario.script is not None:
         return []
     trials: dict[int, list[Call]] = {}
-    for line in materials.recordings.get(scenario.id, ()):
+    for line in arm.recordings.get(scenario.id, ()):
         if isinstance(line, ModelRecording):
             trials.setdefault(line.trial, []).append(_call(line.model, line.provider, _usage_of(line), prices))
     if trials:
@@ -144,17 +149,15 @@ def _system_calls(
     return [dearest] * (per_turn * _most_turns(scenario)) if dearest is not None else []
 
 
-def _simulator_calls(
-    simulator: tuple[str, str], scenario: Scenario, materials: Materials, prices: Prices
-) -> list[Call]:
+def _simulator_calls(simulator: tuple[str, str], scenario: Scenario, arm: ArmInputs, prices: Prices) -> list[Call]:
     """Those of a simulated customer of which nothing is recorded; what is recorded lies among the system's calls."""
-    if scenario.simulated_user is None or materials.recordings.get(scenario.id):
+    if scenario.simulated_user is None or arm.recordings.get(scenario.id):
         return []
     return [_call(*simulator, UNKNOWN, prices)] * (scenario.simulated_user.most_turns + 1)
 
 
-def _judge_calls(judge: JudgeBlock, scenario: Scenario, materials: Materials, prices: Prices) -> list[Call]:
-    lines = materials.recordings.get(scenario.id, ())
+def _judge_calls(judge: JudgeBlock, scenario: Scenario, arm: ArmInputs, prices: Prices) -> list[Call]:
+    lines = arm.recordings.get(scenario.id, ())
     recorded = [line for line in lines if isinstance(line, JudgeRecording)]
     turns, claims = _most_turns(scenario), _claims([line for line in lines if isinstance(line, ModelRecording)])
     count = sum(_questions(assertion.metric, turns, recorded, claims) for assertion in scenario.assertions)

@@ -1,8 +1,9 @@
 """Read what a run evaluates: configuration, scenarios and recordings of the head, held to what the base says."""
 
 import contextlib
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+import os
+from collections.abc import Callable, Collection
+from dataclasses import fields, replace
 from functools import partial
 from pathlib import Path
 
@@ -13,58 +14,57 @@ from ratiba_action.config.ratchet import ratchet
 from ratiba_action.config.replaced_system import replaced_system
 from ratiba_action.config.suite_block import StrategyBlock, unmeasured_metrics
 from ratiba_action.decide.contents import Contents
-from ratiba_action.decide.read import Change
-from ratiba_action.errors import FileProblem, SuiteError
-from ratiba_action.llm.recordings.folder import read_folder, recorded_models
-from ratiba_action.llm.recordings.lines import JudgeRecording
+from ratiba_action.errors import ConfigurationError, FileProblem, SuiteError, UsageError
+from ratiba_action.llm.recordings.folder import read_folder, recorded_models, recording_path
+from ratiba_action.llm.recordings.lines import JudgeRecording, ModelRecording
+from ratiba_action.llm.recordings.reader import read_recordings
+from ratiba_action.metrics.judging.cache_key import metric_version
 from ratiba_action.metrics.registry import is_judged, metric_names, metric_problems, readers_of
-from ratiba_action.model.scenario import Suite
-from ratiba_action.run.base_side import BaseInputs, BaseSide, read_base_inputs
+from ratiba_action.model.plan import Selection
+from ratiba_action.model.scenario import Scenario, Suite
+from ratiba_action.run.base_side import BaseSide, read_base_inputs
 from ratiba_action.run.configuration_checks import Setting, located, repaired, unusable_judges
+from ratiba_action.run.inputs import Choice, RunInputs, RunRequest
 from ratiba_action.settings.settings import Settings
 from ratiba_action.suite.gates import with_configured_gates
 from ratiba_action.suite.load import load_suite, read_scenario_files
 from ratiba_action.suite.ratchet import hold_to_base, with_assertions
-from ratiba_action.suite.scenario_selection import edited_code, with_defaults
+from ratiba_action.suite.scenario_selection import edited_code, select, with_defaults, with_least_trials
 from ratiba_action.util.locked_folder import read_plain_file
 from ratiba_action.util.text import did_you_mean
 
+_SHOWN = 20
+"""Most names that a message lists."""
 _BLOCKS = ("judge", "simulator", "prices", "models")
 _UNREADABLE_BASE = ("the base's configuration could not be read, so the system that it tests is not known",)
 
 
-@dataclass(frozen=True, slots=True)
-class EvaluationInputs:
-    """What a run evaluates.
-
-    Args:
-        suite: every scenario of the repository, with the metrics of its language and its system type.
-        base_grades: judge answers of the base, by key; they hold where the change says otherwise.
-        edited_recordings: how many recordings the change itself edits.
-        notes: what the change tried to relax.
-        base: what the base's conversations would be held with, or why they cannot be.
-        replaced: each setting by which the change tests another system than its base.
-        from_base: names of the blocks that are the base branch's where the change says otherwise.
-    """
-
-    configuration: Configuration
-    suite: Suite
-    base_grades: Mapping[str, JudgeRecording]
-    edited_recordings: int
-    notes: tuple[str, ...]
-    base: BaseInputs | str = "the base was not read"
-    replaced: tuple[str, ...] = ()
-    from_base: tuple[str, ...] = ()
-
-
-def read_inputs(settings: Settings, repository: Path, change: Change) -> EvaluationInputs:
-    """Read and hold to the base.
+def read_inputs(request: RunRequest) -> RunInputs:
+    """Read what is evaluated, apply the ratchet to it, and select what runs.
 
     Raises:
         SuiteError: files are wrong; every problem of configuration and scenarios.
+        ConfigurationError: what a person asked for does not exist.
         InfrastructureError: a pull request whose base cannot be read.
     """
-    configuration, suite = _read_head(settings, repository)
+    inputs = _of_variant(_held_to_base(request))
+    _require_root(inputs.repository, inputs.configuration.system.root)
+    if inputs.choice:
+        chosen = tuple(scenario for scenario in inputs.suite.scenarios if inputs.choice.admits(scenario))
+        _refuse_unknown(inputs.choice, inputs.suite)
+        ids = {scenario.id for scenario in chosen}
+        left_out = tuple(scenario.id for scenario in inputs.suite.scenarios if scenario.id not in ids)
+        selection = Selection(inputs.decided.decision, chosen, left_out)
+    else:
+        selection = select(inputs.decided.decision, inputs.suite, inputs.decided.change.files, _is_free(inputs))
+    scenarios = tuple(with_least_trials(scenario, inputs.trials) for scenario in selection.scenarios)
+    return replace(inputs, selection=replace(selection, scenarios=scenarios))
+
+
+def _held_to_base(request: RunRequest) -> RunInputs:
+    """What the checkout says, each part as strict as the base's."""
+    settings, change = request.settings, request.decided.change
+    configuration, suite = _read_head(settings, request.repository)
     with Contents(change.git, change.files.base, change.files.head) as contents:
         base = BaseSide(settings, change, contents)
         base.require()
@@ -87,17 +87,91 @@ def read_inputs(settings: Settings, repository: Path, change: Change) -> Evaluat
         base_suite, broken = base.suite()
         # How the suite is run is the base's where it has a configuration, so both sides take the same defaults.
         base_suite = _with_strategies(_complete(base_suite, own), defaults)
+        suite = _with_strategies(suite, defaults)
+        more: tuple[str, ...] = ()
         if base.known:
-            suite, more = hold_to_base(_with_strategies(suite, defaults), base_suite)
-            notes += more
-        else:
-            suite = _with_strategies(suite, defaults)
+            suite, more = hold_to_base(suite, base_suite)
         if broken:
-            notes += (f"The base could not be read in {', '.join(broken)}, so the ratchet did not apply there.",)
-        notes += edited_code(suite, configuration.system.root, change.files.paths)
-        other = read_base_inputs(base, configuration, base_configuration, suite, base_suite)
-        edited = len(base.edited_recordings())
-        return EvaluationInputs(configuration, suite, base.grades(), edited, notes, other, replaced, from_base)
+            more += (f"The base could not be read in {', '.join(broken)}, so the ratchet did not apply there.",)
+        return RunInputs(
+            **{one.name: getattr(request, one.name) for one in fields(RunRequest)},
+            configuration=configuration,
+            suite=suite,
+            selection=Selection(request.decided.decision, suite.scenarios),
+            base_scores=base.grades(),
+            edited_recordings=len(base.edited_recordings()),
+            notes=(*notes, *more, *edited_code(suite, configuration.system.root, change.files.paths)),
+            base=read_base_inputs(base, configuration, base_configuration, suite, base_suite),
+            replaced=replaced,
+            from_base=from_base,
+        )
+
+
+def _is_free(inputs: RunInputs) -> Callable[[Scenario], bool]:
+    """Whether a scenario can run without calling any model, by the files of this checkout."""
+    system = inputs.configuration.system
+    asks_live = inputs.llm not in {"replay", "auto"}
+
+    def is_free(scenario: Scenario) -> bool:
+        if asks_live or system.price_per_turn_usd:
+            return False
+        try:
+            lines = read_recordings(recording_path(inputs.recordings, scenario.id))
+        except SuiteError:
+            return False
+        silent = system.replay is not None or system.price_per_turn_usd is not None or scenario.script is not None
+        trials = {line.trial for line in lines if isinstance(line, ModelRecording)}
+        graded = {_identity(line.metric.partition(":")[0]) for line in lines if isinstance(line, JudgeRecording)}
+        judged = {_identity(entry.metric) for entry in scenario.assertions if is_judged(entry.metric)}
+        return (silent or trials >= set(range(scenario.strategy.trials))) and judged <= graded
+
+    return is_free
+
+
+def _identity(metric: str) -> str:
+    return metric_version(metric, "")
+
+
+def _of_variant(inputs: RunInputs) -> RunInputs:
+    """What is evaluated, with the system's variant instead of it."""
+    name = inputs.variant
+    if not name:
+        return inputs
+    system = inputs.configuration.system
+    if name not in system.variants:
+        raise UsageError(f"There is no variant {name!r} of the system.", _proposal("variant", name, system.variants))
+    note = f"This run is of the variant {name}: {', '.join(system.variants[name].differences)}."
+    configuration = inputs.configuration.model_copy(update={"system": system.as_variant(name)})
+    return replace(inputs, configuration=configuration, notes=(*inputs.notes, note))
+
+
+def _require_root(repository: Path, root: str) -> None:
+    """The system lies in the repository, also when links are followed."""
+    # Not Path.resolve: it raises RuntimeError where links lead in a circle.
+    found, top = Path(os.path.realpath(repository / root)), repository.resolve()
+    if not found.is_dir() or not found.is_relative_to(top) or ".git" in found.relative_to(top).parts:
+        raise ConfigurationError(
+            f"system.root is {root!r}, which is no folder inside the repository.", "Name the system's folder."
+        )
+
+
+def _refuse_unknown(choice: Choice, suite: Suite) -> None:
+    known = {name for scenario in suite.scenarios for name in (scenario.id, scenario.data_set)} - {""}
+    tags = {tag for scenario in suite.scenarios for tag in scenario.tags}
+    unknown = [("scenario", name, known) for name in choice.scenarios if name not in known]
+    unknown += [("tag", name, tags) for name in choice.tags if name not in tags]
+    if unknown:
+        told = f"There is no {', no '.join(f'{kind} {name!r}' for kind, name, _ in unknown)}."
+        raise UsageError(told, " ".join(_proposal(*one) for one in unknown))
+
+
+def _proposal(kind: str, name: str, known: Collection[str]) -> str:
+    """The names that may be meant, or the first of those that there are."""
+    near = did_you_mean(name, known)
+    if near:
+        return f"{near[0].upper()}{near[1:]}"
+    shown = ", ".join(sorted(known)[:_SHOWN]) or "none"
+    return f"The {kind}s are: {shown}{', …' if len(known) > _SHOWN else ''}."
 
 
 def _unusable_base(settings: Settings, base: BaseSide, suite: Suite, configuration: Configuration) -> str:

@@ -27,7 +27,7 @@ from ratiba_action.ports import EventLog
 from ratiba_action.privacy.masking import Redactor
 from ratiba_action.reporting.wording import plural
 from ratiba_action.run.earlier_runs import measured_commit
-from ratiba_action.run.preparing import GateRun, Prepared
+from ratiba_action.run.inputs import RunInputs
 from ratiba_action.settings.report_folder import refuse_links, remove_entry
 from ratiba_action.settings.run_deadline import LANGFUSE_SECONDS, langfuse_seconds
 from ratiba_action.settings.settings import Settings
@@ -152,23 +152,23 @@ def _told(delivery: TraceDelivery, path: Path) -> str:
 
 
 @contextmanager
-def open_event_log(run: GateRun, prepared: Prepared, redactor: Redactor) -> Iterator[EventLog]:
+def open_event_log(run: RunInputs, redactor: Redactor, warn: Callable[[str], None]) -> Iterator[EventLog]:
     """The log of a run: in the folder that the configuration names, or else in the report directory.
 
     What cannot be written is a warning of the run. A run that an error ends is told to have ended.
 
     Args:
         run: its inputs.
-        prepared: what it evaluates.
         redactor: of the run; nothing is written that did not pass it.
+        warn: told what cannot be written.
     """
     mask = EventMask(
-        {one.id: redactor.knowing([one.customer.name]) for one in prepared.selection.scenarios},
+        {one.id: redactor.knowing([one.customer.name]) for one in run.selection.scenarios},
         # The verdict of a run may quote what any of its scenarios said.
-        redactor.knowing([one.customer.name for one in prepared.selection.scenarios]),
+        redactor.knowing([one.customer.name for one in run.selection.scenarios]),
     )
     report = Path(run.settings.report_dir).absolute()
-    log = _open(run, prepared, mask)
+    log = _open(run, mask, warn)
     if log is None:
         try:
             yield NoEvents()
@@ -187,16 +187,15 @@ def open_event_log(run: GateRun, prepared: Prepared, redactor: Redactor) -> Iter
         _remove_forged(report, path)
 
 
-def run_started(run: GateRun, prepared: Prepared, prompt_versions: tuple[str, ...] = (), llm: str = "") -> Event:
+def run_started(run: RunInputs, prompt_versions: tuple[str, ...] = (), llm: str = "") -> Event:
     """A run begins, or that of a variant.
 
     Args:
         run: its inputs.
-        prepared: what it evaluates.
         prompt_versions: of the change.
         llm: where its answers come from.
     """
-    subject, configuration = run.decided.change.subject, prepared.inputs.configuration
+    subject, configuration = run.decided.change.subject, run.configuration
     started = RunStarted(
         gate=run.settings.name,
         mode=run.decided.decision.mode.value,
@@ -206,11 +205,11 @@ def run_started(run: GateRun, prepared: Prepared, prompt_versions: tuple[str, ..
         pull_request=subject.pull_request,
         workflow_run=f"{subject.run_id}.{subject.run_attempt}" if subject.run_id else "",
         llm=llm,
-        suite=prepared.inputs.suite.digest,
+        suite=run.suite.digest,
         judge=configuration.judge.model,
         prompt_versions=prompt_versions,
         tenants="postgresql" if configuration.system.has_database else "none",
-        scenarios=len(prepared.selection.scenarios),
+        scenarios=len(run.selection.scenarios),
     )
     return Event(started, Place(variant=run.variant or None))
 
@@ -230,19 +229,19 @@ def run_ended(report: Report) -> Event:
     return Event(RunEnded(verdict.conclusion.value, verdict.reason, spending.spent, spending.cap))
 
 
-def _open(run: GateRun, prepared: Prepared, mask: EventMask) -> EventFile | None:
+def _open(run: RunInputs, mask: EventMask, warn: Callable[[str], None]) -> EventFile | None:
     report = Path(run.settings.report_dir).absolute()
-    configured = prepared.inputs.configuration.events.directory
+    configured = run.configuration.events.directory
     folders = [report] if configured is None else [run.repository / configured, report]
     for folder in folders:
         try:
             refuse_links(folder)
             _make(folder, ours=folder == report)
-            return _open_in(folder, run, prepared, mask, only_run=folder == report)
+            return _open_in(folder, run, mask, warn, only_run=folder == report)
         except (OSError, PublishError) as error:
             told = error.strerror if isinstance(error, OSError) and error.strerror else error
             instead = "" if folder == report else " They are written to the report directory instead."
-            run.warnings.append(f"Events could not be written to {str(folder)!r}: {told}.{instead}")
+            warn(f"Events could not be written to {str(folder)!r}: {told}.{instead}")
     return None
 
 
@@ -262,11 +261,13 @@ def _make(folder: Path, *, ours: bool) -> None:
         (folder / ".gitignore").write_bytes(b"*\n")
 
 
-def _open_in(folder: Path, run: GateRun, prepared: Prepared, mask: EventMask, *, only_run: bool) -> EventFile:
+def _open_in(
+    folder: Path, run: RunInputs, mask: EventMask, warn: Callable[[str], None], *, only_run: bool
+) -> EventFile:
     """The file of a folder. In the report directory it is of one run; in another folder, of all."""
     path = folder / FILE
     descriptor = open_descriptor(path, anew=only_run and not run.resume)
-    before = _before(path, run_started(run, prepared), mask) if run.resume else ()
+    before = _before(path, run_started(run), mask) if run.resume else ()
     return EventFile(
         path,
         descriptor,
@@ -274,7 +275,7 @@ def _open_in(folder: Path, run: GateRun, prepared: Prepared, mask: EventMask, *,
         before,
         mask=mask,
         clock=lambda: datetime.now(UTC),
-        warn=run.warnings.append,
+        warn=warn,
         only_run=only_run,
     )
 

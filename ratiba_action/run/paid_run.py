@@ -1,11 +1,16 @@
 """What a run needs to pay for model calls: the client that holds the keys, the purse, the journal, who may start."""
 
+import secrets
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+from ratiba_action.config.configuration import Configuration
 from ratiba_action.config.model_limits import ModelsBlock
+from ratiba_action.model.canonical import digest
+from ratiba_action.model.change import Subject
 from ratiba_action.model.conversation import SettledAnswer
 from ratiba_action.model.plan import Trial
 from ratiba_action.model.values import Usd
@@ -15,10 +20,17 @@ from ratiba_action.money.books import Books
 from ratiba_action.money.budget import Ledger, Limit
 from ratiba_action.money.journal import Journal, begin_journal, read_journal, resume_journal
 from ratiba_action.money.monthly import MonthlyLedger
+from ratiba_action.money.pricing import parse_model_rates
 from ratiba_action.money.purse import RunPurse, SettledCalls, SpareCalls
-from ratiba_action.observability.logged_ports import LoggedPurse
 from ratiba_action.ports import EventLog, PaidCalls, Prices, Purse
+from ratiba_action.run.inputs import ArmInputs, RunInputs
+from ratiba_action.run.provider_keys import state_folder
+from ratiba_action.settings.settings import Settings
 
+if TYPE_CHECKING:
+    from ratiba_action.llm.providers.client import ProviderClient
+
+_SHOWN = 16
 _LEAST_CALLS = 8
 """At once: a conversation may have several judges."""
 
@@ -39,29 +51,32 @@ class JournalPlace:
     resume: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Payment:
-    """Who is paid, out of what.
+def journal_folder(environment: Mapping[str, str]) -> Path:
+    """Where journals of runs are kept."""
+    return state_folder(environment) / "journals"
+
+
+def journal_place(inputs: RunInputs, head: ArmInputs) -> JournalPlace:
+    """Where the run of this repository writes its journal, and what makes it this run's.
 
     Args:
-        keys: of each provider that may be asked.
-        base_urls: other addresses, by provider; empty for the provider's own.
-        journal: None to do without ``--resume``.
-        ledger_url: of the ledger that other runs share; empty for none.
-        monthly_budget: of that ledger.
-        run: names this run there.
-        pull_request: ``owner/name#number`` there; empty for none.
-        models: bounds of each call.
+        inputs: of the run, each part as strict as the base's.
+        head: commit, scenarios and prompts, as they were when the run began.
     """
-
-    keys: Mapping[str, str] = field(repr=False)
-    base_urls: Mapping[str, str]
-    journal: JournalPlace | None
-    ledger_url: str = field(repr=False)
-    monthly_budget: Usd
-    run: str
-    pull_request: str
-    models: ModelsBlock = field(default_factory=ModelsBlock)
+    name = f"{digest(str(inputs.repository.resolve()))[:_SHOWN]}.jsonl"
+    identity = digest(
+        {
+            "configuration": inputs.configuration.model_dump(mode="json"),
+            "commit": inputs.decided.change.files.head or "",
+            "suite": inputs.suite.digest,
+            "scenarios": [scenario.id for scenario in head.scenarios],
+            "trials": [scenario.strategy.trials for scenario in head.scenarios],
+            "prompts": list(head.prompt_versions),
+            "base": inputs.decided.change.files.base or "",
+            "llm": inputs.llm,
+        }
+    )
+    return JournalPlace(journal_folder(inputs.environment) / name, identity, inputs.repository, inputs.resume)
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +100,7 @@ class PaidRun:
     @property
     def calls(self) -> PaidCalls:
         """For the system under test and its judge."""
-        return SettledCalls(self.fresh, self.settled)
+        return SettledCalls(self.fresh, self.settled) if self.settled else self.fresh
 
     def spare_calls(self, upper: Usd) -> PaidCalls:
         """For the cross-check: paid out of what the scenarios leave; what is settled is answered all the same.
@@ -93,7 +108,8 @@ class PaidRun:
         Args:
             upper: the most that one call is expected to cost.
         """
-        return SettledCalls(SpareCalls(self.fresh, self.admissions, upper), self.settled)
+        spare = SpareCalls(self.fresh, self.admissions, upper)
+        return SettledCalls(spare, self.settled) if self.settled else spare
 
     async def shared_spending(self) -> tuple[SharedSpending, ...]:
         """What the runs of the shared ledger have spent together.
@@ -107,10 +123,13 @@ class PaidRun:
 
 @asynccontextmanager
 async def open_paid_run(
-    payment: Payment,
-    trials: Sequence[Trial],
-    estimate: Callable[[Trial], Usd],
+    settings: Settings,
+    models: ModelsBlock,
     *,
+    subject: Subject | None = None,
+    journal: JournalPlace | None = None,
+    trials: Sequence[Trial] = (),
+    estimate: Callable[[Trial], Usd] = lambda _: Usd(0),
     ledger: Ledger,
     prices: Prices,
     environment: Mapping[str, str],
@@ -121,7 +140,10 @@ async def open_paid_run(
     """Open everything that stands between a caller and a provider, and close it on every way out.
 
     Args:
-        payment: who is paid, out of what.
+        settings: with keys, other addresses of providers, and the shared ledger.
+        models: bounds of each call.
+        subject: names the run in the shared ledger; None for one that has no name there.
+        journal: where calls are written down; None for calls that cannot be resumed.
         trials: of the run.
         estimate: the most that a trial is expected to cost.
         ledger: the run's books; what a resumed journal holds is booked first.
@@ -136,54 +158,49 @@ async def open_paid_run(
         ConfigurationError: a key or an address is wrong.
     """
     async with AsyncExitStack() as stack:
-        journal = _open_journal(payment.journal)
-        if journal is not None:
-            stack.callback(journal.close)
+        opened = _open_journal(journal)
+        if opened is not None:
+            stack.callback(opened.close)
             # Only a resumed journal holds anything; a variant goes on with the ledger of the run before it.
-            if journal.books.last_number:
-                ledger.carry_on(journal.books.calls, journal.books.last_number)
-        shared = await _open_shared(payment, ledger)
+            if opened.books.last_number:
+                ledger.carry_on(opened.books.calls, opened.books.last_number)
+        shared = await _open_shared(settings, subject or Subject(), ledger)
         if shared is not None:
             stack.push_async_callback(shared.close)
-        purse = LoggedPurse(RunPurse(ledger, journal, shared, warn=warn), ledger, events)
-        calls = await _open_calls(
-            stack, payment, purse, prices=prices, environment=environment, concurrency=max(concurrency, _LEAST_CALLS)
-        )
-        admissions = Admissions(trials, estimate, ledger, journal, shared)
-        if journal is None:
+        purse = RunPurse(ledger, opened, shared, warn=warn, events=events)
+        client = await stack.enter_async_context(_client(settings, models, environment))
+        calls = _calls(client, models, purse, prices=prices, concurrency=max(concurrency, _LEAST_CALLS))
+        admissions = Admissions(trials, estimate, ledger, opened, shared)
+        if opened is None:
             yield PaidRun(calls, purse, admissions, shared)
         else:
-            yield PaidRun(calls, purse, admissions, shared, journal.books.answers, journal.books.began)
+            yield PaidRun(calls, purse, admissions, shared, opened.books.answers, opened.books.began)
 
 
-async def _open_calls(
-    stack: AsyncExitStack,
-    payment: Payment,
-    purse: Purse,
-    *,
-    prices: Prices,
-    environment: Mapping[str, str],
-    concurrency: int,
-) -> PaidCalls:
-    from ratiba_action.llm.providers.bounds import OutputLimits  # noqa: PLC0415 - not needed to decide
+def _client(settings: Settings, models: ModelsBlock, environment: Mapping[str, str]) -> "ProviderClient":
     from ratiba_action.llm.providers.client import (  # noqa: PLC0415 - loads aiohttp
         ProviderClient,
         ProviderRoute,
         Timeouts,
     )
+
+    addresses = settings.base_urls
+    routes = tuple(ProviderRoute(provider, key, addresses.get(provider, "")) for provider, key in settings.keys.items())
+    return ProviderClient(routes, environment, Timeouts(models.connect_timeout_seconds, models.timeout_seconds))
+
+
+def _calls(
+    client: "ProviderClient", models: ModelsBlock, purse: Purse, *, prices: Prices, concurrency: int
+) -> PaidCalls:
+    from ratiba_action.llm.providers.bounds import OutputLimits  # noqa: PLC0415 - not needed to decide
     from ratiba_action.llm.providers.metered import (  # noqa: PLC0415 - loaded where it is used
         MeteredCalls,
         RetryPolicy,
     )
 
-    models = payment.models
-    routes = tuple(
-        ProviderRoute(provider, key, payment.base_urls.get(provider, "")) for provider, key in payment.keys.items()
-    )
-    timeouts = Timeouts(models.connect_timeout_seconds, models.timeout_seconds)
     own = {name: OutputLimits(*models.output_of(name)) for name in models.overrides}
     return MeteredCalls(
-        await stack.enter_async_context(ProviderClient(routes, environment, timeouts)),
+        client,
         purse,
         prices,
         limits=OutputLimits(*models.output_of(), of=own),
@@ -199,31 +216,28 @@ def _open_journal(place: JournalPlace | None) -> Journal | None:
     return begin(place.path, place.identity, place.workspace)
 
 
-def books_of(payment: Payment) -> Books | None:
+def books_of(place: JournalPlace) -> Books | None:
     """What an earlier process of the same run has paid for; None unless the run is resumed.
 
     Raises:
         LedgerError: its journal cannot be used.
     """
-    place = payment.journal
-    if place is None or not place.resume:
-        return None
-    return read_journal(place.path, place.identity, place.workspace)
+    return read_journal(place.path, place.identity, place.workspace) if place.resume else None
 
 
-async def limits_before(payment: Payment, cap: Usd, paid: Usd) -> tuple[Limit, ...]:
+async def limits_before(settings: Settings, subject: Subject, paid: Usd) -> tuple[Limit, ...]:
     """Every cap of a run that has not begun, with what is gone of it.
 
     Args:
-        payment: what it pays out of.
-        cap: its own.
+        settings: with its own cap and the shared ledger.
+        subject: names the run there.
         paid: by an earlier process of it; the shared ledger counts that already.
 
     Raises:
         LedgerError: the shared ledger cannot be read.
     """
-    own = Limit(THIS_RUN, cap, paid)
-    shared = _shared_ledger(payment, cap)
+    own = Limit(THIS_RUN, settings.budget_usd, paid)
+    shared = _shared_ledger(settings, subject, settings.budget_usd)
     if shared is None:
         return (own,)
     try:
@@ -233,20 +247,21 @@ async def limits_before(payment: Payment, cap: Usd, paid: Usd) -> tuple[Limit, .
     return (own, *(Limit(one.name, one.cap, one.spent + one.reserved, setting=one.setting) for one in accounts))
 
 
-def _shared_ledger(payment: Payment, cap: Usd) -> MonthlyLedger | None:
-    if not payment.ledger_url:
+def _shared_ledger(settings: Settings, subject: Subject, cap: Usd) -> MonthlyLedger | None:
+    if not settings.ledger_url:
         return None
+    number = f"{subject.repository}#{subject.pull_request}" if subject.repository and subject.pull_request else None
     return MonthlyLedger(
-        payment.ledger_url,
-        payment.monthly_budget,
-        run=payment.run,
-        pull_request=payment.pull_request or None,
+        settings.ledger_url,
+        settings.monthly_budget_usd,
+        run=f"{subject.run_id}.{subject.run_attempt}" if subject.run_id else secrets.token_hex(8),
+        pull_request=number,
         pull_request_cap=cap,
     )
 
 
-async def _open_shared(payment: Payment, ledger: Ledger) -> MonthlyLedger | None:
-    shared = _shared_ledger(payment, ledger.cap)
+async def _open_shared(settings: Settings, subject: Subject, ledger: Ledger) -> MonthlyLedger | None:
+    shared = _shared_ledger(settings, subject, ledger.cap)
     if shared is None:
         return None
     try:
@@ -255,3 +270,27 @@ async def _open_shared(payment: Payment, ledger: Ledger) -> MonthlyLedger | None
         await shared.close()
         raise
     return shared
+
+
+def require_reachable_servers(environment: Mapping[str, str], *urls: str) -> None:
+    """Refuse addresses of databases that cannot work where the gate runs; empty ones are no addresses.
+
+    Raises:
+        ConfigurationError: says what to write instead.
+    """
+    from ratiba_action.tenancy.reachability import require_reachable  # noqa: PLC0415 - not needed to decide
+
+    for url in urls:
+        require_reachable(url, environment.get("RATIBA_CONTAINER_NETWORK", ""))
+
+
+def price_list(configuration: Configuration) -> Prices:
+    """List prices, with the configuration's own where it gives them.
+
+    Raises:
+        ConfigurationError: a configured price is wrong.
+    """
+    from ratiba_action.money.prices import PriceList  # noqa: PLC0415 - loads the price data
+
+    given = {model: price.model_dump(exclude_none=True) for model, price in configuration.prices.items()}
+    return PriceList(parse_model_rates(given))

@@ -1,21 +1,62 @@
 """The only loop of a run: run a plan, decide what its evidence means, run the plan that this asks for."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+import contextlib
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from ratiba_action.errors import RatibaError
 from ratiba_action.model.measurement import NotRun, ScenarioResult
-from ratiba_action.model.plan import BASE, Arm, Plan, Trial
+from ratiba_action.model.plan import BASE, Plan, Trial
 from ratiba_action.model.verdict import Verdict
-from ratiba_action.run.bench import Bench
 from ratiba_action.run.runner import run_plan
-from ratiba_action.verdict.pairing import results_of_change
+from ratiba_action.run.services import Measured, RunServices
+from ratiba_action.util.interruption import current
 
-StartBase = Callable[[Bench], Awaitable[tuple[Arm, Bench]]]
-"""Starts the base; the bench that it is given, with the base's part added."""
-Afford = Callable[[Sequence[Trial]], Awaitable[str]]
-"""Says why the money does not hold some further trials; empty where it does."""
+_PATIENCE = 1.5
+"""Seconds that a cancelled run has to close what it has opened; a runner kills it 10 s after the first signal."""
+
+_AGAIN = 0.5
+_CANCELLED = "the run was cancelled"
+
+
+@contextlib.contextmanager
+def cancelled_by_signals(note: Callable[[str], None]) -> Iterator[None]:
+    """Within, the first SIGINT or SIGTERM cancels the running task; what it then waits for is cut short after 1.5 s.
+
+    Args:
+        note: told which signal it was; a signal from before is one too.
+    """
+    loop, task = asyncio.get_running_loop(), asyncio.current_task()
+    inside = [True]
+
+    def cancel() -> None:
+        if inside and task is not None:
+            task.cancel()
+
+    def hurry() -> None:
+        cancel()
+        if inside:
+            loop.call_later(_AGAIN, hurry)
+
+    def begin() -> None:
+        cancel()
+        loop.call_later(_PATIENCE, hurry)
+
+    noted: list[str] = []
+
+    def tell(name: str) -> None:
+        # In a handler between two steps of the loop, which may be asleep.
+        if not noted:
+            note(f"the run was cancelled by {name}")
+        loop.call_soon_threadsafe(cancel if noted else begin)
+        noted.append(name)
+
+    with current().noting(tell):
+        try:
+            yield
+        finally:
+            inside.clear()
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,88 +72,42 @@ class Ran:
     refusal: str = ""
 
 
-class Arms:
-    """Runs plans on the sides of a change.
+async def run_first(plan: Plan, services: RunServices) -> Ran:
+    """Run a plan as far as the money goes; nothing of it where an arm cannot be started."""
+    refusal = await _require_arms(plan, services)
+    return Ran((), refusal) if refusal else Ran(await run_plan(_placed(plan, services), services))
 
-    Args:
-        bench: with the first arm's part.
-        arm: the first one.
-        start_base: None where there is no base to hold conversations with.
-        no_base: why there is none.
-        afford: asked before a further plan is begun.
+
+async def run_further(plan: Plan, services: RunServices) -> Ran:
+    """Run the whole of a further plan, or nothing: half of a confirmation confirms nothing.
+
+    What is begun may still be cut short, by the deadline, a signal, or a cap that another run has used up.
     """
+    refusal = await _require_arms(plan, services)
+    placed = plan if refusal else _placed(plan, services)
+    refusal = refusal or await services.afford(placed.trials)
+    return Ran((), refusal) if refusal else Ran(await run_plan(placed, services))
 
-    def __init__(
-        self, bench: Bench, arm: Arm, *, start_base: StartBase | None, no_base: str = "", afford: Afford
-    ) -> None:
-        self._bench = bench
-        self._arms = {arm.name: arm}
-        self._start_base = start_base
-        self._no_base = no_base
-        self._afford = afford
 
-    @property
-    def bench(self) -> Bench:
-        """Everything that is started so far."""
-        return self._bench
-
-    async def run(self, plan: Plan) -> Ran:
-        """Run a plan as far as the money goes; nothing of it where an arm cannot be started."""
-        refusal = await self._ready(plan)
-        return Ran((), refusal) if refusal else Ran(await run_plan(self._placed(plan), self._bench))
-
-    async def run_further(self, plan: Plan) -> Ran:
-        """Run the whole of a further plan, or nothing: half of a confirmation confirms nothing.
-
-        What is begun may still be cut short, by the deadline, a signal, or a cap that another run has used up.
-        """
-        refusal = await self._ready(plan)
-        placed = self._placed(plan) if not refusal else plan
-        refusal = refusal or await self._afford(placed.trials)
-        return Ran((), refusal) if refusal else Ran(await run_plan(placed, self._bench))
-
-    async def _ready(self, plan: Plan) -> str:
-        """Start what a plan names; why that cannot be, empty where it is started."""
-        missing = {trial.arm.name for trial in plan.trials} - self._arms.keys()
-        if not missing:
-            return ""
-        start, self._start_base = self._start_base, None
-        if start is None or missing != {BASE}:
-            return self._no_base or f"there is no arm {', '.join(sorted(missing))}"
-        try:
-            arm, self._bench = await start(self._bench)
-        except RatibaError as error:
-            self._no_base = f"the base could not be started: {error}"
-            return self._no_base
-        self._arms[BASE] = arm
+async def _require_arms(plan: Plan, services: RunServices) -> str:
+    """Start what a plan names; why that cannot be, empty where it is started."""
+    missing = {trial.arm.name for trial in plan.trials} - services.arms.keys()
+    if not missing:
         return ""
+    start, services.start_base = services.start_base, None
+    if start is None or missing != {BASE}:
+        return services.no_base or f"there is no arm {', '.join(sorted(missing))}"
+    try:
+        services.arms[BASE] = await start()
+    except RatibaError as error:
+        services.no_base = f"the base could not be started: {error}"
+        return services.no_base
+    return ""
 
-    def _placed(self, plan: Plan) -> Plan:
-        """The plan with the arms as they are here: whoever made it knows no more than their names."""
-        return Plan(tuple(replace(trial, arm=self._arms[trial.arm.name]) for trial in plan.trials))
 
-
-_CANCELLED = "the run was cancelled"
-
-
-@dataclass(frozen=True, slots=True)
-class Held:
-    """What is known so far.
-
-    Args:
-        results: of every arm.
-        no_base: why the base was not run beside the head; empty where it was, or nobody asked for it.
-        no_further: see ``Evidence``.
-    """
-
-    results: tuple[ScenarioResult, ...] = ()
-    no_base: str = ""
-    no_further: str = ""
-
-    @property
-    def own(self) -> tuple[ScenarioResult, ...]:
-        """The results of the change itself."""
-        return results_of_change(self.results)
+def _placed(plan: Plan, services: RunServices) -> Plan:
+    """The plan with the arms as they are here: whoever made it knows no more than their names."""
+    return Plan(tuple(replace(trial, arm=services.arms[trial.arm.name].arm) for trial in plan.trials))
 
 
 class PlanLoop:
@@ -128,41 +123,41 @@ class PlanLoop:
     """
 
     def __init__(
-        self, first: Plan, ask: Callable[[Held], Plan | Verdict], no_further: str, interruptions: Sequence[str]
+        self, first: Plan, ask: Callable[[Measured], Plan | Verdict], no_further: str, interruptions: Sequence[str]
     ) -> None:
         self._first = first
         self._ask = ask
         self._interruptions = interruptions
         never = "the run was cancelled before it began"
         own = [trial for trial in first.trials if trial.arm.name != BASE]
-        self.held = Held(tuple(NotRun(trial, never) for trial in own), no_further=no_further)
+        self.measured = Measured(tuple(NotRun(trial, never) for trial in own), no_further=no_further)
 
-    async def hold(self, arms: Arms) -> None:
-        """Run scenarios until the evidence has its verdict. ``held`` is right however this ends."""
+    async def run(self, services: RunServices) -> None:
+        """Run scenarios until the evidence has its verdict. ``measured`` is right however this ends."""
         own, base = _split(self._first)
-        self.held = replace(self.held, results=(await arms.run(own)).results)
+        self.measured = replace(self.measured, results=(await run_first(own, services)).results)
         if base.trials and not self._interruptions:
-            ran = await _uncancelled(arms.run(base))
+            ran = await _uncancelled(run_first(base, services))
             self._extend(ran)
-            self.held = replace(self.held, no_base=ran.refusal)
-        while not self._interruptions and not self.held.no_further:
-            step = self._ask(self.held)
+            self.measured = replace(self.measured, no_base=ran.refusal)
+        while not self._interruptions and not self.measured.no_further:
+            step = self._ask(self.measured)
             if not isinstance(step, Plan):
                 return
             self._require_new(step)
-            ran = await _uncancelled(arms.run_further(step))
+            ran = await _uncancelled(run_further(step, services))
             self._extend(ran)
-            self.held = replace(self.held, no_further=ran.refusal)
+            self.measured = replace(self.measured, no_further=ran.refusal)
 
     def _require_new(self, plan: Plan) -> None:
         """Models are paid for every trial: a rule that asks for one again must not go on for ever."""
-        known = {_place(result.trial) for result in self.held.results}
+        known = {_place(result.trial) for result in self.measured.results}
         again = [trial for trial in plan.trials if _place(trial) in known]
         if again or not plan.trials:
             raise RuntimeError(f"the verdict asks for trials that were run already: {[_place(one) for one in again]}")
 
     def _extend(self, ran: Ran) -> None:
-        self.held = replace(self.held, results=(*self.held.results, *ran.results))
+        self.measured = replace(self.measured, results=(*self.measured.results, *ran.results))
 
 
 def _place(trial: Trial) -> tuple[str, str, int]:

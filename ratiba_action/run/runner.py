@@ -35,8 +35,8 @@ from ratiba_action.model.measurement import Case, Check, Errored, NotRun, Phase,
 from ratiba_action.model.plan import Plan, Trial
 from ratiba_action.model.scenario import Assertion
 from ratiba_action.ports import CodeMetric, CustomCode, Metric
-from ratiba_action.run.bench import Bench
 from ratiba_action.run.conversation import Conversation
+from ratiba_action.run.services import RunServices
 from ratiba_action.util.patterns import SCENARIO_SECONDS, SearchTime
 from ratiba_action.verdict.trials import Standing, standing
 
@@ -125,7 +125,7 @@ def may_retry(result: Errored) -> bool:
 _LATE = "the run's deadline passed while it ran"
 
 
-async def run_plan(plan: Plan, bench: Bench) -> tuple[ScenarioResult, ...]:
+async def run_plan(plan: Plan, services: RunServices) -> tuple[ScenarioResult, ...]:
     """Run every trial of a plan.
 
     Returns:
@@ -134,16 +134,16 @@ async def run_plan(plan: Plan, bench: Bench) -> tuple[ScenarioResult, ...]:
     """
     results: dict[int, ScenarioResult] = {}
     waiting = iter(enumerate(plan.trials))
-    bench.progress.started(len(plan.trials))
+    services.log.progress.started(len(plan.trials))
 
     async def work() -> None:
         for index, trial in waiting:
-            refusal = bench.stop(tuple(results.values()))
-            results[index] = NotRun(trial, refusal) if refusal else await _retried(trial, bench)
-            _tell(results[index], bench)
-            bench.progress.advanced(results[index])
+            refusal = services.stop(tuple(results.values()))
+            results[index] = NotRun(trial, refusal) if refusal else await _retried(trial, services)
+            _tell(results[index], services)
+            services.log.progress.advanced(results[index])
 
-    workers = [asyncio.ensure_future(work()) for _ in range(min(bench.concurrency, len(plan.trials)))]
+    workers = [asyncio.ensure_future(work()) for _ in range(min(services.concurrency, len(plan.trials)))]
     interrupted = "the run was cancelled"
     try:
         await asyncio.gather(*workers)
@@ -152,61 +152,63 @@ async def run_plan(plan: Plan, bench: Bench) -> tuple[ScenarioResult, ...]:
             worker.cancel()
         await asyncio.gather(*workers, return_exceptions=True)
     finally:
-        bench.progress.finished()
+        services.log.progress.finished()
     for index, trial in enumerate(plan.trials):
         if index not in results:
             results[index] = NotRun(trial, interrupted)
-            _tell(results[index], bench)
+            _tell(results[index], services)
     return tuple(results[index] for index in range(len(plan.trials)))
 
 
-def _tell(result: ScenarioResult, bench: Bench) -> None:
+def _tell(result: ScenarioResult, services: RunServices) -> None:
     for event in result_events(result):
-        bench.events.emit(event)
+        services.log.events.emit(event)
 
 
-async def _retried(trial: Trial, bench: Bench) -> ScenarioResult:
-    retries, attempts = trial.scenario.strategy.retries if bench.retries else 0, count(1)
-    return await with_retries(lambda: _within_deadline(trial, bench, next(attempts)), retries)
+async def _retried(trial: Trial, services: RunServices) -> ScenarioResult:
+    retries, attempts = trial.scenario.strategy.retries if services.retries else 0, count(1)
+    return await with_retries(lambda: _within_deadline(trial, services, next(attempts)), retries)
 
 
-async def _within_deadline(trial: Trial, bench: Bench, attempt: int) -> ScenarioResult:
-    if bench.deadline is None:
-        return await _admitted(trial, bench, attempt)
-    left = bench.deadline - time.monotonic()
+async def _within_deadline(trial: Trial, services: RunServices, attempt: int) -> ScenarioResult:
+    if services.deadline is None:
+        return await _admitted(trial, services, attempt)
+    left = services.deadline - time.monotonic()
     if left <= 0:
         return NotRun(trial, "the run's deadline had passed")
     try:
-        return await asyncio.wait_for(_admitted(trial, bench, attempt), left)
+        return await asyncio.wait_for(_admitted(trial, services, attempt), left)
     except TimeoutError:
         return NotRun(trial, _LATE)
 
 
-async def _admitted(trial: Trial, bench: Bench, attempt: int) -> ScenarioResult:
-    async with bench.admit(trial) as refusal:
-        return NotRun(trial, refusal) if refusal else await _run_trial(trial, bench, attempt)
+async def _admitted(trial: Trial, services: RunServices, attempt: int) -> ScenarioResult:
+    async with services.admit(trial) as refusal:
+        return NotRun(trial, refusal) if refusal else await _run_trial(trial, services, attempt)
 
 
-async def _run_trial(trial: Trial, bench: Bench, attempt: int) -> ScenarioResult:
+async def _run_trial(trial: Trial, services: RunServices, attempt: int) -> ScenarioResult:
     """Run one trial to its result; what breaks becomes ``Errored``, with all that was measured besides."""
     started = time.monotonic()
-    conversation = Conversation(trial, bench, attempt)
+    conversation = Conversation(trial, services, attempt)
     seconds = trial.scenario.strategy.timeout_seconds
     limit, checks = asyncio.timeout(seconds), tuple[Check, ...]()
     try:
         async with limit:
             transcript = await conversation.hold()
-            if bench.deadline is not None and time.monotonic() >= bench.deadline:
+            if services.deadline is not None and time.monotonic() >= services.deadline:
                 # Reading and masking took the processor without a pause, so that no timer could end the trial.
                 return NotRun(trial, _LATE)
-            checks = check_transcript(trial.scenario, transcript, bench.detect_language, _search_time(bench))
+            checks = check_transcript(trial.scenario, transcript, services.detect_language, _search_time(services))
             checks += (*conversation.row_checks, *conversation.request_checks)
-            more, scores, errors = await _measure(Case(trial.scenario, transcript, trial.number, trial.arm.name), bench)
+            more, scores, errors = await _measure(
+                Case(trial.scenario, transcript, trial.number, trial.arm.name), services
+            )
             errors += conversation.unseen_requests()
     except Exception as error:  # noqa: BLE001 - a defect in one trial must not lose what the others measured
         late = f"the trial did not end within {seconds:g} s (strategy.timeout_seconds)" if limit.expired() else ""
         phase, message = (Phase.TIMEOUT, late) if late else _told(error)
-        checks = checks or conversation.checks_so_far(_search_time(bench))
+        checks = checks or conversation.checks_so_far(_search_time(services))
         if isinstance(error, SystemRaisedError) and not late:
             checks += (exception_check(error.kind, error.place, error.said, conversation.turn),)
         message, remedy = _without_remedy(error, message)
@@ -218,7 +220,7 @@ async def _run_trial(trial: Trial, bench: Bench, attempt: int) -> ScenarioResult
             time.monotonic() - started,
             checks,
             remedy=remedy,
-            suspected=conversation.suspected(_search_time(bench)),
+            suspected=conversation.suspected(_search_time(services)),
         )
     checks += more
     if errors:
@@ -235,17 +237,19 @@ def _without_remedy(error: Exception, message: str) -> tuple[str, str]:
     return (message.removesuffix(f" {remedy}"), remedy) if remedy else (message, "")
 
 
-def _search_time(bench: Bench) -> SearchTime:
+def _search_time(services: RunServices) -> SearchTime:
     """Time for the patterns of a scenario: a search holds up the whole run, which has a deadline."""
-    left = SCENARIO_SECONDS if bench.deadline is None else bench.deadline - time.monotonic()
+    left = SCENARIO_SECONDS if services.deadline is None else services.deadline - time.monotonic()
     return SearchTime(min(SCENARIO_SECONDS, left), time.monotonic)
 
 
-async def _measure(case: Case, bench: Bench) -> tuple[tuple[Check, ...], tuple[Score, ...], tuple[Exception, ...]]:
+async def _measure(
+    case: Case, services: RunServices
+) -> tuple[tuple[Check, ...], tuple[Score, ...], tuple[Exception, ...]]:
     """The checks of the repository's own rules, every score that could be had, and what the others ran into."""
     assertions = case.scenario.assertions
     outcomes = await asyncio.gather(
-        *(_score(assertion, case, bench) for assertion in assertions), return_exceptions=True
+        *(_score(assertion, case, services) for assertion in assertions), return_exceptions=True
     )
     for outcome in outcomes:
         if isinstance(outcome, BaseException) and not isinstance(outcome, Exception):
@@ -253,22 +257,22 @@ async def _measure(case: Case, bench: Bench) -> tuple[tuple[Check, ...], tuple[S
     scores = tuple(outcome for outcome in outcomes if isinstance(outcome, Score))
     errors = tuple(outcome for outcome in outcomes if isinstance(outcome, Exception))
     try:
-        checks = tuple(await check_custom_rules(case, bench.custom.get(case.arm)))
+        checks = tuple(await check_custom_rules(case, services.arms[case.arm].custom))
     except RatibaError as error:
         return (), scores, (*errors, error)
     return checks, scores, errors
 
 
-async def _score(assertion: Assertion, case: Case, bench: Bench) -> Score:
+async def _score(assertion: Assertion, case: Case, services: RunServices) -> Score:
     """The score of an assertion, under its label: of one metric there may be several."""
-    score = await _metric(assertion, case, bench).measure(case, assertion.threshold)
+    score = await _metric(assertion, case, services).measure(case, assertion.threshold)
     return replace(score, metric=assertion.label)
 
 
-def _metric(assertion: Assertion, case: Case, bench: Bench) -> Metric:
-    code = bench.custom.get(case.arm)
+def _metric(assertion: Assertion, case: Case, services: RunServices) -> Metric:
+    code = services.arms[case.arm].custom
     if not is_address(assertion.metric):
-        metric = bench.metric(assertion)
+        metric = services.metric(assertion)
         return metric.with_code(code) if isinstance(metric, CodeMetric) and code is not None else metric
     if code is None:
         raise ConfigurationError(f"The system cannot run the metric {assertion.metric!r}.", "Remove it.")

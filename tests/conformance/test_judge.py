@@ -7,7 +7,7 @@ import pytest
 
 from ratiba_action.errors import JudgeError
 from ratiba_action.metrics.judging.answer import JudgeModel, grade
-from ratiba_action.metrics.judging.judge_chain import RepeatedJudge
+from ratiba_action.metrics.judging.judge_chain import CaseJudge
 from ratiba_action.metrics.judging.live_judge import LiveJudge
 from ratiba_action.metrics.judging.replay_judge import ReplayJudge, judge_recording_key
 from ratiba_action.model.measurement import Grade, Question
@@ -35,7 +35,7 @@ def _live(provider: str, score: float, reason: str) -> Judge:
 JUDGES: Mapping[str, Callable[[float, str], Judge]] = {
     "replaying": _replaying,
     "scripted": _scripted,
-    "repeated": lambda score, reason: RepeatedJudge(_scripted(score, reason), 2),
+    "repeated": lambda score, reason: CaseJudge(_scripted(score, reason).answer, "judge-1").repeat(2),
     "live, Anthropic": partial(_live, "anthropic"),
     "live, OpenAI": partial(_live, "openai"),
 }

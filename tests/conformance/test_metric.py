@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from ratiba_action.metrics.judging.cache import JudgeCache
-from ratiba_action.metrics.judging.cached_metric import CachedMetric
 from ratiba_action.metrics.judging.deepeval_bridge import prepare_deepeval
+from ratiba_action.metrics.judging.run_metric import RunMetric
 from ratiba_action.metrics.registry import is_judged, judge_calls, load_judged_metric, load_metric, metric_names
 from ratiba_action.ports import Metric
 from tests.support.judges import ObligingJudge
@@ -22,7 +22,7 @@ def _plain(name: str) -> Callable[[Path], Metric]:
 def _cached(name: str) -> Callable[[Path], Metric]:
     def make(folder: Path) -> Metric:
         metric = load_judged_metric(name, ObligingJudge(), PARAMETERS.get(name))
-        return CachedMetric(metric, JudgeCache(folder, print), "judge-1")
+        return RunMetric(lambda _: metric, cache=JudgeCache(folder, print), judge_model="judge-1")
 
     return make
 

@@ -14,10 +14,12 @@ from ratiba_action.model.conversation import Party
 from ratiba_action.model.measurement import ScenarioResult, Scored
 from ratiba_action.model.plan import BASE, HEAD, Arm, Plan, Trial
 from ratiba_action.money.budget import Ledger
-from ratiba_action.run.composition import open_run
-from ratiba_action.run.equipping import base_of, materials_of, workshop_of
-from ratiba_action.run.plan_loop import Arms
-from ratiba_action.run.preparing import GateRun, prepare
+from ratiba_action.run.arms import head_inputs
+from ratiba_action.run.composition import open_services
+from ratiba_action.run.evaluation_inputs import read_inputs
+from ratiba_action.run.inputs import RunLog, RunRequest
+from ratiba_action.run.plan_loop import run_first, run_further
+from ratiba_action.run.services import RunServices
 from ratiba_action.settings.settings import read_settings
 from tests.support.live_repository import LiveRepository, report_of
 from tests.support.progress import RecordedProgress
@@ -41,21 +43,22 @@ class Run:
             live.small.folder, "pull_request", Path(variables["GITHUB_EVENT_PATH"]), floor=Mode.BLOCKING
         )
         decided = decide(event, environment)
-        self.run = GateRun(self.settings, decided, live.small.folder, environment, RecordedProgress())
-        self.prepared = prepare(self.run)
+        request = RunRequest(
+            settings=self.settings, decided=decided, repository=live.small.folder, environment=environment
+        )
+        self.inputs, self.log = read_inputs(request), RunLog(RecordedProgress())
         self.ledger = Ledger(self.settings.budget_usd)
         self.scratch = scratch
 
     @asynccontextmanager
-    async def opened(self) -> AsyncIterator[Arms]:
-        materials = materials_of(self.run, self.prepared)
-        workshop = workshop_of(self.run, self.prepared, self.ledger, self.scratch, materials)
-        async with open_run(workshop, materials, base_of(self.run, self.prepared, self.scratch)) as opened:
-            yield opened.arms
+    async def opened(self) -> AsyncIterator[RunServices]:
+        head = head_inputs(self.inputs)
+        async with open_services(self.inputs, head, ledger=self.ledger, log=self.log, scratch=self.scratch) as services:
+            yield services
 
     def plan(self, *arms: str, number: int = 0) -> Plan:
         """A trial of every scenario on some arms, as a verdict asks for it: it knows no folder of the base."""
-        scenarios = self.prepared.selection.scenarios
+        scenarios = self.inputs.selection.scenarios
         return Plan(tuple(Trial(one, Arm(arm, ""), number) for one in scenarios for arm in arms))
 
 
@@ -88,12 +91,12 @@ async def pull_request(live: LiveRepository) -> dict[str, str]:
 async def test_each_arm_runs_its_own_code_and_the_base_is_booked_as_such(live: LiveRepository, scratch: Path) -> None:
     run = Run(live, await pull_request(live), scratch)
     status = live.git.git("status", "--porcelain")
-    async with run.opened() as arms:
-        first = await arms.run(run.plan(HEAD))
-        assert set(arms.bench.systems) == {HEAD}, "nothing of the base is started before a plan names it"
+    async with run.opened() as services:
+        first = await run_first(run.plan(HEAD), services)
+        assert set(services.arms) == {HEAD}, "nothing of the base is started before a plan names it"
         assert not (scratch / "base").exists()
         assert Party.BASELINE not in {call.party for call in run.ledger.calls}
-        more = await arms.run_further(run.plan(HEAD, BASE, number=1))
+        more = await run_further(run.plan(HEAD, BASE, number=1), services)
         assert not list(live.git.folder.glob("**/base")), "the work tree is left alone"
     assert more.refusal == ""
     assert replies(first.results, HEAD) == ["You are welcome. (head)"] * 2
@@ -109,13 +112,13 @@ async def test_each_arm_runs_its_own_code_and_the_base_is_booked_as_such(live: L
 async def test_confirming_trials_that_the_cap_does_not_hold_are_not_begun(live: LiveRepository, scratch: Path) -> None:
     variables = await pull_request(live)
     whole = Run(live, variables, scratch)
-    async with whole.opened() as arms:
-        await arms.run(whole.plan(HEAD))
+    async with whole.opened() as services:
+        await run_first(whole.plan(HEAD), services)
     tight = Run(live, variables, scratch, budget=str((whole.ledger.spent * 2).quantize(Decimal("0.01"))))
-    async with tight.opened() as arms:
-        await arms.run(tight.plan(HEAD))
+    async with tight.opened() as services:
+        await run_first(tight.plan(HEAD), services)
         asked = len(live.models.received)
-        refused = await arms.run_further(tight.plan(HEAD, BASE, number=1))
+        refused = await run_further(tight.plan(HEAD, BASE, number=1), services)
         assert len(live.models.received) == asked
     assert refused.results == ()
     assert "RATIBA_EVAL_BUDGET_USD" in refused.refusal
@@ -130,9 +133,9 @@ async def test_a_base_whose_system_does_not_start_is_a_reason_and_no_defect(
     base = live.git.commit({"adapter.py": "raise RuntimeError('broken on the base')"})
     live.small.write("adapter.py", ADAPTER_OF_HEAD)
     run = Run(live, live.pull_request(base, live.git.commit({})), scratch)
-    async with run.opened() as arms:
-        first = await arms.run(run.plan(HEAD))
-        refused = await arms.run_further(run.plan(HEAD, BASE, number=1))
+    async with run.opened() as services:
+        first = await run_first(run.plan(HEAD), services)
+        refused = await run_further(run.plan(HEAD, BASE, number=1), services)
     assert replies(first.results, HEAD) == ["fine"] * 2
     assert refused.results == ()
     assert "the base could not be started" in refused.refusal

@@ -6,11 +6,14 @@ from collections.abc import Awaitable, Callable
 import pytest
 
 from ratiba_action.errors import BudgetError, ConfigurationError
-from ratiba_action.llm.answers import FallbackAnswers, LiveAnswers, ReplayAnswers
+from ratiba_action.llm.answers import LiveAnswers, ReplayAnswers
+from ratiba_action.llm.chain import AnswerChain
 from ratiba_action.llm.recordings.lines import ModelRecording
 from ratiba_action.llm.script import Step
 from ratiba_action.llm.server import Gateway
+from ratiba_action.model.model_request import ModelAnswer, ModelRequest
 from ratiba_action.money.budget import Ledger
+from ratiba_action.ports import AnswerSource
 from tests.support.live_calls import live_calls
 from tests.support.sdk_talk import SdkTalk, texts
 
@@ -18,6 +21,12 @@ Start = Callable[..., Awaitable[Gateway]]
 Replay = Callable[..., ReplayAnswers]
 Record = Callable[..., Awaitable[tuple[ModelRecording, ...]]]
 LIVE = Step("anthropic", text="live")
+
+
+def fallback(recorded: AnswerSource, live: LiveAnswers) -> AnswerChain[ModelRequest, ModelAnswer]:
+    chain: AnswerChain[ModelRequest, ModelAnswer] = AnswerChain(lambda *_: None, stays_live=True)
+    chain.add("head", recorded=recorded.answer, live=live.answer)
+    return chain
 
 
 async def thrice(talk: SdkTalk) -> None:
@@ -41,10 +50,10 @@ async def test_a_conversation_whose_recordings_fit_asks_no_model(
     record: Record, replay: Replay, start_gateway: Start, ledger: Ledger
 ) -> None:
     async with live_calls([]) as rig:
-        answers = FallbackAnswers(replay(spa=await recorded(record)), LiveAnswers(rig.calls))
+        answers = fallback(replay(spa=await recorded(record)), LiveAnswers(rig.calls))
         said = await ask(await start_gateway(answers), "one", "two", "three")
         assert said == ["recorded 1", "recorded 2", "recorded 3"]
-        assert answers.went_live == frozenset()
+        assert not answers.went_live("spa")
         assert rig.purse.done == ()
         assert len(ledger.calls) == 3
 
@@ -53,10 +62,10 @@ async def test_a_conversation_that_left_its_recordings_does_not_come_back_to_the
     record: Record, replay: Replay, start_gateway: Start
 ) -> None:
     async with live_calls([LIVE, LIVE]) as rig:
-        answers = FallbackAnswers(replay(spa=await recorded(record)), LiveAnswers(rig.calls))
+        answers = fallback(replay(spa=await recorded(record)), LiveAnswers(rig.calls))
         gateway = await start_gateway(answers)
         assert await ask(gateway, "one", "changed", "three") == ["recorded 1", "live", "live"]
-        assert answers.went_live == {("spa", 0)}
+        assert answers.went_live("spa")
         assert rig.paid_enough()
 
 
@@ -66,22 +75,22 @@ async def test_another_trial_of_it_starts_with_its_own_recordings_again(
     async with live_calls([LIVE]) as rig:
         lines = await recorded(record)
         lines += tuple(dataclasses.replace(line, trial=1) for line in lines)
-        answers = FallbackAnswers(replay(spa=lines), LiveAnswers(rig.calls))
+        answers = fallback(replay(spa=lines), LiveAnswers(rig.calls))
         gateway = await start_gateway(answers)
         assert await ask(gateway, "changed") == ["live"]
         assert await ask(gateway, "one", trial=1) == ["recorded 1"]
-        assert answers.went_live == {("spa", 0)}
+        assert answers.went_live("spa")
 
 
 async def test_a_trial_of_which_nothing_is_recorded_is_asked_of_a_model(
     record: Record, replay: Replay, start_gateway: Start
 ) -> None:
     async with live_calls([LIVE]) as rig:
-        answers = FallbackAnswers(replay(spa=await recorded(record)), LiveAnswers(rig.calls))
+        answers = fallback(replay(spa=await recorded(record)), LiveAnswers(rig.calls))
         gateway = await start_gateway(answers)
         assert await ask(gateway, "one", trial=1) == ["live"]
         assert await ask(gateway, "one") == ["recorded 1"]
-        assert answers.went_live == {("spa", 1)}
+        assert answers.went_live("spa")
 
 
 async def test_only_a_missing_recording_leads_to_a_model(start_gateway: Start) -> None:
@@ -94,7 +103,7 @@ async def test_only_a_missing_recording_leads_to_a_model(start_gateway: Start) -
 
     async with live_calls([LIVE]) as rig:
         for error in (BudgetError("no money"), ConfigurationError("no price")):
-            answers = FallbackAnswers(Refuses(error), LiveAnswers(rig.calls))  # type: ignore[arg-type]
+            answers = fallback(Refuses(error), LiveAnswers(rig.calls))  # type: ignore[arg-type]
             gateway = await start_gateway(answers)
             with gateway.open_scenario("spa") as access, pytest.raises(Exception, match=str(error)):
                 await SdkTalk(access.environment).message()

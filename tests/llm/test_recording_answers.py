@@ -6,7 +6,8 @@ from collections.abc import Awaitable, Callable
 import pytest
 
 from ratiba_action.errors import ProviderError
-from ratiba_action.llm.answers import LiveAnswers, RecordingAnswers, ReplayAnswers
+from ratiba_action.llm.answers import AnswerRecorder, LiveAnswers, ReplayAnswers
+from ratiba_action.llm.chain import AnswerChain
 from ratiba_action.llm.script import Step
 from ratiba_action.llm.server import Gateway
 from ratiba_action.model.model_request import ModelAnswer, ModelRequest
@@ -35,11 +36,18 @@ class LastFirst:
         return answer
 
 
+def recording(live: AnswerSource) -> tuple[AnswerRecorder, AnswerChain[ModelRequest, ModelAnswer]]:
+    recorder = AnswerRecorder()
+    chain: AnswerChain[ModelRequest, ModelAnswer] = AnswerChain(lambda *_: None, keep=recorder.keep)
+    chain.add("head", live=live.answer)
+    return recorder, chain
+
+
 async def test_what_was_recorded_live_is_replayed_word_for_word(start_gateway: Start, replay: Replay) -> None:
     script = [Step("any", text=text) for text in ("Karibu!", "Karibu tena!", '{"intent": "book"}')]
     async with live_calls(script) as rig:
-        answers = RecordingAnswers(LiveAnswers(rig.calls))
-        gateway = await start_gateway(answers)
+        answers, chain = recording(LiveAnswers(rig.calls))
+        gateway = await start_gateway(chain)
         with gateway.open_scenario("spa") as access:
             talk = SdkTalk(access.environment)
             live = [texts(await talk.message()), texts(await talk.streamed_message())]
@@ -61,8 +69,8 @@ async def test_what_was_recorded_live_is_replayed_word_for_word(start_gateway: S
 
 async def test_lines_stand_in_the_order_of_the_questions_whichever_answer_came_first(start_gateway: Start) -> None:
     async with live_calls(lambda received: Step("any", text=received.body["messages"][0]["content"])) as rig:
-        answers = RecordingAnswers(LastFirst(LiveAnswers(rig.calls), calls=4))
-        gateway = await start_gateway(answers)
+        answers, chain = recording(LastFirst(LiveAnswers(rig.calls), calls=4))
+        gateway = await start_gateway(chain)
         with gateway.open_scenario("spa") as access:
             talk = SdkTalk(access.environment)
             await asyncio.gather(*(talk.message(f"question {number}") for number in range(4)))
@@ -74,8 +82,8 @@ async def test_lines_stand_in_the_order_of_the_questions_whichever_answer_came_f
 
 async def test_trials_are_kept_apart_and_a_failed_call_leaves_no_line(start_gateway: Start) -> None:
     async with live_calls([Step("any", text="zero"), Failure(400, "no"), Step("any", text="one")]) as rig:
-        answers = RecordingAnswers(LiveAnswers(rig.calls))
-        gateway = await start_gateway(answers)
+        answers, chain = recording(LiveAnswers(rig.calls))
+        gateway = await start_gateway(chain)
         with gateway.open_scenario("spa", 0) as first:
             await SdkTalk(first.environment).message()
         with gateway.open_scenario("spa", 1) as second:

@@ -9,9 +9,11 @@ import pytest
 
 from ratiba_action.errors import RecordingError
 from ratiba_action.llm.answers import ReplayAnswers
+from ratiba_action.llm.chain import AnswerChain
 from ratiba_action.llm.scripted_answers import ScenarioScripts, scripts_of
 from ratiba_action.llm.server import Gateway
 from ratiba_action.model.conversation import AnsweredCalls
+from ratiba_action.model.model_request import ModelAnswer, ModelRequest
 from ratiba_action.money.budget import Ledger
 from ratiba_action.money.prices import PriceList
 from tests.support.sample_report import sample_scenario
@@ -27,10 +29,15 @@ SCRIPTED = replace(
 )
 
 
+def _unlogged(_request: ModelRequest, _answer: ModelAnswer) -> None:
+    """Nobody reads events here."""
+
+
 async def scripted(start_gateway: Start, ledger: Ledger) -> Gateway:
     prices = PriceList({})
     scripts = scripts_of([SCRIPTED, sample_scenario("other")])
-    answers = ScenarioScripts(scripts, ReplayAnswers({}, ledger, prices))
+    answers = AnswerChain(_unlogged, scripted=ScenarioScripts(scripts).source)
+    answers.add("head", recorded=ReplayAnswers({}, ledger, prices).answer)
     return await start_gateway(answers, prices=prices, scripts={name: len(steps) for name, steps in scripts.items()})
 
 

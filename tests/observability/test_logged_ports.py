@@ -14,26 +14,11 @@ from ratiba_action.money.budget import Ledger
 from ratiba_action.money.prices import PriceList
 from ratiba_action.money.pricing import parse_model_rates
 from ratiba_action.money.purse import RunPurse
-from ratiba_action.observability.logged_ports import LoggedAnswers, LoggedJudge, LoggedPurse
+from ratiba_action.observability.logged_ports import judge_logger, model_logger
 from tests.support.event_logs import RecordedEvents
 
 PRICES = PriceList(parse_model_rates({"a-model": {"input_per_million": Usd(1), "output_per_million": Usd(2)}}))
 USAGE = Usage(1_000_000, 500_000)
-
-
-class Answers:
-    def __init__(self, *, replayed: bool) -> None:
-        self._answer = ModelAnswer({}, USAGE, replayed)
-
-    async def answer(self, _request: ModelRequest) -> ModelAnswer:
-        return self._answer
-
-
-class Grader:
-    model = "a-model"
-
-    async def answer(self, _question: Question) -> Answer:
-        return Answer({"score": 1, "reason": ""}, usage=USAGE)
 
 
 def request(model: str, arm: str = "head") -> ModelRequest:
@@ -49,27 +34,27 @@ def request(model: str, arm: str = "head") -> ModelRequest:
         ("a-script", False, None, None),
     ],
 )
-async def test_a_model_answer_is_told_with_what_it_cost(
+def test_a_model_answer_is_told_with_what_it_cost(
     model: str, *, replayed: bool, cost: Usd | None, price: Usd | None
 ) -> None:
     events = RecordedEvents()
-    answer = await LoggedAnswers(Answers(replayed=replayed), PRICES, events).answer(request(model, "base"))
-    assert answer.usage == USAGE
+    model_logger(PRICES, events)(request(model, "base"), ModelAnswer({}, USAGE, replayed))
     called = ModelCalled("system", model, USAGE, cost, price, replayed)
     assert events.events == [Event(called, Place("base", "spa", 1))]
 
 
-async def test_a_judges_answer_is_told_with_its_metric_and_a_variant_is_named() -> None:
+def test_a_judges_answer_is_told_with_its_metric_and_a_variant_is_named() -> None:
     events = RecordedEvents()
-    judge = LoggedJudge(Grader(), "anthropic", Party.CROSS_CHECK, PRICES, events)
-    await judge.answer(Question("spa", "Fluency:2", "digest", 0, "prompt", trial=1, arm="small"))
+    log = judge_logger("a-model", "anthropic", Party.CROSS_CHECK, prices=PRICES, events=events)
+    asked = Question("spa", "Fluency:2", "digest", 0, "prompt", trial=1, arm="small")
+    log(asked, Answer({"score": 1, "reason": ""}, usage=USAGE))
     called = JudgeCalled("Fluency", "2", "a-model", "cross-check", USAGE, Usd(2), Usd(2))
     assert events.events == [Event(called, Place("head", "spa", 1, variant="small"))]
 
 
 async def test_every_movement_of_money_is_told_and_adds_up() -> None:
     events, ledger = RecordedEvents(), Ledger(Usd(1))
-    purse = LoggedPurse(RunPurse(ledger, warn=lambda _: None), ledger, events)
+    purse = RunPurse(ledger, warn=lambda _: None, events=events)
     ask = (Party.SYSTEM, "spa", "a-model")
     await purse.settle(await purse.reserve(*ask, Decimal("0.5")), USAGE, Decimal("0.25"))
     await purse.keep(await purse.reserve(*ask, Decimal("0.25")))

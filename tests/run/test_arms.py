@@ -1,5 +1,6 @@
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 
 import pytest
 
@@ -9,8 +10,9 @@ from ratiba_action.model.measurement import NotRun, Scored
 from ratiba_action.model.plan import BASE, HEAD, Arm, Plan, Trial
 from ratiba_action.model.verdict import Conclusion, Verdict
 from ratiba_action.ports import Metric
-from ratiba_action.run.bench import Bench
-from ratiba_action.run.plan_loop import Arms, Held, PlanLoop, Ran
+from ratiba_action.run.inputs import RunLog
+from ratiba_action.run.plan_loop import PlanLoop, Ran, run_first, run_further
+from ratiba_action.run.services import ArmServices, Measured, RunServices
 from tests.support.gateways import InMemoryGateway
 from tests.support.progress import RecordedProgress
 from tests.support.sample_report import sample_scenario
@@ -41,28 +43,31 @@ class Base:
         self.started = 0
         self._error = error
 
-    async def start(self, bench: Bench) -> tuple[Arm, Bench]:
+    async def start(self, services: RunServices) -> ArmServices:
         self.started += 1
         if self._error is not None:
             raise self._error
         system = says("base")
         await system.start()
-        await bench.tenants.prepare(THEIRS, system.migrate)
-        return THEIRS, replace(bench, systems={**bench.systems, BASE: system})
+        await services.tenants.prepare(THEIRS, system.migrate)
+        return ArmServices(THEIRS, system)
 
 
-async def opened(base: Base | None, afford: Callable[[Sequence[Trial]], str] = lambda _: "") -> Arms:
+async def opened(base: Base | None, afford: Callable[[Sequence[Trial]], str] = lambda _: "") -> RunServices:
     tenants, system = InMemoryTenants(), says("head")
     await tenants.start()
     await system.start()
     await tenants.prepare(OURS, system.migrate)
-    bench = Bench({HEAD: system}, tenants, InMemoryGateway(), no_metric, {}, {}, RecordedProgress())
+    arms, log = {HEAD: ArmServices(OURS, system)}, RunLog(RecordedProgress())
+    services = RunServices(arms, tenants, InMemoryGateway(), no_metric, log)
 
     async def ask(trials: Sequence[Trial]) -> str:
         return afford(trials)
 
-    start = base.start if base is not None else None
-    return Arms(bench, OURS, start_base=start, no_base="" if base else "there is no base", afford=ask)
+    services.afford = ask
+    services.start_base = partial(base.start, services) if base is not None else None
+    services.no_base = "" if base else "there is no base"
+    return services
 
 
 def said(ran: Ran) -> dict[str, str]:
@@ -74,11 +79,11 @@ def said(ran: Ran) -> dict[str, str]:
 
 async def test_the_base_is_started_by_the_first_plan_that_names_it_and_once() -> None:
     base = Base()
-    arms = await opened(base)
-    assert said(await arms.run(plan(HEAD))) == {OURS.root: "head"}
+    services = await opened(base)
+    assert said(await run_first(plan(HEAD), services)) == {OURS.root: "head"}
     assert base.started == 0
-    assert said(await arms.run_further(plan(HEAD, BASE, number=1))) == {OURS.root: "head", THEIRS.root: "base"}
-    await arms.run(plan(BASE, number=2))
+    assert said(await run_further(plan(HEAD, BASE, number=1), services)) == {OURS.root: "head", THEIRS.root: "base"}
+    await run_first(plan(BASE, number=2), services)
     assert base.started == 1
 
 
@@ -87,12 +92,12 @@ async def test_the_base_is_started_by_the_first_plan_that_names_it_and_once() ->
     [(None, "there is no base"), (Base(WorkerError("it hung")), "the base could not be started: it hung")],
 )
 async def test_without_a_base_no_further_trial_is_held_on_either_side(base: Base | None, reason: str) -> None:
-    arms = await opened(base)
+    services = await opened(base)
     for _ in range(2):
-        ran = await arms.run_further(plan(HEAD, BASE, number=1))
+        ran = await run_further(plan(HEAD, BASE, number=1), services)
         assert ran.results == ()
         assert reason in ran.refusal
-    assert said(await arms.run(plan(HEAD))) == {OURS.root: "head"}
+    assert said(await run_first(plan(HEAD), services)) == {OURS.root: "head"}
 
 
 async def test_a_further_plan_that_the_money_does_not_hold_is_not_begun() -> None:
@@ -102,55 +107,55 @@ async def test_a_further_plan_that_the_money_does_not_hold_is_not_begun() -> Non
         asked.extend((one.arm.root, one.number) for one in trials)
         return "raise the budget"
 
-    arms = await opened(Base(), refuse)
-    assert await arms.run_further(plan(HEAD, BASE, number=1)) == Ran((), "raise the budget")
+    services = await opened(Base(), refuse)
+    assert await run_further(plan(HEAD, BASE, number=1), services) == Ran((), "raise the budget")
     assert asked == [(OURS.root, 1), (THEIRS.root, 1)]
 
 
 async def test_the_loop_runs_further_plans_until_there_is_a_verdict() -> None:
     seen: list[int] = []
 
-    def ask(held: Held) -> Plan | Verdict:
-        seen.append(len(held.results))
+    def ask(measured: Measured) -> Plan | Verdict:
+        seen.append(len(measured.results))
         return plan(HEAD, BASE, number=len(seen)) if len(seen) < 3 else DONE
 
     loop = PlanLoop(plan(HEAD), ask, "", [])
-    await loop.hold(await opened(Base()))
-    assert [(one.trial.arm.name, one.trial.number) for one in loop.held.results] == [
+    await loop.run(await opened(Base()))
+    assert [(one.trial.arm.name, one.trial.number) for one in loop.measured.results] == [
         (HEAD, 0),
         *((arm, number) for number in (1, 2) for arm in (HEAD, BASE)),
     ]
-    assert len(loop.held.own) == 3
+    assert len(loop.measured.own) == 3
     assert seen == [1, 3, 5]
 
 
 async def test_a_trial_is_never_run_twice() -> None:
     loop = PlanLoop(plan(HEAD), lambda _: plan(HEAD, BASE, number=1), "", [])
     with pytest.raises(RuntimeError, match="asks for trials that were run already"):
-        await loop.hold(await opened(Base()))
+        await loop.run(await opened(Base()))
 
 
 async def test_what_is_known_before_to_be_impossible_is_not_asked_for() -> None:
-    def ask(held: Held) -> Plan | Verdict:
-        raise AssertionError(held)
+    def ask(measured: Measured) -> Plan | Verdict:
+        raise AssertionError(measured)
 
     loop = PlanLoop(plan(HEAD, BASE), ask, "the recordings hold no further trials", [])
-    await loop.hold(await opened(Base()))
-    assert [one.trial.arm.name for one in loop.held.results] == [HEAD, BASE]
-    assert loop.held.no_further == "the recordings hold no further trials"
+    await loop.run(await opened(Base()))
+    assert [one.trial.arm.name for one in loop.measured.results] == [HEAD, BASE]
+    assert loop.measured.no_further == "the recordings hold no further trials"
 
 
 async def test_a_run_that_was_cancelled_begins_nothing_more_and_keeps_what_it_has() -> None:
     base = Base()
     loop = PlanLoop(plan(HEAD, BASE), lambda _: plan(HEAD, BASE, number=1), "", ["cancelled by SIGTERM"])
-    assert [type(one) for one in loop.held.results] == [NotRun]
-    await loop.hold(await opened(base))
-    assert [type(one) for one in loop.held.results] == [Scored]
+    assert [type(one) for one in loop.measured.results] == [NotRun]
+    await loop.run(await opened(base))
+    assert [type(one) for one in loop.measured.results] == [Scored]
     assert base.started == 0
 
 
 async def test_a_base_that_does_not_start_leaves_the_head_as_it_is() -> None:
     loop = PlanLoop(plan(HEAD, BASE), lambda _: DONE, "", [])
-    await loop.hold(await opened(Base(WorkerError("it hung"))))
-    assert [one.trial.arm.name for one in loop.held.results] == [HEAD]
-    assert "it hung" in loop.held.no_base
+    await loop.run(await opened(Base(WorkerError("it hung"))))
+    assert [one.trial.arm.name for one in loop.measured.results] == [HEAD]
+    assert "it hung" in loop.measured.no_base

@@ -15,13 +15,13 @@ from ratiba_action.model.change import Mode, Subject
 from ratiba_action.model.comparison import Rules
 from ratiba_action.reporting.results_json import render_results
 from ratiba_action.run.earlier_runs import FIRST_RUN, EarlierRuns, find_earlier_runs, measured_commit
-from ratiba_action.run.preparing import GateRun, prepare
+from ratiba_action.run.evaluation_inputs import read_inputs
+from ratiba_action.run.inputs import RunRequest
 from ratiba_action.settings.settings import read_settings
 from ratiba_action.util.git import Git
 from tests.support.git_repository import GitRepository
 from tests.support.github_server import GithubState, github_server
 from tests.support.github_state import Artifact, Run
-from tests.support.progress import RecordedProgress
 from tests.support.pull_request_events import pull_request_event
 from tests.support.sample_report import sample_report, sample_score, sample_scored
 from tests.support.small_repository import CONFIGURATION, SCENARIO
@@ -77,8 +77,9 @@ def find(
         "RATIBA_BASELINE": baseline,
     }
     decided = decide(DecideRequest(git.folder, "pull_request", event, floor=Mode.BLOCKING), environment)
-    run = GateRun(read_settings(environment, {}), decided, git.folder, environment, RecordedProgress())
-    return find_earlier_runs(run, prepare(run), now, Rules(), measured_commit(run.decided.change.git))
+    settings = read_settings(environment, {})
+    run = read_inputs(RunRequest(settings=settings, decided=decided, repository=git.folder, environment=environment))
+    return find_earlier_runs(run, now, Rules(), measured_commit(decided.change.git))
 
 
 def test_the_artifact_of_the_base_is_found_and_its_age_told(

@@ -8,11 +8,11 @@ from ratiba_action.llm.recordings.lines import ModelRecording
 from ratiba_action.model.conversation import Party, Usage
 from ratiba_action.model.plan import Arm
 from ratiba_action.model.scenario import Assertion, Scenario
-from ratiba_action.money.forecast import UNKNOWN
+from ratiba_action.money.forecast import UNKNOWN, Expected
 from ratiba_action.money.prices import PriceList
 from ratiba_action.money.pricing import ModelRates
-from ratiba_action.run.estimating import estimator, expected_costs
-from ratiba_action.run.workshop import Materials
+from ratiba_action.run.estimating import ArmCosts
+from ratiba_action.run.inputs import ArmInputs
 from tests.support.sample_report import sample_scenario
 
 SYSTEM = ModelRates(Decimal(2), Decimal(10), Decimal(2), Decimal(4))
@@ -31,8 +31,12 @@ def answer(usage: dict[str, int]) -> ModelRecording:
     return ModelRecording("0" * 64, 0, "live", "openai", "our-model", "hello", "0" * 12, response)
 
 
-def materials(*scenarios: Scenario, **recordings: tuple[ModelRecording, ...]) -> Materials:
-    return Materials(Arm("head", "checkout"), scenarios, recordings, ())
+def evaluated(
+    configured: Configuration, *scenarios: Scenario, **recordings: tuple[ModelRecording, ...]
+) -> tuple[Expected, ...]:
+    """What each scenario's first trial is expected to cost."""
+    arm = ArmInputs(Arm("head", "checkout"), configured, scenarios, recordings)
+    return ArmCosts(PRICES).add(arm).expected(arm.plan.trials)
 
 
 def judged(name: str) -> Scenario:
@@ -40,34 +44,31 @@ def judged(name: str) -> Scenario:
 
 
 def test_a_recorded_conversation_costs_what_its_answers_did() -> None:
-    evaluated = materials(
-        sample_scenario("spa"), spa=(answer({"prompt_tokens": 1_000, "completion_tokens": 100, "total_tokens": 1_100}),)
-    )
-    costs = expected_costs(configuration(), evaluated, PRICES)
-    assert costs["spa"] == {Party.SYSTEM: SYSTEM.price(Usage(1_000, 100)), Party.JUDGE: 0}
+    usage = {"prompt_tokens": 1_000, "completion_tokens": 100, "total_tokens": 1_100}
+    (spa,) = evaluated(configuration(), sample_scenario("spa"), spa=(answer(usage),))
+    assert spa.by_party == {Party.SYSTEM: SYSTEM.price(Usage(1_000, 100)), Party.JUDGE: 0}
 
 
 def test_an_answer_without_usable_usage_counts_as_a_usual_one_and_can_be_recorded_again() -> None:
-    evaluated = materials(sample_scenario("spa"), spa=(answer({}),))
-    assert expected_costs(configuration(), evaluated, PRICES)["spa"][Party.SYSTEM] == SYSTEM.price(UNKNOWN)
+    (spa,) = evaluated(configuration(), sample_scenario("spa"), spa=(answer({}),))
+    assert spa.by_party[Party.SYSTEM] == SYSTEM.price(UNKNOWN)
 
 
 def test_the_judge_is_told_apart_from_the_system() -> None:
-    costs = expected_costs(configuration(), materials(judged("spa")), PRICES)
-    assert costs["spa"] == {Party.SYSTEM: 0, Party.JUDGE: JUDGE.price(UNKNOWN)}
+    (spa,) = evaluated(configuration(), judged("spa"))
+    assert spa.by_party == {Party.SYSTEM: 0, Party.JUDGE: JUDGE.price(UNKNOWN)}
 
 
 def test_a_declared_price_counts_for_every_turn() -> None:
-    costs = expected_costs(configuration(price_per_turn_usd=0.25), materials(sample_scenario("spa")), PRICES)
-    assert costs["spa"][Party.SYSTEM] == Decimal("0.25")
+    (spa,) = evaluated(configuration(price_per_turn_usd=0.25), sample_scenario("spa"))
+    assert spa.by_party[Party.SYSTEM] == Decimal("0.25")
 
 
 def test_the_most_is_never_less_than_what_is_expected() -> None:
-    evaluated = materials(judged("spa"), judged("salon"), spa=(answer({}),))
-    settings = configuration(price_per_turn_usd=0.25)
-    most, costs = estimator(settings, evaluated, PRICES), expected_costs(settings, evaluated, PRICES)
-    for trial in evaluated.plan.trials:
-        assert most(trial) > sum(costs[trial.scenario.id].values())
+    both = evaluated(configuration(price_per_turn_usd=0.25), judged("spa"), judged("salon"), spa=(answer({}),))
+    assert [one.scenario_id for one in both] == ["spa", "salon"]
+    for one in both:
+        assert one.most > one.cost
 
 
 def test_a_metric_by_claim_is_bounded_by_the_sentences_that_were_recorded() -> None:
@@ -75,7 +76,6 @@ def test_a_metric_by_claim_is_bounded_by_the_sentences_that_were_recorded() -> N
     said = "We open at nine. I don't know the price. The pool is heated."
     response = {"object": "chat.completion", "usage": {}, "choices": [{"message": {"content": said}}]}
     recorded = replace(answer({}), response=response)
-    unknown = expected_costs(configuration(), materials(scenario), PRICES)["rag"][Party.JUDGE]
-    known = expected_costs(configuration(), materials(scenario, rag=(recorded,)), PRICES)["rag"][Party.JUDGE]
-    assert known == 2 * JUDGE.price(UNKNOWN), "two sentences claim something"
-    assert known < unknown
+    (unknown,), (known,) = evaluated(configuration(), scenario), evaluated(configuration(), scenario, rag=(recorded,))
+    assert known.by_party[Party.JUDGE] == 2 * JUDGE.price(UNKNOWN), "two sentences claim something"
+    assert known.by_party[Party.JUDGE] < unknown.by_party[Party.JUDGE]

@@ -6,10 +6,12 @@ from pathlib import Path
 
 import pytest
 
+from ratiba_action.decide.deciding import Decided
 from ratiba_action.decide.read import Change, read_change
 from ratiba_action.errors import ConfigurationError, InfrastructureError, SuiteError
-from ratiba_action.model.change import ChangedFiles, Subject
-from ratiba_action.run.evaluation_inputs import EvaluationInputs, read_inputs
+from ratiba_action.model.change import ChangedFiles, Mode, ModeDecision, Subject
+from ratiba_action.run.evaluation_inputs import read_inputs
+from ratiba_action.run.inputs import RunInputs, RunRequest
 from ratiba_action.settings.settings import read_settings
 from tests.support.git_repository import GitRepository
 
@@ -25,12 +27,17 @@ assertions: [{metric: BookingSlotConsistencyMetric, threshold: 1.0}]
 BASE: Mapping[str, str] = {".github/ratiba.yml": CONFIGURATION, "scenarios/talks.yaml": SCENARIO}
 
 
-def inputs(folder: Path, base: Mapping[str, str], head: Mapping[str, str | None]) -> EvaluationInputs:
+def inputs(folder: Path, base: Mapping[str, str], head: Mapping[str, str | None]) -> RunInputs:
     """What is evaluated after a change to the files of a base commit."""
     repository = GitRepository(folder, os.environ["PATH"])
     repository.commit(base)
     repository.write(head)
-    return read_inputs(read_settings({}, {}), folder, changed(folder))
+    return read_inputs(request(folder, changed(folder)))
+
+
+def request(folder: Path, change: Change) -> RunRequest:
+    decided = Decided(ModeDecision(Mode.BLOCKING, ()), change)
+    return RunRequest(settings=read_settings({}, {}), decided=decided, repository=folder, environment={})
 
 
 def changed(folder: Path) -> Change:
@@ -132,14 +139,14 @@ def test_a_grade_of_the_base_holds_where_a_change_rewrites_it(tmp_path: Path) ->
         {**BASE, recording: json.dumps(line) + "\n"},
         {recording: json.dumps({**line, "score": 1.0}) + "\n"},
     )
-    assert {key: grade.score for key, grade in found.base_grades.items()} == {"ab" * 32: 0.1}
+    assert {key: grade.score for key, grade in found.base_scores.items()} == {"ab" * 32: 0.1}
 
 
 def test_a_pull_request_without_its_base_commit_cannot_be_held_and_is_not_run(tmp_path: Path) -> None:
     GitRepository(tmp_path, os.environ["PATH"]).commit(BASE)
     unknown = replace(changed(tmp_path), files=ChangedFiles(("a",)), subject=Subject(pull_request=7))
     with pytest.raises(InfrastructureError, match="fetch-depth: 2"):
-        read_inputs(read_settings({}, {}), tmp_path, unknown)
+        read_inputs(request(tmp_path, unknown))
 
 
 @pytest.mark.parametrize("name", [".github/ratiba.yml", "scenarios/talks.yaml"])
@@ -151,7 +158,7 @@ def test_a_link_is_not_followed_and_nothing_behind_it_is_told(tmp_path: Path, na
     (folder / name).unlink()
     (folder / name).symlink_to(secret)
     with pytest.raises(ConfigurationError, match="symbolic link") as caught:
-        read_inputs(read_settings({}, {}), folder, changed(folder))
+        read_inputs(request(folder, changed(folder)))
     assert "planted" not in str(caught.value)
 
 

@@ -1,7 +1,7 @@
 import os
 from pathlib import Path
 
-from ratiba_action.run.equipping import prompt_versions
+from ratiba_action.run.arms import prompt_versions
 from ratiba_action.util.git import Git
 from tests.support.git_repository import GitRepository
 

@@ -22,8 +22,9 @@ from ratiba_action.model.scenario import (
     Turn,
 )
 from ratiba_action.ports import Metric, SystemUnderTest, TenantProvisioner
-from ratiba_action.run.bench import Bench
+from ratiba_action.run.inputs import RunLog
 from ratiba_action.run.runner import run_plan
+from ratiba_action.run.services import ArmServices, RunServices
 from tests.support.gateways import InMemoryAccess, InMemoryGateway
 from tests.support.progress import RecordedProgress
 from tests.support.sample_report import sample_scenario
@@ -88,17 +89,18 @@ async def run(
     tenants: TenantProvisioner | None = None,
     gateway: InMemoryGateway | None = None,
     metric: Callable[[Assertion], Metric] = lambda _: Constant(1.0),
+    progress: RecordedProgress | None = None,
+    arm: Mapping[str, Any] | None = None,
     **changes: Any,
 ) -> tuple[object, ...]:
     tenants = tenants or InMemoryTenants()
     await system.start()
     await tenants.start()
     await tenants.prepare(HEAD, system.migrate)
-    bench = Bench(
-        {"head": system}, tenants, gateway or InMemoryGateway(), metric, {}, {"head": ("p@1",)}, RecordedProgress()
-    )
+    arms = {"head": replace(ArmServices(HEAD, system, prompt_versions=("p@1",)), **(arm or {}))}
+    services = RunServices(arms, tenants, gateway or InMemoryGateway(), metric, RunLog(progress or RecordedProgress()))
     plan = Plan(tuple(Trial(one, HEAD) for one in scenarios))
-    return await run_plan(plan, replace(bench, **changes))
+    return await run_plan(plan, replace(services, **changes))
 
 
 async def test_each_trial_has_its_own_tenant_token_and_session_and_leaves_none_behind() -> None:
@@ -338,7 +340,7 @@ async def test_a_metric_that_runs_a_models_code_is_given_the_arms_own_runner() -
         scenario("a"),
         system=ScriptedSystem({"a": [Reply("```python\nx = 1\n```")]}),
         metric=lambda _: load_metric("CodeTestsMetric", None, {"tests": ["assert x"]}),
-        custom={"head": runner},
+        arm={"custom": runner},
     )
     assert isinstance(result, Scored)
     assert result.scores[0].value == 1
@@ -358,7 +360,7 @@ async def test_a_models_code_is_not_run_where_nothing_keeps_it_apart() -> None:
 async def test_the_seconds_of_captured_replies_say_nothing() -> None:
     for captured in (True, False):
         system = ScriptedSystem({"a": [Reply("hello")]})
-        (result,) = await run(scenario("a"), system=system, captured=("head",) if captured else ())
+        (result,) = await run(scenario("a"), system=system, arm={"captured": captured})
         assert isinstance(result, Scored)
         assert result.transcript.exchanges[0].replayed is captured
 

@@ -9,17 +9,20 @@ import pytest
 
 from ratiba_action.config.configuration import SimulatorBlock
 from ratiba_action.errors import BudgetError, ProviderError, RecordingError
-from ratiba_action.llm.answers import RecordingAnswers, ReplayAnswers
+from ratiba_action.llm.answers import AnswerRecorder, ReplayAnswers
+from ratiba_action.llm.chain import AnswerChain
 from ratiba_action.model.conversation import Party, Reply
 from ratiba_action.model.measurement import Errored, Phase, Scored
+from ratiba_action.model.model_request import ModelAnswer, ModelRequest
 from ratiba_action.model.plan import Arm, Plan, Trial
 from ratiba_action.model.scenario import Assertion, Expectation, Scenario, SimulatedUser, Turn
 from ratiba_action.money.budget import Ledger
 from ratiba_action.money.prices import PriceList
 from ratiba_action.money.pricing import ModelRates
 from ratiba_action.ports import CustomerSimulator, Metric
-from ratiba_action.run.bench import Bench
+from ratiba_action.run.inputs import RunLog
 from ratiba_action.run.runner import run_plan
+from ratiba_action.run.services import ArmServices, RunServices
 from ratiba_action.run.simulated_customer import SimulatedCustomer
 from tests.support.cases import exchange
 from tests.support.gateways import InMemoryGateway
@@ -57,10 +60,9 @@ async def held(scenario: Scenario, simulator: CustomerSimulator | None, replies:
     def no_metric(assertion: Assertion) -> Metric:
         raise AssertionError(assertion)
 
-    bench = Bench(
-        {"head": system}, tenants, InMemoryGateway(), no_metric, {}, {}, RecordedProgress(), simulator=simulator
-    )
-    (result,) = await run_plan(Plan((Trial(scenario, HEAD),)), bench)
+    arms, log = {"head": ArmServices(HEAD, system)}, RunLog(RecordedProgress())
+    services = RunServices(arms, tenants, InMemoryGateway(), no_metric, log, simulator=simulator)
+    (result,) = await run_plan(Plan((Trial(scenario, HEAD),)), services)
     assert isinstance(result, Scored | Errored)
     return result
 
@@ -120,11 +122,18 @@ async def test_an_answer_outside_the_contract_is_asked_for_once_more_and_then_an
         await SimulatedCustomer(ToldAnswers([answer, answer]), SimulatorBlock()).next_message(TRIAL, USER, [], 0)
 
 
+def recording(answers: list[str]) -> tuple[AnswerRecorder, AnswerChain[ModelRequest, ModelAnswer]]:
+    recorder = AnswerRecorder()
+    chain: AnswerChain[ModelRequest, ModelAnswer] = AnswerChain(lambda *_: None, keep=recorder.keep)
+    chain.add("head", live=ToldAnswers(answers).answer)
+    return recorder, chain
+
+
 async def test_what_was_recorded_is_replayed_and_booked_as_the_simulators() -> None:
-    recording = RecordingAnswers(ToldAnswers([says("Massage kesho?"), ENDS]))
-    first = await held(SCENARIO, SimulatedCustomer(recording, SimulatorBlock()), 2)
+    recorder, chain = recording([says("Massage kesho?"), ENDS])
+    first = await held(SCENARIO, SimulatedCustomer(chain, SimulatorBlock()), 2)
     ledger = Ledger(Decimal(1))
-    replay = ReplayAnswers({"spa": recording.recordings("spa")}, ledger, PriceList({"claude-haiku-4-5": RATES}))
+    replay = ReplayAnswers({"spa": recorder.recordings("spa")}, ledger, PriceList({"claude-haiku-4-5": RATES}))
     second = await held(SCENARIO, SimulatedCustomer(replay, SimulatorBlock()), 2)
     assert messages(first) == messages(second) == ["Habari", "Massage kesho?"]
     assert [(call.party, call.cost, call.replayed) for call in ledger.calls] == [
@@ -150,10 +159,10 @@ async def test_without_a_recording_a_replayed_run_says_how_to_record() -> None:
     ],
 )
 async def test_another_persona_or_goal_voids_the_recording(changed: SimulatedUser) -> None:
-    recording = RecordingAnswers(ToldAnswers([says("Ndio")]))
-    await SimulatedCustomer(recording, SimulatorBlock()).next_message(TRIAL, USER, [], 0)
+    recorder, chain = recording([says("Ndio")])
+    await SimulatedCustomer(chain, SimulatorBlock()).next_message(TRIAL, USER, [], 0)
     replay = ReplayAnswers(
-        {"spa": recording.recordings("spa")}, Ledger(Decimal(1)), PriceList({"claude-haiku-4-5": RATES})
+        {"spa": recorder.recordings("spa")}, Ledger(Decimal(1)), PriceList({"claude-haiku-4-5": RATES})
     )
     simulator = SimulatedCustomer(replay, SimulatorBlock())
     assert await simulator.next_message(TRIAL, USER, [], 0) == "Ndio"

@@ -1,6 +1,6 @@
 from ratiba_action.model.conversation import Party, payer
 from ratiba_action.model.plan import BASE, HEAD, Arm, Plan, Trial
-from ratiba_action.run.equipping import possible_trials, with_recorded
+from ratiba_action.run.arms import possible_trials, with_recorded
 from tests.support.sample_report import sample_scenario
 
 OURS = Arm(HEAD, "checkout")

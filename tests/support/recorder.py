@@ -8,8 +8,8 @@ from ratiba_action.model.conversation import Transcript
 from ratiba_action.model.measurement import Errored, Phase, Scored
 from ratiba_action.model.plan import Arm, Trial
 from ratiba_action.model.scenario import Scenario
-from ratiba_action.run.gate import Evaluated
-from ratiba_action.run.preparing import GateRun, Prepared
+from ratiba_action.run.gate import RunOutcome
+from ratiba_action.run.inputs import RunInputs, RunLog
 from tests.support.sample_report import sample_check, sample_report
 
 
@@ -29,15 +29,15 @@ class FakeRecorder:
     broken: Mapping[str, str] = field(default_factory=dict)
     broken_in: int = 0
     failing: frozenset[str] = frozenset()
-    runs: list[GateRun] = field(default_factory=list)
+    runs: list[RunInputs] = field(default_factory=list)
 
-    def __call__(self, run: GateRun, prepared: Prepared) -> Evaluated:
+    def __call__(self, run: RunInputs, log: RunLog) -> RunOutcome:  # noqa: ARG002 - the protocol's name
         """The run as it was described."""
         self.runs.append(run)
         numbers = range(run.trials)
-        results = tuple(self._result(one, number) for one in prepared.selection.scenarios for number in numbers)
+        results = tuple(self._result(one, number) for one in run.selection.scenarios for number in numbers)
         lines = {name: tuple(lines) for name, lines in self.lines.items()}
-        return Evaluated(replace(sample_report(), results=results), lines)
+        return RunOutcome(replace(sample_report(), results=results), lines)
 
     def _result(self, scenario: Scenario, number: int) -> Scored | Errored:
         trial = Trial(scenario, Arm("head", "checkout"), number)

@@ -93,7 +93,7 @@ def test_what_is_written_down_is_finished() -> None:
 
 
 CANCELLED = """
-from ratiba_action.run.aftermath import cancelled_by_signals
+from ratiba_action.run.plan_loop import cancelled_by_signals
 noted = []
 
 

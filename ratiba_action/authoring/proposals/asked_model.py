@@ -9,12 +9,10 @@ from ratiba_action.errors import ConfigurationError
 from ratiba_action.metrics.judging.answer import JudgeModel
 from ratiba_action.metrics.judging.structured_calls import StructuredCalls, StructuredQuestion
 from ratiba_action.model.conversation import Party
-from ratiba_action.model.values import JsonObject, Usd
+from ratiba_action.model.values import JsonObject
 from ratiba_action.money.budget import Ledger
 from ratiba_action.observability.logged_ports import NoEvents
-from ratiba_action.run.composition import price_list, require_reachable_servers
-from ratiba_action.run.paid_run import open_paid_run
-from ratiba_action.run.paying import payment_without_journal
+from ratiba_action.run.paid_run import open_paid_run, price_list, require_reachable_servers
 from ratiba_action.settings.settings import Settings
 
 _ANSWER_TOKENS = 8_192
@@ -70,9 +68,8 @@ async def ask_for_proposals(
     require_reachable_servers(environment, settings.ledger_url)
     tokens = min(_ANSWER_TOKENS, configuration.models.output_of(described.model)[1])
     async with open_paid_run(
-        payment_without_journal(settings, configuration.models),
-        (),
-        lambda _: Usd(0),
+        settings,
+        configuration.models,
         ledger=ledger,
         prices=prices,
         environment=environment,

@@ -11,7 +11,7 @@ from ratiba_action.metrics.judging.cache_key import metric_version
 from ratiba_action.metrics.judging.sampling import in_sample
 from ratiba_action.model.comparison import CrossCheckStatus, GradePair
 from ratiba_action.model.measurement import Case, Score
-from ratiba_action.ports import JudgedMetric, Metric
+from ratiba_action.ports import Metric
 
 
 class CrossCheck:
@@ -101,49 +101,6 @@ class CrossCheck:
         else:
             self._pairs.append(replace(pair, second=other.value))
             self._cached += other.cached
-
-
-class CrossCheckedMetric:
-    """Implements ``JudgedMetric``: the score of one metric, offered to the cross-check.
-
-    Args:
-        metric: whose score counts.
-        second: a fresh instance of the same metric that asks the second judge; made for sampled scores only.
-        cross_check: of this run.
-        fresh: whether the score came from a model, in this run or an earlier one; a recorded one is not checked.
-    """
-
-    def __init__(
-        self,
-        metric: JudgedMetric,
-        second: Callable[[], Metric],
-        cross_check: CrossCheck,
-        fresh: Callable[[], bool] = lambda: True,
-    ) -> None:
-        self.name = metric.name
-        self.version = metric.version
-        self.judged: bool = metric.judged
-        self._metric = metric
-        self._second = second
-        self._cross_check = cross_check
-        self._fresh = fresh
-
-    def evidence(self, case: Case) -> str:
-        """SHA-256 of exactly what the judge is shown."""
-        return self._metric.evidence(case)
-
-    async def measure(self, case: Case, threshold: float) -> Score:
-        """The first metric's score, whatever the second judge says.
-
-        Raises:
-            JudgeError: the first judge answered outside its contract.
-            RecordingError: replaying, and no recording fits.
-            BudgetError: a call of the first judge was refused.
-        """
-        score = await self._metric.measure(case, threshold)
-        if score.judged and self._fresh():
-            self._cross_check.offer(score, case, self.evidence(case), self._second)
-        return score
 
 
 async def _cancel(tasks: set[asyncio.Task[None]]) -> None:

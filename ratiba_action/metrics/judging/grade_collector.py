@@ -4,22 +4,26 @@ from collections import defaultdict
 
 from ratiba_action.llm.recordings.lines import JudgeRecording
 from ratiba_action.metrics.judging.replay_judge import judge_recording_key
-from ratiba_action.model.conversation import Usage
 from ratiba_action.model.measurement import Answer, Question
 
 
 class GradeCollector:
-    """Collects the judge's answers of one run; ``collect`` is what ``LiveJudge`` calls.
+    """Collects the judge's answers of one run.
 
     Of several repeats of one question (another trial in which the same was said), the first trial's answer is kept: a
     recording holds one answer a question.
+
+    Args:
+        model: of the judge.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, model: str) -> None:
+        self._model = model
         self._kept: defaultdict[str, dict[str, tuple[int, JudgeRecording]]] = defaultdict(dict)
 
-    def collect(self, question: Question, model: str, answer: Answer, usage: Usage) -> None:
+    def keep(self, question: Question, answer: Answer) -> None:
         """Keep one live answer."""
+        usage, model = answer.usage, self._model
         key = judge_recording_key(question.metric, model, question.transcript, question.ordinal)
         lines = self._kept[question.scenario_id]
         if key in lines and lines[key][0] <= question.trial:

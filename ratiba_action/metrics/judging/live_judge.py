@@ -1,11 +1,10 @@
 """A judge that asks a model, through the budget."""
 
-from collections.abc import Callable
 from dataclasses import replace
 
 from ratiba_action.metrics.judging.answer import JudgeModel, parse_answer
 from ratiba_action.metrics.judging.structured_calls import StructuredCalls, StructuredQuestion
-from ratiba_action.model.conversation import Party, Usage
+from ratiba_action.model.conversation import Party
 from ratiba_action.model.measurement import Answer, Question
 from ratiba_action.model.values import JsonObject
 from ratiba_action.ports import PaidCalls
@@ -41,30 +40,19 @@ SCHEMA: JsonObject = {
     "additionalProperties": False,
 }
 
-Collect = Callable[[Question, str, Answer, Usage], None]
-"""Told each question, the judge's model, its answer and the tokens of it."""
 
-
-class LiveJudge:
+class LiveJudge(StructuredCalls):
     """Implements ``Judge``.
 
     Args:
         calls: where money is reserved and the provider is reached.
         model: who is asked.
         party: ``Party.JUDGE`` or ``Party.CROSS_CHECK``.
-        collect: told each answer, for recordings; None when nobody records.
     """
 
-    def __init__(
-        self, calls: PaidCalls, model: JudgeModel, party: Party = Party.JUDGE, collect: Collect | None = None
-    ) -> None:
-        self._asking = StructuredCalls(calls, model, party)
-        self._collect = collect
-
-    @property
-    def model(self) -> str:
-        """Identifier of the model that is asked."""
-        return self._asking.model.name
+    def __init__(self, calls: PaidCalls, model: JudgeModel, party: Party = Party.JUDGE) -> None:
+        super().__init__(calls, model, party)
+        self.model = model.name
 
     async def answer(self, question: Question) -> Answer:
         """The model's answer; an unusable answer is asked for once more.
@@ -83,7 +71,5 @@ class LiveJudge:
             schema=SCHEMA if question.schema is None else question.schema,
             arm=question.arm,
         )
-        answer, usage = await self._asking.ask(asked, lambda text: parse_answer(text, question))
-        if self._collect is not None:
-            self._collect(question, self.model, answer, usage)
+        answer, usage = await self.ask(asked, lambda text: parse_answer(text, question))
         return replace(answer, usage=usage)

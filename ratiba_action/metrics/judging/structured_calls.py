@@ -50,7 +50,7 @@ class StructuredCalls:
     """
 
     def __init__(self, calls: PaidCalls, model: JudgeModel, party: Party) -> None:
-        self.model = model
+        self._asked = model
         self._calls = calls
         self._party = party
 
@@ -84,14 +84,14 @@ class StructuredCalls:
         return read(answer_text(request.provider, answer.body)), answer.usage
 
     def _request(self, question: StructuredQuestion) -> PaidRequest:
-        body = structured_request(self.model, question.instructions, question.form, question.schema)
+        body = structured_request(self._asked, question.instructions, question.form, question.schema)
         return PaidRequest(
             party=payer(self._party, question.arm),
             scenario_id=question.scenario_id,
             trial=question.trial,
-            provider=self.model.provider,
-            endpoint=ENDPOINTS[self.model.provider],
-            model=self.model.name,
+            provider=self._asked.provider,
+            endpoint=ENDPOINTS[self._asked.provider],
+            model=self._asked.name,
             key=digest({"identity": list(question.identity), "body": body}),
             ordinal=0,
             body=body,

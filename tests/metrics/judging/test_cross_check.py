@@ -1,10 +1,10 @@
 import asyncio
-from functools import partial
 
 import pytest
 
 from ratiba_action.errors import BudgetError, JudgeError, ProviderError
-from ratiba_action.metrics.judging.cross_check import CrossCheck, CrossCheckedMetric
+from ratiba_action.metrics.judging.cross_check import CrossCheck
+from ratiba_action.metrics.judging.run_metric import RunMetric
 from ratiba_action.metrics.registry import load_judged_metric
 from ratiba_action.model.canonical import transcript_digest
 from ratiba_action.model.comparison import CrossCheckStatus, GradePair
@@ -54,10 +54,16 @@ def spoken(number: int = 0) -> Case:
     return case(exchange("Habari", f"Karibu {number}"), scenario_id=f"spa_{number}")
 
 
+def cross_checked(first: JudgedMetric, second: Metric, cross_check: CrossCheck) -> RunMetric:
+    return RunMetric(
+        lambda _: first, offer=lambda score, one, shown: cross_check.offer(score, one, shown, lambda: second)
+    )
+
+
 async def checked(
     second: Metric, cross_check: CrossCheck, first: JudgedMetric | None = None, one: Case | None = None
 ) -> Score:
-    metric = CrossCheckedMetric(first or FixedMetric(0.9), lambda: second, cross_check)
+    metric = cross_checked(first or FixedMetric(0.9), second, cross_check)
     async with cross_check:
         return await metric.measure(one or spoken(), 0.8)
 
@@ -110,9 +116,7 @@ async def test_a_kept_score_is_checked_like_a_fresh_one_and_kept_second_scores_a
 async def run(share: float, numbers: range) -> CrossCheck:
     async with CrossCheck(share) as cross_check:
         for number in numbers:
-            await CrossCheckedMetric(FixedMetric(0.9), lambda: FixedMetric(0.9), cross_check).measure(
-                spoken(number), 0.8
-            )
+            await cross_checked(FixedMetric(0.9), FixedMetric(0.9), cross_check).measure(spoken(number), 0.8)
     return cross_check
 
 
@@ -132,9 +136,7 @@ async def test_after_a_refusal_what_needs_no_money_is_compared_and_the_first_rea
     async with CrossCheck(1) as cross_check:
         for number, second in enumerate(seconds):
             other = FixedMetric(second)
-            await CrossCheckedMetric(FixedMetric(0.9), partial(lambda one: one, other), cross_check).measure(
-                spoken(number), 0.8
-            )
+            await cross_checked(FixedMetric(0.9), other, cross_check).measure(spoken(number), 0.8)
             await cross_check.finish()
     assert [pair.second for pair in cross_check.pairs] == [0.6]
     assert cross_check.status == CrossCheckStatus(1, 3, 1, "the cap is reached")
@@ -144,7 +146,7 @@ async def test_after_a_refusal_what_needs_no_money_is_compared_and_the_first_rea
 async def test_a_slow_second_judge_delays_no_scenario_and_is_waited_for_at_the_end() -> None:
     answer, cross_check = asyncio.Event(), CrossCheck(1)
     async with cross_check:
-        score = await CrossCheckedMetric(FixedMetric(0.9), lambda: FixedMetric(0.6, after=answer), cross_check).measure(
+        score = await cross_checked(FixedMetric(0.9), FixedMetric(0.6, after=answer), cross_check).measure(
             spoken(), 0.8
         )
         assert (score.value, cross_check.pairs) == (0.9, ())
@@ -155,7 +157,7 @@ async def test_a_slow_second_judge_delays_no_scenario_and_is_waited_for_at_the_e
 async def test_a_second_judge_that_never_answers_is_given_up_after_a_while() -> None:
     async with CrossCheck(1) as cross_check:
         never = FixedMetric(0.6, after=asyncio.Event())
-        await CrossCheckedMetric(FixedMetric(0.9), lambda: never, cross_check).measure(spoken(), 0.8)
+        await cross_checked(FixedMetric(0.9), never, cross_check).measure(spoken(), 0.8)
         await cross_check.finish(0)
         assert cross_check.notes == ("1 cross-checks were not answered in time.",)
 
@@ -166,7 +168,7 @@ async def test_a_cancelled_run_leaves_no_check_behind() -> None:
     async def cancelled() -> None:
         async with CrossCheck(1) as cross_check:
             never = FixedMetric(0.6, after=asyncio.Event())
-            await CrossCheckedMetric(FixedMetric(0.9), lambda: never, cross_check).measure(spoken(), 0.8)
+            await cross_checked(FixedMetric(0.9), never, cross_check).measure(spoken(), 0.8)
             raise asyncio.CancelledError
 
     with pytest.raises(asyncio.CancelledError):

@@ -168,7 +168,7 @@ def test_no_module_of_metrics_or_judging_imports_deepeval_before_a_judged_metric
         "import sys\n"
         + "".join(f"import ratiba_action.metrics.{module}\n" for module in modules)
         + (
-            "import ratiba_action.metrics.judging.replay_judge, ratiba_action.metrics.judging.cached_metric\n"
+            "import ratiba_action.metrics.judging.replay_judge, ratiba_action.metrics.judging.run_metric\n"
             "from ratiba_action.metrics.registry import is_judged, judge_calls, load_metric, metric_names\n"
             "[(is_judged(name), judge_calls(name, 3)) for name in metric_names()]\n"
             "load_metric('BookingSlotConsistencyMetric')\n"

@@ -6,12 +6,15 @@ from typing import Any
 import pytest
 
 from ratiba_action.errors import BudgetError, ConfigurationError, JudgeError, ProviderError
+from ratiba_action.llm.chain import AnswerChain
 from ratiba_action.metrics.judging.answer import JudgeModel, grade
 from ratiba_action.metrics.judging.grade_collector import GradeCollector
+from ratiba_action.metrics.judging.judge_chain import CaseJudge
 from ratiba_action.metrics.judging.live_judge import INSTRUCTIONS, LiveJudge
 from ratiba_action.metrics.judging.replay_judge import ReplayJudge
 from ratiba_action.model.conversation import Party, Usage
 from ratiba_action.model.measurement import Answer, Grade, Question
+from ratiba_action.model.plan import HEAD
 from ratiba_action.model.values import JsonObject
 from tests.support.judges import ScriptedPaidCalls, whole_answer
 
@@ -210,10 +213,17 @@ async def test_an_unknown_provider_is_refused_before_anything_is_sent() -> None:
     assert calls.sent == []
 
 
+def collecting(judge: LiveJudge, collector: GradeCollector) -> CaseJudge:
+    """The judge at the end of a chain, as a run has it."""
+    chain: AnswerChain[Question, Answer] = AnswerChain(lambda *_: None, keep=collector.keep)
+    chain.add(HEAD, live=judge.answer)
+    return CaseJudge(chain.answer, judge.model)
+
+
 async def test_live_grades_are_collected_as_recordings_that_replay() -> None:
-    collector = GradeCollector()
+    collector = GradeCollector(MODELS["anthropic"].name)
     usage = Usage(input_tokens=1_000, output_tokens=90, cache_read_tokens=150, cache_write_tokens=50)
-    live = LiveJudge(ScriptedPaidCalls([GOOD], usage), MODELS["anthropic"], collect=collector.collect)
+    live = collecting(LiveJudge(ScriptedPaidCalls([GOOD], usage), MODELS["anthropic"]), collector)
     given = await grade(live, QUESTION)
     (line,) = collector.recordings()["spa"]
     assert (line.source, line.score, line.reason, line.ordinal) == ("live", 0.9, "Reads well.", 0)
@@ -226,9 +236,9 @@ async def test_live_grades_are_collected_as_recordings_that_replay() -> None:
 async def test_answers_of_other_shapes_are_held_to_them_collected_and_replayed(provider: str) -> None:
     properties = {"claims": {"type": "array", "items": {"type": "string"}, "minItems": 1}}
     schema = {"title": "Claims", "type": "object", "properties": properties, "required": ["claims"]}
-    question, collector = replace(QUESTION, schema=schema), GradeCollector()
+    question, collector = replace(QUESTION, schema=schema), GradeCollector(MODELS[provider].name)
     calls = ScriptedPaidCalls(['{"claims": []}', '{"claims": ["a"]}'])
-    live = LiveJudge(calls, MODELS[provider], collect=collector.collect)
+    live = collecting(LiveJudge(calls, MODELS[provider]), collector)
     assert await live.answer(question) == Answer({"claims": ["a"]})
     assert [sent.ordinal for sent in calls.sent] == [0, 1]
     assert "minItems" not in json.dumps(calls.sent[0].body)
@@ -247,9 +257,9 @@ async def test_collected_grades_are_in_one_order_and_the_first_trials_count() ->
         for metric in ("b:1", "a:1")
     ]
     for order in (questions, questions[::-1]):
-        collector = GradeCollector()
+        collector = GradeCollector("m")
         for question in order:
-            collector.collect(question, "m", Answer({"score": 0.1 * question.trial, "reason": "x"}), Usage())
+            collector.keep(question, Answer({"score": 0.1 * question.trial, "reason": "x"}))
         orders.append(collector.recordings())
     assert orders[0] == orders[1]
     assert [(line.metric, line.ordinal, line.score) for line in orders[0]["spa"]] == [
@@ -258,8 +268,8 @@ async def test_collected_grades_are_in_one_order_and_the_first_trials_count() ->
 
 
 async def test_a_failed_question_is_not_collected() -> None:
-    collector = GradeCollector()
-    live = LiveJudge(ScriptedPaidCalls(["", ""]), MODELS["anthropic"], collect=collector.collect)
+    collector = GradeCollector(MODELS["anthropic"].name)
+    live = collecting(LiveJudge(ScriptedPaidCalls(["", ""]), MODELS["anthropic"]), collector)
     with pytest.raises(JudgeError):
         await grade(live, QUESTION)
     assert collector.recordings() == {}

@@ -3,7 +3,7 @@ import asyncio
 import pytest
 
 from ratiba_action.errors import JudgeError
-from ratiba_action.metrics.judging.cached_metric import PacedMetric
+from ratiba_action.metrics.judging.run_metric import RunMetric
 from ratiba_action.model.measurement import Case, Score
 from tests.support.cases import case, exchange
 
@@ -22,6 +22,9 @@ class TracedMetric:
         self._answer = answer
         self._failure = failure
 
+    def evidence(self, case: Case) -> str:
+        return case.scenario.id
+
     async def measure(self, case: Case, threshold: float) -> Score:
         assert case is ONE
         self._log.append("begun")
@@ -37,12 +40,14 @@ class TracedMetric:
         return Score(self.name, self.version, 0.9, threshold, judged=True)
 
 
+def paced(metric: TracedMetric, turn: asyncio.Lock) -> RunMetric:
+    return RunMetric(lambda _: metric, turn=turn)
+
+
 async def test_each_question_is_sent_before_the_next_is_worded_and_all_wait_together() -> None:
     log: list[str] = []
     answer, turn = asyncio.Event(), asyncio.Lock()
-    measuring = [
-        asyncio.ensure_future(PacedMetric(TracedMetric(log, answer), turn).measure(ONE, 0.8)) for _ in range(5)
-    ]
+    measuring = [asyncio.ensure_future(paced(TracedMetric(log, answer), turn).measure(ONE, 0.8)) for _ in range(5)]
     for _ in range(200):
         await asyncio.sleep(0)
     assert log == ["begun", "sent"] * 5
@@ -56,8 +61,8 @@ async def test_an_error_is_passed_on_and_the_next_has_its_turn() -> None:
     answer, turn = asyncio.Event(), asyncio.Lock()
     answer.set()
     with pytest.raises(JudgeError):
-        await PacedMetric(TracedMetric(log, answer, JudgeError("garbage")), turn).measure(ONE, 0.8)
-    assert (await PacedMetric(TracedMetric(log, answer), turn).measure(ONE, 0.8)).value == 0.9
+        await paced(TracedMetric(log, answer, JudgeError("garbage")), turn).measure(ONE, 0.8)
+    assert (await paced(TracedMetric(log, answer), turn).measure(ONE, 0.8)).value == 0.9
 
 
 @pytest.mark.parametrize(
@@ -66,7 +71,7 @@ async def test_an_error_is_passed_on_and_the_next_has_its_turn() -> None:
 async def test_cancelling_cancels_what_is_measured_and_frees_the_turn(passes: int, traced: list[str]) -> None:
     log: list[str] = []
     turn = asyncio.Lock()
-    measuring = asyncio.ensure_future(PacedMetric(TracedMetric(log, asyncio.Event()), turn).measure(ONE, 0.8))
+    measuring = asyncio.ensure_future(paced(TracedMetric(log, asyncio.Event()), turn).measure(ONE, 0.8))
     for _ in range(passes):
         await asyncio.sleep(0)
     measuring.cancel()

@@ -6,8 +6,8 @@ import pytest
 
 from ratiba_action.errors import BudgetError, JudgeError, RecordingError
 from ratiba_action.metrics.judging.answer import grade
-from ratiba_action.metrics.judging.cached_metric import VotingMetric
-from ratiba_action.metrics.judging.judge_chain import RepeatedJudge
+from ratiba_action.metrics.judging.judge_chain import CaseJudge
+from ratiba_action.metrics.judging.run_metric import RunMetric
 from ratiba_action.metrics.judging.voting_rule import VotingRule
 from ratiba_action.metrics.registry import load_judged_metric
 from ratiba_action.model.canonical import transcript_digest
@@ -41,9 +41,15 @@ class TwoQuestionMetric:
         return Score(self.name, self.version, mean, threshold, judged=True, reason=grades[0].reason)
 
 
-def voting(judge: ScriptedJudge, rule: VotingRule = VotingRule(), *, replayed: bool = False) -> VotingMetric:  # noqa: B008 — frozen
-    return VotingMetric(
-        lambda number: TwoQuestionMetric(RepeatedJudge(judge, number, questions=2)), rule, replayed=replayed
+def repeated(judge: Judge, number: int, questions: int = 1) -> CaseJudge:
+    return CaseJudge(judge.answer, judge.model).repeat(number, questions)
+
+
+def voting(judge: ScriptedJudge, rule: VotingRule = VotingRule(), *, replayed: bool = False) -> RunMetric:  # noqa: B008 — frozen
+    return RunMetric(
+        lambda number: TwoQuestionMetric(repeated(judge, number, 2)),
+        rule,
+        replayed=replayed,
     )
 
 
@@ -69,23 +75,21 @@ async def test_a_score_far_from_its_threshold_is_measured_once() -> None:
 )
 async def test_a_score_near_its_threshold_is_the_median_of_three(votes: Sequence[float], median: float) -> None:
     judge = PerMeasurement(dict(enumerate(votes)))
-    metric = VotingMetric(lambda n: TwoQuestionMetric(RepeatedJudge(judge, n, questions=2)), VotingRule())
+    metric = RunMetric(lambda n: TwoQuestionMetric(repeated(judge, n, 2)), VotingRule())
     score = await metric.measure(ONE, 0.8)
     assert (score.value, score.votes) == (median, tuple(votes))
 
 
 async def test_what_was_measured_is_in_the_score_and_its_reason() -> None:
     judge = PerMeasurement({0: 0.8, 1: 0.7, 2: 0.9})
-    score = await VotingMetric(lambda n: TwoQuestionMetric(RepeatedJudge(judge, n, questions=2)), VotingRule()).measure(
-        ONE, 0.8
-    )
+    score = await RunMetric(lambda n: TwoQuestionMetric(repeated(judge, n, 2)), VotingRule()).measure(ONE, 0.8)
     assert (score.value, score.votes, score.threshold, score.judged) == (0.8, (0.8, 0.7, 0.9), 0.8, True)
     assert score.reason == "Median of 0.80, 0.70, 0.90: measurement 0"
 
 
 async def test_each_measurement_asks_questions_of_its_own() -> None:
     judge = PerMeasurement({0: 0.8, 1: 0.8, 2: 0.8})
-    metric = VotingMetric(lambda n: TwoQuestionMetric(RepeatedJudge(judge, n, questions=2)), VotingRule())
+    metric = RunMetric(lambda n: TwoQuestionMetric(repeated(judge, n, 2)), VotingRule())
     await metric.measure(replace(ONE, trial=2, arm="base"), 0.8)
     assert sorted(question.ordinal for question in judge.asked) == [0, 1, 2, 3, 4, 5]
     assert {(question.trial, question.arm) for question in judge.asked} == {(2, "base")}
@@ -93,7 +97,10 @@ async def test_each_measurement_asks_questions_of_its_own() -> None:
 
 async def test_a_fluency_metric_can_be_voted_on() -> None:
     judge = PerMeasurement({0: 0.8, 1: 0.7, 2: 0.7}, questions=1)
-    metric = VotingMetric(lambda n: load_judged_metric("SwahiliFluencyMetric", RepeatedJudge(judge, n)), VotingRule())
+    metric = RunMetric(
+        lambda n: load_judged_metric("SwahiliFluencyMetric", repeated(judge, n)),
+        VotingRule(),
+    )
     score = await metric.measure(ONE, 0.8)
     assert (score.value, score.passed) == (0.7, False)
     assert (metric.name, metric.judged) == ("SwahiliFluencyMetric", True)
@@ -114,8 +121,10 @@ async def test_recordings_without_votes_count_alone_and_say_so() -> None:
 
 async def test_recordings_with_some_of_the_votes_are_an_error() -> None:
     judge = PerMeasurement({0: 0.8, 1: 0.7})
-    metric = VotingMetric(
-        lambda n: TwoQuestionMetric(RepeatedJudge(judge, n, questions=2)), VotingRule(), replayed=True
+    metric = RunMetric(
+        lambda n: TwoQuestionMetric(repeated(judge, n, 2)),
+        VotingRule(),
+        replayed=True,
     )
     with pytest.raises(RecordingError):
         await metric.measure(ONE, 0.8)

@@ -3,7 +3,7 @@
 import pytest
 
 from ratiba_action.metrics.judging.answer import grade
-from ratiba_action.metrics.judging.judge_chain import WatchedJudge
+from ratiba_action.metrics.judging.judge_chain import CaseJudge
 from ratiba_action.model.measurement import Answer, Grade, Question
 from tests.support.judges import graded
 
@@ -29,6 +29,6 @@ LIVE, REPLAYED = Grade(0.9, "Fine."), Grade(0.9, "Fine.", replayed=True)
     [((LIVE, LIVE), True), ((REPLAYED,), False), ((LIVE, REPLAYED), False), ((REPLAYED, LIVE), False)],
 )
 async def test_a_score_is_fresh_only_if_no_grade_of_it_was_recorded(grades: tuple[Grade, ...], *, fresh: bool) -> None:
-    judge = WatchedJudge(GradesInTurn(*grades))
-    assert [await grade(judge, QUESTION) for _ in grades] == list(grades)
+    judge = CaseJudge(GradesInTurn(*grades).answer, "judge-1")
+    assert [await grade(judge.repeat(number), QUESTION) for number, _ in enumerate(grades)] == list(grades)
     assert (judge.model, judge.fresh) == ("judge-1", fresh)

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import pytest
 
 from ratiba_action.errors import InfrastructureError
-from ratiba_action.run.paying import require_key, source_of_answers
+from ratiba_action.run.provider_keys import require_key, source_of_answers
 from ratiba_action.settings.settings import read_settings
 
 

@@ -1,20 +1,13 @@
-"""Whether a run may ask live models, and out of what it pays for them."""
+"""Keys of providers: which a run has, what to do without one, and whether it may call live models."""
 
-import secrets
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
-from ratiba_action.config.configuration import Configuration
-from ratiba_action.config.model_limits import ModelsBlock
 from ratiba_action.errors import InfrastructureError
-from ratiba_action.model.canonical import digest
-from ratiba_action.model.change import Subject
-from ratiba_action.run.paid_run import JournalPlace, Payment
 from ratiba_action.settings.input_values import LIVE
 from ratiba_action.settings.settings import Settings
 
-_SHOWN = 16
 _IN_A_WORKFLOW = (
     "Give anthropic-api-key or openai-api-key from the repository's secrets. A fork's run and Dependabot's get "
     "none: have a maintainer start the workflow by hand with the pull request's number, or use llm: replay."
@@ -111,58 +104,6 @@ def source_of_answers(settings: Settings, edited_recordings: int) -> str:
     if not settings.keys:
         return "replay"
     return "live" if edited_recordings else "auto"
-
-
-def payment_without_journal(settings: Settings, models: ModelsBlock) -> Payment:
-    """The same for calls of which none can be gone on with: the purse and the shared ledger are every run's."""
-    return Payment(
-        keys=settings.keys,
-        base_urls=settings.base_urls,
-        journal=None,
-        ledger_url=settings.ledger_url,
-        monthly_budget=settings.monthly_budget_usd,
-        run=secrets.token_hex(8),
-        pull_request="",
-        models=models,
-    )
-
-
-def payment_of(settings: Settings, subject: Subject, journal: JournalPlace, models: ModelsBlock) -> Payment:
-    """Who is paid, out of what."""
-    number = f"{subject.repository}#{subject.pull_request}" if subject.repository and subject.pull_request else ""
-    run = f"{subject.run_id}.{subject.run_attempt}" if subject.run_id else secrets.token_hex(8)
-    return Payment(
-        keys=settings.keys,
-        base_urls=settings.base_urls,
-        journal=journal,
-        ledger_url=settings.ledger_url,
-        monthly_budget=settings.monthly_budget_usd,
-        run=run,
-        pull_request=number,
-        models=models,
-    )
-
-
-def journal_place(
-    repository: Path,
-    environment: Mapping[str, str],
-    *,
-    resume: bool,
-    configuration: Configuration,
-    evaluated: Mapping[str, object],
-) -> JournalPlace:
-    """Where the run of this repository writes its journal, and what makes it this run's.
-
-    Args:
-        repository: its checkout.
-        environment: names the user's folders.
-        resume: go on with the journal that is there.
-        configuration: as it is held to the base.
-        evaluated: commit, scenarios, prompts and source of answers, as they were when the run began.
-    """
-    name = f"{digest(str(repository.resolve()))[:_SHOWN]}.jsonl"
-    identity = digest({"configuration": configuration.model_dump(mode="json"), **evaluated})
-    return JournalPlace(state_folder(environment) / "journals" / name, identity, repository, resume)
 
 
 def state_folder(environment: Mapping[str, str]) -> Path:

@@ -9,7 +9,7 @@ import pytest
 from ratiba_action.errors import JudgeError
 from ratiba_action.metrics.judging.cache import CachedScore, JudgeCache
 from ratiba_action.metrics.judging.cache_key import deepeval_cache_key, join_prompt_versions, metric_version
-from ratiba_action.metrics.judging.cached_metric import CachedMetric
+from ratiba_action.metrics.judging.run_metric import RunMetric
 from ratiba_action.metrics.judging.voting_rule import VotingRule
 from ratiba_action.model.canonical import transcript_digest
 from ratiba_action.model.measurement import Case, Score
@@ -50,7 +50,7 @@ def _cache(directory: Path) -> tuple[JudgeCache, list[str]]:
 
 
 async def _measure(directory: Path, one: Case, metric: CountingMetric, model: str = "judge-1") -> Score:
-    return await CachedMetric(metric, _cache(directory)[0], model).measure(one, 0.8)
+    return await RunMetric(lambda _: metric, cache=_cache(directory)[0], judge_model=model).measure(one, 0.8)
 
 
 async def test_the_second_run_takes_the_score_from_the_cache_and_says_so(tmp_path: Path) -> None:
@@ -81,7 +81,7 @@ async def test_a_new_prompt_judge_or_release_of_the_metric_is_judged_anew(tmp_pa
 async def test_the_threshold_is_not_part_of_the_key(tmp_path: Path) -> None:
     metric = CountingMetric()
     await _measure(tmp_path, _case(), metric)
-    strict = await CachedMetric(metric, _cache(tmp_path)[0], "judge-1").measure(_case(), 0.95)
+    strict = await RunMetric(lambda _: metric, cache=_cache(tmp_path)[0], judge_model="judge-1").measure(_case(), 0.95)
     assert (strict.cached, strict.threshold, strict.passed) == (True, 0.95, False)
 
 
@@ -98,7 +98,12 @@ async def test_each_use_of_a_kept_score_is_told(tmp_path: Path) -> None:
     hits: list[str] = []
     metric = CountingMetric()
     for _ in range(3):
-        cached = CachedMetric(metric, _cache(tmp_path)[0], "judge-1", on_hit=lambda _: hits.append("hit"))
+        cached = RunMetric(
+            lambda _: metric,
+            cache=_cache(tmp_path)[0],
+            judge_model="judge-1",
+            on_hit=lambda *_: hits.append("hit"),
+        )
         await cached.measure(_case(), 0.8)
     assert (len(hits), metric.asked) == (2, 1)
 
@@ -107,9 +112,9 @@ async def test_a_run_sees_the_cache_as_it_was_when_it_began(tmp_path: Path) -> N
     metric, began = CountingMetric(), time.time_ns()
     for _ in range(2):  # the second is the same run, gone on with
         cache = JudgeCache(tmp_path, pytest.fail, began)
-        assert not (await CachedMetric(metric, cache, "judge-1").measure(_case(), 0.8)).cached
+        assert not (await RunMetric(lambda _: metric, cache=cache, judge_model="judge-1").measure(_case(), 0.8)).cached
     later = JudgeCache(tmp_path, pytest.fail, time.time_ns() + 1)
-    assert (await CachedMetric(metric, later, "judge-1").measure(_case(), 0.8)).cached
+    assert (await RunMetric(lambda _: metric, cache=later, judge_model="judge-1").measure(_case(), 0.8)).cached
     assert metric.asked == 2
 
 
@@ -119,13 +124,13 @@ async def test_votes_are_kept_with_their_median(tmp_path: Path) -> None:
     assert cache.get(KEY, "t") == CachedScore(0.8, "good", (0.8, 0.7, 0.9))
 
 
-@pytest.mark.parametrize(("threshold", "measured"), [(0.8, 1), (0.88, 2)])
+@pytest.mark.parametrize(("threshold", "measured"), [(0.8, 1), (0.88, 4)])
 async def test_a_kept_score_that_needs_votes_at_todays_threshold_is_measured_anew(
     tmp_path: Path, threshold: float, measured: int
 ) -> None:
     metric, rule = CountingMetric(), VotingRule()
     for each in (0.8, threshold):
-        await CachedMetric(metric, _cache(tmp_path)[0], "judge-1", rule).measure(_case(), each)
+        await RunMetric(lambda _: metric, rule, cache=_cache(tmp_path)[0], judge_model="judge-1").measure(_case(), each)
     assert metric.asked == measured
 
 
@@ -135,7 +140,7 @@ async def test_a_kept_median_is_used_although_it_is_near_the_threshold(tmp_path:
     transcript = transcript_digest(_case().transcript)
     cache.put(KEY, transcript, CachedScore(0.9, "good", votes))
     metric = CountingMetric()
-    score = await CachedMetric(metric, cache, "judge-1", VotingRule()).measure(_case(), 0.9)
+    score = await RunMetric(lambda _: metric, VotingRule(), cache=cache, judge_model="judge-1").measure(_case(), 0.9)
     assert (score.cached, score.votes, metric.asked) == (True, votes, 0)
 
 

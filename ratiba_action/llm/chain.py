@@ -1,0 +1,139 @@
+"""The one way from a question to a model's answer, for the system under test and for judges alike.
+
+Each arm is answered from its own recordings; where none fits, live if the run may; and every answer is logged.
+"""
+
+from collections.abc import Awaitable, Callable, Collection
+from dataclasses import dataclass
+from typing import Generic, Protocol, TypeVar
+
+from ratiba_action.errors import InfrastructureError, RecordingError
+
+
+class Asked(Protocol):
+    """What is known of a question, whoever asks it."""
+
+    @property
+    def scenario_id(self) -> str:
+        """The scenario in which it is asked."""
+        ...
+
+    @property
+    def trial(self) -> int:
+        """Number of the trial, from 0."""
+        ...
+
+    @property
+    def arm(self) -> str:
+        """Name of the arm."""
+        ...
+
+
+Question = TypeVar("Question", bound=Asked)
+Answer = TypeVar("Answer")
+Source = Callable[[Question], Awaitable[Answer]]
+"""Answers a question, from recordings or live."""
+
+
+def nothing_kept(_question: object, _answer: object) -> None:
+    """Keeps no answer."""
+
+
+def not_scripted(_question: object) -> None:
+    """No question is answered from a script."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Arm(Generic[Question, Answer]):
+    recorded: Source[Question, Answer] | None
+    live: Source[Question, Answer] | None
+    never_live: Collection[str]
+    went_live: set[tuple[str, int]]
+
+
+class AnswerChain(Generic[Question, Answer]):
+    """Implements ``AnswerSource`` and answers judges.
+
+    Args:
+        log: told each question and its answer.
+        keep: told each live answer before that, for recordings.
+        stays_live: a trial that has left its recordings does not come back to them. A conversation that went on
+            differently after a live answer could meet a recording by chance. What left its recordings on the first
+            arm is live on the others too, so that answers of the same kind are compared.
+        scripted: who answers instead of every arm's own source; None for a question that no script answers.
+    """
+
+    def __init__(
+        self,
+        log: Callable[[Question, Answer], None],
+        *,
+        keep: Callable[[Question, Answer], None] = nothing_kept,
+        stays_live: bool = False,
+        scripted: Callable[[Question], Source[Question, Answer] | None] = not_scripted,
+    ) -> None:
+        self._log, self._keep, self._stays_live, self._scripted = log, keep, stays_live, scripted
+        self._arms: dict[str, _Arm[Question, Answer]] = {}
+
+    def add(
+        self,
+        arm: str,
+        *,
+        recorded: Source[Question, Answer] | None = None,
+        live: Source[Question, Answer] | None = None,
+        never_live: Collection[str] = (),
+    ) -> None:
+        """Answer an arm's questions from now on.
+
+        Args:
+            arm: its name.
+            recorded: raises ``RecordingError`` where no recording fits; None to replay nothing.
+            live: asked then; None to ask no model.
+            never_live: scenarios that run only because all their answers are recorded.
+        """
+        self._arms[arm] = _Arm(recorded, live, never_live, set())
+
+    def went_live(self, scenario_id: str) -> bool:
+        """Whether any trial of a scenario left its recordings on the first arm."""
+        first = next(iter(self._arms.values()), None)
+        return first is not None and any(name == scenario_id for name, _ in first.went_live)
+
+    async def answer(self, question: Question) -> Answer:
+        """The answer: a recorded one where one fits, else a live one.
+
+        Raises:
+            InfrastructureError: nothing answers the arm.
+            RecordingError: no recording fits, and no model is to be called.
+            BudgetError: the call was refused.
+            ProviderError: the provider refused or could not be reached.
+        """
+        script = self._scripted(question)
+        answer = await script(question) if script is not None else await self._own(question)
+        self._log(question, answer)
+        return answer
+
+    async def _own(self, question: Question) -> Answer:
+        arm = self._arms.get(question.arm)
+        if arm is None:
+            known = ", ".join(sorted(self._arms)) or "none"
+            raise InfrastructureError(f"Nothing answers the arm {question.arm!r}, only: {known}.", "Start the arm.")
+        if arm.recorded is not None and not self._has_left(arm, question):
+            try:
+                return await arm.recorded(question)
+            except RecordingError:
+                if arm.live is None or question.scenario_id in arm.never_live:
+                    raise
+                arm.went_live.add((question.scenario_id, question.trial))
+        if arm.live is None:
+            raise InfrastructureError(f"Nothing answers the arm {question.arm!r}.", "Start the arm.")
+        answer = await arm.live(question)
+        self._keep(question, answer)
+        return answer
+
+    def _has_left(self, arm: _Arm[Question, Answer], question: Question) -> bool:
+        """Whether a trial has left its recordings for good."""
+        if not self._stays_live or arm.live is None or question.scenario_id in arm.never_live:
+            return False
+        trial = (question.scenario_id, question.trial)
+        if arm is not next(iter(self._arms.values())) and self.went_live(question.scenario_id):
+            arm.went_live.add(trial)
+        return trial in arm.went_live

@@ -1,0 +1,145 @@
+"""A judged metric as a run measures it: at its turn, from the cache where it can be, voted on, and cross-checked."""
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import replace
+
+from ratiba_action.errors import RecordingError
+from ratiba_action.metrics.judging.cache import CachedScore, JudgeCache
+from ratiba_action.metrics.judging.cache_key import deepeval_cache_key, join_prompt_versions, metric_version
+from ratiba_action.metrics.judging.voting_rule import VotingRule, median_vote
+from ratiba_action.model.measurement import Case, Score
+from ratiba_action.ports import JudgedMetric, Metric
+
+_SINGLE = VotingRule(votes=1)
+
+
+class RunMetric:
+    """Implements ``JudgedMetric`` around measurements that ask their judge as questions of their own.
+
+    Repeats of a scenario neither read nor fill the cache, and votes never come from it: a kept answer is no
+    independent measurement.
+
+    Args:
+        measurement: a fresh metric for the measurement of a number, from 0; each asks a judge of its own repeat.
+        rule: which scores are voted on; a kept score that needs votes at today's threshold and has none is not used.
+        replayed: answers come from recordings. Where these hold the first measurement only, because they were made
+            without votes, it counts alone and the reason says so.
+        cache: where scores are kept; None to measure everything.
+        judge_model: identifier of the judge's model, a part of the cache's key.
+        fresh: whether the score that was just measured came from a model; a recorded one is neither kept nor checked.
+        on_hit: told each kept score that is used, and its case.
+        offer: told each score of a model, its case and the digest of what was shown, for the cross-check.
+        turn: one lock for the whole run, so that one measurement begins per pass of the event loop, and each has sent
+            its question before the next is worded. Wording takes milliseconds of CPU: twenty scenarios that are
+            answered at the same moment would word all their questions first and send them together, so that provider
+            and CPU wait for each other, round after round.
+    """
+
+    def __init__(
+        self,
+        measurement: Callable[[int], JudgedMetric],
+        rule: VotingRule = _SINGLE,
+        *,
+        replayed: bool = False,
+        cache: JudgeCache | None = None,
+        judge_model: str = "",
+        fresh: Callable[[], bool] = lambda: True,
+        on_hit: Callable[[Score, Case], None] = lambda *_: None,
+        offer: Callable[[Score, Case, str], None] | None = None,
+        turn: asyncio.Lock | None = None,
+    ) -> None:
+        self._first = measurement(0)
+        self.name = self._first.name
+        self.version = self._first.version
+        self.judged: bool = self._first.judged
+        self._measurement, self._rule, self._replayed = measurement, rule, replayed
+        self._cache, self._judge_model, self._fresh, self._on_hit = cache, judge_model, fresh, on_hit
+        self._offer, self._turn = offer, turn
+
+    def evidence(self, case: Case) -> str:
+        """SHA-256 of exactly what the judge is shown."""
+        return self._first.evidence(case)
+
+    async def measure(self, case: Case, threshold: float) -> Score:
+        """The kept score of this very evidence, else a fresh one, which is kept. Errors are never kept.
+
+        Raises:
+            JudgeError: a judge answered outside its contract; votes are never left out.
+            RecordingError: replaying, and the recordings hold none or only some of the measurements.
+            BudgetError: a call was refused.
+        """
+        if self._turn is not None:
+            async with self._turn:
+                # The HTTP client writes in a task of its own, which this lets run before the next question is worded.
+                await asyncio.sleep(0)
+        cache = self._cache if not case.trial else None
+        score = await (self._voted(case, threshold) if cache is None else self._kept(cache, case, threshold))
+        if self._offer is not None and score.judged and self._fresh():
+            self._offer(score, case, self.evidence(case))
+        return score
+
+    async def _kept(self, cache: JudgeCache, case: Case, threshold: float) -> Score:
+        key = deepeval_cache_key(
+            case.scenario.id,
+            join_prompt_versions(case.transcript.prompt_versions),
+            self._judge_model,
+            metric_version(self.name, self.version),
+        )
+        shown = self.evidence(case)
+        kept = cache.get(key, shown)
+        if kept is not None and self._counts(kept, threshold):
+            score = Score(self.name, self.version, kept.value, threshold, judged=True, reason=kept.reason)
+            score = replace(score, cached=True, votes=kept.votes)
+            self._on_hit(score, case)
+            return score
+        score = await self._voted(case, threshold)
+        if self._fresh():
+            cache.put(key, shown, CachedScore(score.value, score.reason, score.votes))
+        return score
+
+    def _counts(self, kept: CachedScore, threshold: float) -> bool:
+        measured = len(kept.votes) or 1
+        return measured >= self._rule.votes or not self._rule.calls_for_a_vote(kept.value, threshold)
+
+    async def _voted(self, case: Case, threshold: float) -> Score:
+        """The score, or the median of several when the first is near the threshold."""
+        first = await self._first.measure(case, threshold)
+        if not self._rule.calls_for_a_vote(first.value, threshold):
+            return first
+        numbers = range(1, self._rule.votes)
+        tasks = (self._measurement(number).measure(case, threshold) for number in numbers)
+        outcomes = await asyncio.gather(*tasks, return_exceptions=True)
+        if self._replayed and all(isinstance(outcome, RecordingError) for outcome in outcomes):
+            return replace(first, reason=f"Measured once, no vote was recorded: {first.reason}")
+        scores = [first, *(_score(outcome) for outcome in outcomes)]
+        votes = tuple(score.value for score in scores)
+        median = scores[median_vote(votes)]
+        shown = ", ".join(f"{vote:.2f}" for vote in votes)
+        return replace(median, votes=votes, reason=f"Median of {shown}: {median.reason}")
+
+
+def _score(outcome: Score | BaseException) -> Score:
+    if isinstance(outcome, BaseException):
+        raise outcome
+    return outcome
+
+
+class MaskedMetric:
+    """Implements ``Metric`` around another one.
+
+    Args:
+        metric: that asks a judge.
+        mask: takes out of a case what identifies somebody.
+    """
+
+    def __init__(self, metric: Metric, mask: Callable[[Case], Case]) -> None:
+        self.name = metric.name
+        self.version = metric.version
+        self.judged: bool = metric.judged
+        self._metric = metric
+        self._mask = mask
+
+    async def measure(self, case: Case, threshold: float) -> Score:
+        """Score the masked case; see ``Metric.measure``."""
+        return await self._metric.measure(self._mask(case), threshold)

@@ -1,0 +1,248 @@
+"""The two arms of a run, as they are evaluated: files, recordings, versions of the prompts, and the first plan.
+
+The version of a prompt is ``<name>@<short commit>`` (``seeds/000`` §5); in a shallow or dirty tree history cannot say,
+so a content hash stands in for the commit.
+"""
+
+import contextlib
+import hashlib
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from ratiba_action.errors import InfrastructureError
+from ratiba_action.llm.recordings.folder import read_folder, recorded_trials, require_recorded_trials
+from ratiba_action.llm.recordings.lines import JudgeRecording, Recording
+from ratiba_action.model.plan import BASE, HEAD, Arm, Plan, Trial
+from ratiba_action.model.scenario import Scenario
+from ratiba_action.run.base_side import BaseInputs, fetch_base
+from ratiba_action.run.earlier_runs import AUTO, NONE, NOT_COMPARED
+from ratiba_action.run.inputs import ArmInputs, RunInputs
+from ratiba_action.util.git import Git
+from ratiba_action.util.locked_folder import is_file, make_locked_folder, sweep_folders
+from ratiba_action.util.work_tree import differing
+from ratiba_action.verdict.quarantine import day_of
+
+_SCRATCH = "ratiba-run-"
+
+
+@contextlib.contextmanager
+def scratch_folder() -> Iterator[Path]:
+    """A folder outside the workspace for one run; what crashed runs left there is removed first."""
+    base = Path(tempfile.gettempdir())
+    sweep_folders(base, _SCRATCH)
+    folder = make_locked_folder(base, _SCRATCH)
+    try:
+        yield folder.path
+    finally:
+        folder.remove()
+
+
+def head_inputs(inputs: RunInputs) -> ArmInputs:
+    """What is evaluated of the change, or of a variant.
+
+    Raises:
+        SuiteError: recordings cannot be read, or hold fewer trials than a replay needs.
+    """
+    scenarios, change = inputs.selection.scenarios, inputs.decided.change
+    system = inputs.configuration.system
+    recordings = read_folder(inputs.recordings, [one.id for one in scenarios])
+    if inputs.llm == "replay":
+        require_recorded_trials(scenarios, recordings, inputs.recordings.relative_to(inputs.repository).as_posix())
+    return ArmInputs(
+        arm=Arm(inputs.variant or HEAD, str(inputs.repository), change.files.head),
+        configuration=inputs.configuration,
+        scenarios=scenarios,
+        recordings={name: _with_scores_of_base(lines, inputs.base_scores) for name, lines in recordings.items()},
+        prompt_versions=prompt_versions(inputs.repository, system.root, system.prompt_patterns, change.git),
+        day=day_of(inputs.started_at),
+        edited_prompts=edited_prompts(inputs.repository, system.root, system.prompt_patterns, change.files.paths),
+        free=inputs.selection.free,
+    )
+
+
+def _with_scores_of_base(lines: Sequence[Recording], base: Mapping[str, JudgeRecording]) -> tuple[Recording, ...]:
+    """A recording whose scores are the base's where it has them: a change does not score itself."""
+    return tuple(base.get(line.key, line) if isinstance(line, JudgeRecording) else line for line in lines)
+
+
+def base_of(inputs: RunInputs) -> BaseInputs | str:
+    """What the base is run with when a plan asks for it; or why there is none to run scenarios on."""
+    if isinstance(inputs.base, str) or (refusal := _not_compared(inputs)):
+        return inputs.base if isinstance(inputs.base, str) else refusal
+    return inputs.base if _shared(inputs, inputs.base) else "no selected scenario is also on the base"
+
+
+def base_inputs(inputs: RunInputs, base: BaseInputs, scratch: Path) -> ArmInputs:
+    """What is evaluated of the base; its files are written to the run's own folder.
+
+    Raises:
+        InfrastructureError: they are not in this clone or cannot be written.
+    """
+    change, system = inputs.decided.change, base.configuration.system
+    exported = Exported(fetch_base(change, base.commit, scratch), base.commit)
+    return ArmInputs(
+        arm=Arm(BASE, str(exported.folder), base.commit),
+        configuration=base.configuration,
+        scenarios=_shared(inputs, base),
+        recordings=_recordings(inputs, base),
+        prompt_versions=prompt_versions(inputs.repository, system.root, system.prompt_patterns, change.git, exported),
+        day=day_of(inputs.started_at),
+        free=inputs.selection.free,
+    )
+
+
+def _shared(inputs: RunInputs, base: BaseInputs) -> tuple[Scenario, ...]:
+    """The selected scenarios that are the same on the base."""
+    return tuple(one for one in inputs.selection.scenarios if one.id in base.scenarios)
+
+
+def _recordings(inputs: RunInputs, base: BaseInputs) -> dict[str, Sequence[Recording]]:
+    return {one.id: base.recordings.get(one.id, ()) for one in _shared(inputs, base)}
+
+
+def _not_compared(inputs: RunInputs) -> str:
+    """Why this run is not compared with its base at all; empty where it is."""
+    if inputs.settings.baseline == NONE:
+        return "the baseline is switched off"
+    if inputs.variant:
+        return "a variant of the system is not compared with the base"
+    if inputs.decided.change.subject.event in NOT_COMPARED:
+        return "the base branch's own runs are the baseline of others"
+    return "" if inputs.decided.change.files.paths else "nothing differs from the base"
+
+
+def first_plan(inputs: RunInputs, head: ArmInputs, *, measured: bool) -> Plan:
+    """What is run in any case: in a replay every recorded trial, on both sides of the change.
+
+    Args:
+        inputs: of the run.
+        head: of the change.
+        measured: the base was measured by earlier runs, so that it need not be run now.
+    """
+    if inputs.llm != "replay":
+        return head.plan
+    base = base_of(inputs)
+    beside = not isinstance(base, str) and inputs.settings.baseline == AUTO and not measured
+    theirs = recorded_trials(_recordings(inputs, base)) if beside and not isinstance(base, str) else {}
+    return with_recorded(head.plan, recorded_trials(head.recordings), theirs)
+
+
+def no_further_trials(inputs: RunInputs) -> str:
+    """Why no trial can be run beyond those that are planned; empty where one can."""
+    return "the recordings hold no further trials" if inputs.llm == "replay" else ""
+
+
+@dataclass(frozen=True, slots=True)
+class Exported:
+    """Files of a commit outside the work tree.
+
+    Args:
+        folder: root of the files.
+        commit: that they are of.
+    """
+
+    folder: Path
+    commit: str
+
+
+def prompt_versions(
+    repository: Path,
+    system_root: str,
+    patterns: Sequence[str],
+    git: Git | None,
+    exported: Exported | None = None,
+) -> tuple[str, ...]:
+    """Versions of every prompt file that a pattern matches, sorted.
+
+    Args:
+        repository: root of the checkout.
+        system_root: folder of the system inside it.
+        patterns: glob patterns below the system's root.
+        git: the repository; None where there is none.
+        exported: files to look at in the place of the work tree's.
+    """
+    top = repository if exported is None else exported.folder
+    files = _prompt_files(top / system_root, patterns)
+    names = [path.relative_to(top).as_posix() for path in files]
+    commits = _commits(git, names, exported.commit if exported is not None else None)
+    versions = zip(files, commits, strict=True)
+    return tuple(sorted(f"{path.stem}@{commit or _content_hash(path)}" for path, commit in versions))
+
+
+def edited_prompts(
+    repository: Path, system_root: str, patterns: Sequence[str], changed: Iterable[str]
+) -> tuple[str, ...]:
+    """Paths of the prompt files among those that a change touches, sorted.
+
+    Args:
+        repository: root of the checkout.
+        system_root: folder of the system inside it.
+        patterns: glob patterns below the system's root.
+        changed: paths in the repository.
+    """
+    files = {path.relative_to(repository).as_posix() for path in _prompt_files(repository / system_root, patterns)}
+    return tuple(sorted(files & set(changed)))
+
+
+def _prompt_files(root: Path, patterns: Sequence[str]) -> Sequence[Path]:
+    return sorted({path for pattern in patterns for path in root.glob(pattern) if is_file(path)})
+
+
+def _commits(git: Git | None, names: Sequence[str], commit: str | None) -> Iterable[str | None]:
+    """The last commit that touched each file; ``commit`` is that of exported files, None for the work tree."""
+    unknown = [None] * len(names)
+    if git is None or not names:
+        return unknown
+    try:
+        if commit is None and _edited(git, names):
+            return unknown
+        return [git.last_commit(name, commit or "HEAD") or None for name in names]
+    except InfrastructureError:
+        return unknown
+
+
+def _edited(git: Git, names: Sequence[str]) -> bool:
+    tree = git.tree("HEAD")
+    committed = {name: tree[name] for name in names if name in tree}
+    return len(committed) < len(names) or bool(differing(git, committed))
+
+
+def _content_hash(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()[:12]
+
+
+def with_recorded(plan: Plan, head: Mapping[str, int], base: Mapping[str, int]) -> Plan:
+    """A plan of the head's trials with all that are recorded, and those of the base that they are compared with.
+
+    A scenario that is compared has as many trials on both sides, so that no further trial of one side is left alone.
+
+    Args:
+        plan: trials of the head that must be held in any case.
+        head: how many trials of each scenario are recorded, by its id.
+        base: the same of the base, for the scenarios that are held there too; empty where it is not run.
+    """
+    least: dict[str, list[Trial]] = {}
+    for trial in plan.trials:
+        least.setdefault(trial.scenario.id, []).append(trial)
+    both = possible_trials(head, base)
+    own: list[Trial] = []
+    other: list[Trial] = []
+    for name, trials in least.items():
+        count = max(len(trials), both.get(name, head.get(name, 1)))
+        held = [Trial(trials[0].scenario, trials[0].arm, number) for number in range(count)]
+        own += held
+        compared = held[: base[name]] if name in base else []
+        other += [Trial(trial.scenario, Arm(BASE, ""), trial.number) for trial in compared]
+    return Plan((*own, *other))
+
+
+def possible_trials(head: Mapping[str, int], base: Mapping[str, int]) -> dict[str, int]:
+    """How many trials of each scenario can be held on both sides, the first one included.
+
+    Args:
+        head: how many there can be on the head, by scenario id.
+        base: the same of the base.
+    """
+    return {name: min(count, base[name]) for name, count in head.items() if name in base}

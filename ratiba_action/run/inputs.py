@@ -1,0 +1,166 @@
+"""What a run is given, known before anything is started: what was asked for, and what was read for it."""
+
+from collections.abc import Collection, Mapping, MutableMapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, date, datetime
+from pathlib import Path
+
+from ratiba_action.config.configuration import Configuration
+from ratiba_action.decide.deciding import Decided
+from ratiba_action.llm.recordings.lines import JudgeRecording, Recording
+from ratiba_action.metrics.registry import is_judged
+from ratiba_action.model.plan import Arm, Plan, Selection, Trial
+from ratiba_action.model.scenario import Scenario, Suite
+from ratiba_action.observability.logged_ports import NoEvents
+from ratiba_action.ports import EventLog, Progress
+from ratiba_action.run.base_side import BaseInputs
+from ratiba_action.run.provider_keys import source_of_answers
+from ratiba_action.settings.settings import Settings
+from ratiba_action.verdict.quarantine import quarantine_in_force
+
+DEFAULT_CONCURRENCY = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """Which of the selected scenarios a person asked for; empty means all."""
+
+    scenarios: tuple[str, ...] = ()
+    tags: tuple[str, ...] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.scenarios or self.tags)
+
+    def admits(self, scenario: Scenario) -> bool:
+        """Whether a scenario is asked for by its id, its data set's or one of its tags."""
+        named = scenario.id in self.scenarios or scenario.data_set in self.scenarios
+        return not self or named or bool(scenario.tags & set(self.tags))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunRequest:
+    """What is asked of a run, before any of its files is read.
+
+    Args:
+        environment: the process's own; DeepEval's settings are written to it before it is loaded.
+        concurrency: scenarios at once; None for what the configuration says.
+        seconds: the run's deadline, None for none.
+        resume: go on with a run that was killed, without paying again.
+        cache: whether judges' scores of earlier runs may be used.
+        variant: name of the system's variant that runs instead of it; empty for the system as it stands.
+        trials: how often each scenario runs at least.
+        started_at: the clock that quarantines are compared with.
+    """
+
+    settings: Settings
+    decided: Decided
+    repository: Path
+    environment: MutableMapping[str, str]
+    choice: Choice = Choice()
+    concurrency: int | None = None
+    seconds: float | None = None
+    resume: bool = False
+    cache: bool = True
+    trials: int = 1
+    variant: str = ""
+    started_at: datetime = field(default_factory=lambda: datetime.now(UTC))
+
+    @property
+    def recordings(self) -> Path:
+        """Folder of the recordings: a variant has its own, since it calls other models."""
+        return self.repository / self.settings.scenarios / "recordings" / self.variant
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunInputs(RunRequest):
+    """What a run evaluates.
+
+    Args:
+        suite: every scenario of the repository, with the metrics of its language and its system type.
+        selection: the scenarios that run.
+        base_scores: judge answers of the base, by key; they count where the change says otherwise.
+        edited_recordings: how many recordings the change itself edits.
+        notes: what the change tried to relax.
+        base: what the base's scenarios would be run with, or why they cannot be.
+        replaced: each setting by which the change tests another system than its base.
+        from_base: names of the blocks that are the base branch's where the change says otherwise.
+    """
+
+    configuration: Configuration
+    suite: Suite
+    selection: Selection
+    base_scores: Mapping[str, JudgeRecording] = field(default_factory=dict)
+    edited_recordings: int = 0
+    notes: tuple[str, ...] = ()
+    base: BaseInputs | str = "the base was not read"
+    replaced: tuple[str, ...] = ()
+    from_base: tuple[str, ...] = ()
+
+    @property
+    def llm(self) -> str:
+        """Where answers come from: ``replay``, ``auto`` (a model where no recording fits), ``live`` or ``record``."""
+        return source_of_answers(self.settings, self.edited_recordings)
+
+    @property
+    def at_once(self) -> int:
+        """Scenarios at once."""
+        return self.concurrency or self.configuration.suite.concurrency or DEFAULT_CONCURRENCY
+
+    @property
+    def seconds_allowed(self) -> float | None:
+        """The shorter of the times that the person and the configuration allow; None for no limit."""
+        allowed = (self.seconds, self.configuration.suite.timeout_seconds)
+        return min((each for each in allowed if each is not None), default=None)
+
+
+@dataclass(frozen=True, slots=True)
+class ArmInputs:
+    """What is evaluated on one side of a comparison.
+
+    Args:
+        configuration: the run's own, with the arm's system.
+        recordings: by scenario id.
+        prompt_versions: of the arm's prompt files, sorted.
+        day: of the run, in UTC.
+        edited_prompts: paths of the prompt files that the change under test edits.
+        free: ids of scenarios for which no model is called: what is not recorded of them is not measured.
+    """
+
+    arm: Arm
+    configuration: Configuration
+    scenarios: Sequence[Scenario]
+    recordings: Mapping[str, Sequence[Recording]] = field(default_factory=dict)
+    prompt_versions: tuple[str, ...] = ()
+    day: date = date.max
+    edited_prompts: tuple[str, ...] = ()
+    free: Collection[str] = ()
+
+    @property
+    def judged(self) -> bool:
+        """Whether any scenario needs a judge."""
+        return any(is_judged(entry.metric) for scenario in self.scenarios for entry in scenario.assertions)
+
+    @property
+    def plan(self) -> Plan:
+        """Every trial of every scenario; those in quarantine come last, so that they take no money from the others."""
+        ordered = sorted(self.scenarios, key=lambda one: quarantine_in_force(one, self.day) is not None)
+        return Plan(tuple(Trial(one, self.arm, number) for one in ordered for number in range(one.strategy.trials)))
+
+
+@dataclass(slots=True)
+class RunLog:
+    """What a run says while it goes on.
+
+    Args:
+        progress: for a person who waits.
+        events: where what happens is written down.
+        warnings: what a reader should know and what does not change the verdict; notes of the report.
+    """
+
+    progress: Progress
+    events: EventLog = field(default_factory=NoEvents)
+    warnings: list[str] = field(default_factory=list)
+
+    def note(self, warning: str) -> None:
+        """Add a warning."""
+        self.warnings.append(warning)

@@ -1,0 +1,342 @@
+"""Everything of a run that calls a model: what answers the system, who judges, who plays the customer, who pays."""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import replace
+from pathlib import Path
+
+from ratiba_action.errors import LedgerError
+from ratiba_action.llm.chain import AnswerChain, nothing_kept
+from ratiba_action.llm.recordings.folder import model_recordings
+from ratiba_action.llm.recordings.lines import Recording
+from ratiba_action.model.measurement import Errored, Phase, ScenarioResult
+from ratiba_action.model.model_request import ModelAnswer, ModelRequest
+from ratiba_action.model.note import note_of
+from ratiba_action.model.plan import BASE, HEAD, Trial
+from ratiba_action.model.values import Usd
+from ratiba_action.model.verdict import CrossChecking
+from ratiba_action.money.budget import Ledger
+from ratiba_action.money.forecast import Forecast, way_out, with_refused, without_paid
+from ratiba_action.money.reported_usage import FreeTurns, TurnPayments
+from ratiba_action.ports import ModelGateway, Prices, TurnBooks
+from ratiba_action.run.configuration_checks import require_usable_models, second_judge
+from ratiba_action.run.estimating import ArmCosts, expected_models
+from ratiba_action.run.grading import Grading
+from ratiba_action.run.inputs import ArmInputs, RunInputs, RunLog
+from ratiba_action.run.paid_run import (
+    JournalPlace,
+    PaidRun,
+    open_paid_run,
+    price_list,
+    require_reachable_servers,
+)
+from ratiba_action.run.provider_keys import cache_folder, recording_remedy
+from ratiba_action.run.services import Measured, RunServices, admit_all
+from ratiba_action.run.simulated_customer import SimulatedCustomer
+from ratiba_action.tenancy.provisioner import NoDatabase
+from ratiba_action.verdict.agreement import judges_agreement
+
+_LEDGER_SECONDS = 3.0
+"""A cancelled run waits no longer for the shared ledger: a runner kills it 10 seconds after it was told to end."""
+
+
+class ModelCalls:
+    """The model calls of a run: each arm is answered from its own recordings, and judged from them.
+
+    Args:
+        inputs: of the run.
+        head: of its first arm.
+        paid: the way to live models; None when every answer is replayed.
+        second: model and provider of the cross-check; None for none.
+        costs: what trials are expected to cost; knows the first arm where models are paid.
+        deadline: see ``RunServices``; cross-checks are not waited for beyond it.
+    """
+
+    def __init__(
+        self,
+        inputs: RunInputs,
+        head: ArmInputs,
+        *,
+        ledger: Ledger,
+        log: RunLog,
+        prices: Prices,
+        paid: PaidRun | None,
+        second: tuple[str, str] | None,
+        costs: ArmCosts,
+        deadline: float | None,
+    ) -> None:
+        from ratiba_action.llm.answers import AnswerRecorder  # noqa: PLC0415 - not needed to decide
+        from ratiba_action.llm.scripted_answers import ScenarioScripts, scripts_of  # noqa: PLC0415 - the same
+        from ratiba_action.observability.logged_ports import model_logger  # noqa: PLC0415 - the same
+
+        self._inputs, self._head, self._ledger, self._log = inputs, head, ledger, log
+        self._prices, self._paid, self._costs, self._deadline = prices, paid, costs, deadline
+        judge = inputs.configuration.judge
+        self._forbidden = [judge.model, *([second[0]] if second else [])]
+        self._recorder = AnswerRecorder()
+        self._scripts = scripts_of(head.scenarios)
+        self._answers: AnswerChain[ModelRequest, ModelAnswer] = AnswerChain(
+            model_logger(prices, log.events),
+            keep=self._keep if inputs.llm == "record" else nothing_kept,
+            stays_live=True,
+            scripted=ScenarioScripts(self._scripts).source,
+        )
+        self._free: frozenset[str] = frozenset()
+        self._recorded: dict[str, dict[str, frozenset[int]]] = {}
+        self._grading = Grading(
+            head,
+            prices,
+            paid,
+            second=second,
+            fallback=inputs.llm == "auto",
+            cache=score_cache(inputs),
+            ledger=ledger,
+            log=log,
+        )
+        declared = inputs.configuration.system.price_per_turn_usd
+        self._turns: TurnBooks = (
+            FreeTurns(declared) if paid is None else TurnPayments(paid.purse, prices, declared, self._forbidden)
+        )
+        self._answer_arm(head)
+
+    def services(self, gateway: ModelGateway) -> RunServices:
+        """What trials need of it; systems and tenants are added to that."""
+        return RunServices(
+            arms={},
+            tenants=NoDatabase(),
+            gateway=gateway,
+            metric=self._grading.metric,
+            log=self._log,
+            concurrency=self._inputs.at_once,
+            deadline=self._deadline,
+            admit=self._paid.admissions.admit if self._paid is not None else admit_all,
+            turns=self._turns,
+            simulator=SimulatedCustomer(self._answers, self._inputs.configuration.simulator),
+            # What is recorded is one attempt, from its first answer to its last.
+            retries=self._inputs.llm != "record",
+            afford=self._afford,
+            finish=self._finish,
+        )
+
+    def add_arm(self, arm: ArmInputs) -> None:
+        """Let another arm's scenarios be answered and judged from now on.
+
+        Raises:
+            ConfigurationError: a model has no price.
+        """
+        self._prices.require(expected_models(arm))
+        if self._paid is not None:
+            self._costs.add(arm)
+        self._answer_arm(arm)
+        self._grading.add_arm(arm)
+
+    @asynccontextmanager
+    async def open_gateway(self) -> AsyncIterator[ModelGateway]:
+        """The gateway that the system under test calls models through."""
+        from ratiba_action.llm.access import listening_host  # noqa: PLC0415 - not needed to decide
+        from ratiba_action.llm.server import Gateway  # noqa: PLC0415 - loads aiohttp
+
+        network = self._inputs.environment.get("RATIBA_CONTAINER_NETWORK", "")
+        gateway = Gateway(
+            self._answers,
+            forbidden_models=self._forbidden,
+            prices=self._prices,
+            scripts={scenario_id: len(steps) for scenario_id, steps in self._scripts.items()},
+            host=listening_host(self._inputs.configuration.system.url, network),
+        )
+        try:
+            await gateway.start()
+            yield gateway
+        finally:
+            await gateway.close()
+
+    def _keep(self, request: ModelRequest, answer: ModelAnswer) -> None:
+        if request.arm == self._head.arm.name:  # what is recorded is the change's
+            self._recorder.keep(request, answer)
+
+    def _answer_arm(self, arm: ArmInputs) -> None:
+        from ratiba_action.llm.answers import LiveAnswers, RecordingAdvice, ReplayAnswers  # noqa: PLC0415 - on demand
+
+        name, lines, llm = arm.arm.name, model_recordings(arm.recordings), self._inputs.llm
+        variant = "" if name in {HEAD, BASE} else name
+
+        def remedy(request: ModelRequest, lead: str) -> str:
+            return recording_remedy(self._inputs.environment, request.provider, request.scenario_id, lead, variant)
+
+        replay = ReplayAnswers(lines, self._ledger, self._prices, RecordingAdvice(arm.edited_prompts, remedy))
+        live = LiveAnswers(self._paid.calls).answer if self._paid is not None else None
+        recorded = replay.answer if llm in {"replay", "auto"} else None
+        self._answers.add(name, recorded=recorded, live=live, never_live=arm.free)
+        self._free |= frozenset(arm.free)
+        self._recorded[name] = {one: frozenset(line.trial for line in lines[one]) for one in lines}
+
+    def _calls_models(self, trial: Trial) -> bool:
+        """Whether a trial is expected to cost money."""
+        if self._inputs.llm != "auto":
+            return True
+        name = trial.scenario.id
+        if name in self._free:
+            return False
+        return self._answers.went_live(name) or trial.number not in self._recorded[trial.arm.name].get(
+            name, frozenset()
+        )
+
+    async def _afford(self, trials: Sequence[Trial]) -> str:
+        """Why the caps do not cover further trials, all of them; those that they cover are expected from now on."""
+        if self._paid is None:
+            return ""
+        admissions = self._paid.admissions
+        fresh = [trial for trial in trials if not admissions.was_admitted(trial) and self._calls_models(trial)]
+        try:
+            rest = Forecast(await admissions.limits(), self._costs.expected(fresh))
+        except LedgerError as error:
+            return str(error)
+        if rest.left_out:
+            return way_out(rest)
+        admissions.expect(trials)
+        return ""
+
+    async def _finish(self, measured: Measured, *, cancelled: bool) -> Measured:
+        """Wait for the cross-checks and gather the rest; nothing besides its results of a run that pays nobody."""
+        measured = replace(measured, reported_calls=self._turns.reported_calls)
+        if self._paid is None:
+            return measured
+        checked = self._grading.cross_check
+        await checked.finish(self._seconds(cancelled=cancelled))
+        for note in checked.notes:
+            self._log.note(note)
+        agreement = judges_agreement(checked.pairs)
+        checking = CrossChecking(self._grading.second_model, checked.status, agreement, self._why_no_cross_check())
+        measured = replace(measured, cross_checking=checking, recorded=self._new_lines())
+        try:
+            async with asyncio.timeout(_LEDGER_SECONDS if cancelled else None):
+                shared, left_undone = await self._paid.shared_spending(), await self._way_out(measured.results)
+        except (LedgerError, TimeoutError) as error:
+            late = "The shared ledger did not answer in time."
+            self._log.note(note_of(error) if isinstance(error, LedgerError) else late)
+            return measured
+        return replace(measured, shared_spending=shared, way_out=left_undone)
+
+    def _seconds(self, *, cancelled: bool) -> float | None:
+        """How long cross-checks are waited for."""
+        if cancelled:
+            return 0.0
+        return None if self._deadline is None else max(self._deadline - time.monotonic(), 0.0)
+
+    async def _way_out(self, results: Sequence[ScenarioResult]) -> str:
+        """What to do about the trials that were not run to their end for want of money."""
+        if self._paid is None:
+            return ""
+        admissions, ledger, expected = self._paid.admissions, self._ledger, self._costs.expected
+        refused = [result.trial for result in results if admissions.was_refused(result.trial)]
+        # A model without a price ends a trial too, and no budget would have covered it.
+        broken = [
+            one.trial
+            for one in results
+            if isinstance(one, Errored)
+            and one.phase is Phase.BUDGET
+            and ledger.refused_on(one.trial.scenario.id) is not None
+        ]
+        if not refused and not broken:
+            return ""
+        undone = without_paid(expected(broken), ledger.calls)
+        rest = (*expected(refused), *(with_refused(one, ledger.refused_on(one.scenario_id)) for one in undone))
+        return way_out(Forecast(await admissions.limits(), rest))
+
+    def _why_no_cross_check(self) -> str:
+        """Why nothing was cross-checked; empty where it was."""
+        described = self._inputs.configuration.judge.cross_check
+        if self._grading.second_model:
+            return ""
+        if described is None or not described.share:
+            return "the configuration has none"
+        if self._inputs.llm == "record":
+            return "a recorded score is judged once"
+        return f"no key for {described.provider}" if described.provider not in self._inputs.settings.keys else ""
+
+    def _new_lines(self) -> dict[str, tuple[Recording, ...]]:
+        """The new lines of each scenario's recording, by its id; empty unless the run records."""
+        if self._inputs.llm != "record":
+            return {}
+        scores = self._grading.collector.recordings()
+        recorded: dict[str, tuple[Recording, ...]] = {}
+        for scenario in self._head.scenarios:
+            trials = [self._recorder.recordings(scenario.id, number) for number in range(scenario.strategy.trials)]
+            answers = (line for lines in trials for line in lines)
+            recorded[scenario.id] = (*answers, *scores.get(scenario.id, ()))
+        return recorded
+
+
+def score_cache(inputs: RunInputs) -> Path | None:
+    """Folder of the judge cache; None to judge everything anew."""
+    # A replayed score costs nothing and an edited recording must show; what is recorded is asked for.
+    return cache_folder(inputs.environment) if inputs.cache and inputs.llm in {"auto", "live"} else None
+
+
+@asynccontextmanager
+async def open_model_calls(
+    inputs: RunInputs,
+    head: ArmInputs,
+    *,
+    ledger: Ledger,
+    log: RunLog,
+    journal: JournalPlace | None,
+    deadline: float | None,
+) -> AsyncIterator[tuple[ModelCalls, RunServices]]:
+    """Start what answers the system under test and what judges it.
+
+    Args:
+        inputs: of the run.
+        head: of its first arm.
+        ledger: of the run.
+        log: of the run.
+        journal: where calls are written down; None for a run that cannot be resumed.
+        deadline: seconds of ``time.monotonic``; see ``RunServices``.
+
+    Raises:
+        ConfigurationError: a model has no price, or a judge would judge its own output.
+        InfrastructureError: the gateway, the journal or the shared ledger cannot be used.
+    """
+    require_reachable_servers(inputs.environment, inputs.settings.ledger_url if inputs.llm != "replay" else "")
+    prices, second = price_list(inputs.configuration), second_judge(inputs, log.note)
+    require_usable_models(inputs, head, prices, second, log.note)
+    costs, paid = ArmCosts(prices), None
+
+    def estimate(trial: Trial) -> Usd:
+        # As long as every recording fits, an automatic run costs nothing.
+        free = inputs.llm == "auto" and not ledger.snapshot().live_calls
+        return Usd(0) if free else costs.most(trial)
+
+    async with AsyncExitStack() as stack:
+        if inputs.llm != "replay":
+            costs.add(head)
+            opened = open_paid_run(
+                inputs.settings,
+                inputs.configuration.models,
+                subject=inputs.decided.change.subject,
+                journal=journal,
+                trials=head.plan.trials,
+                estimate=estimate,
+                ledger=ledger,
+                prices=prices,
+                environment=inputs.environment,
+                warn=log.note,
+                concurrency=inputs.at_once,
+                events=log.events,
+            )
+            paid = await stack.enter_async_context(opened)
+        calls = ModelCalls(
+            inputs,
+            head,
+            ledger=ledger,
+            log=log,
+            prices=prices,
+            paid=paid,
+            second=second,
+            costs=costs,
+            deadline=deadline,
+        )
+        gateway = await stack.enter_async_context(calls.open_gateway())
+        yield calls, calls.services(gateway)

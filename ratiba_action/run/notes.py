@@ -1,0 +1,153 @@
+"""What a report says of a run besides its results: what was not measured, and what its figures rest on."""
+
+from collections.abc import Sequence
+
+from ratiba_action.llm.recordings.lines import ModelRecording
+from ratiba_action.model.change import Subject
+from ratiba_action.model.conversation import Party
+from ratiba_action.model.measurement import Errored, ScenarioResult, Scored
+from ratiba_action.model.note import Note
+from ratiba_action.model.verdict import Spending, Verdict
+from ratiba_action.money.budget import Ledger
+from ratiba_action.run.earlier_runs import FIRST_RUN, EarlierRuns, not_added
+from ratiba_action.run.inputs import ArmInputs, RunInputs
+from ratiba_action.run.services import Measured
+from ratiba_action.settings.input_values import LIVE
+from ratiba_action.util.text import part_of
+
+_NAMED = 5
+
+
+def notes_of_stale(inputs: RunInputs, left_out: Sequence[str]) -> tuple[str, ...]:
+    """Why scenarios that would have cost nothing were not run."""
+    names = sorted(set(left_out).difference(inputs.selection.left_out))
+    if not names:
+        return ()
+    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+    count = "1 scenario was" if len(names) == 1 else f"{len(names)} scenarios were"
+    # Why in detail holds what customers wrote, and who they are is only masked in scenarios of the report.
+    told = f"{count} not run, since the recordings no longer fit: {', '.join(names[:_NAMED])}{more}."
+    return (Note(told, f"To see what changed, run: ratiba gate --llm replay --scenario {names[0]}"),)
+
+
+def unconfirmed(inputs: RunInputs) -> str:
+    """Why a person has to start the run by hand before it may pass; empty where nobody has to."""
+    if not inputs.replaced or not inputs.decided.change.needs_confirmation:
+        return ""
+    return "Another system than the base's was tested, and no maintainer has confirmed it by a manual run."
+
+
+def how_to_confirm(subject: Subject) -> str:
+    """How a person confirms a run whose system is another than the base's."""
+    number = f" pull-request: {subject.pull_request} and" if subject.pull_request is not None else ""
+    return (
+        "Read what replaces the system. If it is right, start this workflow by hand (Actions, Run workflow) with"
+        f"{number} commit: {subject.head}."
+    )
+
+
+def notes_of_baseline(earlier: EarlierRuns, verdict: Verdict, answers: str) -> tuple[str, ...]:
+    """Where the baseline comes from; a first run is none where the base was run beside the change."""
+    notes = tuple(note for note in earlier.notes if note != FIRST_RUN or verdict.comparison is None)
+    return (*notes, *not_added(earlier.earlier, answers))
+
+
+def notes_of_choice(inputs: RunInputs) -> tuple[str, ...]:
+    """That a person asked for some of the scenarios alone."""
+    if not inputs.choice:
+        return ()
+    count, total = len(inputs.selection.scenarios), len(inputs.suite.scenarios)
+    return (f"Only {part_of(count, total, 'scenario', 'was', 'were')} asked for.",)
+
+
+def shortfall(inputs: RunInputs, measured: Measured, ledger: Ledger) -> str:
+    """What was asked for and not done: a fair comparison, a cost that is known, or answers that are live."""
+    if measured.altered:
+        return (
+            f"What system.setup made for all sides of the change was altered while they ran ({measured.altered!r}), so "
+            "they cannot be compared. Let the system leave it as it is, and write to its copy, HOME or TMPDIR."
+        )
+    asking = [one for one in measured.own if isinstance(one, Scored) and one.trial.scenario.script is None]
+    if inputs.llm == "replay" or inputs.configuration.system.costs_are_declared or not asking:
+        return ""
+    if _saw_no_call(inputs, measured, ledger):
+        return (
+            "The gateway saw no model call of the system, so what it cost is not known: let it call its models through "
+            "the gateway, report their usage in its replies, or set system.price_per_turn_usd, 0 if it calls none."
+        )
+    if inputs.llm in LIVE and not ledger.snapshot().live_calls:
+        return f"No model was called, though llm is {inputs.settings.llm!r}: nothing was measured live."
+    return ""
+
+
+def _saw_no_call(inputs: RunInputs, measured: Measured, ledger: Ledger) -> bool:
+    """Whether a system ran that may call models, and neither the gateway nor its replies told of any call."""
+    system = inputs.configuration.system
+    asking = any(isinstance(one, Scored | Errored) and one.trial.scenario.script is None for one in measured.own)
+    known = measured.reported_calls or any(call.party is Party.SYSTEM for call in ledger.calls)
+    told = system.costs_are_declared or known
+    return asking and system.replay is None and not told
+
+
+def unseen_calls(inputs: RunInputs, measured: Measured, ledger: Ledger) -> tuple[str, ...]:
+    """Which calls bypassed the gateway, or that none can be ruled out."""
+    reported = measured.reported_calls
+    if reported:
+        what = "1 model call was" if reported == 1 else f"{reported} model calls were"
+        told = (
+            f"{what} reported by the system and not seen by the gateway: not recorded, not replayed, and bounded by "
+            "the budget only as far as the system reported them. Whether there were more is not known."
+        )
+        return (Note(told, "Let the system call its models at the base URL that the gateway gives it."),)
+    if not _saw_no_call(inputs, measured, ledger):
+        return ()
+    told = (
+        "The gateway saw no model call of the system, and cannot know whether it made any: calls that bypass the "
+        "gateway are neither recorded nor replayed, and their cost is not counted."
+    )
+    remedy = (
+        "Let the system call its models at the base URL that the gateway gives it, or set system.price_per_turn_usd, "
+        "0 if it calls none."
+    )
+    return (Note(told, remedy),)
+
+
+def silent(head: ArmInputs, results: Sequence[ScenarioResult], ledger: Ledger) -> tuple[str, ...]:
+    """Scenarios whose recordings hold answers to the system, which made no call that the gateway saw in this run."""
+    called = {call.scenario_id for call in ledger.calls if call.party is Party.SYSTEM}
+    recorded = {
+        name for name, lines in head.recordings.items() if any(isinstance(line, ModelRecording) for line in lines)
+    }
+    ran = [one.trial.scenario for one in results if isinstance(one, Scored)]
+    names = sorted({one.id for one in ran if one.script is None and one.id in recorded and one.id not in called})
+    if not names or not called:
+        return ()  # Where none was called at all, one note says so of the whole run.
+    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+    told = (
+        f"The gateway saw no model call in {', '.join(names[:_NAMED])}{more}, though answers are recorded for "
+        f"{'it' if len(names) == 1 else 'them'}: either the system calls no model there any more, or its calls bypass "
+        "the gateway and are neither recorded nor counted."
+    )
+    return (Note(told, "Check that every model client of the system uses the base URL that the gateway gives it."),)
+
+
+def answers_of(inputs: RunInputs, ledger: Ledger) -> str:
+    """Where the answers came from so far: ``record``, ``replay``, ``mixed`` or ``live``."""
+    asked, spending = inputs.settings.llm, ledger.snapshot()
+    if asked == "record":
+        return asked
+    if not spending.live_calls:
+        return "live" if asked == "live" and not spending.replayed_calls else "replay"
+    return "mixed" if spending.replayed_calls else "live"
+
+
+def authored(head: ArmInputs, spending: Spending) -> tuple[str, ...]:
+    """Recordings that no model ever said are never presented as if one had; nothing where none of them answered."""
+    sources = [line.source for lines in head.recordings.values() for line in lines]
+    count = sources.count("authored")
+    if not count or not spending.replayed_calls:
+        return ()
+    # Which of the recordings answered is known only where all answers are theirs.
+    what = "recording" if spending.live_calls else "replayed answer"
+    told = part_of(count, len(sources), what, "was written", "were written")
+    return (f"{told} by hand, not produced by a model.",)

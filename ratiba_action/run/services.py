@@ -1,0 +1,153 @@
+"""What a run works with while its trials run, and what came of them."""
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, nullcontext
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from ratiba_action.checks.turn_checks import DetectLanguage
+from ratiba_action.llm.recordings.lines import Recording
+from ratiba_action.model.measurement import ScenarioResult
+from ratiba_action.model.plan import Arm, Trial
+from ratiba_action.model.scenario import Assertion
+from ratiba_action.model.values import Usd
+from ratiba_action.model.verdict import CrossChecking, SharedSpending
+from ratiba_action.money.reported_usage import FreeTurns
+from ratiba_action.ports import (
+    CustomCode,
+    CustomerSimulator,
+    Metric,
+    ModelGateway,
+    SystemUnderTest,
+    TenantProvisioner,
+    TurnBooks,
+)
+from ratiba_action.run.inputs import RunLog
+from ratiba_action.verdict.pairing import results_of_change
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """What came of a run's trials.
+
+    Args:
+        results: of every arm.
+        no_base: why the base was not run beside the head; empty where it was, or nobody asked for it.
+        no_further: see ``Evidence``.
+        way_out: see ``Evidence``.
+        recorded: new lines of each scenario, by its id; empty unless the run records.
+        reported_calls: how many model calls the system reported in its replies that the gateway did not see.
+        altered: a path of what set-up made for all sides of the run that the system changed; empty where it did not.
+    """
+
+    results: tuple[ScenarioResult, ...] = ()
+    no_base: str = ""
+    no_further: str = ""
+    cross_checking: CrossChecking | None = None
+    shared_spending: tuple[SharedSpending, ...] = ()
+    way_out: str = ""
+    recorded: Mapping[str, tuple[Recording, ...]] = field(default_factory=dict)
+    reported_calls: int = 0
+    altered: str = ""
+
+    @property
+    def own(self) -> tuple[ScenarioResult, ...]:
+        """The results of the change itself."""
+        return results_of_change(self.results)
+
+
+def admit_all(_: Trial) -> AbstractAsyncContextManager[str]:
+    """Lets every trial run: nothing that it does costs money."""
+    return nullcontext("")
+
+
+async def afford_all(_: Sequence[Trial]) -> str:
+    """Lets every further trial run."""
+    return ""
+
+
+def never_stop(_: Sequence[ScenarioResult]) -> str:
+    """Lets a run go on whatever has failed."""
+    return ""
+
+
+class Finish(Protocol):
+    """Called once, when every trial has ended."""
+
+    async def __call__(self, measured: Measured, *, cancelled: bool) -> Measured:
+        """What came of the run; one that was cancelled waits for no second judge."""
+        ...
+
+
+async def nothing_altered() -> str:
+    """Set-up made nothing that the sides of the run share."""
+    return ""
+
+
+async def finish_nothing(measured: Measured, *, cancelled: bool) -> Measured:  # noqa: ARG001 - the protocol's name
+    """Nothing is left to be done where no model was called."""
+    return measured
+
+
+@dataclass(frozen=True, slots=True)
+class ArmServices:
+    """What runs the trials of one arm.
+
+    Args:
+        custom: runs the rules and metrics that lie in the repository; None where there are none.
+        rows: SQL by name, read from a tenant after its last turn.
+        prompt_versions: sorted.
+        declared_usd: what the configuration declares that a turn costs at models that bypass the gateway; 0 where it
+            declares that no model is called, None where it declares nothing.
+        captured: the system gives replies that were captured earlier, so that no turn's seconds say anything.
+    """
+
+    arm: Arm
+    system: SystemUnderTest
+    custom: CustomCode | None = None
+    rows: Mapping[str, str] = field(default_factory=dict)
+    prompt_versions: tuple[str, ...] = ()
+    declared_usd: Usd | None = None
+    captured: bool = False
+
+
+@dataclass(slots=True)
+class RunServices:
+    """Everything that is open while trials run. Made by ``composition.open_services``, which closes it, too.
+
+    Args:
+        arms: by name; the base's stand here once it is started.
+        metric: a fresh metric for an assertion; called once for each case.
+        concurrency: trials at once.
+        deadline: seconds of ``time.monotonic`` after which no trial starts, and running ones end.
+        admit: waits until a trial may start, and says why it must not; empty when it runs.
+        turns: counts what a turn costs that bypasses the gateway, before it is sent and when it was answered.
+        detect_language: tells the language of a reply; needed where a turn expects one.
+        simulator: plays the customer; needed where a scenario has a simulated user.
+        stop: why no further trial starts, given what came of those before; empty while one may.
+        retries: whether trials that errored are run again, as their strategies say.
+        afford: says why the caps do not cover some further trials; empty where they do, which are then waited for.
+        start_base: starts the base; None where there is none to run scenarios on.
+        no_base: why there is none.
+        finish: adds to what was measured what is known at the end.
+        altered: a path of what set-up made for all sides of the run that one of them has changed; empty where none has.
+    """
+
+    arms: dict[str, ArmServices]
+    tenants: TenantProvisioner
+    gateway: ModelGateway
+    metric: Callable[[Assertion], Metric]
+    log: RunLog
+    concurrency: int = 4
+    deadline: float | None = None
+    admit: Callable[[Trial], AbstractAsyncContextManager[str]] = admit_all
+    turns: TurnBooks = field(default_factory=FreeTurns)
+    detect_language: DetectLanguage | None = None
+    simulator: CustomerSimulator | None = None
+    stop: Callable[[Sequence[ScenarioResult]], str] = never_stop
+    retries: bool = True
+    afford: Callable[[Sequence[Trial]], Awaitable[str]] = afford_all
+    start_base: Callable[[], Awaitable[ArmServices]] | None = None
+    no_base: str = "there is no base to compare with"
+    finish: Finish = finish_nothing
+    altered: Callable[[], Awaitable[str]] = nothing_altered
