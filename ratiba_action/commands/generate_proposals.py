@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from ratiba_action.authoring.proposals.kinds import ADVERSARIAL, SYSTEM_KINDS
 from ratiba_action.commands.options import parse_option
 from ratiba_action.errors import BudgetError, InfrastructureError, JudgeError, UsageError
+from ratiba_action.model.answer_source import Llm
 from ratiba_action.settings.settings import Settings, read_settings
 from ratiba_action.util.locked_folder import is_file
 from ratiba_action.util.text import printable_lines
@@ -61,7 +62,7 @@ def run(arguments: argparse.Namespace, environment: Mapping[str, str]) -> int:
     repository = Path(arguments.repo or ".").resolve()
     configuration = _configuration(settings, repository)
     require_another_model(configuration)
-    require_key(replace(settings, llm="live"), environment)
+    require_key(replace(settings, llm=Llm.LIVE), environment)
     prompts = _prompts(arguments.prompt, repository, configuration)
     proposals, known = _known(repository, settings.scenarios)
     questions = _questions(arguments, count, prompts, known)

@@ -18,6 +18,7 @@ from ratiba_action.github.workflow import WorkflowLog
 from ratiba_action.llm.recordings.comparison import Kind, render
 from ratiba_action.llm.recordings.folder import read_folder
 from ratiba_action.llm.recordings.writer import write_all
+from ratiba_action.model.answer_source import Llm
 from ratiba_action.model.change import Mode
 from ratiba_action.model.verdict import Report
 from ratiba_action.privacy.masking import Redactor
@@ -95,7 +96,7 @@ def record(arguments: argparse.Namespace, environment: MutableMapping[str, str],
         RecordingError: a file cannot be written.
     """
     options: dict[str, str | None] = {entry.name: getattr(arguments, entry.attribute) for entry in _inputs()}
-    settings = replace(read_settings(environment, {**options, "llm": "live"}), llm="record")
+    settings = replace(read_settings(environment, {**options, "llm": Llm.LIVE}), llm=Llm.RECORD)
     stream = sys.stderr if arguments.json else sys.stdout
     if environment.get("GITHUB_ACTIONS") == "true":
         for secret in settings.secrets:

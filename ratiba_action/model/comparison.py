@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 
+from ratiba_action.model.answer_source import AnswerSource
 from ratiba_action.model.data_set import DataSetScores
 from ratiba_action.model.measurement import ScenarioResult
 
@@ -65,10 +66,6 @@ class CrossCheckStatus:
     cached: int = 0
 
 
-REPLAY = "replay"
-"""Where the answers of a run came from when no model was called."""
-
-
 @dataclass(frozen=True, slots=True)
 class MeasuredRun:
     """The results of one run, with all that another run must share to be compared with it.
@@ -76,7 +73,7 @@ class MeasuredRun:
     Args:
         commit: that was measured; None for a working tree.
         judge_model: of the judged scores.
-        answers: ``replay``, ``mixed``, ``live``: where the model answers came from.
+        answers: where its model answers came from.
         results: of one arm.
         scenario_digests: digest of each scenario's content by its id, of results that were masked since; what is
             missing is taken from the results.
@@ -89,7 +86,7 @@ class MeasuredRun:
     commit: str | None
     started_at: datetime
     judge_model: str
-    answers: str
+    answers: AnswerSource
     results: tuple[ScenarioResult, ...]
     scenario_digests: Mapping[str, str] = field(default_factory=dict)
     this_run: bool = False

@@ -17,6 +17,7 @@ from ratiba_action.decide.deciding import Decided
 from ratiba_action.decide.read import Change
 from ratiba_action.errors import InfrastructureError, PublishError, UsageError
 from ratiba_action.metrics.registry import is_judged
+from ratiba_action.model.answer_source import Llm
 from ratiba_action.model.change import ChangedFiles, Mode, ModeDecision, Subject
 from ratiba_action.model.event import Event, LoggedEvent, RunEnded, RunStarted
 from ratiba_action.model.measurement import ScenarioResult
@@ -217,7 +218,7 @@ def sample(run: SampleRun) -> Sample:
     conversations, unmeasured = with_metrics(found.conversations, run.configuration)
     judged = any(is_judged(each.metric) for one in conversations for each in one.scenario.assertions)
     if judged:
-        require_key(replace(run.settings, llm="live"), run.environment)
+        require_key(replace(run.settings, llm=Llm.LIVE), run.environment)
     redactors, mask = _redactors(run, conversations)
     ledger = Ledger(run.settings.budget_usd)
     with _event_log(run, mask) as events:
@@ -253,7 +254,7 @@ def _inputs(run: SampleRun, conversations: Sequence[CapturedConversation], *, ju
     suite = Suite(tuple(one.scenario for one in conversations), "")
     decision = ModeDecision(Mode.ADVISORY, ())
     return RunInputs(
-        settings=replace(run.settings, llm="live" if judged else "replay"),
+        settings=replace(run.settings, llm=Llm.LIVE if judged else Llm.REPLAY),
         decided=Decided(decision, Change(ChangedFiles(()), Subject())),
         repository=run.repository,
         environment=run.environment,

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 from ratiba_action.checks.system_exceptions import exception_of
+from ratiba_action.model.answer_source import AnswerSource
 from ratiba_action.model.change import Mode, ModeDecision
 from ratiba_action.model.measurement import Errored, NotRun, ScenarioResult, Scored
 from ratiba_action.model.plan import Selection
@@ -18,10 +19,10 @@ _NAMED = 3
 _LISTED = 10
 _CENT = Decimal("0.01")
 _ANSWERS = {
-    "replay": "replayed",
-    "mixed": "live where no recording fits",
-    "live": "live",
-    "record": "recorded live",
+    AnswerSource.REPLAY: "replayed",
+    AnswerSource.MIXED: "live where no recording fits",
+    AnswerSource.LIVE: "live",
+    AnswerSource.RECORD: "recorded live",
 }
 
 

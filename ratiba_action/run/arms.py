@@ -14,6 +14,7 @@ from pathlib import Path
 from ratiba_action.errors import InfrastructureError
 from ratiba_action.llm.recordings.folder import read_folder, recorded_trials, require_recorded_trials
 from ratiba_action.llm.recordings.lines import JudgeRecording, Recording
+from ratiba_action.model.answer_source import Llm
 from ratiba_action.model.plan import BASE, HEAD, Arm, Plan, Trial
 from ratiba_action.model.scenario import Scenario
 from ratiba_action.run.base_side import BaseInputs, fetch_base
@@ -48,7 +49,7 @@ def head_inputs(inputs: RunInputs) -> ArmInputs:
     scenarios, change = inputs.selection.scenarios, inputs.decided.change
     system = inputs.configuration.system
     recordings = read_folder(inputs.recordings, [one.id for one in scenarios])
-    if inputs.llm == "replay":
+    if inputs.llm == Llm.REPLAY:
         require_recorded_trials(scenarios, recordings, inputs.recordings.relative_to(inputs.repository).as_posix())
     return ArmInputs(
         arm=Arm(inputs.variant or HEAD, str(inputs.repository), change.files.head),
@@ -121,7 +122,7 @@ def first_plan(inputs: RunInputs, head: ArmInputs, *, measured: bool) -> Plan:
         head: of the change.
         measured: the base was measured by earlier runs, so that it need not be run now.
     """
-    if inputs.llm != "replay":
+    if inputs.llm != Llm.REPLAY:
         return head.plan
     base = base_of(inputs)
     beside = not isinstance(base, str) and inputs.settings.baseline == AUTO and not measured
@@ -131,7 +132,7 @@ def first_plan(inputs: RunInputs, head: ArmInputs, *, measured: bool) -> Plan:
 
 def no_further_trials(inputs: RunInputs) -> str:
     """Why no trial can be run beyond those that are planned; empty where one can."""
-    return "the recordings hold no further trials" if inputs.llm == "replay" else ""
+    return "the recordings hold no further trials" if inputs.llm == Llm.REPLAY else ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from ratiba_action.checks.custom_code import needs_custom_code
 from ratiba_action.checks.turn_checks import DetectLanguage
 from ratiba_action.config.configuration import Configuration
+from ratiba_action.model.answer_source import Llm
 from ratiba_action.model.note import prefixed
 from ratiba_action.model.plan import BASE, Arm
 from ratiba_action.model.scenario import Scenario
@@ -66,7 +67,7 @@ async def open_services(
     """
     from ratiba_action.systems.setup_command import SharedSetups  # noqa: PLC0415 - not needed to decide
 
-    paid, system_block = inputs.llm != "replay", inputs.configuration.system
+    paid, system_block = inputs.llm != Llm.REPLAY, inputs.configuration.system
     require_reachable_servers(
         inputs.environment,
         inputs.settings.database_url if system_block.has_database else "",
@@ -238,7 +239,7 @@ async def load_judging(inputs: RunInputs, arm: ArmInputs, scratch: Path) -> None
 
 def _places_of_calls(inputs: RunInputs) -> tuple[str, ...]:
     """Folders of the journal and the judge cache: what the system said elsewhere is not for it to read or change."""
-    folders = [journal_folder(inputs.environment)] if inputs.llm != "replay" else []
+    folders = [journal_folder(inputs.environment)] if inputs.llm != Llm.REPLAY else []
     cache = score_cache(inputs)
     return tuple(str(folder.resolve()) for folder in (*folders, *([cache] if cache is not None else [])))
 

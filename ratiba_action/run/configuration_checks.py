@@ -18,6 +18,7 @@ from ratiba_action.config.configuration import Configuration, JudgeBlock
 from ratiba_action.config.model_limits import ModelsBlock
 from ratiba_action.errors import ConfigurationError, FileProblem
 from ratiba_action.metrics.judging.judge_independence import require_independent_judges
+from ratiba_action.model.answer_source import Llm
 from ratiba_action.model.scenario import Scenario
 from ratiba_action.money.prices import PriceList
 from ratiba_action.money.pricing import parse_model_rates
@@ -310,7 +311,7 @@ def _require_usable(
     inputs: RunInputs, head: ArmInputs, prices: Prices, second: tuple[str, str] | None, warn: Callable[[str], None]
 ) -> None:
     judge, simulator = inputs.configuration.judge, inputs.configuration.simulator
-    generators, replayed = expected_models(head), inputs.llm == "replay"
+    generators, replayed = expected_models(head), inputs.llm == Llm.REPLAY
     if any(scenario.simulated_user is not None for scenario in head.scenarios):
         prices.require({(simulator.model, simulator.provider)})
     judges: set[tuple[str, str]] = {(judge.model, judge.provider)} if head.judged else set()
@@ -356,7 +357,7 @@ def _require_room(limits: ModelsBlock, judges: Sequence[str]) -> None:
 def second_judge(inputs: RunInputs, warn: Callable[[str], None]) -> tuple[str, str] | None:
     """Model and provider of the cross-check; None where nothing is cross-checked in this run."""
     described = inputs.configuration.judge.cross_check
-    if inputs.llm in {"replay", "record"} or described is None or not described.share:
+    if inputs.llm in {Llm.REPLAY, Llm.RECORD} or described is None or not described.share:
         return None
     if described.provider not in inputs.settings.keys:
         warn(f"Nothing is cross-checked: there is no key for {described.provider!r}.")

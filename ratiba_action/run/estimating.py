@@ -13,6 +13,7 @@ from ratiba_action.llm.recordings.folder import recorded_models
 from ratiba_action.llm.recordings.lines import JudgeRecording, ModelRecording
 from ratiba_action.metrics.judging.cache_key import metric_version
 from ratiba_action.metrics.registry import judge_calls
+from ratiba_action.model.answer_source import Llm
 from ratiba_action.model.conversation import Party, Usage, payer
 from ratiba_action.model.plan import Trial
 from ratiba_action.model.scenario import Scenario
@@ -88,7 +89,7 @@ def forecast(inputs: RunInputs) -> Forecast | None:
         SuiteError: recordings cannot be read.
         LedgerError: the shared ledger, or the journal of a run that is resumed, cannot be read.
     """
-    if inputs.llm == "replay":
+    if inputs.llm == Llm.REPLAY:
         return None
     head, prices = head_inputs(inputs), price_list(inputs.configuration)
     prices.require(_models(inputs, head))

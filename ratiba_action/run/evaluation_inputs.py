@@ -20,6 +20,7 @@ from ratiba_action.llm.recordings.lines import JudgeRecording, ModelRecording
 from ratiba_action.llm.recordings.reader import read_recordings
 from ratiba_action.metrics.judging.cache_key import metric_version
 from ratiba_action.metrics.registry import is_judged, metric_names, metric_problems, readers_of
+from ratiba_action.model.answer_source import Llm
 from ratiba_action.model.plan import Selection
 from ratiba_action.model.scenario import Scenario, Suite
 from ratiba_action.run.base_side import BaseSide, read_base_inputs
@@ -110,7 +111,7 @@ def _held_to_base(request: RunRequest) -> RunInputs:
 def _is_free(inputs: RunInputs) -> Callable[[Scenario], bool]:
     """Whether a scenario can run without calling any model, by the files of this checkout."""
     system = inputs.configuration.system
-    asks_live = inputs.llm not in {"replay", "auto"}
+    asks_live = inputs.llm not in {Llm.REPLAY, Llm.AUTO}
 
     def is_free(scenario: Scenario) -> bool:
         if asks_live or system.price_per_turn_usd:
@@ -185,7 +186,7 @@ def _unusable_base(settings: Settings, base: BaseSide, suite: Suite, configurati
     if found:
         return found[0].message
     provider = configuration.judge.provider
-    if judged and settings.llm != "replay" and settings.keys and provider not in settings.keys:
+    if judged and settings.llm != Llm.REPLAY and settings.keys and provider not in settings.keys:
         return f"There is no key for the judge's provider {provider!r}."
     return ""
 

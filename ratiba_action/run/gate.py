@@ -10,6 +10,7 @@ from pathlib import Path
 from ratiba_action.checks.checks import limits_not_measured
 from ratiba_action.checks.system_exceptions import without_those_of_base
 from ratiba_action.llm.recordings.lines import Recording
+from ratiba_action.model.answer_source import Llm
 from ratiba_action.model.measurement import Errored, NotRun, Phase, ScenarioResult
 from ratiba_action.model.note import in_order
 from ratiba_action.model.plan import BASE, Plan
@@ -83,7 +84,7 @@ def evaluate(
     if inputs.selection.scenarios:
         head = head_inputs(inputs)
         log.events.emit(run_started(inputs, head.prompt_versions, inputs.llm))
-        journal = journal_place(inputs, head).path if inputs.llm != "replay" else None
+        journal = journal_place(inputs, head).path if inputs.llm != Llm.REPLAY else None
         measured = gate.measure(head, expected)
     evidence = gate.evidence(measured)
     verdict = next_step(evidence)

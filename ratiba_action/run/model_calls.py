@@ -11,6 +11,7 @@ from ratiba_action.errors import LedgerError
 from ratiba_action.llm.chain import AnswerChain, nothing_kept
 from ratiba_action.llm.recordings.folder import model_recordings
 from ratiba_action.llm.recordings.lines import Recording
+from ratiba_action.model.answer_source import Llm
 from ratiba_action.model.measurement import Errored, Phase, ScenarioResult
 from ratiba_action.model.model_request import ModelAnswer, ModelRequest
 from ratiba_action.model.note import note_of
@@ -79,7 +80,7 @@ class ModelCalls:
         self._scripts = scripts_of(head.scenarios)
         self._answers: AnswerChain[ModelRequest, ModelAnswer] = AnswerChain(
             model_logger(prices, log.events),
-            keep=self._keep if inputs.llm == "record" else nothing_kept,
+            keep=self._keep if inputs.llm == Llm.RECORD else nothing_kept,
             stays_live=True,
             scripted=ScenarioScripts(self._scripts).source,
         )
@@ -115,7 +116,7 @@ class ModelCalls:
             turns=self._turns,
             simulator=SimulatedCustomer(self._answers, self._inputs.configuration.simulator),
             # What is recorded is one attempt, from its first answer to its last.
-            retries=self._inputs.llm != "record",
+            retries=self._inputs.llm != Llm.RECORD,
             afford=self._afford,
             finish=self._finish,
         )
@@ -167,7 +168,7 @@ class ModelCalls:
 
         replay = ReplayAnswers(lines, self._ledger, self._prices, RecordingAdvice(arm.edited_prompts, remedy))
         live = LiveAnswers(self._paid.calls).answer if self._paid is not None else None
-        recorded = replay.answer if llm in {"replay", "auto"} else None
+        recorded = replay.answer if llm in {Llm.REPLAY, Llm.AUTO} else None
         self._answers.add(name, recorded=recorded, live=live, never_live=arm.free)
         self._free |= frozenset(arm.free)
         self._recorded[name] = {one: frozenset(line.trial for line in lines[one]) for one in lines}
@@ -252,13 +253,13 @@ class ModelCalls:
             return ""
         if described is None or not described.share:
             return "the configuration has none"
-        if self._inputs.llm == "record":
+        if self._inputs.llm == Llm.RECORD:
             return "a recorded score is judged once"
         return f"no key for {described.provider}" if described.provider not in self._inputs.settings.keys else ""
 
     def _new_lines(self) -> dict[str, tuple[Recording, ...]]:
         """The new lines of each scenario's recording, by its id; empty unless the run records."""
-        if self._inputs.llm != "record":
+        if self._inputs.llm != Llm.RECORD:
             return {}
         scores = self._grading.collector.recordings()
         recorded: dict[str, tuple[Recording, ...]] = {}
@@ -272,7 +273,7 @@ class ModelCalls:
 def score_cache(inputs: RunInputs) -> Path | None:
     """Folder of the judge cache; None to judge everything anew."""
     # A replayed score costs nothing and an edited recording must show; what is recorded is asked for.
-    return cache_folder(inputs.environment) if inputs.cache and inputs.llm in {"auto", "live"} else None
+    return cache_folder(inputs.environment) if inputs.cache and inputs.llm in {Llm.AUTO, Llm.LIVE} else None
 
 
 @asynccontextmanager
@@ -299,7 +300,7 @@ async def open_model_calls(
         ConfigurationError: a model has no price, or a judge would judge its own output.
         InfrastructureError: the gateway, the journal or the shared ledger cannot be used.
     """
-    require_reachable_servers(inputs.environment, inputs.settings.ledger_url if inputs.llm != "replay" else "")
+    require_reachable_servers(inputs.environment, inputs.settings.ledger_url if inputs.llm != Llm.REPLAY else "")
     prices, second = price_list(inputs.configuration), second_judge(inputs, log.note)
     require_usable_models(inputs, head, prices, second, log.note)
     costs, paid = ArmCosts(prices), None
@@ -310,7 +311,7 @@ async def open_model_calls(
         return Usd(0) if free else costs.most(trial)
 
     async with AsyncExitStack() as stack:
-        if inputs.llm != "replay":
+        if inputs.llm != Llm.REPLAY:
             costs.add(head)
             opened = open_paid_run(
                 inputs.settings,

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from ratiba_action.llm.recordings.lines import ModelRecording
+from ratiba_action.model.answer_source import AnswerSource, Llm
 from ratiba_action.model.change import Subject
 from ratiba_action.model.conversation import Party
 from ratiba_action.model.measurement import Errored, ScenarioResult, Scored
@@ -46,7 +47,7 @@ def how_to_confirm(subject: Subject) -> str:
     )
 
 
-def notes_of_baseline(earlier: EarlierRuns, verdict: Verdict, answers: str) -> tuple[str, ...]:
+def notes_of_baseline(earlier: EarlierRuns, verdict: Verdict, answers: AnswerSource) -> tuple[str, ...]:
     """Where the baseline comes from; a first run is none where the base was run beside the change."""
     notes = tuple(note for note in earlier.notes if note != FIRST_RUN or verdict.comparison is None)
     return (*notes, *not_added(earlier.earlier, answers))
@@ -68,7 +69,7 @@ def shortfall(inputs: RunInputs, measured: Measured, ledger: Ledger) -> str:
             "they cannot be compared. Let the system leave it as it is, and write to its copy, HOME or TMPDIR."
         )
     asking = [one for one in measured.own if isinstance(one, Scored) and one.trial.scenario.script is None]
-    if inputs.llm == "replay" or inputs.configuration.system.costs_are_declared or not asking:
+    if inputs.llm == Llm.REPLAY or inputs.configuration.system.costs_are_declared or not asking:
         return ""
     if _saw_no_call(inputs, measured, ledger):
         return (
@@ -131,14 +132,15 @@ def silent(head: ArmInputs, results: Sequence[ScenarioResult], ledger: Ledger) -
     return (Note(told, "Check that every model client of the system uses the base URL that the gateway gives it."),)
 
 
-def answers_of(inputs: RunInputs, ledger: Ledger) -> str:
-    """Where the answers came from so far: ``record``, ``replay``, ``mixed`` or ``live``."""
+def answers_of(inputs: RunInputs, ledger: Ledger) -> AnswerSource:
+    """Where the answers came from so far."""
     asked, spending = inputs.settings.llm, ledger.snapshot()
-    if asked == "record":
-        return asked
+    if asked == Llm.RECORD:
+        return AnswerSource.RECORD
     if not spending.live_calls:
-        return "live" if asked == "live" and not spending.replayed_calls else "replay"
-    return "mixed" if spending.replayed_calls else "live"
+        all_live = asked == Llm.LIVE and not spending.replayed_calls
+        return AnswerSource.LIVE if all_live else AnswerSource.REPLAY
+    return AnswerSource.MIXED if spending.replayed_calls else AnswerSource.LIVE
 
 
 def authored(head: ArmInputs, spending: Spending) -> tuple[str, ...]:

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from ratiba_action.errors import InfrastructureError
+from ratiba_action.model.answer_source import Llm
 from ratiba_action.settings.input_values import LIVE
 from ratiba_action.settings.settings import Settings
 
@@ -73,7 +74,7 @@ def require_key(settings: Settings, environment: Mapping[str, str]) -> None:
         InfrastructureError: live answers are asked for, and there is no key.
     """
     if settings.llm in LIVE and not settings.keys:
-        recording = settings.llm == "record"
+        recording = settings.llm == Llm.RECORD
         why, undone = ("Recording asks models", "recorded") if recording else (f"llm is {settings.llm!r}", "measured")
         raise InfrastructureError(
             f"{why}, and there is no key to call a model with, so nothing was {undone}.",
@@ -93,17 +94,17 @@ def _on_a_laptop(environment: Mapping[str, str]) -> str:
     )
 
 
-def source_of_answers(settings: Settings, edited_recordings: int) -> str:
+def source_of_answers(settings: Settings, edited_recordings: int) -> Llm:
     """Where this run's answers come from: ``replay``, ``auto``, ``live`` or ``record``.
 
     ``auto`` without a key replays. With one it asks a model where no recording fits, and for everything when the
     change itself edits recordings: it must not be judged by what it brought along.
     """
-    if settings.llm != "auto":
+    if settings.llm != Llm.AUTO:
         return settings.llm
     if not settings.keys:
-        return "replay"
-    return "live" if edited_recordings else "auto"
+        return Llm.REPLAY
+    return Llm.LIVE if edited_recordings else Llm.AUTO
 
 
 def state_folder(environment: Mapping[str, str]) -> Path:

@@ -3,6 +3,7 @@
 import re
 from decimal import Decimal
 
+from ratiba_action.model.answer_source import Llm
 from ratiba_action.model.change import Mode
 from ratiba_action.model.scenario import MOST_TRIALS
 from ratiba_action.model.values import Usd
@@ -11,7 +12,7 @@ _SERVER = re.compile(
     r"https?://(?:[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)*)(?::[0-9]{1,5})?(?:/[A-Za-z0-9._~-]+)*/?", re.ASCII
 )
 _AMOUNT = re.compile(r"[0-9]{1,9}(\.[0-9]{1,9})?")
-LIVE = ("live", "record")
+LIVE = (Llm.LIVE, Llm.RECORD)
 """Values of ``llm`` that call models."""
 _MOST_USD = Decimal(1_000_000)
 _ENABLED = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}
@@ -73,17 +74,17 @@ def parse_mode_floor(text: str) -> Mode:
     return floors[text]
 
 
-def parse_llm(text: str) -> str:
+def parse_llm(text: str) -> Llm:
     """Where model answers come from.
 
     Raises:
         ValueError: there is no such source.
     """
-    if text == "record":
+    if text == Llm.RECORD:
         raise ValueError("auto, replay or live. To keep what models answer as recordings, run: ratiba record")
-    if text not in {"auto", "replay", "live"}:
+    if text not in set(Llm):
         raise ValueError("auto, replay or live")
-    return text
+    return Llm(text)
 
 
 def parse_unserved(text: str) -> str:

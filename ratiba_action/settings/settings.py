@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ratiba_action.errors import ConfigurationError
+from ratiba_action.model.answer_source import Llm
 from ratiba_action.model.change import Mode
 from ratiba_action.model.values import Usd
 from ratiba_action.settings.input_values import (
@@ -136,7 +137,7 @@ class Settings:
     pull_request: str
     budget_usd: Usd
     monthly_budget_usd: Usd
-    llm: str
+    llm: Llm
     anthropic_base_url: str
     openai_base_url: str
     baseline: str

@@ -5,6 +5,7 @@ from decimal import Decimal
 
 import pytest
 
+from ratiba_action.model.answer_source import AnswerSource
 from ratiba_action.model.verdict import Report
 from ratiba_action.reporting.money_facts import money_facts, month_note, parts
 from ratiba_action.reporting.wording import money, summary_line
@@ -66,7 +67,7 @@ def test_the_dearest_stands_first_and_what_cost_nothing_is_left_out() -> None:
 
 @pytest.mark.parametrize(
     ("llm", "words"),
-    [("replay", "replayed"), ("mixed", "live where no recording fits"), ("live", "live"), ("record", "recorded live")],
+    list(zip(AnswerSource, ("replayed", "live where no recording fits", "live", "recorded live"), strict=True)),
 )
-def test_where_the_answers_came_from_ends_the_line_of_figures(llm: str, words: str) -> None:
+def test_where_the_answers_came_from_ends_the_line_of_figures(llm: AnswerSource, words: str) -> None:
     assert summary_line(replace(sample_live_report(), llm=llm)).endswith(f" · {words}")
