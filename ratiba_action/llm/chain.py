@@ -11,11 +11,11 @@ from ratiba_action.errors import InfrastructureError, RecordingError
 
 
 class Asked(Protocol):
-    """What is known of a question, whoever asks it."""
+    """What is known of a question, whoever it is from."""
 
     @property
     def scenario_id(self) -> str:
-        """The scenario in which it is asked."""
+        """Id of its scenario."""
         ...
 
     @property
@@ -55,11 +55,11 @@ class AnswerChain(Generic[Question, Answer]):
     """Implements ``AnswerSource`` and answers judges.
 
     Args:
-        log: told each question and its answer.
-        keep: told each live answer before that, for recordings.
+        log: called with each question and its answer.
+        keep: called before that with each live answer, for recordings.
         stays_live: a trial that has left its recordings does not come back to them. A conversation that went on
-            differently after a live answer could meet a recording by chance. What left its recordings on the first
-            arm is live on the others too, so that answers of the same kind are compared.
+            differently after a live answer could meet a recording by chance. A scenario that left its recordings on
+            the first arm is live on the others too, so that answers of the same kind are compared.
         scripted: who answers instead of every arm's own source; None for a question that no script answers.
     """
 
@@ -87,7 +87,7 @@ class AnswerChain(Generic[Question, Answer]):
         Args:
             arm: its name.
             recorded: raises ``RecordingError`` where no recording fits; None to replay nothing.
-            live: asked then; None to ask no model.
+            live: called then; None to call no model.
             never_live: scenarios that run only because all their answers are recorded.
         """
         self._arms[arm] = _Arm(recorded, live, never_live, set())

@@ -87,8 +87,7 @@ class Grading:
 
     def metric(self, assertion: Assertion) -> Metric:
         """A fresh metric: paced, cross-checked, cached, voted on, as far as it is judged and the run pays."""
-        from ratiba_action.metrics.judging.judge_chain import CaseJudge  # noqa: PLC0415 - loaded where it is used
-        from ratiba_action.metrics.judging.run_metric import RunMetric  # noqa: PLC0415 - the same
+        from ratiba_action.metrics.judging.run_metric import CaseJudge, RunMetric  # noqa: PLC0415 - on demand
 
         name, parameters = assertion.metric, assertion.parameters
         if not is_judged(name):
@@ -116,8 +115,7 @@ class Grading:
 
     def _second_opinion(self, assertion: Assertion) -> Metric:
         """A metric of the second judge, asked once and kept as its own."""
-        from ratiba_action.metrics.judging.judge_chain import CaseJudge  # noqa: PLC0415 - loaded where it is used
-        from ratiba_action.metrics.judging.run_metric import RunMetric  # noqa: PLC0415 - the same
+        from ratiba_action.metrics.judging.run_metric import CaseJudge, RunMetric  # noqa: PLC0415 - on demand
 
         judge = CaseJudge(self._second_answers.answer, self.second_model)
         metric = load_judged_metric(assertion.metric, judge, assertion.parameters)
@@ -157,8 +155,7 @@ def _live_judge(calls: PaidCalls, judge: tuple[str, str], party: Party) -> "Live
 
 
 def _replay_judge(arm: ArmInputs, ledger: Ledger, prices: Prices) -> Judge:
-    from ratiba_action.metrics.judging.judge_chain import BookedReplayJudge  # noqa: PLC0415 - on demand
-    from ratiba_action.metrics.judging.replay_judge import ReplayJudge  # noqa: PLC0415 - on demand
+    from ratiba_action.metrics.judging.replay_judge import BookedReplayJudge, ReplayJudge  # noqa: PLC0415 - on demand
 
     described = arm.configuration.judge
     lines = [line for lines in arm.recordings.values() for line in lines if isinstance(line, JudgeRecording)]

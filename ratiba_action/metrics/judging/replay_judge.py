@@ -1,12 +1,16 @@
-"""A judge that answers from recordings."""
+"""A judge that answers from recordings, and what its answers would have cost."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from ratiba_action.errors import RecordingError
 from ratiba_action.metrics.judging.answer import validated
 from ratiba_action.model.canonical import digest
+from ratiba_action.model.conversation import Party, Usage, payer
 from ratiba_action.model.measurement import Answer, Question
 from ratiba_action.model.values import JsonObject
+from ratiba_action.money.budget import Ledger
+from ratiba_action.ports import Judge, Prices
 
 _FLUENCY = ("english_fluency", "swahili_fluency")
 """Metrics that the language of a scenario adds."""
@@ -63,3 +67,45 @@ def _remedy(question: Question) -> str:
     added_by_language = question.metric.partition(":")[0] in _FLUENCY
     without = "set metrics: {fluency: false} in .github/ratiba.yml" if added_by_language else "leave the metric out"
     return f"With a judge's key, run ratiba record --scenario {question.scenario_id} --accept; without one, {without}."
+
+
+class BookedReplayJudge:
+    """Implements ``Judge`` around a replayed one.
+
+    Args:
+        judge: answers from recordings.
+        provider: of the judge's model, for its price.
+        usages: tokens of each recorded answer, by ``judge_recording_key``.
+        ledger: counts each answer as replayed.
+        prices: what the answers cost live.
+    """
+
+    def __init__(
+        self, judge: Judge, provider: str, usages: Mapping[str, Usage], ledger: Ledger, prices: Prices
+    ) -> None:
+        self._judge = judge
+        self._provider = provider
+        self._usages = usages
+        self._ledger = ledger
+        self._prices = prices
+
+    @property
+    def model(self) -> str:
+        """Identifier of the replayed model."""
+        return self._judge.model
+
+    async def answer(self, question: Question) -> Answer:
+        """The recorded answer, booked.
+
+        Raises:
+            RecordingError: no recording fits.
+            JudgeError: the recorded answer is outside the contract.
+            ConfigurationError: the judge's model has no price.
+        """
+        answer = await self._judge.answer(question)
+        key = judge_recording_key(question.metric, self.model, question.transcript, question.ordinal)
+        usage = self._usages.get(key, Usage())
+        price = self._prices.price(self.model, self._provider, usage)
+        party = payer(Party.JUDGE, question.arm)
+        self._ledger.record_replayed(party, question.scenario_id, self.model, usage, price)
+        return replace(answer, usage=usage)

@@ -1,17 +1,66 @@
-"""A judged metric as a run measures it: at its turn, from the cache where it can be, voted on, and cross-checked."""
+"""A judged metric as a run measures it: at its turn, from the cache where it can be, voted on, and cross-checked.
+
+``RunMetric`` measures; ``CaseJudge`` is the judge that its measurements call.
+"""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import replace
 
 from ratiba_action.errors import RecordingError
 from ratiba_action.metrics.judging.cache import CachedScore, JudgeCache
 from ratiba_action.metrics.judging.cache_key import deepeval_cache_key, join_prompt_versions, metric_version
 from ratiba_action.metrics.judging.voting_rule import VotingRule, median_vote
-from ratiba_action.model.measurement import Case, Score
+from ratiba_action.model.measurement import Answer, Case, Question, Score
 from ratiba_action.ports import JudgedMetric, Metric
 
 _SINGLE = VotingRule(votes=1)
+
+
+class CaseJudge:
+    """Implements ``Judge`` for the measurements of one case.
+
+    A recorded answer is neither cross-checked, which would cost money where nothing needs a model, nor kept in the
+    judge cache, where a later live run would take it for a model's.
+
+    Args:
+        source: answers the questions.
+        model: identifier of the model behind it.
+    """
+
+    def __init__(self, source: Callable[[Question], Awaitable[Answer]], model: str) -> None:
+        self.model = model
+        self._source = source
+        self._offset = 0
+        self._replayed: list[Question] = []
+
+    def repeat(self, number: int, questions: int = 1) -> "CaseJudge":
+        """The same judge, whose questions get ordinals that no other measurement has.
+
+        Args:
+            number: of the measurement, from 0 for the first.
+            questions: how many questions the metric asks a case.
+        """
+        again = CaseJudge(self._source, self.model)
+        again._offset, again._replayed = number * questions, self._replayed
+        return again
+
+    @property
+    def fresh(self) -> bool:
+        """Whether no answer so far came from a recording, in any measurement of the case."""
+        return not self._replayed
+
+    async def answer(self, question: Question) -> Answer:
+        """The answer to the question under its own ordinal.
+
+        Raises:
+            JudgeError: the answer is outside the contract.
+            RecordingError: replaying, and no recording fits.
+            BudgetError: the call was refused.
+        """
+        answer = await self._source(replace(question, ordinal=question.ordinal + self._offset))
+        self._replayed += [question] if answer.replayed else []
+        return answer
 
 
 class RunMetric:

@@ -4,8 +4,7 @@ import pytest
 
 from ratiba_action.errors import ConfigurationError, RecordingError
 from ratiba_action.metrics.judging.answer import grade
-from ratiba_action.metrics.judging.judge_chain import BookedReplayJudge
-from ratiba_action.metrics.judging.replay_judge import ReplayJudge, judge_recording_key
+from ratiba_action.metrics.judging.replay_judge import BookedReplayJudge, ReplayJudge, judge_recording_key
 from ratiba_action.model.conversation import Party, Usage
 from ratiba_action.model.measurement import Grade, Question
 from ratiba_action.money.budget import Ledger

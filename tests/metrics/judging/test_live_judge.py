@@ -9,9 +9,9 @@ from ratiba_action.errors import BudgetError, ConfigurationError, JudgeError, Pr
 from ratiba_action.llm.chain import AnswerChain
 from ratiba_action.metrics.judging.answer import JudgeModel, grade
 from ratiba_action.metrics.judging.grade_collector import GradeCollector
-from ratiba_action.metrics.judging.judge_chain import CaseJudge
 from ratiba_action.metrics.judging.live_judge import INSTRUCTIONS, LiveJudge
 from ratiba_action.metrics.judging.replay_judge import ReplayJudge
+from ratiba_action.metrics.judging.run_metric import CaseJudge
 from ratiba_action.model.conversation import Party, Usage
 from ratiba_action.model.measurement import Answer, Grade, Question
 from ratiba_action.model.plan import HEAD

@@ -6,8 +6,7 @@ import pytest
 
 from ratiba_action.errors import BudgetError, JudgeError, RecordingError
 from ratiba_action.metrics.judging.answer import grade
-from ratiba_action.metrics.judging.judge_chain import CaseJudge
-from ratiba_action.metrics.judging.run_metric import RunMetric
+from ratiba_action.metrics.judging.run_metric import CaseJudge, RunMetric
 from ratiba_action.metrics.judging.voting_rule import VotingRule
 from ratiba_action.metrics.registry import load_judged_metric
 from ratiba_action.model.canonical import transcript_digest

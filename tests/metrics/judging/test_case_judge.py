@@ -3,7 +3,7 @@
 import pytest
 
 from ratiba_action.metrics.judging.answer import grade
-from ratiba_action.metrics.judging.judge_chain import CaseJudge
+from ratiba_action.metrics.judging.run_metric import CaseJudge
 from ratiba_action.model.measurement import Answer, Grade, Question
 from tests.support.judges import graded
 
