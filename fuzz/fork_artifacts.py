@@ -12,6 +12,7 @@ from markdown_it import MarkdownIt
 from fuzz.case import Case, texts_below
 from fuzz.in_process import run_command
 from ratiba_action.reporting.results_json import render_results
+from ratiba_action.reporting.summary import summarise
 from tests.support.github_server import GithubState, Pull, github_server
 from tests.support.pull_request_events import workflow_run_event
 from tests.support.sample_report import sample_report
@@ -51,7 +52,7 @@ def post_hostile_artifact(case: Case) -> None:
 
 
 def _artifact(case: Case) -> bytes:
-    report: Any = json.loads(render_results(sample_report()))
+    report: Any = json.loads(render_results(summarise(sample_report())))
     report["report"]["subject"]["head"] = HEAD
     rng = case.rng
     places = list(_places(report))

@@ -22,6 +22,7 @@ from ratiba_action.model.plan import Arm, Plan, Trial
 from ratiba_action.model.scenario import Assertion, Scenario, Suite
 from ratiba_action.publish.annotations import annotations_of
 from ratiba_action.reporting.comment import render_comment
+from ratiba_action.reporting.summary import summarise
 from ratiba_action.run.inputs import RunLog
 from ratiba_action.run.runner import run_plan
 from ratiba_action.run.services import ArmServices, RunServices
@@ -96,10 +97,10 @@ async def test_each_has_its_score_its_mean_and_its_place_in_the_comment() -> Non
     }
     assert metric_means([result]) == {PYTHON: 1.0, JSON: 0.0}
     report = sample_report(results=(result,))
-    said = render_comment(report)
+    said = render_comment(summarise(report))
     assert all(name in said for name in (PYTHON, JSON))
     line = next(one.line for one in scenario.assertions if one.label == JSON)
-    (told,) = [one for one in annotations_of(report) if JSON in one.message]
+    (told,) = [one for one in annotations_of(summarise(report)) if JSON in one.message]
     assert told.line == line
 
 

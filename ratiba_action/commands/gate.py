@@ -32,7 +32,8 @@ from ratiba_action.publish.full_publication import full_publication
 from ratiba_action.publish.publishing import Publication
 from ratiba_action.publish.unmeasured_runs import refuse_wrong_start, skipped, stopped
 from ratiba_action.reporting.money_facts import foretell
-from ratiba_action.reporting.results_json import outputs_of, write_baseline
+from ratiba_action.reporting.results_json import write_baseline
+from ratiba_action.reporting.summary import ReportSummary
 from ratiba_action.reporting.terminal import make_progress
 from ratiba_action.reporting.wording import mode_line, selection_line
 from ratiba_action.run.estimating import forecast
@@ -54,7 +55,6 @@ from ratiba_action.util.interruption import Interruption, current
 from ratiba_action.util.persisted_credentials import persisted_credentials
 from ratiba_action.util.text import unreadable_as_command
 from ratiba_action.verdict.decision import cut_short
-from ratiba_action.verdict.exit_code import exit_code
 
 DESCRIPTION = """Decide the mode, run the golden scenarios, and say whether the change may merge.
 Without an event the working tree is compared with its merge base with the default branch."""
@@ -180,18 +180,18 @@ def _conclude(
     trace = tracer(request.settings, request.environment, log.events)
     complaint = "" if failure is None else str(failure)
     report = _with_trends(_cut_short(report, interruption), publication)
-    report = publication.publish(report, trace, complaint=complaint)
+    published = publication.publish(report, trace, complaint=complaint)
     # A signal that comes while GitHub is slow: a run that was cancelled is never shown as passed.
-    if (short := _cut_short(report, interruption)) != report:
-        report = publication.publish(short)
+    if (short := _cut_short(published.report, interruption)) != published.report:
+        published = publication.publish(short)
     if arguments.baseline_out:
-        _leave_baseline(report, Path(arguments.baseline_out), publication)
+        _leave_baseline(published, Path(arguments.baseline_out), publication)
     if arguments.json:
-        sys.stdout.write(unreadable_as_command(json.dumps(outputs_of(report), indent=2)) + "\n")
+        sys.stdout.write(unreadable_as_command(json.dumps(published.outputs, indent=2)) + "\n")
         sys.stdout.flush()
     # Last: a run that is cancelled may be killed while the server is slow.
-    _keep(report, publication)
-    return exit_code(report.verdict, report.decision.mode, enforce=report.enforce)
+    _keep(published.report, publication)
+    return published.exit_code
 
 
 def _cut_short(report: Report, interruption: Interruption) -> Report:
@@ -208,8 +208,7 @@ def _conclude_instead(
 ) -> NoReturn:
     """Conclude a cancelled run whose main thread does not come back in time; what it has measured is not known here."""
     report = stopped(request.settings, request.decided, _cancelled(interruption), log.warnings)
-    publication.publish(report)
-    leave(exit_code(report.verdict, report.decision.mode, enforce=report.enforce))
+    leave(publication.publish(report).exit_code)
 
 
 def _cancelled(interruption: Interruption) -> InfrastructureError:
@@ -226,9 +225,9 @@ def _go_on(interruption: Interruption) -> None:
         raise _cancelled(interruption)
 
 
-def _leave_baseline(report: Report, path: Path, publication: Publication) -> None:
+def _leave_baseline(summary: ReportSummary, path: Path, publication: Publication) -> None:
     try:
-        write_baseline(report, path)
+        write_baseline(summary, path)
     except PublishError as error:
         publication.warn(str(error))
 

@@ -23,9 +23,9 @@ from ratiba_action.model.change import Mode
 from ratiba_action.model.verdict import Report
 from ratiba_action.privacy.masking import Redactor
 from ratiba_action.publish.unmeasured_runs import refuse_wrong_start
-from ratiba_action.reporting.money_facts import foretell
+from ratiba_action.reporting.money_facts import foretell, money_phrase
 from ratiba_action.reporting.terminal import make_progress
-from ratiba_action.reporting.wording import money, plural
+from ratiba_action.reporting.wording import plural
 from ratiba_action.run.estimating import forecast
 from ratiba_action.run.evaluation_inputs import read_inputs
 from ratiba_action.run.gate import RunOutcome, evaluate
@@ -193,7 +193,7 @@ def _tell(kept: _Kept, redactor: Redactor, stream: TextIO) -> None:
     lines = [line for one in kept.reviewed.candidates for line in _lines_of(one)]
     lines += [f"note: {note}" for note in kept.report.notes]
     # The commands to copy hold paths, which must stay as they are.
-    shown = [*(redactor.text(line) for line in lines), money(kept.report), *_ending(kept)]
+    shown = [*(redactor.text(line) for line in lines), money_phrase(kept.report.spending), *_ending(kept)]
     stream.write("".join(f"{printable(line)}\n" for line in shown))
     stream.flush()
 

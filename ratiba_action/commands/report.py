@@ -104,10 +104,8 @@ def _results(arguments: argparse.Namespace, settings: Settings) -> Path:
 
 def _show(arguments: argparse.Namespace, environment: Mapping[str, str]) -> int:
     from ratiba_action.publish.full_publication import full_publication  # noqa: PLC0415 - the other tasks have no package
-    from ratiba_action.reporting.results_json import (  # noqa: PLC0415 - loaded where it is used
-        outputs_of,
-        read_results,
-    )
+    from ratiba_action.reporting.results_json import read_results  # noqa: PLC0415 - loaded where it is used
+    from ratiba_action.reporting.summary import outputs_of  # noqa: PLC0415 - the same
 
     settings = read_settings(environment, {})
     report = read_results(_results(arguments, settings))
@@ -122,6 +120,7 @@ def _diff(arguments: argparse.Namespace, environment: Mapping[str, str]) -> int:
     from ratiba_action.history.files import compared_with  # noqa: PLC0415 - for this task only
     from ratiba_action.model.codec import encode  # noqa: PLC0415 - the same
     from ratiba_action.reporting.comment_comparison import render_comparison  # noqa: PLC0415 - the same
+    from ratiba_action.reporting.summary import summarise  # noqa: PLC0415 - the same
     from ratiba_action.reporting.terminal import make_console, print_comment  # noqa: PLC0415 - the same
 
     rules = read_rules(arguments, environment)
@@ -130,7 +129,7 @@ def _diff(arguments: argparse.Namespace, environment: Mapping[str, str]) -> int:
         told = {"baseline": encode(report.baseline), "comparison": encode(report.verdict.comparison)}
         sys.stdout.write(json.dumps(told, indent=2, allow_nan=False) + "\n")
         return 0
-    console, body = make_console(sys.stdout, environment), render_comparison(report)
+    console, body = make_console(sys.stdout, environment), render_comparison(summarise(report))
     if console.is_terminal:
         print_comment(body, console)
     else:

@@ -10,11 +10,9 @@ from dataclasses import dataclass, field
 from ratiba_action.errors import GithubError, PublishError
 from ratiba_action.github.github_api import GITHUB_API, GithubApi
 from ratiba_action.github.github_connection import USUAL, RetryPolicy
-from ratiba_action.model.change import Mode, Subject
-from ratiba_action.model.verdict import Conclusion, Report
-from ratiba_action.util.text import part_of, printable
-from ratiba_action.verdict.exit_code import exit_code
-from ratiba_action.verdict.tally import tally
+from ratiba_action.model.change import Subject
+from ratiba_action.model.verdict import Report
+from ratiba_action.util.text import printable
 
 LONGEST_DESCRIPTION = 140
 
@@ -34,27 +32,6 @@ def needs_status(subject: Subject) -> bool:
     return subject.event == "workflow_dispatch" and subject.pull_request is not None
 
 
-def state_of(report: Report) -> str:
-    """``success``, ``failure`` or ``error``, as the process's exit code says."""
-    return _STATES.get(exit_code(report.verdict, report.decision.mode, enforce=report.enforce), "error")
-
-
-def description_of(report: Report) -> str:
-    """One line, at most 140 characters, of words and numbers of ours alone."""
-    verdict, counts = report.verdict, tally(report)
-    told = "Misconfigured" if verdict.misconfigured else verdict.conclusion.value.capitalize()
-    told += "" if report.system_ran or not counts.total else ", no system ran"
-    passing = part_of(counts.passed, counts.total, "scenario", "passed", "passed")
-    measured = f": {passing}" if counts.total else ""
-    soft = verdict.conclusion in (Conclusion.FAILED, Conclusion.INCOMPLETE) and not verdict.misconfigured
-    lenient = ""
-    if soft and report.decision.mode is not Mode.BLOCKING:
-        lenient = "; advisory, so the merge is not stopped"
-    elif soft and not report.enforce:
-        lenient = "; a trial period, so the merge is not stopped"
-    return f"{told}{measured}{lenient}"[:LONGEST_DESCRIPTION]
-
-
 @dataclass(frozen=True, slots=True)
 class CommitStatus:
     """Publishes a report as the status ``ratiba / <name of the gate>`` of the pull request's head.
@@ -72,8 +49,13 @@ class CommitStatus:
     environment: Mapping[str, str] = field(default_factory=dict, repr=False)
     retry: RetryPolicy = USUAL
 
-    def publish(self, report: Report) -> str | None:
+    def publish(self, report: Report, *, code: int, description: str) -> str | None:
         """Set the status.
+
+        Args:
+            report: of the run.
+            code: the process's exit code, which the state follows.
+            description: in words and numbers of ours alone.
 
         Returns:
             Its context; None for a run that needs none.
@@ -91,7 +73,11 @@ class CommitStatus:
         if not _COMMIT.fullmatch(subject.head):
             raise PublishError(f"No commit status was set: the head is {subject.head[:80]!r}, not a commit id.")
         context = f"ratiba / {printable(report.name)[:_LONGEST_NAME]}"
-        body = {"state": state_of(report), "context": context, "description": description_of(report)}
+        body = {
+            "state": _STATES.get(code, "error"),
+            "context": context,
+            "description": description[:LONGEST_DESCRIPTION],
+        }
         if subject.run_url:
             body["target_url"] = subject.run_url
         try:

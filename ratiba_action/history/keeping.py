@@ -11,7 +11,7 @@ from ratiba_action.history.store import SECONDS, MetricsHistory, Series
 from ratiba_action.model.history import ResultRecord, RunRecord, ScoreRecord, Trend, TrendPoint, TrendSegment
 from ratiba_action.model.measurement import ScenarioResult, Score, Scored
 from ratiba_action.model.verdict import Conclusion, Report
-from ratiba_action.reporting.comparison_words import thresholds_of
+from ratiba_action.reporting.summary import summarise
 from ratiba_action.verdict.tally import status_of
 
 
@@ -56,7 +56,7 @@ def record_of(report: Report) -> RunRecord:
     Args:
         report: with its secrets and identifiers masked already.
     """
-    subject, required = report.subject, thresholds_of(report)
+    subject, required = report.subject, summarise(report).thresholds
     return RunRecord(
         repository=subject.repository,
         gate=report.name,

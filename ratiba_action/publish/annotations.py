@@ -7,21 +7,22 @@ from ratiba_action.github.workflow import Annotation
 from ratiba_action.model.change import Mode
 from ratiba_action.model.measurement import Errored, NotRun, Scored
 from ratiba_action.model.verdict import Conclusion, Report
-from ratiba_action.verdict.tally import deciding_outcomes
+from ratiba_action.reporting.summary import ReportSummary
 
 
-def annotations_of(report: Report) -> tuple[Annotation, ...]:
+def annotations_of(summary: ReportSummary) -> tuple[Annotation, ...]:
     """One annotation for each broken check, score below its threshold and broken-off trial; else why nothing was run.
 
     They are errors only where they may stop the merge, and warnings in an advisory run or a trial period. Scenarios in
     quarantine have none.
     """
+    report = summary.report
     stops = report.verdict.misconfigured or (report.enforce and report.decision.mode is Mode.BLOCKING)
     level = "error" if stops else "warning"
     found = [Annotation(f"Ratiba: {report.name}", message, level=level) for message in _why_nothing_ran(report)]
-    for outcome in deciding_outcomes(report):
-        scenario = outcome.scenario
-        for line, message in _problems(outcome.deciding):
+    for row in summary.deciding:
+        scenario = row.scenario
+        for line, message in _problems(row.deciding.result):
             found.append(Annotation(f"Ratiba: {scenario.id}", message, scenario.path, line or scenario.line, level))
     return tuple(found)
 

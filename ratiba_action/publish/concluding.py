@@ -10,7 +10,6 @@ from ratiba_action.publish.publishing import Publication
 from ratiba_action.publish.unmeasured_runs import refuse_wrong_start, report_without_run, skipped, stopped
 from ratiba_action.settings.settings import Settings, unknown_variables
 from ratiba_action.util.interruption import current
-from ratiba_action.verdict.exit_code import exit_code
 
 _AGAIN = "Run the job again."
 ENDINGS: Mapping[str, tuple[str, str]] = {
@@ -85,8 +84,7 @@ def conclude(
         report = skipped(settings, decided, notes) if ended is None else _unfinished(settings, decided, ended, notes)
     publication = Publication(settings, environment, stream)
     with current().noting():
-        publication.publish(report, complaint="" if publication.in_workflow else complaint)
-    return exit_code(report.verdict, report.decision.mode, enforce=report.enforce)
+        return publication.publish(report, complaint="" if publication.in_workflow else complaint).exit_code
 
 
 def _unfinished(settings: Settings, decided: Decided, ended: str, notes: Sequence[str]) -> Report:

@@ -3,22 +3,22 @@
 from collections.abc import Mapping
 from typing import TextIO
 
-from ratiba_action.model.verdict import Report
 from ratiba_action.publish.publishing import Publication
 from ratiba_action.reporting.directory import plain_files
 from ratiba_action.reporting.html import render_html
 from ratiba_action.reporting.junit import render_junit
 from ratiba_action.reporting.results_csv import render_csv
+from ratiba_action.reporting.summary import ReportSummary
 from ratiba_action.reporting.terminal import RichPrinter
 from ratiba_action.settings.settings import Settings
 
 
-def every_file(report: Report) -> dict[str, bytes]:
+def every_file(summary: ReportSummary) -> dict[str, bytes]:
     """The content of each file, by its name."""
-    return plain_files(report) | {
-        "junit.xml": render_junit(report),
-        "results.csv": render_csv(report).encode("utf-8", "replace"),
-        "report.html": render_html(report).encode("utf-8", "replace"),
+    return plain_files(summary) | {
+        "junit.xml": render_junit(summary),
+        "results.csv": render_csv(summary).encode("utf-8", "replace"),
+        "report.html": render_html(summary).encode("utf-8", "replace"),
     }
 
 

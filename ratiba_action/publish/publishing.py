@@ -31,14 +31,14 @@ from ratiba_action.reporting.directory import entries_of, plain_files, write_rep
 from ratiba_action.reporting.markdown import inline
 from ratiba_action.reporting.money_facts import forecast_lines
 from ratiba_action.reporting.plain_printer import PlainPrinter
-from ratiba_action.reporting.results_json import outputs_of, render_results
-from ratiba_action.reporting.wording import headline, plural, selection_line
+from ratiba_action.reporting.results_json import render_results
+from ratiba_action.reporting.summary import ReportSummary, summarise
+from ratiba_action.reporting.wording import plural, selection_line
 from ratiba_action.settings.environment import FROM_STDIN
 from ratiba_action.settings.settings import Settings
 from ratiba_action.util.interruption import current
 from ratiba_action.util.persisted_credentials import Persisted
 from ratiba_action.util.text import printable
-from ratiba_action.verdict.exit_code import exit_code
 
 Result = TypeVar("Result")
 
@@ -73,8 +73,8 @@ class Printer(Protocol):
         """The comment that stands on the pull request."""
         ...
 
-    def results(self, report: Report, *, in_workflow: bool) -> None:
-        """What came of each conversation."""
+    def results(self, summary: ReportSummary, *, in_workflow: bool) -> None:
+        """How each scenario ended."""
         ...
 
     def files(self, paths: Mapping[str, Path]) -> None:
@@ -101,7 +101,7 @@ class Publication:
     environment: Mapping[str, str]
     stream: TextIO
     make_printer: Callable[[TextIO, Mapping[str, str]], Printer] = PlainPrinter
-    files: Callable[[Report], Mapping[str, bytes]] = plain_files
+    files: Callable[[ReportSummary], Mapping[str, bytes]] = plain_files
     redactor: Redactor = field(init=False, repr=False)
     _step_files: Mapping[str, StepFile] = field(init=False, repr=False)
     _report_before: frozenset[str] | None = field(init=False, repr=False)
@@ -160,7 +160,7 @@ class Publication:
 
     def publish(
         self, report: Report, trace: Callable[[Report], Report] | None = None, *, complaint: str = ""
-    ) -> Report:
+    ) -> ReportSummary:
         """Write everything that can be written; the rest becomes warnings.
 
         Args:
@@ -170,26 +170,26 @@ class Publication:
             complaint: what stopped the run, one problem a line. A person is told that in the place of the comment.
 
         Returns:
-            The report as it was published.
+            The summary of the report as it was published.
         """
         self._warnings.clear()
-        report = self.redactor.report(report)
+        summary = summarise(self.redactor.report(report))
         # Before anything that takes room on a disk, or time: whatever happens then, verdict and summary are there.
-        self._write_step_files(report, None, early=True)
-        paths = self._try(lambda: self._write_files(report)) or {}
-        report, paths = self._traced(report, paths, trace)
+        self._write_step_files(summary, None, early=True)
+        paths = self._try(lambda: self._write_files(summary)) or {}
+        summary, paths = self._traced(summary, paths, trace)
         if complaint and not self.in_workflow:
-            self._try(lambda: self._print_complaint(report, complaint))
+            self._try(lambda: self._print_complaint(summary, complaint))
         else:
-            self._try(lambda: self._print(report, paths))
+            self._try(lambda: self._print(summary, paths))
         if complaint and self.in_workflow:
             self.complain(complaint)
-        url = self._comment(report)
-        self._status(report)
-        self._write_step_files(report, url)
+        url = self._comment(summary)
+        self._status(summary)
+        self._write_step_files(summary, url)
         if self.in_workflow:
-            WorkflowLog(self.stream).annotate(annotations_of(report))
-        return report
+            WorkflowLog(self.stream).annotate(annotations_of(summary))
+        return summary
 
     def publish_comment(self, report: Report, *, only_missing: bool = False) -> str | None:
         """Only what people read of another run's report: the log, the summary and the comment.
@@ -201,11 +201,11 @@ class Publication:
         Returns:
             The comment's address, None when there is none.
         """
-        report = self.redactor.report(report)
-        self._summarise(report, early=True)
-        self._try(lambda: self._print(report, {}))
-        url = self._comment(report, only_missing=only_missing)
-        self._summarise(report)
+        summary = summarise(self.redactor.report(report))
+        self._write_summary(summary, early=True)
+        self._try(lambda: self._print(summary, {}))
+        url = self._comment(summary, only_missing=only_missing)
+        self._write_summary(summary)
         outputs = self._step_files.get("GITHUB_OUTPUT")
         if outputs:
             self._try(lambda: write_outputs(outputs, {"comment-url": url or ""}))
@@ -213,7 +213,7 @@ class Publication:
 
     def show(self, report: Report) -> None:
         """Only print a report."""
-        self._print(self.redactor.report(report), {})
+        self._print(summarise(self.redactor.report(report)), {})
 
     def tell(self, message: str) -> None:
         """Say something in one line."""
@@ -252,42 +252,44 @@ class Publication:
         self.stream.write("".join(f"{printable(line)}\n" for line in lines))
 
     def _traced(
-        self, report: Report, paths: Mapping[str, Path], trace: Callable[[Report], Report] | None
-    ) -> tuple[Report, Mapping[str, Path]]:
+        self, summary: ReportSummary, paths: Mapping[str, Path], trace: Callable[[Report], Report] | None
+    ) -> tuple[ReportSummary, Mapping[str, Path]]:
         """The report that tells what came of sending its conversations, and its files, written once more."""
-        traced = self._try(lambda: self.redactor.report(trace(report))) if trace is not None else None
-        if traced is None or traced == report:
-            return report, paths
-        return traced, self._try(lambda: self._write_files(traced)) or paths
+        traced = self._try(lambda: self.redactor.report(trace(summary.report))) if trace is not None else None
+        if traced is None or traced == summary.report:
+            return summary, paths
+        again = summarise(traced)
+        return again, self._try(lambda: self._write_files(again)) or paths
 
-    def _write_files(self, report: Report) -> Mapping[str, Path]:
-        return write_report_directory(report, self._directory, self._report_before, self.files)
+    def _write_files(self, summary: ReportSummary) -> Mapping[str, Path]:
+        return write_report_directory(summary, self._directory, self._report_before, self.files)
 
-    def _print(self, report: Report, paths: Mapping[str, Path]) -> None:
-        if report.verdict.conclusion is Conclusion.SKIPPED:
+    def _print(self, summary: ReportSummary, paths: Mapping[str, Path]) -> None:
+        verdict = summary.report.verdict
+        if verdict.conclusion is Conclusion.SKIPPED:
             # A fork may have written the reason.
-            self.tell(f"Skipped: {report.verdict.reason} {report.verdict.action}".rstrip())
+            self.tell(f"Skipped: {verdict.reason} {verdict.action}".rstrip())
             return
         printer = self.make_printer(self.stream, self.environment)
         with WorkflowLog(self.stream).plain() if self.in_workflow else contextlib.nullcontext():
-            printer.comment(render_comment(report))
-        printer.results(report, in_workflow=self.in_workflow)
+            printer.comment(render_comment(summary))
+        printer.results(summary, in_workflow=self.in_workflow)
         printer.files({name: self._shown_directory / name for name in paths})
 
-    def _print_complaint(self, report: Report, complaint: str) -> None:
+    def _print_complaint(self, summary: ReportSummary, complaint: str) -> None:
         """Each problem once, with its path as it can be copied, and where the report lies."""
-        verdict = report.verdict
-        self.tell(f"{headline(report)}. {verdict.reason}" if verdict.warnings else f"{headline(report)}.")
+        verdict = summary.report.verdict
+        self.tell(f"{summary.headline}. {verdict.reason}" if verdict.warnings else f"{summary.headline}.")
         self.complain(complaint)
-        for note in report.notes:
+        for note in summary.report.notes:
             self.tell(f"Note: {note}")
         self.tell(f"Report: {self._shown_directory}")
 
-    def _write_step_files(self, report: Report, url: str | None, *, early: bool = False) -> None:
+    def _write_step_files(self, summary: ReportSummary, url: str | None, *, early: bool = False) -> None:
         """Write outputs, their seal and the summary.
 
         Args:
-            report: of the run.
+            summary: of the run.
             url: the comment's address.
             early: they are written once more. What can only be added to is left alone, and nothing is warned of yet.
         """
@@ -295,24 +297,25 @@ class Publication:
             os.close(self._room.pop())
         outputs = self._step_files.get("GITHUB_OUTPUT")
         if outputs and not (early and not outputs.plain):
-            self._try(lambda: write_outputs(outputs, self._outputs(report, url)), quiet=early)
-        self._try(lambda: self._seal(report, url), quiet=early)
-        self._summarise(report, early=early)
+            self._try(lambda: write_outputs(outputs, self._outputs(summary, url)), quiet=early)
+        self._try(lambda: self._seal(summary, url), quiet=early)
+        self._write_summary(summary, early=early)
 
-    def _summarise(self, report: Report, *, early: bool = False) -> None:
+    def _write_summary(self, summary: ReportSummary, *, early: bool = False) -> None:
         """Write the summary, with what could not be done so far; ``early`` as in ``_write_step_files``."""
-        summary = self._step_files.get("GITHUB_STEP_SUMMARY")
-        if summary and not (early and not summary.plain):
+        file = self._step_files.get("GITHUB_STEP_SUMMARY")
+        if file and not (early and not file.plain):
             told = [f"> **Warning:** {inline(warning, 600)}" for warning in self._warnings]
-            text = "\n\n".join([render_comment(report, limit=_SUMMARY_CHARACTERS), *told])
-            self._try(lambda: write_summary(summary, text), quiet=early)
+            text = "\n\n".join([render_comment(summary, limit=_SUMMARY_CHARACTERS), *told])
+            self._try(lambda: write_summary(file, text), quiet=early)
 
-    def _comment(self, report: Report, *, only_missing: bool = False) -> str | None:
+    def _comment(self, summary: ReportSummary, *, only_missing: bool = False) -> str | None:
+        report = summary.report
         if not self.settings.comment or report.subject.pull_request is None:
             return None
         publisher = PullRequestComment(
             token=self.settings.github_token,
-            render=lambda told, earlier: render_comment(told, earlier=earlier),
+            render=lambda _, earlier: render_comment(summary, earlier=earlier),
             api_url=self.environment.get("GITHUB_API_URL") or GITHUB_API,
             create=report.verdict.conclusion is not Conclusion.SKIPPED,
             deadline_seconds=_CANCELLED_SECONDS if current().name else COMMENT_SECONDS,
@@ -321,27 +324,26 @@ class Publication:
         )
         return self._try(lambda: publisher.publish(report))
 
-    def _status(self, report: Report) -> None:
+    def _status(self, summary: ReportSummary) -> None:
         publisher = CommitStatus(
             token=self.settings.github_token,
             api_url=self.environment.get("GITHUB_API_URL") or GITHUB_API,
             environment=self.environment,
         )
-        self._try(lambda: publisher.publish(report))
+        self._try(lambda: publisher.publish(summary.report, code=summary.exit_code, description=summary.status))
 
-    def _seal(self, report: Report, url: str | None) -> None:
+    def _seal(self, summary: ReportSummary, url: str | None) -> None:
         """Say under the run's key what it came to; it counts only if the gate ends with that exit code, too."""
         file, key = self._step_files.get(SEAL), self.environment.get(SEAL_KEY)
         if file is None or not key:
             return
-        code = exit_code(report.verdict, report.decision.mode, enforce=report.enforce)
-        digest = hashlib.sha256(render_results(report).encode("ascii")).hexdigest()
-        file.publish(seal(Sealed(code, digest, self._outputs(report, url)), key), "seal")
+        digest = hashlib.sha256(render_results(summary).encode("ascii")).hexdigest()
+        file.publish(seal(Sealed(summary.exit_code, digest, self._outputs(summary, url)), key), "seal")
 
-    def _outputs(self, report: Report, url: str | None) -> dict[str, str]:
-        known = {name.replace("_", "-"): value for name, value in outputs_of(report).items()}
+    def _outputs(self, summary: ReportSummary, url: str | None) -> dict[str, str]:
+        known = {name.replace("_", "-"): value for name, value in summary.outputs.items()}
         known |= {"report": str(self._shown_directory), "comment-url": url or ""}
-        known["reasons"] = reasons_output(report.decision)
+        known["reasons"] = reasons_output(summary.report.decision)
         return {name: _text_of(known[name]) for name in OUTPUTS}
 
     def _try(self, work: Callable[[], Result], *, quiet: bool = False) -> Result | None:

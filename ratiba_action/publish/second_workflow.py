@@ -20,6 +20,7 @@ from ratiba_action.money.budget import Ledger
 from ratiba_action.publish.publishing import Publication
 from ratiba_action.reporting.comment import render_comment
 from ratiba_action.reporting.results_json import read_results
+from ratiba_action.reporting.summary import summarise
 from ratiba_action.settings.settings import Settings
 
 DEPENDABOT = "dependabot/"
@@ -100,7 +101,7 @@ class SecondWorkflow:
         try:
             theirs = read_results(self.results, exact=True)
             ours = self.publication.redactor.report(self._own(theirs, pull_request))
-            render_comment(ours)
+            render_comment(summarise(ours))
         except Exception as error:  # noqa: BLE001 - whatever a fork writes, what is posted is a report
             told = error.problem if isinstance(error, RatibaError) else type(error).__name__
             return self._own(_invalid(told), pull_request)

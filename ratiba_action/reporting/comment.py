@@ -6,19 +6,12 @@ from dataclasses import dataclass
 
 from ratiba_action.github.attempts import Attempt, attempt_of, attempts_line, history
 from ratiba_action.github.marker import marker_of
-from ratiba_action.model.verdict import Conclusion, Report
-from ratiba_action.reporting import comment_money
+from ratiba_action.model.verdict import Conclusion
+from ratiba_action.reporting import comment_failures as failures
 from ratiba_action.reporting import comment_sections as sections
-from ratiba_action.reporting.comment_attempts import attempts_table
-from ratiba_action.reporting.comment_comparison import compared_conversations, comparison, flips
-from ratiba_action.reporting.comment_money import data_sets
-from ratiba_action.reporting.comment_quarantine import quarantine
-from ratiba_action.reporting.comment_sections import crashes
-from ratiba_action.reporting.comment_traces import traces
-from ratiba_action.reporting.comment_variants import variants
+from ratiba_action.reporting.comment_comparison import compared_scenarios, comparison, flips
 from ratiba_action.reporting.markdown import inline, length
-from ratiba_action.reporting.wording import caveat, headline, leniency, replacement, summary_line
-from ratiba_action.verdict.tally import is_regression
+from ratiba_action.reporting.summary import ReportSummary
 
 LIMIT = 60_000
 """Most characters of a comment; GitHub refuses more than 65,536."""
@@ -54,7 +47,7 @@ class _Section:
     forms: tuple[str, ...]
 
 
-def render_comment(report: Report, limit: int = LIMIT, earlier: tuple[Attempt, ...] = ()) -> str:
+def render_comment(summary: ReportSummary, limit: int = LIMIT, earlier: tuple[Attempt, ...] = ()) -> str:
     """The Markdown of the comment.
 
     The marker, the hidden line of attempts, the verdict, the notes, the reason, what to do and the money line always
@@ -65,60 +58,61 @@ def render_comment(report: Report, limit: int = LIMIT, earlier: tuple[Attempt, .
     those ten, so that names are left.
 
     Args:
-        report: what to tell.
+        summary: of the run.
         limit: most characters, as GitHub counts them.
         earlier: attempts that the comment on the pull request lists.
     """
+    report = summary.report
     attempts = history(earlier, attempt_of(report))
-    top = _top(report, attempts)
-    runs = attempts_table(attempts, report.subject)
+    top = _top(summary, attempts)
+    runs = sections.attempts_table(attempts, report.subject)
     if report.verdict.conclusion is Conclusion.SKIPPED:
         return "\n\n".join([*top[:-1], *([runs] if runs else [])]) + "\n"
-    return _fit(report, top, [*_sections(report), _Section("earlier runs", (runs, ""))], limit)
+    return _fit(summary, top, [*_sections(summary), _Section("earlier runs", (runs, ""))], limit)
 
 
-def _top(report: Report, attempts: tuple[Attempt, ...]) -> list[str]:
-    verdict = report.verdict
+def _top(summary: ReportSummary, attempts: tuple[Attempt, ...]) -> list[str]:
+    report, verdict = summary.report, summary.report.verdict
     hidden_lines = "".join(f"{line}\n" for line in (str(marker_of(report)), attempts_line(attempts)) if line)
-    parts = [f"{hidden_lines}## {headline(report)}: {inline(report.name, 80)}{caveat(report)}"]
-    parts += [f"**{inline(replacement(report), 1_500)}**"] if report.replaced else []
+    parts = [f"{hidden_lines}## {summary.headline}: {inline(report.name, 80)}{summary.caveat}"]
+    parts += [f"**{inline(summary.replacement, 1_500)}**"] if summary.replacement else []
     parts += [inline(verdict.reason, 2_000)]
-    parts += [inline(leniency(report))] if leniency(report) else []
+    parts += [inline(summary.leniency)] if summary.leniency else []
     parts += [f"**What to do:** {inline(verdict.action, 1_000)}"] if verdict.action else []
     notes = [f"> **Warning:** {inline(warning, 600)}" for warning in verdict.warnings[:_NOTES]]
     notes += [f"> **Note:** {inline(note, 600)}" for note in report.notes[:_NOTES]]
     hidden = max(len(report.notes) - _NOTES, 0) + max(len(verdict.warnings) - _NOTES, 0)
     notes += [f"> **Note:** {hidden} more notes are in the report."] if hidden else []
     parts += ["\n>\n".join(notes)] if notes else []
-    return [*parts, inline(summary_line(report))]
+    return [*parts, inline(summary.line)]
 
 
-def _sections(report: Report) -> list[_Section]:
-    failing = (sections.failing(report), sections.failing(report, most=_SHOWN), sections.failing_names(report))
+def _sections(summary: ReportSummary) -> list[_Section]:
+    failing = (failures.failing(summary), failures.failing(summary, most=_SHOWN), failures.failing_names(summary))
     compared = [
-        _Section("comparison", (comparison(report), "")),
-        _Section("answers of newly failing or passing scenarios", (flips(report), "")),
-        _Section("compared scenarios", (compared_conversations(report), "")),
+        _Section("comparison", (comparison(summary), "")),
+        _Section("answers of newly failing or passing scenarios", (flips(summary), "")),
+        _Section("compared scenarios", (compared_scenarios(summary), "")),
     ]
     failed = [_Section("tables of failing scenarios", failing)]
     return [
         # What the run fails by comes first.
-        *([*compared, *failed] if is_regression(report) else [*failed, *compared]),
-        _Section("tracebacks", (crashes(report), "")),
-        _Section("quarantine", (quarantine(report), "")),
-        _Section("tables of cases", (data_sets(report), data_sets(report, tables=False))),
-        _Section("variants", (variants(report), "")),
-        _Section("metrics", (sections.metrics(report), "")),
-        _Section("judges", (comment_money.judges(report), "")),
-        _Section("money", (comment_money.money(report), "")),
-        _Section("why this mode", (sections.why_mode(report), "")),
-        _Section("links to Langfuse", (traces(report), "")),
-        _Section("all scenarios", (sections.all_conversations(report), "")),
-        _Section("transcripts", (sections.transcripts(report), "")),
+        *([*compared, *failed] if summary.regression else [*failed, *compared]),
+        _Section("tracebacks", (failures.crashes(summary), "")),
+        _Section("quarantine", (sections.quarantine(summary), "")),
+        _Section("tables of cases", (sections.cases(summary), sections.cases(summary, tables=False))),
+        _Section("variants", (sections.variants(summary), "")),
+        _Section("metrics", (sections.metrics(summary), "")),
+        _Section("judges", (sections.judges(summary), "")),
+        _Section("money", (sections.money(summary), "")),
+        _Section("why this mode", (sections.why_mode(summary), "")),
+        _Section("links to Langfuse", (sections.traces(summary), "")),
+        _Section("all scenarios", (sections.all_scenarios(summary), "")),
+        _Section("transcripts", (failures.transcripts(summary), "")),
     ]
 
 
-def _fit(report: Report, top: Sequence[str], parts: Sequence[_Section], limit: int) -> str:
+def _fit(summary: ReportSummary, top: Sequence[str], parts: Sequence[_Section], limit: int) -> str:
     dropped: list[str] = []
     optional = (
         "links to Langfuse",
@@ -131,32 +125,32 @@ def _fit(report: Report, top: Sequence[str], parts: Sequence[_Section], limit: i
     )
     absent = {part.name for part in parts if part.name in optional and not part.forms[0]}
     order = [name for name in _DROP_ORDER if name not in absent]
-    text = _join(report, top, parts, dropped)
+    text = _join(summary, top, parts, dropped)
     for name in order:
         if length(text) <= limit:
             return text
         dropped.append(name)
-        text = _join(report, top, parts, dropped)
+        text = _join(summary, top, parts, dropped)
     # The last step may have made room for what went before it.
     for name in reversed(order):
         fewer = [other for other in dropped if other != name]
-        longer = _join(report, top, parts, fewer)
+        longer = _join(summary, top, parts, fewer)
         if length(longer) <= limit:
             dropped, text = fewer, longer
     return text
 
 
-def _join(report: Report, top: Sequence[str], parts: Sequence[_Section], dropped: Sequence[str]) -> str:
+def _join(summary: ReportSummary, top: Sequence[str], parts: Sequence[_Section], dropped: Sequence[str]) -> str:
     bodies = [part.forms[min(dropped.count(part.name), len(part.forms) - 1)] for part in parts]
-    return "\n\n".join([*top, *(body for body in bodies if body), *_footer(report, dropped)]) + "\n"
+    return "\n\n".join([*top, *(body for body in bodies if body), *_footer(summary, dropped)]) + "\n"
 
 
-def _footer(report: Report, dropped: Sequence[str]) -> list[str]:
-    url = report.subject.run_url
+def _footer(summary: ReportSummary, dropped: Sequence[str]) -> list[str]:
+    url = summary.report.subject.run_url
     run = f" of [the run]({url})" if _RUN_URL.fullmatch(url) else " of the run"
     names = ", ".join(dict.fromkeys(dropped))
     if dropped:
         return [f"Left out to fit a comment: {names}. They are in `report.html` and `results.json`{run}."]
-    if not report.results:
+    if not summary.scenarios:
         return [f"More in `results.json`{run}."]
     return [f"More in `report.html` and `results.json`{run}."]

@@ -1,247 +1,69 @@
-"""The parts of the comment below its first lines; each is Markdown, or empty when there is nothing to say."""
+"""The parts of the comment about the whole run; each is Markdown, or empty when there is nothing to say."""
 
-import json
+import re
 from collections.abc import Sequence
-from html import escape
-from typing import Any
 
-from ratiba_action.checks.system_exceptions import KIND, exception_of
-from ratiba_action.model.conversation import Exchange
-from ratiba_action.model.measurement import Check, Errored, NotRun, Phase, ScenarioResult, Score, Scored
-from ratiba_action.model.scenario import Scenario
-from ratiba_action.model.verdict import Report
-from ratiba_action.reporting.data_set_words import passing_told, threshold_told
-from ratiba_action.reporting.markdown import clean, code, defuse, fenced, folded, inline, table
-from ratiba_action.reporting.money_facts import has_paid
-from ratiba_action.reporting.wording import (
-    RaisedError,
-    explanation,
-    frames,
-    gap_words,
-    label,
-    listed,
-    number,
-    outcome,
-    plural,
-    raised_errors,
-    scenario_ended,
-    scenario_label,
-)
-from ratiba_action.util.text import part_of
-from ratiba_action.verdict.tally import (
-    MetricSummary,
-    deciding_outcomes,
-    deciding_results,
-    scenario_of,
-    summarise_metrics,
-)
-from ratiba_action.verdict.trials import ScenarioOutcome, Standing, most_failures, outcomes_of
+from ratiba_action.github.attempts import NO_HEAD, Attempt
+from ratiba_action.model.change import Subject
+from ratiba_action.model.data_set import ClassScores
+from ratiba_action.reporting.comment_failures import code_html
+from ratiba_action.reporting.data_set_words import CasesSummary, LowCase
+from ratiba_action.reporting.markdown import code, folded, inline, table
+from ratiba_action.reporting.money_facts import Fact, Part
+from ratiba_action.reporting.summary import VERDICT_IS_OF, MetricRow, ReportSummary, ScenarioRow, TrialRow, VariantRow
+from ratiba_action.reporting.wording import dollars, number, plural
 
 _NAMED = 100
 _ROWS = 50
-_NAMES = 5
-_QUOTED = 60
+_QUARANTINED = 20
+_ASKED = 80
+_TOLD = 1_000
+_PARTS = 20
+_VARIANT_METRICS = 6
+_DIFFERENCES = 120
+_WHY = 200
+_TRACES = 60
+_SHORT = 7
+_RUN_URL = re.compile(r"(https?://[A-Za-z0-9._:-]+/[A-Za-z0-9._/-]*/actions/runs/)[0-9]+", re.ASCII)
+_STARTED_BY = {
+    "pull_request": "the pull request",
+    "merge_group": "the merge queue",
+    "push": "a push",
+    "workflow_dispatch": "hand",
+    "other": "another event",
+}
 
 
-def failing(report: Report, most: int | None = None) -> str:
-    """Each conversation that failed, with turn, assertion, expected and got; then those without a result.
-
-    Args:
-        report: what to tell.
-        most: how many conversations of each kind to show, None for all.
-    """
-    outcomes = deciding_outcomes(report)
-    failed = _by_exception(sorted(filter(is_failing, outcomes), key=lambda one: not one.scenario.critical))
-    parts = ["### Failing scenarios"] if failed else []
-    for first, *others in failed[:most]:
-        parts += [_failed(first, report.limits.pass_rate), *_failed_alike(others)]
-    parts += _more(sum(map(len, failed)), sum(map(len, failed[:most])))
-    gaps = [(one, gap) for one in outcomes if (gap := _gap(one)) is not None]
-    if len(gaps) == 1 and explanation(gaps[0][1]) in report.verdict.reason:
-        return "\n\n".join(parts)  # the headline has told it whole
-    return "\n\n".join([*parts, *_missing(gaps, most, report.verdict.action)])
-
-
-def _gap(one: ScenarioOutcome) -> ScenarioResult | None:
-    """The trial that lacks a measurement where that may matter."""
-    unfit = isinstance(one.deciding, Errored) and one.deciding.phase is Phase.RECORDING
-    if unfit and is_failing(one) and not _lacks_grade(one.deciding):
-        return None  # its table says which request no recording fits
-    if exception_of(one.deciding):
-        return None
-    if not isinstance(one.deciding, Scored):
-        return one.deciding
-    return next((trial for trial in one.trials if one.open and not isinstance(trial, Scored)), None)
-
-
-def _missing(missing: Sequence[tuple[ScenarioOutcome, ScenarioResult]], most: int | None, action: str) -> list[str]:
-    """What has no result, one row a cause: a prompt that changed leaves every conversation without one."""
-    causes: dict[tuple[str, str], list[str]] = {}
-    for one, gap in missing:
-        causes.setdefault((outcome(gap), _whole_explanation(gap, action)), []).append(code(scenario_label(one)))
-    rows = [
-        (", ".join(names[:_NAMES]) + _others(names), what, inline(why, 500)) for (what, why), names in causes.items()
-    ]
-    if not rows:
-        return []
-    header = ("scenario", "what", "why")
-    return ["### Could not be measured", table(header, rows[:most]), *_more(len(rows), len(rows[:most]))]
-
-
-_RECORD = "ratiba record"
-"""One command of the verdict's action is for every scenario whose recording no longer applies."""
-
-
-def _whole_explanation(gap: ScenarioResult, action: str) -> str:
-    """Why there is no result, with its remedy where the verdict's action tells another."""
-    remedy = gap.remedy if isinstance(gap, Errored) else ""
-    told = remedy in action or (_RECORD in remedy and _RECORD in action)
-    return explanation(gap) if told else f"{explanation(gap)} {remedy}"
-
-
-def _others(names: Sequence[str]) -> str:
-    return f" and {len(names) - _NAMES} more" if len(names) > _NAMES else ""
-
-
-def _more(total: int, shown: int) -> list[str]:
-    hidden = total - shown
-    return [f"{plural(hidden, 'more scenario')} in the report."] if hidden else []
-
-
-def _by_exception(failed: Sequence[ScenarioOutcome]) -> list[list[ScenarioOutcome]]:
-    """The scenarios, those together that one exception of the system failed and nothing else."""
-    groups: dict[tuple[str, str], list[ScenarioOutcome]] = {}
-    for one in failed:
-        raised = _only_exception(one)
-        groups.setdefault((raised, "" if raised else scenario_label(one)), []).append(one)
-    return list(groups.values())
-
-
-def _only_exception(one: ScenarioOutcome) -> str:
-    """``file:line Type`` of an exception, where a scenario failed by it alone; else empty."""
-    result = one.deciding
-    if len(one.trials) > 1 or isinstance(result, NotRun) or not all(score.passed for score in result.deciding_scores):
-        return ""
-    alone = all(check.kind == KIND for check in result.checks if not check.passed)
-    return exception_of(result) if alone else ""
-
-
-def _failed_alike(others: Sequence[ScenarioOutcome]) -> list[str]:
-    names = [code(scenario_label(one)) + (" (critical)" if one.scenario.critical else "") for one in others]
-    return [f"The same exception failed {listed(names)}."] if names else []
-
-
-def failing_names(report: Report) -> str:
-    """The same conversations by name only."""
-    names = [
-        f"{code(scenario_label(one))} ({outcome(one.deciding)})"
-        for one in deciding_outcomes(report)
-        if outcome(one.deciding) != "passed"
-    ]
-    if not names:
-        return ""
-    more = f", and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
-    return f"### Scenarios that did not pass\n\n{', '.join(names[:_NAMED])}{more}"
-
-
-def is_failing(one: ScenarioOutcome) -> bool:
-    """Whether something that was measured in a scenario is below what is asked."""
-    result = one.deciding
-    if isinstance(result, NotRun):
-        return False
-    return not all(check.passed for check in result.checks) or not all(score.passed for score in result.deciding_scores)
-
-
-def _failed(one: ScenarioOutcome, rate: float) -> str:
-    result, scenario = one.deciding, one.scenario
-    if isinstance(result, NotRun):
-        return ""
-    about = [code(scenario_label(one))]
-    about += ["critical"] if scenario.critical else []
-    about += [_trials(one)] if len(one.trials) > 1 else []
-    about += [f"judged: {rate:.0%} of such scores must pass"] if one.standing is Standing.BELOW else []
-    line = next((check.line for check in result.checks if not check.passed and check.line), scenario.line)
-    about += [code(f"{scenario.path}") + (f" line {line}" if line else "")] if scenario.path else []
-    rows = [_check_row(check, scenario) for check in result.checks if not check.passed]
-    rows += [row for score in result.deciding_scores if not score.passed for row in _score_rows(score)]
-    heading = f"**{about[0]}**" + "".join(f" · {part}" for part in about[1:])
-    return "\n\n".join([heading, _assertions(rows), *_stood_in(result)])
-
-
-def _stood_in(result: Scored | Errored) -> list[str]:
-    """That recorded answers to other requests stood in; the base passed with them."""
-    if not isinstance(result, Errored) or not any(check.stand_in and not check.passed for check in result.checks):
-        return []
-    told = inline(explanation(result), 500)
-    command = code(f"ratiba record --scenario {result.trial.scenario.id} --accept")
-    if result.phase is Phase.RECORDING:
-        told = f"Recorded answers stood in for answers that are not recorded. {told}"
-        told += " The base passes these assertions, so the code is what differs."
-        return [f"{told} If the new behaviour is right, change the scenario, then run {command}."]
-    return [f"The turn ended in an error, and the base passes its assertions. {told}"]
-
-
-def _trials(one: ScenarioOutcome) -> str:
-    counted = len(one.counted)
-    parts = [f"{part_of(one.passed, counted, 'trial', 'passes', 'pass')}, {counted - most_failures(one.scenario)} must"]
-    parts += [f"{len(one.trials) - counted} more only compare with the base"] if len(one.trials) > counted else []
-    return "; ".join([*parts, f"this is trial {one.deciding.trial.number + 1}"])
-
-
-def _assertions(rows: list[tuple[str, str, str, str]]) -> str:
-    more = f"\n\n{plural(len(rows) - _ROWS, 'more row')} in the report." if len(rows) > _ROWS else ""
-    return table(("turn:", "assertion", "expected", "got"), rows[:_ROWS]) + more
-
-
-def _check_row(check: Check, scenario: Scenario) -> tuple[str, str, str, str]:
-    asked = scenario.turns[check.turn - 1].user if 0 < check.turn <= len(scenario.turns) else None
-    after = f" after “{inline(asked, _QUOTED)}”" if asked else ""
-    turn = str(check.turn) if check.turn else "all"
-    what = check.what.removesuffix(" after the turn") if after else check.what
-    return turn, inline(what) + after, inline(check.expected), inline(check.got)
-
-
-def _score_rows(score: Score) -> list[tuple[str, str, str, str]]:
-    broken = [invariant for invariant in score.invariants if not invariant.satisfied]
-    if broken:
-        return [
-            ("all", inline(f"{score.metric}: {one.name}"), "holds", inline(one.detail or "broken")) for one in broken
-        ]
-    got = number(score.value) + (f": {inline(score.reason)}" if score.reason else "")
-    return [("all", inline(score.metric), f"at least {number(score.threshold)}", got)]
-
-
-def metrics(report: Report) -> str:
+def metrics(summary: ReportSummary) -> str:
     """Each metric: number of scores, mean, share that passes, threshold, status."""
-    summaries = summarise_metrics(deciding_results(report))
-    if not summaries:
+    if not summary.metrics:
         return ""
-    header = ("metric", "n:", "mean:", "pass:", "threshold:", "status")
-    body = table(header, [_metric_row(summary, report) for summary in summaries])
+    report, header = summary.report, ("metric", "n:", "mean:", "pass:", "threshold:", "status")
+    body = table(header, [_metric_row(row, report.limits.pass_rate) for row in summary.metrics])
     # A run that paid has a table of its judges.
-    judged = report.judge_model and any(summary.judged for summary in summaries) and not has_paid(report)
+    judged = report.judge_model and any(row.figures.judged for row in summary.metrics) and not summary.paid
     judge = f"\n\nJudge: {code(report.judge_model)}." if judged else ""
     return f"### Metrics\n\n{body}{judge}"
 
 
-def _metric_row(summary: MetricSummary, report: Report) -> tuple[str, ...]:
-    kind = f"judged, {report.limits.pass_rate:.0%} must pass" if summary.judged else "exact"
-    below = summary.count - summary.passed
-    passing = passing_told(summary)
+def _metric_row(row: MetricRow, rate: float) -> tuple[str, ...]:
+    figures = row.figures
+    kind = f"judged, {rate:.0%} must pass" if figures.judged else "exact"
+    below = figures.count - figures.passed
     status = f"{f'{below} below' if below else 'all reach it'} ({kind})"
     return (
-        inline(f"{summary.metric} {summary.version}"),
-        str(summary.count),
-        number(summary.mean),
-        passing,
-        inline(threshold_told(summary, report.data_sets)),
-        status if passing else f"no threshold of single scores ({kind.partition(',')[0]})",
+        inline(f"{figures.metric} {figures.version}"),
+        str(figures.count),
+        number(figures.mean),
+        row.passing,
+        inline(row.threshold),
+        status if row.passing else f"no threshold of single scores ({kind.partition(',')[0]})",
     )
 
 
-def why_mode(report: Report) -> str:
+def why_mode(summary: ReportSummary) -> str:
     """The files and rules that decided the mode, and the dependency bumps; folded."""
-    decision = report.decision
+    decision = summary.report.decision
     rows = [(code(r.path) if r.path else "", inline(r.rule), r.mode.value, inline(r.why)) for r in decision.reasons]
     if not rows and not decision.dependencies:
         return ""
@@ -253,129 +75,221 @@ def why_mode(report: Report) -> str:
     ]
     parts += [table(("package", "from", "to", "change", "file"), bumps[:_ROWS])] if bumps else []
     parts += [f"{plural(len(bumps) - _ROWS, 'more package')} in the report."] if len(bumps) > _ROWS else []
-    return folded(f"Why {decision.mode.value}{_first_reason(report)}", "\n\n".join(parts))
+    return folded(f"Why {decision.mode.value}{_first_reason(summary)}", "\n\n".join(parts))
 
 
-def _first_reason(report: Report) -> str:
+def _first_reason(summary: ReportSummary) -> str:
     """The file that asked for the mode, so that nobody has to unfold the table to know."""
-    decisive = [r.path for r in report.decision.reasons if r.mode is report.decision.mode and r.path]
+    decision = summary.report.decision
+    decisive = [r.path for r in decision.reasons if r.mode is decision.mode and r.path]
     if not decisive:
         return ""
     more = f" and {plural(len(decisive) - 1, 'more file')}" if len(decisive) > 1 else ""
     return f": {code_html(decisive[0])}{more}"
 
 
-def all_conversations(report: Report) -> str:
-    """One row for each conversation, and one for each trial where there are several; folded."""
-    if not report.results:
+def all_scenarios(summary: ReportSummary) -> str:
+    """One row for each scenario, and one for each trial where there are several; folded."""
+    rows, left_out = summary.scenarios, summary.report.left_out
+    if not rows:
         return ""
-    outcomes = outcomes_of(report.results)
-    body = _results([(scenario_label(one), scenario_ended(one), one.deciding) for one in outcomes])
-    if report.left_out:
-        body += "\n\nNot selected in this mode: " + ", ".join(code(name) for name in report.left_out[:_NAMED])
-        body += f" and {len(report.left_out) - _NAMED} more." if len(report.left_out) > _NAMED else "."
-    parts = [
-        folded(f"{'All ' if len(outcomes) > 1 else ''}{plural(len(outcomes), 'scenario')}", body),
-        *_all_trials(outcomes),
-    ]
+    body = _results([(row.name, row.ended, row.deciding) for row in rows])
+    if left_out:
+        body += "\n\nNot selected in this mode: " + ", ".join(code(name) for name in left_out[:_NAMED])
+        body += f" and {len(left_out) - _NAMED} more." if len(left_out) > _NAMED else "."
+    parts = [folded(f"{'All ' if len(rows) > 1 else ''}{plural(len(rows), 'scenario')}", body), *_all_trials(rows)]
     return "\n\n".join(parts)
 
 
-def _all_trials(outcomes: Sequence[ScenarioOutcome]) -> list[str]:
-    """Every trial of what was held several times, and why attempts at it broke off."""
-    trials = [trial for one in outcomes if len(one.trials) > 1 or one.retried for trial in one.trials]
+def _all_trials(rows: Sequence[ScenarioRow]) -> list[str]:
+    """Every trial of what was run several times, and why attempts at it errored."""
+    trials = [trial for row in rows if len(row.trials) > 1 or row.outcome.retried for trial in row.trials]
     if not trials:
         return []
-    body = _results([(f"{scenario_of(each).id}.trial{each.trial.number + 1}", outcome(each), each) for each in trials])
-    broken = [(each, why) for each in trials if not isinstance(each, NotRun) for why in each.retried]
-    rows = [(code(scenario_of(each).id), str(each.trial.number + 1), inline(why, 300)) for each, why in broken]
-    body += "\n\n" + table(("scenario", "trial:", "retried after"), rows[:_NAMED]) if rows else ""
+    numbered = [(one.result.trial.scenario.id, one.result.trial.number + 1, one) for one in trials]
+    body = _results([(f"{name}.trial{number}", one.ended, one) for name, number, one in numbered])
+    again = [(code(name), str(number), inline(why, 300)) for name, number, one in numbered for why in one.retried]
+    body += "\n\n" + table(("scenario", "trial:", "retried after"), again[:_NAMED]) if again else ""
     return [folded(f"{plural(len(trials), 'trial')} of scenarios with several trials", body)]
 
 
-def _results(rows: Sequence[tuple[str, str, ScenarioResult]]) -> str:
+def _results(rows: Sequence[tuple[str, str, TrialRow]]) -> str:
     header = ("scenario", "result", "language", "checks:", "scores", "seconds:")
     return table(header, [_result_row(*row) for row in rows])
 
 
-def _result_row(name: str, ended: str, result: ScenarioResult) -> tuple[str, ...]:
-    about = (code(name), ended, inline(scenario_of(result).language))
-    if isinstance(result, NotRun):
-        return (*about, "", inline(explanation(result), 120), "")
-    measured = [check for check in result.checks if check.measured]
-    held = sum(check.passed for check in measured)
-    scores = [f"{inline(score.metric)} {number(score.value)}" for score in result.scores]
-    scores += [inline(gap_words(result), 120)] if isinstance(result, Errored) else []
-    if isinstance(result, Errored) and not measured:
-        return (*about, "", ", ".join(scores), "")
-    return (*about, f"{held} of {len(measured)}", ", ".join(scores), f"{result.seconds:.1f}")
+def _result_row(name: str, ended: str, row: TrialRow) -> tuple[str, ...]:
+    scores = [f"{inline(score.metric)} {number(score.value)}" for score in row.scores]
+    scores += [inline(row.gap, 120)] if row.gap else []
+    checks, seconds = ("", "") if row.checks is None else ("{} of {}".format(*row.checks), f"{row.seconds:.1f}")
+    return code(name), ended, inline(row.result.trial.scenario.language), checks, ", ".join(scores), seconds
 
 
-def transcripts(report: Report) -> str:
-    """The words of each conversation that failed, or that was held and lacks a grade; folded."""
-    failed = [one for one in deciding_outcomes(report) if is_failing(one) or _lacks_grade(one.deciding)]
-    return "\n\n".join(
-        folded(f"Transcript of {code_html(label(one.deciding))}", fenced(transcript_text(one.deciding)))
-        for one in failed
+def quarantine(summary: ReportSummary) -> str:
+    """A table of the scenarios in quarantine and one of those whose quarantine has ended; empty without any."""
+    apart, expired = summary.quarantined, summary.expired
+    parts = [_quarantined("In quarantine: these do not decide", "it would have", apart)] if apart else []
+    parts += [_quarantined("Quarantine has expired: these decide again", "it", expired)] if expired else []
+    return "\n\n".join(parts)
+
+
+def _quarantined(heading: str, told: str, rows: Sequence[ScenarioRow]) -> str:
+    cells = [_quarantine_row(row) for row in rows[:_QUARANTINED]]
+    hidden = len(rows) - _QUARANTINED
+    more = f"\n\n{plural(hidden, 'more scenario')} in the report." if hidden > 0 else ""
+    return f"### {heading}\n\n" + table(("scenario", "until", "owner", "reason", told), cells) + more
+
+
+def _quarantine_row(row: ScenarioRow) -> tuple[str, ...]:
+    granted = row.scenario.quarantine
+    if granted is None:
+        raise TypeError("only scenarios with a quarantine are listed")
+    ended = row.ended + (f": {row.deciding.why}" if row.deciding.why else "")
+    about = (granted.until.isoformat(), inline(granted.owner, 80), inline(granted.reason, 200))
+    return code(row.name), *about, inline(ended, 200)
+
+
+def cases(summary: ReportSummary, *, tables: bool = True) -> str:
+    """One block for the cases of each file; empty without one.
+
+    Args:
+        summary: of the run.
+        tables: whether to add the folded tables of classes and of the lowest cases.
+    """
+    blocks = [_block(one) + (_tables(one) if tables else "") for one in summary.cases]
+    return "\n\n".join(["### Cases", *blocks]) if blocks else ""
+
+
+def _block(one: CasesSummary) -> str:
+    parts = [f"**{code(one.scores.id)}** · {code(one.scores.path)} · {one.about}"]
+    if one.gates:
+        rows = [
+            (code(row.result.gate.metric), row.value, number(row.result.gate.at_least), row.status) for row in one.gates
+        ]
+        parts.append(table(("gate", "value:", "at least:", "result"), rows))
+    gated = {row.result.gate.metric for row in one.gates}
+    others = [f"{inline(name)} {number(found)}" for name, found in one.scores.values.items() if name not in gated]
+    parts += [f"Besides: {', '.join(others)}." if gated else f"{', '.join(others)}."] if others else []
+    return "\n\n".join(parts)
+
+
+def _tables(one: CasesSummary) -> str:
+    parts = [_classes(one)] if one.classes else []
+    parts += [_lowest(one.scores.id, one.low)] if one.low else []
+    return "".join(f"\n\n{part}" for part in parts)
+
+
+def _lowest(name: str, low: Sequence[LowCase]) -> str:
+    rows = [(code(one.name), inline(one.asked, _ASKED), inline(one.told)) for one in low[:_ROWS]]
+    body = table(("case", "asked", "scored"), rows) + _more(len(low))
+    return folded(f"{plural(len(low), 'case')} of {code_html(name)} below 1, the lowest first", body)
+
+
+def _more(total: int) -> str:
+    return f"\n\n{total - _ROWS} more in the report." if total > _ROWS else ""
+
+
+def _classes(one: CasesSummary) -> str:
+    header = ("class", "precision:", "recall:", "F1:", "expected:", "given:")
+    body = table(header, [_class_row(found) for found in one.classes[:_ROWS]]) + _more(len(one.classes))
+    return folded(f"Classes of {code_html(one.scores.id)}, the lowest F1 first", body)
+
+
+def _class_row(one: ClassScores) -> tuple[str, ...]:
+    figures = (number(one.precision), number(one.recall), number(one.f1))
+    return (code(one.label), *figures, str(one.support), str(one.given))
+
+
+def variants(summary: ReportSummary) -> str:
+    """One row a variant; empty where none was run."""
+    if not summary.variants:
+        return ""
+    names = summary.variant_metrics[:_VARIANT_METRICS]
+    figures = ("passed:", "errors:", *(f"{name}:" for name in names), "estimated cost (USD):")
+    header = ("variant", "differs in", "on its own", *figures)
+    rows = table(header, [_variant_row(row, names) for row in summary.variants])
+    # Why the system itself ended so stands above the table.
+    speaking = [row for row in summary.variants if row.figures.name and row.why]
+    told = [f"- {code(row.name)} {inline(f'{row.ended}: {row.why}', _WHY)}" for row in speaking]
+    reasons = ["\n".join(told)] if told else []
+    return "\n\n".join(["### Variants", rows, *reasons, VERDICT_IS_OF])
+
+
+def _variant_row(row: VariantRow, names: Sequence[str]) -> tuple[str, ...]:
+    figures, means = row.figures, row.figures.means
+    name = code(row.name) if figures.name else row.name
+    about = (name, inline(row.differences, _DIFFERENCES), inline(row.ended))
+    if figures.problem:
+        return (*about, *([""] * (len(names) + 3)))
+    return (
+        *about,
+        row.passed,
+        str(figures.errored + figures.not_run),
+        *(number(means[metric]) if metric in means else "" for metric in names),
+        f"{figures.list_price:.4f}",
     )
 
 
-def _lacks_grade(result: ScenarioResult) -> bool:
-    return isinstance(result, Errored) and result.lacks_grade
+def money(summary: ReportSummary) -> str:
+    """What was spent, of which cap, by whom and on what; nothing for a run that called no model."""
+    if not summary.money:
+        return ""
+    rows = _facts(summary.money)
+    rows[1:1] = [(what, _parts(paid)) for what, paid in summary.spent] if summary.paid else []
+    note = f"\n\n{summary.month}" if summary.month else ""
+    return f"### Money\n\n{table(('what', 'how much'), rows)}{note}"
 
 
-def code_html(name: str) -> str:
-    """A name for a summary line, where GitHub does not read Markdown."""
-    return f"<code>{escape(defuse(' '.join(clean(name).split())))}</code>"
+def judges(summary: ReportSummary) -> str:
+    """Who judged, how far the second judge agrees, what was voted on; nothing for a run that paid nothing."""
+    return f"### Judges\n\n{table(('what', 'how it went'), _facts(summary.judges))}" if summary.judges else ""
 
 
-def transcript_text(result: ScenarioResult) -> str:
-    """A conversation as plain lines; those of the conversation never begin a line."""
-    lines: list[str] = []
-    transcript = None if isinstance(result, NotRun) else result.transcript
-    for index, exchange in enumerate(transcript.exchanges if transcript else (), start=1):
-        lines += _exchange_lines(index, exchange)
-    return "\n".join(lines) or "(no turn was answered)"
+def _parts(paid: Sequence[Part]) -> str:
+    told = [f"{inline(part.name, 100)} {dollars(part.usd)} ({part.share:.0%})" for part in paid[:_PARTS]]
+    return " · ".join(told) + (f" and {len(paid) - _PARTS} more" if len(paid) > _PARTS else "")
 
 
-def _exchange_lines(index: int, exchange: Exchange) -> list[str]:
-    turn, reply = exchange.turn, exchange.reply
-    said = [("customer", turn.user)] if turn.user is not None else [("event", _json(turn.event))]
-    said += [("tool", f"{call.name} {_json(call.args)} -> {_json(call.output)}") for call in reply.tool_calls]
-    said += [("assistant", reply.text)]
-    said += [("state", reply.state)] if reply.state else []
-    said += [("payment", reply.payment)] if reply.payment else []
-    return [f"{index}  {who + ':':<11}{_indented(text)}" for who, text in said]
+def _facts(facts: Sequence[Fact]) -> list[tuple[str, str]]:
+    return [
+        (inline(fact.what), " ".join(part for part in (inline(fact.told, _TOLD), fact.bar, fact.after) if part))
+        for fact in facts
+    ]
 
 
-def _json(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False, default=str)
+def traces(summary: ReportSummary) -> str:
+    """A folded list of links, what failed first; empty where nothing was sent."""
+    links = summary.traces
+    if not links:
+        return ""
+    lines = [f"- [{inline(link.label, 120)}]({link.url}): {ended}" for link, ended in links[:_TRACES]]
+    lines += [f"- {len(links) - _TRACES} more are in `results.json`"] if len(links) > _TRACES else []
+    return folded(f"{plural(len(links), 'scenario')} in Langfuse", "\n".join(lines))
 
 
-def _indented(text: str) -> str:
-    return "\n              ".join(text.splitlines()) if text else ""
+def attempts_table(attempts: Sequence[Attempt], subject: Subject) -> str:
+    """The runs of the gate on one pull request, the latest first; folded, and empty when there is but one.
+
+    Args:
+        attempts: the present one among them.
+        subject: of the present run.
+    """
+    if len(attempts) <= 1:
+        return ""
+    rows = [_attempt(attempt, subject) for attempt in reversed(attempts)]
+    header = ("run", "commit", "started by", "mode", "result")
+    return folded(f"The last {len(attempts)} runs on this pull request", table(header, rows))
 
 
-_CRASHES = 5
-_LINES = 40
-_WIDTH = 300
-
-
-def crashes(report: Report) -> str:
-    """The tracebacks of the first few errors that the system raised, each with its scenarios; empty without one."""
-    raised = raised_errors(one.deciding for one in deciding_outcomes(report))
-    parts = [folded(f"Traceback of {_scenarios(one)}", fenced(_end_of(frames(one.first)))) for one in raised[:_CRASHES]]
-    hidden = len(raised) - _CRASHES
-    return "\n\n".join([*parts, *([f"{plural(hidden, 'more traceback')} in the report."] if hidden > 0 else [])])
-
-
-def _scenarios(raised: RaisedError) -> str:
-    first = code_html(raised.scenarios[0])
-    return f"{first}, and the same in {code_html(raised.others)}" if raised.others else first
-
-
-def _end_of(traceback: str) -> str:
-    """The last lines, each of bounded width: what was raised stands at the end."""
-    lines = clean(traceback).split("\n")
-    cut = ["…"] if len(lines) > _LINES else []
-    return "\n".join([*cut, *(line[:_WIDTH] for line in lines[-_LINES:])])
+def _attempt(attempt: Attempt, subject: Subject) -> tuple[str, ...]:
+    name = f"{attempt.run_id}, attempt {attempt.number}"
+    found = _RUN_URL.fullmatch(subject.run_url)
+    run = f"[{name}]({found[1]}{attempt.run_id}/attempts/{attempt.number})" if found else name
+    present = (attempt.run_id, attempt.number) == (subject.run_id, subject.run_attempt)
+    return (
+        f"**{run}, this one**" if present else run,
+        "unknown" if attempt.head == NO_HEAD else f"`{attempt.head[:_SHORT]}`",
+        _STARTED_BY[attempt.event],
+        attempt.mode.value,
+        attempt.conclusion.value,
+    )

@@ -19,7 +19,8 @@ from ratiba_action.model.verdict import Conclusion, Report
 from ratiba_action.reporting.data_set_words import threshold_told
 from ratiba_action.reporting.wording import number, plural
 from ratiba_action.verdict.runs import metric_tier
-from ratiba_action.verdict.tally import MetricSummary, deciding_results, summarise_metrics
+from ratiba_action.verdict.tally import MetricSummary
+from ratiba_action.verdict.weighing import sensitivity
 
 COMPOSITE = "all scenarios"
 """What the row of the composite is called."""
@@ -64,6 +65,85 @@ class Obstacle:
     scenarios: tuple[str, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class ComparedScenario:
+    """One scenario on both sides; figures are texts.
+
+    Args:
+        moved: whether it changed by more than noise.
+    """
+
+    name: str
+    base: str
+    head: str
+    change: str
+    status: str
+    tier: Tier
+    moved: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ComparisonSummary:
+    """The comparison with the base; texts are not escaped.
+
+    Args:
+        heading: what it came to, in a word or a few.
+        baseline: where the base's scores come from; untrusted.
+        sensitivity: which drops it could have seen; empty where that is not known.
+        interval_note: what an interval beside an exact difference is of; empty where there is none.
+        not_comparable: how much cannot be compared; empty where everything can.
+        rows: the composite's, then one for each metric.
+        scenarios: the largest drop first.
+        flips: scenarios that pass on one side only, each with its direction.
+        obstacles: why something cannot be compared, that of most scenarios first.
+    """
+
+    found: Comparison
+    heading: str
+    baseline: str
+    sensitivity: str
+    interval_note: str
+    not_comparable: str
+    rows: tuple[Row, ...]
+    scenarios: tuple[ComparedScenario, ...]
+    flips: tuple[tuple[Flip, str], ...]
+    obstacles: tuple[Obstacle, ...]
+
+
+def summarise_comparison(report: Report, thresholds: Mapping[str, str]) -> ComparisonSummary | None:
+    """The comparison of a report in words; None where there is nothing of the base.
+
+    Args:
+        report: of the run.
+        thresholds: what each metric must reach, in words, by its name.
+    """
+    found = report.verdict.comparison
+    if found is None:
+        return None
+    return ComparisonSummary(
+        found=found,
+        heading=_heading(found, report.verdict.conclusion),
+        baseline=_baseline(report.baseline, report.started_at),
+        sensitivity=sensitivity(found),
+        interval_note=_interval_note(found),
+        not_comparable=_not_comparable(found),
+        rows=metric_rows(found, thresholds),
+        scenarios=tuple(_scenario(one, found) for one in sorted(found.scenarios, key=lambda one: one.head - one.base)),
+        flips=tuple((one, _direction(one)) for one in found.flips),
+        obstacles=obstacles(found),
+    )
+
+
+def _scenario(one: ScenarioComparison, whole: Comparison) -> ComparedScenario:
+    means, change = (mean_told(one.base), mean_told(one.head)), signed_points(one.head - one.base)
+    status = _scenario_status(one, whole)
+    return ComparedScenario(one.scenario_id, *means, change, status, one.tier, one.tier is not Tier.WITHIN_NOISE)
+
+
+def _direction(flip: Flip) -> str:
+    return ("newly passing" if flip.passes else "newly failing") + (" (critical)" if flip.critical else "")
+
+
 def signed_points(difference: float) -> str:
     """A difference of scores from 0 to 1 in points of a hundred, with its sign and one digit."""
     if not math.isfinite(difference):
@@ -85,14 +165,6 @@ def change_told(difference: float, low: float | None, high: float | None) -> str
     return f"{told} ({signed_points(low)} to {signed_points(high)})"
 
 
-def interval_told(comparison: Comparison) -> str:
-    """What an interval beside an exact difference is of; empty where there is none, or where it needs no saying."""
-    low, high = comparison.low, comparison.high
-    if not comparison.exact or low is None or high is None or high - low <= _ROUNDING:
-        return ""
-    return "The interval is an estimate for other scenarios like these and does not decide."
-
-
 def metric_rows(comparison: Comparison, thresholds: Mapping[str, str]) -> tuple[Row, ...]:
     """The composite's row, then one for each metric.
 
@@ -102,12 +174,6 @@ def metric_rows(comparison: Comparison, thresholds: Mapping[str, str]) -> tuple[
     """
     rows = [_metric_row(one, comparison, thresholds.get(one.metric, "")) for one in comparison.metrics]
     return (*([_composite_row(comparison)] if comparison.scenarios else []), *rows)
-
-
-def thresholds_of(report: Report) -> dict[str, str]:
-    """What scores of each metric, and its mean where a limit names it, must reach."""
-    summaries = summarise_metrics(deciding_results(report))
-    return thresholds_told(summaries, report.data_sets, report.limits.metric_thresholds)
 
 
 def thresholds_told(
@@ -125,39 +191,6 @@ def thresholds_told(
     return {name: ", ".join(filter(None, (told.get(name), limits.get(name)))) for name in told | limits}
 
 
-def moved(comparison: Comparison) -> tuple[ScenarioComparison, ...]:
-    """Scenarios that did not stay where they were, the largest drop first."""
-    return tuple(one for one in by_change(comparison) if one.tier is not Tier.WITHIN_NOISE)
-
-
-def by_change(comparison: Comparison) -> tuple[ScenarioComparison, ...]:
-    """All compared scenarios, the largest drop first."""
-    return tuple(sorted(comparison.scenarios, key=lambda one: one.head - one.base))
-
-
-def scenario_status(one: ScenarioComparison, comparison: Comparison) -> str:
-    """Where a scenario stands against its base."""
-    told = tier_told(one.tier, one.head - one.base, exact=comparison.exact)
-    told += ": further trials show the drop again" if one.dropped_again and not comparison.exact else ""
-    told += ": may be chance, two such drops or a critical one count" if _single(one, comparison) else ""
-    return told + (" (critical)" if one.critical else "")
-
-
-def heading(comparison: Comparison, conclusion: Conclusion | None = None) -> str:
-    """What the comparison came to, in a word or a few.
-
-    Args:
-        comparison: of head and base.
-        conclusion: of the run; one that failed is never headed by the word that nothing changed.
-    """
-    if conclusion is Conclusion.FAILED and comparison.tier is not Tier.REGRESSION:
-        worse = sum(not one.passes for one in comparison.flips)
-        return f"{plural(worse, 'scenario')} newly failing" if worse else "No scenario is newly failing"
-    if comparison.tier is Tier.NOT_COMPARABLE and not comparison.not_comparable:
-        return "Deterministic assertions only"
-    return tier_told(comparison.tier, comparison.difference or 0.0, exact=comparison.exact).capitalize()
-
-
 def tier_told(tier: Tier, difference: float, *, exact: bool) -> str:
     """A tier in words; where nothing varies by chance there is no noise either."""
     if not exact or tier is not Tier.WITHIN_NOISE:
@@ -165,12 +198,6 @@ def tier_told(tier: Tier, difference: float, *, exact: bool) -> str:
     if abs(difference) <= _ROUNDING:
         return "no change"
     return "a little higher" if difference > 0 else "a little lower"
-
-
-def flip_told(flip: Flip) -> str:
-    """Which way a scenario flipped."""
-    critical = " (critical)" if flip.critical else ""
-    return ("newly passing" if flip.passes else "newly failing") + critical
 
 
 def obstacles(comparison: Comparison) -> tuple[Obstacle, ...]:
@@ -182,31 +209,6 @@ def obstacles(comparison: Comparison) -> tuple[Obstacle, ...]:
         scenarios[one.scenario_id] = None
     entries = (Obstacle(reason, tuple(sorted(names)), tuple(ids)) for reason, (names, ids) in found.items())
     return tuple(sorted(entries, key=lambda one: -len(one.scenarios)))
-
-
-def not_comparable_told(comparison: Comparison) -> str:
-    """How much cannot be compared; empty where everything can."""
-    whole = {one.scenario_id for one in comparison.not_comparable if not one.metric}
-    scores = [one for one in comparison.not_comparable if one.metric]
-    parts = [plural(len(whole), "scenario")] if whole else []
-    parts += [plural(len(scores), "score")] if scores else []
-    return " and ".join(parts)
-
-
-def baseline_told(facts: BaselineFacts | None, now: datetime) -> str:
-    """Where the base's scores come from: source, commit and age; the source is untrusted text.
-
-    Args:
-        facts: None where the base's conversations were held in this run.
-        now: when the run that compares began.
-    """
-    if facts is None:
-        return "measured in this run"
-    parts = [facts.source or "earlier results"]
-    parts += [f"at {facts.commit[:_COMMIT]}"] if facts.commit else []
-    told = [" ".join(parts), *([age] if (age := _age(facts, now)) else [])]
-    told += [f"{facts.runs} runs pooled"] if facts.runs > 1 else []
-    return ", ".join(told)
 
 
 def _age(facts: BaselineFacts, now: datetime) -> str:
@@ -261,3 +263,47 @@ def _metric_row(one: MetricComparison, comparison: Comparison, threshold: str) -
 def _single(one: ScenarioComparison, comparison: Comparison) -> bool:
     """Whether a scenario fell far in a comparison that blocks nothing."""
     return one.tier is Tier.UNCLEAR and comparison.tier is not Tier.REGRESSION and len(comparison.scenarios) > 1
+
+
+def _scenario_status(one: ScenarioComparison, comparison: Comparison) -> str:
+    told = tier_told(one.tier, one.head - one.base, exact=comparison.exact)
+    told += ": further trials show the drop again" if one.dropped_again and not comparison.exact else ""
+    told += ": may be chance, two such drops or a critical one count" if _single(one, comparison) else ""
+    return told + (" (critical)" if one.critical else "")
+
+
+def _heading(comparison: Comparison, conclusion: Conclusion) -> str:
+    """What the comparison came to, in a word or a few; a run that failed never reads as one where nothing changed."""
+    if conclusion is Conclusion.FAILED and comparison.tier is not Tier.REGRESSION:
+        worse = sum(not one.passes for one in comparison.flips)
+        return f"{plural(worse, 'scenario')} newly failing" if worse else "No scenario is newly failing"
+    if comparison.tier is Tier.NOT_COMPARABLE and not comparison.not_comparable:
+        return "Deterministic assertions only"
+    return tier_told(comparison.tier, comparison.difference or 0.0, exact=comparison.exact).capitalize()
+
+
+def _interval_note(comparison: Comparison) -> str:
+    """What an interval beside an exact difference is of; empty where there is none, or where it needs no saying."""
+    low, high = comparison.low, comparison.high
+    if not comparison.exact or low is None or high is None or high - low <= _ROUNDING:
+        return ""
+    return "The interval is an estimate for other scenarios like these and does not decide."
+
+
+def _not_comparable(comparison: Comparison) -> str:
+    whole = {one.scenario_id for one in comparison.not_comparable if not one.metric}
+    scores = [one for one in comparison.not_comparable if one.metric]
+    parts = [plural(len(whole), "scenario")] if whole else []
+    parts += [plural(len(scores), "score")] if scores else []
+    return " and ".join(parts)
+
+
+def _baseline(facts: BaselineFacts | None, now: datetime) -> str:
+    """Where the base's scores come from: source, commit and age; None where they were measured in this run."""
+    if facts is None:
+        return "measured in this run"
+    parts = [facts.source or "earlier results"]
+    parts += [f"at {facts.commit[:_COMMIT]}"] if facts.commit else []
+    told = [" ".join(parts), *([age] if (age := _age(facts, now)) else [])]
+    told += [f"{facts.runs} runs pooled"] if facts.runs > 1 else []
+    return ", ".join(told)

@@ -1,11 +1,11 @@
 """How a data set, its gates and its lowest cases are put into words, the same in every form of the report."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from types import MappingProxyType
 
 from ratiba_action.metrics.aggregates import DOCUMENTS, LABELS, truth_of
-from ratiba_action.model.data_set import DataSetScores, Gate, GateResult, GateStatus
+from ratiba_action.model.data_set import ClassScores, DataSetScores, Gate, GateResult, GateStatus
 from ratiba_action.model.measurement import ScenarioResult, Scored
 from ratiba_action.reporting.wording import label, number, plural
 from ratiba_action.verdict.tally import MetricSummary
@@ -20,15 +20,82 @@ _TRUTHS = MappingProxyType(
 """Metrics of single cases, and the truth of the aggregates over them."""
 
 
-def about(scores: DataSetScores) -> str:
-    """Size and version of a data set."""
+@dataclass(frozen=True, slots=True)
+class LowCase:
+    """A case that scored less than 1.
+
+    Args:
+        asked: the first message of its conversation.
+        told: metric, value and reason.
+    """
+
+    name: str
+    asked: str
+    value: float
+    told: str
+
+
+@dataclass(frozen=True, slots=True)
+class GateRow:
+    """One gate of a data set.
+
+    Args:
+        name: for lists, such as ``intents: macro_f1``.
+        value: over what was measured; empty where nothing was.
+        status: whether it is passed, and why that may not be known.
+    """
+
+    result: GateResult
+    name: str
+    value: str
+    status: str
+
+
+@dataclass(frozen=True, slots=True)
+class CasesSummary:
+    """The cases of one data set.
+
+    Args:
+        about: size and version.
+        classes: the lowest F1 first.
+        low: cases that its exact metrics found less than perfect, the lowest first.
+    """
+
+    scores: DataSetScores
+    about: str
+    gates: tuple[GateRow, ...]
+    classes: tuple[ClassScores, ...]
+    low: tuple[LowCase, ...]
+
+
+def summarise_cases(scores: DataSetScores, results: Iterable[ScenarioResult]) -> CasesSummary:
+    """A data set in words.
+
+    Args:
+        scores: of the data set.
+        results: of the run.
+    """
+    return CasesSummary(
+        scores=scores,
+        about=_about(scores),
+        gates=tuple(_gate_row(scores, result) for result in scores.gates),
+        classes=tuple(sorted(scores.classes, key=lambda one: (one.f1, one.label))),
+        low=_low_cases(scores, results),
+    )
+
+
+def _gate_row(scores: DataSetScores, result: GateResult) -> GateRow:
+    value = "" if result.value is None else number(result.value)
+    return GateRow(result, f"{scores.id}: {result.gate.metric}", value, _status(scores, result))
+
+
+def _about(scores: DataSetScores) -> str:
     apart = f", {scores.quarantined} in quarantine" if scores.quarantined else ""
     measured = "all measured" if scores.measured == scores.cases else f"{scores.measured} measured"
     return f"{plural(scores.cases, 'case')}, {measured}{apart}, version {scores.digest[:_VERSION_DIGITS]}"
 
 
-def status(scores: DataSetScores, result: GateResult) -> str:
-    """Whether a gate is passed, and why it may not be known."""
+def _status(scores: DataSetScores, result: GateResult) -> str:
     if result.status is not GateStatus.UNKNOWN:
         missed = result.status is GateStatus.FAILED and scores.measured < scores.selected
         return f"failed, at most {number(result.at_most)} was possible" if missed else result.status.value
@@ -39,11 +106,6 @@ def status(scores: DataSetScores, result: GateResult) -> str:
     if scores.measured < scores.selected:
         return f"unknown, {scores.selected - scores.measured} not measured"
     return "unknown, no answer has what it is made of"
-
-
-def value(result: GateResult) -> str:
-    """The value over what was measured; empty where nothing was."""
-    return "" if result.value is None else number(result.value)
 
 
 def threshold_told(summary: MetricSummary, data_sets: Iterable[DataSetScores]) -> str:
@@ -69,23 +131,7 @@ def passing_told(summary: MetricSummary) -> str:
     return f"{summary.passed} of {summary.count}" if any(least > 0 for least in summary.thresholds) else ""
 
 
-@dataclass(frozen=True, slots=True)
-class LowCase:
-    """A case that scored less than 1.
-
-    Args:
-        asked: the first message of its conversation.
-        told: metric, value and reason.
-    """
-
-    name: str
-    asked: str
-    value: float
-    told: str
-
-
-def low_cases(scores: DataSetScores, results: Iterable[ScenarioResult]) -> tuple[LowCase, ...]:
-    """The cases of a data set that its exact metrics found less than perfect, the lowest first."""
+def _low_cases(scores: DataSetScores, results: Iterable[ScenarioResult]) -> tuple[LowCase, ...]:
     found = [
         LowCase(label(result), _asked(result), score.value, f"{score.metric} {number(score.value)}: {score.reason}")
         for result in results
@@ -98,8 +144,3 @@ def low_cases(scores: DataSetScores, results: Iterable[ScenarioResult]) -> tuple
 
 def _asked(result: Scored) -> str:
     return next((turn.user for turn in result.trial.scenario.turns if turn.user), "")
-
-
-def gate_names(data_sets: Sequence[DataSetScores]) -> tuple[tuple[DataSetScores, GateResult, str], ...]:
-    """Every gate with its data set and a name for lists, such as ``intents: macro_f1``."""
-    return tuple((one, result, f"{one.id}: {result.gate.metric}") for one in data_sets for result in one.gates)

@@ -9,9 +9,9 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from ratiba_action.errors import PublishError
-from ratiba_action.model.verdict import Report
 from ratiba_action.reporting.comment import render_comment
 from ratiba_action.reporting.results_json import render_results
+from ratiba_action.reporting.summary import ReportSummary
 from ratiba_action.settings.report_folder import refuse_links, remove_entry
 
 _MEANWHILE = frozenset({"events.jsonl", ".gitignore"})
@@ -66,19 +66,19 @@ _NEEDED = ("comment.md", "results.json")
 _FULL = (errno.ENOSPC, errno.EDQUOT)
 
 
-def plain_files(report: Report) -> dict[str, bytes]:
+def plain_files(summary: ReportSummary) -> dict[str, bytes]:
     """The files that need no package; they say everything about a run that measured nothing."""
     return {
-        "comment.md": render_comment(report).encode("utf-8", "replace"),
-        "results.json": render_results(report).encode("ascii"),
+        "comment.md": render_comment(summary).encode("utf-8", "replace"),
+        "results.json": render_results(summary).encode("ascii"),
     }
 
 
 def write_report_directory(
-    report: Report,
+    summary: ReportSummary,
     directory: Path,
     known: frozenset[str] | None = None,
-    render: Callable[[Report], Mapping[str, bytes]] = plain_files,
+    render: Callable[[ReportSummary], Mapping[str, bytes]] = plain_files,
 ) -> Mapping[str, Path]:
     """Write the files of a report.
 
@@ -87,7 +87,7 @@ def write_report_directory(
     ``events.jsonl``, stay.
 
     Args:
-        report: with its secrets masked already.
+        summary: with its secrets masked already.
         directory: made when it is not there.
         known: names that lay there before the run (``planted.entries_of``); all others are removed. None: all stay.
         render: the files' contents by name: the plain ones, or ``every_file``.
@@ -99,7 +99,7 @@ def write_report_directory(
         PublishError: a file could not be written. On a full disk the comment and the results are there all the same
             where they have room; otherwise what was there before is unchanged.
     """
-    rendered = render(report)
+    rendered = render(summary)
     contents = {name: rendered[name] for name in FILES if name in rendered}
     try:
         remove_planted(directory, known, frozenset(FILES))

@@ -1,32 +1,18 @@
 """``report.html``: the whole report as one file that needs nothing from outside."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
-from typing import Any
 
 from ratiba_action.model.comparison import Flip
-from ratiba_action.model.measurement import ScenarioResult, Scored
-from ratiba_action.model.verdict import Report
-from ratiba_action.reporting import comparison_words, data_set_words, variant_words, wording
-from ratiba_action.reporting.comment_sections import transcript_text
-from ratiba_action.reporting.comment_traces import run_link, trace_ended, trace_links
+from ratiba_action.model.measurement import Scored
+from ratiba_action.reporting import wording
+from ratiba_action.reporting.comment_failures import transcript_text
 from ratiba_action.reporting.comparison_words import Row, signed_points
-from ratiba_action.reporting.judge_facts import judge_facts
 from ratiba_action.reporting.markdown import clean
-from ratiba_action.reporting.money_facts import Part, money_facts, month_note, parts
+from ratiba_action.reporting.summary import VERDICT_IS_OF, ReportSummary, ScenarioRow
 from ratiba_action.reporting.trend_words import required_told, trend_chart
-from ratiba_action.verdict.tally import (
-    deciding_outcomes,
-    deciding_results,
-    expired_outcomes,
-    quarantined_outcomes,
-    summarise_metrics,
-    tally,
-)
-from ratiba_action.verdict.trials import ScenarioOutcome
-from ratiba_action.verdict.weighing import sensitivity
 
 WIDTH = 640
 LABELS = 250
@@ -100,7 +86,7 @@ def _values(row: Row) -> tuple[float, ...]:
     return (row.difference, *_ends(row))
 
 
-def render_html(report: Report) -> str:
+def render_html(summary: ReportSummary) -> str:
     """The document; every text is escaped by the template, and the file loads no script, font or image."""
     # Imported here: a skipped run renders no report.
     from jinja2 import Environment, PackageLoader, StrictUndefined  # noqa: PLC0415 - heavy
@@ -117,102 +103,23 @@ def render_html(report: Report) -> str:
         dollars=wording.dollars,
         number=wording.number,
         required=required_told,
-        label=wording.label,
-        outcome=wording.outcome,
-        scenario_label=wording.scenario_label,
-        trials_told=wording.trials_told,
-        trace_ended=trace_ended,
-        explanation=wording.explanation,
-        frames=wording.frames,
-        raised_before=_raised_before(report),
         plural=wording.plural,
         transcript=lambda result: transcript_text(result) if isinstance(result, Scored) else "",
+        turns=_turns,
     )
+    # What needs a reader stands first; a stable sort keeps the rest in order.
+    deciding = sorted(summary.deciding, key=lambda row: row.deciding.ended == "passed")
+    compared = summary.comparison
     return environment.get_template("report.html.j2").render(
-        report=report,
-        # What needs a reader stands first; a stable sort keeps the rest in order.
-        outcomes=_sorted(report),
-        quarantined=quarantined_outcomes(report),
-        expired=expired_outcomes(report),
-        counts=tally(report),
-        metrics=[
-            (one, data_set_words.passing_told(one), data_set_words.threshold_told(one, report.data_sets))
-            for one in summarise_metrics(deciding_results(report))
-        ],
-        headline=wording.headline(report),
-        caveat=wording.caveat(report),
-        replacement=wording.replacement(report),
-        leniency=wording.leniency(report),
-        summary=wording.summary_line(report),
-        judges=judge_facts(report),
-        money=money_facts(report),
-        compared=_compared(report),
-        month=month_note(report),
-        run_link=run_link(report),
-        trace_links=trace_links(report),
-        paid=_paid(report),
-        variants=_variants(report),
-        variant_metrics=variant_words.metrics_of(report.variants),
-        verdict_is_of=variant_words.VERDICT_IS_OF,
-        trends=[(one, trend_chart(one)) for one in report.trends if one.points],
-        data_sets=_data_sets(report),
+        summary=summary,
+        report=summary.report,
+        deciding=deciding,
+        raised_before=_raised_before(deciding),
+        compared=compared,
+        chart=compared and chart_of(compared.rows, compared.found.margin),
+        verdict_is_of=VERDICT_IS_OF,
+        trends=[(one, trend_chart(one)) for one in summary.report.trends if one.points],
     )
-
-
-def _variants(report: Report) -> list[dict[str, Any]]:
-    return [
-        {
-            "figures": one,
-            "name": variant_words.name_of(one),
-            "differences": variant_words.differences_of(one),
-            "ended": variant_words.ended(one),
-            "why": variant_words.why(one) if one.name else "",
-            "passed": variant_words.passed_of(one),
-        }
-        for one in report.variants
-    ]
-
-
-def _data_sets(report: Report) -> list[dict[str, Any]]:
-    return [
-        {
-            "scores": one,
-            "about": data_set_words.about(one),
-            "gates": [(gate, data_set_words.value(gate), data_set_words.status(one, gate)) for gate in one.gates],
-            "low": data_set_words.low_cases(one, report.results),
-            "classes": sorted(one.classes, key=lambda found: (found.f1, found.label)),
-        }
-        for one in report.data_sets
-    ]
-
-
-def _compared(report: Report) -> dict[str, Any] | None:
-    """What is told of the comparison with the base; None without one."""
-    found = report.verdict.comparison
-    if found is None:
-        return None
-    rows = comparison_words.metric_rows(found, comparison_words.thresholds_of(report))
-    return {
-        "heading": comparison_words.heading(found, report.verdict.conclusion),
-        "found": found,
-        "baseline": comparison_words.baseline_told(report.baseline, report.started_at),
-        "seen": sensitivity(found),
-        "intervals": any(row.low is not None for row in rows),
-        "interval_is_of": comparison_words.interval_told(found),
-        "rows": rows,
-        "chart": chart_of(rows, found.margin),
-        "scenarios": [
-            (
-                one,
-                comparison_words.signed_points(one.head - one.base),
-                comparison_words.scenario_status(one, found),
-            )
-            for one in comparison_words.by_change(found)
-        ],
-        "flips": [(one, comparison_words.flip_told(one), _turns(one)) for one in found.flips],
-        "not_comparable": comparison_words.not_comparable_told(found),
-        "obstacles": comparison_words.obstacles(found),
-    }
 
 
 def _turns(flip: Flip) -> list[tuple[str, str]]:
@@ -220,22 +127,11 @@ def _turns(flip: Flip) -> list[tuple[str, str]]:
     return list(zip_longest(flip.base_replies, flip.head_replies, fillvalue="(no answer)"))
 
 
-def _sorted(report: Report) -> list[ScenarioOutcome]:
-    return sorted(deciding_outcomes(report), key=lambda one: wording.outcome(one.deciding) == "passed")
-
-
-def _raised_before(report: Report) -> Callable[[ScenarioResult], str]:
-    """For a trial whose error an earlier one shows: that one's label; else empty."""
-    shown = {
+def _raised_before(rows: Sequence[ScenarioRow]) -> dict[str, str]:
+    """By the name of each trial whose error an earlier one shows: that one's name."""
+    return {
         scenario: label
-        for raised in wording.raised_errors(trial for one in _sorted(report) for trial in one.trials)
+        for raised in wording.raised_errors(trial.result for row in rows for trial in row.trials)
         for label in raised.scenarios[:1]
         for scenario in raised.scenarios[1:]
     }
-    return lambda result: shown.get(wording.label(result), "")
-
-
-def _paid(report: Report) -> list[tuple[str, tuple[Part, ...]]]:
-    """Headings and parts of what was spent, where something was."""
-    spent = (("by party", parts(report.spending.by_party)), ("by model", parts(report.spending.by_model)))
-    return [(what, paid) for what, paid in spent if paid]

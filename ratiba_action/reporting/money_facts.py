@@ -1,13 +1,16 @@
-"""What a run did with its money, in plain words that every form of the report shows."""
+"""What a run did with its money, and how far its judges can be trusted, in words for every form of the report."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
+from ratiba_action.model.comparison import Agreement, CrossCheckStatus
+from ratiba_action.model.measurement import NotRun, Score
 from ratiba_action.model.values import Usd
-from ratiba_action.model.verdict import Report, Spending
+from ratiba_action.model.verdict import CrossChecking, Report, Spending
 from ratiba_action.money.budget import Limit
 from ratiba_action.money.forecast import Forecast
-from ratiba_action.reporting.wording import bar, dollars, plural
+from ratiba_action.reporting.wording import bar, dollars, label, number, plural
+from ratiba_action.verdict.agreement import interpret_kappa
 
 _NAMED = 10
 
@@ -102,9 +105,20 @@ class Part:
     share: float
 
 
-def has_paid(report: Report) -> bool:
-    """Whether a model was asked for money; a replayed run is told about in fewer words."""
-    return report.spending.live_calls > 0
+def called_models(spending: Spending) -> bool:
+    """Whether the gateway saw a model call, live or replayed."""
+    return bool(spending.live_calls or spending.replayed_calls or spending.cache_hits or spending.spent)
+
+
+def money_phrase(spending: Spending) -> str:
+    """Spent and cap, and the estimated cost of what is replayed, in one phrase; or that there was no model call."""
+    if not called_models(spending):
+        return "the gateway saw no model call"
+    spent = f"USD {dollars(spending.spent)} of {dollars(spending.cap)}"
+    if spending.live_calls and not spending.replayed_calls:
+        return spent
+    live = "if all were live" if spending.live_calls else "live"
+    return f"{spent} (estimated cost {live}: USD {dollars(spending.list_price)})"
 
 
 def money_facts(report: Report) -> tuple[Fact, ...]:
@@ -125,7 +139,7 @@ def money_facts(report: Report) -> tuple[Fact, ...]:
 
 def month_note(report: Report) -> str:
     """Says why nothing is told of what other runs spent, for a run that paid; empty where it is told."""
-    if not has_paid(report) or report.shared_spending:
+    if not report.spending.live_calls or report.shared_spending:
         return ""
     return NOT_READ if report.shared_ledger else NOT_TRACKED
 
@@ -152,3 +166,70 @@ def _account(name: str) -> str:
 
 def _of_cap(what: str, spent: Usd, cap: Usd) -> Fact:
     return Fact(what, f"USD {dollars(spent)}", bar(spent, cap), f"of {dollars(cap)}")
+
+
+_VOTED = 5
+
+
+def judge_facts(report: Report) -> tuple[Fact, ...]:
+    """Judges, cross-check, agreement and votes of a run that paid; empty for any other, and when nothing is judged."""
+    judged = [(name, score) for name, score in _scores(report) if score.judged]
+    if not report.spending.live_calls or not judged:
+        return ()
+    facts = [Fact("judge", report.judge_model)] if report.judge_model else []
+    if report.cross_checking is not None:
+        facts += _cross_check(report.cross_checking)
+    return (*facts, _votes(judged))
+
+
+def _cross_check(checking: CrossChecking) -> list[Fact]:
+    if not checking.model:
+        return [Fact("cross-check", f"off: {checking.off}" if checking.off else "off")]
+    facts = [Fact("cross-check", f"{checking.model}, {_status(checking.status)}")]
+    agreement = checking.agreement
+    return [*facts, Fact("agreement", _agreement(agreement))] if agreement.pairs else facts
+
+
+def _status(status: CrossCheckStatus) -> str:
+    """What became of the cross-check."""
+    cached = f", {status.cached} by a score from the cache" if status.cached else ""
+    compared = f"{status.compared} of {status.sampled} compared{cached}"
+    if status.stopped:
+        return f"reduced from {status.share:.0%} to 0% because {_clause(status.stopped)}; {compared}"
+    sampled = compared if status.sampled else "none fell into the sample"
+    return f"{status.share:.0%} of the scores: {sampled}"
+
+
+def _agreement(agreement: Agreement) -> str:
+    """How many were compared, the share on one side of the threshold, both kappas with words (Landis and Koch 1977)."""
+    kappas = f"kappa {_kappa(agreement.unweighted)}, quadratic {_kappa(agreement.quadratic)}"
+    same = "" if agreement.same_side is None else f"{agreement.same_side:.0%} on the same side; "
+    return f"n = {agreement.pairs}: {same}{kappas}"
+
+
+def _kappa(value: float | None) -> str:
+    word = interpret_kappa(value)
+    return word if value is None else f"{value + 0:.2f} ({word})"
+
+
+def _votes(judged: list[tuple[str, Score]]) -> Fact:
+    voted = [(name, score) for name, score in judged if len(score.votes) > 1]
+    if not voted:
+        return Fact("votes", f"none of {plural(len(judged), 'judged score')} was measured again near its threshold")
+    shown = [
+        f"{name} {score.metric} {number(score.value)} ({', '.join(map(number, score.votes))})"
+        for name, score in voted[:_VOTED]
+    ]
+    more = f"; and {len(voted) - _VOTED} more" if len(voted) > _VOTED else ""
+    return Fact("votes", f"{len(voted)} of {plural(len(judged), 'judged score')}: {'; '.join(shown)}{more}")
+
+
+def _scores(report: Report) -> Iterator[tuple[str, Score]]:
+    for result in report.results:
+        if not isinstance(result, NotRun):
+            yield from ((label(result), score) for score in result.scores)
+
+
+def _clause(sentence: str) -> str:
+    """A sentence within another one: one sign at the end is enough."""
+    return sentence.rstrip(" .")

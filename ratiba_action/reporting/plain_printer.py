@@ -5,10 +5,10 @@ from pathlib import Path
 from typing import TextIO
 
 from ratiba_action.model.measurement import ScenarioResult
-from ratiba_action.model.verdict import Report
 from ratiba_action.ports import Progress
 from ratiba_action.privacy.masking import Redactor
 from ratiba_action.reporting.markdown import visible
+from ratiba_action.reporting.summary import ReportSummary
 
 
 class RedactedProgress:
@@ -54,7 +54,7 @@ class PlainPrinter:
         """The comment's text, as Markdown."""
         self._write(visible(body))
 
-    def results(self, report: Report, *, in_workflow: bool) -> None:
+    def results(self, summary: ReportSummary, *, in_workflow: bool) -> None:
         """Nothing: the comment names every conversation that did not pass."""
 
     def files(self, paths: Mapping[str, Path]) -> None:

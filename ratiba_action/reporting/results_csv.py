@@ -7,14 +7,9 @@ from collections.abc import Iterator
 
 from ratiba_action.model.comparison import Tier
 from ratiba_action.model.data_set import GateStatus
-from ratiba_action.model.measurement import NotRun, ScenarioResult, Scored
-from ratiba_action.model.verdict import Conclusion, Report
-from ratiba_action.reporting.data_set_words import gate_names
-from ratiba_action.reporting.variant_words import ended, name_of, why
-from ratiba_action.reporting.wording import explanation, outcome, scenario_ended
-from ratiba_action.verdict.quarantine import day_of, quarantine_in_force
-from ratiba_action.verdict.runs import metric_tier
-from ratiba_action.verdict.trials import outcomes_of
+from ratiba_action.model.measurement import NotRun, Scored
+from ratiba_action.model.verdict import Conclusion
+from ratiba_action.reporting.summary import ReportSummary, TrialRow
 
 HEADER = (
     "scenario",
@@ -42,29 +37,27 @@ _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", 
 _INNER_FORMULA = re.compile("([;,|\t\r\n])(?=[\\s\"']{0,20}[=+@\uff1d\uff0b\uff0d\uff20-])")
 
 
-def render_csv(report: Report) -> str:
+def render_csv(summary: ReportSummary) -> str:
     """The table as text, its lines ended as RFC 4180 asks."""
     buffer = io.StringIO(newline="")
     writer = csv.writer(buffer)
     writer.writerow(HEADER)
-    day = day_of(report.started_at)
-    for one in outcomes_of(report.results):
-        granted = quarantine_in_force(one.scenario, day)
-        about = (scenario_ended(one), "" if granted is None else granted.until.isoformat())
-        for trial in one.trials:
+    for scenario in summary.scenarios:
+        about = (scenario.ended, "" if scenario.quarantine is None else scenario.quarantine.until.isoformat())
+        for trial in scenario.trials:
             writer.writerows([_cell(value) for value in (*row, *about)] for row in _rows(trial))
-    others = (*_gate_rows(report), *_comparison_rows(report), *_variant_rows(report))
+    others = (*_gate_rows(summary), *_comparison_rows(summary), *_variant_rows(summary))
     writer.writerows([_cell(value) for value in row] for row in others)
     return buffer.getvalue()
 
 
-def _rows(result: ScenarioResult) -> Iterator[tuple[str, ...]]:
-    trial = result.trial
+def _rows(row: TrialRow) -> Iterator[tuple[str, ...]]:
+    result, trial = row.result, row.result.trial
     scenario = trial.scenario
     identity = (scenario.id, trial.arm.name, str(trial.number), scenario.language, _truth(scenario.critical))
-    about = (*identity, outcome(result))
+    about = (*identity, row.ended)
     if not isinstance(result, Scored):
-        yield (*about, "", "", "", "", explanation(result), _truth(holds=False), "", "", "")
+        yield (*about, "", "", "", "", row.why, _truth(holds=False), "", "", "")
     if isinstance(result, NotRun):
         return
     seconds = f"{result.seconds:.3f}"
@@ -81,37 +74,35 @@ def _rows(result: ScenarioResult) -> Iterator[tuple[str, ...]]:
         yield (*about, "", "", "", "", "nothing is asserted", _truth(holds=False), seconds, "", "")
 
 
-def _gate_rows(report: Report) -> Iterator[tuple[str, ...]]:
-    for scores, result, _ in gate_names(report.data_sets):
+def _gate_rows(summary: ReportSummary) -> Iterator[tuple[str, ...]]:
+    for scores, result in ((one.scores, row.result) for one in summary.cases for row in one.gates):
         about = (scores.id, "", "", "", "", result.status.value, "gate", "", result.gate.metric)
         got = "" if result.value is None else f"{result.value:.4f}"
         passed = _truth(result.status is GateStatus.PASSED)
         yield (*about, f"{result.gate.at_least:.4f}", got, passed, "", "", "", "", "")
 
 
-def _comparison_rows(report: Report) -> Iterator[tuple[str, ...]]:
+def _comparison_rows(summary: ReportSummary) -> Iterator[tuple[str, ...]]:
     """The base's mean as what is expected, and this run's as what it got."""
-    compared = report.verdict.comparison
-    if compared is None:
+    if summary.comparison is None:
         return
+    compared, tiers = summary.comparison.found, {row.name: row.tier for row in summary.comparison.rows}
     for one in compared.scenarios:
         about = (one.scenario_id, "head", "", "", _truth(one.critical), one.tier.value, "comparison", "")
         yield (*about, "composite", f"{one.base:.4f}", f"{one.head:.4f}", *_held(one.tier))
     for row in compared.metrics:
-        tier = metric_tier(row, compared)
-        about = ("", "head", "", "", "", tier.value, "comparison", "")
-        yield (*about, row.metric, f"{row.base:.4f}", f"{row.head:.4f}", *_held(tier))
+        about = ("", "head", "", "", "", tiers[row.metric].value, "comparison", "")
+        yield (*about, row.metric, f"{row.base:.4f}", f"{row.head:.4f}", *_held(tiers[row.metric]))
 
 
-def _variant_rows(report: Report) -> Iterator[tuple[str, ...]]:
-    """Conversations that passed of all, or why there are none, and the mean of each metric."""
-    for one in report.variants:
-        about = ("", name_of(one), "", "", "", ended(one), "variant", "")
-        passed = _truth(one.conclusion == Conclusion.PASSED.value)
-        total = one.passed + one.failed + one.errored + one.not_run
-        told = ("", why(one)) if one.problem else (str(total), str(one.passed))
+def _variant_rows(summary: ReportSummary) -> Iterator[tuple[str, ...]]:
+    """Scenarios that passed of all, or why there are none, and the mean of each metric."""
+    for row in summary.variants:
+        about, figures = ("", row.name, "", "", "", row.ended, "variant", ""), row.figures
+        passed = _truth(figures.conclusion == Conclusion.PASSED.value)
+        told = ("", row.why) if figures.problem else (str(row.total), str(figures.passed))
         yield (*about, "scenarios", *told, passed, "", "", "", "", "")
-        for metric, mean in sorted(one.means.items()):
+        for metric, mean in sorted(figures.means.items()):
             yield (*about, metric, "", f"{mean:.4f}", "", "", "", "", "", "")
 
 

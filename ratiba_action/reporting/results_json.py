@@ -13,9 +13,8 @@ from ratiba_action.model.codec import USD, CodecError, decode, encode, schema_of
 from ratiba_action.model.measurement import Scored
 from ratiba_action.model.verdict import Conclusion, Report
 from ratiba_action.reporting.report_formats import ExactFormats
+from ratiba_action.reporting.summary import ReportSummary, outputs_of
 from ratiba_action.util.locked_folder import read_plain_file
-from ratiba_action.verdict.exit_code import exit_code
-from ratiba_action.verdict.tally import confidence, regression_detected, tally
 
 
 def results_schema() -> dict[str, Any]:
@@ -58,29 +57,9 @@ SCHEMA = 1
 _MOST_DIGITS = 300
 
 
-def outputs_of(report: Report) -> dict[str, Any]:
-    """The values that a workflow reads, by their names in ``results.json``."""
-    counts = tally(report)
-    return {
-        "mode": report.decision.mode.value,
-        "reasons": encode(report.decision.reasons),
-        "conclusion": report.verdict.conclusion.value,
-        "passed": counts.passed,
-        "failed": counts.failed,
-        "errored": counts.errored,
-        "not_run": counts.not_run,
-        "duration_seconds": round(report.seconds, 3),
-        "regression_detected": regression_detected(report),
-        "confidence": confidence(report),
-        "spent_usd": encode(report.spending.spent),
-        "budget_usd": encode(report.spending.cap),
-        "exit_code": exit_code(report.verdict, report.decision.mode, enforce=report.enforce),
-    }
-
-
-def render_results(report: Report) -> str:
+def render_results(summary: ReportSummary) -> str:
     """The text of ``results.json``; ASCII, so that no byte of a reply can break it."""
-    content = {"schema": SCHEMA, "outputs": outputs_of(report), "report": encode(report)}
+    content = {"schema": SCHEMA, "outputs": summary.outputs, "report": encode(summary.report)}
     return json.dumps(content, indent=1, ensure_ascii=True, allow_nan=False) + "\n"
 
 
@@ -146,24 +125,24 @@ def _short_int(digits: str) -> int:
 _STRICT = json.JSONDecoder(object_pairs_hook=_once, parse_constant=_refuse_constant, parse_int=_short_int)
 
 
-def write_baseline(report: Report, path: Path) -> None:
+def write_baseline(summary: ReportSummary, path: Path) -> None:
     """Write ``results.json`` under a name of its own; what was there is replaced at once or not at all.
 
     Args:
-        report: with its secrets and identifiers masked already.
+        summary: with its secrets and identifiers masked already.
         path: its folder is made when it is not there.
 
     Raises:
         PublishError: nothing was measured, or the file cannot be written; what was there before is unchanged.
     """
-    if not any(isinstance(result, Scored) for result in report.results):
+    if not any(isinstance(result, Scored) for result in summary.report.results):
         raise PublishError(f"No baseline was written to {str(path)!r}: nothing was measured.")
     staged = ""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}-", delete=False) as file:
             staged = file.name
-            file.write(render_results(report).encode("ascii"))
+            file.write(render_results(summary).encode("ascii"))
         Path(staged).chmod(0o644)
         Path(staged).replace(path)
     except (OSError, ValueError) as error:

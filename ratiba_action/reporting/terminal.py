@@ -1,31 +1,18 @@
 """What a person sees: progress, the table of conversations, and the comment's text."""
 
 from collections.abc import Mapping
-from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
-from ratiba_action.model.measurement import Errored, NotRun, ScenarioResult
-from ratiba_action.model.verdict import Report
+from ratiba_action.model.measurement import ScenarioResult
 from ratiba_action.ports import Progress
 from ratiba_action.privacy.masking import Redactor
 from ratiba_action.reporting.markdown import ZERO_WIDTH_SPACE, clean, defuse, visible
 from ratiba_action.reporting.plain_printer import RedactedProgress
-from ratiba_action.reporting.wording import (
-    explanation,
-    frames,
-    gap_words,
-    label,
-    outcome,
-    plural,
-    raised_errors,
-    scenario_ended,
-    scenario_label,
-)
+from ratiba_action.reporting.summary import ReportSummary, ScenarioRow, TrialRow, trial_row
+from ratiba_action.reporting.wording import explanation, frames, label, outcome, plural, raised_errors
 from ratiba_action.settings.step_output import StepOutput
 from ratiba_action.util.text import clip
-from ratiba_action.verdict.quarantine import day_of, quarantine_in_force
-from ratiba_action.verdict.trials import ScenarioOutcome, outcomes_of
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -89,9 +76,9 @@ class RichPrinter:
         """The comment without its folded parts; a person can copy its paths, as no zero-width space is in them."""
         print_comment(body if self._in_log else body.replace(ZERO_WIDTH_SPACE, ""), self._console)
 
-    def results(self, report: Report, *, in_workflow: bool) -> None:
-        """What came of each conversation."""
-        print_results(report, self._console, in_workflow=in_workflow)
+    def results(self, summary: ReportSummary, *, in_workflow: bool) -> None:
+        """How each scenario ended."""
+        print_results(summary, self._console, in_workflow=in_workflow)
 
     def files(self, paths: Mapping[str, Path]) -> None:
         """Where the files of the report lie."""
@@ -168,17 +155,16 @@ class BarProgress:
             self._bar.stop()
 
 
-def print_results(report: Report, console: "Console", *, in_workflow: bool = False) -> None:
-    """The table of conversations, or the same as lines folded in the log of a workflow."""
+def print_results(summary: ReportSummary, console: "Console", *, in_workflow: bool = False) -> None:
+    """The table of scenarios, or the same as lines folded in the log of a workflow."""
     if not in_workflow:
-        console.print(_table(report))
-        _print_frames(report, console)
+        console.print(_table(summary))
+        _print_frames(summary, console)
         return
     _command("::group::Scenarios", console)
-    day = day_of(report.started_at)
-    for one in outcomes_of(report.results):
-        console.out(_scenario_line(one, day), highlight=False)
-    _print_frames(report, console)
+    for row in summary.scenarios:
+        console.out(_joined(row.name, _ended(row), row.deciding.gap), highlight=False)
+    _print_frames(summary, console)
     _command("::endgroup::", console)
 
 
@@ -189,9 +175,9 @@ def _command(line: str, console: "Console") -> None:
         console.out(line, highlight=False)
 
 
-def _print_frames(report: Report, console: "Console") -> None:
+def _print_frames(summary: ReportSummary, console: "Console") -> None:
     """Where the system raised errors, each once with the scenarios in which it was raised."""
-    raised = raised_errors(one.deciding for one in outcomes_of(report.results))
+    raised = raised_errors(row.deciding.result for row in summary.scenarios)
     for one in raised[:_TRACEBACKS]:
         console.out(f"{_one_line(label(one.first))}: {_one_line(explanation(one.first))}", highlight=False)
         if one.others:
@@ -222,49 +208,40 @@ def print_files(paths: Mapping[str, Path], console: "Console") -> None:
         console.out(f"{name:<13} {path}", highlight=False)
 
 
-def _table(report: Report) -> object:
+def _table(summary: ReportSummary) -> object:
     from rich.table import Table  # noqa: PLC0415 - heavy, and needed on a terminal only
     from rich.text import Text  # noqa: PLC0415 - the same
 
     table = Table(box=None, pad_edge=False)
     for heading in ("scenario", "result", "language", "checks", "scores", "seconds"):
         table.add_column(heading, justify="right" if heading == "seconds" else "left")
-    day = day_of(report.started_at)
-    for one in outcomes_of(report.results):
-        cells = [scenario_label(one), _ended(one, day), one.scenario.language, *_measurements(one.deciding)]
-        styles = ["", _colour(one, day), "", "", "", ""]
+    for row in summary.scenarios:
+        cells = [row.name, _ended(row), row.scenario.language, *_measurements(row.deciding)]
+        styles = ["", _colour(row), "", "", "", ""]
         table.add_row(*(Text(_one_line(cell), style=style) for cell, style in zip(cells, styles, strict=True)))
     return table
 
 
-def _measurements(result: ScenarioResult) -> tuple[str, str, str]:
-    if isinstance(result, NotRun):
-        return "", clip(explanation(result), _CELL), ""
-    measured = [check for check in result.checks if check.measured]
-    held = sum(check.passed for check in measured)
-    scores = [f"{score.metric} {score.value:.2f}" for score in result.scores]
-    scores += [clip(gap_words(result), _CELL)] if isinstance(result, Errored) else []
-    if isinstance(result, Errored) and not measured:
-        return "", ", ".join(scores), ""
-    return f"{held}/{len(measured)}", ", ".join(scores), f"{result.seconds:.1f}"
+def _measurements(row: TrialRow) -> tuple[str, str, str]:
+    scores = [f"{score.metric} {score.value:.2f}" for score in row.scores]
+    told = ", ".join([*scores, *([clip(row.gap, _CELL)] if row.gap else [])])
+    return ("", told, "") if row.checks is None else ("{}/{}".format(*row.checks), told, f"{row.seconds:.1f}")
 
 
-def _ended(one: ScenarioOutcome, day: date) -> str:
-    granted = quarantine_in_force(one.scenario, day)
-    return scenario_ended(one) + ("" if granted is None else f", quarantined until {granted.until}")
+def _ended(row: ScenarioRow) -> str:
+    return row.ended + ("" if row.quarantine is None else f", quarantined until {row.quarantine.until}")
 
 
-def _colour(one: ScenarioOutcome, day: date) -> str:
-    return "yellow" if quarantine_in_force(one.scenario, day) else _COLOURS.get(outcome(one.deciding), "yellow")
-
-
-def _scenario_line(one: ScenarioOutcome, day: date) -> str:
-    parts = (scenario_label(one), _ended(one, day), gap_words(one.deciding))
-    return _one_line(": ".join(part for part in parts if part))
+def _colour(row: ScenarioRow) -> str:
+    return "yellow" if row.quarantine else _COLOURS.get(row.deciding.ended, "yellow")
 
 
 def _line(result: ScenarioResult) -> str:
-    parts = (label(result), outcome(result), gap_words(result))
+    row = trial_row(result)
+    return _joined(row.name, row.ended, row.gap)
+
+
+def _joined(*parts: str) -> str:
     return _one_line(": ".join(part for part in parts if part))
 
 

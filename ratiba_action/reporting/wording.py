@@ -5,25 +5,15 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 from ratiba_action.checks.system_exceptions import exception_of
-from ratiba_action.model.answer_source import AnswerSource
 from ratiba_action.model.change import Mode, ModeDecision
 from ratiba_action.model.measurement import Errored, NotRun, ScenarioResult, Scored
 from ratiba_action.model.plan import Selection
 from ratiba_action.model.values import Usd
-from ratiba_action.model.verdict import Conclusion, Report
-from ratiba_action.util.text import origin_of, part_of, summary_of, traceback_of
-from ratiba_action.verdict.tally import deciding_outcomes, tally
+from ratiba_action.util.text import origin_of, summary_of, traceback_of
 from ratiba_action.verdict.trials import ScenarioOutcome, Standing, standing
 
-_NAMED = 3
 _LISTED = 10
 _CENT = Decimal("0.01")
-_ANSWERS = {
-    AnswerSource.REPLAY: "replayed",
-    AnswerSource.MIXED: "live where no recording fits",
-    AnswerSource.LIVE: "live",
-    AnswerSource.RECORD: "recorded live",
-}
 
 
 def dollars(amount: Usd) -> str:
@@ -86,12 +76,6 @@ def scenario_label(outcome: ScenarioOutcome) -> str:
     return outcome.scenario.id if arm == "head" else f"{outcome.scenario.id}.{arm}"
 
 
-def scenario_ended(one: ScenarioOutcome) -> str:
-    """How a scenario ended, with what its trials came to."""
-    told = trials_told(one)
-    return f"{outcome(one.deciding)} ({told})" if told else outcome(one.deciding)
-
-
 def explanation(result: ScenarioResult) -> str:
     """Why a conversation could not be measured, without a traceback; empty for one that was."""
     if isinstance(result, Errored):
@@ -141,89 +125,6 @@ def listed(names: Sequence[str]) -> str:
     """The first few names, and how many more there are; empty for none."""
     more = len(names) - _LISTED
     return ", ".join(names[:_LISTED]) + (f" and {more} more" if more > 0 else "")
-
-
-def headline(report: Report) -> str:
-    """The verdict in one or two words."""
-    if report.verdict.misconfigured:
-        return "Misconfigured"
-    conclusion = report.verdict.conclusion
-    soft = conclusion in (Conclusion.FAILED, Conclusion.INCOMPLETE) and report.decision.mode is Mode.ADVISORY
-    return conclusion.value.capitalize() + (" (advisory)" if soft else "")
-
-
-def caveat(report: Report) -> str:
-    """What must not be overlooked about the verdict; stands in the headline."""
-    if not report.results:
-        return ""
-    parts = [
-        "" if report.system_ran else ", on captured replies: no system ran",
-        ", of another system than the base's" if report.replaced else "",
-        ", with recordings changed in this PR" if report.edited_recordings else "",
-        critical_failures(report),
-        "" if report.covered else ", but no scenario covers this change",
-    ]
-    return "".join(parts)
-
-
-def critical_failures(report: Report) -> str:
-    """The critical scenarios that failed in a run that stops nothing: what its reader must not overlook."""
-    if report.verdict.conclusion is not Conclusion.FAILED or report.decision.mode is not Mode.ADVISORY:
-        return ""
-    failed = [
-        one.scenario.id
-        for one in deciding_outcomes(report)
-        if one.scenario.critical and one.standing is Standing.BROKEN
-    ]
-    more = f" and {len(failed) - _NAMED} more" if len(failed) > _NAMED else ""
-    noun = "critical scenario" if len(failed) == 1 else "critical scenarios"
-    return f", {noun} {', '.join(failed[:_NAMED])}{more} failed" if failed else ""
-
-
-def replacement(report: Report) -> str:
-    """By which settings another system was tested than at the base; empty where it is the same."""
-    return f"This change replaces the system under test: {'; '.join(report.replaced)}." if report.replaced else ""
-
-
-def leniency(report: Report) -> str:
-    """Why a failure does not stop the merge; empty when it does or nothing failed."""
-    soft = report.verdict.conclusion in (Conclusion.FAILED, Conclusion.INCOMPLETE)
-    if not soft or report.verdict.misconfigured:
-        return ""
-    if report.decision.mode is Mode.ADVISORY:
-        return "The mode is advisory, so the merge is not stopped."
-    return "" if report.enforce else "This is a trial period (enforce: false), so the merge is not stopped."
-
-
-def money(report: Report) -> str:
-    """Spent and cap, and what is replayed at list prices, in one phrase; or that the gateway saw no model call."""
-    spending = report.spending
-    if not _asked_a_model(report):
-        return "the gateway saw no model call"
-    spent = f"USD {dollars(spending.spent)} of {dollars(spending.cap)}"
-    if spending.live_calls and not spending.replayed_calls:
-        return spent
-    live = "if all were live" if spending.live_calls else "live"
-    return f"{spent} (estimated cost {live}: USD {dollars(spending.list_price)})"
-
-
-def summary_line(report: Report) -> str:
-    """Conversations, mode, money and where the answers came from, in one line."""
-    counts = tally(report)
-    apart = f" · {counts.quarantined} in quarantine" if counts.quarantined else ""
-    if not counts.total:
-        return f"{report.decision.mode.value}{apart} · {money(report)}"
-    passing = part_of(counts.passed, counts.total, "scenario", "passed", "passed")
-    if report.verdict.conclusion is Conclusion.FAILED and counts.passed == counts.total:
-        # What failed is a gate or the comparison; that every scenario passed by itself would read as a pass.
-        passing = f"{plural(counts.total, 'scenario')} ran"
-    parts = (f"{passing}{apart}", report.decision.mode.value, money(report))
-    return " · ".join((*parts, _ANSWERS.get(report.llm, report.llm)) if _asked_a_model(report) else parts)
-
-
-def _asked_a_model(report: Report) -> bool:
-    spending = report.spending
-    return bool(spending.live_calls or spending.replayed_calls or spending.cache_hits or spending.spent)
 
 
 def mode_line(decision: ModeDecision, *, enforce: bool) -> str:

@@ -6,10 +6,9 @@ from dataclasses import dataclass
 from ratiba_action.model.comparison import Tier
 from ratiba_action.model.data_set import GateStatus
 from ratiba_action.model.measurement import Errored, ScenarioResult, Score, Scored
-from ratiba_action.model.scenario import Scenario
 from ratiba_action.model.values import Usd
 from ratiba_action.model.verdict import Conclusion, Report, VariantResult
-from ratiba_action.verdict.quarantine import day_of, expired_quarantine, quarantine_in_force
+from ratiba_action.verdict.quarantine import day_of, quarantine_in_force
 from ratiba_action.verdict.trials import ScenarioOutcome, Standing, outcomes_of, standing
 
 
@@ -17,23 +16,6 @@ def deciding_outcomes(report: Report) -> tuple[ScenarioOutcome, ...]:
     """Scenarios that count for the verdict, in the report's order."""
     day = day_of(report.started_at)
     return tuple(one for one in outcomes_of(report.results) if not quarantine_in_force(one.scenario, day))
-
-
-def quarantined_outcomes(report: Report) -> tuple[ScenarioOutcome, ...]:
-    """Scenarios that ran and do not count."""
-    day = day_of(report.started_at)
-    return tuple(one for one in outcomes_of(report.results) if quarantine_in_force(one.scenario, day))
-
-
-def expired_outcomes(report: Report) -> tuple[ScenarioOutcome, ...]:
-    """Scenarios that count again because their quarantine has ended."""
-    day = day_of(report.started_at)
-    return tuple(one for one in outcomes_of(report.results) if expired_quarantine(one.scenario, day))
-
-
-def deciding_results(report: Report) -> tuple[ScenarioResult, ...]:
-    """Every trial of the scenarios that count."""
-    return tuple(trial for one in deciding_outcomes(report) for trial in one.trials)
 
 
 _ONE_SIDED = 0.95
@@ -114,9 +96,10 @@ class MetricSummary:
 
 def tally(report: Report) -> Tally:
     """Count the scenarios of a report by how they ended."""
-    kinds = [status_of(one.deciding) for one in deciding_outcomes(report)]
+    deciding = deciding_outcomes(report)
+    kinds = [status_of(one.deciding) for one in deciding]
     passed, failed, errored, not_run = (kinds.count(kind) for kind in ("passed", "failed", "errored", "not run"))
-    return Tally(passed, failed, errored, not_run, quarantined=len(quarantined_outcomes(report)))
+    return Tally(passed, failed, errored, not_run, quarantined=len(outcomes_of(report.results)) - len(deciding))
 
 
 def status_of(result: ScenarioResult) -> str:
@@ -148,11 +131,6 @@ def _summary(metric: str, version: str, scores: Sequence[Score]) -> MetricSummar
         thresholds=tuple(sorted({score.threshold for score in scores})),
         cached=sum(score.cached for score in scores),
     )
-
-
-def scenario_of(result: ScenarioResult) -> Scenario:
-    """The scenario that a result is about."""
-    return result.trial.scenario
 
 
 def variant_result(name: str, differences: Sequence[str], report: Report, list_price: Usd) -> VariantResult:

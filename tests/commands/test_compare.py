@@ -10,6 +10,7 @@ from syrupy.assertion import SnapshotAssertion
 from ratiba_action.main import run
 from ratiba_action.model.measurement import NotRun
 from ratiba_action.reporting.results_json import render_results
+from ratiba_action.reporting.summary import summarise
 from tests.support.sample_report import (
     sample_check,
     sample_report,
@@ -28,7 +29,7 @@ def write(folder: Path, name: str, shift: float = 0.0, **changes: Any) -> str:
         for n in range(12)
     )
     report = sample_report(**({"results": results, "llm": "live", "judge_model": "claude-opus-5-5"} | changes))
-    (folder / name).write_text(render_results(report))
+    (folder / name).write_text(render_results(summarise(report)))
     return name
 
 

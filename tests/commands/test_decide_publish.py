@@ -14,6 +14,7 @@ from ratiba_action.main import run
 from ratiba_action.model.verdict import Conclusion
 from ratiba_action.publish.publishing import OUTPUTS
 from ratiba_action.reporting.results_json import load_report, render_results
+from ratiba_action.reporting.summary import summarise
 from tests.support.git_repository import GitRepository
 from tests.support.github_server import GithubState, github_server
 from tests.support.pull_request_events import pull_request_event
@@ -194,7 +195,9 @@ def test_results_that_the_checkout_brings_do_not_stand_for_the_run(step: Step, n
     planted = step.folder / "report" / name
     planted.parent.mkdir(parents=True)
     report = sample_report()
-    planted.write_text(render_results(replace(report, subject=replace(report.subject, run_id=77, run_attempt=1))))
+    planted.write_text(
+        render_results(summarise(replace(report, subject=replace(report.subject, run_id=77, run_attempt=1))))
+    )
 
     assert step.publish(RATIBA_COMMENT="false") == 0
     assert run(["report", "--unfinished"], step.environment | {"RATIBA_COMMENT": "false"}) == 3

@@ -12,6 +12,7 @@ from ratiba_action.commands.report import EXAMPLE
 from ratiba_action.main import run
 from ratiba_action.model.verdict import Conclusion, Report
 from ratiba_action.reporting.results_json import load_report, render_results
+from ratiba_action.reporting.summary import summarise
 from tests.support.git_repository import GitRepository
 from tests.support.github_server import GithubState, github_server
 from tests.support.pull_request_events import pull_request_event
@@ -24,7 +25,7 @@ ENTRYPOINT = Path(__file__).parents[2] / "entrypoint.py"
 @pytest.fixture
 def results(tmp_path: Path) -> Path:
     path = tmp_path / "results.json"
-    path.write_text(render_results(sample_report()))
+    path.write_text(render_results(summarise(sample_report())))
     return path
 
 
@@ -62,7 +63,7 @@ def leave(step: dict[str, str], report: Report) -> bytes:
     """Put a report into the report directory; its bytes."""
     path = Path(step["RATIBA_REPORT_DIR"]) / "results.json"
     path.parent.mkdir()
-    path.write_text(render_results(report))
+    path.write_text(render_results(summarise(report)))
     return path.read_bytes()
 
 

@@ -17,6 +17,7 @@ from ratiba_action.model.data_set import DataSetScores, Gate, GateResult, GateSt
 from ratiba_action.model.verdict import Conclusion, Report, Verdict
 from ratiba_action.reporting.html import render_html
 from ratiba_action.reporting.results_json import render_results
+from ratiba_action.reporting.summary import summarise
 from tests.support.sample_report import sample_report, sample_score, sample_scored
 from tests.support.sql import fetch
 
@@ -45,7 +46,7 @@ def leave(variables: dict[str, str], report: Report) -> None:
     """Put a report into the report directory."""
     path = Path(variables["RATIBA_REPORT_DIR"]) / "results.json"
     path.parent.mkdir()
-    path.write_text(render_results(report))
+    path.write_text(render_results(summarise(report)))
 
 
 def test_each_metric_has_a_row_and_a_broken_line_its_reason(
@@ -80,7 +81,7 @@ def test_a_metric_that_only_a_threshold_of_cases_covers_shows_it_on_every_machin
     (trend,) = json.loads(capsys.readouterr().out)["trends"]
     assert trend["segments"][0]["points"][0]["required"] == "accuracy 0.70"
     shown = with_trends(run_of_main(1, 0.9, **gated), variables["RATIBA_LEDGER_URL"])
-    assert '<td class="n">accuracy 0.70</td></tr>' in render_html(shown).partition("<h2>Trends</h2>")[2]
+    assert '<td class="n">accuracy 0.70</td></tr>' in render_html(summarise(shown)).partition("<h2>Trends</h2>")[2]
 
 
 def row_of(metric: str, capsys: pytest.CaptureFixture[str]) -> str:

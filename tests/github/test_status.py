@@ -6,9 +6,10 @@ from dataclasses import replace
 import pytest
 
 from ratiba_action.errors import PublishError
-from ratiba_action.github.status import LONGEST_DESCRIPTION, CommitStatus, description_of
+from ratiba_action.github.status import LONGEST_DESCRIPTION, CommitStatus
 from ratiba_action.model.change import Mode, ModeDecision
 from ratiba_action.model.verdict import Conclusion, Report, Verdict
+from ratiba_action.reporting.summary import summarise
 from tests.support.github_server import GithubState, github_server
 from tests.support.sample_report import sample_report
 
@@ -39,8 +40,13 @@ def by_hand(
     return replace(report, subject=replace(report.subject, event="workflow_dispatch"))
 
 
+def publish(publisher: CommitStatus, report: Report) -> str | None:
+    summary = summarise(report)
+    return publisher.publish(report, code=summary.exit_code, description=summary.status)
+
+
 def test_the_status_stands_on_the_head_and_leads_to_the_run(state: GithubState, address: str) -> None:
-    assert CommitStatus("token", address).publish(by_hand()) == "ratiba / ratiba"
+    assert publish(CommitStatus("token", address), by_hand()) == "ratiba / ratiba"
     assert state.statuses == [
         {
             "sha": HEAD,
@@ -68,7 +74,7 @@ def test_the_status_stands_on_the_head_and_leads_to_the_run(state: GithubState, 
     ],
 )
 def test_the_state_is_what_the_exit_code_says(state: GithubState, address: str, report: Report, expected: str) -> None:
-    CommitStatus("token", address).publish(report)
+    publish(CommitStatus("token", address), report)
     assert [status["state"] for status in state.statuses] == [expected]
 
 
@@ -76,14 +82,14 @@ def test_the_state_is_what_the_exit_code_says(state: GithubState, address: str, 
 def test_a_run_that_has_a_check_of_its_own_sets_none(state: GithubState, address: str, event: str) -> None:
     report = sample_report()
     publisher = CommitStatus("token", address)
-    assert publisher.publish(replace(report, subject=replace(report.subject, event=event))) is None
+    assert publish(publisher, replace(report, subject=replace(report.subject, event=event))) is None
     assert state.requests == []
 
 
 def test_a_manual_run_about_no_pull_request_sets_none(state: GithubState, address: str) -> None:
     report = by_hand()
     without = replace(report, subject=replace(report.subject, pull_request=None))
-    assert CommitStatus("token", address).publish(without) is None
+    assert publish(CommitStatus("token", address), without) is None
     assert state.requests == []
 
 
@@ -95,17 +101,17 @@ def test_the_description_is_short_and_repeats_no_text_of_the_change(
     mode: Mode,
     enforce: bool,  # noqa: FBT001 - a column
 ) -> None:
-    description = description_of(by_hand(conclusion, mode, enforce=enforce))
+    description = summarise(by_hand(conclusion, mode, enforce=enforce)).status
     assert len(description) <= LONGEST_DESCRIPTION
     assert description.startswith(conclusion.value.capitalize())
     assert "team" not in description
 
 
 def test_a_failure_that_stops_no_merge_says_why() -> None:
-    assert "advisory, so" in description_of(by_hand(mode=Mode.ADVISORY))
-    assert "a trial period, so" in description_of(by_hand(enforce=False))
-    assert description_of(by_hand(misconfigured=True)).startswith("Misconfigured")
-    assert "merge" not in description_of(by_hand(mode=Mode.ADVISORY, misconfigured=True))
+    assert "advisory, so" in summarise(by_hand(mode=Mode.ADVISORY)).status
+    assert "a trial period, so" in summarise(by_hand(enforce=False)).status
+    assert summarise(by_hand(misconfigured=True)).status.startswith("Misconfigured")
+    assert "merge" not in summarise(by_hand(mode=Mode.ADVISORY, misconfigured=True)).status
 
 
 @pytest.mark.parametrize(
@@ -115,7 +121,7 @@ def test_a_failure_that_stops_no_merge_says_why() -> None:
 def test_a_refusal_says_what_to_do(state: GithubState, address: str, status: int, told: str) -> None:
     state.failure = (status, "Resource not accessible by integration")
     with pytest.raises(PublishError) as caught:
-        CommitStatus("token", address).publish(by_hand())
+        publish(CommitStatus("token", address), by_hand())
     assert str(status) in caught.value.problem
     assert told in caught.value.remedy
     assert len(state.requests) == 1
@@ -125,20 +131,20 @@ def test_a_refusal_says_what_to_do(state: GithubState, address: str, status: int
 def test_a_head_that_is_no_commit_id_is_not_asked_about(state: GithubState, address: str, head: str) -> None:
     report = by_hand()
     with pytest.raises(PublishError, match="not a commit id"):
-        CommitStatus("token", address).publish(replace(report, subject=replace(report.subject, head=head)))
+        publish(CommitStatus("token", address), replace(report, subject=replace(report.subject, head=head)))
     assert state.requests == []
 
 
 def test_without_a_token_nothing_is_asked(state: GithubState, address: str) -> None:
     with pytest.raises(PublishError, match="github-token is empty"):
-        CommitStatus("", address).publish(by_hand())
+        publish(CommitStatus("", address), by_hand())
     assert state.requests == []
 
 
 def test_a_slow_server_costs_the_deadline(state: GithubState, address: str) -> None:
     state.gate.clear()
     with pytest.raises(PublishError, match="too long"):
-        CommitStatus("token", address, deadline_seconds=0.2).publish(by_hand())
+        publish(CommitStatus("token", address, deadline_seconds=0.2), by_hand())
     assert state.statuses == []
 
 
@@ -148,4 +154,4 @@ def test_the_token_is_not_shown() -> None:
 
 def test_a_run_that_judged_captured_replies_says_that_no_system_ran() -> None:
     report = replace(by_hand(), system_ran=False)
-    assert description_of(report) == "Failed, no system ran: 1 of 4 scenarios passed"
+    assert summarise(report).status == "Failed, no system ran: 1 of 4 scenarios passed"

@@ -20,6 +20,7 @@ from ratiba_action.history.attempts import Attempt, attempts_on_github
 from ratiba_action.history.files import FoundBaseline
 from ratiba_action.model.change import Subject
 from ratiba_action.reporting.results_json import render_results
+from ratiba_action.reporting.summary import summarise
 from tests.support.github_server import GithubState, github_server
 from tests.support.github_state import Artifact, Run
 from tests.support.raw_server import raw_server
@@ -47,7 +48,7 @@ def address(state: GithubState) -> Iterator[str]:
 def results(head: str = BASE, **changes: Any) -> bytes:
     subject = replace(PUSH, head=head)
     told = {"results": (sample_scored(scores=(sample_score(),)),), "started_at": MORNING, "subject": subject}
-    return render_results(sample_report(**told | changes)).encode()
+    return render_results(summarise(sample_report(**told | changes))).encode()
 
 
 def packed(content: bytes, name: str = "results.json", mode: int = 0o100644) -> bytes:

@@ -11,6 +11,7 @@ from ratiba_action.history.attempts import Attempt, attempts_in_folder, keep_att
 from ratiba_action.model.change import Subject
 from ratiba_action.model.verdict import Conclusion, Verdict
 from ratiba_action.reporting.results_json import render_results
+from ratiba_action.reporting.summary import summarise
 from tests.support.sample_report import sample_report, sample_score, sample_scored
 
 COMMIT = "a" * 40
@@ -34,7 +35,7 @@ def attempt(folder: Path, number: int, **changes: Any) -> None:
         }
         | changes
     )
-    (folder / "results.json").write_text(render_results(report))
+    (folder / "results.json").write_text(render_results(summarise(report)))
 
 
 def times(folder: Path, ours: Attempt = OURS) -> list[int]:

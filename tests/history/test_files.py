@@ -10,6 +10,7 @@ from ratiba_action.history.files import read_named_baseline
 from ratiba_action.model.change import ChangedFiles
 from ratiba_action.model.comparison import Rules
 from ratiba_action.reporting.results_json import render_results
+from ratiba_action.reporting.summary import summarise
 from tests.support.sample_report import sample_report, sample_score, sample_scored
 
 NOTHING = ChangedFiles(())
@@ -19,7 +20,7 @@ MORNING = datetime(2026, 4, 25, 7, tzinfo=UTC)
 def results(path: Path, **changes: Any) -> Path:
     path.parent.mkdir(parents=True, exist_ok=True)
     told = sample_report(**{"results": (sample_scored(scores=(sample_score(),)),), "started_at": MORNING} | changes)
-    path.write_text(render_results(told), encoding="utf-8")
+    path.write_text(render_results(summarise(told)), encoding="utf-8")
     return path
 
 

@@ -22,6 +22,7 @@ from ratiba_action.model.plan import Arm
 from ratiba_action.model.verdict import Report
 from ratiba_action.privacy.masking import Redactor
 from ratiba_action.reporting.results_json import render_results
+from ratiba_action.reporting.summary import summarise
 from ratiba_action.verdict.pairing import content_digest, pair_up
 from tests.support.sample_report import sample_report, sample_score, sample_scored, sample_trial
 
@@ -35,7 +36,7 @@ def report(**changes: Any) -> Report:
 
 def written(folder: Path, told: Report) -> Path:
     path = folder / "results.json"
-    path.write_text(render_results(Redactor().report(told)), encoding="utf-8")
+    path.write_text(render_results(summarise(Redactor().report(told))), encoding="utf-8")
     return path
 
 
@@ -119,7 +120,7 @@ def test_what_is_no_report_of_this_version_is_told_in_words(content: bytes, told
 
 
 def test_a_scenario_of_endless_depth_is_refused() -> None:
-    content = json.loads(render_results(report(scenario_digests={})))
+    content = json.loads(render_results(summarise(report(scenario_digests={}))))
     deep: Any = {}
     for _ in range(400):
         deep = {"a": [deep]}
@@ -131,7 +132,7 @@ def test_a_scenario_of_endless_depth_is_refused() -> None:
 
 @given(st.data())
 def test_a_results_file_with_any_value_in_any_place_is_read_or_refused(data: st.DataObject) -> None:
-    content = json.loads(render_results(report()))
+    content = json.loads(render_results(summarise(report())))
     place: Any = content
     while isinstance(place, dict | list) and place:
         key = data.draw(st.sampled_from(list(place) if isinstance(place, dict) else range(len(place))))

@@ -22,7 +22,8 @@ from ratiba_action.model.change import Subject
 from ratiba_action.model.comparison import BaselineFacts
 from ratiba_action.model.history import Trend, TrendPoint, TrendSegment
 from ratiba_action.model.verdict import Report, TraceDelivery, TraceLink
-from ratiba_action.reporting.results_json import load_report, outputs_of, render_results
+from ratiba_action.reporting.results_json import load_report, render_results
+from ratiba_action.reporting.summary import outputs_of, summarise
 from tests.support.github_server import GithubState, Pull, github_server
 from tests.support.pull_request_events import workflow_run_event
 from tests.support.sample_report import (
@@ -107,7 +108,7 @@ def full_report() -> Report:
 
 
 def content_of(report: Report) -> dict[str, Any]:
-    content: dict[str, Any] = json.loads(render_results(report))
+    content: dict[str, Any] = json.loads(render_results(summarise(report)))
     return content
 
 

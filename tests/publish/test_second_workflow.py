@@ -19,6 +19,7 @@ from ratiba_action.main import run
 from ratiba_action.model.change import ModeDecision, Subject
 from ratiba_action.model.verdict import Conclusion, Report, TraceDelivery, TraceLink, Verdict
 from ratiba_action.reporting.results_json import render_results
+from ratiba_action.reporting.summary import summarise
 from tests.support.github_server import GithubState, Pull, github_server
 from tests.support.pull_request_events import workflow_run_event
 from tests.support.sample_report import sample_check, sample_report, sample_scored
@@ -58,7 +59,7 @@ class Post:
 
     def leave(self, report: Report) -> None:
         """Let the fork's run have left this."""
-        self.results.write_text(render_results(report))
+        self.results.write_text(render_results(summarise(report)))
 
     def run(self, **variables: str) -> int:
         """Run the step; its exit code."""
@@ -209,12 +210,12 @@ def huge(path: Path) -> None:
 
 def linked(path: Path) -> None:
     target = path.with_name("elsewhere.json")
-    target.write_text(render_results(report_of()))
+    target.write_text(render_results(summarise(report_of())))
     path.symlink_to(target)
 
 
 def with_number(path: Path, before: str, number: str) -> None:
-    text = render_results(report_of())
+    text = render_results(summarise(report_of()))
     assert before in text
     path.write_text(text.replace(before, number))
 

@@ -21,6 +21,7 @@ from ratiba_action.model.verdict import Conclusion, Report, SharedSpending, Verd
 from ratiba_action.reporting.comment import LIMIT, render_comment
 from ratiba_action.reporting.html import render_html
 from ratiba_action.reporting.markdown import length
+from ratiba_action.reporting.summary import summarise
 from tests.support.sample_report import (
     sample_check,
     sample_cross_checking,
@@ -113,16 +114,16 @@ def huge(conversations: int = 300) -> Report:
 )
 def test_the_comment_of_each_kind_of_run(report: object, snapshot: SnapshotAssertion) -> None:
     assert callable(report)
-    assert render_comment(report()) == snapshot
+    assert render_comment(summarise(report())) == snapshot
 
 
 def test_a_skipped_run_takes_two_lines() -> None:
-    lines = [line for line in render_comment(skipped()).splitlines() if line]
+    lines = [line for line in render_comment(summarise(skipped())).splitlines() if line]
     assert lines[2:] == ["## Skipped: ratiba", "Nothing that the gate watches has changed."]
 
 
 def test_verdict_reason_and_what_to_do_come_before_the_notes() -> None:
-    lines = [line for line in render_comment(sample_report(notes=(NOTE,))).splitlines() if line]
+    lines = [line for line in render_comment(summarise(sample_report(notes=(NOTE,)))).splitlines() if line]
     assert lines[2] == "## Failed: ratiba"
     assert lines[3].startswith("1 of 4 scenarios failed a deterministic assertion")
     assert lines[4].startswith("**What to do:**")
@@ -130,20 +131,20 @@ def test_verdict_reason_and_what_to_do_come_before_the_notes() -> None:
 
 
 def test_recordings_that_the_change_edits_stand_in_the_headline() -> None:
-    lines = render_comment(sample_report(edited_recordings=2)).splitlines()
+    lines = render_comment(summarise(sample_report(edited_recordings=2))).splitlines()
     assert lines[2] == "## Failed: ratiba, with recordings changed in this PR"
 
 
 def test_a_run_that_judged_captured_replies_says_in_the_headline_that_no_system_ran() -> None:
     report = sample_report(system_ran=False)
-    assert "## Failed: ratiba, on captured replies: no system ran" in render_comment(report).splitlines()
-    assert "on captured replies: no system ran" in render_html(report)
+    assert "## Failed: ratiba, on captured replies: no system ran" in render_comment(summarise(report)).splitlines()
+    assert "on captured replies: no system ran" in render_html(summarise(report))
 
 
 def test_a_wrong_input_is_no_measurement_and_no_mode_excuses_it() -> None:
     verdict = Verdict(Conclusion.INCOMPLETE, "The budget is no amount.", misconfigured=True)
     decision = ModeDecision(Mode.ADVISORY, ())
-    body = render_comment(sample_report(verdict=verdict, decision=decision, results=()))
+    body = render_comment(summarise(sample_report(verdict=verdict, decision=decision, results=())))
     assert "## Misconfigured: ratiba" in body
     assert "advisory, so the merge is not stopped" not in body
     assert "0 of 0" not in body
@@ -151,45 +152,45 @@ def test_a_wrong_input_is_no_measurement_and_no_mode_excuses_it() -> None:
 
 def test_one_cause_that_stopped_many_conversations_is_one_row() -> None:
     results = tuple(Errored(sample_trial(f"s{number}"), Phase.RECORDING, "The prompt changed.") for number in range(9))
-    body = render_comment(sample_report(results=results))
+    body = render_comment(summarise(sample_report(results=results)))
     row = "| `s0`, `s1`, `s2`, `s3`, `s4` and 4 more | recording error | The prompt changed. |"
     assert row in body
 
 
 def test_what_an_errored_conversation_broke_is_shown_too() -> None:
     broken = Errored(sample_trial(), Phase.JUDGE, "The judge said 11.", None, 1.0, (sample_check(passed=False),))
-    body = render_comment(sample_report(results=(broken,)))
+    body = render_comment(summarise(sample_report(results=(broken,))))
     assert "### Failing scenarios" in body
     assert "CONFIRMING_SLOT | COLLECTING |" in body
     assert "### Could not be measured" in body
 
 
 def test_a_failure_that_does_not_stop_the_merge_says_so() -> None:
-    assert "Failed (advisory)" in render_comment(advisory())
-    assert "trial period (enforce: false)" in render_comment(sample_report(enforce=False))
+    assert "Failed (advisory)" in render_comment(summarise(advisory()))
+    assert "trial period (enforce: false)" in render_comment(summarise(sample_report(enforce=False)))
 
 
 def test_a_failing_conversation_is_shown_with_turn_assertion_expected_and_got() -> None:
     said = "the state after “Habari, naomba massage kesho saa nane mchana”"
-    assert f"| 1 | {said} | CONFIRMING_SLOT | COLLECTING |" in render_comment(sample_report())
+    assert f"| 1 | {said} | CONFIRMING_SLOT | COLLECTING |" in render_comment(summarise(sample_report()))
 
 
 @pytest.mark.parametrize("limit", [60_000, 20_000, 6_000, 3_500])
 def test_detail_is_dropped_before_what_must_stay(limit: int) -> None:
-    text = render_comment(huge(), limit)
+    text = render_comment(summarise(huge()), limit)
     assert length(text) <= limit
     for kept in ("## Failed: ratiba", "> **Note:**", "What to do", "USD 1.25 of 20.00", "Left out to fit a comment:"):
         assert kept in text
 
 
 def test_what_still_fits_beside_the_names_of_the_failing_comes_back() -> None:
-    text = render_comment(huge(), 6_000)
+    text = render_comment(summarise(huge()), 6_000)
     assert "Left out to fit a comment: transcripts, all scenarios, tables of failing scenarios." in text
     assert "### Money" in text
 
 
 def test_transcripts_go_first() -> None:
-    text = render_comment(huge(12))
+    text = render_comment(summarise(huge(12)))
     assert "Left out to fit a comment: transcripts." in text
     assert "All 12 scenarios" in text
 
@@ -198,7 +199,7 @@ def test_even_boundless_fields_end_in_a_comment_that_github_takes() -> None:
     report = huge()
     flood = "@" * 100_000
     verdict = Verdict(Conclusion.FAILED, flood, flood, (flood,) * 100)
-    text = render_comment(replace(report, verdict=verdict, notes=(flood,) * 100, name=flood))
+    text = render_comment(summarise(replace(report, verdict=verdict, notes=(flood,) * 100, name=flood)))
     assert length(text) <= LIMIT
 
 
@@ -257,7 +258,7 @@ def hostile_report(text: str) -> Report:
 
 
 def structure(report: Report) -> list[str]:
-    tokens = MarkdownIt("commonmark").enable(["table", "strikethrough"]).parse(render_comment(report))
+    tokens = MarkdownIt("commonmark").enable(["table", "strikethrough"]).parse(render_comment(summarise(report)))
     kinds: list[str] = []
     for token in tokens:
         kinds.append(token.type)
@@ -266,7 +267,7 @@ def structure(report: Report) -> list[str]:
 
 
 def bars(report: Report) -> list[int]:
-    return [line.count("|") for line in render_comment(report).splitlines() if line.startswith("| ")]
+    return [line.count("|") for line in render_comment(summarise(report)).splitlines() if line.startswith("| ")]
 
 
 PLAIN = structure(hostile_report("plain"))
@@ -283,7 +284,7 @@ def test_no_text_changes_the_structure_of_the_comment(text: str) -> None:
     assert "link_open" not in kinds
     assert kinds.count("html_inline") == PLAIN.count("html_inline")
     assert kinds.count("html_block") == PLAIN.count("html_block")
-    body = render_comment(report)
+    body = render_comment(summarise(report))
     assert [marker_of(report), None] == [read_marker(line) for line in body.splitlines() if "<!--" in line]
     assert read_attempts(body) == (attempt_of(report),)
 
@@ -291,7 +292,7 @@ def test_no_text_changes_the_structure_of_the_comment(text: str) -> None:
 def test_a_quarantined_owner_and_reason_are_text_in_every_form_of_the_report() -> None:
     hostile = Quarantine("<script>alert(1)</script> | [x](http://evil)", "@everyone", date(2026, 4, 30))
     report = sample_report(results=tuple(trials("spa", "b", 1, quarantine=hostile)))
-    comment, page = render_comment(report), render_html(report)
+    comment, page = render_comment(summarise(report)), render_html(summarise(report))
     assert "<script>" not in comment + page
     assert "[x](http" not in comment
     assert "@everyone" not in comment

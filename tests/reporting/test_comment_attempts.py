@@ -9,8 +9,9 @@ from ratiba_action.github.attempts import MOST_ATTEMPTS, Attempt, attempt_of, hi
 from ratiba_action.model.change import Mode, ModeDecision
 from ratiba_action.model.verdict import Conclusion, Report, Verdict
 from ratiba_action.reporting.comment import LIMIT, render_comment
-from ratiba_action.reporting.comment_attempts import attempts_table
+from ratiba_action.reporting.comment_sections import attempts_table
 from ratiba_action.reporting.markdown import length
+from ratiba_action.reporting.summary import summarise
 from tests.support.sample_report import sample_check, sample_report, sample_scored
 
 EARLIER = (
@@ -30,19 +31,19 @@ def test_the_attempts_are_folded_and_the_present_one_is_marked(snapshot: Snapsho
 
 
 def test_a_single_run_needs_no_table() -> None:
-    body = render_comment(sample_report())
+    body = render_comment(summarise(sample_report()))
     assert "runs on this pull request" not in body
     assert len(read_attempts(body)) == 1
 
 
 def test_the_comment_holds_the_table_and_what_the_next_run_reads() -> None:
-    body = render_comment(sample_report(), earlier=EARLIER)
+    body = render_comment(summarise(sample_report()), earlier=EARLIER)
     assert "The last 4 runs on this pull request" in body
     assert read_attempts(body)[:3] == EARLIER
 
 
 def test_at_most_ten_are_listed_with_the_present_one() -> None:
-    body = render_comment(sample_report(), earlier=MANY)
+    body = render_comment(summarise(sample_report()), earlier=MANY)
     assert "The last 10 runs" in body
     assert [one.run_id for one in read_attempts(body)] == [*range(901, 910), 1001]
 
@@ -50,7 +51,7 @@ def test_at_most_ten_are_listed_with_the_present_one() -> None:
 def test_a_skipped_run_lists_them_too() -> None:
     verdict = Verdict(Conclusion.SKIPPED, "Nothing that the gate watches has changed.")
     report = sample_report(results=(), verdict=verdict, decision=ModeDecision(Mode.SKIP, ()))
-    body = render_comment(report, earlier=EARLIER)
+    body = render_comment(summarise(report), earlier=EARLIER)
     assert "The last 4 runs" in body
     assert read_attempts(body)[-1].conclusion is Conclusion.SKIPPED
 
@@ -76,10 +77,10 @@ def test_it_renders_as_one_table_of_links_and_words() -> None:
 def test_a_long_comment_drops_the_table_and_keeps_what_the_next_run_reads() -> None:
     checks = tuple(sample_check(passed=False, what="state " + "x" * 250) for _ in range(10))
     results = tuple(sample_scored(f"spa_{n:03}", checks=checks, reply="Asante 🙂 " * 500) for n in range(300))
-    body = render_comment(sample_report(results=results), earlier=MANY)
+    body = render_comment(summarise(sample_report(results=results)), earlier=MANY)
     assert length(body) <= LIMIT
     assert len(read_attempts(body)) == MOST_ATTEMPTS
-    small = render_comment(sample_report(results=results), 4_000, earlier=MANY)
+    small = render_comment(summarise(sample_report(results=results)), 4_000, earlier=MANY)
     assert length(small) <= 4_000
     assert "earlier runs" in small
     assert "The last 10 runs" not in small

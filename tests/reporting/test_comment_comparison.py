@@ -14,6 +14,7 @@ from ratiba_action.model.verdict import Conclusion, Report, Verdict
 from ratiba_action.privacy.masking import Redactor
 from ratiba_action.reporting.comment import render_comment
 from ratiba_action.reporting.markdown import length, visible
+from ratiba_action.reporting.summary import summarise
 from tests.support.sample_comparison import (
     sample_baseline,
     sample_compared_report,
@@ -67,36 +68,36 @@ def exact() -> Report:
 @pytest.mark.parametrize("report", [regression, within_noise, unclear, not_comparable, exact])
 def test_the_comment_of_each_kind_of_comparison(report: object, snapshot: SnapshotAssertion) -> None:
     assert callable(report)
-    assert render_comment(report()) == snapshot
+    assert render_comment(summarise(report())) == snapshot
 
 
 def test_a_run_without_a_base_says_nothing_of_one() -> None:
     assert "Compared with the base" not in render_comment(
-        sample_compared_report(verdict=Verdict(Conclusion.PASSED, "All hold."), baseline=None)
+        summarise(sample_compared_report(verdict=Verdict(Conclusion.PASSED, "All hold."), baseline=None))
     )
 
 
 def test_what_the_run_fails_by_comes_first() -> None:
-    by_comparison = render_comment(sample_compared_report(results=sample_results()))
+    by_comparison = render_comment(summarise(sample_compared_report(results=sample_results())))
     assert by_comparison.index("### Compared with the base") < by_comparison.index("### Failing scenarios")
     compared = sample_passed_comparison()
     broken = Verdict(Conclusion.FAILED, "1 of 4 failed a deterministic assertion.", "Fix it.", comparison=compared)
-    by_check = render_comment(sample_compared_report(compared, verdict=broken, results=sample_results()))
+    by_check = render_comment(summarise(sample_compared_report(compared, verdict=broken, results=sample_results())))
     assert by_check.index("### Failing scenarios") < by_check.index("### Compared with the base")
 
 
 def test_an_interval_beside_an_exact_difference_is_said_to_be_of_other_conversations() -> None:
     said = "The interval is an estimate for other scenarios like these and does not decide."
-    assert said in render_comment(exact())
-    assert said not in render_comment(within_noise())
+    assert said in render_comment(summarise(exact()))
+    assert said not in render_comment(summarise(within_noise()))
     same = sample_passed_comparison(exact=True, difference=0.0, low=0.0, high=0.0, metrics=())
-    unchanged = render_comment(sample_compared_report(same))
+    unchanged = render_comment(summarise(sample_compared_report(same)))
     assert said not in unchanged
     assert "| 0.0 | above −10.0 | no change |" in unchanged
 
 
 def test_nothing_that_cannot_be_compared_has_a_difference() -> None:
-    body = render_comment(not_comparable())
+    body = render_comment(summarise(not_comparable()))
     assert "Δ" not in body
     assert "its judge is claude-opus-5-5 here and was claude-opus-5 on the base" in visible(body)
 
@@ -105,7 +106,7 @@ def test_a_scenario_in_doubt_says_why_it_does_not_block() -> None:
     doubtful = ScenarioComparison("spa_1", 0.9, 0.6, Tier.UNCLEAR)
     found = sample_passed_comparison(scenarios=(doubtful, *sample_passed_comparison().scenarios[1:]))
     assert "unclear: may be chance, two such drops or a critical one count" in render_comment(
-        sample_compared_report(found)
+        summarise(sample_compared_report(found))
     )
 
 
@@ -119,13 +120,13 @@ def test_a_scenario_in_doubt_says_why_it_does_not_block() -> None:
     ],
 )
 def test_the_age_of_the_baseline_is_told(started: datetime, age: str) -> None:
-    body = render_comment(sample_compared_report(baseline=sample_baseline(started_at=started, runs=1)))
+    body = render_comment(summarise(sample_compared_report(baseline=sample_baseline(started_at=started, runs=1))))
     assert f"Base: main at 0f1e2d3c4b5a, {age}." in body
 
 
 @pytest.mark.parametrize("started", [datetime(2026, 4, 10, 2), datetime(2027, 1, 1, tzinfo=UTC)])  # noqa: DTZ001 - as somebody may have written it
 def test_a_time_that_cannot_be_is_not_told_as_an_age(started: datetime) -> None:
-    body = render_comment(sample_compared_report(baseline=sample_baseline(started_at=started, runs=1)))
+    body = render_comment(summarise(sample_compared_report(baseline=sample_baseline(started_at=started, runs=1))))
     assert "Base: main at 0f1e2d3c4b5a. " in body
 
 
@@ -134,14 +135,14 @@ def test_numbers_that_are_none_are_told_as_unknown() -> None:
     found = sample_comparison(
         difference=nan, low=nan, high=nan, scenarios=(ScenarioComparison("a", nan, nan, Tier.UNCLEAR),)
     )
-    assert "unknown (unknown to unknown)" in render_comment(sample_compared_report(found))
+    assert "unknown (unknown to unknown)" in render_comment(summarise(sample_compared_report(found)))
 
 
 @pytest.mark.parametrize("limit", [60_000, 12_000, 4_000, 2_000])
 def test_long_answers_and_lists_give_way_to_the_limit(limit: int) -> None:
     scenarios = tuple(ScenarioComparison(f"spa_{n:03}", 0.9, 0.5, Tier.REGRESSION) for n in range(300))
     flips = tuple(flip(one.scenario_id, ("Asante 🙂 " * 500,) * 9, ("No. " * 900,) * 30) for one in scenarios)
-    text = render_comment(sample_compared_report(sample_comparison(scenarios=scenarios, flips=flips)), limit)
+    text = render_comment(summarise(sample_compared_report(sample_comparison(scenarios=scenarios, flips=flips))), limit)
     assert length(text) <= limit
     for kept in ("## Failed: ratiba", "What to do", "The mean score fell"):
         assert kept in text
@@ -154,7 +155,7 @@ def test_identifiers_in_the_answers_of_flips_are_masked() -> None:
     report = Redactor(["s3cret"]).report(
         sample_compared_report(found, baseline=sample_baseline(source="branch-s3cret"))
     )
-    body = render_comment(report)
+    body = render_comment(summarise(report))
     assert "712 345" not in body
     assert "s3cret" not in body
     assert "+254***678" in body
@@ -173,7 +174,7 @@ def hostile(text: str) -> Report:
 
 
 def structure(report: Report) -> list[str]:
-    tokens = MarkdownIt("commonmark").enable(["table", "strikethrough"]).parse(render_comment(report))
+    tokens = MarkdownIt("commonmark").enable(["table", "strikethrough"]).parse(render_comment(summarise(report)))
     told = ("text", "code_inline", "softbreak")
     return [
         kind for token in tokens for kind in (token.type, *(c.type for c in token.children or [] if c.type not in told))
@@ -204,5 +205,7 @@ def test_a_trial_that_decides_is_not_said_to_be_one_of_those_that_had_to_pass() 
         replace(held, trial=replace(held.trial, number=number))
         for number, held in enumerate([sample_scored("spa_0", scores=(sample_score(),))] * 2, start=1)
     )
-    body = visible(render_comment(sample_compared_report(within_noise().verdict.comparison, results=(below, *further))))
+    body = visible(
+        render_comment(summarise(sample_compared_report(within_noise().verdict.comparison, results=(below, *further))))
+    )
     assert "0 of 1 trial passes, 1 must; 2 more only compare with the base; this is trial 1" in body

@@ -3,8 +3,9 @@
 from ratiba_action.model.measurement import Errored, Phase
 from ratiba_action.model.plan import Arm, Trial
 from ratiba_action.reporting.comment import render_comment
-from ratiba_action.reporting.comment_sections import crashes
+from ratiba_action.reporting.comment_failures import crashes
 from ratiba_action.reporting.markdown import visible
+from ratiba_action.reporting.summary import summarise
 from ratiba_action.util.text import TRACEBACK
 from tests.support.sample_report import sample_report, sample_scored
 
@@ -15,21 +16,23 @@ def crashed(name: str, *lines: str) -> Errored:
 
 
 def test_a_crash_is_shown_folded_with_what_raised_it() -> None:
-    body = render_comment(sample_report(results=(crashed("spa_0", '  File "adapter.py", line 7, in send'),)))
+    body = render_comment(summarise(sample_report(results=(crashed("spa_0", '  File "adapter.py", line 7, in send'),))))
     assert "<details><summary>Traceback of <code>spa_0</code></summary>" in body
     assert 'File "adapter.py", line 7, in send' in body
     assert "adapter.py" not in visible(body)
 
 
 def test_a_traceback_cannot_leave_its_block() -> None:
-    told = crashes(sample_report(results=(crashed("spa_0", "```", "</details> @everyone", "````"),)))
+    told = crashes(summarise(sample_report(results=(crashed("spa_0", "```", "</details> @everyone", "````"),))))
     assert "`````text\n" in told
     assert told.count("</details>") == 1
     assert "@everyone" not in told
 
 
 def test_a_long_traceback_keeps_its_end() -> None:
-    told = crashes(sample_report(results=(crashed("spa_0", *(f"line {n}" + "x" * 999 for n in range(1000))),)))
+    told = crashes(
+        summarise(sample_report(results=(crashed("spa_0", *(f"line {n}" + "x" * 999 for n in range(1000))),)))
+    )
     assert "line 999" in told
     assert "line 9xx" not in told
     assert len(told) < 20_000
@@ -37,11 +40,15 @@ def test_a_long_traceback_keeps_its_end() -> None:
 
 def test_only_the_first_few_crashes_are_shown() -> None:
     told = crashes(
-        sample_report(results=tuple(crashed(f"spa_{n}", f'  File "adapter.py", line {n}, in send') for n in range(7)))
+        summarise(
+            sample_report(
+                results=tuple(crashed(f"spa_{n}", f'  File "adapter.py", line {n}, in send') for n in range(7))
+            )
+        )
     )
     assert told.count("<details>") == 5
     assert told.endswith("2 more tracebacks in the report.")
 
 
 def test_without_a_crash_there_is_no_block() -> None:
-    assert crashes(sample_report(results=(sample_scored("spa_0"),))) == ""
+    assert crashes(summarise(sample_report(results=(sample_scored("spa_0"),)))) == ""

@@ -22,6 +22,7 @@ from ratiba_action.reporting.comparison_words import metric_rows
 from ratiba_action.reporting.html import chart_of, render_html
 from ratiba_action.reporting.junit import render_junit
 from ratiba_action.reporting.results_csv import HEADER, render_csv
+from ratiba_action.reporting.summary import summarise
 from tests.support.sample_comparison import (
     sample_baseline,
     sample_compared_report,
@@ -49,7 +50,7 @@ def tags(document: str) -> list[str]:
 
 
 def test_the_page_tells_what_the_comment_tells() -> None:
-    page = render_html(sample_compared_report())
+    page = render_html(summarise(sample_compared_report()))
     for told in (
         "Compared with the base",
         "main at 0f1e2d3c4b5a, 3 days old, 2 runs pooled",
@@ -61,11 +62,11 @@ def test_the_page_tells_what_the_comment_tells() -> None:
     ):
         assert told in page
     assert page.index("Compared with the base") < page.index("<h2>Scenarios</h2>")
-    assert "Compared with the base" not in render_html(sample_report())
+    assert "Compared with the base" not in render_html(summarise(sample_report()))
 
 
 def test_what_cannot_be_compared_is_unfolded_and_has_no_drawing() -> None:
-    page = render_html(sample_compared_report(NOTHING))
+    page = render_html(summarise(sample_compared_report(NOTHING)))
     assert re.search(r"<details open><summary>Not comparable: 1 scenario<", page)
     assert "<svg" not in page
 
@@ -85,7 +86,7 @@ def test_the_drawing_keeps_every_interval_in_sight() -> None:
 def test_a_number_that_is_none_is_not_drawn(value: float) -> None:
     found = Comparison(Tier.UNCLEAR, (), (), "", metrics=(MetricComparison("m", 1, 0.5, value),), margin=value)
     assert chart_of(metric_rows(found, {}), found.margin) is None
-    assert "<svg" not in render_html(sample_compared_report(found))
+    assert "<svg" not in render_html(summarise(sample_compared_report(found)))
 
 
 def hostile(text: str) -> Report:
@@ -104,13 +105,13 @@ def hostile(text: str) -> Report:
     "text", ["<script>alert(1)</script>", "</style><script>", '" onload="x', "</svg><img>", "{{ 7 * 7 }}", "\ud800\x00"]
 )
 def test_hostile_text_adds_no_tag_to_the_page_and_breaks_no_file(text: str) -> None:
-    assert tags(render_html(hostile(text))) == tags(render_html(hostile("plain")))
-    assert ET.fromstring(render_junit(hostile(text))).tag == "testsuites"  # noqa: S314 - our own file
-    assert {len(row) for row in csv.reader(io.StringIO(render_csv(hostile(text))))} == {len(HEADER)}
+    assert tags(render_html(summarise(hostile(text)))) == tags(render_html(summarise(hostile("plain"))))
+    assert ET.fromstring(render_junit(summarise(hostile(text)))).tag == "testsuites"  # noqa: S314 - our own file
+    assert {len(row) for row in csv.reader(io.StringIO(render_csv(summarise(hostile(text)))))} == {len(HEADER)}
 
 
 def test_no_cell_of_a_comparison_begins_a_formula() -> None:
-    rows = csv.DictReader(io.StringIO(render_csv(hostile("=1+1"))))
+    rows = csv.DictReader(io.StringIO(render_csv(summarise(hostile("=1+1")))))
     assert {row["scenario"] for row in rows if row["kind"] == "comparison"} == {"'=1+1", ""}
 
 
@@ -124,7 +125,7 @@ def test_no_cell_of_a_comparison_begins_a_formula() -> None:
     ],
 )
 def test_the_comparison_is_a_test_case(found: Comparison, child: str | None, counted: str | None) -> None:
-    root = ET.fromstring(render_junit(sample_compared_report(found)))  # noqa: S314 - our own file
+    root = ET.fromstring(render_junit(summarise(sample_compared_report(found))))  # noqa: S314 - our own file
     (case,) = root.iterfind(".//testcase[@classname='comparison']")
     assert [one.tag for one in case if one.tag != "system-out"] == ([child] if child else [])
     assert root.get("tests") == str(len(root.findall(".//testcase"))) == "13"
@@ -135,7 +136,9 @@ def test_the_comparison_is_a_test_case(found: Comparison, child: str | None, cou
 
 def test_the_table_has_both_means_of_each_conversation_and_metric() -> None:
     rows = [
-        row for row in csv.DictReader(io.StringIO(render_csv(sample_compared_report()))) if row["kind"] == "comparison"
+        row
+        for row in csv.DictReader(io.StringIO(render_csv(summarise(sample_compared_report()))))
+        if row["kind"] == "comparison"
     ]
     first, last = rows[0], rows[-1]
     assert (first["scenario"], first["expected"], first["got"], first["passed"]) == (

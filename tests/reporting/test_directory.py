@@ -8,6 +8,7 @@ from ratiba_action.errors import PublishError
 from ratiba_action.publish.full_publication import every_file
 from ratiba_action.reporting.directory import entries_of, write_report_directory
 from ratiba_action.reporting.results_json import load_report
+from ratiba_action.reporting.summary import summarise
 from tests.support.sample_report import sample_report
 
 PLAIN = {"results.json", "comment.md"}
@@ -16,7 +17,7 @@ NAMES = PLAIN | {"junit.xml", "results.csv", "report.html"}
 
 def test_every_file_is_written_into_a_new_directory(tmp_path: Path) -> None:
     directory = tmp_path / "deep" / "ratiba-report"
-    paths = write_report_directory(sample_report(), directory, render=every_file)
+    paths = write_report_directory(summarise(sample_report()), directory, render=every_file)
     assert set(paths) == NAMES == {path.name for path in directory.iterdir()} - {".gitignore"}
     assert load_report(paths["results.json"].read_bytes()) == sample_report()
     assert [path.name for path in directory.parent.iterdir()] == ["ratiba-report"]
@@ -24,30 +25,30 @@ def test_every_file_is_written_into_a_new_directory(tmp_path: Path) -> None:
 
 def test_an_earlier_report_is_replaced_and_other_files_stay(tmp_path: Path) -> None:
     (tmp_path / "events.jsonl").write_text("{}\n")
-    write_report_directory(sample_report(name="first"), tmp_path, render=every_file)
-    write_report_directory(sample_report(name="second"), tmp_path, render=every_file)
+    write_report_directory(summarise(sample_report(name="first")), tmp_path, render=every_file)
+    write_report_directory(summarise(sample_report(name="second")), tmp_path, render=every_file)
     assert {path.name for path in tmp_path.iterdir()} == NAMES | {"events.jsonl"}
     assert "second" in (tmp_path / "comment.md").read_text(encoding="utf-8")
 
 
 def test_plain_files_leave_none_of_an_earlier_run_beside_them(tmp_path: Path) -> None:
     (tmp_path / "events.jsonl").write_text("{}\n")
-    write_report_directory(sample_report(name="first"), tmp_path, render=every_file)
-    assert set(write_report_directory(sample_report(name="second"), tmp_path)) == PLAIN
+    write_report_directory(summarise(sample_report(name="first")), tmp_path, render=every_file)
+    assert set(write_report_directory(summarise(sample_report(name="second")), tmp_path)) == PLAIN
     assert {path.name for path in tmp_path.iterdir()} == PLAIN | {"events.jsonl"}
 
 
 def test_a_folder_that_a_change_puts_in_the_place_of_a_file_gives_way(tmp_path: Path) -> None:
     for name in NAMES:
         (tmp_path / name).mkdir()
-    write_report_directory(sample_report(), tmp_path, entries_of(tmp_path))
+    write_report_directory(summarise(sample_report()), tmp_path, entries_of(tmp_path))
     assert {path.name for path in tmp_path.iterdir()} == PLAIN
 
 
 def test_a_new_directory_is_ignored_by_git_and_an_existing_one_keeps_its_own_rules(tmp_path: Path) -> None:
-    write_report_directory(sample_report(), tmp_path / "new")
+    write_report_directory(summarise(sample_report()), tmp_path / "new")
     assert (tmp_path / "new/.gitignore").read_text() == "*\n"
-    write_report_directory(sample_report(), tmp_path)
+    write_report_directory(summarise(sample_report()), tmp_path)
     assert not (tmp_path / ".gitignore").exists()
 
 
@@ -55,12 +56,14 @@ def test_a_link_does_not_lead_the_report_elsewhere(tmp_path: Path) -> None:
     (tmp_path / "elsewhere").mkdir()
     (tmp_path / "report").symlink_to(tmp_path / "elsewhere")
     with pytest.raises(PublishError, match="symbolic link"):
-        write_report_directory(sample_report(), tmp_path / "report")
+        write_report_directory(summarise(sample_report()), tmp_path / "report")
     assert list((tmp_path / "elsewhere").iterdir()) == []
 
 
 def test_replies_with_half_an_emoji_are_written(tmp_path: Path) -> None:
-    paths = write_report_directory(sample_report(notes=("half \ud83d",)), tmp_path / "report", render=every_file)
+    paths = write_report_directory(
+        summarise(sample_report(notes=("half \ud83d",))), tmp_path / "report", render=every_file
+    )
     assert all(path.stat().st_size for path in paths.values())
 
 
@@ -68,7 +71,7 @@ def test_a_file_in_the_way_is_named_and_kept(tmp_path: Path) -> None:
     blocked = tmp_path / "report"
     blocked.write_text("mine")
     with pytest.raises(PublishError, match=r"report'.*report-dir"):
-        write_report_directory(sample_report(), blocked)
+        write_report_directory(summarise(sample_report()), blocked)
     assert blocked.read_text() == "mine"
     assert [path.name for path in tmp_path.iterdir()] == ["report"]
 
@@ -76,4 +79,4 @@ def test_a_file_in_the_way_is_named_and_kept(tmp_path: Path) -> None:
 def test_a_parent_that_is_a_file_is_refused(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(PublishError, match="could not be written"):
-        write_report_directory(sample_report(), tmp_path / "file" / "report")
+        write_report_directory(summarise(sample_report()), tmp_path / "file" / "report")

@@ -14,6 +14,7 @@ from ratiba_action.model.comparison import CrossCheckStatus
 from ratiba_action.model.measurement import Errored, Phase
 from ratiba_action.model.verdict import SharedSpending, Verdict
 from ratiba_action.reporting.html import render_html
+from ratiba_action.reporting.summary import summarise
 from tests.support.sample_report import (
     sample_check,
     sample_cross_checking,
@@ -42,25 +43,25 @@ def tags(document: str) -> list[str]:
 
 
 def test_nothing_is_loaded_from_outside() -> None:
-    document = render_html(sample_report())
+    document = render_html(summarise(sample_report()))
     assert not re.search(r"\b(src|href)=|url\(|@import|<script|<link|<img|<iframe", document)
     assert "default-src 'none'" in document
 
 
 def test_the_verdict_stands_at_the_top_and_failures_are_unfolded() -> None:
-    document = render_html(sample_report(notes=("The recordings were changed.",)))
+    document = render_html(summarise(sample_report(notes=("The recordings were changed.",))))
     assert document.index("Failed") < document.index("The recordings were changed.") < document.index("Scenarios")
     assert document.count("<details") == 4
     assert document.count(" open>") == 1
 
 
 def test_conversations_that_did_not_pass_stand_first() -> None:
-    names = re.findall(r"<b>(\w+)</b>", render_html(sample_report()))
+    names = re.findall(r"<b>(\w+)</b>", render_html(summarise(sample_report())))
     assert names == ["salon_reschedule", "barbershop_mpesa", "spa_handoff", "spa_booking"]
 
 
 def test_a_run_that_paid_shows_parties_models_judges_and_what_runs_spent_together() -> None:
-    document = render_html(sample_live_report())
+    document = render_html(summarise(sample_live_report()))
     assert re.search(r"<th>by party</th>.*<td>system</td>.*<td>judge</td>.*<th>by model</th>", document, re.DOTALL)
     for told in (
         "0.85</td>",
@@ -71,18 +72,18 @@ def test_a_run_that_paid_shows_parties_models_judges_and_what_runs_spent_togethe
     ):
         assert told in document
     assert "The month is not tracked" not in document
-    assert "The month is not tracked" in render_html(sample_live_report(shared_spending=()))
+    assert "The month is not tracked" in render_html(summarise(sample_live_report(shared_spending=())))
 
 
 def test_a_replayed_run_says_what_it_would_cost_and_nothing_of_parties() -> None:
-    document = render_html(sample_report(spending=sample_replayed_spending(), llm="replay"))
+    document = render_html(summarise(sample_report(spending=sample_replayed_spending(), llm="replay")))
     assert "estimated cost of the same run live" in document
     for absent in ("by party", "by model", "Judges</h2>", "The month"):
         assert absent not in document
 
 
 def test_dark_and_light_are_both_drawn() -> None:
-    assert "prefers-color-scheme: dark" in render_html(sample_report())
+    assert "prefers-color-scheme: dark" in render_html(summarise(sample_report()))
 
 
 def _with(text: str) -> str:
@@ -103,11 +104,13 @@ def _with(text: str) -> str:
     spending = replace(paid.spending, by_party={text: Decimal(1)}, by_model={text: Decimal(1)})
     status = CrossCheckStatus(0.1, 1, 0, f"s{text}")
     return render_html(
-        replace(
-            paid,
-            spending=spending,
-            cross_checking=sample_cross_checking(model=f"x{text}", status=status),
-            shared_spending=(SharedSpending(text, Decimal(1), Decimal(2)),),
+        summarise(
+            replace(
+                paid,
+                spending=spending,
+                cross_checking=sample_cross_checking(model=f"x{text}", status=status),
+                shared_spending=(SharedSpending(text, Decimal(1), Decimal(2)),),
+            )
         )
     )
 
@@ -135,6 +138,6 @@ FRAMES = 'Traceback (most recent call last):\n  File "shop.py", line 5, in answe
 
 def test_a_crash_of_the_system_is_told_in_one_line_and_its_traceback_is_folded() -> None:
     crashed = Errored(sample_trial("talks"), Phase.SYSTEM, f"{RAISED}\n{FRAMES}")
-    html = render_html(sample_report(results=(crashed,)))
+    html = render_html(summarise(sample_report(results=(crashed,))))
     assert "<p>send() of the adapter raised LookupError: no &lt;b&gt;slot&lt;/b&gt;</p>" in html
     assert "<summary>Where it was raised</summary><pre>Traceback (most recent call last):\n  File" in html

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from ratiba_action.model.comparison import Agreement, CrossCheckStatus, GradePair
 from ratiba_action.model.verdict import CrossChecking, Report
-from ratiba_action.reporting.judge_facts import judge_facts
+from ratiba_action.reporting.money_facts import judge_facts
 from ratiba_action.verdict.agreement import judges_agreement
 from tests.support.sample_report import (
     sample_cross_checking,

@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ratiba_action.reporting.junit import render_junit
+from ratiba_action.reporting.summary import summarise
 from tests.support.sample_report import sample_check, sample_report, sample_score, sample_scored
 
 
@@ -14,7 +15,7 @@ def parse(document: bytes) -> ET.Element:
 
 
 def test_each_outcome_has_its_element() -> None:
-    suite = parse(render_junit(sample_report()))[0]
+    suite = parse(render_junit(summarise(sample_report())))[0]
     assert {name: suite.get(name) for name in ("tests", "failures", "errors", "skipped")} == {
         "tests": "4",
         "failures": "1",
@@ -29,7 +30,11 @@ def test_each_outcome_has_its_element() -> None:
 
 
 def test_a_failure_points_at_the_file_and_line_of_the_broken_expectation() -> None:
-    case = next(c for c in parse(render_junit(sample_report())).iter("testcase") if c.get("name") == "salon_reschedule")
+    case = next(
+        c
+        for c in parse(render_junit(summarise(sample_report()))).iter("testcase")
+        if c.get("name") == "salon_reschedule"
+    )
     assert (case.get("file"), case.get("line")) == ("scenarios/salon_reschedule.yaml", "15")
     assert case[0].text == "expected: CONFIRMING_SLOT\ngot: COLLECTING"
 
@@ -37,10 +42,13 @@ def test_a_failure_points_at_the_file_and_line_of_the_broken_expectation() -> No
 @given(st.text(alphabet=st.characters(), max_size=30))
 def test_any_text_ends_in_readable_xml(text: str) -> None:
     scored = sample_scored(text, (sample_check(passed=False, got=text, what=text),), (sample_score(0.1, reason=text),))
-    case = next(parse(render_junit(sample_report(results=(scored,), name=text))).iter("testcase"))
+    case = next(parse(render_junit(summarise(sample_report(results=(scored,), name=text)))).iter("testcase"))
     assert [child.tag for child in case] == ["failure", "failure"]
 
 
 def test_characters_that_xml_forbids_are_replaced() -> None:
     scored = sample_scored("a\x00b\x1b\ufffe\ud800c")
-    assert parse(render_junit(sample_report(results=(scored,))))[0][1].get("name") == "a\ufffdb\ufffd\ufffd\ufffdc"
+    assert (
+        parse(render_junit(summarise(sample_report(results=(scored,)))))[0][1].get("name")
+        == "a\ufffdb\ufffd\ufffd\ufffdc"
+    )

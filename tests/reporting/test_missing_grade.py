@@ -8,6 +8,7 @@ from ratiba_action.model.plan import Plan
 from ratiba_action.model.verdict import Conclusion, Evidence, Limits, Report
 from ratiba_action.reporting.comment import render_comment
 from ratiba_action.reporting.markdown import visible
+from ratiba_action.reporting.summary import summarise
 from ratiba_action.reporting.terminal import make_console, print_results
 from ratiba_action.verdict.decision import next_step
 from tests.support.sample_report import sample_report, sample_scored
@@ -33,7 +34,7 @@ def test_what_was_measured_holds_and_the_action_is_the_remedy() -> None:
 
 
 def test_the_comment_has_the_transcript_and_tells_cause_and_remedy_once() -> None:
-    body = render_comment(_report())
+    body = render_comment(summarise(_report()))
     assert "Transcript of <code>first</code>" in body
     assert visible(body).count("No recorded score") == 1
     assert body.count("--accept") == 1
@@ -42,7 +43,7 @@ def test_the_comment_has_the_transcript_and_tells_cause_and_remedy_once() -> Non
 
 def test_a_row_of_the_terminal_counts_the_checks_that_held() -> None:
     stream = io.StringIO()
-    print_results(_report(), make_console(stream, {}))
+    print_results(summarise(_report()), make_console(stream, {}))
     row = next(line for line in stream.getvalue().splitlines() if line.startswith("first"))
     assert "no score" in row
     assert "1/1" in row
@@ -52,5 +53,5 @@ def test_a_long_error_stays_on_one_line_of_the_terminal() -> None:
     held = sample_scored("first")
     broken = Errored(held.trial, Phase.SYSTEM, "it broke " * 100)
     stream = io.StringIO()
-    print_results(sample_report(results=(broken,)), make_console(stream, {}))
+    print_results(summarise(sample_report(results=(broken,))), make_console(stream, {}))
     assert len(stream.getvalue().splitlines()) == 2

@@ -7,8 +7,8 @@ import pytest
 
 from ratiba_action.model.answer_source import AnswerSource
 from ratiba_action.model.verdict import Report
-from ratiba_action.reporting.money_facts import money_facts, month_note, parts
-from ratiba_action.reporting.wording import money, summary_line
+from ratiba_action.reporting.money_facts import money_facts, money_phrase, month_note, parts
+from ratiba_action.reporting.summary import summarise
 from tests.support.sample_report import sample_live_report, sample_replayed_spending, sample_report
 
 
@@ -30,12 +30,12 @@ def test_a_replayed_run_says_what_it_would_cost_live() -> None:
 
 def test_a_live_run_does_not_say_what_it_would_cost_live() -> None:
     assert [what for what in told(sample_live_report()) if "list prices" in what] == []
-    assert "list prices" not in money(sample_live_report())
+    assert "list prices" not in money_phrase(sample_live_report().spending)
 
 
 def test_of_a_mixed_run_the_replayed_part_is_told_apart() -> None:
     assert told(sample_report())["estimated cost of the replayed calls live"] == "USD 0.42"
-    assert money(sample_report()) == "USD 1.25 of 20.00 (estimated cost if all were live: USD 1.67)"
+    assert money_phrase(sample_report().spending) == "USD 1.25 of 20.00 (estimated cost if all were live: USD 1.67)"
 
 
 def test_what_runs_spent_together_stands_beside_its_caps() -> None:
@@ -70,4 +70,4 @@ def test_the_dearest_stands_first_and_what_cost_nothing_is_left_out() -> None:
     list(zip(AnswerSource, ("replayed", "live where no recording fits", "live", "recorded live"), strict=True)),
 )
 def test_where_the_answers_came_from_ends_the_line_of_figures(llm: AnswerSource, words: str) -> None:
-    assert summary_line(replace(sample_live_report(), llm=llm)).endswith(f" · {words}")
+    assert summarise(replace(sample_live_report(), llm=llm)).line.endswith(f" · {words}")

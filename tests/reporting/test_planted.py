@@ -9,6 +9,7 @@ from ratiba_action.errors import PublishError
 from ratiba_action.publish.full_publication import every_file
 from ratiba_action.reporting.directory import entries_of, write_report_directory
 from ratiba_action.reporting.results_json import load_report
+from ratiba_action.reporting.summary import summarise
 from tests.support.sample_report import sample_report
 
 NAMES = {"results.json", "comment.md", "junit.xml", "results.csv", "report.html"}
@@ -58,10 +59,10 @@ def test_the_report_directory_holds_the_gates_files_only(
     (tmp_path / "precious").write_text("kept")
     directory = tmp_path / "ratiba-report"
     for _ in range(earlier):
-        write_report_directory(sample_report(name="earlier"), directory, render=every_file)
+        write_report_directory(summarise(sample_report(name="earlier")), directory, render=every_file)
     known = entries_of(directory)
     plant(directory)
-    paths = write_report_directory(sample_report(), directory, known, every_file)
+    paths = write_report_directory(summarise(sample_report()), directory, known, every_file)
     assert {path.name for path in directory.iterdir()} - {".gitignore"} == NAMES
     assert not any(path.is_symlink() for path in (directory, *directory.iterdir()))
     assert load_report(paths["results.json"].read_bytes()) == sample_report()
@@ -73,7 +74,7 @@ def test_what_lay_there_before_the_run_stays(tmp_path: Path) -> None:
     (tmp_path / "events.jsonl").write_text("{}\n")
     known = entries_of(tmp_path)
     (tmp_path / "planted").mkdir()
-    write_report_directory(sample_report(), tmp_path, known, every_file)
+    write_report_directory(summarise(sample_report()), tmp_path, known, every_file)
     assert {path.name for path in tmp_path.iterdir()} == NAMES | {"events.jsonl"}
 
 
@@ -81,7 +82,7 @@ def test_a_link_from_before_the_run_is_refused_as_ever(tmp_path: Path) -> None:
     (tmp_path / "elsewhere").mkdir()
     (tmp_path / "report").symlink_to(tmp_path / "elsewhere")
     with pytest.raises(PublishError, match="symbolic link"):
-        write_report_directory(sample_report(), tmp_path / "report", entries_of(tmp_path / "report"))
+        write_report_directory(summarise(sample_report()), tmp_path / "report", entries_of(tmp_path / "report"))
     assert (tmp_path / "report").is_symlink()
 
 
@@ -91,5 +92,5 @@ def test_the_events_that_the_gate_wrote_during_the_run_stay(tmp_path: Path) -> N
     directory.mkdir()
     (directory / "events.jsonl").write_text("{}\n")
     (directory / ".gitignore").write_text("*\n")
-    write_report_directory(sample_report(), directory, before, every_file)
+    write_report_directory(summarise(sample_report()), directory, before, every_file)
     assert {entry.name for entry in directory.iterdir()} == NAMES | {"events.jsonl", ".gitignore"}

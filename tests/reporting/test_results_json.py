@@ -15,7 +15,8 @@ import ratiba_action.reporting
 from ratiba_action.errors import ConfigurationError
 from ratiba_action.model.measurement import Errored, NotRun, Phase, ScenarioResult
 from ratiba_action.model.verdict import Conclusion, Report, Spending, Verdict
-from ratiba_action.reporting.results_json import load_report, outputs_of, render_results
+from ratiba_action.reporting.results_json import load_report, render_results
+from ratiba_action.reporting.summary import summarise
 from tests.support.sample_report import (
     sample_check,
     sample_report,
@@ -69,7 +70,7 @@ reports = st.builds(
 @given(reports)
 @settings(max_examples=50, suppress_health_check=[HealthCheck.too_slow])
 def test_every_report_fits_the_published_schema_and_is_read_back(report: Report) -> None:
-    text = render_results(report)
+    text = render_results(summarise(report))
     jsonschema.Draft202012Validator(SCHEMA).validate(json.loads(text))
     assert load_report(text) == report
 
@@ -80,18 +81,18 @@ def test_the_schema_is_itself_valid() -> None:
 
 def test_lone_surrogates_survive() -> None:
     report = sample_report(notes=("half an emoji \ud83d",))
-    assert load_report(render_results(report).encode("ascii")) == report
+    assert load_report(render_results(summarise(report)).encode("ascii")) == report
 
 
 def test_a_score_that_is_no_number_becomes_null_and_not_zero() -> None:
     report = sample_report(results=(sample_scored(scores=(sample_score(float("nan")),)),))
-    content = json.loads(render_results(report))
+    content = json.loads(render_results(summarise(report)))
     assert content["report"]["results"][0]["scores"][0]["value"] is None
     assert content["outputs"]["passed"] == 0
 
 
 def test_the_outputs_of_a_failed_run() -> None:
-    outputs = outputs_of(sample_report())
+    outputs = summarise(sample_report()).outputs
     assert outputs["conclusion"] == "failed"
     assert outputs["regression_detected"] is True
     assert (outputs["passed"], outputs["failed"], outputs["errored"], outputs["not_run"]) == (1, 1, 1, 1)
@@ -100,7 +101,7 @@ def test_the_outputs_of_a_failed_run() -> None:
 
 
 def test_transcripts_are_part_of_the_file() -> None:
-    content = json.loads(render_results(sample_report()))
+    content = json.loads(render_results(summarise(sample_report())))
     replies = [exchange["reply"]["text"] for exchange in content["report"]["results"][1]["transcript"]["exchanges"]]
     assert replies == ["Nafasi ipo saa nane mchana. Nithibitishe?"]
 
@@ -109,7 +110,7 @@ _STRATEGY = ("report", "results", 0, "trial", "scenario", "strategy")
 
 
 def _changed(path: tuple[Any, ...], value: Any) -> str:
-    content = json.loads(render_results(sample_report()))
+    content = json.loads(render_results(summarise(sample_report())))
     place = content
     for key in path[:-1]:
         place = place[key]

@@ -8,6 +8,7 @@ from ratiba_action.model.measurement import Errored, Phase
 from ratiba_action.ports import Progress
 from ratiba_action.privacy.masking import Redactor
 from ratiba_action.reporting.comment import render_comment
+from ratiba_action.reporting.summary import summarise
 from ratiba_action.reporting.terminal import (
     make_console,
     make_progress,
@@ -62,22 +63,22 @@ def test_ci_and_dumb_terminals_get_plain_lines(environment: dict[str, str]) -> N
 
 def test_no_color_is_honoured() -> None:
     coloured, plain = Terminal(), Terminal()
-    print_results(sample_report(), make_console(coloured, TERMINAL))
-    print_results(sample_report(), make_console(plain, TERMINAL | {"NO_COLOR": "1"}))
+    print_results(summarise(sample_report()), make_console(coloured, TERMINAL))
+    print_results(summarise(sample_report()), make_console(plain, TERMINAL | {"NO_COLOR": "1"}))
     assert "\x1b[32m" in coloured.getvalue()
     assert "\x1b[3" not in plain.getvalue()
 
 
 def test_a_log_gets_the_conversations_in_a_group() -> None:
     stream = io.StringIO()
-    print_results(sample_report(), make_console(stream, {"CI": "true"}), in_workflow=True)
+    print_results(summarise(sample_report()), make_console(stream, {"CI": "true"}), in_workflow=True)
     lines = stream.getvalue().splitlines()
     assert (lines[0], lines[1], lines[-1]) == ("::group::Scenarios", "spa_booking: passed", "::endgroup::")
 
 
 def test_a_pipe_gets_the_table_without_commands_or_colours() -> None:
     stream = io.StringIO()
-    print_results(sample_report(), make_console(stream, {}))
+    print_results(summarise(sample_report()), make_console(stream, {}))
     assert "spa_booking" in stream.getvalue()
     assert "::" not in stream.getvalue()
     assert "\x1b" not in stream.getvalue()
@@ -87,7 +88,9 @@ def test_a_pipe_gets_the_table_without_commands_or_colours() -> None:
 def test_text_of_the_system_can_not_command_the_log_or_the_terminal(*, in_workflow: bool) -> None:
     stream = io.StringIO()
     hostile = sample_scored("a\n::error::x\x1b[2J ##[error]y")
-    print_results(sample_report(results=(hostile,)), make_console(stream, {"CI": "true"}), in_workflow=in_workflow)
+    print_results(
+        summarise(sample_report(results=(hostile,))), make_console(stream, {"CI": "true"}), in_workflow=in_workflow
+    )
     assert "::error" not in stream.getvalue()
     assert "##[" not in stream.getvalue()
     assert "\x1b" not in stream.getvalue()
@@ -95,7 +98,7 @@ def test_text_of_the_system_can_not_command_the_log_or_the_terminal(*, in_workfl
 
 def test_the_comment_is_printed_without_marker_and_folded_parts() -> None:
     stream, terminal = io.StringIO(), Terminal()
-    body = render_comment(sample_report())
+    body = render_comment(summarise(sample_report()))
     print_comment(body, make_console(stream, {"CI": "true"}))
     print_comment(body, make_console(terminal, TERMINAL))
     for printed in (stream.getvalue(), terminal.getvalue()):
@@ -114,7 +117,9 @@ def test_a_crash_of_the_system_shows_its_frames_in_lines_that_are_no_commands(in
     ]
     stream = io.StringIO()
     print_results(
-        sample_report(results=tuple(crashed)), make_console(stream, {"CI": "true"}), in_workflow=bool(in_workflow)
+        summarise(sample_report(results=tuple(crashed))),
+        make_console(stream, {"CI": "true"}),
+        in_workflow=bool(in_workflow),
     )
     lines = stream.getvalue().splitlines()
     assert "talks_0: raised LookupError: no" in lines

@@ -12,6 +12,7 @@ from ratiba_action.history.keeping import join_trends
 from ratiba_action.model.change import Subject
 from ratiba_action.model.history import Trend, TrendPoint
 from ratiba_action.reporting.html import render_html
+from ratiba_action.reporting.summary import summarise
 from ratiba_action.reporting.trend_words import HEIGHT, WIDTH, render_trends, trend_chart
 from tests.support.sample_report import sample_report
 
@@ -32,7 +33,7 @@ def trend(*values: float, metric: str = "SwahiliFluencyMetric", judges: str = ""
 def shown(*trends: Trend) -> str:
     subject = replace(sample_report().subject, base_branch="main")
     assert isinstance(subject, Subject)
-    return render_html(sample_report(subject=subject, trends=trends))
+    return render_html(summarise(sample_report(subject=subject, trends=trends)))
 
 
 def test_a_broken_line_is_drawn_in_parts_and_every_run_has_a_dot() -> None:
@@ -79,7 +80,7 @@ def test_the_page_has_them_folded_with_the_threshold_as_a_line_and_why_a_line_is
     assert section.startswith("<details><summary>1 metric over the last runs of main</summary>")
     assert (section.count("<polyline"), section.count("<circle"), section.count("<line")) == (1, 3, 1)
     assert "broken at 2026-11-03: the judge is b and was a." in section
-    assert "<h2>Trends</h2>" not in render_html(sample_report())
+    assert "<h2>Trends</h2>" not in render_html(summarise(sample_report()))
 
 
 def test_colours_follow_the_readers_scheme() -> None:

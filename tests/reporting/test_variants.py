@@ -12,6 +12,7 @@ from ratiba_action.reporting.comment import render_comment
 from ratiba_action.reporting.html import render_html
 from ratiba_action.reporting.junit import render_junit
 from ratiba_action.reporting.results_csv import render_csv
+from ratiba_action.reporting.summary import summarise
 from tests.support.sample_report import sample_report, sample_scored
 
 CRASHED = "Nothing was measured, so the run cannot pass: spa: system error, ValueError: no such model."
@@ -31,7 +32,7 @@ def report() -> Report:
 
 
 def test_the_comment_says_how_each_variant_would_have_ended_and_why() -> None:
-    comment = render_comment(report())
+    comment = render_comment(summarise(report()))
     assert "| as it stands | nothing | passed | 3 of 3 | 0 | 0.90 | 0.0200 |" in comment
     assert "| `mini` | MODEL=mini | failed | 1 of 3 | 0 | 0.40 | 0.0000 |" in comment
     assert "| `gone` | MODEL=gone | incomplete | 0 of 3 | 3 |   | 0.0000 |" in comment
@@ -41,15 +42,15 @@ def test_the_comment_says_how_each_variant_would_have_ended_and_why() -> None:
 
 
 def test_the_html_report_shows_every_metric_of_every_variant() -> None:
-    html = render_html(report())
+    html = render_html(summarise(report()))
     assert '<td class="failed"><span class="tone">failed</span>: A.</td>' in html
     assert "not run</span>: the run was ended" in html
     assert html.count("<td>MODEL=") == 5
-    assert "Variants" not in render_html(sample_report())
+    assert "Variants" not in render_html(summarise(sample_report()))
 
 
 def test_no_variant_is_a_failure_of_junit() -> None:
-    root = ET.fromstring(render_junit(report()))  # noqa: S314 - our own file
+    root = ET.fromstring(render_junit(summarise(report())))  # noqa: S314 - our own file
     cases = {case.attrib["name"]: case for case in root.iterfind(".//*[@classname='variant']")}
     skipped = {name: case.find("skipped") for name, case in cases.items()}
     why = {name: None if found is None else found.attrib["message"] for name, found in skipped.items()}
@@ -65,7 +66,7 @@ def test_no_variant_is_a_failure_of_junit() -> None:
 
 
 def test_the_table_has_a_row_for_each_variant_and_metric() -> None:
-    table = [row for row in csv.reader(io.StringIO(render_csv(report()))) if row[6] == "variant"]
+    table = [row for row in csv.reader(io.StringIO(render_csv(summarise(report())))) if row[6] == "variant"]
     assert [row[1] for row in table] == ["as it stands", "as it stands", "mini", "mini", "gone", "poor", "late", "good"]
     assert table[2][5:12] == ["failed", "variant", "", "scenarios", "3", "1", "false"]
     assert table[3][8:12] == ["TurnRelevancyMetric", "", "0.4000", ""]
@@ -76,7 +77,7 @@ def test_the_table_has_a_row_for_each_variant_and_metric() -> None:
 def test_what_a_variant_says_stays_text(hostile: str) -> None:
     told = VariantResult("mini", (hostile,), conclusion="failed", reason=hostile)
     named = sample_report(variants=(VariantResult("", conclusion="passed"), told))
-    assert "<img" not in render_comment(named) + render_html(named)
-    assert "\n## Passed" not in render_comment(named)
-    assert "@everyone" not in render_comment(named)
-    ET.fromstring(render_junit(named))  # noqa: S314 - our own file
+    assert "<img" not in render_comment(summarise(named)) + render_html(summarise(named))
+    assert "\n## Passed" not in render_comment(summarise(named))
+    assert "@everyone" not in render_comment(summarise(named))
+    ET.fromstring(render_junit(summarise(named)))  # noqa: S314 - our own file

@@ -14,6 +14,7 @@ from ratiba_action.decide.deciding import DecideRequest, decide
 from ratiba_action.model.change import Mode, Subject
 from ratiba_action.model.comparison import Rules
 from ratiba_action.reporting.results_json import render_results
+from ratiba_action.reporting.summary import summarise
 from ratiba_action.run.earlier_runs import FIRST_RUN, EarlierRuns, find_earlier_runs, measured_commit
 from ratiba_action.run.evaluation_inputs import read_inputs
 from ratiba_action.run.inputs import RunRequest
@@ -52,7 +53,7 @@ def artifact(commit: str) -> Artifact:
     written = io.BytesIO()
     with zipfile.ZipFile(written, "w") as archive:
         report = sample_report(subject=subject, results=results, started_at=MEASURED)
-        archive.writestr("results.json", render_results(report))
+        archive.writestr("results.json", render_results(summarise(report)))
     return Artifact(1, "ratiba-baseline", Run(1, commit), written.getvalue())
 
 

@@ -15,6 +15,7 @@ from ratiba_action.observability.traces.metadata import missing_note
 from ratiba_action.reporting.comment import render_comment
 from ratiba_action.reporting.html import render_html
 from ratiba_action.reporting.results_json import load_report, render_results
+from ratiba_action.reporting.summary import summarise
 from ratiba_action.run.event_logging import langfuse_access, limited, tracer_of
 from ratiba_action.settings.environment import take_secrets
 from ratiba_action.settings.settings import Settings, read_settings
@@ -109,7 +110,7 @@ def test_a_server_that_cannot_be_reached_is_a_note_and_changes_no_verdict(tmp_pa
     assert report.notes[-1].endswith(
         "'ratiba report --resend-langfuse ratiba-report/events.jsonl' sends what is missing, and nothing twice."
     )
-    assert load_report(render_results(report).encode()) == report
+    assert load_report(render_results(summarise(report)).encode()) == report
 
 
 def test_a_delivery_that_is_complete_needs_no_note() -> None:
@@ -124,14 +125,16 @@ def test_the_html_report_leads_to_the_run_and_to_each_conversation_by_plain_addr
         TraceLink("evil", "javascript:alert(1)", passed=True),
     )
     delivery = TraceDelivery("https://langfuse.example", 3, 3, 3, links=links, run_url=f"{root}/sessions/a-run")
-    page = render_html(replace(sample_report(), traces=delivery))
+    page = render_html(summarise(replace(sample_report(), traces=delivery)))
     assert re.findall(r'<a href="([^"]*)"', page) == [
         f"{root}/sessions/a-run",
         f"{root}/traces/2",
         f"{root}/traces/1",
     ]
     assert "&lt;b&gt;held&lt;/b&gt;</a>: passed" in page
-    evil = render_html(replace(sample_report(), traces=replace(delivery, links=(), run_url="javascript:alert(1)")))
+    evil = render_html(
+        summarise(replace(sample_report(), traces=replace(delivery, links=(), run_url="javascript:alert(1)")))
+    )
     assert "In Langfuse" not in evil
 
 
@@ -143,7 +146,7 @@ def test_links_in_the_comment_cannot_become_anything_else() -> None:
     ]
     links = tuple(TraceLink("a](https://evil.example) | <b>", url, passed=True) for url in urls)
     delivery = TraceDelivery("https://langfuse.example", 3, 3, 3, links=links)
-    comment = render_comment(replace(sample_report(), traces=delivery))
+    comment = render_comment(summarise(replace(sample_report(), traces=delivery)))
     assert "1 scenario in Langfuse" in comment
     assert "(https://langfuse.example/project/p/traces/1): passed" in comment
     assert "javascript" not in comment

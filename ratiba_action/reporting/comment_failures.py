@@ -1,0 +1,240 @@
+"""What failed, and what could not be measured: the parts of the comment that a developer reads first."""
+
+import json
+from collections.abc import Sequence
+from html import escape
+from typing import Any
+
+from ratiba_action.checks.system_exceptions import KIND
+from ratiba_action.model.conversation import Exchange
+from ratiba_action.model.measurement import Check, Errored, NotRun, Phase, ScenarioResult, Score, Scored
+from ratiba_action.model.scenario import Scenario
+from ratiba_action.reporting.markdown import clean, code, defuse, fenced, folded, inline, table
+from ratiba_action.reporting.summary import ReportSummary, ScenarioRow, TrialRow
+from ratiba_action.reporting.wording import RaisedError, explanation, frames, listed, number, plural, raised_errors
+from ratiba_action.util.text import part_of
+
+_NAMED = 100
+_ROWS = 50
+_NAMES = 5
+_QUOTED = 60
+_CRASHES = 5
+_LINES = 40
+_WIDTH = 300
+
+
+def failing(summary: ReportSummary, most: int | None = None) -> str:
+    """Each scenario that failed, with turn, assertion, expected and got; then those without a result.
+
+    Args:
+        summary: of the run.
+        most: how many scenarios of each kind to show, None for all.
+    """
+    verdict, decide = summary.report.verdict, summary.deciding
+    failed = _by_exception(sorted((row for row in decide if row.failing), key=lambda row: not row.scenario.critical))
+    parts = ["### Failing scenarios"] if failed else []
+    for first, *others in failed[:most]:
+        parts += [_failed(first, summary.report.limits.pass_rate), *_failed_alike(others)]
+    parts += _more(sum(map(len, failed)), sum(map(len, failed[:most])))
+    gaps = [(row, gap) for row in decide if (gap := _gap(row)) is not None]
+    if len(gaps) == 1 and gaps[0][1].why in verdict.reason:
+        return "\n\n".join(parts)  # the headline has told it whole
+    return "\n\n".join([*parts, *_missing(gaps, most, verdict.action)])
+
+
+def failing_names(summary: ReportSummary) -> str:
+    """The same scenarios by name only."""
+    names = [f"{code(row.name)} ({row.deciding.ended})" for row in summary.deciding if row.deciding.ended != "passed"]
+    if not names:
+        return ""
+    more = f", and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+    return f"### Scenarios that did not pass\n\n{', '.join(names[:_NAMED])}{more}"
+
+
+def crashes(summary: ReportSummary) -> str:
+    """The tracebacks of the first few errors that the system raised, each with its scenarios; empty without one."""
+    raised = raised_errors(row.deciding.result for row in summary.deciding)
+    parts = [folded(f"Traceback of {_scenarios(one)}", fenced(_end_of(frames(one.first)))) for one in raised[:_CRASHES]]
+    hidden = len(raised) - _CRASHES
+    return "\n\n".join([*parts, *([f"{plural(hidden, 'more traceback')} in the report."] if hidden > 0 else [])])
+
+
+def transcripts(summary: ReportSummary) -> str:
+    """The words of each scenario that failed, or that was run and lacks a score; folded."""
+    shown = [row.deciding for row in summary.deciding if row.failing or row.deciding.lacks_score]
+    return "\n\n".join(
+        folded(f"Transcript of {code_html(trial.name)}", fenced(transcript_text(trial.result))) for trial in shown
+    )
+
+
+def code_html(name: str) -> str:
+    """A name for a summary line, where GitHub does not read Markdown."""
+    return f"<code>{escape(defuse(' '.join(clean(name).split())))}</code>"
+
+
+def transcript_text(result: ScenarioResult) -> str:
+    """A conversation as plain lines; those of the conversation never begin a line."""
+    lines: list[str] = []
+    transcript = None if isinstance(result, NotRun) else result.transcript
+    for index, exchange in enumerate(transcript.exchanges if transcript else (), start=1):
+        lines += _exchange_lines(index, exchange)
+    return "\n".join(lines) or "(no turn was answered)"
+
+
+def _gap(row: ScenarioRow) -> TrialRow | None:
+    """The trial that lacks a measurement where that may matter."""
+    result = row.deciding.result
+    unfit = isinstance(result, Errored) and result.phase is Phase.RECORDING
+    if unfit and row.failing and not row.deciding.lacks_score:
+        return None  # its table says which request no recording fits
+    if row.deciding.exception:
+        return None
+    if not isinstance(result, Scored):
+        return row.deciding
+    return next((trial for trial in row.trials if row.outcome.open and not isinstance(trial.result, Scored)), None)
+
+
+def _missing(missing: Sequence[tuple[ScenarioRow, TrialRow]], most: int | None, action: str) -> list[str]:
+    """What has no result, one row a cause: a prompt that changed leaves every scenario without one."""
+    causes: dict[tuple[str, str], list[str]] = {}
+    for row, gap in missing:
+        causes.setdefault((gap.ended, _whole_explanation(gap, action)), []).append(code(row.name))
+    rows = [
+        (", ".join(names[:_NAMES]) + _others(names), what, inline(why, 500)) for (what, why), names in causes.items()
+    ]
+    if not rows:
+        return []
+    header = ("scenario", "what", "why")
+    return ["### Could not be measured", table(header, rows[:most]), *_more(len(rows), len(rows[:most]))]
+
+
+_RECORD = "ratiba record"
+"""One command of the verdict's action is for every scenario whose recording no longer applies."""
+
+
+def _whole_explanation(gap: TrialRow, action: str) -> str:
+    """Why there is no result, with its remedy where the verdict's action tells another."""
+    remedy = gap.result.remedy if isinstance(gap.result, Errored) else ""
+    told = remedy in action or (_RECORD in remedy and _RECORD in action)
+    return gap.why if told else f"{gap.why} {remedy}"
+
+
+def _others(names: Sequence[str]) -> str:
+    return f" and {len(names) - _NAMES} more" if len(names) > _NAMES else ""
+
+
+def _more(total: int, shown: int) -> list[str]:
+    hidden = total - shown
+    return [f"{plural(hidden, 'more scenario')} in the report."] if hidden else []
+
+
+def _by_exception(failed: Sequence[ScenarioRow]) -> list[list[ScenarioRow]]:
+    """The scenarios, those together that one exception of the system failed and nothing else."""
+    groups: dict[tuple[str, str], list[ScenarioRow]] = {}
+    for row in failed:
+        raised = _only_exception(row)
+        groups.setdefault((raised, "" if raised else row.name), []).append(row)
+    return list(groups.values())
+
+
+def _only_exception(row: ScenarioRow) -> str:
+    """``file:line Type`` of an exception, where a scenario failed by it alone; else empty."""
+    result = row.deciding.result
+    if len(row.trials) > 1 or isinstance(result, NotRun) or not all(score.passed for score in result.deciding_scores):
+        return ""
+    alone = all(check.kind == KIND for check in result.checks if not check.passed)
+    return row.deciding.exception if alone else ""
+
+
+def _failed_alike(others: Sequence[ScenarioRow]) -> list[str]:
+    names = [code(row.name) + (" (critical)" if row.scenario.critical else "") for row in others]
+    return [f"The same exception failed {listed(names)}."] if names else []
+
+
+def _failed(row: ScenarioRow, rate: float) -> str:
+    result, scenario = row.deciding.result, row.scenario
+    if isinstance(result, NotRun):
+        return ""
+    about = [code(row.name)]
+    about += ["critical"] if scenario.critical else []
+    about += [_trials(row)] if len(row.trials) > 1 else []
+    about += [f"judged: {rate:.0%} of such scores must pass"] if row.below else []
+    line = next((check.line for check in result.checks if not check.passed and check.line), scenario.line)
+    about += [code(f"{scenario.path}") + (f" line {line}" if line else "")] if scenario.path else []
+    rows = [_check_row(check, scenario) for check in result.checks if not check.passed]
+    rows += [cells for score in result.deciding_scores if not score.passed for cells in _score_rows(score)]
+    heading = f"**{about[0]}**" + "".join(f" · {part}" for part in about[1:])
+    return "\n\n".join([heading, _assertions(rows), *_stood_in(result)])
+
+
+def _stood_in(result: Scored | Errored) -> list[str]:
+    """That recorded answers to other requests stood in; the base passed with them."""
+    if not isinstance(result, Errored) or not any(check.stand_in and not check.passed for check in result.checks):
+        return []
+    told = inline(explanation(result), 500)
+    command = code(f"ratiba record --scenario {result.trial.scenario.id} --accept")
+    if result.phase is Phase.RECORDING:
+        told = f"Recorded answers stood in for answers that are not recorded. {told}"
+        told += " The base passes these assertions, so the code is what differs."
+        return [f"{told} If the new behaviour is right, change the scenario, then run {command}."]
+    return [f"The turn ended in an error, and the base passes its assertions. {told}"]
+
+
+def _trials(row: ScenarioRow) -> str:
+    one, counted = row.outcome, len(row.outcome.counted)
+    parts = [f"{part_of(one.passed, counted, 'trial', 'passes', 'pass')}, {row.must_pass} must"]
+    parts += [f"{len(one.trials) - counted} more only compare with the base"] if len(one.trials) > counted else []
+    return "; ".join([*parts, f"this is trial {one.deciding.trial.number + 1}"])
+
+
+def _assertions(rows: list[tuple[str, str, str, str]]) -> str:
+    more = f"\n\n{plural(len(rows) - _ROWS, 'more row')} in the report." if len(rows) > _ROWS else ""
+    return table(("turn:", "assertion", "expected", "got"), rows[:_ROWS]) + more
+
+
+def _check_row(check: Check, scenario: Scenario) -> tuple[str, str, str, str]:
+    asked = scenario.turns[check.turn - 1].user if 0 < check.turn <= len(scenario.turns) else None
+    after = f" after “{inline(asked, _QUOTED)}”" if asked else ""
+    turn = str(check.turn) if check.turn else "all"
+    what = check.what.removesuffix(" after the turn") if after else check.what
+    return turn, inline(what) + after, inline(check.expected), inline(check.got)
+
+
+def _score_rows(score: Score) -> list[tuple[str, str, str, str]]:
+    broken = [invariant for invariant in score.invariants if not invariant.satisfied]
+    if broken:
+        return [
+            ("all", inline(f"{score.metric}: {one.name}"), "holds", inline(one.detail or "broken")) for one in broken
+        ]
+    got = number(score.value) + (f": {inline(score.reason)}" if score.reason else "")
+    return [("all", inline(score.metric), f"at least {number(score.threshold)}", got)]
+
+
+def _exchange_lines(index: int, exchange: Exchange) -> list[str]:
+    turn, reply = exchange.turn, exchange.reply
+    said = [("customer", turn.user)] if turn.user is not None else [("event", _json(turn.event))]
+    said += [("tool", f"{call.name} {_json(call.args)} -> {_json(call.output)}") for call in reply.tool_calls]
+    said += [("assistant", reply.text)]
+    said += [("state", reply.state)] if reply.state else []
+    said += [("payment", reply.payment)] if reply.payment else []
+    return [f"{index}  {who + ':':<11}{_indented(text)}" for who, text in said]
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, default=str)
+
+
+def _indented(text: str) -> str:
+    return "\n              ".join(text.splitlines()) if text else ""
+
+
+def _scenarios(raised: RaisedError) -> str:
+    first = code_html(raised.scenarios[0])
+    return f"{first}, and the same in {code_html(raised.others)}" if raised.others else first
+
+
+def _end_of(traceback: str) -> str:
+    """The last lines, each of bounded width: what was raised stands at the end."""
+    lines = clean(traceback).split("\n")
+    cut = ["…"] if len(lines) > _LINES else []
+    return "\n".join([*cut, *(line[:_WIDTH] for line in lines[-_LINES:])])
