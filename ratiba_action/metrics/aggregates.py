@@ -7,6 +7,7 @@ from functools import partial
 from types import MappingProxyType
 
 from ratiba_action.metrics import classification, ranking
+from ratiba_action.model.values import mean
 
 Aggregate = Callable[[Sequence["Sample"]], float | None]
 """Value over cases, 0 to 1, 1 is best; None where none of them has what it is made of."""
@@ -90,7 +91,7 @@ def aggregate(name: str) -> Aggregate:
 def confidence(samples: Sequence[Sample]) -> float | None:
     """Mean confidence of the answers that gave one."""
     given = [one.confidence for one in _labelled(samples) if one.confidence is not None]
-    return sum(given) / len(given) if given else None
+    return mean(given) if given else None
 
 
 def classes_of(samples: Sequence[Sample]) -> tuple[classification.ClassCounts, ...]:
@@ -109,11 +110,11 @@ def _over_labels(formula: Callable[[Sequence[Labelled]], float | None], samples:
 
 def _over_lists(formula: str, cut: int | None, samples: Sequence[Sample]) -> float | None:
     values = [
-        sum(_LISTS[formula](one.documents, one.judgements, k=cut) for one in sample.ranked) / len(sample.ranked)
+        mean([_LISTS[formula](one.documents, one.judgements, k=cut) for one in sample.ranked])
         for sample in samples
         if sample.ranked
     ]
-    return sum(values) / len(values) if values else None
+    return mean(values) if values else None
 
 
 def _mean_score(metric: str, samples: Sequence[Sample]) -> float | None:
@@ -122,7 +123,7 @@ def _mean_score(metric: str, samples: Sequence[Sample]) -> float | None:
         for sample in samples
         if sample.scores is None or metric in sample.scores
     ]
-    return sum(values) / len(values) if values else None
+    return mean(values) if values else None
 
 
 def _answer_accuracy(samples: Sequence[Sample]) -> float | None:

@@ -4,7 +4,6 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from statistics import fmean
 
 from ratiba_action.model.comparison import (
     BaselineFacts,
@@ -15,6 +14,7 @@ from ratiba_action.model.comparison import (
     Tier,
 )
 from ratiba_action.model.data_set import DataSetScores
+from ratiba_action.model.values import mean
 from ratiba_action.model.verdict import Conclusion, Report
 from ratiba_action.reporting.data_set_words import threshold_told
 from ratiba_action.reporting.wording import number, plural
@@ -226,8 +226,8 @@ def _composite_row(comparison: Comparison) -> Row:
     difference = comparison.difference if comparison.difference is not None else math.nan
     return Row(
         COMPOSITE,
-        mean_told(fmean(one.base for one in comparison.scenarios)),
-        mean_told(fmean(one.head for one in comparison.scenarios)),
+        mean_told(mean([one.base for one in comparison.scenarios])),
+        mean_told(mean([one.head for one in comparison.scenarios])),
         change_told(difference, comparison.low, comparison.high),
         _margin_told(comparison),
         tier_told(comparison.tier, difference, exact=comparison.exact),

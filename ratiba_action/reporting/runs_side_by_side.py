@@ -2,12 +2,12 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from statistics import fmean
 from typing import Any
 
 from ratiba_action.model.codec import encode
 from ratiba_action.model.comparison import MeasuredRun
 from ratiba_action.model.measurement import ScenarioResult, Scored
+from ratiba_action.model.values import mean
 from ratiba_action.reporting import comparison_words as words
 from ratiba_action.reporting.markdown import code, inline, table
 from ratiba_action.reporting.wording import outcome
@@ -208,5 +208,5 @@ def _score(one: ScenarioOutcome | None) -> str:
         return "not held"
     values = [score.value for trial in one.trials if isinstance(trial, Scored) for score in trial.scores]
     ended = outcome(one.deciding)
-    told = [words.mean_told(fmean(values))] if values else []
+    told = [words.mean_told(mean(values))] if values else []
     return ", ".join([*told, *([ended] if ended != "passed" or not told else [])])

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import MISSING, Field, dataclass, field, fields, is_dataclass, replace
-from statistics import fmean
 from typing import Any, TypeVar
 
 from ratiba_action.model.answer_source import AnswerSource
@@ -11,6 +10,7 @@ from ratiba_action.model.comparison import MeasuredRun, NotComparable, Pair
 from ratiba_action.model.measurement import Errored, ScenarioResult, Score, Scored
 from ratiba_action.model.plan import BASE
 from ratiba_action.model.scenario import Scenario
+from ratiba_action.model.values import mean
 
 _WITHOUT_MEANING = frozenset({"line", "path", "tags", "touches", "quarantine"})
 """Where it stands, when it runs, whether it decides: a score means the same whatever these are."""
@@ -249,11 +249,11 @@ def _judged(arm: _Arm) -> set[str]:
 def _composites(results: Sequence[Scored], metrics: Sequence[str]) -> tuple[float, ...]:
     """The mean of the metrics of each trial that has all of them."""
     values = ({score.metric: score.value for score in result.scores} for result in results)
-    return tuple(fmean(found[name] for name in metrics) for found in values if all(name in found for name in metrics))
+    return tuple(mean([found[name] for name in metrics]) for found in values if all(name in found for name in metrics))
 
 
 def _mean(results: Iterable[Scored], metric: str) -> float:
-    return fmean(score.value for result in results for score in result.scores if score.metric == metric)
+    return mean([score.value for result in results for score in result.scores if score.metric == metric])
 
 
 def _names(values: Iterable[str]) -> str:

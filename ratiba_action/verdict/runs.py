@@ -3,11 +3,11 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
-from statistics import fmean
 
 from ratiba_action.model.answer_source import AnswerSource
 from ratiba_action.model.comparison import Comparison, Flip, MeasuredRun, MetricComparison, Pair, Rules, Tier
 from ratiba_action.model.measurement import Errored, ScenarioResult, Scored
+from ratiba_action.model.values import mean
 from ratiba_action.verdict.exact_checks import HeldOnBoth, count_held, first_trials
 from ratiba_action.verdict.examination import Wanted, examine
 from ratiba_action.verdict.interval import t_interval
@@ -34,8 +34,8 @@ def _row(name: str, means: Sequence[tuple[float, float]]) -> MetricComparison:
     return MetricComparison(
         name,
         len(means),
-        base=fmean(base for base, _ in means),
-        head=fmean(head for _, head in means),
+        base=mean([base for base, _ in means]),
+        head=mean([head for _, head in means]),
         low=None if interval is None else interval.low,
         high=None if interval is None else interval.high,
     )

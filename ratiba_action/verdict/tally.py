@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from ratiba_action.model.comparison import Tier
 from ratiba_action.model.data_set import GateStatus
 from ratiba_action.model.measurement import Errored, ScenarioResult, Score, Scored
-from ratiba_action.model.values import Usd
+from ratiba_action.model.values import Usd, mean
 from ratiba_action.model.verdict import Conclusion, Report, VariantResult
 from ratiba_action.verdict.quarantine import day_of, quarantine_in_force
 from ratiba_action.verdict.trials import ScenarioOutcome, Standing, outcomes_of, standing
@@ -126,7 +126,7 @@ def _summary(metric: str, version: str, scores: Sequence[Score]) -> MetricSummar
         version=version,
         judged=any(score.judged for score in scores),
         count=len(scores),
-        mean=sum(score.value for score in scores) / len(scores),
+        mean=mean([score.value for score in scores]),
         passed=sum(score.passed for score in scores),
         thresholds=tuple(sorted({score.threshold for score in scores})),
         cached=sum(score.cached for score in scores),
