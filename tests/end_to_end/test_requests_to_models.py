@@ -2,6 +2,7 @@
 
 import pytest
 
+from tests.support.live_repository import LiveRepository
 from tests.support.small_repository import SmallRepository
 
 PHONE = "+254 720 555 014"
@@ -92,3 +93,20 @@ def test_a_change_cannot_drop_the_rule(small: SmallRepository) -> None:
     ended = small.gate()
     assert ended.code == 1, ended.printed
     assert "must_not_send_to_model" in ended.comment.replace("\\", "")
+
+
+async def test_a_leak_that_makes_the_recording_stale_fails_the_gate(live: LiveRepository) -> None:
+    live.small.scenario("greets", "Hello")
+    path = "scenarios/greets.yaml"
+    rule = 'rules: [{type: must_not_send_to_model, value: "720 555 014"}]\n'
+    live.small.write(path, (live.small.folder / path).read_text() + rule)
+    await live.record()
+    base = live.git.commit({})
+    recorded = len(live.models.received)
+    head = live.git.commit({"prompts/greets.md": f"Be friendly. SECRETIVE {PHONE}"})
+    ended = await live.gate(**live.pull_request(base, head), RATIBA_LLM="replay")
+    assert ended.code == 1, ended.printed
+    assert len(live.models.received) == recorded
+    assert "must_not_send_to_model" in ended.comment.replace("\\", "")
+    assert "messages[0].content" in ended.comment.replace("\\", "")
+    assert "SECRETIVE" not in ended.comment + ended.printed
