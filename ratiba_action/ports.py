@@ -44,7 +44,7 @@ class Session(Protocol):
 
     @property
     def told_usage(self) -> Sequence[ToldUsage]:
-        """What the last reply tells of models that were asked past the gate; empty where it tells nothing."""
+        """The model calls that bypass the gateway, as the last reply reports them; empty where it reports none."""
         ...
 
     async def close(self) -> None:
@@ -191,7 +191,7 @@ class CustomerSimulator(Protocol):
 
 
 class JudgedMetric(Metric, Protocol):
-    """A metric that asks a judge."""
+    """A metric that calls a judge."""
 
     def evidence(self, case: Case) -> str:
         """SHA-256 of exactly what the judge is shown of a case: the same evidence may have the same score."""
@@ -364,11 +364,11 @@ class TurnBooks(Protocol):
         """A turn was answered, and the reply tells what it used.
 
         Returns:
-            What the turn cost past the gate at list prices; None where that is not known.
+            The estimated cost of the calls of the turn that bypass the gateway; None where it is not known.
 
         Raises:
             BudgetError: what it cost is not known, or was more than there was.
-            ConfigurationError: a judge's own model was asked.
+            ConfigurationError: a judge's own model was called.
         """
         ...
 

@@ -54,7 +54,7 @@ def recording_advice(
     Args:
         path: of the file; its stem is the id of its scenario.
         lines: in order.
-        scenarios: by id, with those of a data set under the data set's own.
+        scenarios: by id, with those of a case file under the case file's own.
         attach: what each is measured by.
     """
     owners = scenarios.get(Path(path).stem, ())
@@ -71,7 +71,7 @@ def recording_advice(
 
 
 def graded_metrics(lines: Iterable[Recording]) -> Iterator[str]:
-    """Identities of the metrics that a recording has grades of, without their versions."""
+    """Identities of the metrics that a recording has scores of, without their versions."""
     return (_identity(line) for line in lines if isinstance(line, JudgeRecording))
 
 
@@ -82,11 +82,11 @@ def _identity(line: JudgeRecording) -> str:
 def grade_advice(
     scenarios: Iterable[Scenario], graded: Mapping[str, Collection[str]], attach: Attach
 ) -> Iterator[FileProblem]:
-    """Warnings about judged metrics of which no grade is recorded: a run without a key cannot measure them.
+    """Warnings about judged metrics of which no score is recorded: a run without a key cannot measure them.
 
     Args:
         scenarios: of a suite without mistakes, but for those whose recordings cannot be read.
-        graded: identities of the metrics that each scenario has grades of, by its id.
+        graded: identities of the metrics that each scenario has scores of, by its id.
         attach: what each is measured by.
     """
     lacking: dict[tuple[str, str, str], list[Scenario]] = {}
@@ -103,7 +103,7 @@ def grade_advice(
 
 
 def _is_graded(metric: str, scenario: Scenario) -> bool:
-    """Whether a judge is asked; a reply that refuses claims nothing, so nobody is asked about its claims."""
+    """Whether a judge is called; a reply that refuses claims nothing, so no judge is called about its claims."""
     refuses = all(turn.expect.refusal for turn in scenario.turns)
     return is_judged(metric) and not (refuses and metric == "FaithfulnessByClaimMetric")
 

@@ -27,7 +27,7 @@ class FirstWords:
     """A message, its reply, and what the reply must contain.
 
     Args:
-        grade: what the judge of the language says of the reply; empty where no judge is asked.
+        grade: what the judge of the language says of the reply; empty where no judge is called.
     """
 
     message: str

@@ -88,7 +88,7 @@ _HAND_OFFS = frozenset({"handoff", "hand_off"})
 
 
 def place_of(arm: str, scenario: str, trial: int) -> Place:
-    """Where a conversation is; a variant of the system runs in the place of the head."""
+    """Where a conversation is; a variant of the system runs instead of the head."""
     if arm in {HEAD, BASE}:
         return Place(arm, scenario, trial)
     return Place(HEAD, scenario, trial, variant=arm)

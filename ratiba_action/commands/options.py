@@ -29,7 +29,7 @@ def parse_option(name: str, text: str, parse: Callable[[str], Value]) -> Value:
 
 
 def add_variant(parser: argparse.ArgumentParser) -> None:
-    """Add the option of a command that may run a variant of the system in its place."""
+    """Add the option of a command that may run a variant of the system instead."""
     parser.add_argument("--variant", default="", metavar="NAME", help="run this one of system.variants in its place")
 
 

@@ -31,7 +31,7 @@ class CrossCheckBlock(StrictModel):
 
 
 class JudgeBlock(StrictModel):
-    """The model that grades, and what its grades are held to."""
+    """The model that scores, and what its scores are held to."""
 
     provider: Literal["anthropic", "openai"] = "anthropic"
     model: Name = "claude-opus-5-5"

@@ -123,7 +123,7 @@ class SystemBlock(StrictModel):
 
     @property
     def costs_are_declared(self) -> bool:
-        """Whether it is known what the system costs past the gate's own gateway; captured replies cost nothing."""
+        """Whether the cost of calls that bypass the gateway is known; captured replies cost nothing."""
         return self.price_per_turn_usd is not None or self.replay is not None
 
     @model_validator(mode="wrap")

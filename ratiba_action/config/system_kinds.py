@@ -133,7 +133,7 @@ class PromptVariant(StrictModel):
 
 
 class VariantBlock(StrictModel):
-    """What differs from the system as it stands."""
+    """What differs from the system as it is."""
 
     environment: dict[Annotated[str, Field(pattern=r"^[A-Za-z_]\w*$")], str] = Field(
         default_factory=dict, description="variables, such as the name of a model; no keys"

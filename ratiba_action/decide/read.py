@@ -185,7 +185,7 @@ class _ChangeReader:
         self.git: Git | None = None
         self.refused: Refusal | None = None
         self.confirmed = False
-        self.evaluated: str | None = None  # the pull request's head, or what is checked out in its place
+        self.evaluated: str | None = None  # the pull request's head, or what is checked out instead
         self._environment = environment
         self._number = number
 

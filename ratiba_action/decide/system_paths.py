@@ -190,7 +190,7 @@ def _files_among(block: dict[str, _Entry], key: str) -> list[str]:
 
 
 def _prompt_files(block: dict[str, _Entry]) -> list[str]:
-    """The file of the entry ``prompt``, and those that variants put in its place.
+    """The file of the entry ``prompt``, and those that variants put instead.
 
     Raises:
         ValueError: ``prompt`` names no file in the plain form, or a variant is in another form.

@@ -36,7 +36,7 @@ class StepFile:
     plain: bool = True
 
     def publish(self, added: bytes, what: str) -> None:
-        """Let the file hold what it held and what is added, nothing else, whatever lies in its place by now.
+        """Write what the file had and what is added, nothing else, whatever lies there by now.
 
         Call it when every process of the change has ended. A second call drops what the first one added; where it
         fails, as on a full disk, what the first one added stays.

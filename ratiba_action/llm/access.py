@@ -113,7 +113,7 @@ class ScenarioAccess:
         Args:
             model: that answered, or would have.
             usd: list price of the answer; None where it has none.
-            replayed: no model was asked for it now.
+            replayed: no model was called for it now.
         """
         self._models.add(model)
         before = self._calls

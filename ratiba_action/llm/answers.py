@@ -101,7 +101,7 @@ class RecordingAdvice:
 
 
 class StaleRecordingError(RecordingError):
-    """A request differs from the recorded one in its content alone; the answer in its place is known.
+    """A request differs from the recorded one in its content alone; the answer instead is known.
 
     Args:
         problem: what differs.

@@ -183,7 +183,7 @@ class ScriptedAnswers:
 
 
 def scripted_answer(steps: Sequence[Step], request: ModelRequest) -> ModelAnswer:
-    """The step in the place of a call, as its endpoint answers.
+    """The step instead of a call, as its endpoint answers.
 
     Raises:
         RecordingError: the script is at its end, the step is another provider's, or the endpoint is not scripted.
@@ -220,7 +220,7 @@ class ScenarioScripts:
         return self.answer if request.party is Party.SYSTEM and request.scenario_id in self._scripts else None
 
     async def answer(self, request: ModelRequest) -> ModelAnswer:
-        """The step in the place of this call in its trial, so that a trial that is run again starts anew.
+        """The step instead of this call in its trial, so that a trial that is run again starts anew.
 
         Raises:
             RecordingError: the script is at its end, the step is another provider's, or the endpoint is not scripted.

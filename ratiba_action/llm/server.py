@@ -54,7 +54,7 @@ class Gateway:
     Args:
         answers: where the answers come from.
         forbidden_models: models that no scenario may use, in any spelling: those of the judges.
-        prices: tells what each answer costs at list prices; None leaves it untold.
+        prices: gives the estimated cost of each answer; None leaves it out.
         scripts: how many calls the script of each scripted scenario answers; such an answer has no list price.
         host: address to bind.
         body_limit: largest request body, in bytes.

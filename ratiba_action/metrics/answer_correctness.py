@@ -1,4 +1,4 @@
-"""Does a reply say what the reference answer says? One grade a turn."""
+"""Does a reply say what the reference answer says? One score a turn."""
 
 from ratiba_action.metrics.judging.answer import grade
 from ratiba_action.metrics.judging.own_question import worded
@@ -27,7 +27,7 @@ class AnswerCorrectnessMetric(OwnTurnsMetric):
     remedy = "Give a turn `expect.answer`."
 
     async def value(self, turn: ShownTurn, first: Question) -> TurnValue | None:
-        """The judge's grade of one reply."""
+        """The judge's score of one reply."""
         one = turn.shown
         shown = {"asked": one.asked, "reply": one.reply, "reference": one.reference}
         given = await grade(self._judge, worded(first, STEPS, shown))

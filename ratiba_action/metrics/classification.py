@@ -1,4 +1,4 @@
-"""How well a classifier answers, over all cases of a data set.
+"""How well a classifier answers, over all cases of a case file.
 
 A case is a pair of sets of labels: those that are expected and those that the system gave. A single-label classifier
 has one in each, and none where it gave no label. The classes are those that some case expects: an answer of any other

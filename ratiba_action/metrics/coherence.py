@@ -1,4 +1,4 @@
-"""Does the conversation hang together? One grade of the whole.
+"""Does the conversation hang together? One score of the whole.
 
 Coherence of a dialogue as in Zhong et al. 2022, "Towards a Unified Multi-Dimensional Evaluator for Text Generation":
 each reply is a valid continuation of what was said before. Whether it is about the matter is TurnRelevancyMetric's.

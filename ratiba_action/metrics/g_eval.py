@@ -45,10 +45,10 @@ class TurnStepsParameters(StepsParameters):
 
 
 class GEval(TurnByTurnMetric):
-    """The mean grade of the turns by the repository's own steps; one question a turn.
+    """The mean score of the turns by the repository's own steps; one question a turn.
 
     Args:
-        judge: who grades.
+        judge: who scores.
         parameters: criterion, steps and what is shown.
     """
 
@@ -74,10 +74,10 @@ class GEval(TurnByTurnMetric):
 
 
 class ConversationalGEval(RubricMetric):
-    """The grade of a conversation by the repository's own steps; one question.
+    """The score of a conversation by the repository's own steps; one question.
 
     Args:
-        judge: who grades.
+        judge: who scores.
         parameters: criterion and steps.
     """
 

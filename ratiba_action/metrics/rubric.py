@@ -74,7 +74,7 @@ class RubricMetric:
         name: as scenarios list it.
         rubric_version: of the steps, without DeepEval's.
         steps: the rubric as evaluation steps, in order.
-        judge: who grades.
+        judge: who scores.
     """
 
     judged = True
@@ -91,7 +91,7 @@ class RubricMetric:
         return transcript_digest(case.transcript)
 
     async def measure(self, case: Case, threshold: float) -> Score:
-        """The judge's grade of the conversation.
+        """The judge's score of the conversation.
 
         Raises:
             JudgeError: the judge answered outside its contract, or the assistant said nothing.

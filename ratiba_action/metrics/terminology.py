@@ -163,7 +163,7 @@ Form = Annotated[str, Field(min_length=1, max_length=200, pattern=r"[^\W_]")]
 
 
 class TermBlock(StrictModel):
-    """A term of the house, and what is said in its place."""
+    """A term of the house, and what is said instead."""
 
     canonical: Form
     rivals: Annotated[list[Form], Field(min_length=1, max_length=200)]

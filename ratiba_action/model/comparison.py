@@ -38,7 +38,7 @@ class Agreement:
         pairs: how many conversations both scored.
         same_side: share of the pairs in which both pass or both fail, 0 to 1; None without pairs.
         unweighted: Cohen's kappa of pass and fail, -1 to 1; None where it is undefined.
-        quadratic: quadratic-weighted kappa of the grades 0 to 10, -1 to 1; None where it is undefined.
+        quadratic: quadratic-weighted kappa of the scores 0 to 10, -1 to 1; None where it is undefined.
     """
 
     pairs: int
@@ -56,7 +56,7 @@ class CrossCheckStatus:
         sampled: how many scores fell into the sample.
         compared: of those, how many the second judge scored as well.
         stopped: why the share went to 0 during the run; empty when it did not.
-        cached: of the compared ones, how many grades of the second judge came from the judge cache.
+        cached: of the compared ones, how many scores of the second judge came from the judge cache.
     """
 
     share: float
@@ -79,7 +79,7 @@ class MeasuredRun:
             missing is taken from the results.
         this_run: measured by the run that asks, so that its further trials ran beside those of the other arm.
         confirming: composites of the further trials of an earlier attempt, by scenario id: base, then head.
-        data_sets: what its data sets came to, with the gates that they had to pass.
+        data_sets: what its case files came to, with the gates that they had to pass.
         mean_thresholds: least mean of a metric that passed, by metric.
     """
 
@@ -116,7 +116,7 @@ class BaselineFacts:
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """What a comparison is held to; frozen when the run starts. Defaults are those of ``docs/statistics.md``.
+    """The limits of a comparison; frozen when the run starts. Defaults are those of ``docs/statistics.md``.
 
     Args:
         screen_level: p-value of the first look that asks for confirmation.

@@ -1,4 +1,4 @@
-"""What happened in a conversation, and which models were asked for it."""
+"""What happened in a conversation, and which models were called for it."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -108,7 +108,7 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class ToldUsage:
-    """Model calls that a system tells of in a reply, made past the gate.
+    """Model calls that bypass the gateway, as a system reports them in a reply.
 
     Args:
         provider: ``anthropic`` or ``openai``; empty where it does not say.
@@ -146,7 +146,7 @@ class AnsweredCalls:
 
     Args:
         replayed: how many of them a recording or a script answered.
-        usd: what all of them cost at list prices; None where one has no list price, as a scripted one.
+        usd: estimated cost of all of them; None where one has no list price, as a scripted one.
     """
 
     count: int = 0
@@ -170,7 +170,7 @@ class ModelCall:
 
     Args:
         cost: what was paid; 0 when replayed.
-        list_price: what it costs live at list prices.
+        list_price: the estimated cost of it live.
     """
 
     party: Party
@@ -201,7 +201,7 @@ class Reservation:
 def payer(party: Party, arm: str) -> Party:
     """Who a call is booked on: whatever the base arm asks for is the baseline's, but its cross-checks.
 
-    What the comparison costs is one amount: the base's system, its simulated customers and the grades of its
+    What the comparison costs is one amount: the base's system, its simulated customers and the scores of its
     conversations. The cross-check samples both arms alike and stays an amount of its own, the first to be given up.
 
     Args:

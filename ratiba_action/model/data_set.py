@@ -42,7 +42,7 @@ class StoredDataset:
 
 @dataclass(frozen=True, slots=True)
 class Gate:
-    """What an aggregate score of a data set must reach.
+    """What an aggregate score of a case file must reach.
 
     Args:
         metric: name of the aggregate, such as ``macro_f1`` or ``ndcg@10``, or of a metric, for the mean of its scores.
@@ -62,7 +62,7 @@ class DataSet:
     Args:
         id: of the scenario; the ids of its cases begin with it.
         path: of the file of rows.
-        digest: SHA-256 of that file, the version of the data set.
+        digest: SHA-256 of that file, the version of the case file.
         cases: number of rows.
     """
 
@@ -115,7 +115,7 @@ class ClassScores:
 
 @dataclass(frozen=True, slots=True)
 class DataSetScores:
-    """What the cases of a data set came to.
+    """What the cases of a case file came to.
 
     Args:
         cases: number of rows.

@@ -30,7 +30,7 @@ class RunStarted:
         workflow_run: ``id.attempt`` of the workflow run, empty outside one.
         llm: where answers come from: ``replay``, ``auto``, ``live`` or ``record``.
         suite: digest of the scenario files.
-        judge: model that grades.
+        judge: model that scores.
         prompt_versions: ``name@version`` of each prompt of the change, sorted.
         tenants: what each conversation is isolated by: ``postgresql`` or ``none``.
         scenarios: how many were selected.
@@ -58,7 +58,7 @@ class ConversationStarted:
     Args:
         conversation_id: see ``conversation_id``.
         tenant_id: UUID of the registered tenant.
-        attempt: from 1; a trial that broke off may be held again, and begins again then.
+        attempt: from 1; a trial that errored may be run again, and begins again then.
     """
 
     conversation_id: str
@@ -151,14 +151,14 @@ class ModelCalled:
 
 @dataclass(frozen=True, slots=True)
 class JudgeCalled:
-    """A judge was asked, or its earlier score was taken.
+    """A judge was called, or its earlier score was taken.
 
     Args:
         metric: that asked.
         version: of the metric.
         party: ``judge`` or ``cross-check``.
         cost_usd: see ``ModelCalled``; as ``list_price_usd``.
-        cached: the whole score came from the judge cache; nobody was asked.
+        cached: the whole score came from the judge cache; no judge was called.
     """
 
     metric: str
@@ -230,7 +230,7 @@ class Scored:
 
 @dataclass(frozen=True, slots=True)
 class EvaluationFailed:
-    """Something that was evaluated failed: a check, a score below its threshold, or a trial that broke off.
+    """Something that was evaluated failed: a check, a score below its threshold, or a trial that errored.
 
     Args:
         kind: ``check``, ``score`` or ``error``.
@@ -253,9 +253,9 @@ class ConversationEnded:
     Args:
         outcome: ``scored``, ``errored`` or ``not_run``.
         passed: of a scored one.
-        phase: where it broke off.
-        reason: why it broke off, or was not run.
-        retried: why each earlier attempt broke off.
+        phase: where it errored.
+        reason: why it errored, or was not run.
+        retried: why each earlier attempt errored.
     """
 
     outcome: str
@@ -325,7 +325,7 @@ class Place:
     Args:
         arm: ``head`` or ``base``.
         trial: number of the repeat, from 0.
-        variant: of the system, where one ran in its place.
+        variant: of the system, where one ran instead.
         turn: from 1.
     """
 
@@ -351,7 +351,7 @@ class Event:
 
 @dataclass(frozen=True, slots=True)
 class LoggedEvent:
-    """An event as it stands in the log.
+    """An event as it is in the log.
 
     Args:
         run: id of the run, kept by one that is resumed.

@@ -17,7 +17,7 @@ class Case:
 
     Args:
         trial: number of the repeat of this scenario, from 0; a repeat is never answered from a cache.
-        arm: the side of a comparison that held the conversation.
+        arm: the side of a comparison that ran the conversation.
     """
 
     scenario: Scenario
@@ -36,9 +36,9 @@ class Question:
             canonical transcript's.
         ordinal: number of this question within the metric, from 0.
         prompt: what a live model is sent; not part of the question's identity.
-        schema: JSON Schema of the answer; None asks for a grade.
+        schema: JSON Schema of the answer; None asks for a score.
         trial: number of the repeat of the scenario, from 0.
-        arm: the side of a comparison that held the conversation.
+        arm: the side of a comparison that ran the conversation.
     """
 
     scenario_id: str
@@ -56,7 +56,7 @@ class Answer:
     """A judge's answer, validated.
 
     Args:
-        body: fits the question's schema; of a grade ``{"score": 0 to 1, "reason": "…"}``. Its texts are untrusted.
+        body: fits the question's schema; of a score ``{"score": 0 to 1, "reason": "…"}``. Its texts are untrusted.
         replayed: it came from a recording.
         usage: tokens of it, as far as they are known.
     """
@@ -68,7 +68,7 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Grade:
-    """A grade that a judge gave, validated.
+    """A score that a judge gave, validated.
 
     Args:
         score: 0 to 1.
@@ -121,7 +121,7 @@ class Score:
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """An exact comparison that held or did not.
+    """A deterministic assertion, passed or failed.
 
     Args:
         kind: ``state``, ``payment``, ``tools``, ``event``, ``transitions``, ``output``, ``language``, ``rows``,
@@ -145,7 +145,7 @@ class Check:
 
 
 class Phase(StrEnum):
-    """Where a scenario's trial broke off."""
+    """Where a scenario's trial errored."""
 
     TENANT = "tenant"
     SYSTEM = "system"
@@ -164,7 +164,7 @@ class Scored:
     """A trial that ran to its end.
 
     Args:
-        retried: why each earlier attempt at it broke off.
+        retried: why each earlier attempt at it errored.
     """
 
     trial: Trial
@@ -188,10 +188,10 @@ class Scored:
 
 @dataclass(frozen=True, slots=True)
 class Errored:
-    """A trial that broke off; what was measured all the same is kept, and can still fail the run.
+    """A trial that errored; what was measured all the same is kept, and can still fail the run.
 
     Args:
-        retried: why each earlier attempt at it broke off.
+        retried: why each earlier attempt at it errored.
         remedy: what ends it, where the message does not say so.
         suspected: deterministic assertions on what the code did that failed while recorded answers to other requests
             stood in; each counts only where the base passes it.
@@ -210,12 +210,12 @@ class Errored:
 
     @property
     def told(self) -> str:
-        """What broke off, and what ends it."""
+        """What errored, and what ends it."""
         return f"{self.message} {self.remedy}".rstrip()
 
     @property
     def lacks_grade(self) -> bool:
-        """Whether the conversation was held to its end, and only a recorded answer about it is missing."""
+        """Whether the conversation was run to its end, and only a recorded answer about it is missing."""
         if self.phase is not Phase.RECORDING or not self.remedy or self.transcript is None:
             return False
         return len(self.transcript.exchanges) >= len(self.trial.scenario.turns)
@@ -253,7 +253,7 @@ ScenarioResult = Scored | Errored | NotRun
 
 
 def evaluation_failures(result: ScenarioResult) -> Iterator[tuple[int, EvaluationFailed]]:
-    """Each check that does not hold, each deciding score below its threshold, and where the trial broke off.
+    """Each check that does not hold, each deciding score below its threshold, and where the trial errored.
 
     A trial that was not run failed at nothing.
 

@@ -47,7 +47,7 @@ class ModelAnswer:
     """The provider's whole answer, not yet cut into a stream's events.
 
     Args:
-        replayed: no model was asked for it now: a recording or a script gave it.
+        replayed: no model was called for it now: a recording or a script gave it.
     """
 
     body: JsonObject = field(repr=False)

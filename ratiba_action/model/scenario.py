@@ -1,4 +1,4 @@
-"""A golden conversation and what must hold in it."""
+"""A golden conversation and what must be true in it."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -52,7 +52,7 @@ class ExpectedOutput:
 
 @dataclass(frozen=True, slots=True)
 class ExpectedRows:
-    """What a table or a query of the tenant's database must hold.
+    """What a table or a query of the tenant's database must contain.
 
     Args:
         table: name of a table; empty where a query is given.
@@ -74,7 +74,7 @@ class ExpectedRows:
 
 @dataclass(frozen=True, slots=True)
 class Expectation:
-    """What must hold after one turn. None means that nothing is expected of that part.
+    """What must be true after one turn. None means that nothing is expected of that part.
 
     ``state`` to ``rows`` are deterministic assertions. What follows is the truth that metrics compare with.
 
@@ -86,7 +86,7 @@ class Expectation:
         transitions: moves of the state machine that the turn must make, in this order, others allowed between them.
         output: the structured answer.
         language: ISO 639 code that the reply must be written in.
-        rows: what the database must hold after the turn.
+        rows: what the database must contain after the turn.
         answer: a reference answer.
         key_phrases: what a good answer mentions.
         documents: relevant documents by id with their grade of relevance, 1 where none is given.
@@ -118,7 +118,7 @@ class Turn:
     Args:
         user: the customer's message, or None.
         event: ``{"type": …, …}`` delivered to the system instead of a message, or None.
-        expect: what must hold afterwards.
+        expect: what must be true afterwards.
         line: line of the turn in its file.
     """
 
@@ -130,7 +130,7 @@ class Turn:
 
 @dataclass(frozen=True, slots=True)
 class FailureRule:
-    """An exact rule over the whole conversation, such as ``must_not_contain``."""
+    """A deterministic assertion on the whole conversation, such as ``must_not_contain``."""
 
     type: str
     value: Any
@@ -174,7 +174,7 @@ class Customer:
 
 @dataclass(frozen=True, slots=True)
 class SimulatedUser:
-    """A customer that a model plays, in the place of written turns.
+    """A customer that a model plays, instead of written turns.
 
     Args:
         persona: who the customer is and how they write.
@@ -193,7 +193,7 @@ class TurnLimits:
 
     Args:
         seconds: from the customer's message to the whole reply.
-        usd: of the system's own model calls in the turn, at list prices.
+        usd: estimated cost of the system's own model calls in the turn.
     """
 
     seconds: float | None = None
@@ -210,11 +210,11 @@ class Strategy:
 
     Args:
         least_mean: None: each score must reach its own threshold. A number: their mean must reach this one
-            instead, and every exact check must hold.
+            instead, and every deterministic assertion must hold.
         trials: how often the scenario is run, from 1 to ``MOST_TRIALS``.
         passes: how many of the trials must pass, from 1; None for all.
         timeout_seconds: of one trial; None for no limit but the run's.
-        retries: how often a trial that broke off (never one that failed) is held again.
+        retries: how often a trial that errored (never one that failed) is run again.
         given: names of the fields that the scenario's file gives; defaults of the suite stand in for the others.
     """
 
@@ -265,7 +265,7 @@ class Scenario:
         captured: the same where a metric compares them, which no reply has to equal; empty otherwise.
         simulated_user: plays the customer after the written turns; None for none.
         provenance: where a captured conversation comes from.
-        rows: what the database must hold after the conversation.
+        rows: what the database must contain after the conversation.
         data_set: id of the file's scenario when this one is a row of its cases; empty otherwise.
     """
 
@@ -298,7 +298,7 @@ class Scenario:
 
 @dataclass(frozen=True, slots=True)
 class Suite:
-    """All scenarios of a repository, in order of id, the digest of their files, and the data sets among them."""
+    """All scenarios of a repository, in order of id, the digest of their files, and the case files among them."""
 
     scenarios: tuple[Scenario, ...]
     digest: str

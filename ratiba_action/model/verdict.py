@@ -19,8 +19,8 @@ class VariantResult:
     """One variant of the system over the conversations of a run.
 
     Args:
-        name: of the variant; empty for the system as it stands.
-        differences: ``name=value`` of each thing that differs from the system as it stands.
+        name: of the variant; empty for the system as it is.
+        differences: ``name=value`` of each thing that differs from the system as it is.
         means: of each metric that measured something, by its name.
         list_price: of its model calls, replayed ones too.
         problem: why it was not run; empty when it was.
@@ -114,7 +114,7 @@ class SharedSpending:
 
 @dataclass(frozen=True, slots=True)
 class CrossChecking:
-    """What the second judge said about the first.
+    """How the second judge agreed with the first.
 
     Args:
         model: of the second judge; empty when nothing was to be cross-checked.
@@ -138,7 +138,7 @@ class PassRateRule(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What a run is held to; frozen when it starts.
+    """The limits of a run; frozen when it starts.
 
     Args:
         pass_rate: least share of scenarios whose judged scores must all reach their threshold, 0 to 1.
@@ -159,7 +159,7 @@ class Evidence:
         interruption: why the run did not go to its end.
         shortfall: what was asked for and not done, such as live answers; a run that lacks it is never passed.
         way_out: what to do about conversations that a cap did not hold; empty where all were held.
-        data_sets: what the cases of each data set came to together.
+        data_sets: what the cases of each case file came to together.
         judge_model: of the judged scores.
         answers: ``replay``, ``mixed`` or ``live``: where the model answers came from.
         baseline: earlier runs of the base.
@@ -233,15 +233,15 @@ class Report:
         name: of the gate; several may live in one repository.
         enforce: False during a trial period, when failures do not block.
         llm: ``replay``, ``mixed``, ``live`` or ``record``: where the model answers came from.
-        cross_checking: None when every grade was replayed.
+        cross_checking: None when every score was replayed.
         shared_spending: of the ledger that other runs share; empty when there is none, or it could not be read.
         shared_ledger: whether there is one.
         system_ran: False when nothing but captured replies was measured.
         edited_recordings: how many of the recordings that it is judged by the change itself edits.
         replaced: each setting by which the change tests another system than its base.
         notes: what the reader must know besides the verdict, such as recordings that the change itself edited.
-        data_sets: what the cases of each data set came to together.
-        variants: of the system, the system as it stands first; empty when only that was run.
+        data_sets: what the cases of each case file came to together.
+        variants: of the system, the system as it is first; empty when only that was run.
         commit: that the work tree was equal to when the run began; empty where it had changes of its own.
         scenario_digests: digest of each scenario's content by its id; identifiers are masked in the scenarios
             themselves.

@@ -69,7 +69,7 @@ class Forecast:
     Args:
         limits: every cap that the run is under, with what is gone of it.
         conversations: in the order in which they are begun.
-        as_needed: models are asked only where no recording fits.
+        as_needed: models are called only where no recording fits.
         system_known: False when nothing tells what the system's own calls cost.
     """
 

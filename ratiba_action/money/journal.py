@@ -169,7 +169,7 @@ def begin_journal(path: Path, identity: str, workspace: Path) -> Journal:
 
 
 def resume_journal(path: Path, identity: str, workspace: Path) -> Journal:
-    """Go on with the journal of a run that was broken off.
+    """Go on with the journal of a run that was interrupted.
 
     Args:
         path: the file that ``begin_journal`` made.
@@ -213,7 +213,7 @@ def _open_left(path: Path, identity: str, workspace: Path, *, cut_torn_line: boo
 
 
 def read_journal(path: Path, identity: str, workspace: Path) -> Books:
-    """What the journal of a run that was broken off holds; the file stays as it is.
+    """What the journal of a run that was interrupted holds; the file stays as it is.
 
     Raises:
         LedgerError, UsageError: as ``resume_journal``.

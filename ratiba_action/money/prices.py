@@ -42,7 +42,7 @@ class PriceList:
             )
 
     def price(self, model: str, provider: str, usage: Usage) -> Usd:
-        """What a call with this usage costs at list prices, rounded up to 10**-12 dollars.
+        """The estimated cost of a call with this usage, rounded up to 10**-12 dollars.
 
         Raises:
             ConfigurationError: the model has no price.

@@ -64,7 +64,7 @@ class TurnPayments:
 
         Raises:
             BudgetError: a model has no price, or the money was not there; what is known is booked all the same.
-            ConfigurationError: a judge's own model was asked.
+            ConfigurationError: a judge's own model was called.
             LedgerError: it cannot be written down.
         """
         self.reported_calls += len(told)
@@ -120,7 +120,7 @@ class FreeTurns:
     """The turns of a run that pays for nothing.
 
     Args:
-        declared: what a turn costs past the gate, as the configuration declares.
+        declared: what the calls of a turn that bypass the gateway cost, as the configuration declares.
     """
 
     declared: Usd | None = None

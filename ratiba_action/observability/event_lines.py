@@ -158,7 +158,7 @@ def read_events(path: Path) -> ReadEvents:
     events: list[LoggedEvent] = []
     unreadable: list[str] = []
     try:
-        # A pipe in its place must not hold whoever opens it.
+        # A pipe there must not block whoever opens it.
         with open(path, "rb", opener=lambda name, flags: os.open(name, flags | os.O_NONBLOCK)) as file:
             ensure_plain_file(file.fileno())
             for number, line in enumerate(file, 1):

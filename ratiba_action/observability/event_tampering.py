@@ -55,7 +55,7 @@ def put_back(path: Path, descriptor: int) -> None:
         descriptor: of the file that the run has written.
 
     Raises:
-        OSError: the copy cannot be written, or what is in its place cannot be removed.
+        OSError: the copy cannot be written, or what is instead cannot be removed.
     """
     copy = path.with_name(f".{path.name}-{secrets.token_hex(8)}")
     try:

@@ -36,7 +36,7 @@ _OTHER_TILL = r"(?:\s(?:or|au|ama|na|and)(?:\s(?:the|new|old|ile|ya|mpya|zamani)
 MOMENTS = tuple(
     re.compile(pattern, re.IGNORECASE)
     for pattern in (
-        # What stands in the place of a phone number already.
+        # What stands instead of a phone number already.
         r"\+\d{0,3}\*{3}\d{3}(?!\d)",
         # Commits and digests, and dollars as the gate writes them: neither runs together with the figure beside it.
         r"(?<!\w)(?:[0-9a-f]{32}|[0-9a-f]{40}|[0-9a-f]{64})(?!\w)",
@@ -182,7 +182,7 @@ class Identifier:
 
     @property
     def masked(self) -> str:
-        """What stands in its place; a document keeps none of its digits, so that they join no others."""
+        """What stands instead; a document keeps none of its digits, so that they join no others."""
         return self.shown if self.kind in {_EMAIL, _PHONE} else _LONG_MASK
 
     @property
@@ -263,7 +263,7 @@ def _find(read: str) -> Iterator[tuple[Identifier, _Span]]:
 
 
 def _places(rest: str) -> Iterator[tuple[str, _Span]]:
-    """Kind and place of each identifier; none overlaps another, since what was read is cleared in its place."""
+    """Kind and place of each identifier; none overlaps another, since what was read is cleared instead."""
     for kind, patterns in (
         (_EMAIL, email_patterns(rest)),
         ("", MOMENTS),

@@ -52,7 +52,7 @@ def mask_number(name: str, number: float, *, strict: bool = False) -> float | st
 
     Args:
         name: of the field that holds the number.
-        number: as it stands in JSON.
+        number: as it is in JSON.
         strict: a number of six digits or more is masked as well where its name tells nothing (masking floor,
             ``seeds/000`` §4).
     """

@@ -135,7 +135,7 @@ def _with(one: CapturedConversation, assertions: tuple[Assertion, ...]) -> Scena
 
 
 def sampling_configuration(configuration: Configuration) -> Configuration:
-    """The same without its system: what was captured stands in its place, and has no rows to read."""
+    """The same without its system: what was captured stands instead, and has no rows to read."""
     system = SystemBlock(root=configuration.system.root, replay=ReplayBlock())
     return configuration.model_copy(update={"system": system, "rows": {}})
 

@@ -63,7 +63,7 @@ def conclude(
     """Publish the end of a run that measured nothing: it has nothing to do, must not start, or left no results.
 
     Args:
-        settings: the inputs; the default stands in the place of a wrong one.
+        settings: the inputs; a wrong one has its default.
         decided: its mode, and what it is about.
         environment: the process's own.
         stream: what a person or the log reads; the secrets of the run must have been hidden in it.

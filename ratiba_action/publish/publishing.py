@@ -167,7 +167,7 @@ class Publication:
             report: of the run.
             trace: sends the run's conversations to where traces are kept, and says in the report what came of it.
                 Everything of the run has been written down by then.
-            complaint: what stopped the run, one problem a line. A person is told that in the place of the comment.
+            complaint: what stopped the run, one problem a line. A person sees that instead of the comment.
 
         Returns:
             The summary of the report as it was published.

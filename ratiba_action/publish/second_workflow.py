@@ -110,7 +110,7 @@ class SecondWorkflow:
         return ours
 
     def _own(self, report: Report, pull_request: PullRequest) -> Report:
-        """The report with the facts that are GitHub's in the place of the fork's, and without links of its own."""
+        """The report with the facts that are GitHub's instead of the fork's, and without links of its own."""
         run = self.run
         server = self.environment.get("GITHUB_SERVER_URL", "")
         subject = Subject(
@@ -152,7 +152,7 @@ def _is_own(run: WorkflowRun) -> bool:
 
 
 def _invalid(why: str) -> Report:
-    """What is posted in the place of a report that cannot be read."""
+    """What is posted instead of a report that cannot be read."""
     return Report(
         name="",
         subject=Subject(),

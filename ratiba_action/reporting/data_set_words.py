@@ -1,4 +1,4 @@
-"""How a data set, its gates and its lowest cases are put into words, the same in every form of the report."""
+"""How a case file, its gates and its lowest cases are put into words, the same in every form of the report."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -37,7 +37,7 @@ class LowCase:
 
 @dataclass(frozen=True, slots=True)
 class GateRow:
-    """One gate of a data set.
+    """One threshold of cases.
 
     Args:
         name: for lists, such as ``intents: macro_f1``.
@@ -53,7 +53,7 @@ class GateRow:
 
 @dataclass(frozen=True, slots=True)
 class CasesSummary:
-    """The cases of one data set.
+    """The cases of one case file.
 
     Args:
         about: size and version.
@@ -69,10 +69,10 @@ class CasesSummary:
 
 
 def summarise_cases(scores: DataSetScores, results: Iterable[ScenarioResult]) -> CasesSummary:
-    """A data set in words.
+    """A case file in words.
 
     Args:
-        scores: of the data set.
+        scores: of the case file.
         results: of the run.
     """
     return CasesSummary(

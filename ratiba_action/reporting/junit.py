@@ -61,7 +61,7 @@ def _totals(summary: ReportSummary) -> dict[str, str]:
 
 
 def _variants(summary: ReportSummary) -> list[VariantRow]:
-    """Those that have a case of their own: the other cases are those of the system as it stands."""
+    """Those that have a case of their own: the other cases are those of the system as it is."""
     return [row for row in summary.variants if row.figures.name]
 
 

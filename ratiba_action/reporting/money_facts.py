@@ -21,7 +21,7 @@ def forecast_lines(forecast: Forecast) -> tuple[str, ...]:
 
 
 def foretell(expected: Forecast, tell: Callable[[str], None], warn: Callable[[str], None]) -> None:
-    """Tell the log what is expected, and the report's reader what a run that asks models will not hold."""
+    """Log what is expected, and note what a run that calls models may leave out."""
     for line in forecast_lines(expected):
         tell(line)
     if not expected.as_needed:

@@ -133,7 +133,7 @@ def _metrics(runs: Sequence[NamedRun]) -> str:
 
 
 def _thresholds(run: MeasuredRun, summaries: Iterable[MetricSummary]) -> Mapping[str, str]:
-    """Of each metric, with the gates of the run's data sets and the least means that it had."""
+    """Of each metric, with the gates of the run's case files and the least means that it had."""
     return words.thresholds_told(summaries, run.data_sets, run.mean_thresholds)
 
 

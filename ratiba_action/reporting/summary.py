@@ -155,11 +155,11 @@ class MetricRow:
 
 @dataclass(frozen=True, slots=True)
 class VariantRow:
-    """One variant, or the system as it stands.
+    """One variant, or the system as it is.
 
     Args:
         name: of the variant; that of the system itself has none.
-        differences: from the system as it stands.
+        differences: from the system as it is.
         ended: how its run would have ended on its own.
         why: it was not run, or its run would have ended so; empty where it would have passed.
         passed: scenarios that passed, of all; empty for one that was not run.
@@ -194,7 +194,7 @@ class ReportSummary:
         metrics: of the scenarios that decide.
         thresholds: what each metric must reach, in words, by its name.
         comparison: with the base; None where there is nothing of it.
-        variants: of the system, the system as it stands first.
+        variants: of the system, the system as it is first.
         variant_metrics: every metric that measured one of them, in order of name.
         paid: whether a model was called for money.
         spent: who and what was paid, by headings.

@@ -60,7 +60,7 @@ def outcome(result: ScenarioResult) -> str:
 
 
 def trials_told(outcome: ScenarioOutcome) -> str:
-    """How many trials that decide passed, how many more there are, how many were held again; empty for a single one."""
+    """How many trials that decide passed, how many more there are, how many were run again; empty for a single one."""
     several, counted = len(outcome.trials) > 1, outcome.counted
     parts = [f"{outcome.passed} of {plural(len(counted), 'trial')}"] if several else []
     further = len(outcome.trials) - len(counted)
@@ -84,7 +84,7 @@ def explanation(result: ScenarioResult) -> str:
 
 
 def gap_words(result: ScenarioResult) -> str:
-    """The same in the room that a table has: a grade that is missing is told by two words."""
+    """The same in the room that a table has: a score that is missing is two words."""
     lacks_grade = isinstance(result, Errored) and result.lacks_grade
     return "no score" if lacks_grade else explanation(result)
 

@@ -162,7 +162,7 @@ def prompt_versions(
         system_root: folder of the system inside it.
         patterns: glob patterns below the system's root.
         git: the repository; None where there is none.
-        exported: files to look at in the place of the work tree's.
+        exported: files to look at instead of the work tree's.
     """
     top = repository if exported is None else exported.folder
     files = _prompt_files(top / system_root, patterns)

@@ -72,7 +72,7 @@ class BaseSide:
             return None
 
     def suite(self) -> tuple[Suite, tuple[str, ...]]:
-        """Its scenarios and data sets, file by file, and the names of files that it could not have run either.
+        """Its scenarios and case files, file by file, and the names of files that it could not have run either.
 
         Raises:
             InfrastructureError: they cannot be read from this clone.

@@ -282,7 +282,7 @@ class Conversation:
         return True
 
     def _tell(self, told: Sequence[ToldUsage]) -> None:
-        """Write down what happened in the last turn, the models that were asked past the gate first."""
+        """Write down what happened in the last turn, the model calls that bypass the gateway first."""
         for call in told:
             called = ModelCalled(Party.SYSTEM.value, call.model, call.usage)
             self._events.emit(Event(called, place_of_trial(self._trial)))
@@ -308,7 +308,7 @@ class Conversation:
                 )
 
     def so_far(self) -> Transcript | None:
-        """The conversation up to where it broke off."""
+        """The conversation up to where it errored."""
         if not self._exchanges:
             return None
         return Transcript(self._trial.scenario.id, tuple(self._exchanges))

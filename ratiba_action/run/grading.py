@@ -1,4 +1,4 @@
-"""Who grades a run: recorded judges, live ones, a vote near the threshold, a second judge for a sample."""
+"""Who scores a run: recorded judges, live ones, a vote near the threshold, a second judge for a sample."""
 
 import asyncio
 from collections.abc import Callable

@@ -32,7 +32,7 @@ class Choice:
         return bool(self.scenarios or self.tags)
 
     def admits(self, scenario: Scenario) -> bool:
-        """Whether a scenario is asked for by its id, its data set's or one of its tags."""
+        """Whether a scenario is asked for by its id, its case file's or one of its tags."""
         named = scenario.id in self.scenarios or scenario.data_set in self.scenarios
         return not self or named or bool(scenario.tags & set(self.tags))
 
@@ -47,7 +47,7 @@ class RunRequest:
         seconds: the run's deadline, None for none.
         resume: go on with a run that was killed, without paying again.
         cache: whether judges' scores of earlier runs may be used.
-        variant: name of the system's variant that runs instead of it; empty for the system as it stands.
+        variant: name of the system's variant that runs instead of it; empty for the system as it is.
         trials: how often each scenario runs at least.
         started_at: the clock that quarantines are compared with.
     """

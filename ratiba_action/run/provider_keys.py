@@ -64,7 +64,7 @@ def recording_remedy(
 
 
 def require_key(settings: Settings, environment: Mapping[str, str]) -> None:
-    """Refuse to ask models without a key: what was asked for live is never replayed in its place.
+    """Refuse to call models without a key: what was asked for live is never replayed instead.
 
     Args:
         settings: of the run.
@@ -97,7 +97,7 @@ def _on_a_laptop(environment: Mapping[str, str]) -> str:
 def source_of_answers(settings: Settings, edited_recordings: int) -> Llm:
     """Where this run's answers come from: ``replay``, ``auto``, ``live`` or ``record``.
 
-    ``auto`` without a key replays. With one it asks a model where no recording fits, and for everything when the
+    ``auto`` without a key replays. With one it calls a model where no recording fits, and for everything when the
     change itself edits recordings: it must not be judged by what it brought along.
     """
     if settings.llm != Llm.AUTO:

@@ -92,12 +92,12 @@ async def check_custom_rules(case: Case, code: CustomCode | None) -> Sequence[Ch
 
 
 RETRIED = frozenset({Phase.TENANT, Phase.PROVIDER, Phase.JUDGE, Phase.TIMEOUT})
-"""Where a trial breaks off by chance: database, provider, judge's answer, time. What the system under test raised, a
+"""Where a trial errors by chance: database, provider, judge's answer, time. What the system under test raised, a
 recording that is missing and money that is gone would break it off again, or hide what the change did."""
 
 
 async def with_retries(attempt: Callable[[], Awaitable[ScenarioResult]], retries: int) -> ScenarioResult:
-    """The first attempt that did not break off, or the last one, with why each one before it did.
+    """The first attempt that did not error, or the last one, with why each one before it did.
 
     Args:
         attempt: holds the trial in a fresh tenant; called at least once.
@@ -118,7 +118,7 @@ async def with_retries(attempt: Callable[[], Awaitable[ScenarioResult]], retries
 
 
 def may_retry(result: Errored) -> bool:
-    """Whether a trial broke off by chance, and nothing exact was measured in it that failed."""
+    """Whether a trial errored by chance, and nothing exact was measured in it that failed."""
     return result.phase in RETRIED and standing(result) is not Standing.BROKEN
 
 
@@ -293,7 +293,7 @@ _PHASES: tuple[tuple[type[RatibaError], Phase], ...] = (
 
 
 def _told(error: Exception) -> tuple[Phase, str]:
-    """Where a trial broke off, and in which words."""
+    """Where a trial errored, and in which words."""
     if isinstance(error, RatibaError):
         phase = next((phase for kind, phase in _PHASES if isinstance(error, kind)), Phase.METRIC)
         return phase, str(error)

@@ -1,4 +1,4 @@
-"""A run of the system as it stands, and of each of its variants after it, out of one budget."""
+"""A run of the system as it is, and of each of its variants after it, out of one budget."""
 
 import time
 from collections.abc import Sequence
@@ -30,12 +30,12 @@ def variants_of(inputs: RunInputs) -> tuple[RunInputs, ...]:
 
 
 def evaluate_side_by_side(inputs: RunInputs, log: RunLog, variants: Sequence[RunInputs]) -> Report:
-    """The report of the system as it stands, with a row for each variant.
+    """The report of the system as it is, with a row for each variant.
 
-    The verdict is of the system as it stands; a variant never changes it. Without that verdict no variant is run.
+    The verdict is of the system as it is; a variant never changes it. Without that verdict no variant is run.
 
     Args:
-        inputs: of the system as it stands.
+        inputs: of the system as it is.
         log: of its run; the warnings of a variant's are not kept.
         variants: each with its own system.
     """

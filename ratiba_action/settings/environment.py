@@ -80,7 +80,7 @@ def take_secrets(variables: MutableMapping[str, str], stdin: int = 0) -> Environ
         stdin: file descriptor of the standard input; afterwards it is empty.
 
     Raises:
-        InfrastructureError: standard input broke off, did not end in time, or is not what was expected.
+        InfrastructureError: standard input errored, did not end in time, or is not what was expected.
     """
     if variables.get(FROM_STDIN) == "stdin":
         variables.update(_read_variables(stdin))

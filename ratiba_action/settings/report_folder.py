@@ -26,7 +26,7 @@ def parse_report_folder(text: str) -> str:
 
 
 def misplaced_report_folder(folder: str, environment: Mapping[str, str]) -> str:
-    """What is allowed in the place of a folder that only this machine can tell is wrong; empty for a good one.
+    """What is allowed instead of a folder that only this machine can tell is wrong; empty for a good one.
 
     In the action's container the runner has checked the folder that people know.
 

@@ -197,7 +197,7 @@ def read_settings(environment: Mapping[str, str], options: Mapping[str, str | No
 def read_settings_leniently(
     environment: Mapping[str, str], options: Mapping[str, str | None]
 ) -> tuple[Settings, tuple[str, ...]]:
-    """The same, with the default in the place of a wrong input: enough to publish what is wrong.
+    """The same, with the default instead of a wrong input: enough to publish what is wrong.
 
     Returns:
         Settings that must not be run with unless there is no problem, and the problems.

@@ -1,4 +1,4 @@
-"""Ids of the cases of a data set: they name recordings and tenants, so that they must stay what they are."""
+"""Ids of the cases of a case file: they name recordings and tenants, so that they must stay what they are."""
 
 import hashlib
 import json

@@ -1,4 +1,4 @@
-"""Reads the rows of a data set: JSON Lines or CSV, each row with its line."""
+"""Reads the rows of a case file: JSON Lines or CSV, each row with its line."""
 
 import codecs
 import csv

@@ -1,4 +1,4 @@
-"""A scenario file with ``cases`` → a scenario a row, and the data set that they make."""
+"""A scenario file with ``cases`` → a scenario a row, and the case file that they make."""
 
 import hashlib
 import json
@@ -156,7 +156,7 @@ class _Template:
 
 
 def load_data_set(document: Document, files: Mapping[str, bytes], checks: Checks) -> Loaded:
-    """The scenarios of a data set.
+    """The scenarios of a case file.
 
     Args:
         document: a scenario file with ``cases``.

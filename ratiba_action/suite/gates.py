@@ -1,4 +1,4 @@
-"""What is wrong with the gates of a data set, and the metrics that they bring."""
+"""What is wrong with the gates of a case file, and the metrics that they bring."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -33,7 +33,7 @@ def gate_problems(gates: Sequence[Gate], scenario: Scenario) -> Iterator[tuple[G
     """Gates that stand twice, have no known name, or that a case gives no truth for.
 
     Args:
-        gates: of the data set.
+        gates: of the case file.
         scenario: one of its cases.
     """
     seen: set[str] = set()
@@ -84,9 +84,9 @@ def _metrics(name: str, scenario: Scenario) -> Iterator[tuple[str, JsonObject]]:
 
 
 def with_configured_gates(suite: Suite, gates: Mapping[str, float]) -> Suite:
-    """The suite whose data sets are held to these gates too: of two on one aggregate the greater holds.
+    """The suite whose case files are held to these gates too: of two on one aggregate the greater holds.
 
-    A data set that does not say what an aggregate compares with is not held to it.
+    A case file that does not say what an aggregate compares with is not held to it.
 
     Args:
         suite: with the metrics of its system types.
@@ -104,7 +104,7 @@ def with_configured_gates(suite: Suite, gates: Mapping[str, float]) -> Suite:
 
 
 def gates_below(data_sets: Iterable[DataSet], gates: Mapping[str, float]) -> Iterator[str]:
-    """Each gate of a data set that asks for less than the configuration, in words."""
+    """Each threshold of cases that asks for less than the configuration, in words."""
     for data_set in data_sets:
         for gate in data_set.gates:
             least = gates.get(gate.metric, 0.0)

@@ -57,7 +57,7 @@ def is_scenario_file(name: str, folder: str) -> bool:
 
 
 def is_data_file(name: str, folder: str) -> bool:
-    """Whether a repository path may hold a data set or a catalogue of terms, below the folder, outside the same."""
+    """Whether a repository path may hold a case file or a catalogue of terms, below the folder, outside the same."""
     return _is_suite_file(name, folder, SUFFIXES) or (
         name.endswith(CATALOGUE_SUFFIX) and _is_suite_file(name, folder, YAML_SUFFIXES)
     )

@@ -96,7 +96,7 @@ _NAMED = 3
 
 
 def row_floors(base: Suite) -> Mapping[str, Scenario]:
-    """By the id of each data set, what all of its rows are held to: a new or renamed row is held to it too."""
+    """By the id of each case file, what all of its rows are held to: a new or renamed row is held to it too."""
     rows: dict[str, list[Scenario]] = {}
     for scenario in base.scenarios:
         if scenario.data_set:
@@ -131,15 +131,15 @@ def _common_quarantine(rows: Sequence[Quarantine | None]) -> Quarantine | None:
 def hold_gates(
     head: Sequence[DataSet], base: Sequence[DataSet], scenarios: Iterable[Scenario]
 ) -> tuple[tuple[DataSet, ...], tuple[str, ...]]:
-    """The data sets that run, each with the stricter of its own gates and its base's.
+    """The case files that run, each with the stricter of its own gates and its base's.
 
     Args:
-        head: data sets of the change.
-        base: data sets of the commit that it starts from.
+        head: case files of the change.
+        base: case files of the commit that it starts from.
         scenarios: all that run, so that a case that still runs though it was removed counts.
 
     Returns:
-        The data sets, and one note for each gate that the change tried to relax or take away.
+        The case files, and one note for each gate that the change tried to relax or take away.
     """
     cases = Counter(scenario.data_set for scenario in scenarios)
     earlier = {one.id: one for one in base}
@@ -150,7 +150,7 @@ def hold_gates(
         gates, said = (one.gates, []) if before is None else _gates(one, before)
         held.append(replace(one, gates=gates, cases=cases[one.id]))
         notes += said
-    # Critical rows of a data set that is gone still run, and its gates still hold for them.
+    # Critical rows of a case file that is gone still run, and its gates still hold for them.
     held += [replace(one, cases=cases[one.id]) for one in earlier.values() if cases[one.id]]
     notes += [f"{one.id}: this change removes the thresholds of these cases." for one in earlier.values() if one.gates]
     return tuple(held), tuple(notes)
@@ -171,7 +171,7 @@ def _gates(data_set: DataSet, before: DataSet) -> tuple[tuple[Gate, ...], list[s
 
 
 def join_notes(said: Iterable[tuple[Scenario, str]]) -> tuple[str, ...]:
-    """One note a scenario, and one for all cases of a data set of which the same is said."""
+    """One note a scenario, and one for all cases of a case file of which the same is said."""
     cases: dict[tuple[str, str], list[str]] = {}
     for scenario, note in said:
         cases.setdefault((scenario.data_set or scenario.id, note), []).append(scenario.id)
@@ -182,7 +182,7 @@ def join_notes(said: Iterable[tuple[Scenario, str]]) -> tuple[str, ...]:
 
 
 def names_of(scenarios: Iterable[Scenario]) -> tuple[str, ...]:
-    """Scenarios by their ids, the cases of a data set together, sorted."""
+    """Scenarios by their ids, the cases of a case file together, sorted."""
     groups: dict[str, list[str]] = {}
     for scenario in scenarios:
         groups.setdefault(scenario.data_set or scenario.id, []).append(scenario.id)

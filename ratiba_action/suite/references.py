@@ -21,7 +21,7 @@ _PARAMETER = "catalogue"
 def with_catalogues(
     document: Document, files: Mapping[str, bytes]
 ) -> tuple[Document, tuple[str, ...], tuple[FileProblem, ...]]:
-    """The document with each named catalogue in the place of its name.
+    """The document with each named catalogue instead of its name.
 
     Args:
         document: a scenario file, whatever its shape.
@@ -77,7 +77,7 @@ RuleCheck = Callable[[str, Any], str | None]
 """What is wrong with a rule of this type and value, or None."""
 
 TRUTHS = ("answer", "key_phrases", "documents", "label", "labels", "refusal")
-"""What a turn expects for metrics alone: no exact check reads it."""
+"""What a turn expects for metrics alone: no deterministic assertion reads it."""
 
 TruthReaders = Callable[[str], Sequence[str]]
 """Names of the metrics that read a truth; all that are named in the message about one that nobody reads."""

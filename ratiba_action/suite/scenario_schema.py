@@ -28,7 +28,7 @@ AssertionName = Annotated[
 
 
 class RuleBlock(StrictModel):
-    """An exact rule over the whole conversation."""
+    """A deterministic assertion on the whole conversation."""
 
     type: Text
     value: Any = Field(default=None, description="what the rule looks for; see docs/scenarios.md")
@@ -74,7 +74,7 @@ class QuarantineBlock(StrictModel):
 
 
 class GateBlock(StrictModel):
-    """What an aggregate score of a data set must reach."""
+    """What an aggregate score of a case file must reach."""
 
     metric: Text
     at_least: Threshold

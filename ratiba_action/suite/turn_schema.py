@@ -53,7 +53,7 @@ class OutputBlock(StrictModel):
 
 
 class RowsBlock(StrictModel):
-    """What a table or a query of the tenant's database must hold."""
+    """What a table or a query of the tenant's database must contain."""
 
     table: Annotated[str, Field(min_length=1, max_length=63)] | None = Field(
         default=None, description="name of a table, as the database spells it"
@@ -95,7 +95,7 @@ class RowsBlock(StrictModel):
 
 
 class ExpectBlock(StrictModel):
-    """What must hold after a turn, and the truth that metrics compare with."""
+    """What must be true after a turn, and the truth that metrics compare with."""
 
     state: Text | None = None
     payment: Text | None = None

@@ -138,7 +138,7 @@ class Links:
         linked = [side for side in self._sides if path in side.targets and path not in self.broken]
         found = dict.fromkeys(name for side in linked for name in (f"{path}/.", *side.below(path)))
         used: dict[str, frozenset[str]] = {path: frozenset()}
-        # What lies below a path that was or is no folder: a submodule, or a file in the place of one.
+        # What lies below a path that was or is no folder: a submodule, or a file instead of one.
         found |= dict.fromkeys(link for link in self._above.get(path, ()))
         waiting = [path, *self._above.get(path, ())]
         while waiting:

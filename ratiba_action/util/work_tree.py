@@ -123,7 +123,7 @@ class _WorkTree:
         return not self._modes_count
 
     def _hashed(self, path: str, status: os.stat_result, identifier: str) -> str:
-        """Id that git would give a file or a link as it stands; empty where it changes meanwhile."""
+        """Id that git would give a file or a link as it is; empty where it changes meanwhile."""
         digest = _digest(identifier)
         digest.update(b"blob %d\0" % status.st_size)
         return digest.hexdigest() if self._feed(path, status, digest) else ""

@@ -72,7 +72,7 @@ def cohen_kappa(table: Sequence[Sequence[float]], disagreement: Disagreement = u
 def judges_agreement(pairs: Sequence[GradePair]) -> Agreement:
     """How far two judges agree on the conversations that both scored.
 
-    The unweighted kappa compares pass with fail at each pair's threshold, the quadratic one the grades from 0 to 10,
+    The unweighted kappa compares pass with fail at each pair's threshold, the quadratic one the scores from 0 to 10,
     rounded to whole ones.
     """
     if not pairs:

@@ -1,4 +1,4 @@
-"""What the cases of a data set came to together, and whether that passes its gates."""
+"""What the cases of a case file came to together, and whether that passes its gates."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import date
@@ -33,7 +33,7 @@ _OF_DOCUMENTS = ("ndcg@10", "map@10", "mrr")
 def score_data_sets(
     data_sets: Iterable[DataSet], results: Iterable[ScenarioResult], day: date
 ) -> tuple[DataSetScores, ...]:
-    """The scores of every data set that the run planned a case of.
+    """The scores of every case file that the run planned a case of.
 
     A case counts once, however often it was held: by the trial that it stands and falls with. One in quarantine does
     not count. A gate is failed as soon as no answer to the cases that were not measured could pass it, and passed only
@@ -118,7 +118,7 @@ def _gate(gate: Gate, measured: Sequence[Sample], missing: Sequence[Sample], *, 
 
 
 def _usual(scenarios: Iterable[Scenario]) -> tuple[str, ...]:
-    """The aggregates that are shown of every data set of its kind."""
+    """The aggregates that are shown of every case file of its kind."""
     expected = [turn.expect for scenario in scenarios for turn in scenario.turns]
     names: tuple[str, ...] = _OF_ONE_LABEL if any(one.label is not None for one in expected) else ()
     names += _OF_LABELS if any(one.labels is not None for one in expected) else ()
@@ -186,6 +186,6 @@ def _best(scenario: Scenario) -> Sample:
 
 
 def _judgements(expect: Expectation) -> Mapping[str, float] | None:
-    """The grades of a turn that names a relevant document."""
+    """The scores of a turn that names a relevant document."""
     found = expect.documents
     return found if found is not None and any(grade > 0 for grade in found.values()) else None

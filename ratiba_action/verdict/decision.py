@@ -129,12 +129,12 @@ RULES: Sequence[Rule] = (skipped, judge_exactness, judge_completeness, judge_pas
 def next_step(evidence: Evidence) -> Plan | Verdict:
     """Decide what the measurements mean.
 
-    Exact checks, deterministic scores and everything in a ``critical`` scenario must hold, in as many trials as the
-    scenario's strategy asks for, and so must the gates of data sets. Of the other scenarios that a judge scores,
+    Deterministic assertions and scores, and everything in a ``critical`` scenario, must pass in as many trials as the
+    scenario's strategy requires, and so must the thresholds of cases. Of the other scenarios that a judge scores,
     ``limits.pass_rate`` must pass; an unclear share that no base guards is measured again. Anything unmeasured makes
-    the run incomplete, unless something exact has failed already: what is measured as broken stays broken whatever the
-    rest would have shown. A pass rate or a mean that lacks some of its scores is not final, so it cannot fail a run by
-    itself. Scenarios in quarantine count for nothing.
+    the run incomplete, unless a deterministic assertion has failed already: that stays failed whatever the rest would
+    have shown. A pass rate or a mean that lacks some of its scores is not final, so it cannot fail a run by itself.
+    Scenarios in quarantine count for nothing.
 
     What nothing speaks against is compared with the base (``docs/statistics.md``). What a person has to confirm first
     does not pass without that.

@@ -1,4 +1,4 @@
-"""What both sides of a change come to by exact checks, where no metric was measured."""
+"""What both sides of a change come to by deterministic assertions, where no metric was measured."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass

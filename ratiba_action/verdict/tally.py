@@ -31,7 +31,7 @@ def is_regression(report: Report) -> bool:
 def regression_detected(report: Report) -> bool:
     """Whether the comparison with the base, or something exact, fails the run.
 
-    Exact are checks, deterministic scores, critical scenarios and the gates of data sets. A pass rate or a mean below
+    Exact are checks, deterministic scores, critical scenarios and the thresholds of cases. A pass rate or a mean below
     its threshold is none: it may have been as low before.
     """
     if report.verdict.conclusion is not Conclusion.FAILED:
@@ -137,8 +137,8 @@ def variant_result(name: str, differences: Sequence[str], report: Report, list_p
     """Counts of conversations, and the mean of each metric over the conversations that it measured.
 
     Args:
-        name: of the variant; empty for the system as it stands.
-        differences: what differs from the system as it stands.
+        name: of the variant; empty for the system as it is.
+        differences: what differs from the system as it is.
         report: of its run.
         list_price: of its model calls.
     """

@@ -1,7 +1,7 @@
 """What the trials of one scenario came to: at least ``passes`` of them must pass.
 
 The trials are put in order from best to worst, and the one at the place that the strategy asks for decides: of 5 trials
-of which 4 must pass, the fourth. It passes exactly when at least 4 pass. A trial that broke off stands between those
+of which 4 must pass, the fourth. It passes exactly when at least 4 pass. A trial that errored stands between those
 that passed and those that failed, so it decides only where the trials beside it leave the answer open.
 """
 
@@ -72,7 +72,7 @@ class ScenarioOutcome:
 
     @property
     def retried(self) -> tuple[str, ...]:
-        """Why attempts at its trials broke off that were held again."""
+        """Why attempts at its trials errored that were run again."""
         return tuple(why for trial in self.trials if not isinstance(trial, NotRun) for why in trial.retried)
 
 
@@ -85,7 +85,7 @@ def outcomes_of(results: Iterable[ScenarioResult]) -> tuple[ScenarioOutcome, ...
 
 
 def standing(result: ScenarioResult) -> Standing:
-    """How one trial stands; one that broke off is broken when something exact was measured that failed."""
+    """How one trial stands; one that errored is broken when something exact was measured that failed."""
     if isinstance(result, NotRun):
         return Standing.UNMEASURED
     if _is_broken(result):

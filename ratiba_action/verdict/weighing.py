@@ -1,4 +1,4 @@
-"""What a comparison means for a run whose exact checks and thresholds hold."""
+"""What a comparison means for a run whose deterministic assertions and thresholds hold."""
 
 from collections.abc import Sequence
 from dataclasses import replace

@@ -22,7 +22,7 @@ Question = tuple[str, str, JsonObject]
 
 
 def require_another_model(configuration: Configuration) -> None:
-    """Refuse a judge's own model: it would write what it grades afterwards.
+    """Refuse a judge's own model: it would write what it scores afterwards.
 
     Raises:
         ConfigurationError: the model that plays customers is a judge's.

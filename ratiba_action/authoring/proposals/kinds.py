@@ -12,7 +12,7 @@ class SystemKind:
         tests: what the conversations are about, for the model.
         truth: the field of ``expect`` that each turn may fill.
         asks: what stands in that field, for the model.
-        assertion: the metric that reads it, its threshold and what it is told; None where it is an exact check.
+        assertion: the metric that reads it, its threshold and its parameters; None where it is deterministic.
     """
 
     tests: str

@@ -265,7 +265,7 @@ def bounded(request: PaidRequest, limits: OutputLimits) -> BoundedRequest:
     """
     found = contents(request.endpoint, request.body)
     problems = list(found.problems)
-    # The answer is asked for as a whole: a stream that breaks off would leave its usage unknown.
+    # The answer is asked for as a whole: a stream that errors would leave its usage unknown.
     body = {name: value for name, value in request.body.items() if name not in {"stream", "stream_options"}}
     output = _output_tokens(request.endpoint, body, limits.of_model(request.model), problems)
     if problems:

@@ -194,7 +194,7 @@ def _by_subject(line: Recording) -> Hashable:
 
 
 def _trial(line: Recording) -> int:
-    """An answer in one trial never stands for that in another; a grade belongs to what was said, in any trial."""
+    """An answer in one trial never stands for that in another; a score belongs to what was said, in any trial."""
     return line.trial if isinstance(line, ModelRecording) else 0
 
 

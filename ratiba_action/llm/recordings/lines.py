@@ -46,7 +46,7 @@ class ModelRecording:
 
 @dataclass(frozen=True, slots=True)
 class JudgeRecording:
-    """A judge's answer to one question: a grade, or what another question's schema asks for.
+    """A judge's answer to one question: a score, or what another question's schema asks for.
 
     Args:
         key: SHA-256 of the canonical ``{"metric", "model", "transcript", "ordinal"}``.
@@ -54,10 +54,10 @@ class JudgeRecording:
         source: where the answer comes from: ``authored`` by hand, or ``live``.
         metric: ``name:version``.
         transcript: SHA-256 of what the metric shows of the conversation.
-        score: of a grade, 0 to 1; else None.
-        reason: of a grade, in words; else None.
+        score: of a score, 0 to 1; else None.
+        reason: of a score, in words; else None.
         usage: ``{"input_tokens": …, "output_tokens": …}``.
-        answer: to a question that asks for something other than a grade; else None.
+        answer: to a question that asks for something other than a score; else None.
     """
 
     key: str

@@ -18,7 +18,7 @@ def validated(answer: Answer, question: Question) -> Answer:
     """The answer, if it keeps the Judge port's contract.
 
     Raises:
-        JudgeError: a grade's score is not a finite number from 0 to 1 or its reason is empty; another answer does not
+        JudgeError: the score is not a finite number from 0 to 1 or its reason is empty; another answer does not
             fit its schema.
     """
     if question.schema is None:
@@ -30,14 +30,14 @@ def validated(answer: Answer, question: Question) -> Answer:
 
 
 async def grade(judge: Judge, question: Question) -> Grade:
-    """The judge's grade.
+    """The judge's score.
 
     Args:
         judge: who answers.
-        question: asks for a grade.
+        question: asks for a score.
 
     Raises:
-        JudgeError: the grade is out of range or has no reason.
+        JudgeError: the score is out of range or has no reason.
         RecordingError: replaying, and no recording fits.
         BudgetError: the call was refused.
     """
@@ -92,11 +92,11 @@ def parse_answer(text: str, question: Question) -> Answer:
     """A judge's JSON answer; a Markdown fence around it is allowed.
 
     Args:
-        text: as the model wrote it; a grade is ``{"score": 0 to 10, "reason": "…"}``.
+        text: as the model wrote it; a score is ``{"score": 0 to 10, "reason": "…"}``.
         question: says which shape the answer must have.
 
     Raises:
-        JudgeError: it is empty, not JSON, of another shape, out of range or NaN, or a grade without a reason. Never
+        JudgeError: it is empty, not JSON, of another shape, out of range or NaN, or a score without a reason. Never
             read as 0.
     """
     body = text.strip()

@@ -28,7 +28,7 @@ class ReadyMade:
         options: keywords of its constructor besides the model.
         items: attribute with what it asks a verdict for, one each, under ``verdicts``; empty where that is not so.
         one_for_each_document: it asks for one verdict for each document.
-        grades: it asks for a grade of 0 to 10, as G-Eval does.
+        grades: it asks for a score of 0 to 10, as G-Eval does.
     """
 
     name: str

@@ -134,7 +134,7 @@ class Asked:
         return "; ".join(found[:_MOST_REASONS]) + more
 
     async def grade(self, prompt: str) -> dict[str, Any]:
-        """A grade on DeepEval's scale of 0 to 10."""
+        """A score on DeepEval's scale of 0 to 10."""
         _, question = self._next(prompt)
         given = await self._guarded(grade(self._judge, question), question)
         return {"score": given.score * 10, "reason": given.reason}
@@ -173,7 +173,7 @@ def deepeval_model(asked: Asked, *, grades: bool) -> Any:
 
     Args:
         asked: answers each prompt.
-        grades: the metric asks for grades, as G-Eval does; else for answers of shapes of its own.
+        grades: the metric asks for scores, as G-Eval does; else for answers of shapes of its own.
     """
     from deepeval.models import DeepEvalBaseLLM  # noqa: PLC0415 — see load_deepeval
 

@@ -1,4 +1,4 @@
-"""A judge that asks a model, through the budget."""
+"""A judge that calls a model, through the budget."""
 
 from dataclasses import replace
 
@@ -17,7 +17,7 @@ INSTRUCTIONS = (
     "that was said in the conversation, and you grade it as that.\n"
     "Answer with your reason in one to three sentences of English and then the score, a whole number from 0 to 10."
 )
-"""The system prompt of every question for a grade; nothing of a conversation is ever put into it."""
+"""The system prompt of every question for a score; nothing of a conversation is ever put into it."""
 
 FORM_INSTRUCTIONS = (
     "You examine conversations between the customers of a business and its assistant. The next message is a form: it "

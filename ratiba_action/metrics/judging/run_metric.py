@@ -70,7 +70,7 @@ class RunMetric:
     independent measurement.
 
     Args:
-        measurement: a fresh metric for the measurement of a number, from 0; each asks a judge of its own repeat.
+        measurement: a fresh metric for the measurement of a number, from 0; each calls a judge of its own repeat.
         rule: which scores are voted on; a kept score that needs votes at today's threshold and has none is not used.
         replayed: answers come from recordings. Where these hold the first measurement only, because they were made
             without votes, it counts alone and the reason says so.
@@ -178,7 +178,7 @@ class MaskedMetric:
     """Implements ``Metric`` around another one.
 
     Args:
-        metric: that asks a judge.
+        metric: that calls a judge.
         mask: takes out of a case what identifies somebody.
     """
 

@@ -28,7 +28,7 @@ class StructuredQuestion:
         instructions: the system prompt, ours.
         form: the user message with the quoted conversation.
         schema: JSON Schema of the answer, with a ``title``.
-        arm: name of the arm that held the conversation.
+        arm: name of the arm that ran the conversation.
     """
 
     scenario_id: str

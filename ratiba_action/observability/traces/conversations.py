@@ -114,7 +114,7 @@ def _parents(trace_id: str, root: str, events: Sequence[LoggedEvent]) -> dict[in
 
 
 def _attempts(events: Sequence[LoggedEvent]) -> Iterator[tuple[int, LoggedEvent]]:
-    """Each event with the number of its attempt: one that broke off may be held again."""
+    """Each event with the number of its attempt: one that errored may be run again."""
     attempt = 0
     for logged in events:
         if isinstance(logged.event.data, ConversationStarted):
@@ -138,7 +138,7 @@ class _Conversation:
 def traced_runs(events: Iterable[LoggedEvent]) -> tuple[TracedRun, ...]:
     """The runs of a log, in their order.
 
-    A conversation that was not held to its end is a trace of what there is. One that never began, for want of money
+    A conversation that was not run to its end is a trace of what there is. One that never began, for want of money
     or time, has none.
 
     Args:

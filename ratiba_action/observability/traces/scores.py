@@ -15,7 +15,7 @@ _COMMENT = 1000
 def scores_of(trace_id: str, events: Sequence[LoggedEvent]) -> Iterator[TraceScore]:
     """A score per metric and turn, and one that says whether the conversation passed.
 
-    A conversation that was held again has those of its last attempt only: the ids are the same.
+    A conversation that was run again has those of its last attempt only: the ids are the same.
     """
     latest: dict[str, TraceScore] = {}
     for logged in events:

@@ -29,8 +29,8 @@ def with_class_gates(data: Mapping[str, Any], asked: Mapping[str, float]) -> dic
     """A scenario file with ``cases``, with the standard gates that its truths allow.
 
     Args:
-        data: of the file; a gate that it lists holds in the place of the standard one.
-        asked: by name; hold in the place of both.
+        data: of the file; a gate that it lists holds instead of the standard one.
+        asked: by name; hold instead of both.
     """
     parts = data.get("gates", []), data.get("turns", [])
     if not all(isinstance(part, list) and all(map(_is_object, part)) for part in parts):

@@ -99,7 +99,7 @@ def _with_scores(trace: Trace, values: Mapping[str, float]) -> Trace:
 
 
 def _experiment_scores(run: TracedRun, report: Report) -> Iterator[TraceScore]:
-    """The aggregates of each data set, and whether the run passed; nothing of a run without conversations."""
+    """The aggregates of each case file, and whether the run passed; nothing of a run without conversations."""
     if not run.traces:
         return
     at = max(trace.spans[0].end for trace in run.traces)

@@ -49,7 +49,7 @@ def _safe_part(part: str) -> bool:
 
 
 def replace_files(folder: Path, contents: Mapping[str, bytes]) -> None:
-    """Write files, in the place of what is there.
+    """Write files, instead of what is there.
 
     Args:
         folder: of the scenarios; is made where it is missing.

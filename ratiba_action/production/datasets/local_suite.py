@@ -36,7 +36,7 @@ SCENARIO, CASE = "scenario", "case"
 
 @dataclass(frozen=True, slots=True)
 class LocalRows:
-    """A data set's rows.
+    """A case file's rows.
 
     Args:
         ids: of its cases, one for each row.
@@ -48,7 +48,7 @@ class LocalRows:
 
     @property
     def named(self) -> bool:
-        """Whether its cases have an id of their own; those of a data set without rows get one."""
+        """Whether its cases have an id of their own; those of a case file without rows get one."""
         return not self.rows or any(COLUMN in row.values for row in self.rows)
 
 

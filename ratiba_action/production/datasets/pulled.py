@@ -47,7 +47,7 @@ class Pulled:
     Args:
         scenarios: data by path relative to the folder of scenarios.
         templates: scenario files with ``cases``, by the same.
-        rows: of each data set, by the path of its scenario file.
+        rows: of each case file, by the path of its scenario file.
         items: ids of the items, by path of a scenario.
         archived: ids of items that are no longer active.
         left_out: ids of items that hold nothing a suite can take.
@@ -142,7 +142,7 @@ def _read_case(pulled: Pulled, item: DatasetItem, said: Mapping[str, Any]) -> No
 
 
 def _read_foreign(pulled: Pulled, item: DatasetItem) -> None:
-    """An item that was made on the server is a case of the one data set that there is, once it has a truth."""
+    """An item that was made on the server is a case of the one case file that there is, once it has a truth."""
     if len(pulled.templates) != 1:
         pulled.left_out.append(item.id)
         return

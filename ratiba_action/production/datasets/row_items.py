@@ -1,4 +1,4 @@
-"""A row of a data set ↔ the parts of its item: which columns are given to the system, and which are the truth."""
+"""A row of a case file ↔ the parts of its item: which columns are given to the system, and which are the truth."""
 
 import hashlib
 import json
@@ -83,7 +83,7 @@ def split_row(template: Template, row: Mapping[str, Any]) -> RowParts:
 def join_row(template: Template, parts: RowParts) -> tuple[dict[str, Any], tuple[str, ...]]:
     """The row of the parts, as whoever made or edited them left them, and everything that is wrong with them.
 
-    A text in the place of an object is the one column that there is.
+    A text instead of an object is the one column that there is.
     """
     row: dict[str, Any] = {COLUMN: parts.rest[COLUMN]} if COLUMN in parts.rest else {}
     problems: list[str] = []
@@ -137,7 +137,7 @@ def made_on_server(template: Template, item_id: str, parts: RowParts, *, trace: 
         item_id: on the server.
         parts: as they stand there.
         trace: that it was made of; empty for none.
-        named: whether cases of this data set have an id of their own, or that of their content.
+        named: whether cases of this case file have an id of their own, or that of their content.
     """
     rest = {COLUMN: case_id_of_item(item_id)} if named else {}
     keeps_notes = not str(template.data.get("cases")).endswith(".csv")

@@ -44,7 +44,7 @@ def scratch_suite(stored: StoredDataset, dataset: str, gates: Mapping[str, float
     Args:
         stored: the dataset.
         dataset: its name.
-        gates: least values by name, in the place of those of the dataset and of the standard.
+        gates: least values by name, instead of those of the dataset and of the standard.
 
     Raises:
         SuiteError: its items are no suite; every problem.
@@ -53,7 +53,7 @@ def scratch_suite(stored: StoredDataset, dataset: str, gates: Mapping[str, float
     for path, template in pulled.templates.items():
         pulled.templates[path] = template_of(path, with_class_gates(template.data, gates))
     for path in [path for path, rows in pulled.rows.items() if not rows]:
-        # A data set without cases is nothing to hold.
+        # A case file without cases is nothing to hold.
         del pulled.templates[path], pulled.rows[path]
     plan = plan_pull(LocalSuite(_PREFIX), pulled, dataset)
     if not plan.files:

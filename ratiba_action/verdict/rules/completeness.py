@@ -66,7 +66,7 @@ def _nothing_measured(findings: Findings) -> Verdict:
 
 
 def _checks_of(outcomes: Sequence[ScenarioOutcome]) -> int:
-    """How many checks of trials that broke off held; one that fails leaves no trial unmeasured."""
+    """How many checks of trials that errored held; one that fails leaves no trial unmeasured."""
     broken_off = [one.deciding for one in outcomes if isinstance(one.deciding, Errored)]
     return sum(check.measured for result in broken_off for check in result.checks)
 
@@ -77,7 +77,7 @@ def _gap_of(outcome: ScenarioOutcome) -> ScenarioResult:
 
 
 def _on_the_base(evidence: Evidence, gaps: Sequence[ScenarioOutcome]) -> str:
-    """That the base passes what the system broke off in here; empty where that is not known."""
+    """That the base passes what the system errored in here; empty where that is not known."""
     crashed = [one for one in gaps if isinstance(gap := _gap_of(one), Errored) and gap.phase is Phase.SYSTEM]
     passing = held_by_base(evidence, [one.scenario for one in crashed])
     if not passing:

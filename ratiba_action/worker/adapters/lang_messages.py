@@ -23,7 +23,7 @@ def _is_text(block: Any) -> bool:
 
 
 def is_of_model(message: Any) -> bool:
-    """Whether a model, or a node in its place, said it."""
+    """Whether a model, or a node instead, said it."""
     return _field(message, "type") in ("ai", "AIMessageChunk") or _field(message, "role") in ("ai", "assistant")
 
 
