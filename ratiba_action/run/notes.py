@@ -77,7 +77,7 @@ def shortfall(inputs: RunInputs, measured: Measured, ledger: Ledger) -> str:
             "the gateway, report their usage in its replies, or set system.price_per_turn_usd, 0 if it calls none."
         )
     if inputs.llm in LIVE and not ledger.snapshot().live_calls:
-        return f"No model was called, though llm is {inputs.settings.llm!r}: nothing was measured live."
+        return f"No model was called, though llm is {inputs.settings.llm.value!r}: nothing was measured live."
     return ""
 
 

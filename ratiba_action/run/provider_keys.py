@@ -75,7 +75,7 @@ def require_key(settings: Settings, environment: Mapping[str, str]) -> None:
     """
     if settings.llm in LIVE and not settings.keys:
         recording = settings.llm == Llm.RECORD
-        why, undone = ("Recording asks models", "recorded") if recording else (f"llm is {settings.llm!r}", "measured")
+        why, undone = ("Recording asks models", "recorded") if recording else (f"llm is '{settings.llm}'", "measured")
         raise InfrastructureError(
             f"{why}, and there is no key to call a model with, so nothing was {undone}.",
             _IN_A_WORKFLOW if environment.get("GITHUB_ACTIONS") == "true" else _on_a_laptop(environment),
