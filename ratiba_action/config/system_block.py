@@ -161,7 +161,7 @@ class SystemBlock(StrictModel):
     @classmethod
     def _set_up_reads_inside(cls, value: list[str] | None) -> list[str] | None:
         for name in value or ():
-            if not {"", ".", ".."}.isdisjoint(name.split("/")):
+            if not {"", ".", ".."}.isdisjoint(name.split("/")) or not name.isprintable():
                 msg = f"{name!r} is not the path of a file below root, such as requirements.txt"
                 raise ValueError(msg)
         return value

@@ -3,11 +3,13 @@
 import os
 import shutil
 import stat
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from ratiba_action.errors import InfrastructureError, WorkerError
+from ratiba_action.util.folder_tree import paths_below
 from ratiba_action.util.git import SUBMODULE, Git, find_checkout
 from ratiba_action.util.work_tree import differing
 
@@ -157,27 +159,37 @@ def _stays_inside(root: Path, relative: Path) -> bool:
 
 def give_to(folder: Path, uid: int, gid: int) -> None:
     """Make a user the owner of a folder and of all in it, following no link."""
-    os.chown(folder, uid, gid)
-    for parent, folders, files in os.walk(folder):
-        for name in (*folders, *files):
-            os.chown(Path(parent) / name, uid, gid, follow_symlinks=False)
+    for path in paths_below(folder):
+        os.chown(path, uid, gid, follow_symlinks=False)
 
 
-def share(folder: Path, owner: int) -> None:
-    """Make the gate the owner of a folder and of all in it, following no link; everybody may read and nobody write it.
+def share(folders: Iterable[Path], owner: int) -> None:
+    """Make the gate the owner of folders and of all in them, following no link; everybody may read and nobody write.
 
     Args:
-        folder: no process may be left that could write to it.
+        folders: no process may be left that could write to them.
         owner: uid of the user that all of it belongs to.
 
     Raises:
-        WorkerError: something in it is another user's, as what a hard link leads to can be.
+        WorkerError: something in them is another user's, or can be written to by a name outside them.
     """
-    paths = [Path(parent) / name for parent, folders, files in os.walk(folder) for name in (*folders, *files)]
-    for path in (folder, *paths):
+    files = dict[Path, os.stat_result]()
+    for path in (path for folder in folders for path in paths_below(folder)):
         found = path.lstat()
         if found.st_uid != owner:
             raise WorkerError(f"the set-up command left {str(path)!r}, which belongs to another user ({found.st_uid}).")
+        if stat.S_ISDIR(found.st_mode):
+            os.chown(path, os.geteuid(), os.getegid(), follow_symlinks=False)
+            path.chmod(0o555)  # one that cannot be listed would hide what is in it
+        else:
+            files[path] = found
+    names = Counter((found.st_dev, found.st_ino) for found in files.values())
+    for path, found in files.items():
+        if found.st_nlink > names[found.st_dev, found.st_ino]:
+            raise WorkerError(
+                f"the set-up command left {str(path)!r}, a hard link to a file outside its folder.",
+                "Let it copy files instead, such as by UV_LINK_MODE=copy.",
+            )
         os.chown(path, os.geteuid(), os.getegid(), follow_symlinks=False)
         if not stat.S_ISLNK(found.st_mode):
             readable = stat.S_IMODE(found.st_mode) & (stat.S_IRUSR | stat.S_IXUSR)
@@ -186,9 +198,8 @@ def share(folder: Path, owner: int) -> None:
 
 def make_read_only(folder: Path, gid: int) -> None:
     """Make the gate the owner of a folder and of all in it, following no link; its group may read it."""
-    for parent, folders, files in os.walk(folder):
-        for path in (Path(parent), *(Path(parent) / name for name in (*folders, *files))):
-            os.chown(path, os.geteuid(), gid, follow_symlinks=False)
-            if not path.is_symlink():
-                mode = stat.S_IMODE(path.stat().st_mode)
-                path.chmod((mode & stat.S_IRWXU) | ((mode & (stat.S_IRUSR | stat.S_IXUSR)) >> 3))
+    for path in paths_below(folder):
+        os.chown(path, os.geteuid(), gid, follow_symlinks=False)
+        if not path.is_symlink():
+            mode = stat.S_IMODE(path.stat().st_mode)
+            path.chmod((mode & stat.S_IRWXU) | ((mode & (stat.S_IRUSR | stat.S_IXUSR)) >> 3))

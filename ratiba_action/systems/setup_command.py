@@ -9,7 +9,6 @@ import contextlib
 import hashlib
 import json
 import os
-import shutil
 import stat
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -27,6 +26,7 @@ from ratiba_action.systems.workplace import (
     prepare_workplace,
     withheld,
 )
+from ratiba_action.util.folder_tree import paths_below, remove_tree
 from ratiba_action.util.locked_folder import read_plain_file
 from ratiba_action.util.text import printable_lines
 
@@ -148,6 +148,25 @@ class Inputs:
             raise WorkerError(f"cannot copy what `system.setup_reads` names: {problem}.") from problem
         return ()
 
+    def require_unchanged(self, folder: Path) -> None:
+        """Raise where set-up did not leave the files as they were written: that change would reach no copy.
+
+        Raises:
+            WorkerError: one of them has another content, or is gone.
+        """
+        for name, (content, _) in self.files.items():
+            try:
+                found = read_plain_file(folder, name, MOST_DECLARED_BYTES)
+            except OSError:
+                found = None
+            if found != content:
+                raise WorkerError(
+                    f"the set-up command changed or removed {name!r}, which `system.setup_reads` names: the system's "
+                    "files would not get that change.",
+                    "Use a command that leaves the file as it is, such as `npm ci` or `uv sync --frozen`, or let it "
+                    "write to a new file; or remove `system.setup_reads`, so that set-up runs in a copy of all files.",
+                )
+
 
 @dataclass(frozen=True, slots=True)
 class SharedSetup:
@@ -172,8 +191,9 @@ class SharedSetup:
         for path in self.made:
             if os.path.lexists(copy / path):
                 raise WorkerError(
-                    f"the set-up command made {str(path)!r}, and the system's files hold that name too.",
-                    "Rename one of them, or remove `system.setup_reads`, so that set-up runs in a copy of all files.",
+                    f"the set-up command made {str(path)!r}, and the system's files contain that name too.",
+                    "Rename one of them, let git ignore it where only your working tree has it, or remove "
+                    "`system.setup_reads`, so that set-up runs in a copy of all files.",
                 )
             (copy / path).symlink_to(self.workplace.copy / path)
 
@@ -238,19 +258,20 @@ async def _make(setup: Setup, inputs: Inputs, workplace: Workplace) -> SharedSet
     """Run a command in its folder and close it; the error where that fails: it would fail again."""
     try:
         await setup.run(workplace)
-        return await asyncio.to_thread(_close, workplace, [PurePosixPath(name) for name in inputs.files])
+        return await asyncio.to_thread(_close, workplace, inputs)
     except WorkerError as error:
         failure = error
     except OSError as problem:
         failure = WorkerError(f"what the set-up command made cannot be shared: {problem}.", "Correct `system.setup`.")
-    await asyncio.to_thread(shutil.rmtree, workplace.folder, ignore_errors=True)
+    await asyncio.to_thread(remove_tree, workplace.folder)
     return failure
 
 
-def _close(workplace: Workplace, given: Sequence[PurePosixPath]) -> SharedSetup:
+def _close(workplace: Workplace, inputs: Inputs) -> SharedSetup:
     owner = workplace.identity.uid if workplace.identity is not None else os.geteuid()
-    for name in OWNED:
-        share(workplace.folder / name, owner)
+    share((workplace.folder / name for name in OWNED), owner)
+    inputs.require_unchanged(workplace.copy)
+    given = [PurePosixPath(name) for name in inputs.files]
     folders = {parent for name in given for parent in name.parents}
     made = partial(_made, workplace.copy, given=frozenset(given), folders=folders)
     return SharedSetup(workplace, tuple(made(PurePosixPath())), _state(workplace.folder))
@@ -269,9 +290,8 @@ def _made(
 
 
 def _state(folder: Path) -> State:
-    paths = [Path(parent) / name for parent, folders, files in os.walk(folder) for name in (*folders, *files)]
     found = dict[str, tuple[int, int]]()
-    for path in (folder, *paths):
+    for path in paths_below(folder):
         with contextlib.suppress(OSError):  # it is gone, or closed: it was changed
             status = path.lstat()
             found[str(path)] = status.st_ino, status.st_ctime_ns

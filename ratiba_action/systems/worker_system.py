@@ -4,7 +4,6 @@ import asyncio
 import functools
 import json
 import re
-import shutil
 import socket
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -23,6 +22,7 @@ from ratiba_action.systems.setup_command import Setup, SharedSetups
 from ratiba_action.systems.worker_session import WorkerSession, opening
 from ratiba_action.systems.workplace import Use, Workplace, prepare_workplace
 from ratiba_action.util.dsn import passwords_in
+from ratiba_action.util.folder_tree import remove_tree
 from ratiba_action.util.text import printable, printable_lines
 
 SECRET_NAME = re.compile(r".*(KEY|TOKEN|SECRET|PASSWORD)", re.IGNORECASE)
@@ -293,7 +293,7 @@ class WorkerSystem:
         workplace, self._workplace = self._workplace, None
         if workplace is not None:
             self._warnings = [*workplace.warnings, *self._warnings]
-            await asyncio.to_thread(shutil.rmtree, workplace.folder, ignore_errors=True)
+            await asyncio.to_thread(remove_tree, workplace.folder)
 
     async def _end_server(self) -> None:
         server, self._server = self._server, None

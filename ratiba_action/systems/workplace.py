@@ -24,6 +24,7 @@ from ratiba_action.systems.launch import (
     worker_folder,
 )
 from ratiba_action.systems.scratch import give_to, make_read_only
+from ratiba_action.util.folder_tree import remove_tree
 from ratiba_action.util.git import Git
 
 _LANDLOCK_CREATE_RULESET, _QUERY_VERSION, _NEEDED_VERSION = 444, 1, 2
@@ -239,7 +240,7 @@ async def prepare_workplace(
     try:
         return await _furnish(folder, copying, inherited, configured, python=python, uid=uid, secrets=secrets, use=use)
     except BaseException:
-        await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
+        await asyncio.to_thread(remove_tree, folder)
         raise
 
 

@@ -7,7 +7,6 @@ import contextlib
 import errno
 import fcntl
 import os
-import shutil
 import stat
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
@@ -15,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ratiba_action.errors import UsageError
+from ratiba_action.util.folder_tree import remove_tree
 
 
 def write_new_files(folder: Path, contents: Mapping[str, bytes]) -> None:
@@ -178,15 +178,12 @@ def sweep_folders(base: Path, prefix: str, before: Callable[[Path], None] = lamb
 def _remove(folder: Path) -> None:
     """Delete a folder, its lock last: whoever is killed before that leaves what the next sweep still recognises."""
     with contextlib.suppress(OSError):
-        for *_, descriptor in os.fwalk(folder):  # a folder that nobody may write to keeps its entries
-            os.fchmod(descriptor, stat.S_IRWXU)
-    with contextlib.suppress(OSError):
         for entry in folder.iterdir():
             if entry.is_dir() and not entry.is_symlink():
-                shutil.rmtree(entry, ignore_errors=True)
+                remove_tree(entry)
             elif entry.name != "lock":
                 entry.unlink(missing_ok=True)
-    shutil.rmtree(folder, ignore_errors=True)
+    remove_tree(folder)
 
 
 @contextlib.contextmanager

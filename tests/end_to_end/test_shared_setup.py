@@ -103,7 +103,7 @@ async def test_validate_names_files_that_set_up_cannot_read(live: LiveRepository
         assert f"set-up cannot read {name}" in printed
 
 
-@pytest.mark.parametrize("name", ["../outside.txt", "/etc/passwd", "a/../b", "", "./a"])
+@pytest.mark.parametrize("name", ["../outside.txt", "/etc/passwd", "a/../b", "", "./a", "a\0b"])
 async def test_a_path_that_leaves_the_folder_is_a_mistake_of_the_configuration(
     live: LiveRepository, meeting_place: Path, name: str
 ) -> None:
@@ -158,4 +158,32 @@ async def test_a_run_leaves_nothing_of_it(live: LiveRepository, meeting_place: P
     (meeting_place / "runs").chmod(0o666)
     ended, runs = await replay(live, meeting_place, EDIT)
     assert (ended.code, runs) == (0, 1), ended.printed
+    assert names_in(meeting_place) == ["runs"]
+
+
+MAKE_DEEP = "mkdir -p deep/$(printf 'a/%.0s' $(seq 1500))"
+"""Deeper than Python recurses."""
+DIGGER = f"""
+import subprocess
+import genuine
+
+class Adapter(genuine.Adapter):
+    def open(self, context):
+        subprocess.run(["sh", "-c", {MAKE_DEEP!r}], check=True)
+        return super().open(context)
+"""
+
+
+@pytest.mark.parametrize("digger", ["set-up", "system"])
+async def test_deep_folders_end_no_run_and_stay_in_none(live: LiveRepository, meeting_place: Path, digger: str) -> None:
+    live.small.environment["TMPDIR"] = str(meeting_place)
+    (meeting_place / "runs").touch(0o666)
+    (meeting_place / "runs").chmod(0o666)
+    genuine = (live.small.folder / "adapter.py").read_text()
+    change = {
+        "set-up": {".github/ratiba.yml": configured(meeting_place, READS, f"; {MAKE_DEEP}")},
+        "system": {"genuine.py": genuine, "adapter.py": DIGGER},
+    }[digger]
+    ended, _ = await replay(live, meeting_place, change)
+    assert (ended.code, ended.outputs["conclusion"]) == (0, "passed"), ended.printed
     assert names_in(meeting_place) == ["runs"]

@@ -150,8 +150,38 @@ async def test_an_editable_install_fails_with_the_settings_name(start_arm: Start
     assert "editable install" in failed.value.remedy
 
 
+@pytest.mark.parametrize("script", ["echo >>requirements.txt", "rm requirements.txt", "ln -sf env requirements.txt"])
+async def test_a_set_up_that_changes_a_declared_file_is_refused(start_arm: StartArm, script: str) -> None:
+    with pytest.raises(WorkerError, match=r"changed or removed 'requirements.txt'") as failed:
+        await start_arm("head", LOCK, f"{UNIQUE}; {script}")
+    assert "remove `system.setup_reads`" in failed.value.remedy
+
+
+async def test_a_hard_link_to_a_file_outside_is_refused(start_arm: StartArm, meeting_place: Path) -> None:
+    """Whoever may write to the file there would change what the base uses."""
+    outside = f"echo good >{meeting_place}/outside && ln {meeting_place}/outside env/inside"
+    with pytest.raises(WorkerError, match="a hard link to a file outside its folder"):
+        await start_arm("head", LOCK, f"{UNIQUE} && {outside}")
+    assert (meeting_place / "outside").stat().st_mode & 0o200, "nothing of it was changed"
+
+
+async def test_hard_links_within_the_folder_work(start_arm: StartArm, open_session: OpenSession) -> None:
+    cached = 'mkdir "$HOME/cache" env/b && echo 1 >"$HOME/cache/a" && ln "$HOME/cache/a" env/b/a && ln env/b/a env/c'
+    system = await start_arm("head", LOCK, f"{UNIQUE} && {cached}")
+    assert await said(open_session, system, "said = open('env/c').read()") == "1\n"
+
+
+async def test_a_folder_that_set_up_closed_hides_nothing_from_the_comparison(
+    start_arm: StartArm, open_session: OpenSession
+) -> None:
+    closed = "mkdir env/closed && touch env/closed/file && chmod 111 env/closed"
+    system = await start_arm("head", LOCK, f"{UNIQUE} && {closed}")
+    look = "said = [os.stat('env/closed').st_mode & 0o777, os.listdir('env/closed')]"
+    assert await said(open_session, system, look) == [0o555, ["file"]]
+
+
 async def test_a_name_that_the_system_has_too_is_refused(start_arm: StartArm) -> None:
-    with pytest.raises(WorkerError, match=r"made 'env', and the system's files hold that name too"):
+    with pytest.raises(WorkerError, match=r"made 'env', and the system's files contain that name too"):
         await start_arm("head", LOCK | {"env/mine": "x"})
 
 
@@ -255,6 +285,12 @@ def changed(path: Path) -> None:
     path.chmod(mode)
 
 
+def opened(folder: Path) -> Path:
+    """The folder, after its owner gave back the permission to write to it."""
+    folder.chmod(0o755)
+    return folder
+
+
 def made_in(scratch: Path) -> Path:
     """A file that set-up made, where it lies."""
     (mark,) = scratch.glob("ratiba-setup-*/copy/env/mark")
@@ -264,8 +300,8 @@ def made_in(scratch: Path) -> Path:
 CHANGES: Sequence[Callable[[Path], object]] = (
     changed,
     lambda mark: os.utime(mark, ns=(1, 1)),
-    lambda mark: (mark.parent / "new").touch(),
-    lambda mark: mark.unlink(),
+    lambda mark: (opened(mark.parent) / "new").touch(),
+    lambda mark: (opened(mark.parent) / mark.name).unlink(),
     lambda mark: mark.parent.chmod(0),
 )
 

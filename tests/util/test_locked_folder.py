@@ -56,6 +56,7 @@ def test_what_nobody_may_write_to_goes_with_its_folder() -> None:
             (folder.path / "made" / "deep").mkdir(parents=True)
             (folder.path / "made" / "deep" / "file").touch(0o400)
             (folder.path / "made" / "deep").chmod(0o555)
+            (folder.path / "made" / "closed").mkdir(0)
             (folder.path / "made").chmod(0o555)
             folder.remove()
             code = int(folder.path.exists())
