@@ -15,7 +15,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ratiba_action.model.answer_source import AnswerSource
+from ratiba_action.model.answer_origin import AnswerOrigin
 from ratiba_action.model.change import Mode
 from ratiba_action.model.comparison import MeasuredRun
 from ratiba_action.model.conversation import Transcript
@@ -169,7 +169,7 @@ def decide(
     def base_run(number: int) -> MeasuredRun:
         trials = [Trial(one, BASE) for one in scenarios]
         results = change.run(f"base {number}", trials, shift(), errors=world.errors)
-        return MeasuredRun("a1b2c3d", NOW, "judge", AnswerSource.LIVE, tuple(results), digests)
+        return MeasuredRun("a1b2c3d", NOW, "judge", AnswerOrigin.LIVE, tuple(results), digests)
 
     present = shift() + world.drift
     evidence = Evidence(
@@ -177,7 +177,7 @@ def decide(
         tuple(change.run("head", [Trial(one, HEAD) for one in scenarios], present)),
         Limits(),
         judge_model="judge",
-        answers=AnswerSource.LIVE,
+        answers=AnswerOrigin.LIVE,
         baseline=tuple(base_run(number) for number in range(world.base_runs)),
         scenario_digests=digests,
     )
@@ -352,11 +352,11 @@ def pass_rate_blocks(truth: float, scenarios: int, rule: PassRateRule, repeats: 
     for _ in range(repeats):
         limits = Limits(0.80, rule)
         results = tuple(result(Trial(one, HEAD)) for one in plain)
-        step = next_step(Evidence(Mode.BLOCKING, results, limits, answers=AnswerSource.LIVE))
+        step = next_step(Evidence(Mode.BLOCKING, results, limits, answers=AnswerOrigin.LIVE))
         if isinstance(step, Plan):
             further += len(step.trials)
             results = (*results, *map(result, step.trials))
-            step = next_step(Evidence(Mode.BLOCKING, results, limits, answers=AnswerSource.LIVE))
+            step = next_step(Evidence(Mode.BLOCKING, results, limits, answers=AnswerOrigin.LIVE))
         conclusions.append(step.conclusion if isinstance(step, Verdict) else Conclusion.INCOMPLETE)
     blocked, unclear = conclusions.count(Conclusion.FAILED), conclusions.count(Conclusion.INCONCLUSIVE)
     return Rates(blocked / repeats, unclear / repeats, further / repeats, repeats)

@@ -13,7 +13,7 @@ from ratiba_action.config.suite_block import unmeasured_metrics
 from ratiba_action.errors import SuiteError
 from ratiba_action.metrics.aggregates import Sample, aggregate
 from ratiba_action.metrics.registry import load_metric, metric_problems
-from ratiba_action.model.answer_source import AnswerSource
+from ratiba_action.model.answer_origin import AnswerOrigin
 from ratiba_action.model.comparison import MeasuredRun
 from ratiba_action.model.conversation import Reply
 from ratiba_action.model.data_set import Gate
@@ -144,7 +144,7 @@ async def test_the_comparison_with_the_base_keeps_them_apart() -> None:
     result = await held(scenario)
     better = replace(result, scores=tuple(replace(score, value=1.0) for score in result.scores))
     runs = [
-        MeasuredRun("a1b2c3d", datetime(2026, 4, 25, tzinfo=UTC), "j", AnswerSource.LIVE, (one,))
+        MeasuredRun("a1b2c3d", datetime(2026, 4, 25, tzinfo=UTC), "j", AnswerOrigin.LIVE, (one,))
         for one in (better, result)
     ]
     ((pair,), problems) = pair_up(runs[:1], runs[1:])

@@ -26,6 +26,7 @@ from ratiba_action.metrics.judging.cache import JudgeCache
 from ratiba_action.model.change import Mode
 from ratiba_action.model.note import in_order
 from ratiba_action.model.plan import Selection
+from ratiba_action.model.scenario import MOST_TRIALS
 from ratiba_action.model.verdict import Conclusion, Report
 from ratiba_action.observability.logged_ports import NoEvents
 from ratiba_action.publish.full_publication import full_publication
@@ -43,7 +44,7 @@ from ratiba_action.run.gate import evaluate
 from ratiba_action.run.inputs import RunInputs, RunLog, RunRequest
 from ratiba_action.run.provider_keys import cache_folder, require_key
 from ratiba_action.run.side_by_side import evaluate_side_by_side, variants_of
-from ratiba_action.settings.input_values import parse_count, parse_trials
+from ratiba_action.settings.input_values import parse_count
 from ratiba_action.settings.run_deadline import read_deadline
 from ratiba_action.settings.settings import (
     INPUTS,
@@ -127,7 +128,7 @@ def run(arguments: argparse.Namespace, environment: MutableMapping[str, str], tr
         environment=environment,
         choice=chosen_scenarios(arguments, settings),
         concurrency=_concurrency(arguments),
-        trials=parse_option("--trials", arguments.trials, parse_trials),
+        trials=parse_option("--trials", arguments.trials, partial(parse_count, most=MOST_TRIALS)),
         seconds=parse_option("--deadline", arguments.deadline or "", lambda given: read_deadline(given, environment)),
         resume=arguments.resume,
         variant=arguments.variant,

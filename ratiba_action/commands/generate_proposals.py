@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from ratiba_action.authoring.proposals.kinds import ADVERSARIAL, SYSTEM_KINDS
 from ratiba_action.commands.options import parse_option
 from ratiba_action.errors import BudgetError, InfrastructureError, JudgeError, UsageError
-from ratiba_action.model.answer_source import Llm
+from ratiba_action.model.answer_origin import Llm
 from ratiba_action.settings.settings import Settings, read_settings
 from ratiba_action.util.locked_folder import is_file
 from ratiba_action.util.text import printable_lines

@@ -7,6 +7,7 @@ import shlex
 import sys
 from collections.abc import Callable, Iterator, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TextIO
 
@@ -18,8 +19,9 @@ from ratiba_action.github.workflow import WorkflowLog
 from ratiba_action.llm.recordings.comparison import Kind, render
 from ratiba_action.llm.recordings.folder import read_folder
 from ratiba_action.llm.recordings.writer import write_all
-from ratiba_action.model.answer_source import Llm
+from ratiba_action.model.answer_origin import Llm
 from ratiba_action.model.change import Mode
+from ratiba_action.model.scenario import MOST_TRIALS
 from ratiba_action.model.verdict import Report
 from ratiba_action.privacy.masking import Redactor
 from ratiba_action.publish.unmeasured_runs import refuse_wrong_start
@@ -32,7 +34,7 @@ from ratiba_action.run.gate import RunOutcome, evaluate
 from ratiba_action.run.inputs import Choice, RunInputs, RunLog, RunRequest
 from ratiba_action.run.provider_keys import require_key
 from ratiba_action.run.recording_review import Candidate, Outcome, Review, review
-from ratiba_action.settings.input_values import parse_count, parse_trials
+from ratiba_action.settings.input_values import parse_count
 from ratiba_action.settings.run_deadline import read_deadline
 from ratiba_action.settings.settings import INPUTS, Input, Settings, read_settings, unknown_variables
 from ratiba_action.util.text import printable
@@ -177,7 +179,7 @@ def _request(arguments: argparse.Namespace, environment: MutableMapping[str, str
         seconds=parse_option("--deadline", arguments.deadline or "", lambda given: read_deadline(given, environment)),
         resume=arguments.resume,
         variant=arguments.variant,
-        trials=parse_option("--trials", arguments.trials, parse_trials),
+        trials=parse_option("--trials", arguments.trials, partial(parse_count, most=MOST_TRIALS)),
     )
 
 

@@ -31,7 +31,7 @@ class CrossCheckBlock(StrictModel):
 
 
 class JudgeBlock(StrictModel):
-    """The model that scores, and what its scores are held to."""
+    """The model that scores, and how its scores are checked."""
 
     provider: Literal["anthropic", "openai"] = "anthropic"
     model: Name = "claude-opus-5-5"

@@ -113,7 +113,7 @@ Gates = Annotated[dict[Name, Share], BeforeValidator(_or_standard, json_schema_i
 
 
 class SuiteBlock(StrictModel):
-    """How all scenarios are run, and what they are held to together."""
+    """How all scenarios are run, and the limits of all of them together."""
 
     concurrency: Annotated[int, Field(ge=1, le=MOST_CONCURRENCY)] | None = Field(
         default=None, description="scenarios at once"

@@ -10,7 +10,7 @@ from ratiba_action.github.github_api import GithubApi
 from ratiba_action.history.archive import results_in
 from ratiba_action.history.artifacts import listed_in
 from ratiba_action.history.results import load_baseline, measured_run
-from ratiba_action.model.answer_source import AnswerSource
+from ratiba_action.model.answer_origin import AnswerOrigin
 from ratiba_action.model.comparison import MeasuredRun
 from ratiba_action.model.verdict import Conclusion, Report
 from ratiba_action.util.locked_folder import read_plain_file
@@ -19,7 +19,7 @@ _MOST_ATTEMPTS = 10
 _MOST_BYTES = 20_000_000
 _RESULTS = "results.json"
 _KEPT = "attempts"
-_ASKED_ANEW = frozenset({AnswerSource.LIVE, AnswerSource.MIXED})
+_ASKED_ANEW = frozenset({AnswerOrigin.LIVE, AnswerOrigin.MIXED})
 """Replayed answers are the same ones in every attempt: counted twice they would pass for more data."""
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from ratiba_action.errors import ConfigurationError, RatibaError
-from ratiba_action.model.answer_source import AnswerSource
+from ratiba_action.model.answer_origin import AnswerOrigin
 from ratiba_action.model.comparison import MeasuredRun
 from ratiba_action.model.measurement import Scored
 from ratiba_action.model.verdict import Report
@@ -14,7 +14,7 @@ from ratiba_action.reporting.results_json import load_report, read_results
 from ratiba_action.verdict.pairing import content_digest
 
 HEAD = "head"
-RECORDED_BY = frozenset({AnswerSource.REPLAY, AnswerSource.MIXED, AnswerSource.LIVE})
+RECORDED_BY = frozenset({AnswerOrigin.REPLAY, AnswerOrigin.MIXED, AnswerOrigin.LIVE})
 """Where answers come from that can be compared; a run that records does not decide."""
 
 Read = TypeVar("Read")

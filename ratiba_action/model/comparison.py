@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 
-from ratiba_action.model.answer_source import AnswerSource
+from ratiba_action.model.answer_origin import AnswerOrigin
 from ratiba_action.model.data_set import DataSetScores
 from ratiba_action.model.measurement import ScenarioResult
 
@@ -86,7 +86,7 @@ class MeasuredRun:
     commit: str | None
     started_at: datetime
     judge_model: str
-    answers: AnswerSource
+    answers: AnswerOrigin
     results: tuple[ScenarioResult, ...]
     scenario_digests: Mapping[str, str] = field(default_factory=dict)
     this_run: bool = False

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from datetime import date, datetime
 from enum import StrEnum
 
-from ratiba_action.model.answer_source import AnswerSource
+from ratiba_action.model.answer_origin import AnswerOrigin
 from ratiba_action.model.change import Mode, ModeDecision, Subject
 from ratiba_action.model.comparison import Agreement, BaselineFacts, Comparison, CrossCheckStatus, MeasuredRun, Rules
 from ratiba_action.model.data_set import DataSetScores
@@ -184,7 +184,7 @@ class Evidence:
     way_out: str = ""
     data_sets: tuple[DataSetScores, ...] = ()
     judge_model: str = ""
-    answers: AnswerSource = AnswerSource.REPLAY
+    answers: AnswerOrigin = AnswerOrigin.REPLAY
     baseline: tuple[MeasuredRun, ...] = ()
     earlier: tuple[MeasuredRun, ...] = ()
     rules: Rules = field(default_factory=Rules)
@@ -262,7 +262,7 @@ class Report:
     started_at: datetime
     seconds: float
     enforce: bool = True
-    llm: AnswerSource = AnswerSource.REPLAY
+    llm: AnswerOrigin = AnswerOrigin.REPLAY
     judge_model: str = ""
     suite_digest: str = ""
     edited_recordings: int = 0

@@ -17,7 +17,7 @@ from ratiba_action.decide.deciding import Decided
 from ratiba_action.decide.read import Change
 from ratiba_action.errors import InfrastructureError, PublishError, UsageError
 from ratiba_action.metrics.registry import is_judged
-from ratiba_action.model.answer_source import Llm
+from ratiba_action.model.answer_origin import Llm
 from ratiba_action.model.change import ChangedFiles, Mode, ModeDecision, Subject
 from ratiba_action.model.event import Event, LoggedEvent, RunEnded, RunStarted
 from ratiba_action.model.measurement import ScenarioResult

@@ -7,7 +7,7 @@ from datetime import date
 from typing import Any
 
 from ratiba_action.checks.system_exceptions import exception_of
-from ratiba_action.model.answer_source import AnswerSource
+from ratiba_action.model.answer_origin import AnswerOrigin
 from ratiba_action.model.change import Mode
 from ratiba_action.model.codec import encode
 from ratiba_action.model.measurement import Check, Errored, NotRun, ScenarioResult, Score, Scored
@@ -59,10 +59,10 @@ _ADDRESS = re.compile(r"https?://[A-Za-z0-9.:-]+(?:/[A-Za-z0-9._~-]+)+", re.ASCI
 
 _ENDED = {True: "passed", False: "failed", None: "not scored"}
 _ANSWERS = {
-    AnswerSource.REPLAY: "replayed",
-    AnswerSource.MIXED: "live where no recording fits",
-    AnswerSource.LIVE: "live",
-    AnswerSource.RECORD: "recorded live",
+    AnswerOrigin.REPLAY: "replayed",
+    AnswerOrigin.MIXED: "live where no recording fits",
+    AnswerOrigin.LIVE: "live",
+    AnswerOrigin.RECORD: "recorded live",
 }
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from ratiba_action.errors import InfrastructureError
 from ratiba_action.llm.recordings.folder import read_folder, recorded_trials, require_recorded_trials
 from ratiba_action.llm.recordings.lines import JudgeRecording, Recording
-from ratiba_action.model.answer_source import Llm
+from ratiba_action.model.answer_origin import Llm
 from ratiba_action.model.plan import BASE, HEAD, Arm, Plan, Trial
 from ratiba_action.model.scenario import Scenario
 from ratiba_action.run.base_side import BaseInputs, fetch_base
@@ -222,7 +222,7 @@ def with_recorded(plan: Plan, head: Mapping[str, int], base: Mapping[str, int]) 
     Args:
         plan: trials of the head that must be held in any case.
         head: how many trials of each scenario are recorded, by its id.
-        base: the same of the base, for the scenarios that are held there too; empty where it is not run.
+        base: the same of the base, for the scenarios that run there too; empty where it is not run.
     """
     least: dict[str, list[Trial]] = {}
     for trial in plan.trials:

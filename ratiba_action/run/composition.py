@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from ratiba_action.checks.custom_code import needs_custom_code
 from ratiba_action.checks.turn_checks import DetectLanguage
 from ratiba_action.config.configuration import Configuration
-from ratiba_action.model.answer_source import Llm
+from ratiba_action.model.answer_origin import Llm
 from ratiba_action.model.note import prefixed
 from ratiba_action.model.plan import BASE, Arm
 from ratiba_action.model.scenario import Scenario

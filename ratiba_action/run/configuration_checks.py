@@ -18,7 +18,7 @@ from ratiba_action.config.configuration import Configuration, JudgeBlock
 from ratiba_action.config.model_limits import ModelsBlock
 from ratiba_action.errors import ConfigurationError, FileProblem
 from ratiba_action.metrics.judging.judge_independence import require_independent_judges
-from ratiba_action.model.answer_source import Llm
+from ratiba_action.model.answer_origin import Llm
 from ratiba_action.model.scenario import Scenario
 from ratiba_action.money.prices import PriceList
 from ratiba_action.money.pricing import parse_model_rates

@@ -11,7 +11,7 @@ from ratiba_action.github.github_api import GithubApi
 from ratiba_action.history.artifacts import Wanted, find_artifacts
 from ratiba_action.history.attempts import Attempt, attempts_in_folder, attempts_on_github, keep_attempt
 from ratiba_action.history.files import FoundBaseline, no_baseline, read_named_baseline
-from ratiba_action.model.answer_source import AnswerSource
+from ratiba_action.model.answer_origin import AnswerOrigin
 from ratiba_action.model.comparison import BaselineFacts, MeasuredRun, Rules
 from ratiba_action.model.note import Note
 from ratiba_action.run.inputs import RunInputs, RunRequest
@@ -70,7 +70,7 @@ def measured_commit(git: Git | None) -> str:
         return ""
 
 
-def not_added(earlier: Sequence[MeasuredRun], answers: AnswerSource) -> tuple[str, ...]:
+def not_added(earlier: Sequence[MeasuredRun], answers: AnswerOrigin) -> tuple[str, ...]:
     """What is said of earlier attempts whose answers came from elsewhere than this run's.
 
     Args:

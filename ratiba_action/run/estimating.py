@@ -13,7 +13,7 @@ from ratiba_action.llm.recordings.folder import recorded_models
 from ratiba_action.llm.recordings.lines import JudgeRecording, ModelRecording
 from ratiba_action.metrics.judging.cache_key import metric_version
 from ratiba_action.metrics.registry import judge_calls
-from ratiba_action.model.answer_source import Llm
+from ratiba_action.model.answer_origin import Llm
 from ratiba_action.model.conversation import Party, Usage, payer
 from ratiba_action.model.plan import Trial
 from ratiba_action.model.scenario import Scenario
@@ -100,7 +100,7 @@ def forecast(inputs: RunInputs) -> Forecast | None:
     return Forecast(
         limits=asyncio.run(limits_before(inputs.settings, inputs.decided.change.subject, paid)),
         conversations=without_paid(expected, earlier.calls if earlier is not None else ()),
-        as_needed=inputs.llm == "auto",
+        as_needed=inputs.llm is Llm.AUTO,
         system_known=inputs.configuration.system.costs_are_declared or bool(expected_models(head)),
     )
 

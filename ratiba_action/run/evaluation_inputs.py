@@ -20,7 +20,7 @@ from ratiba_action.llm.recordings.lines import JudgeRecording, ModelRecording
 from ratiba_action.llm.recordings.reader import read_recordings
 from ratiba_action.metrics.judging.cache_key import metric_version
 from ratiba_action.metrics.registry import is_judged, metric_names, metric_problems, readers_of
-from ratiba_action.model.answer_source import Llm
+from ratiba_action.model.answer_origin import Llm
 from ratiba_action.model.plan import Selection
 from ratiba_action.model.scenario import Scenario, Suite
 from ratiba_action.run.base_side import BaseSide, read_base_inputs

@@ -10,7 +10,7 @@ from pathlib import Path
 from ratiba_action.checks.checks import limits_not_measured
 from ratiba_action.checks.system_exceptions import without_those_of_base
 from ratiba_action.llm.recordings.lines import Recording
-from ratiba_action.model.answer_source import Llm
+from ratiba_action.model.answer_origin import Llm
 from ratiba_action.model.measurement import Errored, NotRun, Phase, ScenarioResult
 from ratiba_action.model.note import in_order
 from ratiba_action.model.plan import BASE, Plan

@@ -9,6 +9,7 @@ from ratiba_action.config.configuration import Configuration
 from ratiba_action.decide.deciding import Decided
 from ratiba_action.llm.recordings.lines import JudgeRecording, Recording
 from ratiba_action.metrics.registry import is_judged
+from ratiba_action.model.answer_origin import Llm
 from ratiba_action.model.plan import Arm, Plan, Selection, Trial
 from ratiba_action.model.scenario import Scenario, Suite
 from ratiba_action.observability.logged_ports import NoEvents
@@ -97,8 +98,8 @@ class RunInputs(RunRequest):
     from_base: tuple[str, ...] = ()
 
     @property
-    def llm(self) -> str:
-        """Where answers come from: ``replay``, ``auto`` (a model where no recording fits), ``live`` or ``record``."""
+    def llm(self) -> Llm:
+        """Where this run takes model answers from, after what the change edits and which keys there are."""
         return source_of_answers(self.settings, self.edited_recordings)
 
     @property

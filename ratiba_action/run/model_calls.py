@@ -3,7 +3,7 @@
 import asyncio
 import time
 from collections.abc import AsyncIterator, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,7 +11,7 @@ from ratiba_action.errors import LedgerError
 from ratiba_action.llm.chain import AnswerChain, nothing_kept
 from ratiba_action.llm.recordings.folder import model_recordings
 from ratiba_action.llm.recordings.lines import Recording
-from ratiba_action.model.answer_source import Llm
+from ratiba_action.model.answer_origin import Llm
 from ratiba_action.model.measurement import Errored, Phase, ScenarioResult
 from ratiba_action.model.model_request import ModelAnswer, ModelRequest
 from ratiba_action.model.note import note_of
@@ -91,7 +91,7 @@ class ModelCalls:
             prices,
             paid,
             second=second,
-            fallback=inputs.llm == "auto",
+            fallback=inputs.llm is Llm.AUTO,
             cache=score_cache(inputs),
             ledger=ledger,
             log=log,
@@ -175,7 +175,7 @@ class ModelCalls:
 
     def _calls_models(self, trial: Trial) -> bool:
         """Whether a trial is expected to cost money."""
-        if self._inputs.llm != "auto":
+        if self._inputs.llm is not Llm.AUTO:
             return True
         name = trial.scenario.id
         if name in self._free:
@@ -304,29 +304,10 @@ async def open_model_calls(
     prices, second = price_list(inputs.configuration), second_judge(inputs, log.note)
     require_usable_models(inputs, head, prices, second, log.note)
     costs, paid = ArmCosts(prices), None
-
-    def estimate(trial: Trial) -> Usd:
-        # As long as every recording fits, an automatic run costs nothing.
-        free = inputs.llm == "auto" and not ledger.snapshot().live_calls
-        return Usd(0) if free else costs.most(trial)
-
     async with AsyncExitStack() as stack:
         if inputs.llm != Llm.REPLAY:
             costs.add(head)
-            opened = open_paid_run(
-                inputs.settings,
-                inputs.configuration.models,
-                subject=inputs.decided.change.subject,
-                journal=journal,
-                trials=head.plan.trials,
-                estimate=estimate,
-                ledger=ledger,
-                prices=prices,
-                environment=inputs.environment,
-                warn=log.note,
-                concurrency=inputs.at_once,
-                events=log.events,
-            )
+            opened = _paid_run(inputs, head, ledger=ledger, log=log, journal=journal, prices=prices, costs=costs)
             paid = await stack.enter_async_context(opened)
         calls = ModelCalls(
             inputs,
@@ -341,3 +322,36 @@ async def open_model_calls(
         )
         gateway = await stack.enter_async_context(calls.open_gateway())
         yield calls, calls.services(gateway)
+
+
+def _paid_run(
+    inputs: RunInputs,
+    head: ArmInputs,
+    *,
+    ledger: Ledger,
+    log: RunLog,
+    journal: JournalPlace | None,
+    prices: Prices,
+    costs: ArmCosts,
+) -> AbstractAsyncContextManager[PaidRun]:
+    """What a run needs that may call models."""
+
+    def estimate(trial: Trial) -> Usd:
+        # As long as every recording fits, an automatic run costs nothing.
+        free = inputs.llm is Llm.AUTO and not ledger.snapshot().live_calls
+        return Usd(0) if free else costs.most(trial)
+
+    return open_paid_run(
+        inputs.settings,
+        inputs.configuration.models,
+        subject=inputs.decided.change.subject,
+        journal=journal,
+        trials=head.plan.trials,
+        estimate=estimate,
+        ledger=ledger,
+        prices=prices,
+        environment=inputs.environment,
+        warn=log.note,
+        concurrency=inputs.at_once,
+        events=log.events,
+    )

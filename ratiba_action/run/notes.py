@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from ratiba_action.llm.recordings.lines import ModelRecording
-from ratiba_action.model.answer_source import AnswerSource, Llm
+from ratiba_action.model.answer_origin import AnswerOrigin, Llm
 from ratiba_action.model.change import Subject
 from ratiba_action.model.conversation import Party
 from ratiba_action.model.measurement import Errored, ScenarioResult, Scored
@@ -47,7 +47,7 @@ def how_to_confirm(subject: Subject) -> str:
     )
 
 
-def notes_of_baseline(earlier: EarlierRuns, verdict: Verdict, answers: AnswerSource) -> tuple[str, ...]:
+def notes_of_baseline(earlier: EarlierRuns, verdict: Verdict, answers: AnswerOrigin) -> tuple[str, ...]:
     """Where the baseline comes from; a first run is none where the base was run beside the change."""
     notes = tuple(note for note in earlier.notes if note != FIRST_RUN or verdict.comparison is None)
     return (*notes, *not_added(earlier.earlier, answers))
@@ -132,15 +132,15 @@ def silent(head: ArmInputs, results: Sequence[ScenarioResult], ledger: Ledger) -
     return (Note(told, "Check that every model client of the system uses the base URL that the gateway gives it."),)
 
 
-def answers_of(inputs: RunInputs, ledger: Ledger) -> AnswerSource:
+def answers_of(inputs: RunInputs, ledger: Ledger) -> AnswerOrigin:
     """Where the answers came from so far."""
     asked, spending = inputs.settings.llm, ledger.snapshot()
     if asked == Llm.RECORD:
-        return AnswerSource.RECORD
+        return AnswerOrigin.RECORD
     if not spending.live_calls:
         all_live = asked == Llm.LIVE and not spending.replayed_calls
-        return AnswerSource.LIVE if all_live else AnswerSource.REPLAY
-    return AnswerSource.MIXED if spending.replayed_calls else AnswerSource.LIVE
+        return AnswerOrigin.LIVE if all_live else AnswerOrigin.REPLAY
+    return AnswerOrigin.MIXED if spending.replayed_calls else AnswerOrigin.LIVE
 
 
 def authored(head: ArmInputs, spending: Spending) -> tuple[str, ...]:

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from ratiba_action.errors import InfrastructureError
-from ratiba_action.model.answer_source import Llm
+from ratiba_action.model.answer_origin import Llm
 from ratiba_action.settings.input_values import LIVE
 from ratiba_action.settings.settings import Settings
 

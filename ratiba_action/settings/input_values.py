@@ -3,9 +3,8 @@
 import re
 from decimal import Decimal
 
-from ratiba_action.model.answer_source import Llm
+from ratiba_action.model.answer_origin import Llm
 from ratiba_action.model.change import Mode
-from ratiba_action.model.scenario import MOST_TRIALS
 from ratiba_action.model.values import Usd
 
 _SERVER = re.compile(
@@ -40,25 +39,19 @@ def parse_flag(text: str) -> bool:
     return _ENABLED[text.lower()]
 
 
-def parse_count(text: str) -> int:
-    """A whole number from 1.
+def parse_count(text: str, most: int | None = None) -> int:
+    """A whole number from 1, below a billion.
+
+    Args:
+        text: of the option.
+        most: that it may be; None for no other bound.
 
     Raises:
         ValueError: it is not.
     """
-    if not (text.isascii() and text.isdigit() and len(text) < 10 and int(text)):  # noqa: PLR2004 - below a billion
-        raise ValueError("a whole number from 1")
-    return int(text)
-
-
-def parse_trials(text: str) -> int:
-    """How often a scenario is run.
-
-    Raises:
-        ValueError: it is not a whole number from 1 to ``MOST_TRIALS``.
-    """
-    if not (text.isascii() and text.isdigit() and len(text) < 10 and 1 <= int(text) <= MOST_TRIALS):  # noqa: PLR2004 - as above
-        raise ValueError(f"a whole number from 1 to {MOST_TRIALS}")
+    plain = text.isascii() and text.isdigit() and len(text) < 10  # noqa: PLR2004 - below a billion
+    if not plain or not int(text) or (most is not None and int(text) > most):
+        raise ValueError("a whole number from 1" + ("" if most is None else f" to {most}"))
     return int(text)
 
 

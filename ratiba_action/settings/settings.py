@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ratiba_action.errors import ConfigurationError
-from ratiba_action.model.answer_source import Llm
+from ratiba_action.model.answer_origin import Llm
 from ratiba_action.model.change import Mode
 from ratiba_action.model.values import Usd
 from ratiba_action.settings.input_values import (

@@ -84,7 +84,7 @@ def _metrics(name: str, scenario: Scenario) -> Iterator[tuple[str, JsonObject]]:
 
 
 def with_configured_gates(suite: Suite, gates: Mapping[str, float]) -> Suite:
-    """The suite whose case files are held to these gates too: of two on one aggregate the greater holds.
+    """The suite with these thresholds for its cases too: of two on one aggregate the greater applies.
 
     A case file that does not say what an aggregate compares with is not held to it.
 

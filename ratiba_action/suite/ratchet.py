@@ -96,7 +96,7 @@ _NAMED = 3
 
 
 def row_floors(base: Suite) -> Mapping[str, Scenario]:
-    """By the id of each case file, what all of its rows are held to: a new or renamed row is held to it too."""
+    """By the id of each case file, the floor of all of its rows, of new and renamed ones too."""
     rows: dict[str, list[Scenario]] = {}
     for scenario in base.scenarios:
         if scenario.data_set:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from statistics import fmean, median, variance
 
 from ratiba_action.model.comparison import Comparison, NotComparable, Pair, Rules, ScenarioComparison, Tier
+from ratiba_action.model.values import mean
 from ratiba_action.verdict.interval import minimum_detectable_effect, t_interval
 from ratiba_action.verdict.pairing import common_trials, compared_trials
 from ratiba_action.verdict.sign_flip import look_levels, sign_flip_p
@@ -294,11 +295,11 @@ def _spread(values: Sequence[float]) -> float:
 def _scenario(
     pair: Pair, compared: tuple[Sequence[float], Sequence[float]], rules: Rules, *, again: bool
 ) -> ScenarioComparison:
-    base, head = map(fmean, compared)
+    base, head = map(mean, compared)
     confirming_base, confirming_head = _further(pair)
     if again:
         # Why it blocks: all of its own further trials, of which it has more than others.
-        base, head = fmean(confirming_base or compared[0]), fmean(confirming_head or compared[1])
+        base, head = mean(confirming_base or compared[0]), mean(confirming_head or compared[1])
     change = head - base
     tier = Tier.WITHIN_NOISE
     if again:

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import MISSING, Field, dataclass, field, fields, is_dataclass, replace
 from typing import Any, TypeVar
 
-from ratiba_action.model.answer_source import AnswerSource
+from ratiba_action.model.answer_origin import AnswerOrigin
 from ratiba_action.model.canonical import digest
 from ratiba_action.model.comparison import MeasuredRun, NotComparable, Pair
 from ratiba_action.model.measurement import Errored, ScenarioResult, Score, Scored
@@ -72,7 +72,7 @@ class _Arm:
 
     def compared(self, common: int) -> tuple[Scored, ...]:
         """The trials that every scenario has; see ``compared_trials``."""
-        return compared_trials(self.first, self.fresh, common, replayed=self.answers == {AnswerSource.REPLAY})
+        return compared_trials(self.first, self.fresh, common, replayed=self.answers == {AnswerOrigin.REPLAY})
 
 
 def pair_up(
@@ -139,7 +139,7 @@ def _errored(runs: Sequence[MeasuredRun]) -> set[str]:
 
 def _planned(run: MeasuredRun, result: ScenarioResult) -> int:
     """How many trials of a scenario a run begins with; of recordings the first one is looked at before the others."""
-    return 1 if run.answers == AnswerSource.REPLAY else result.trial.scenario.strategy.trials
+    return 1 if run.answers == AnswerOrigin.REPLAY else result.trial.scenario.strategy.trials
 
 
 def _with_added(pair: Pair, head: Sequence[MeasuredRun]) -> Pair:
@@ -186,7 +186,7 @@ def _arm(found: Sequence[tuple[MeasuredRun, Scored]]) -> _Arm:
 
 
 def _is_beside(run: MeasuredRun) -> bool:
-    return run.this_run or run.answers == AnswerSource.REPLAY
+    return run.this_run or run.answers == AnswerOrigin.REPLAY
 
 
 def _content(run: MeasuredRun, scenario: Scenario) -> str:

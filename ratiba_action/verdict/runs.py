@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 
-from ratiba_action.model.answer_source import AnswerSource
+from ratiba_action.model.answer_origin import AnswerOrigin
 from ratiba_action.model.comparison import Comparison, Flip, MeasuredRun, MetricComparison, Pair, Rules, Tier
 from ratiba_action.model.measurement import Errored, ScenarioResult, Scored
 from ratiba_action.model.values import mean
@@ -125,7 +125,7 @@ def compare_runs(head: Sequence[MeasuredRun], base: Sequence[MeasuredRun], rules
         rules: frozen when the run that asks began.
     """
     pairs, left = pair_up(head, base)
-    replayed = all(run.answers == AnswerSource.REPLAY for run in head)
+    replayed = all(run.answers == AnswerOrigin.REPLAY for run in head)
     exact = replayed and not any(pair.fresh_base or pair.fresh_head for pair in pairs)
     looked_at = _looks_of_recordings(rules, pairs) if replayed else rules
     found = examine(pairs, left, looked_at, exact=exact, replayed=replayed)

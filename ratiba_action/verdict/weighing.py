@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 
-from ratiba_action.model.answer_source import AnswerSource
+from ratiba_action.model.answer_origin import AnswerOrigin
 from ratiba_action.model.comparison import Comparison, MeasuredRun, Tier
 from ratiba_action.model.measurement import Scored
 from ratiba_action.model.plan import BASE, HEAD, Arm, Plan, Trial
@@ -46,7 +46,7 @@ def _selected(run: MeasuredRun, left_out: Sequence[str]) -> MeasuredRun:
 
 
 def _run(evidence: Evidence, arm: str) -> tuple[MeasuredRun, ...]:
-    day, apart = evidence.day, evidence.recorded_only if evidence.answers != AnswerSource.REPLAY else ()
+    day, apart = evidence.day, evidence.recorded_only if evidence.answers != AnswerOrigin.REPLAY else ()
     results = tuple(
         one
         for one in results_of(evidence.results, arm)

@@ -68,6 +68,7 @@ def test_a_broken_promise_is_found(case: Case, what: str) -> None:
 
 
 def test_the_gates_own_log_breaks_nothing(case: Case) -> None:
+    # Each raises BrokenInvariantError on what it finds, as the tests above show.
     own = f"::add-mask::{case.secrets['openai']}\n::stop-commands::0a1b\n{case.nonce} ::error::x\n::0a1b::\n"
     case.require_harmless_log(f"{own}::error title=Ratiba::x")
     case.require_no_secret({"log": own})

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from ratiba_action.errors import ConfigurationError
 from ratiba_action.history.results import load_baseline, measured_run, read_baseline
-from ratiba_action.model.answer_source import AnswerSource
+from ratiba_action.model.answer_origin import AnswerOrigin
 from ratiba_action.model.change import Subject
 from ratiba_action.model.comparison import MeasuredRun
 from ratiba_action.model.measurement import NotRun
@@ -47,7 +47,7 @@ def test_a_written_and_masked_report_is_read_as_the_run_that_it_was(tmp_path: Pa
 
 
 def test_the_masking_of_identifiers_makes_no_other_scenario_of_it(tmp_path: Path) -> None:
-    ours = MeasuredRun(None, report().started_at, "claude-opus-5-5", AnswerSource.MIXED, (RESULT,))
+    ours = MeasuredRun(None, report().started_at, "claude-opus-5-5", AnswerOrigin.MIXED, (RESULT,))
     theirs = read_baseline(written(tmp_path, report()))
     assert theirs.results[0].trial.scenario != RESULT.trial.scenario
     pairs, left = pair_up([ours], [theirs])
@@ -59,7 +59,7 @@ def test_a_scenario_whose_identifiers_changed_is_another_one_though_both_are_mas
     customer = replace(RESULT.trial.scenario.customer, phone="+254 712 999 432")
     changed = sample_scored(scores=(sample_score(0.9),), customer=customer)
     pairs, left = pair_up(
-        [MeasuredRun(None, report().started_at, "claude-opus-5-5", AnswerSource.MIXED, (changed,))], [theirs]
+        [MeasuredRun(None, report().started_at, "claude-opus-5-5", AnswerOrigin.MIXED, (changed,))], [theirs]
     )
     assert pairs == ()
     assert [one.reason for one in left] == ["the scenario is another one than the base's"]
@@ -68,7 +68,7 @@ def test_a_scenario_whose_identifiers_changed_is_another_one_though_both_are_mas
 def test_another_judge_is_not_compared_with(tmp_path: Path) -> None:
     theirs = read_baseline(written(tmp_path, report(judge_model="gpt-6")))
     pairs, left = pair_up(
-        [MeasuredRun(None, report().started_at, "claude-opus-5-5", AnswerSource.MIXED, (RESULT,))], [theirs]
+        [MeasuredRun(None, report().started_at, "claude-opus-5-5", AnswerOrigin.MIXED, (RESULT,))], [theirs]
     )
     assert pairs == ()
     assert left[0].reason == "its judge is claude-opus-5-5 here and was gpt-6 on the base"

@@ -5,7 +5,7 @@ from decimal import Decimal
 
 import pytest
 
-from ratiba_action.model.answer_source import AnswerSource
+from ratiba_action.model.answer_origin import AnswerOrigin
 from ratiba_action.model.verdict import Report
 from ratiba_action.reporting.money_facts import money_facts, money_phrase, month_note, parts
 from ratiba_action.reporting.summary import summarise
@@ -67,7 +67,7 @@ def test_the_dearest_stands_first_and_what_cost_nothing_is_left_out() -> None:
 
 @pytest.mark.parametrize(
     ("llm", "words"),
-    list(zip(AnswerSource, ("replayed", "live where no recording fits", "live", "recorded live"), strict=True)),
+    list(zip(AnswerOrigin, ("replayed", "live where no recording fits", "live", "recorded live"), strict=True)),
 )
-def test_where_the_answers_came_from_ends_the_line_of_figures(llm: AnswerSource, words: str) -> None:
+def test_where_the_answers_came_from_ends_the_line_of_figures(llm: AnswerOrigin, words: str) -> None:
     assert summarise(replace(sample_live_report(), llm=llm)).line.endswith(f" · {words}")

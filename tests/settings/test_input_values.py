@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ratiba_action.settings.input_values import parse_flag, parse_folder, parse_trials, parse_usd
+from ratiba_action.settings.input_values import parse_count, parse_flag, parse_folder, parse_usd
 
 
 @pytest.mark.parametrize(
@@ -27,10 +27,10 @@ def test_a_boolean_is_spelled_out(text: str) -> None:
 
 
 @pytest.mark.parametrize("text", ["0", "51", "-1", "1.5", "٣", "", "9" * 5_000])
-def test_a_number_of_trials_is_bounded(text: str) -> None:
+def test_a_count_is_a_plain_number_within_its_bound(text: str) -> None:
     with pytest.raises(ValueError, match="from 1 to 50"):
-        parse_trials(text)
-    assert parse_trials("50") == 50
+        parse_count(text, most=50)
+    assert parse_count("50", most=50) == 50
 
 
 @pytest.mark.parametrize("text", ["/etc", "../up", "a/../../b", "a\\..\\b"])

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta, timezone
 from decimal import Decimal
 from typing import Any
 
-from ratiba_action.model.answer_source import AnswerSource
+from ratiba_action.model.answer_origin import AnswerOrigin
 from ratiba_action.model.change import DependencyChange, Mode, ModeDecision, Reason, Subject
 from ratiba_action.model.comparison import Agreement, CrossCheckStatus
 from ratiba_action.model.conversation import Event, Exchange, Reply, ToolCall, Transcript
@@ -147,7 +147,7 @@ def sample_report(**changes: Any) -> Report:
         limits=Limits(),
         started_at=datetime(2026, 4, 25, 7, 0, tzinfo=UTC),
         seconds=18.5,
-        llm=AnswerSource.MIXED,
+        llm=AnswerOrigin.MIXED,
         judge_model="claude-opus-5-5",
         suite_digest="5f" * 32,
     )

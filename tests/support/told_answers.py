@@ -9,7 +9,7 @@ from ratiba_action.model.model_request import ModelAnswer, ModelRequest
 
 
 class ToldAnswers:
-    """Implements ``AnswerSource``: gives its texts in order, and remembers what was asked.
+    """Implements ``AnswerOrigin``: gives its texts in order, and remembers what was asked.
 
     Args:
         texts: one for each call.

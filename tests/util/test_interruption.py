@@ -185,7 +185,7 @@ def test_one_that_stands_in_and_fails_ends_the_process_too() -> None:
     script = (
         "def fail():\n    raise OSError('full')\ninterruption.watch(0.2, fail)\nkill()\nctypes.CDLL(None).sleep(60)"
     )
-    told_by(script, code=3)
+    assert told_by(script, code=3) == []
 
 
 def test_without_handlers_nothing_is_noted_and_nothing_waits() -> None:

@@ -3,7 +3,7 @@
 from dataclasses import replace
 from datetime import UTC, datetime
 
-from ratiba_action.model.answer_source import AnswerSource
+from ratiba_action.model.answer_origin import AnswerOrigin
 from ratiba_action.model.change import Mode
 from ratiba_action.model.comparison import MeasuredRun
 from ratiba_action.model.measurement import Errored, Phase, ScenarioResult
@@ -16,7 +16,7 @@ OTHER = Errored(sample_trial("spa_1"), Phase.SYSTEM, "KeyError: 'room'")
 
 
 def decide(*results: ScenarioResult, base: tuple[ScenarioResult, ...]) -> Verdict:
-    run = MeasuredRun(None, datetime(2026, 4, 25, tzinfo=UTC), "", AnswerSource.REPLAY, base)
+    run = MeasuredRun(None, datetime(2026, 4, 25, tzinfo=UTC), "", AnswerOrigin.REPLAY, base)
     verdict = next_step(replace(Evidence(Mode.BLOCKING, results, Limits(), None), baseline=(run,) if base else ()))
     assert isinstance(verdict, Verdict)
     assert verdict.conclusion is Conclusion.INCOMPLETE

@@ -3,7 +3,7 @@
 from dataclasses import replace
 from datetime import UTC, datetime
 
-from ratiba_action.model.answer_source import AnswerSource
+from ratiba_action.model.answer_origin import AnswerOrigin
 from ratiba_action.model.comparison import MeasuredRun, Rules, Tier
 from ratiba_action.model.measurement import Check, Scored
 from ratiba_action.verdict.exact_checks import HeldOnBoth, count_held, held_on
@@ -18,7 +18,7 @@ def held(name: str, *, passed: bool = True) -> Scored:
 
 
 def run(*results: Scored) -> MeasuredRun:
-    return MeasuredRun(None, datetime(2026, 4, 25, tzinfo=UTC), "", AnswerSource.REPLAY, results)
+    return MeasuredRun(None, datetime(2026, 4, 25, tzinfo=UTC), "", AnswerOrigin.REPLAY, results)
 
 
 def test_without_a_metric_the_comparison_says_what_holds_on_each_side() -> None:

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from ratiba_action.model.answer_source import AnswerSource
+from ratiba_action.model.answer_origin import AnswerOrigin
 from ratiba_action.model.comparison import MeasuredRun, NotComparable
 from ratiba_action.model.measurement import Errored, Phase, ScenarioResult, Scored
 from ratiba_action.model.scenario import Strategy
@@ -15,7 +15,7 @@ FLUENT = sample_score(0.9)
 CONSISTENT = sample_score(1.0, judged=False)
 
 
-def run(*results: ScenarioResult, judge: str = "judge-1", answers: AnswerSource = AnswerSource.LIVE) -> MeasuredRun:
+def run(*results: ScenarioResult, judge: str = "judge-1", answers: AnswerOrigin = AnswerOrigin.LIVE) -> MeasuredRun:
     return MeasuredRun("a1b2c3d", datetime(2026, 4, 25, tzinfo=UTC), judge, answers, results)
 
 
@@ -111,7 +111,7 @@ def test_another_rubric_has_no_difference() -> None:
 
 
 def test_live_answers_are_not_compared_with_replayed_ones() -> None:
-    assert why(run(scored("a", 0.9)), run(scored("a", 0.9), answers=AnswerSource.REPLAY)) == (
+    assert why(run(scored("a", 0.9)), run(scored("a", 0.9), answers=AnswerOrigin.REPLAY)) == (
         NotComparable("a", "", "answers are live here and were replay on the base"),
     )
 

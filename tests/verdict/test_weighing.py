@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from ratiba_action.model.answer_source import AnswerSource
+from ratiba_action.model.answer_origin import AnswerOrigin
 from ratiba_action.model.change import Mode
 from ratiba_action.model.comparison import Comparison, MeasuredRun, Rules, Tier
 from ratiba_action.model.measurement import Errored, Phase, ScenarioResult
@@ -30,9 +30,9 @@ def of(trial: Trial, value: float) -> ScenarioResult:
 
 def evidence(head: float = 0.85, **changes: Any) -> Evidence:
     """Twelve live conversations, all with the same score, beside one run of the base."""
-    base = MeasuredRun("a1b2c3d", NOW, "judge", AnswerSource.LIVE, tuple(scored(name, 0.95) for name in NAMES))
+    base = MeasuredRun("a1b2c3d", NOW, "judge", AnswerOrigin.LIVE, tuple(scored(name, 0.95) for name in NAMES))
     results = tuple(scored(name, head) for name in NAMES)
-    plain = Evidence(Mode.BLOCKING, results, Limits(), judge_model="judge", answers=AnswerSource.LIVE, baseline=(base,))
+    plain = Evidence(Mode.BLOCKING, results, Limits(), judge_model="judge", answers=AnswerOrigin.LIVE, baseline=(base,))
     return replace(plain, **changes)
 
 

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ratiba_action.model.answer_source import AnswerSource
+from ratiba_action.model.answer_origin import AnswerOrigin
 from ratiba_action.model.data_set import DataSetScores
 from ratiba_action.model.measurement import ScenarioResult
 from ratiba_action.model.verdict import Evidence
@@ -52,7 +52,7 @@ class Findings:
     def judged(self) -> tuple[ScenarioOutcome, ...]:
         """Those that the pass rate covers: not critical, and measured by a judge."""
         counted = (Standing.PASSED, Standing.BELOW)
-        apart = self.evidence.recorded_only if self.evidence.answers != AnswerSource.REPLAY else ()
+        apart = self.evidence.recorded_only if self.evidence.answers != AnswerOrigin.REPLAY else ()
         return tuple(
             one
             for one in self.deciding

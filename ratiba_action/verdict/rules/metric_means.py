@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
-from ratiba_action.model.answer_source import AnswerSource
+from ratiba_action.model.answer_origin import AnswerOrigin
 from ratiba_action.model.measurement import ScenarioResult, Scored
 from ratiba_action.model.values import mean
 from ratiba_action.model.verdict import Conclusion, Verdict
@@ -55,7 +55,7 @@ def judge_metric_means(findings: Findings) -> Verdict | None:
     """
     thresholds, values = findings.evidence.limits.metric_thresholds, _values(findings)
     names = [name for name in sorted(thresholds) if name in values]
-    if findings.evidence.answers == AnswerSource.REPLAY:
+    if findings.evidence.answers == AnswerOrigin.REPLAY:
         low = [name for name in names if mean(values[name]) < thresholds[name]]
     else:
         adjusted = holm([mean_below_p(values[name], thresholds[name]) for name in names])

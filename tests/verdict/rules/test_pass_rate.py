@@ -3,7 +3,7 @@
 from dataclasses import replace
 from typing import Any
 
-from ratiba_action.model.answer_source import AnswerSource
+from ratiba_action.model.answer_origin import AnswerOrigin
 from ratiba_action.model.change import Mode
 from ratiba_action.model.measurement import Errored, Phase, ScenarioResult
 from ratiba_action.model.plan import Plan, Trial
@@ -19,7 +19,7 @@ def judged(name: str, *values: float) -> ScenarioResult:
 
 def evidence(passing: int, total: int = 20, **changes: Any) -> Evidence:
     results = tuple(judged(f"s{number:02}", 0.9 if number < passing else 0.5) for number in range(total))
-    return replace(Evidence(Mode.BLOCKING, results, Limits(), answers=AnswerSource.LIVE), **changes)
+    return replace(Evidence(Mode.BLOCKING, results, Limits(), answers=AnswerOrigin.LIVE), **changes)
 
 
 def after_further_trials(first: Evidence, passing: list[bool]) -> Verdict:
@@ -120,7 +120,7 @@ def test_several_thresholds_of_means_are_corrected_for_their_number() -> None:
 
     def conclusion(**thresholds: float) -> Conclusion:
         limits = Limits(pass_rate=0.0, metric_thresholds=thresholds)
-        return verdict(Evidence(Mode.BLOCKING, results, limits, answers=AnswerSource.LIVE)).conclusion
+        return verdict(Evidence(Mode.BLOCKING, results, limits, answers=AnswerOrigin.LIVE)).conclusion
 
     assert conclusion(Metric0=0.80) is Conclusion.FAILED, "p = 0.01 of a single test"
     assert conclusion(**means) is Conclusion.PASSED, "0.04 after Holm"

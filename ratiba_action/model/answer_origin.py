@@ -15,7 +15,7 @@ class Llm(StrEnum):
     RECORD = "record"
 
 
-class AnswerSource(StrEnum):
+class AnswerOrigin(StrEnum):
     """Where the model answers of a run came from."""
 
     REPLAY = "replay"
