@@ -32,7 +32,7 @@ from ratiba_action.observability.logged_ports import NoEvents
 from ratiba_action.publish.full_publication import full_publication
 from ratiba_action.publish.publishing import Publication
 from ratiba_action.publish.unmeasured_runs import refuse_wrong_start, skipped, stopped
-from ratiba_action.reporting.money_facts import foretell
+from ratiba_action.reporting.money_facts import log_forecast
 from ratiba_action.reporting.results_json import write_baseline
 from ratiba_action.reporting.summary import ReportSummary
 from ratiba_action.reporting.terminal import make_progress
@@ -294,7 +294,7 @@ def _report(
         publication.announce(decision, inputs.selection, inputs.notes, expected)
         return None
     if expected is not None:
-        foretell(expected, publication.tell, log.note)
+        log_forecast(expected, publication.tell, log.note)
     for variant in variants:
         _foretell(variant, publication)
     go_on()
@@ -314,4 +314,4 @@ def _foretell(variant: RunInputs, publication: Publication) -> None:
     expected = forecast(variant)
     if expected is not None:
         publication.tell(f"variant {variant.variant}:")
-        foretell(expected, publication.tell, lambda _: None)
+        log_forecast(expected, publication.tell, lambda _: None)

@@ -25,7 +25,7 @@ from ratiba_action.model.scenario import MOST_TRIALS
 from ratiba_action.model.verdict import Report
 from ratiba_action.privacy.masking import Redactor
 from ratiba_action.publish.unmeasured_runs import refuse_wrong_start
-from ratiba_action.reporting.money_facts import foretell, money_phrase
+from ratiba_action.reporting.money_facts import log_forecast, money_phrase
 from ratiba_action.reporting.terminal import make_progress
 from ratiba_action.reporting.wording import plural
 from ratiba_action.run.estimating import forecast
@@ -111,7 +111,7 @@ def record(arguments: argparse.Namespace, environment: MutableMapping[str, str],
     log.warnings += [f"The variable {name} is set, and no input reads it." for name in unknown_variables(environment)]
     expected = forecast(inputs)
     if expected is not None:
-        foretell(expected, lambda line: print(printable(line), file=stream, flush=True), log.note)
+        log_forecast(expected, lambda line: print(printable(line), file=stream, flush=True), log.note)
     kept = _keep(inputs, log, recorder, overwrite=arguments.accept)
     with _plain(stream, environment):
         _tell(kept, redactor, stream)

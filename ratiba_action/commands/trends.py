@@ -14,7 +14,7 @@ from ratiba_action.model.codec import encode
 from ratiba_action.privacy.masking import Redactor
 from ratiba_action.reporting.results_json import read_results
 from ratiba_action.reporting.terminal import make_console, print_comment
-from ratiba_action.reporting.trend_words import render_trends
+from ratiba_action.reporting.trends import render_trends
 from ratiba_action.settings.input_values import parse_count
 from ratiba_action.settings.settings import Settings
 

@@ -1,4 +1,4 @@
-"""``comment.md``: what a person reads on the pull request in ten seconds, and the detail below it."""
+"""``comment.md``: the pull-request comment, with the summary first and details below."""
 
 import re
 from collections.abc import Sequence
@@ -41,7 +41,7 @@ _RUN_URL = re.compile(r"https?://[A-Za-z0-9._:-]+/[A-Za-z0-9._/-]*", re.ASCII)
 
 @dataclass(frozen=True, slots=True)
 class _Section:
-    """A part of the comment in its forms, from full to shortest; an empty form leaves it out."""
+    """A part of the comment in several forms, from full to shortest; an empty form leaves it out."""
 
     name: str
     forms: tuple[str, ...]
@@ -54,8 +54,7 @@ def render_comment(summary: ReportSummary, limit: int = LIMIT, earlier: tuple[At
     stay. Beyond the limit the transcripts go first, then the answers of newly failing or passing scenarios, the lists
     of compared and of all scenarios, earlier runs, the links to Langfuse, why the mode was chosen, tracebacks, the
     tables of cases, all but ten tables of failing scenarios, the metrics, the judges, the money table, the comparison,
-    and last
-    those ten, so that names are left.
+    and last those ten, so that only their names are left.
 
     Args:
         summary: of the run.
@@ -81,8 +80,8 @@ def _top(summary: ReportSummary, attempts: tuple[Attempt, ...]) -> list[str]:
     parts += [f"**What to do:** {inline(verdict.action, 1_000)}"] if verdict.action else []
     notes = [f"> **Warning:** {inline(warning, 600)}" for warning in verdict.warnings[:_NOTES]]
     notes += [f"> **Note:** {inline(note, 600)}" for note in report.notes[:_NOTES]]
-    hidden = max(len(report.notes) - _NOTES, 0) + max(len(verdict.warnings) - _NOTES, 0)
-    notes += [f"> **Note:** {hidden} more notes are in the report."] if hidden else []
+    omitted = max(len(report.notes) - _NOTES, 0) + max(len(verdict.warnings) - _NOTES, 0)
+    notes += [f"> **Note:** {omitted} more notes are in the report."] if omitted else []
     parts += ["\n>\n".join(notes)] if notes else []
     return [*parts, inline(summary.line)]
 
@@ -96,7 +95,7 @@ def _sections(summary: ReportSummary) -> list[_Section]:
     ]
     failed = [_Section("tables of failing scenarios", failing)]
     return [
-        # What the run fails by comes first.
+        # What made the run fail comes first.
         *([*compared, *failed] if summary.regression else [*failed, *compared]),
         _Section("tracebacks", (failures.crashes(summary), "")),
         _Section("quarantine", (sections.quarantine(summary), "")),
@@ -131,7 +130,7 @@ def _fit(summary: ReportSummary, top: Sequence[str], parts: Sequence[_Section], 
             return text
         dropped.append(name)
         text = _join(summary, top, parts, dropped)
-    # The last step may have made room for what went before it.
+    # After the last step some parts that were dropped earlier may fit again.
     for name in reversed(order):
         fewer = [other for other in dropped if other != name]
         longer = _join(summary, top, parts, fewer)

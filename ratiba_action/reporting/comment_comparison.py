@@ -1,10 +1,10 @@
-"""The part of the comment about the base: differences, what moved, flips with both answers, what cannot be compared."""
+"""The comparison with the base in the comment: differences, newly failing and passing scenarios, obstacles."""
 
 from collections.abc import Sequence
 
 from ratiba_action.model.comparison import Flip, Tier
 from ratiba_action.reporting.comment_failures import code_html
-from ratiba_action.reporting.comparison_words import ComparedScenario, ComparisonSummary, Row
+from ratiba_action.reporting.comparison_summary import ComparedScenario, ComparisonSummary, Row
 from ratiba_action.reporting.markdown import clip, code, fenced, folded, inline, table
 from ratiba_action.reporting.summary import ReportSummary
 from ratiba_action.reporting.wording import plural
@@ -25,31 +25,34 @@ def render_comparison(summary: ReportSummary) -> str:
 
 
 def comparison(summary: ReportSummary) -> str:
-    """What changed against the base: the tier, each metric, and the scenarios that moved; empty without a base."""
+    """What changed since the base: the tier, each metric, and the scenarios that changed; empty without a base."""
     compared = summary.comparison
     if compared is None:
         return ""
-    parts = [f"### Compared with the base\n\n{_told(summary, compared)}"]
+    parts = [f"### Compared with the base\n\n{_summary(summary, compared)}"]
     parts += [_flipped(compared.found.flips)] if compared.flips else []
     parts += [_differences(compared.rows)] if compared.rows else []
     moved = [row for row in compared.scenarios if row.moved]
-    hidden = len(moved) - _MOVED
-    more = f"\n\n{plural(hidden, 'more scenario')} below." if hidden > 0 else ""
+    omitted = len(moved) - _MOVED
+    more = f"\n\n{plural(omitted, 'more scenario')} below." if omitted > 0 else ""
     parts += [_scenarios(moved[:_MOVED]) + more] if moved else []
     return "\n\n".join(parts)
 
 
 def flips(summary: ReportSummary) -> str:
-    """Both answers of each scenario that passed on one side only; folded."""
+    """Both answers of each scenario that newly fails or passes; folded."""
     found = summary.comparison.flips if summary.comparison else ()
-    hidden = len(found) - _FLIPS
-    shown = [folded(f"{code_html(one.scenario_id)}: {way}", fenced(_answers(one))) for one, way in found[:_FLIPS]]
-    more = [f"{plural(hidden, 'more scenario')} in the report."] if hidden > 0 else []
+    omitted = len(found) - _FLIPS
+    shown = [
+        folded(f"{code_html(flip.scenario_id)}: {direction}", fenced(_answers(flip)))
+        for flip, direction in found[:_FLIPS]
+    ]
+    more = [f"{plural(omitted, 'more scenario')} in the report."] if omitted > 0 else []
     return "\n\n".join([*shown, *more])
 
 
 def compared_scenarios(summary: ReportSummary) -> str:
-    """Every scenario on both sides, and what cannot be compared, with the reason; folded."""
+    """Every scenario on base and head, and what cannot be compared, with the reason; folded."""
     compared = summary.comparison
     if compared is None:
         return ""
@@ -63,15 +66,15 @@ def compared_scenarios(summary: ReportSummary) -> str:
     return "\n\n".join(parts)
 
 
-def _told(summary: ReportSummary, compared: ComparisonSummary) -> str:
+def _summary(summary: ReportSummary, compared: ComparisonSummary) -> str:
     verdict, seen, count = summary.report.verdict, compared.sensitivity, compared.not_comparable
-    # What the comment's first lines say already is not said again.
-    told = [] if compared.found.reason in verdict.reason else [inline(compared.found.reason)]
-    told += [compared.interval_note] if compared.interval_note else []
-    told.append(f"Base: {inline(compared.baseline)}.")
-    told += [seen] if seen and not any(seen in warning for warning in verdict.warnings) else []
-    told += [f"Not comparable: {count}."] if count else []
-    heading = f"**{compared.heading}.** {' '.join(told)}"
+    # Do not repeat what the first lines of the comment say.
+    sentences = [] if compared.found.reason in verdict.reason else [inline(compared.found.reason)]
+    sentences += [compared.interval_note] if compared.interval_note else []
+    sentences.append(f"Base: {inline(compared.baseline)}.")
+    sentences += [seen] if seen and not any(seen in warning for warning in verdict.warnings) else []
+    sentences += [f"Not comparable: {count}."] if count else []
+    heading = f"**{compared.heading}.** {' '.join(sentences)}"
     return f"{heading}\n\n{_obstacles(compared)}" if compared.found.tier is Tier.NOT_COMPARABLE and count else heading
 
 
@@ -90,42 +93,44 @@ def _scenarios(rows: Sequence[ComparedScenario]) -> str:
     return table(("scenario", "base:", "this PR:", _POINTS, "status"), cells)
 
 
-def _emphasis(tier: Tier, told: str) -> str:
-    return f"**{told}**" if tier is Tier.REGRESSION else told
+def _emphasis(tier: Tier, status: str) -> str:
+    return f"**{status}**" if tier is Tier.REGRESSION else status
 
 
 def _flipped(found: Sequence[Flip]) -> str:
-    ways = {"Newly failing": False, "Newly passing": True}
-    named = {way: [_flip_name(one) for one in found if one.passes is passes] for way, passes in ways.items()}
-    return " ".join(f"{way}: {_names(names)}." for way, names in named.items() if names)
+    directions = {"Newly failing": False, "Newly passing": True}
+    named = {
+        direction: [_name(flip) for flip in found if flip.passes is passes] for direction, passes in directions.items()
+    }
+    return " ".join(f"{direction}: {_names(names)}." for direction, names in named.items() if names)
 
 
-def _flip_name(one: Flip) -> str:
-    return code(one.scenario_id) + (" (critical)" if one.critical else "")
+def _name(flip: Flip) -> str:
+    return code(flip.scenario_id) + (" (critical)" if flip.critical else "")
 
 
 def _names(names: Sequence[str]) -> str:
-    hidden = len(names) - _NAMES
-    return ", ".join(names[:_NAMES]) + (f" and {hidden} more" if hidden > 0 else "")
+    omitted = len(names) - _NAMES
+    return ", ".join(names[:_NAMES]) + (f" and {omitted} more" if omitted > 0 else "")
 
 
 def _answers(flip: Flip) -> str:
     lines: list[str] = []
     for turn in range(min(max(len(flip.base_replies), len(flip.head_replies)), _TURNS)):
-        for side, replies in (("base", flip.base_replies), ("this PR", flip.head_replies)):
-            said = clip(replies[turn], _REPLY) if turn < len(replies) else "(no answer)"
-            lines.append(f"{turn + 1}  {side + ':':<9}" + "\n            ".join(said.splitlines()))
-    return "\n".join(lines) or "(nothing was answered)"
+        for version, replies in (("base", flip.base_replies), ("this PR", flip.head_replies)):
+            reply = clip(replies[turn], _REPLY) if turn < len(replies) else "(no answer)"
+            lines.append(f"{turn + 1}  {version + ':':<9}" + "\n            ".join(reply.splitlines()))
+    return "\n".join(lines) or "(no answers)"
 
 
 def _obstacles(compared: ComparisonSummary) -> str:
     rows = [
         (
-            inline(one.reason),
-            ", ".join(map(inline, one.metrics)) or "all",
-            str(len(one.scenarios)),
-            _names([code(name) for name in one.scenarios]),
+            inline(obstacle.reason),
+            ", ".join(map(inline, obstacle.metrics)) or "all",
+            str(len(obstacle.scenarios)),
+            _names([code(name) for name in obstacle.scenarios]),
         )
-        for one in compared.obstacles[:_ROWS]
+        for obstacle in compared.obstacles[:_ROWS]
     ]
-    return table(("why not", "metric", "n:", "scenarios"), rows)
+    return table(("reason", "metric", "n:", "scenarios"), rows)

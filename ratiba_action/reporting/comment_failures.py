@@ -1,4 +1,4 @@
-"""What failed, and what could not be measured: the parts of the comment that a developer reads first."""
+"""Failures and missing measurements: the parts of the comment that a developer reads first."""
 
 import json
 from collections.abc import Sequence
@@ -17,7 +17,7 @@ from ratiba_action.util.text import part_of
 _NAMED = 100
 _ROWS = 50
 _NAMES = 5
-_QUOTED = 60
+_MESSAGE = 60
 _CRASHES = 5
 _LINES = 40
 _WIDTH = 300
@@ -38,7 +38,7 @@ def failing(summary: ReportSummary, most: int | None = None) -> str:
     parts += _more(sum(map(len, failed)), sum(map(len, failed[:most])))
     gaps = [(row, gap) for row in decide if (gap := _gap(row)) is not None]
     if len(gaps) == 1 and gaps[0][1].why in verdict.reason:
-        return "\n\n".join(parts)  # the headline has told it whole
+        return "\n\n".join(parts)  # the verdict's reason says it already
     return "\n\n".join([*parts, *_missing(gaps, most, verdict.action)])
 
 
@@ -52,15 +52,17 @@ def failing_names(summary: ReportSummary) -> str:
 
 
 def crashes(summary: ReportSummary) -> str:
-    """The tracebacks of the first few errors that the system raised, each with its scenarios; empty without one."""
+    """The tracebacks of the first few errors that the system raised, each with its scenarios; empty without errors."""
     raised = raised_errors(row.deciding.result for row in summary.deciding)
-    parts = [folded(f"Traceback of {_scenarios(one)}", fenced(_end_of(frames(one.first)))) for one in raised[:_CRASHES]]
-    hidden = len(raised) - _CRASHES
-    return "\n\n".join([*parts, *([f"{plural(hidden, 'more traceback')} in the report."] if hidden > 0 else [])])
+    parts = [
+        folded(f"Traceback of {_scenarios(error)}", fenced(_end_of(frames(error.first)))) for error in raised[:_CRASHES]
+    ]
+    omitted = len(raised) - _CRASHES
+    return "\n\n".join([*parts, *([f"{plural(omitted, 'more traceback')} in the report."] if omitted > 0 else [])])
 
 
 def transcripts(summary: ReportSummary) -> str:
-    """The words of each scenario that failed, or that was run and lacks a score; folded."""
+    """The transcript of each scenario that failed, or that was run and lacks a score; folded."""
     shown = [row.deciding for row in summary.deciding if row.failing or row.deciding.lacks_score]
     return "\n\n".join(
         folded(f"Transcript of {code_html(trial.name)}", fenced(transcript_text(trial.result))) for trial in shown
@@ -68,12 +70,12 @@ def transcripts(summary: ReportSummary) -> str:
 
 
 def code_html(name: str) -> str:
-    """A name for a summary line, where GitHub does not read Markdown."""
+    """A name for a ``<summary>`` line, where GitHub renders no Markdown."""
     return f"<code>{escape(defuse(' '.join(clean(name).split())))}</code>"
 
 
 def transcript_text(result: ScenarioResult) -> str:
-    """A conversation as plain lines; those of the conversation never begin a line."""
+    """A transcript as plain lines; text of the conversation is indented, so it never begins a line."""
     lines: list[str] = []
     transcript = None if isinstance(result, NotRun) else result.transcript
     for index, exchange in enumerate(transcript.exchanges if transcript else (), start=1):
@@ -82,11 +84,11 @@ def transcript_text(result: ScenarioResult) -> str:
 
 
 def _gap(row: ScenarioRow) -> TrialRow | None:
-    """The trial that lacks a measurement where that may matter."""
+    """The trial that lacks a measurement if the verdict may depend on it."""
     result = row.deciding.result
     unfit = isinstance(result, Errored) and result.phase is Phase.RECORDING
     if unfit and row.failing and not row.deciding.lacks_score:
-        return None  # its table says which request no recording fits
+        return None  # its table names the request without a recording
     if row.deciding.exception:
         return None
     if not isinstance(result, Scored):
@@ -95,7 +97,7 @@ def _gap(row: ScenarioRow) -> TrialRow | None:
 
 
 def _missing(missing: Sequence[tuple[ScenarioRow, TrialRow]], most: int | None, action: str) -> list[str]:
-    """What has no result, one row a cause: a prompt that changed leaves every scenario without one."""
+    """Scenarios without a result, one row per cause: one changed prompt can leave many without a result."""
     causes: dict[tuple[str, str], list[str]] = {}
     for row, gap in missing:
         causes.setdefault((gap.ended, _whole_explanation(gap, action)), []).append(code(row.name))
@@ -109,14 +111,14 @@ def _missing(missing: Sequence[tuple[ScenarioRow, TrialRow]], most: int | None, 
 
 
 _RECORD = "ratiba record"
-"""One command of the verdict's action is for every scenario whose recording no longer applies."""
+"""One such command in the verdict's action covers every scenario whose recording no longer applies."""
 
 
 def _whole_explanation(gap: TrialRow, action: str) -> str:
-    """Why there is no result, with its remedy where the verdict's action tells another."""
+    """Why there is no result, with the remedy unless the verdict's action already has it."""
     remedy = gap.result.remedy if isinstance(gap.result, Errored) else ""
-    told = remedy in action or (_RECORD in remedy and _RECORD in action)
-    return gap.why if told else f"{gap.why} {remedy}"
+    repeated = remedy in action or (_RECORD in remedy and _RECORD in action)
+    return gap.why if repeated else f"{gap.why} {remedy}"
 
 
 def _others(names: Sequence[str]) -> str:
@@ -124,12 +126,12 @@ def _others(names: Sequence[str]) -> str:
 
 
 def _more(total: int, shown: int) -> list[str]:
-    hidden = total - shown
-    return [f"{plural(hidden, 'more scenario')} in the report."] if hidden else []
+    omitted = total - shown
+    return [f"{plural(omitted, 'more scenario')} in the report."] if omitted else []
 
 
 def _by_exception(failed: Sequence[ScenarioRow]) -> list[list[ScenarioRow]]:
-    """The scenarios, those together that one exception of the system failed and nothing else."""
+    """The scenarios, grouped if the same exception of the system is their only failure."""
     groups: dict[tuple[str, str], list[ScenarioRow]] = {}
     for row in failed:
         raised = _only_exception(row)
@@ -138,7 +140,7 @@ def _by_exception(failed: Sequence[ScenarioRow]) -> list[list[ScenarioRow]]:
 
 
 def _only_exception(row: ScenarioRow) -> str:
-    """``file:line Type`` of an exception, where a scenario failed by it alone; else empty."""
+    """``file:line Type`` of the exception if it is the only failure of the scenario; else empty."""
     result = row.deciding.result
     if len(row.trials) > 1 or isinstance(result, NotRun) or not all(score.passed for score in result.deciding_scores):
         return ""
@@ -168,23 +170,25 @@ def _failed(row: ScenarioRow, rate: float) -> str:
 
 
 def _stood_in(result: Scored | Errored) -> list[str]:
-    """That recorded answers to other requests stood in; the base passed with them."""
+    """A note that recorded answers to other requests were used; the base passed with them."""
     if not isinstance(result, Errored) or not any(check.stand_in and not check.passed for check in result.checks):
         return []
-    told = inline(explanation(result), 500)
+    message = inline(explanation(result), 500)
     command = code(f"ratiba record --scenario {result.trial.scenario.id} --accept")
     if result.phase is Phase.RECORDING:
-        told = f"Recorded answers stood in for answers that are not recorded. {told}"
-        told += " The base passes these assertions, so the code is what differs."
-        return [f"{told} If the new behaviour is right, change the scenario, then run {command}."]
-    return [f"The turn ended in an error, and the base passes its assertions. {told}"]
+        message = f"Recorded answers to earlier requests were used where none is recorded. {message}"
+        message += " The base passes these assertions with the same answers, so the difference is in the code."
+        return [f"{message} If the new behaviour is right, change the scenario, then run {command}."]
+    return [f"The turn ended in an error, and the base passes its assertions. {message}"]
 
 
 def _trials(row: ScenarioRow) -> str:
-    one, counted = row.outcome, len(row.outcome.counted)
-    parts = [f"{part_of(one.passed, counted, 'trial', 'passes', 'pass')}, {row.must_pass} must"]
-    parts += [f"{len(one.trials) - counted} more only compare with the base"] if len(one.trials) > counted else []
-    return "; ".join([*parts, f"this is trial {one.deciding.trial.number + 1}"])
+    outcome, counted = row.outcome, len(row.outcome.counted)
+    parts = [f"{part_of(outcome.passed, counted, 'trial', 'passes', 'pass')}, {row.must_pass} must"]
+    parts += (
+        [f"{len(outcome.trials) - counted} more only compare with the base"] if len(outcome.trials) > counted else []
+    )
+    return "; ".join([*parts, f"this is trial {outcome.deciding.trial.number + 1}"])
 
 
 def _assertions(rows: list[tuple[str, str, str, str]]) -> str:
@@ -193,18 +197,19 @@ def _assertions(rows: list[tuple[str, str, str, str]]) -> str:
 
 
 def _check_row(check: Check, scenario: Scenario) -> tuple[str, str, str, str]:
-    asked = scenario.turns[check.turn - 1].user if 0 < check.turn <= len(scenario.turns) else None
-    after = f" after “{inline(asked, _QUOTED)}”" if asked else ""
+    message = scenario.turns[check.turn - 1].user if 0 < check.turn <= len(scenario.turns) else None
+    after = f" after “{inline(message, _MESSAGE)}”" if message else ""
     turn = str(check.turn) if check.turn else "all"
     what = check.what.removesuffix(" after the turn") if after else check.what
     return turn, inline(what) + after, inline(check.expected), inline(check.got)
 
 
 def _score_rows(score: Score) -> list[tuple[str, str, str, str]]:
-    broken = [invariant for invariant in score.invariants if not invariant.satisfied]
-    if broken:
+    violated = [invariant for invariant in score.invariants if not invariant.satisfied]
+    if violated:
         return [
-            ("all", inline(f"{score.metric}: {one.name}"), "holds", inline(one.detail or "broken")) for one in broken
+            ("all", inline(f"{score.metric}: {invariant.name}"), "satisfied", inline(invariant.detail or "violated"))
+            for invariant in violated
         ]
     got = number(score.value) + (f": {inline(score.reason)}" if score.reason else "")
     return [("all", inline(score.metric), f"at least {number(score.threshold)}", got)]
@@ -212,12 +217,12 @@ def _score_rows(score: Score) -> list[tuple[str, str, str, str]]:
 
 def _exchange_lines(index: int, exchange: Exchange) -> list[str]:
     turn, reply = exchange.turn, exchange.reply
-    said = [("customer", turn.user)] if turn.user is not None else [("event", _json(turn.event))]
-    said += [("tool", f"{call.name} {_json(call.args)} -> {_json(call.output)}") for call in reply.tool_calls]
-    said += [("assistant", reply.text)]
-    said += [("state", reply.state)] if reply.state else []
-    said += [("payment", reply.payment)] if reply.payment else []
-    return [f"{index}  {who + ':':<11}{_indented(text)}" for who, text in said]
+    lines = [("customer", turn.user)] if turn.user is not None else [("event", _json(turn.event))]
+    lines += [("tool", f"{call.name} {_json(call.args)} -> {_json(call.output)}") for call in reply.tool_calls]
+    lines += [("assistant", reply.text)]
+    lines += [("state", reply.state)] if reply.state else []
+    lines += [("payment", reply.payment)] if reply.payment else []
+    return [f"{index}  {speaker + ':':<11}{_indented(text)}" for speaker, text in lines]
 
 
 def _json(value: Any) -> str:
@@ -234,7 +239,7 @@ def _scenarios(raised: RaisedError) -> str:
 
 
 def _end_of(traceback: str) -> str:
-    """The last lines, each of bounded width: what was raised stands at the end."""
+    """The last lines, each of bounded width: the exception is at the end."""
     lines = clean(traceback).split("\n")
     cut = ["…"] if len(lines) > _LINES else []
     return "\n".join([*cut, *(line[:_WIDTH] for line in lines[-_LINES:])])

@@ -1,4 +1,4 @@
-"""The parts of the comment about the whole run; each is Markdown, or empty when there is nothing to say."""
+"""The parts of the comment about the whole run; each is Markdown, or empty if there is nothing to show."""
 
 import re
 from collections.abc import Sequence
@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from ratiba_action.github.attempts import NO_HEAD, Attempt
 from ratiba_action.model.change import Subject
 from ratiba_action.model.data_set import ClassScores
+from ratiba_action.reporting.cases_summary import CasesSummary, LowCase
 from ratiba_action.reporting.comment_failures import code_html
-from ratiba_action.reporting.data_set_words import CasesSummary, LowCase
 from ratiba_action.reporting.markdown import code, folded, inline, table
 from ratiba_action.reporting.money_facts import Fact, Part
 from ratiba_action.reporting.summary import VERDICT_IS_OF, MetricRow, ReportSummary, ScenarioRow, TrialRow, VariantRow
@@ -16,8 +16,8 @@ from ratiba_action.reporting.wording import dollars, number, plural
 _NAMED = 100
 _ROWS = 50
 _QUARANTINED = 20
-_ASKED = 80
-_TOLD = 1_000
+_MESSAGE = 80
+_FACT = 1_000
 _PARTS = 20
 _VARIANT_METRICS = 6
 _DIFFERENCES = 120
@@ -40,7 +40,7 @@ def metrics(summary: ReportSummary) -> str:
         return ""
     report, header = summary.report, ("metric", "n:", "mean:", "pass:", "threshold:", "status")
     body = table(header, [_metric_row(row, report.limits.pass_rate) for row in summary.metrics])
-    # A run that paid has a table of its judges.
+    # A run with paid calls has a table of its judges.
     judged = report.judge_model and any(row.figures.judged for row in summary.metrics) and not summary.paid
     judge = f"\n\nJudge: {code(report.judge_model)}." if judged else ""
     return f"### Metrics\n\n{body}{judge}"
@@ -50,14 +50,14 @@ def _metric_row(row: MetricRow, rate: float) -> tuple[str, ...]:
     figures = row.figures
     kind = f"judged, {rate:.0%} must pass" if figures.judged else "exact"
     below = figures.count - figures.passed
-    status = f"{f'{below} below' if below else 'all reach it'} ({kind})"
+    status = f"{f'{below} failed' if below else 'all passed'} ({kind})"
     return (
         inline(f"{figures.metric} {figures.version}"),
         str(figures.count),
         number(figures.mean),
         row.passing,
         inline(row.threshold),
-        status if row.passing else f"no threshold of single scores ({kind.partition(',')[0]})",
+        status if row.passing else f"no threshold for single scores ({kind.partition(',')[0]})",
     )
 
 
@@ -67,7 +67,7 @@ def why_mode(summary: ReportSummary) -> str:
     rows = [(code(r.path) if r.path else "", inline(r.rule), r.mode.value, inline(r.why)) for r in decision.reasons]
     if not rows and not decision.dependencies:
         return ""
-    parts = [table(("file", "rule", "asks for", "why"), rows[:_ROWS])] if rows else []
+    parts = [table(("file", "rule", "mode", "why"), rows[:_ROWS])] if rows else []
     parts += [f"{plural(len(rows) - _ROWS, 'more reason')} in the report."] if len(rows) > _ROWS else []
     bumps = [
         (inline(d.package), inline(d.before or "none"), inline(d.after or "none"), inline(d.change), code(d.file))
@@ -79,7 +79,7 @@ def why_mode(summary: ReportSummary) -> str:
 
 
 def _first_reason(summary: ReportSummary) -> str:
-    """The file that asked for the mode, so that nobody has to unfold the table to know."""
+    """The first file that decided the mode, shown without unfolding the table."""
     decision = summary.report.decision
     decisive = [r.path for r in decision.reasons if r.mode is decision.mode and r.path]
     if not decisive:
@@ -102,13 +102,13 @@ def all_scenarios(summary: ReportSummary) -> str:
 
 
 def _all_trials(rows: Sequence[ScenarioRow]) -> list[str]:
-    """Every trial of what was run several times, and why attempts at it errored."""
+    """Every trial of scenarios with several trials, and why trials were retried."""
     trials = [trial for row in rows if len(row.trials) > 1 or row.outcome.retried for trial in row.trials]
     if not trials:
         return []
-    numbered = [(one.result.trial.scenario.id, one.result.trial.number + 1, one) for one in trials]
-    body = _results([(f"{name}.trial{number}", one.ended, one) for name, number, one in numbered])
-    again = [(code(name), str(number), inline(why, 300)) for name, number, one in numbered for why in one.retried]
+    numbered = [(trial.result.trial.scenario.id, trial.result.trial.number + 1, trial) for trial in trials]
+    body = _results([(f"{name}.trial{number}", trial.ended, trial) for name, number, trial in numbered])
+    again = [(code(name), str(number), inline(why, 300)) for name, number, trial in numbered for why in trial.retried]
     body += "\n\n" + table(("scenario", "trial:", "retried after"), again[:_NAMED]) if again else ""
     return [folded(f"{plural(len(trials), 'trial')} of scenarios with several trials", body)]
 
@@ -126,18 +126,18 @@ def _result_row(name: str, ended: str, row: TrialRow) -> tuple[str, ...]:
 
 
 def quarantine(summary: ReportSummary) -> str:
-    """A table of the scenarios in quarantine and one of those whose quarantine has ended; empty without any."""
+    """A table of the scenarios in quarantine and one of those whose quarantine has expired; empty without any."""
     apart, expired = summary.quarantined, summary.expired
     parts = [_quarantined("In quarantine: these do not decide", "it would have", apart)] if apart else []
     parts += [_quarantined("Quarantine has expired: these decide again", "it", expired)] if expired else []
     return "\n\n".join(parts)
 
 
-def _quarantined(heading: str, told: str, rows: Sequence[ScenarioRow]) -> str:
+def _quarantined(heading: str, result_heading: str, rows: Sequence[ScenarioRow]) -> str:
     cells = [_quarantine_row(row) for row in rows[:_QUARANTINED]]
-    hidden = len(rows) - _QUARANTINED
-    more = f"\n\n{plural(hidden, 'more scenario')} in the report." if hidden > 0 else ""
-    return f"### {heading}\n\n" + table(("scenario", "until", "owner", "reason", told), cells) + more
+    omitted = len(rows) - _QUARANTINED
+    more = f"\n\n{plural(omitted, 'more scenario')} in the report." if omitted > 0 else ""
+    return f"### {heading}\n\n" + table(("scenario", "until", "owner", "reason", result_heading), cells) + more
 
 
 def _quarantine_row(row: ScenarioRow) -> tuple[str, ...]:
@@ -156,32 +156,33 @@ def cases(summary: ReportSummary, *, tables: bool = True) -> str:
         summary: of the run.
         tables: whether to add the folded tables of classes and of the lowest cases.
     """
-    blocks = [_block(one) + (_tables(one) if tables else "") for one in summary.cases]
+    blocks = [_block(cases_of_file) + (_tables(cases_of_file) if tables else "") for cases_of_file in summary.cases]
     return "\n\n".join(["### Cases", *blocks]) if blocks else ""
 
 
-def _block(one: CasesSummary) -> str:
-    parts = [f"**{code(one.scores.id)}** · {code(one.scores.path)} · {one.about}"]
-    if one.gates:
+def _block(cases: CasesSummary) -> str:
+    parts = [f"**{code(cases.scores.id)}** · {code(cases.scores.path)} · {cases.about}"]
+    if cases.gates:
         rows = [
-            (code(row.result.gate.metric), row.value, number(row.result.gate.at_least), row.status) for row in one.gates
+            (code(row.result.gate.metric), row.value, number(row.result.gate.at_least), row.status)
+            for row in cases.gates
         ]
-        parts.append(table(("gate", "value:", "at least:", "result"), rows))
-    gated = {row.result.gate.metric for row in one.gates}
-    others = [f"{inline(name)} {number(found)}" for name, found in one.scores.values.items() if name not in gated]
-    parts += [f"Besides: {', '.join(others)}." if gated else f"{', '.join(others)}."] if others else []
+        parts.append(table(("threshold", "value:", "at least:", "result"), rows))
+    gated = {row.result.gate.metric for row in cases.gates}
+    others = [f"{inline(name)} {number(found)}" for name, found in cases.scores.values.items() if name not in gated]
+    parts += [f"Without a threshold: {', '.join(others)}." if gated else f"{', '.join(others)}."] if others else []
     return "\n\n".join(parts)
 
 
-def _tables(one: CasesSummary) -> str:
-    parts = [_classes(one)] if one.classes else []
-    parts += [_lowest(one.scores.id, one.low)] if one.low else []
+def _tables(cases: CasesSummary) -> str:
+    parts = [_classes(cases)] if cases.classes else []
+    parts += [_lowest(cases.scores.id, cases.low)] if cases.low else []
     return "".join(f"\n\n{part}" for part in parts)
 
 
 def _lowest(name: str, low: Sequence[LowCase]) -> str:
-    rows = [(code(one.name), inline(one.asked, _ASKED), inline(one.told)) for one in low[:_ROWS]]
-    body = table(("case", "asked", "scored"), rows) + _more(len(low))
+    rows = [(code(case.name), inline(case.message, _MESSAGE), inline(case.result)) for case in low[:_ROWS]]
+    body = table(("case", "message", "score"), rows) + _more(len(low))
     return folded(f"{plural(len(low), 'case')} of {code_html(name)} below 1, the lowest first", body)
 
 
@@ -189,29 +190,29 @@ def _more(total: int) -> str:
     return f"\n\n{total - _ROWS} more in the report." if total > _ROWS else ""
 
 
-def _classes(one: CasesSummary) -> str:
+def _classes(cases: CasesSummary) -> str:
     header = ("class", "precision:", "recall:", "F1:", "expected:", "given:")
-    body = table(header, [_class_row(found) for found in one.classes[:_ROWS]]) + _more(len(one.classes))
-    return folded(f"Classes of {code_html(one.scores.id)}, the lowest F1 first", body)
+    body = table(header, [_class_row(scores) for scores in cases.classes[:_ROWS]]) + _more(len(cases.classes))
+    return folded(f"Classes of {code_html(cases.scores.id)}, the lowest F1 first", body)
 
 
-def _class_row(one: ClassScores) -> tuple[str, ...]:
-    figures = (number(one.precision), number(one.recall), number(one.f1))
-    return (code(one.label), *figures, str(one.support), str(one.given))
+def _class_row(scores: ClassScores) -> tuple[str, ...]:
+    figures = (number(scores.precision), number(scores.recall), number(scores.f1))
+    return (code(scores.label), *figures, str(scores.support), str(scores.given))
 
 
 def variants(summary: ReportSummary) -> str:
-    """One row a variant; empty where none was run."""
+    """One row per variant; empty if none was run."""
     if not summary.variants:
         return ""
     names = summary.variant_metrics[:_VARIANT_METRICS]
     figures = ("passed:", "errors:", *(f"{name}:" for name in names), "estimated cost (USD):")
     header = ("variant", "differs in", "on its own", *figures)
     rows = table(header, [_variant_row(row, names) for row in summary.variants])
-    # Why the system itself ended so stands above the table.
+    # The verdict's reason for the system itself is shown at the top of the comment.
     speaking = [row for row in summary.variants if row.figures.name and row.why]
-    told = [f"- {code(row.name)} {inline(f'{row.ended}: {row.why}', _WHY)}" for row in speaking]
-    reasons = ["\n".join(told)] if told else []
+    text = [f"- {code(row.name)} {inline(f'{row.ended}: {row.why}', _WHY)}" for row in speaking]
+    reasons = ["\n".join(text)] if text else []
     return "\n\n".join(["### Variants", rows, *reasons, VERDICT_IS_OF])
 
 
@@ -231,7 +232,7 @@ def _variant_row(row: VariantRow, names: Sequence[str]) -> tuple[str, ...]:
 
 
 def money(summary: ReportSummary) -> str:
-    """What was spent, of which cap, by whom and on what; nothing for a run that called no model."""
+    """What was spent, of which cap, by whom and on what; empty for a run that called no model."""
     if not summary.money:
         return ""
     rows = _facts(summary.money)
@@ -241,24 +242,24 @@ def money(summary: ReportSummary) -> str:
 
 
 def judges(summary: ReportSummary) -> str:
-    """Who judged, how far the second judge agrees, what was voted on; nothing for a run that paid nothing."""
-    return f"### Judges\n\n{table(('what', 'how it went'), _facts(summary.judges))}" if summary.judges else ""
+    """The judge, its agreement with the second judge, and repeated scores; empty for a run without paid calls."""
+    return f"### Judges\n\n{table(('what', 'result'), _facts(summary.judges))}" if summary.judges else ""
 
 
 def _parts(paid: Sequence[Part]) -> str:
-    told = [f"{inline(part.name, 100)} {dollars(part.usd)} ({part.share:.0%})" for part in paid[:_PARTS]]
-    return " · ".join(told) + (f" and {len(paid) - _PARTS} more" if len(paid) > _PARTS else "")
+    text = [f"{inline(part.name, 100)} {dollars(part.usd)} ({part.share:.0%})" for part in paid[:_PARTS]]
+    return " · ".join(text) + (f" and {len(paid) - _PARTS} more" if len(paid) > _PARTS else "")
 
 
 def _facts(facts: Sequence[Fact]) -> list[tuple[str, str]]:
     return [
-        (inline(fact.what), " ".join(part for part in (inline(fact.told, _TOLD), fact.bar, fact.after) if part))
+        (inline(fact.what), " ".join(part for part in (inline(fact.text, _FACT), fact.bar, fact.after) if part))
         for fact in facts
     ]
 
 
 def traces(summary: ReportSummary) -> str:
-    """A folded list of links, what failed first; empty where nothing was sent."""
+    """A folded list of links, failures first; empty if nothing was sent."""
     links = summary.traces
     if not links:
         return ""
@@ -268,11 +269,11 @@ def traces(summary: ReportSummary) -> str:
 
 
 def attempts_table(attempts: Sequence[Attempt], subject: Subject) -> str:
-    """The runs of the gate on one pull request, the latest first; folded, and empty when there is but one.
+    """The gate's runs on one pull request, the latest first; folded, and empty if there is only one.
 
     Args:
-        attempts: the present one among them.
-        subject: of the present run.
+        attempts: including the current one.
+        subject: of the current run.
     """
     if len(attempts) <= 1:
         return ""

@@ -1,4 +1,4 @@
-"""A decision as plain JSON values, harmless wherever a program prints them."""
+"""A mode decision as plain JSON values that are safe to print."""
 
 import json
 from typing import Any
@@ -7,30 +7,30 @@ from ratiba_action.model.change import ModeDecision, Reason
 from ratiba_action.util.text import printable
 
 MOST_REASONS = 200
-"""Reasons in a step's output, which is bounded; the strictest come first."""
+"""Most reasons in a step output, whose size is bounded; the strictest come first."""
 
 
 def decision_values(decision: ModeDecision) -> dict[str, Any]:
     """The decision in the shape that ``ratiba decide --json`` prints."""
     return {
         "mode": decision.mode.value,
-        "reasons": [_reason(one) for one in decision.reasons],
+        "reasons": [_reason(entry) for entry in decision.reasons],
         "dependencies": [
             {
-                "package": printable(one.package),
-                "from": _shown(one.before),
-                "to": _shown(one.after),
-                "change": one.change,
-                "file": printable(one.file),
+                "package": printable(entry.package),
+                "from": _shown(entry.before),
+                "to": _shown(entry.after),
+                "change": entry.change,
+                "file": printable(entry.file),
             }
-            for one in decision.dependencies
+            for entry in decision.dependencies
         ],
     }
 
 
 def reasons_output(decision: ModeDecision) -> str:
-    """The step's output ``reasons``: the first of them, as one line of ASCII."""
-    return json.dumps([_reason(one) for one in decision.reasons[:MOST_REASONS]])
+    """The step output ``reasons``: the first reasons, as one line of ASCII."""
+    return json.dumps([_reason(reason) for reason in decision.reasons[:MOST_REASONS]])
 
 
 def _shown(version: str | None) -> str | None:

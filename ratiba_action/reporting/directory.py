@@ -15,14 +15,14 @@ from ratiba_action.reporting.summary import ReportSummary
 from ratiba_action.settings.report_folder import refuse_links, remove_entry
 
 _MEANWHILE = frozenset({"events.jsonl", ".gitignore"})
-"""What the gate itself writes there while the run goes on."""
+"""Files that the gate itself writes there during the run."""
 
 
 def entries_of(directory: Path) -> frozenset[str] | None:
-    """Names in the report directory before any code of the change runs; none when it is not there.
+    """Names in the report directory before any code of the change runs; empty if it does not exist.
 
     Returns:
-        None for what is no plain directory, or cannot be read: it is left alone and writing the report refuses it.
+        None if it is not a plain directory or cannot be read: it is left alone, and writing the report fails.
     """
     if directory.is_symlink():
         return None
@@ -34,13 +34,13 @@ def entries_of(directory: Path) -> frozenset[str] | None:
         return None
 
 
-def remove_planted(directory: Path, known: frozenset[str] | None, ours: frozenset[str]) -> None:
-    """Remove what came into the report directory during the run, so that nobody takes it for the gate's.
+def remove_foreign_entries(directory: Path, known: frozenset[str] | None, ours: frozenset[str]) -> None:
+    """Remove what appeared in the report directory during the run, so that it is not taken for the gate's.
 
     Args:
         directory: of the report.
-        known: what ``entries_of`` said before the run.
-        ours: names of the gate's own files; a folder or a link of that name is in the way of the report.
+        known: result of ``entries_of`` before the run.
+        ours: names of the gate's own files; folders with such a name are removed.
 
     Raises:
         OSError: something cannot be removed.
@@ -60,14 +60,14 @@ def remove_planted(directory: Path, known: frozenset[str] | None, ours: frozense
 
 
 FILES = ("comment.md", "junit.xml", "results.csv", "report.html", "results.json")
-"""Every file of a report. The last one is moved in last: where it is, the others are, unless the disk was full."""
+"""Every file of a report. The last one is moved in last, so if it exists the others do, unless the disk was full."""
 
 _NEEDED = ("comment.md", "results.json")
 _FULL = (errno.ENOSPC, errno.EDQUOT)
 
 
 def plain_files(summary: ReportSummary) -> dict[str, bytes]:
-    """The files that need no package; they say everything about a run that measured nothing."""
+    """The files that need no third-party package; enough for a run that measured nothing."""
     return {
         "comment.md": render_comment(summary).encode("utf-8", "replace"),
         "results.json": render_results(summary).encode("ascii"),
@@ -82,32 +82,31 @@ def write_report_directory(
 ) -> Mapping[str, Path]:
     """Write the files of a report.
 
-    Everything is rendered and written to the disk beside the directory first and then moved in, so that a reader
-    finds the files of one run complete, and none of an earlier one. Other files in the directory, such as
-    ``events.jsonl``, stay.
+    Everything is rendered and written beside the directory first and then moved in, so that readers find the complete
+    files of one run and none of an earlier one. Other files in the directory, such as ``events.jsonl``, stay.
 
     Args:
         summary: with its secrets masked already.
-        directory: made when it is not there.
-        known: names that lay there before the run (``planted.entries_of``); all others are removed. None: all stay.
-        render: the files' contents by name: the plain ones, or ``every_file``.
+        directory: created if missing.
+        known: result of ``entries_of`` before the run; all other entries are removed. None: all stay.
+        render: gives the files' contents by name.
 
     Returns:
         The path of each file by its name.
 
     Raises:
-        PublishError: a file could not be written. On a full disk the comment and the results are there all the same
-            where they have room; otherwise what was there before is unchanged.
+        PublishError: a file could not be written. On a full disk the comment and the results are still written if
+            they fit; otherwise what was there before is unchanged.
     """
     rendered = render(summary)
     contents = {name: rendered[name] for name in FILES if name in rendered}
     try:
-        remove_planted(directory, known, frozenset(FILES))
+        remove_foreign_entries(directory, known, frozenset(FILES))
     except OSError as error:
         raise _unwritable(directory, error) from error
     refuse_links(directory)
     if not directory.exists():
-        # The gate's own reports are no change to the repository that they lie in.
+        # The gate's reports must not show up as changes in the repository.
         contents[".gitignore"] = b"*\n"
     try:
         _write(contents, directory)
@@ -131,20 +130,20 @@ def _write(contents: Mapping[str, bytes], directory: Path) -> None:
 
 
 def _full(contents: Mapping[str, bytes], directory: Path, error: OSError) -> PublishError:
-    """Write at least what a comment can be made of; the error that says what is there."""
+    """Write at least the files that a comment needs; returns the error that names what was written."""
     try:
         _write({name: content for name, content in contents.items() if name in (*_NEEDED, ".gitignore")}, directory)
     except OSError as again:
         return _unwritable(directory, again)
     return PublishError(
-        f"Of the report only {' and '.join(_NEEDED)} could be written to {str(directory)!r}: {error.strerror}.",
-        "Make room on that disk, or name a folder on another one as report-dir.",
+        f"Only {' and '.join(_NEEDED)} of the report could be written to {str(directory)!r}: {error.strerror}.",
+        "Free space on that disk, or set report-dir to a folder on another disk.",
     )
 
 
 def _move(staging: Path, directory: Path, names: tuple[str, ...]) -> None:
     if not directory.exists():
-        # The directory that mkdtemp makes is for its owner only; a report is for whoever may read its parent.
+        # mkdtemp creates a directory for its owner only; a report gets the usual permissions.
         staging.chmod(0o777 & ~_umask())
         staging.rename(directory)
         return
@@ -164,5 +163,5 @@ def _umask() -> int:
 def _unwritable(directory: Path, error: OSError) -> PublishError:
     return PublishError(
         f"The report could not be written to {str(directory)!r}: {error.strerror or error}.",
-        "Give the gate a folder that it may write to as report-dir.",
+        "Set report-dir to a folder that the gate can write to.",
     )

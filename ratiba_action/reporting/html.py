@@ -1,4 +1,4 @@
-"""``report.html``: the whole report as one file that needs nothing from outside."""
+"""``report.html``: the whole report as one self-contained file."""
 
 import math
 from collections.abc import Sequence
@@ -9,14 +9,14 @@ from ratiba_action.model.comparison import Flip
 from ratiba_action.model.measurement import Scored
 from ratiba_action.reporting import wording
 from ratiba_action.reporting.comment_failures import transcript_text
-from ratiba_action.reporting.comparison_words import Row, signed_points
+from ratiba_action.reporting.comparison_summary import Row, signed_points
 from ratiba_action.reporting.markdown import clean
 from ratiba_action.reporting.summary import VERDICT_IS_OF, ReportSummary, ScenarioRow
-from ratiba_action.reporting.trend_words import required_told, trend_chart
+from ratiba_action.reporting.trends import describe_required, trend_chart
 
 WIDTH = 640
 LABELS = 250
-"""Room for the names on the left, in units of the drawing."""
+"""Width of the column of names on the left, in units of the drawing."""
 
 LINE = 26
 _PADDING = 20
@@ -39,9 +39,9 @@ class Chart:
     """A drawing of differences around zero.
 
     Args:
-        zero: where no difference lies.
-        margin: where the drop lies that has to be ruled out; None where it is out of sight or unknown.
-        ends: in words, of the leftmost and rightmost difference.
+        zero: position of no difference.
+        margin: position of the non-inferiority margin; None if unknown.
+        ends: labels of the leftmost and rightmost difference.
     """
 
     marks: tuple[Mark, ...]
@@ -52,11 +52,11 @@ class Chart:
 
 
 def chart_of(rows: Sequence[Row], margin: float | None) -> Chart | None:
-    """The chart; None where there is no number to draw.
+    """The chart; None if there is no number to draw.
 
     Args:
         rows: of the comparison; those without a finite difference are left out.
-        margin: drop that has to be ruled out, as a share of 1.
+        margin: non-inferiority margin, from 0 to 1.
     """
     drawn = [row for row in rows if all(math.isfinite(value) for value in _values(row))]
     if not drawn:
@@ -65,8 +65,8 @@ def chart_of(rows: Sequence[Row], margin: float | None) -> Chart | None:
     span = max(*values, margin if margin is not None and math.isfinite(margin) else 0.0, _LEAST_SPAN) * 1.1
 
     def place(value: float) -> float:
-        room = WIDTH - LABELS - 2 * _PADDING
-        return round(LABELS + _PADDING + (value + span) / (2 * span) * room, 1)
+        width = WIDTH - LABELS - 2 * _PADDING
+        return round(LABELS + _PADDING + (value + span) / (2 * span) * width, 1)
 
     marks = tuple(
         Mark(row, number * LINE + LINE // 2, place(row.difference), place(_ends(row)[0]), place(_ends(row)[1]))
@@ -102,12 +102,12 @@ def render_html(summary: ReportSummary) -> str:
     environment.filters.update(
         dollars=wording.dollars,
         number=wording.number,
-        required=required_told,
+        required=describe_required,
         plural=wording.plural,
         transcript=lambda result: transcript_text(result) if isinstance(result, Scored) else "",
         turns=_turns,
     )
-    # What needs a reader stands first; a stable sort keeps the rest in order.
+    # Failures first; a stable sort keeps the rest in order.
     deciding = sorted(summary.deciding, key=lambda row: row.deciding.ended == "passed")
     compared = summary.comparison
     return environment.get_template("report.html.j2").render(
@@ -118,7 +118,7 @@ def render_html(summary: ReportSummary) -> str:
         compared=compared,
         chart=compared and chart_of(compared.rows, compared.found.margin),
         verdict_is_of=VERDICT_IS_OF,
-        trends=[(one, trend_chart(one)) for one in summary.report.trends if one.points],
+        trends=[(trend, trend_chart(trend)) for trend in summary.report.trends if trend.points],
     )
 
 
@@ -128,7 +128,7 @@ def _turns(flip: Flip) -> list[tuple[str, str]]:
 
 
 def _raised_before(rows: Sequence[ScenarioRow]) -> dict[str, str]:
-    """By the name of each trial whose error an earlier one shows: that one's name."""
+    """For each trial whose error an earlier trial already shows: that trial's name."""
     return {
         scenario: label
         for raised in wording.raised_errors(trial.result for row in rows for trial in row.trials)

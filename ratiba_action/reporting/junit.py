@@ -1,4 +1,4 @@
-"""``junit.xml``: one test case per conversation and gate, for programs that show test results."""
+"""``junit.xml``: one test case per scenario, threshold of cases and variant, for tools that show test results."""
 
 import re
 from xml.etree import ElementTree as ET
@@ -7,8 +7,8 @@ from ratiba_action.model.comparison import Tier
 from ratiba_action.model.data_set import GateStatus
 from ratiba_action.model.measurement import Check, Errored, NotRun, ScenarioResult, Score, Scored
 from ratiba_action.model.verdict import Conclusion, Report
-from ratiba_action.reporting.comparison_words import ComparisonSummary
-from ratiba_action.reporting.data_set_words import CasesSummary, GateRow
+from ratiba_action.reporting.cases_summary import CasesSummary, GateRow
+from ratiba_action.reporting.comparison_summary import ComparisonSummary
 from ratiba_action.reporting.summary import NOT_RUN, ReportSummary, ScenarioRow, VariantRow
 from ratiba_action.reporting.wording import explanation, number
 
@@ -23,22 +23,22 @@ _OPEN = (Tier.UNCLEAR, Tier.NOT_COMPARABLE)
 def render_junit(summary: ReportSummary) -> bytes:
     """The XML document, in UTF-8.
 
-    A judged score below its threshold is a failure of its test case even where the pass rate allows it.
+    A judged score below its threshold fails its test case even if the pass rate allows it.
     """
     report = summary.report
     totals = {"name": _xml(report.name), **_totals(summary), "time": f"{report.seconds:.3f}"}
     root = ET.Element("testsuites", totals)
     suite = ET.SubElement(root, "testsuite", totals | {"timestamp": report.started_at.isoformat()})
     properties = ET.SubElement(suite, "properties")
-    for name, told in _properties(report).items():
-        ET.SubElement(properties, "property", {"name": name, "value": _xml(told)})
+    for name, value in _properties(report).items():
+        ET.SubElement(properties, "property", {"name": name, "value": _xml(value)})
     for row in summary.scenarios:
         _add_case(suite, row)
     if summary.comparison is not None:
         _add_comparison(suite, summary.comparison)
-    for one in summary.cases:
-        for gate in one.gates:
-            _add_gate(suite, one, gate)
+    for cases in summary.cases:
+        for gate in cases.gates:
+            _add_gate(suite, cases, gate)
     for variant in _variants(summary):
         _add_variant(suite, variant)
     ET.indent(root)
@@ -49,8 +49,8 @@ def render_junit(summary: ReportSummary) -> bytes:
 def _totals(summary: ReportSummary) -> dict[str, str]:
     counts, variants = summary.counts, _variants(summary)
     tier = None if summary.comparison is None else summary.comparison.found.tier
-    gates = [gate.result.status for one in summary.cases for gate in one.gates]
-    apart = sum(bool(_why_skipped(one)) for one in variants)
+    gates = [gate.result.status for cases in summary.cases for gate in cases.gates]
+    apart = sum(bool(_why_skipped(cases)) for cases in variants)
     skipped = counts.not_run + counts.quarantined + gates.count(GateStatus.UNKNOWN) + (tier in _OPEN) + apart
     return {
         "tests": str(counts.total + counts.quarantined + len(gates) + (tier is not None) + len(variants)),
@@ -61,7 +61,7 @@ def _totals(summary: ReportSummary) -> dict[str, str]:
 
 
 def _variants(summary: ReportSummary) -> list[VariantRow]:
-    """Those that have a case of their own: the other cases are those of the system as it is."""
+    """Variants other than the system as it is, whose scenarios have their own test cases."""
     return [row for row in summary.variants if row.figures.name]
 
 
@@ -84,8 +84,8 @@ def _add_case(suite: ET.Element, row: ScenarioRow) -> None:
         attributes["time"] = f"{sum(trial.seconds or 0.0 for trial in row.trials):.3f}"
     case = ET.SubElement(suite, "testcase", attributes)
     if quarantine is not None:
-        told = f"quarantined until {quarantine.until} by {quarantine.owner}: it would have {row.ended}"
-        _skip(case, told)
+        why = f"quarantined until {quarantine.until} by {quarantine.owner}: it would have {row.ended}"
+        _skip(case, why)
     elif isinstance(result, NotRun):
         _skip(case, row.deciding.why)
     else:
@@ -113,7 +113,7 @@ def _add_measured(case: ET.Element, result: Scored | Errored) -> None:
 
 
 def _trials(row: ScenarioRow) -> str:
-    """How each trial ended, as lines."""
+    """One line per trial with its result."""
     lines = [f"{row.of_trials}; trial {row.deciding.result.trial.number + 1} decides"]
     for trial in row.trials:
         name = f"trial {trial.result.trial.number + 1}"
@@ -146,12 +146,12 @@ def _add_variant(suite: ET.Element, row: VariantRow) -> None:
 
 
 def _why_skipped(row: VariantRow) -> str:
-    """Why the case of a variant is skipped; empty where it would have passed."""
+    """Why the test case of a variant is skipped; empty if it would have passed."""
     if row.figures.problem:
         return f"{NOT_RUN}: {row.why}"
     been = "" if row.figures.conclusion == Conclusion.FAILED.value else "been "
     passed = row.figures.conclusion == Conclusion.PASSED.value
-    return "" if passed else f"not the system as it stands: it would have {been}{row.ended}: {row.why}"
+    return "" if passed else f"not the system as it is: it would have {been}{row.ended}: {row.why}"
 
 
 def _add_comparison(suite: ET.Element, compared: ComparisonSummary) -> None:
@@ -164,20 +164,20 @@ def _add_comparison(suite: ET.Element, compared: ComparisonSummary) -> None:
         ET.SubElement(case, "skipped", message)
     lines = [f"base: {compared.baseline}"]
     lines += [f"{row.name}: {row.base} to {row.head}, {row.change} points, {row.status}" for row in compared.rows]
-    lines += [f"{one.scenario_id}: {way}" for one, way in compared.flips]
+    lines += [f"{flip.scenario_id}: {direction}" for flip, direction in compared.flips]
     _add_text(case, "\n".join(lines))
 
 
 def _line(result: ScenarioResult) -> int:
-    broken = [] if isinstance(result, NotRun) else [check.line for check in result.checks if not check.passed]
-    return next((line for line in broken if line), result.trial.scenario.line)
+    failed = [] if isinstance(result, NotRun) else [check.line for check in result.checks if not check.passed]
+    return next((line for line in failed if line), result.trial.scenario.line)
 
 
 def _add_check(case: ET.Element, check: Check) -> None:
     if check.passed:
         return
-    where = f"turn {check.turn}" if check.turn else "conversation"
-    failure = ET.SubElement(case, "failure", {"type": check.kind, "message": _xml(f"{where}: {check.what}")})
+    place = f"turn {check.turn}" if check.turn else "conversation"
+    failure = ET.SubElement(case, "failure", {"type": check.kind, "message": _xml(f"{place}: {check.what}")})
     failure.text = _xml(f"expected: {check.expected}\ngot: {check.got}")
 
 
@@ -186,8 +186,8 @@ def _add_score(case: ET.Element, score: Score) -> None:
         return
     message = f"{score.metric} {number(score.value)} is below {number(score.threshold)}"
     failure = ET.SubElement(case, "failure", {"type": _xml(score.metric), "message": _xml(message)})
-    broken = [f"{item.name}: {item.detail}" for item in score.invariants if not item.satisfied]
-    failure.text = _xml("\n".join([score.reason, *broken]))
+    violated = [f"{item.name}: {item.detail}" for item in score.invariants if not item.satisfied]
+    failure.text = _xml("\n".join([score.reason, *violated]))
 
 
 def _xml(text: str) -> str:

@@ -1,4 +1,4 @@
-"""Untrusted text made harmless in GitHub's Markdown.
+"""Makes untrusted text safe in GitHub's Markdown.
 
 Whatever a pull request, a customer or a model wrote may appear in a comment, and may not become a link, an image, a
 mention, HTML, a second table cell, or a workflow command.
@@ -31,9 +31,9 @@ def _visible(line: str) -> str:
 
 
 def defuse(text: str) -> str:
-    """Break by a zero-width space what GitHub turns into mentions, references, links or workflow commands.
+    """Insert a zero-width space into what GitHub turns into mentions, references, links or workflow commands.
 
-    The beginnings of HTML comments and end tags are broken too, for readers less careful than GitHub.
+    HTML comments and end tags are defused too, for renderers less careful than GitHub.
     """
     return _DEFUSED.sub(_break, text)
 
@@ -73,7 +73,7 @@ def fenced(text: str) -> str:
 
 
 def table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """A table of cells that are Markdown already; a column whose name ends in a colon is aligned to the right."""
+    """A table of cells that are Markdown already; a column whose name ends in a colon is right-aligned."""
     names = [name.rstrip(":") for name in header]
     rules = ["---:" if name.endswith(":") else "---" for name in header]
     lines = [_row(names), _row(rules), *(_row([cell or " " for cell in row]) for row in rows)]
@@ -90,7 +90,7 @@ def visible(body: str) -> str:
 
 
 def folded(summary: str, body: str) -> str:
-    """A body that is shown on a click; both are Markdown already, the summary without line breaks."""
+    """A ``<details>`` element; both texts are Markdown already, the summary without line breaks."""
     return f"<details><summary>{summary}</summary>\n\n{body}\n\n</details>"
 
 

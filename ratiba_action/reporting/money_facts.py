@@ -1,4 +1,4 @@
-"""What a run did with its money, and how far its judges can be trusted, in words for every form of the report."""
+"""What a run spent, and how far its judges agree, as text for every report format."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -16,34 +16,34 @@ _NAMED = 10
 
 
 def forecast_lines(forecast: Forecast) -> tuple[str, ...]:
-    """The conversations that would not fit first, then what is expected of whom."""
+    """First the scenarios that exceed the budget, then the expected cost by party."""
     return (*shortage(forecast), _expectation(forecast), *_unknown(forecast))
 
 
-def foretell(expected: Forecast, tell: Callable[[str], None], warn: Callable[[str], None]) -> None:
-    """Log what is expected, and note what a run that calls models may leave out."""
+def log_forecast(expected: Forecast, log: Callable[[str], None], warn: Callable[[str], None]) -> None:
+    """Log the forecast, and warn about scenarios that a run with model calls may leave out."""
     for line in forecast_lines(expected):
-        tell(line)
+        log(line)
     if not expected.as_needed:
         for note in shortage(expected):
             warn(note)
 
 
 def shortage(forecast: Forecast) -> tuple[str, ...]:
-    """The conversations that the budget would not hold, in one sentence; empty when it holds all of them."""
+    """The scenarios that exceed the budget, in one sentence; empty if all fit."""
     missing = forecast.left_out
     if not missing:
         return ()
     total, each = len(forecast.conversations), tuple(dict.fromkeys(missing))
     more = len(each) - _NAMED
     names = ", ".join(each[:_NAMED]) + (f" and {more} more" if more > 0 else "")
-    held = f"{total - len(missing)} of {plural(total, 'scenario')}"
-    room = _room(forecast.binding)
-    return (f"{room[0].upper()}{room[1:]} is enough for {held}; it is not enough for {names}.",)
+    fitting = f"{total - len(missing)} of {plural(total, 'scenario')}"
+    budget = _what_is_left(forecast.binding)
+    return (f"{budget[0].upper()}{budget[1:]} is enough for {fitting}; it is not enough for {names}.",)
 
 
-def _room(limit: Limit) -> str:
-    """The cap that is met first, and what is left of it."""
+def _what_is_left(limit: Limit) -> str:
+    """The cap that binds first, and what is left of it."""
     if limit.left == limit.cap:
         return f"{limit.name} (USD {dollars(limit.cap)})"
     return f"what is left of {limit.name} (USD {dollars(limit.left)} of {dollars(limit.cap)})"
@@ -57,7 +57,7 @@ def _expectation(forecast: Forecast) -> str:
     fits = "" if forecast.left_out else f"; {_all(len(forecast.conversations))}"
     return (
         f"{opening} to cost USD {dollars(forecast.cost)}{f' ({parties})' if parties else ''}, at most "
-        f"USD {dollars(forecast.most)}, of {_room(forecast.binding)}{fits}."
+        f"USD {dollars(forecast.most)}, of {_what_is_left(forecast.binding)}{fits}."
     )
 
 
@@ -68,11 +68,11 @@ def _all(count: int) -> str:
 def _unknown(forecast: Forecast) -> tuple[str, ...]:
     if forecast.system_known:
         return ()
-    return ("Nothing is recorded of the system's own model calls, so what they cost is not in this.",)
+    return ("The system's own model calls are not recorded, so their cost is not included.",)
 
 
-NOT_TRACKED = "The month is not tracked: no ledger-url."
-NOT_READ = "What all runs spent together this month is not known: the shared ledger was not read."
+NOT_TRACKED = "The spending of this month is not tracked: ledger-url is not set."
+NOT_READ = "The spending of all runs this month is unknown: the shared ledger was not read."
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,21 +80,21 @@ class Fact:
     """One row.
 
     Args:
-        what: is told about.
+        what: the label.
         told: about it; with a bar, what stands before the bar.
         bar: see ``wording.bar``; empty for none.
-        after: the bar.
+        after: the text after the bar.
     """
 
     what: str
-    told: str
+    text: str
     bar: str = ""
     after: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One name's part of an amount.
+    """The part of an amount that one party or model has.
 
     Args:
         share: of the whole, 0 to 1.
@@ -106,12 +106,12 @@ class Part:
 
 
 def called_models(spending: Spending) -> bool:
-    """Whether the gateway saw a model call, live or replayed."""
+    """Whether there was a model call through the gateway, live or replayed."""
     return bool(spending.live_calls or spending.replayed_calls or spending.cache_hits or spending.spent)
 
 
 def money_phrase(spending: Spending) -> str:
-    """Spent and cap, and the estimated cost of what is replayed, in one phrase; or that there was no model call."""
+    """Spent and cap, and the estimated cost of replayed calls, in one phrase; or that there was no model call."""
     if not called_models(spending):
         return "the gateway saw no model call"
     spent = f"USD {dollars(spending.spent)} of {dollars(spending.cap)}"
@@ -122,14 +122,14 @@ def money_phrase(spending: Spending) -> str:
 
 
 def money_facts(report: Report) -> tuple[Fact, ...]:
-    """Spent of the cap, list prices of what was replayed, calls, and what runs spent together.
+    """Spent of the cap, estimated cost of replayed calls, number of calls, and what runs spent together.
 
-    Empty for a run that asked no model and replayed none.
+    Empty for a run without model calls, live or replayed.
     """
     spending = report.spending
     if not spending.live_calls and not spending.replayed_calls:
         return ()
-    facts = [_of_cap("spent", spending.spent, spending.cap), *_at_list_prices(spending)]
+    facts = [_of_cap("spent", spending.spent, spending.cap), *_estimated_cost(spending)]
     facts.append(Fact("model calls", f"{spending.live_calls} live, {spending.replayed_calls} replayed"))
     if spending.cache_hits:
         facts.append(Fact("judge answers from the cache", str(spending.cache_hits)))
@@ -138,21 +138,21 @@ def money_facts(report: Report) -> tuple[Fact, ...]:
 
 
 def month_note(report: Report) -> str:
-    """Says why nothing is told of what other runs spent, for a run that paid; empty where it is told."""
+    """Why the spending of other runs is unknown, for a run with paid calls; empty if it is known."""
     if not report.spending.live_calls or report.shared_spending:
         return ""
     return NOT_READ if report.shared_ledger else NOT_TRACKED
 
 
 def parts(amounts: Mapping[str, Usd]) -> tuple[Part, ...]:
-    """Who or what was paid, the dearest first; what cost nothing is left out."""
+    """Parties or models by cost, the largest first; those without cost are left out."""
     whole = sum(amounts.values(), Usd(0))
     paid = sorted(((name, usd) for name, usd in amounts.items() if usd > 0), key=lambda item: (-item[1], item[0]))
     return tuple(Part(name, usd, float(usd / whole)) for name, usd in paid)
 
 
-def _at_list_prices(spending: Spending) -> list[Fact]:
-    """What replaying saved."""
+def _estimated_cost(spending: Spending) -> list[Fact]:
+    """The estimated cost of replayed calls, had they been live."""
     if not spending.live_calls:
         return [Fact("estimated cost of the same run live", f"USD {dollars(spending.list_price)}")]
     if not spending.replayed_calls:
@@ -172,7 +172,7 @@ _VOTED = 5
 
 
 def judge_facts(report: Report) -> tuple[Fact, ...]:
-    """Judges, cross-check, agreement and votes of a run that paid; empty for any other, and when nothing is judged."""
+    """Judge, cross-check, agreement and votes of a run with paid calls and judged scores; empty for any other."""
     judged = [(name, score) for name, score in _scores(report) if score.judged]
     if not report.spending.live_calls or not judged:
         return ()
@@ -191,7 +191,7 @@ def _cross_check(checking: CrossChecking) -> list[Fact]:
 
 
 def _status(status: CrossCheckStatus) -> str:
-    """What became of the cross-check."""
+    """The share cross-checked, and why it was reduced."""
     cached = f", {status.cached} by a score from the cache" if status.cached else ""
     compared = f"{status.compared} of {status.sampled} compared{cached}"
     if status.stopped:
@@ -201,7 +201,7 @@ def _status(status: CrossCheckStatus) -> str:
 
 
 def _agreement(agreement: Agreement) -> str:
-    """How many were compared, the share on one side of the threshold, both kappas with words (Landis and Koch 1977)."""
+    """The number compared, the share on the same side of the threshold, both kappas (words: Landis and Koch 1977)."""
     kappas = f"kappa {_kappa(agreement.unweighted)}, quadratic {_kappa(agreement.quadratic)}"
     same = "" if agreement.same_side is None else f"{agreement.same_side:.0%} on the same side; "
     return f"n = {agreement.pairs}: {same}{kappas}"
@@ -231,5 +231,5 @@ def _scores(report: Report) -> Iterator[tuple[str, Score]]:
 
 
 def _clause(sentence: str) -> str:
-    """A sentence within another one: one sign at the end is enough."""
+    """A sentence without its full stop, for use within another one."""
     return sentence.rstrip(" .")

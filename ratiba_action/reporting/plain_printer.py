@@ -1,4 +1,4 @@
-"""A report in the log of a step, by the standard library alone."""
+"""Prints a report to a step's log with the standard library alone."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -12,13 +12,13 @@ from ratiba_action.reporting.summary import ReportSummary
 
 
 class RedactedProgress:
-    """Implements ``Progress``: lets another one see each result as the report will show it.
+    """Implements ``Progress``: passes each result on, redacted as in the report.
 
-    An error's message quotes the system under test, and is printed before there is a report.
+    Error messages quote the system under test and are printed before the report exists.
 
     Args:
-        progress: shows what it is given.
-        redactor: the run's own.
+        progress: receives the redacted results.
+        redactor: of the run.
     """
 
     def __init__(self, progress: Progress, redactor: Redactor) -> None:
@@ -30,7 +30,7 @@ class RedactedProgress:
         self._progress.started(total)
 
     def advanced(self, result: ScenarioResult) -> None:
-        """Hand on what may be shown."""
+        """Pass on the redacted result."""
         self._progress.advanced(self._redactor.result(result))
 
     def finished(self) -> None:
@@ -39,11 +39,11 @@ class RedactedProgress:
 
 
 class PlainPrinter:
-    """Prints what a person reads first: the comment without its folded parts, and where the files lie.
+    """Prints the comment without its folded parts, and the paths of the files.
 
     Args:
         stream: where to write; flushed after each part.
-        environment: not looked at; printers are made alike.
+        environment: unused; all printers take the same arguments.
     """
 
     def __init__(self, stream: TextIO, environment: Mapping[str, str]) -> None:
@@ -55,10 +55,10 @@ class PlainPrinter:
         self._write(visible(body))
 
     def results(self, summary: ReportSummary, *, in_workflow: bool) -> None:
-        """Nothing: the comment names every conversation that did not pass."""
+        """Nothing: the comment names every scenario that did not pass."""
 
     def files(self, paths: Mapping[str, Path]) -> None:
-        """Where the files of the report lie."""
+        """The paths of the report's files."""
         self._write("\n".join(f"{name:<13} {path}" for name, path in paths.items()))
 
     def _write(self, text: str) -> None:

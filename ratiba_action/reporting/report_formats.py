@@ -1,7 +1,7 @@
-"""What each field of a report may hold: asked of a ``results.json`` that somebody else may have written.
+"""The allowed format of each field of a report, for a ``results.json`` that somebody else may have written.
 
-A type alone lets a text of a million lines be a digest. Here stands what the gate itself can have written there; free
-text, which the comment shows as text, is only bounded.
+Types alone would accept a text of a million lines as a digest. These formats accept only what the gate can have
+written; free text, which the comment escapes, is only bounded in length.
 """
 
 import math
@@ -31,7 +31,7 @@ _LONGEST_KEY = 1_000
 
 Fits = Callable[[Any], bool]
 Format = tuple[str, Fits]
-"""What is allowed, in words, and whether a value is."""
+"""A description of the allowed values, and a function that checks one."""
 
 
 def _like(pattern: str, what: str) -> Format:
@@ -40,32 +40,30 @@ def _like(pattern: str, what: str) -> Format:
 
 
 def _between(low: float, high: float) -> Format:
-    """NaN, which stands for no number, is allowed: whoever counts a score refuses it."""
+    """NaN means a missing number and is allowed: the code that counts a score refuses it."""
     return (
         f"a number from {low:g} to {high:g}",
         lambda value: value is None or math.isnan(value) or low <= value <= high,
     )
 
 
-def _each(one: Format, of_keys: Format | None = None) -> Format:
+def _each(item_format: Format, of_keys: Format | None = None) -> Format:
     """A format of every item of a list, or of every value and key of a mapping."""
 
     def fits(value: Any) -> bool:
         if isinstance(value, Mapping):
-            return all(map(one[1], value.values())) and (of_keys is None or all(map(of_keys[1], value)))
-        return all(map(one[1], value))
+            return all(map(item_format[1], value.values())) and (of_keys is None or all(map(of_keys[1], value)))
+        return all(map(item_format[1], value))
 
-    return f"in each place {one[0]}", fits
+    return f"a collection of {item_format[0]}", fits
 
 
 _COMMIT = _like(r"([0-9a-f]{7,64})?", "a commit in hexadecimal digits")
 _DIGEST = _like(r"([0-9a-f]{8,64})?", "a digest in hexadecimal digits")
 _REPOSITORY = _like(r"([A-Za-z0-9_.-]{1,100}/[A-Za-z0-9_.-]{1,100})?", "owner/name")
-_URL = _like(
-    r"(https?://[A-Za-z0-9._:\[\]-]{1,300}(/[A-Za-z0-9._~!$&*+,;=:@%/?-]{0,2000})?)?", "an address by http or https"
-)
+_URL = _like(r"(https?://[A-Za-z0-9._:\[\]-]{1,300}(/[A-Za-z0-9._~!$&*+,;=:@%/?-]{0,2000})?)?", "an http or https URL")
 _WORD = _like(r"[a-z_-]{0,40}", "a word")
-_ID = _like(r"[a-z0-9_-]{0,300}", "an id of small letters, digits, '_' and '-'")
+_ID = _like(r"[a-z0-9_-]{0,300}", "an id of lower-case letters, digits, '_' and '-'")
 _MODEL = _like(r"[A-Za-z0-9._:/@+-]{0,300}", "the name of a model")
 _LOGIN = _like(r"([A-Za-z0-9-]{1,100}(\[bot\])?)?", "a login")
 _LANGUAGE = _like(r"[A-Za-z-]{0,20}", "a language")
@@ -135,7 +133,7 @@ FORMATS: Mapping[type, Mapping[str, Format]] = MappingProxyType(
 
 
 class ExactFormats:
-    """Refuses what the gate cannot have written; see ``codec.Demands``."""
+    """Refuses values that the gate cannot have written; see ``codec.Demands``."""
 
     def value(self, value: Any, where: str) -> None:
         """Refuse a plain value or a collection beyond every bound.
@@ -152,7 +150,7 @@ class ExactFormats:
         elif isinstance(value, list):
             _require(len(value) <= MOST_ITEMS, where, f"at most {MOST_ITEMS:,} items")
         elif isinstance(value, Decimal):
-            _require(0 <= value <= _MOST_USD, where, "an amount from 0 to a million millions")
+            _require(0 <= value <= _MOST_USD, where, "an amount from 0 to 10^12")
         elif type(value) is int:
             _require(0 <= value <= _LARGEST, where, f"a whole number from 0 to {_LARGEST}")
 
@@ -185,7 +183,7 @@ class ExactFormats:
         tag = encode_tag(made)
         for name in found:
             if not hasattr(made, name) and name not in tag:
-                raise CodecError(f"{where} has the field {name!r:.80}, which is not known.")
+                raise CodecError(f"{where} has the unknown field {name!r:.80}.")
         for name, value in tag.items():
             _require(found.get(name) == value, f"{where}.{name}", repr(value))
         for name, (what, fits) in FORMATS.get(type(made), {}).items():

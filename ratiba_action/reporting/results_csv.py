@@ -1,4 +1,4 @@
-"""``results.csv``: one row for each check, score, gate, comparison and variant, for spreadsheets."""
+"""``results.csv``: one row for each assertion, score, threshold, comparison and variant, for spreadsheets."""
 
 import csv
 import io
@@ -33,12 +33,12 @@ HEADER = (
 
 # A spreadsheet runs a cell that begins with one of these as a formula.
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")
-# Where semicolons or tabs separate cells, as in most of Europe, quotation marks inside a line hold nothing together.
+# Where semicolons or tabs separate cells, as in most of Europe, quotation marks inside a line do not protect a cell.
 _INNER_FORMULA = re.compile("([;,|\t\r\n])(?=[\\s\"']{0,20}[=+@\uff1d\uff0b\uff0d\uff20-])")
 
 
 def render_csv(summary: ReportSummary) -> str:
-    """The table as text, its lines ended as RFC 4180 asks."""
+    """The table as text with the line ends of RFC 4180."""
     buffer = io.StringIO(newline="")
     writer = csv.writer(buffer)
     writer.writerow(HEADER)
@@ -57,25 +57,25 @@ def _rows(row: TrialRow) -> Iterator[tuple[str, ...]]:
     identity = (scenario.id, trial.arm.name, str(trial.number), scenario.language, _truth(scenario.critical))
     about = (*identity, row.ended)
     if not isinstance(result, Scored):
-        yield (*about, "", "", "", "", row.why, _truth(holds=False), "", "", "")
+        yield (*about, "", "", "", "", row.why, _truth(value=False), "", "", "")
     if isinstance(result, NotRun):
         return
     seconds = f"{result.seconds:.3f}"
     for check in result.checks:
         turn = str(check.turn) if check.turn else ""
-        held = _truth(check.passed) if check.measured else ""
-        yield (*about, check.kind, turn, check.what, check.expected, check.got, held, seconds, "", "")
+        passed = _truth(check.passed) if check.measured else ""
+        yield (*about, check.kind, turn, check.what, check.expected, check.got, passed, seconds, "", "")
     for score in result.scores:
         kind = "judged score" if score.judged else "exact score"
         value, threshold = f"{score.value:.4f}", f"{score.threshold:.4f}"
         measured = (f"{score.metric}:{score.version}", threshold, value, _truth(score.passed), seconds)
         yield (*about, kind, "", *measured, _truth(score.cached), " ".join(f"{vote:.4f}" for vote in score.votes))
     if isinstance(result, Scored) and not result.checks and not result.scores:
-        yield (*about, "", "", "", "", "nothing is asserted", _truth(holds=False), seconds, "", "")
+        yield (*about, "", "", "", "", "nothing is asserted", _truth(value=False), seconds, "", "")
 
 
 def _gate_rows(summary: ReportSummary) -> Iterator[tuple[str, ...]]:
-    for scores, result in ((one.scores, row.result) for one in summary.cases for row in one.gates):
+    for scores, result in ((cases.scores, row.result) for cases in summary.cases for row in cases.gates):
         about = (scores.id, "", "", "", "", result.status.value, "gate", "", result.gate.metric)
         got = "" if result.value is None else f"{result.value:.4f}"
         passed = _truth(result.status is GateStatus.PASSED)
@@ -83,35 +83,35 @@ def _gate_rows(summary: ReportSummary) -> Iterator[tuple[str, ...]]:
 
 
 def _comparison_rows(summary: ReportSummary) -> Iterator[tuple[str, ...]]:
-    """The base's mean as what is expected, and this run's as what it got."""
+    """The base's mean as expected, this run's as got."""
     if summary.comparison is None:
         return
     compared, tiers = summary.comparison.found, {row.name: row.tier for row in summary.comparison.rows}
-    for one in compared.scenarios:
-        about = (one.scenario_id, "head", "", "", _truth(one.critical), one.tier.value, "comparison", "")
-        yield (*about, "composite", f"{one.base:.4f}", f"{one.head:.4f}", *_held(one.tier))
+    for scenario in compared.scenarios:
+        about = (scenario.scenario_id, "head", "", "", _truth(scenario.critical), scenario.tier.value, "comparison", "")
+        yield (*about, "composite", f"{scenario.base:.4f}", f"{scenario.head:.4f}", *_tier_cells(scenario.tier))
     for row in compared.metrics:
         about = ("", "head", "", "", "", tiers[row.metric].value, "comparison", "")
-        yield (*about, row.metric, f"{row.base:.4f}", f"{row.head:.4f}", *_held(tiers[row.metric]))
+        yield (*about, row.metric, f"{row.base:.4f}", f"{row.head:.4f}", *_tier_cells(tiers[row.metric]))
 
 
 def _variant_rows(summary: ReportSummary) -> Iterator[tuple[str, ...]]:
-    """Scenarios that passed of all, or why there are none, and the mean of each metric."""
+    """How many scenarios passed, or why it was not run, and the mean of each metric."""
     for row in summary.variants:
         about, figures = ("", row.name, "", "", "", row.ended, "variant", ""), row.figures
         passed = _truth(figures.conclusion == Conclusion.PASSED.value)
-        told = ("", row.why) if figures.problem else (str(row.total), str(figures.passed))
-        yield (*about, "scenarios", *told, passed, "", "", "", "", "")
+        counts = ("", row.why) if figures.problem else (str(row.total), str(figures.passed))
+        yield (*about, "scenarios", *counts, passed, "", "", "", "", "")
         for metric, mean in sorted(figures.means.items()):
             yield (*about, metric, "", f"{mean:.4f}", "", "", "", "", "", "")
 
 
-def _held(tier: Tier) -> tuple[str, ...]:
+def _tier_cells(tier: Tier) -> tuple[str, ...]:
     return (_truth(tier is not Tier.REGRESSION), "", "", "", "", "")
 
 
-def _truth(holds: bool) -> str:  # noqa: FBT001 - the value itself, not a switch
-    return "true" if holds else "false"
+def _truth(value: bool) -> str:  # noqa: FBT001 - the value itself, not a switch
+    return "true" if value else "false"
 
 
 def _cell(text: str) -> str:

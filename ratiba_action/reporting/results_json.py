@@ -18,7 +18,7 @@ from ratiba_action.util.locked_folder import read_plain_file
 
 
 def results_schema() -> dict[str, Any]:
-    """The schema of version 1 of ``results.json``; ``results.schema.json`` holds the same."""
+    """The JSON schema of ``results.json``, published as ``results.schema.json``."""
     definitions: dict[str, Any] = {}
     outputs = {
         "mode": schema_of(Mode, definitions),
@@ -52,7 +52,7 @@ def schema_text() -> str:
 
 
 SCHEMA = 1
-"""Version of the file's format; it grows when a field changes its meaning or goes away."""
+"""Version of the file's format; increased when a field changes its meaning or is removed."""
 
 _MOST_DIGITS = 300
 
@@ -68,20 +68,22 @@ def load_report(text: str | bytes, *, exact: bool = False) -> Report:
 
     Args:
         text: content of a ``results.json``.
-        exact: refuse whatever this version of the gate cannot have written, down to the format of each field. For a
-            file that a stranger may have written.
+        exact: refuse anything that this version of the gate cannot have written, down to the format of each field.
+            For a file from an untrusted source.
 
     Raises:
         ConfigurationError: the text is not JSON, of another version, or lacks a field; says which.
     """
-    remedy = "Write the file again with this version of the gate."
+    remedy = "Write the file again with this version: ratiba gate"
     try:
         content = _STRICT.decode(_text(text)) if exact else json.loads(text)
     except (ValueError, RecursionError) as error:
         raise ConfigurationError(f"results.json could not be read as JSON: {error}.", remedy) from error
     if not isinstance(content, dict) or content.get("schema") != SCHEMA:
         version = content.get("schema") if isinstance(content, dict) else content
-        raise ConfigurationError(f"results.json has schema {version!r:.80}, and {SCHEMA} is understood.", remedy)
+        raise ConfigurationError(
+            f"results.json has schema {version!r:.80}, but this version reads schema {SCHEMA}.", remedy
+        )
     try:
         report: Report = decode(Report, content.get("report"), "$.report", ExactFormats() if exact else None)
         if exact:
@@ -94,7 +96,7 @@ def load_report(text: str | bytes, *, exact: bool = False) -> Report:
 def _require_own_outputs(content: Mapping[str, Any], report: Report) -> None:
     unknown = sorted(content.keys() - {"schema", "outputs", "report"})
     if unknown:
-        raise CodecError(f"$ has the field {unknown[0]!r:.80}, which is not known.")
+        raise CodecError(f"$ has the field {unknown[0]!r:.80}, which is unknown.")
     if content.get("outputs") != outputs_of(report):
         raise CodecError("$.outputs are not those of the report.")
 
@@ -104,16 +106,16 @@ def _text(content: str | bytes) -> str:
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """A JSON object, none of whose keys stands twice: readers do not agree on which of them counts."""
+    """A JSON object without duplicate keys: readers do not agree on which one counts."""
     found = dict(pairs)
     if len(found) != len(pairs):
         twice = Counter(key for key, _ in pairs).most_common(1)[0][0]
-        raise ValueError(f"the key {twice!r:.80} stands twice")
+        raise ValueError(f"duplicate key {twice!r:.80}")
     return found
 
 
 def _refuse_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is no number of JSON")
+    raise ValueError(f"{name} is not a JSON number")
 
 
 def _short_int(digits: str) -> int:
@@ -126,11 +128,11 @@ _STRICT = json.JSONDecoder(object_pairs_hook=_once, parse_constant=_refuse_const
 
 
 def write_baseline(summary: ReportSummary, path: Path) -> None:
-    """Write ``results.json`` under a name of its own; what was there is replaced at once or not at all.
+    """Write ``results.json`` under the given name; an existing file is replaced atomically.
 
     Args:
         summary: with its secrets and identifiers masked already.
-        path: its folder is made when it is not there.
+        path: its folder is created if missing.
 
     Raises:
         PublishError: nothing was measured, or the file cannot be written; what was there before is unchanged.
@@ -148,8 +150,8 @@ def write_baseline(summary: ReportSummary, path: Path) -> None:
     except (OSError, ValueError) as error:
         if staged:
             Path(staged).unlink(missing_ok=True)
-        told = getattr(error, "strerror", None) or error
-        raise PublishError(f"The baseline could not be written to {str(path)!r}: {told}.") from error
+        reason = getattr(error, "strerror", None) or error
+        raise PublishError(f"The baseline could not be written to {str(path)!r}: {reason}.") from error
 
 
 MOST_BYTES = 20_000_000
@@ -163,13 +165,15 @@ def read_results(path: Path, *, exact: bool = False) -> Report:
         exact: as in ``load_report``.
 
     Raises:
-        ConfigurationError: it is missing, no plain file, larger than 20 MB, or holds no report; says which.
+        ConfigurationError: it is missing, not a plain file, larger than 20 MB, or has no report; says which.
     """
     inside = not path.is_absolute() and ".." not in path.parts
     root, name = (Path.cwd(), str(path)) if inside else (path.parent, path.name)
     try:
         content = read_plain_file(root, name, MOST_BYTES)
     except (OSError, ValueError) as error:
-        told = getattr(error, "strerror", None) or error
-        raise ConfigurationError(f"The results {str(path)!r} cannot be read: {told}.", "Run the gate once.") from error
+        reason = getattr(error, "strerror", None) or error
+        raise ConfigurationError(
+            f"The results {str(path)!r} cannot be read: {reason}.", "Write them with: ratiba gate"
+        ) from error
     return load_report(content, exact=exact)

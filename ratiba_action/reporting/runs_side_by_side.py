@@ -8,7 +8,7 @@ from ratiba_action.model.codec import encode
 from ratiba_action.model.comparison import MeasuredRun
 from ratiba_action.model.measurement import ScenarioResult, Scored
 from ratiba_action.model.values import mean
-from ratiba_action.reporting import comparison_words as words
+from ratiba_action.reporting import comparison_summary as words
 from ratiba_action.reporting.markdown import code, inline, table
 from ratiba_action.reporting.wording import outcome
 from ratiba_action.util.text import part_of
@@ -18,7 +18,7 @@ from ratiba_action.verdict.trials import ScenarioOutcome, Standing, outcomes_of
 from ratiba_action.verdict.weighing import sensitivity
 
 LETTERS = "ABCDEF"
-"""What the runs are called, in their order; no more than these are shown side by side."""
+"""Names of the runs in order; at most this many runs are shown side by side."""
 
 _MINUS = "\u2212"
 _COMMIT = 12
@@ -27,10 +27,10 @@ _NAMES = 5
 
 @dataclass(frozen=True, slots=True)
 class NamedRun:
-    """A run and where it was read.
+    """A run and the path it was read from.
 
     Args:
-        path: as it was given.
+        path: as given on the command line.
         run: untrusted.
     """
 
@@ -39,7 +39,7 @@ class NamedRun:
 
 
 def render_runs(runs: Sequence[NamedRun], pairs: Sequence[RunPair]) -> str:
-    """The runs, their metrics, the differences of each pair, and every conversation.
+    """The runs, their metrics, the differences of each pair, and every scenario.
 
     Args:
         runs: two to six.
@@ -50,35 +50,37 @@ def render_runs(runs: Sequence[NamedRun], pairs: Sequence[RunPair]) -> str:
         _runs(runs),
         f"### Metrics\n\n{_metrics(runs)}",
         f"### Differences\n\n{_differences(pairs)}",
-        _told(pairs),
+        _summaries(pairs),
     ]
     obstacles = _obstacles(pairs)
     parts += [f"### Not comparable\n\n{obstacles}"] if obstacles else []
-    parts.append(f"### Scenarios\n\n{_conversations(runs, pairs)}")
-    parts.append("Scores are means of all that a run has; a difference is of those that both runs share.")
+    parts.append(f"### Scenarios\n\n{_scenarios(runs, pairs)}")
+    parts.append(
+        "Scores are means over all scenarios of a run; differences are over the scenarios that both runs share."
+    )
     return "\n\n".join(parts) + "\n"
 
 
 def runs_json(runs: Sequence[NamedRun], pairs: Sequence[RunPair]) -> dict[str, Any]:
-    """The same as plain values; the comparisons are those of ``results.json``."""
+    """The same as JSON values; comparisons have the format of ``results.json``."""
     return {
         "runs": [
             {
                 "name": letter,
-                "path": one.path,
-                "commit": one.run.commit,
-                "started_at": encode(one.run.started_at),
-                "judge_model": one.run.judge_model,
-                "answers": one.run.answers,
-                "metrics": [encode(summary) for summary in summarise_metrics(one.run.results)],
+                "path": run.path,
+                "commit": run.run.commit,
+                "started_at": encode(run.run.started_at),
+                "judge_model": run.run.judge_model,
+                "answers": run.run.answers,
+                "metrics": [encode(summary) for summary in summarise_metrics(run.run.results)],
                 "gates": [
                     {"data_set": scores.id, "metric": result.gate.metric, "at_least": result.gate.at_least}
-                    for scores in one.run.data_sets
+                    for scores in run.run.data_sets
                     for result in scores.gates
                 ],
-                "mean_thresholds": dict(one.run.mean_thresholds),
+                "mean_thresholds": dict(run.run.mean_thresholds),
             }
-            for letter, one in zip(LETTERS, runs, strict=False)
+            for letter, run in zip(LETTERS, runs, strict=False)
         ],
         "comparisons": [
             {"base": LETTERS[pair.base], "head": LETTERS[pair.head], "comparison": encode(pair.comparison)}
@@ -91,40 +93,42 @@ def _runs(runs: Sequence[NamedRun]) -> str:
     rows = [
         (
             letter,
-            code(one.path),
-            code(one.run.commit[:_COMMIT]) if one.run.commit else "",
-            one.run.started_at.isoformat(sep=" ", timespec="minutes"),
-            _judge(one.run),
-            inline(one.run.answers),
-            _passing(one.run.results),
+            code(run.path),
+            code(run.run.commit[:_COMMIT]) if run.run.commit else "",
+            run.run.started_at.isoformat(sep=" ", timespec="minutes"),
+            _judge(run.run),
+            inline(run.run.answers),
+            _passing(run.run.results),
         )
-        for letter, one in zip(LETTERS, runs, strict=False)
+        for letter, run in zip(LETTERS, runs, strict=False)
     ]
     return table(("run", "results", "commit", "started", "judge", "answers", "scenarios"), rows)
 
 
 def _judge(run: MeasuredRun) -> str:
-    """The judge where it graded anything: a default that nobody asked is not named."""
-    judged = any(score.judged for one in run.results if isinstance(one, Scored) for score in one.scores)
+    """The judge if it scored anything: a configured judge that was not called is not named."""
+    judged = any(score.judged for result in run.results if isinstance(result, Scored) for score in result.scores)
     return inline(run.judge_model) if judged and run.judge_model else "none"
 
 
 def _passing(results: Sequence[ScenarioResult]) -> str:
     outcomes = outcomes_of(results)
-    passed = sum(one.standing is Standing.PASSED for one in outcomes)
+    passed = sum(outcome.standing is Standing.PASSED for outcome in outcomes)
     return part_of(passed, len(outcomes), "scenario", "passed", "passed")
 
 
 def _metrics(runs: Sequence[NamedRun]) -> str:
-    found = [{(one.metric, one.version): one for one in summarise_metrics(run.run.results)} for run in runs]
+    found = [{(metric.metric, metric.version): metric for metric in summarise_metrics(run.run.results)} for run in runs]
     names = sorted({name for summaries in found for name in summaries})
-    told = [_thresholds(run.run, summaries.values()) for run, summaries in zip(runs, found, strict=True)]
+    thresholds = [_thresholds(run.run, summaries.values()) for run, summaries in zip(runs, found, strict=True)]
     rows = [
         (
             inline(" ".join(name)),
             *(_mean(summaries.get(name)) for summaries in found),
             inline(
-                " / ".join(dict.fromkeys(one[name[0]] for one, has in zip(told, found, strict=True) if name in has))
+                " / ".join(
+                    dict.fromkeys(metric[name[0]] for metric, has in zip(thresholds, found, strict=True) if name in has)
+                )
             ),
         )
         for name in names
@@ -133,12 +137,12 @@ def _metrics(runs: Sequence[NamedRun]) -> str:
 
 
 def _thresholds(run: MeasuredRun, summaries: Iterable[MetricSummary]) -> Mapping[str, str]:
-    """Of each metric, with the gates of the run's case files and the least means that it had."""
-    return words.thresholds_told(summaries, run.data_sets, run.mean_thresholds)
+    """The thresholds of each metric, with those of the run's cases and its mean thresholds."""
+    return words.describe_thresholds(summaries, run.data_sets, run.mean_thresholds)
 
 
 def _mean(summary: MetricSummary | None) -> str:
-    return "" if summary is None else f"{words.mean_told(summary.mean)} (n = {summary.count})"
+    return "" if summary is None else f"{words.format_mean(summary.mean)} (n = {summary.count})"
 
 
 def _differences(pairs: Sequence[RunPair]) -> str:
@@ -151,39 +155,39 @@ def _pair_rows(pair: RunPair) -> Iterator[tuple[str, ...]]:
         yield _named(pair), inline(row.name), row.change, row.status
     whole = {one.metric for one in pair.comparison.metrics}
     for obstacle in words.obstacles(pair.comparison):
-        # A metric that some conversations share has its row above.
+        # A metric that some scenarios share has its row above.
         missing = [name for name in obstacle.metrics if name not in whole]
         if missing or not pair.comparison.scenarios:
             about = ", ".join(map(inline, missing)) or words.COMPOSITE
             yield _named(pair), about, "", f"not comparable: {inline(obstacle.reason)}"
 
 
-def _told(pairs: Sequence[RunPair]) -> str:
+def _summaries(pairs: Sequence[RunPair]) -> str:
     lines = []
     for pair in pairs:
-        told = " ".join(filter(None, (inline(pair.comparison.reason), sensitivity(pair.comparison))))
-        lines.append(f"- {LETTERS[pair.head]} against {LETTERS[pair.base]}: {told}")
+        sentences = " ".join(filter(None, (inline(pair.comparison.reason), sensitivity(pair.comparison))))
+        lines.append(f"- {LETTERS[pair.head]} against {LETTERS[pair.base]}: {sentences}")
     return "\n".join(lines)
 
 
 def _obstacles(pairs: Sequence[RunPair]) -> str:
     rows = []
     for pair in pairs:
-        for one in words.obstacles(pair.comparison):
-            names = ", ".join(map(code, one.scenarios[:_NAMES]))
-            hidden = len(one.scenarios) - _NAMES
-            metrics = ", ".join(map(inline, one.metrics)) or "all"
-            more = f" and {hidden} more" if hidden > 0 else ""
-            rows.append((_named(pair), inline(one.reason), metrics, str(len(one.scenarios)), names + more))
-    return table(("runs", "why not", "metric", "n:", "scenarios"), rows) if rows else ""
+        for obstacle in words.obstacles(pair.comparison):
+            names = ", ".join(map(code, obstacle.scenarios[:_NAMES]))
+            omitted = len(obstacle.scenarios) - _NAMES
+            metrics = ", ".join(map(inline, obstacle.metrics)) or "all"
+            more = f" and {omitted} more" if omitted > 0 else ""
+            rows.append((_named(pair), inline(obstacle.reason), metrics, str(len(obstacle.scenarios)), names + more))
+    return table(("runs", "reason", "metric", "n:", "scenarios"), rows) if rows else ""
 
 
 def _named(pair: RunPair) -> str:
     return f"{LETTERS[pair.head]} {_MINUS} {LETTERS[pair.base]}"
 
 
-def _conversations(runs: Sequence[NamedRun], pairs: Sequence[RunPair]) -> str:
-    found = [{one.scenario.id: one for one in outcomes_of(run.run.results)} for run in runs]
+def _scenarios(runs: Sequence[NamedRun], pairs: Sequence[RunPair]) -> str:
+    found = [{outcome.scenario.id: outcome for outcome in outcomes_of(run.run.results)} for run in runs]
     against = [pair for pair in pairs if pair.base == 0]
     changes = [_changes(pair) for pair in against]
     columns = (*LETTERS[: len(runs)], *map(_named, against))
@@ -191,7 +195,7 @@ def _conversations(runs: Sequence[NamedRun], pairs: Sequence[RunPair]) -> str:
         (
             code(name),
             *(_score(outcomes.get(name)) for outcomes in found),
-            *(told.get(name, "not comparable") for told in changes),
+            *(change.get(name, "not comparable") for change in changes),
         )
         for name in sorted({name for outcomes in found for name in outcomes})
     ]
@@ -205,8 +209,8 @@ def _changes(pair: RunPair) -> Mapping[str, str]:
 
 def _score(one: ScenarioOutcome | None) -> str:
     if one is None:
-        return "not held"
+        return "not run"
     values = [score.value for trial in one.trials if isinstance(trial, Scored) for score in trial.scores]
     ended = outcome(one.deciding)
-    told = [words.mean_told(mean(values))] if values else []
-    return ", ".join([*told, *([ended] if ended != "passed" or not told else [])])
+    parts = [words.format_mean(mean(values))] if values else []
+    return ", ".join([*parts, *([ended] if ended != "passed" or not parts else [])])

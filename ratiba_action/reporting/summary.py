@@ -1,4 +1,4 @@
-"""The summary of a run: whatever any form of the report shows, worked out once. A renderer gets it and only formats."""
+"""The summary of a run: everything that any report format shows, computed once. Renderers only format it."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -13,8 +13,8 @@ from ratiba_action.model.codec import encode
 from ratiba_action.model.measurement import Check, Errored, NotRun, ScenarioResult, Score, Scored
 from ratiba_action.model.scenario import Quarantine, Scenario
 from ratiba_action.model.verdict import Conclusion, Report, TraceLink, VariantResult
-from ratiba_action.reporting.comparison_words import ComparisonSummary, summarise_comparison, thresholds_told
-from ratiba_action.reporting.data_set_words import CasesSummary, passing_told, summarise_cases, threshold_told
+from ratiba_action.reporting.cases_summary import CasesSummary, describe_passing, describe_threshold, summarise_cases
+from ratiba_action.reporting.comparison_summary import ComparisonSummary, describe_thresholds, summarise_comparison
 from ratiba_action.reporting.money_facts import (
     Fact,
     Part,
@@ -26,14 +26,14 @@ from ratiba_action.reporting.money_facts import (
     parts,
 )
 from ratiba_action.reporting.wording import (
+    describe_trials,
     explanation,
     frames,
-    gap_words,
     label,
     outcome,
     plural,
     scenario_label,
-    trials_told,
+    short_explanation,
 )
 from ratiba_action.util.text import part_of
 from ratiba_action.verdict.exit_code import exit_code
@@ -49,13 +49,13 @@ from ratiba_action.verdict.tally import (
 )
 from ratiba_action.verdict.trials import ScenarioOutcome, Standing, most_failures, outcomes_of
 
-AS_IT_STANDS = "as it stands"
+AS_IT_STANDS = "as it is"
 NOT_RUN = "not run"
-VERDICT_IS_OF = "The verdict is of the system as it stands; no variant changes it."
+VERDICT_IS_OF = "The verdict is about the system as it is; variants do not change it."
 
 _NAMED = 3
 _ADDRESS = re.compile(r"https?://[A-Za-z0-9.:-]+(?:/[A-Za-z0-9._~-]+)+", re.ASCII)
-"""Nothing in it can end a link of Markdown or begin something else."""
+"""No character in it can end a Markdown link or start other markup."""
 
 _ENDED = {True: "passed", False: "failed", None: "not scored"}
 _ANSWERS = {
@@ -68,18 +68,18 @@ _ANSWERS = {
 
 @dataclass(frozen=True, slots=True)
 class TrialRow:
-    """One trial as every form of the report shows it.
+    """One trial as every report format shows it.
 
     Args:
-        name: the scenario's id, with arm and trial where they are not the ordinary ones.
+        name: the scenario's id, with arm and trial unless they are head and the first.
         ended: how it ended, in a word or two.
-        why: it could not be measured, without a traceback; empty for one that was.
-        gap: the same in the room that a table has.
-        frames: where the system raised an error, in several lines; empty where it raised none.
-        exception: ``file:line Type`` of the exception that failed it; empty where none did.
-        checks: how many deterministic assertions passed, and how many were measured; None where nothing was.
-        seconds: that it took; None where it was not run.
-        retried: why attempts at it errored that were run again.
+        why: why it could not be measured, without a traceback; empty if it was.
+        gap: the same, short enough for a table.
+        frames: the traceback of the system's error; empty if there was none.
+        exception: ``file:line Type`` of the exception that failed it; empty if there was none.
+        checks: how many deterministic assertions passed, and how many were measured; None if none were.
+        seconds: duration; None if it was not run.
+        retried: the errors after which it was run again.
     """
 
     result: ScenarioResult
@@ -96,25 +96,25 @@ class TrialRow:
 
     @property
     def lacks_score(self) -> bool:
-        """Whether it ran to its end and a judged score is missing."""
+        """Whether it finished but a judged score is missing."""
         return isinstance(self.result, Errored) and self.result.lacks_grade
 
 
 @dataclass(frozen=True, slots=True)
 class ScenarioRow:
-    """One scenario as every form of the report shows it.
+    """One scenario as every report format shows it.
 
     Args:
         outcome: of its trials.
-        name: its id, with its arm where that is not the head.
-        deciding: the trial that it passes or fails by.
-        trials: all of them, in order of their number.
-        of_trials: how many passed, and how many there are besides; empty for a single one.
-        quarantine: in force on the day of the run, so that it does not decide; None where it does.
-        expired: whether it decides again because its quarantine has ended.
-        failing: whether something that was measured in it is below what is asked.
-        below: whether only judged scores are, so that the pass rate decides what that means.
-        must_pass: how many of the trials that decide.
+        name: its id, with its arm unless that is head.
+        deciding: the trial that decides whether it passes or fails.
+        trials: all of them, in order.
+        of_trials: how many trials passed and how many others there are; empty for a single trial.
+        quarantine: in force on the day of the run, so the scenario does not count; None if it counts.
+        expired: whether it counts again because its quarantine has expired.
+        failing: whether an assertion or a score of it failed.
+        below: whether only judged scores failed, so that the pass rate applies.
+        must_pass: how many of the counted trials must pass.
     """
 
     outcome: ScenarioOutcome
@@ -141,11 +141,11 @@ class ScenarioRow:
 
 @dataclass(frozen=True, slots=True)
 class MetricRow:
-    """One metric over all scenarios that decide.
+    """One metric over all scenarios that count.
 
     Args:
-        passing: how many scores reach their threshold; empty where none has one.
-        threshold: what its scores must reach, and the aggregates over them.
+        passing: how many scores reach their threshold; empty if there is none.
+        threshold: of its scores and of the aggregates over them.
     """
 
     figures: MetricSummary
@@ -158,11 +158,11 @@ class VariantRow:
     """One variant, or the system as it is.
 
     Args:
-        name: of the variant; that of the system itself has none.
+        name: of the variant; "as it is" for the system itself.
         differences: from the system as it is.
         ended: how its run would have ended on its own.
-        why: it was not run, or its run would have ended so; empty where it would have passed.
-        passed: scenarios that passed, of all; empty for one that was not run.
+        why: why it was not run or would not have passed; empty if it would have passed.
+        passed: scenarios that passed, of all; empty if it was not run.
     """
 
     figures: VariantResult
@@ -179,28 +179,28 @@ class ReportSummary:
     """What a renderer gets.
 
     Args:
-        report: its texts and figures as the run left them.
+        report: the run's report, with secrets masked.
         exit_code: of the process.
         outputs: the values that a workflow reads, by their names in ``results.json``.
         counts: of scenarios by how they ended.
-        regression: whether the comparison with the base is why the run fails.
+        regression: whether the run fails because of the comparison with the base.
         headline: the verdict in one or two words.
-        caveat: what must not be overlooked about the verdict; stands in the headline.
-        replacement: by which settings another system was tested than at the base; empty where it is the same.
-        leniency: why a failure does not stop the merge; empty when it does or nothing failed.
+        caveat: a limitation of the verdict that belongs in the headline.
+        replacement: which settings make the tested system differ from the base's; empty if none do.
+        leniency: why a failure does not block the merge; empty if it does or nothing failed.
         line: scenarios, mode, money and where the answers came from, in one line.
-        status: the run in words and numbers of ours alone, for the status of a commit.
+        status: the run in text of our own only, for a commit status.
         scenarios: all of them, in the report's order.
-        metrics: of the scenarios that decide.
-        thresholds: what each metric must reach, in words, by its name.
-        comparison: with the base; None where there is nothing of it.
+        metrics: of the scenarios that count.
+        thresholds: each metric's thresholds as text, by metric.
+        comparison: with the base; None if there was none.
         variants: of the system, the system as it is first.
-        variant_metrics: every metric that measured one of them, in order of name.
-        paid: whether a model was called for money.
-        spent: who and what was paid, by headings.
-        month: why nothing is said of what other runs spent; empty where it is said.
-        run_link: address of all scenarios of the run together in Langfuse; empty where there is no plain one.
-        traces: links to scenarios in Langfuse that are plain addresses, each with how it ended; what failed first.
+        variant_metrics: every metric of a variant, sorted by name.
+        paid: whether a paid model call was made.
+        spent: amounts by party and by model, under their headings.
+        month: why the spending of other runs is unknown; empty if it is known.
+        run_link: address of the run in Langfuse; empty if it is not a plain address.
+        traces: plain links to scenarios in Langfuse, each with its result, failures first.
     """
 
     report: Report
@@ -246,12 +246,12 @@ class ReportSummary:
 
 
 def summarise(report: Report) -> ReportSummary:
-    """Work out everything that is shown of a report."""
+    """Compute everything that is shown of a report."""
     counts, code = tally(report), _exit_code(report)
-    scenarios = tuple(_scenario_row(one, day_of(report.started_at)) for one in outcomes_of(report.results))
+    scenarios = tuple(_scenario_row(outcome, day_of(report.started_at)) for outcome in outcomes_of(report.results))
     decide = [row for row in scenarios if row.quarantine is None]
     figures = summarise_metrics(trial.result for row in decide for trial in row.trials)
-    thresholds = thresholds_told(figures, report.data_sets, report.limits.metric_thresholds)
+    thresholds = describe_thresholds(figures, report.data_sets, report.limits.metric_thresholds)
     amounts = (("by party", report.spending.by_party), ("by model", report.spending.by_model))
     return ReportSummary(
         report=report,
@@ -266,12 +266,12 @@ def summarise(report: Report) -> ReportSummary:
         line=_line(report, counts),
         status=_status(report, counts),
         scenarios=scenarios,
-        metrics=tuple(MetricRow(one, passing_told(one), threshold_told(one, report.data_sets)) for one in figures),
+        metrics=tuple(_metric_row(metric, report) for metric in figures),
         thresholds=thresholds,
         comparison=summarise_comparison(report, thresholds),
-        cases=tuple(summarise_cases(one, report.results) for one in report.data_sets),
+        cases=tuple(summarise_cases(scores, report.results) for scores in report.data_sets),
         variants=tuple(map(_variant_row, report.variants)),
-        variant_metrics=tuple(sorted({name for one in report.variants for name in one.means})),
+        variant_metrics=tuple(sorted({name for variant in report.variants for name in variant.means})),
         paid=report.spending.live_calls > 0,
         money=money_facts(report),
         spent=tuple((what, paid) for what, by_name in amounts if (paid := parts(by_name))),
@@ -288,7 +288,7 @@ def outputs_of(report: Report) -> dict[str, Any]:
 
 
 def trial_row(result: ScenarioResult) -> TrialRow:
-    """One trial in words and counts."""
+    """One trial as text and counts."""
     ran = None if isinstance(result, NotRun) else result
     measured = [check.passed for check in ran.checks if check.measured] if ran else []
     return TrialRow(
@@ -296,7 +296,7 @@ def trial_row(result: ScenarioResult) -> TrialRow:
         name=label(result),
         ended=outcome(result),
         why=explanation(result),
-        gap=gap_words(result),
+        gap=short_explanation(result),
         frames=frames(result),
         exception=exception_of(result),
         checks=(sum(measured), len(measured)) if measured or isinstance(result, Scored) else None,
@@ -306,24 +306,28 @@ def trial_row(result: ScenarioResult) -> TrialRow:
     )
 
 
-def _scenario_row(one: ScenarioOutcome, day: date) -> ScenarioRow:
-    trials = {id(trial): trial_row(trial) for trial in one.trials}
-    result = one.deciding
+def _scenario_row(outcome: ScenarioOutcome, day: date) -> ScenarioRow:
+    trials = {id(trial): trial_row(trial) for trial in outcome.trials}
+    result = outcome.deciding
     measured: tuple[Check | Score, ...] = (
         () if isinstance(result, NotRun) else (*result.checks, *result.deciding_scores)
     )
     return ScenarioRow(
-        outcome=one,
-        name=scenario_label(one),
+        outcome=outcome,
+        name=scenario_label(outcome),
         deciding=trials[id(result)],
         trials=tuple(trials.values()),
-        of_trials=trials_told(one),
-        quarantine=quarantine_in_force(one.scenario, day),
-        expired=bool(expired_quarantine(one.scenario, day)),
-        failing=any(not each.passed for each in measured),
-        below=one.standing is Standing.BELOW,
-        must_pass=len(one.counted) - most_failures(one.scenario),
+        of_trials=describe_trials(outcome),
+        quarantine=quarantine_in_force(outcome.scenario, day),
+        expired=bool(expired_quarantine(outcome.scenario, day)),
+        failing=any(not item.passed for item in measured),
+        below=outcome.standing is Standing.BELOW,
+        must_pass=len(outcome.counted) - most_failures(outcome.scenario),
     )
+
+
+def _metric_row(metric: MetricSummary, report: Report) -> MetricRow:
+    return MetricRow(metric, describe_passing(metric), describe_threshold(metric, report.data_sets))
 
 
 def _variant_row(figures: VariantResult) -> VariantRow:
@@ -386,7 +390,7 @@ def _caveat(report: Report, decide: Iterable[ScenarioRow]) -> str:
 
 
 def _critical_failures(report: Report, decide: Iterable[ScenarioRow]) -> str:
-    """The critical scenarios that failed in a run that stops nothing: what its reader must not overlook."""
+    """The critical scenarios that failed in an advisory run, named because the run does not block."""
     if report.verdict.conclusion is not Conclusion.FAILED or report.decision.mode is not Mode.ADVISORY:
         return ""
     critical = [row for row in decide if row.scenario.critical]
@@ -404,8 +408,8 @@ def _leniency(report: Report) -> str:
     if not _is_soft(report):
         return ""
     if report.decision.mode is Mode.ADVISORY:
-        return "The mode is advisory, so the merge is not stopped."
-    return "" if report.enforce else "This is a trial period (enforce: false), so the merge is not stopped."
+        return "The mode is advisory, so the merge is not blocked."
+    return "" if report.enforce else "This is a trial period (enforce: false), so the merge is not blocked."
 
 
 def _line(report: Report, counts: Tally) -> str:
@@ -415,21 +419,21 @@ def _line(report: Report, counts: Tally) -> str:
         return f"{mode}{apart} · {money_phrase(spending)}"
     passing = part_of(counts.passed, counts.total, "scenario", "passed", "passed")
     if report.verdict.conclusion is Conclusion.FAILED and counts.passed == counts.total:
-        # What failed is a gate or the comparison; that every scenario passed by itself would read as a pass.
+        # A threshold of cases or the comparison failed: "26 of 26 passed" would read as a pass.
         passing = f"{plural(counts.total, 'scenario')} ran"
     answers = [_ANSWERS.get(report.llm, report.llm)] if called_models(spending) else []
     return " · ".join([f"{passing}{apart}", mode, money_phrase(spending), *answers])
 
 
 def _status(report: Report, counts: Tally) -> str:
-    told = "Misconfigured" if report.verdict.misconfigured else report.verdict.conclusion.value.capitalize()
-    told += "" if report.system_ran or not counts.total else ", no system ran"
-    told += f": {part_of(counts.passed, counts.total, 'scenario', 'passed', 'passed')}" if counts.total else ""
+    text = "Misconfigured" if report.verdict.misconfigured else report.verdict.conclusion.value.capitalize()
+    text += "" if report.system_ran or not counts.total else ", no system ran"
+    text += f": {part_of(counts.passed, counts.total, 'scenario', 'passed', 'passed')}" if counts.total else ""
     if not _is_soft(report):
-        return told
+        return text
     if report.decision.mode is not Mode.BLOCKING:
-        return f"{told}; advisory, so the merge is not stopped"
-    return told if report.enforce else f"{told}; a trial period, so the merge is not stopped"
+        return f"{text}; advisory, so the merge is not blocked"
+    return text if report.enforce else f"{text}; a trial period, so the merge is not blocked"
 
 
 def _plain(url: str) -> str:

@@ -1,4 +1,4 @@
-"""What a person sees: progress, the table of conversations, and the comment's text."""
+"""Output on a terminal: progress, the table of scenarios, and the comment's text."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from rich.progress import TaskID
 
 _CELL = 60
-"""Characters of an error in the table, so that a row stays a line; the whole stands in the report."""
+"""Most characters of an error in the table; the report has all of it."""
 
 _TRACEBACKS = 3
 _FRAME_LINES = 30
@@ -55,7 +55,7 @@ def in_ci(environment: Mapping[str, str]) -> bool:
 
 
 def make_progress(stream: TextIO, environment: Mapping[str, str], redactor: Redactor) -> Progress:
-    """A bar on a terminal, one line for each trial elsewhere; neither shows what the redactor takes out."""
+    """A bar on a terminal, one line per trial elsewhere; both show redacted text."""
     console = make_console(stream, environment)
     return RedactedProgress(BarProgress(console) if console.is_terminal else LineProgress(stream), redactor)
 
@@ -73,7 +73,7 @@ class RichPrinter:
         self._in_log = in_ci(environment) or environment.get("GITHUB_ACTIONS") == "true"
 
     def comment(self, body: str) -> None:
-        """The comment without its folded parts; a person can copy its paths, as no zero-width space is in them."""
+        """The comment without its folded parts; outside logs also without zero-width spaces, so paths can be copied."""
         print_comment(body if self._in_log else body.replace(ZERO_WIDTH_SPACE, ""), self._console)
 
     def results(self, summary: ReportSummary, *, in_workflow: bool) -> None:
@@ -81,7 +81,7 @@ class RichPrinter:
         print_results(summary, self._console, in_workflow=in_workflow)
 
     def files(self, paths: Mapping[str, Path]) -> None:
-        """Where the files of the report lie."""
+        """The paths of the report's files."""
         print_files(paths, self._console)
 
 
@@ -176,13 +176,13 @@ def _command(line: str, console: "Console") -> None:
 
 
 def _print_frames(summary: ReportSummary, console: "Console") -> None:
-    """Where the system raised errors, each once with the scenarios in which it was raised."""
+    """The system's errors, each once with the scenarios in which it was raised."""
     raised = raised_errors(row.deciding.result for row in summary.scenarios)
-    for one in raised[:_TRACEBACKS]:
-        console.out(f"{_one_line(label(one.first))}: {_one_line(explanation(one.first))}", highlight=False)
-        if one.others:
-            console.out(f"  the same in {_one_line(one.others)}", highlight=False)
-        for line in frames(one.first).splitlines()[-_FRAME_LINES:]:
+    for error in raised[:_TRACEBACKS]:
+        console.out(f"{_one_line(label(error.first))}: {_one_line(explanation(error.first))}", highlight=False)
+        if error.others:
+            console.out(f"  the same in {_one_line(error.others)}", highlight=False)
+        for line in frames(error.first).splitlines()[-_FRAME_LINES:]:
             console.out(f"  {defuse(clean(line))}", highlight=False)
     if len(raised) > _TRACEBACKS:
         console.out(f"{plural(len(raised) - _TRACEBACKS, 'more traceback')} in report.html", highlight=False)
@@ -191,7 +191,7 @@ def _print_frames(summary: ReportSummary, console: "Console") -> None:
 def print_comment(body: str, console: "Console") -> None:
     """The comment without its folded parts: rendered on a terminal, as Markdown elsewhere.
 
-    In a workflow the caller sees to it that the runner reads no command in it: it quotes replies of the system.
+    The text quotes replies of the system: in a workflow the caller stops the runner from reading commands in it.
     """
     shown = visible(body)
     if not console.is_terminal:
@@ -203,7 +203,7 @@ def print_comment(body: str, console: "Console") -> None:
 
 
 def print_files(paths: Mapping[str, Path], console: "Console") -> None:
-    """Where the files of the report lie."""
+    """The paths of the report's files."""
     for name, path in paths.items():
         console.out(f"{name:<13} {path}", highlight=False)
 
@@ -224,8 +224,10 @@ def _table(summary: ReportSummary) -> object:
 
 def _measurements(row: TrialRow) -> tuple[str, str, str]:
     scores = [f"{score.metric} {score.value:.2f}" for score in row.scores]
-    told = ", ".join([*scores, *([clip(row.gap, _CELL)] if row.gap else [])])
-    return ("", told, "") if row.checks is None else ("{}/{}".format(*row.checks), told, f"{row.seconds:.1f}")
+    scores_cell = ", ".join([*scores, *([clip(row.gap, _CELL)] if row.gap else [])])
+    if row.checks is None:
+        return "", scores_cell, ""
+    return "{}/{}".format(*row.checks), scores_cell, f"{row.seconds:.1f}"
 
 
 def _ended(row: ScenarioRow) -> str:
@@ -246,5 +248,5 @@ def _joined(*parts: str) -> str:
 
 
 def _one_line(text: str) -> str:
-    # The log of a workflow obeys commands, and a terminal obeys control characters.
+    # A workflow's log executes commands, and a terminal control characters.
     return defuse(" ".join(clean(text).split()))

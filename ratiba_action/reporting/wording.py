@@ -1,4 +1,4 @@
-"""How amounts, shares and results are put into words, the same in every form of the report."""
+"""Formats amounts, numbers and results as text, the same in every report format."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -17,21 +17,21 @@ _CENT = Decimal("0.01")
 
 
 def dollars(amount: Usd) -> str:
-    """An amount in dollars; fractions of a cent are shown, so that money spent never reads as nothing."""
+    """An amount in dollars; fractions of a cent are shown, so that a cost never reads as zero."""
     if 0 < abs(amount) < _CENT:
         return f"{amount:.4f}" if abs(amount) >= Decimal("0.0001") else "< 0.0001"
     return f"{amount:,.2f}"
 
 
 def bar(part: Usd, whole: Usd, width: int = 20) -> str:
-    """A bar of ``width`` blocks, filled by the share of ``part`` in ``whole``; any part shows at least one block."""
+    """A bar of ``width`` blocks, filled in proportion; any positive part fills at least one block."""
     share = min(max(part / whole, Decimal(0)), Decimal(1)) if whole > 0 else Decimal(1 if part > 0 else 0)
     filled = max(int(share * width), 1 if share else 0)
     return "█" * filled + "░" * (width - filled)
 
 
 def number(value: float) -> str:
-    """A score or threshold with as many digits as tell it from its neighbours, at least two."""
+    """A score or threshold with two decimals, or four if it needs them."""
     value = round(value, 4)
     return f"{value:.2f}" if round(value, 2) == value else f"{value:.4f}"
 
@@ -42,14 +42,14 @@ def plural(count: int, noun: str) -> str:
 
 
 def label(result: ScenarioResult) -> str:
-    """The scenario's id, with arm and trial where they are not the ordinary ones."""
+    """The scenario's id, with arm and trial unless they are head and the first."""
     trial = result.trial
     arm = "" if trial.arm.name == "head" else f".{trial.arm.name}"
     return f"{trial.scenario.id}{arm}" + (f".trial{trial.number + 1}" if trial.number else "")
 
 
 def outcome(result: ScenarioResult) -> str:
-    """How one conversation ended, in a word or two."""
+    """The result of one trial in a word or two."""
     if isinstance(result, Scored):
         return "passed" if result.passed else "failed"
     if isinstance(result, Errored):
@@ -59,8 +59,8 @@ def outcome(result: ScenarioResult) -> str:
     return "not run"
 
 
-def trials_told(outcome: ScenarioOutcome) -> str:
-    """How many trials that decide passed, how many more there are, how many were run again; empty for a single one."""
+def describe_trials(outcome: ScenarioOutcome) -> str:
+    """How many counted trials passed, how many others there are, and how many were retried; empty for one trial."""
     several, counted = len(outcome.trials) > 1, outcome.counted
     parts = [f"{outcome.passed} of {plural(len(counted), 'trial')}"] if several else []
     further = len(outcome.trials) - len(counted)
@@ -71,26 +71,26 @@ def trials_told(outcome: ScenarioOutcome) -> str:
 
 
 def scenario_label(outcome: ScenarioOutcome) -> str:
-    """The scenario's id, with its arm where that is not the head."""
+    """The scenario's id, with its arm unless that is head."""
     arm = outcome.deciding.trial.arm.name
     return outcome.scenario.id if arm == "head" else f"{outcome.scenario.id}.{arm}"
 
 
 def explanation(result: ScenarioResult) -> str:
-    """Why a conversation could not be measured, without a traceback; empty for one that was."""
+    """Why a trial could not be measured, without a traceback; empty if it was."""
     if isinstance(result, Errored):
         return summary_of(result.message, result.trial.scenario.id)
     return result.reason if isinstance(result, NotRun) else ""
 
 
-def gap_words(result: ScenarioResult) -> str:
-    """The same in the room that a table has: a score that is missing is two words."""
-    lacks_grade = isinstance(result, Errored) and result.lacks_grade
-    return "no score" if lacks_grade else explanation(result)
+def short_explanation(result: ScenarioResult) -> str:
+    """The explanation, short enough for a table."""
+    lacks_score = isinstance(result, Errored) and result.lacks_grade
+    return "no score" if lacks_score else explanation(result)
 
 
 def frames(result: ScenarioResult) -> str:
-    """Where the system raised an error, in several lines; empty where it raised none."""
+    """The traceback of the system's error; empty if there was none."""
     return traceback_of(result.message) if isinstance(result, Errored) else ""
 
 
@@ -108,12 +108,12 @@ class RaisedError:
 
     @property
     def others(self) -> str:
-        """The scenarios besides the first by name, at most so many; empty where there are none."""
+        """The names of the other scenarios, shortened; empty if there are none."""
         return listed(self.scenarios[1:])
 
 
 def raised_errors(results: Iterable[ScenarioResult]) -> tuple[RaisedError, ...]:
-    """Each error that the system raised, once: one mistake of it breaks many scenarios."""
+    """Each distinct error of the system once: one bug can fail many scenarios."""
     found: dict[str, list[ScenarioResult]] = {}
     for result in results:
         if isinstance(result, Errored) and frames(result):
@@ -122,13 +122,13 @@ def raised_errors(results: Iterable[ScenarioResult]) -> tuple[RaisedError, ...]:
 
 
 def listed(names: Sequence[str]) -> str:
-    """The first few names, and how many more there are; empty for none."""
+    """The first few names and the number of others; empty for none."""
     more = len(names) - _LISTED
     return ", ".join(names[:_LISTED]) + (f" and {more} more" if more > 0 else "")
 
 
 def mode_line(decision: ModeDecision, *, enforce: bool) -> str:
-    """The mode, the file and the rule that decided it, and what a failure then does.
+    """The mode, the file and rule that decided it, and the effect of a failure.
 
     Args:
         decision: with at least one reason, the strictest first.
@@ -137,19 +137,19 @@ def mode_line(decision: ModeDecision, *, enforce: bool) -> str:
     first, *others = decision.reasons
     why = first.why.rstrip(".")
     because = f"{first.path}: {why}" if first.path else why
-    same = len({one.path for one in others if one.mode is decision.mode and one.path} - {first.path})
+    same = len({reason.path for reason in others if reason.mode is decision.mode and reason.path} - {first.path})
     more = f", and {plural(same, 'more file')}" if same else ""
     return f"Mode: {decision.mode} ({because}{more}). {_effect(decision.mode, enforce=enforce)}"
 
 
 def selection_line(selection: Selection) -> str:
-    """How many of the suite's conversations run and why not the others; empty where all of them run."""
+    """How many of the suite's scenarios run, and why not the others; empty if all run."""
     chosen = len(selection.scenarios)
     total = chosen + len(selection.left_out)
     if chosen == total:
         return ""
     advisory = selection.decision.mode is Mode.ADVISORY
-    why = "advisory, so smoke and touched ones, and the recorded" if advisory else "those that were asked for"
+    why = "advisory mode runs smoke scenarios, touched ones and fully recorded ones" if advisory else "those selected"
     return f"{chosen} of {plural(total, 'scenario')} run: {why}."
 
 
@@ -157,5 +157,5 @@ def _effect(mode: Mode, *, enforce: bool) -> str:
     if mode is Mode.SKIP:
         return "Nothing is run."
     if mode is Mode.ADVISORY:
-        return "Failures do not block: the exit code stays 0. --mode blocking makes them count."
+        return "Failures do not block: the exit code stays 0. To block, use --mode blocking."
     return "Failures block." if enforce else "Failures do not block: enforce is false."

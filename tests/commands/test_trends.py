@@ -92,7 +92,7 @@ def row_of(metric: str, capsys: pytest.CaptureFixture[str]) -> str:
 
 def test_a_branch_without_runs_is_told(variables: dict[str, str], capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["report", "--trends", "--branch", "main"], variables) == 0
-    assert "no whole, blocking run of this branch" in capsys.readouterr().out
+    assert "no complete, blocking run of this branch" in capsys.readouterr().out
 
 
 def test_results_are_written_once_however_often_they_are_sent(

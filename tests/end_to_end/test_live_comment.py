@@ -20,7 +20,7 @@ async def test_a_live_run_says_who_was_paid_how_the_judges_agree_and_that_no_mon
         r"\| cross-check \| gpt-5\.6, 100% of the scores: 2 of 2 compared \|",
         r"\| agreement \| n = 2: 100% on the same side; kappa undefined, quadratic .* \|",
         r"\| votes \| none of 2 judged scores was measured again near its threshold \|",
-        r"The month is not tracked: no ledger-url\.",
+        r"The spending of this month is not tracked: ledger-url is not set\.",
     ):
         assert re.search(told, ended.comment), ended.comment
     assert "estimated cost" not in ended.comment

@@ -84,4 +84,4 @@ async def test_a_run_without_a_ledger_says_that_the_month_is_not_tracked(live: L
     live.scenario("greets", "Hello")
     ended = await live.gate()
     assert ended.code == 0, ended.printed
-    assert "The month is not tracked" in ended.comment
+    assert "The spending of this month is not tracked" in ended.comment

@@ -52,7 +52,7 @@ def test_variants_stand_side_by_side_and_only_the_system_as_it_stands_decides(sm
     repository = prepared(small)
     ended = repository.gate("--mode", "blocking", "--variants")
     assert ended.code == 0, ended.printed
-    assert "| as it stands | nothing | passed | 1 of 1 | 0 |" in ended.comment
+    assert "| as it is | nothing | passed | 1 of 1 | 0 |" in ended.comment
     assert "| `small` | MODEL=small | failed | 0 of 1 | 0 |" in ended.comment
     assert "| `gone` | MODEL=gone | failed | 0 of 1 | 0 |" in ended.comment
     assert "LookupError: there is no such model" in ended.comment

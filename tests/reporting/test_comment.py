@@ -146,7 +146,7 @@ def test_a_wrong_input_is_no_measurement_and_no_mode_excuses_it() -> None:
     decision = ModeDecision(Mode.ADVISORY, ())
     body = render_comment(summarise(sample_report(verdict=verdict, decision=decision, results=())))
     assert "## Misconfigured: ratiba" in body
-    assert "advisory, so the merge is not stopped" not in body
+    assert "advisory, so the merge is not blocked" not in body
     assert "0 of 0" not in body
 
 

@@ -105,7 +105,7 @@ def test_nothing_that_cannot_be_compared_has_a_difference() -> None:
 def test_a_scenario_in_doubt_says_why_it_does_not_block() -> None:
     doubtful = ScenarioComparison("spa_1", 0.9, 0.6, Tier.UNCLEAR)
     found = sample_passed_comparison(scenarios=(doubtful, *sample_passed_comparison().scenarios[1:]))
-    assert "unclear: may be chance, two such drops or a critical one count" in render_comment(
+    assert "unclear: may be noise; two such drops or one of a critical scenario fail the run" in render_comment(
         summarise(sample_compared_report(found))
     )
 

@@ -18,7 +18,7 @@ from ratiba_action.model.comparison import (
     Tier,
 )
 from ratiba_action.model.verdict import Conclusion, Report, Verdict
-from ratiba_action.reporting.comparison_words import metric_rows
+from ratiba_action.reporting.comparison_summary import metric_rows
 from ratiba_action.reporting.html import chart_of, render_html
 from ratiba_action.reporting.junit import render_junit
 from ratiba_action.reporting.results_csv import HEADER, render_csv

@@ -71,8 +71,8 @@ def test_a_run_that_paid_shows_parties_models_judges_and_what_runs_spent_togethe
         "the month 2026-04, all runs",
     ):
         assert told in document
-    assert "The month is not tracked" not in document
-    assert "The month is not tracked" in render_html(summarise(sample_live_report(shared_spending=())))
+    assert "The spending of this month is not tracked" not in document
+    assert "The spending of this month is not tracked" in render_html(summarise(sample_live_report(shared_spending=())))
 
 
 def test_a_replayed_run_says_what_it_would_cost_and_nothing_of_parties() -> None:

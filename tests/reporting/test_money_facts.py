@@ -12,8 +12,8 @@ from ratiba_action.reporting.summary import summarise
 from tests.support.sample_report import sample_live_report, sample_replayed_spending, sample_report
 
 
-def told(report: Report) -> dict[str, str]:
-    return {fact.what: " ".join(filter(None, (fact.told, fact.bar, fact.after))) for fact in money_facts(report)}
+def text(report: Report) -> dict[str, str]:
+    return {fact.what: " ".join(filter(None, (fact.text, fact.bar, fact.after))) for fact in money_facts(report)}
 
 
 def replayed() -> Report:
@@ -21,7 +21,7 @@ def replayed() -> Report:
 
 
 def test_a_replayed_run_says_what_it_would_cost_live() -> None:
-    assert told(replayed()) == {
+    assert text(replayed()) == {
         "spent": "USD 0.00 ░░░░░░░░░░░░░░░░░░░░ of 20.00",
         "estimated cost of the same run live": "USD 1.67",
         "model calls": "0 live, 16 replayed",
@@ -29,30 +29,31 @@ def test_a_replayed_run_says_what_it_would_cost_live() -> None:
 
 
 def test_a_live_run_does_not_say_what_it_would_cost_live() -> None:
-    assert [what for what in told(sample_live_report()) if "list prices" in what] == []
+    assert [what for what in text(sample_live_report()) if "list prices" in what] == []
     assert "list prices" not in money_phrase(sample_live_report().spending)
 
 
 def test_of_a_mixed_run_the_replayed_part_is_told_apart() -> None:
-    assert told(sample_report())["estimated cost of the replayed calls live"] == "USD 0.42"
+    assert text(sample_report())["estimated cost of the replayed calls live"] == "USD 0.42"
     assert money_phrase(sample_report().spending) == "USD 1.25 of 20.00 (estimated cost if all were live: USD 1.67)"
 
 
 def test_what_runs_spent_together_stands_beside_its_caps() -> None:
     report = sample_live_report()
-    assert told(report)["the month 2026-04, all runs"] == "USD 41.20 ██░░░░░░░░░░░░░░░░░░ of 300.00"
-    assert told(report)["the pull request ratiba/assistant#7, all runs"] == "USD 3.93 ███░░░░░░░░░░░░░░░░░ of 20.00"
+    assert text(report)["the month 2026-04, all runs"] == "USD 41.20 ██░░░░░░░░░░░░░░░░░░ of 300.00"
+    assert text(report)["the pull request ratiba/assistant#7, all runs"] == "USD 3.93 ███░░░░░░░░░░░░░░░░░ of 20.00"
     assert month_note(report) == ""
 
 
 def test_only_a_run_that_paid_says_that_the_month_is_not_tracked() -> None:
-    assert month_note(sample_live_report(shared_spending=())) == "The month is not tracked: no ledger-url."
+    note = month_note(sample_live_report(shared_spending=()))
+    assert note == "The spending of this month is not tracked: ledger-url is not set."
     assert month_note(replayed()) == ""
 
 
 def test_a_shared_ledger_that_was_not_read_is_not_called_untracked() -> None:
     note = month_note(sample_live_report(shared_spending=(), shared_ledger=True))
-    assert note == "What all runs spent together this month is not known: the shared ledger was not read."
+    assert note == "The spending of all runs this month is unknown: the shared ledger was not read."
 
 
 def test_a_run_that_asked_no_model_says_nothing() -> None:

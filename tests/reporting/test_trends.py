@@ -13,7 +13,7 @@ from ratiba_action.model.change import Subject
 from ratiba_action.model.history import Trend, TrendPoint
 from ratiba_action.reporting.html import render_html
 from ratiba_action.reporting.summary import summarise
-from ratiba_action.reporting.trend_words import HEIGHT, WIDTH, render_trends, trend_chart
+from ratiba_action.reporting.trends import HEIGHT, WIDTH, render_trends, trend_chart
 from tests.support.sample_report import sample_report
 
 START = datetime(2026, 11, 1, tzinfo=UTC)
@@ -79,7 +79,7 @@ def test_the_page_has_them_folded_with_the_threshold_as_a_line_and_why_a_line_is
     (section,) = re.findall(r"<h2>Trends</h2>\n(.*?)</details>", document, re.DOTALL)
     assert section.startswith("<details><summary>1 metric over the last runs of main</summary>")
     assert (section.count("<polyline"), section.count("<circle"), section.count("<line")) == (1, 3, 1)
-    assert "broken at 2026-11-03: the judge is b and was a." in section
+    assert "interrupted at 2026-11-03: the judge is b and was a." in section
     assert "<h2>Trends</h2>" not in render_html(summarise(sample_report()))
 
 

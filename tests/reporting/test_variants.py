@@ -33,7 +33,7 @@ def report() -> Report:
 
 def test_the_comment_says_how_each_variant_would_have_ended_and_why() -> None:
     comment = render_comment(summarise(report()))
-    assert "| as it stands | nothing | passed | 3 of 3 | 0 | 0.90 | 0.0200 |" in comment
+    assert "| as it is | nothing | passed | 3 of 3 | 0 | 0.90 | 0.0200 |" in comment
     assert "| `mini` | MODEL=mini | failed | 1 of 3 | 0 | 0.40 | 0.0000 |" in comment
     assert "| `gone` | MODEL=gone | incomplete | 0 of 3 | 3 |   | 0.0000 |" in comment
     assert "| `late` | MODEL=late | not run |   |   |   |   |" in comment
@@ -55,9 +55,9 @@ def test_no_variant_is_a_failure_of_junit() -> None:
     skipped = {name: case.find("skipped") for name, case in cases.items()}
     why = {name: None if found is None else found.attrib["message"] for name, found in skipped.items()}
     assert why == {
-        "mini": "not the system as it stands: it would have failed: A.",
-        "gone": f"not the system as it stands: it would have been incomplete: {CRASHED}",
-        "poor": "not the system as it stands: it would have been incomplete: The budget was used up.",
+        "mini": "not the system as it is: it would have failed: A.",
+        "gone": f"not the system as it is: it would have been incomplete: {CRASHED}",
+        "poor": "not the system as it is: it would have been incomplete: The budget was used up.",
         "late": "not run: the run was ended, or its time or money was",
         "good": None,
     }
@@ -67,7 +67,7 @@ def test_no_variant_is_a_failure_of_junit() -> None:
 
 def test_the_table_has_a_row_for_each_variant_and_metric() -> None:
     table = [row for row in csv.reader(io.StringIO(render_csv(summarise(report())))) if row[6] == "variant"]
-    assert [row[1] for row in table] == ["as it stands", "as it stands", "mini", "mini", "gone", "poor", "late", "good"]
+    assert [row[1] for row in table] == ["as it is", "as it is", "mini", "mini", "gone", "poor", "late", "good"]
     assert table[2][5:12] == ["failed", "variant", "", "scenarios", "3", "1", "false"]
     assert table[3][8:12] == ["TurnRelevancyMetric", "", "0.4000", ""]
     assert table[6][10] == "the run was ended, or its time or money was"

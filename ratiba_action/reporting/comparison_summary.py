@@ -1,4 +1,4 @@
-"""How a comparison with the base is put into words, the same in every form of the report."""
+"""The comparison with the base as text, the same in every report format."""
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
@@ -16,14 +16,14 @@ from ratiba_action.model.comparison import (
 from ratiba_action.model.data_set import DataSetScores
 from ratiba_action.model.values import mean
 from ratiba_action.model.verdict import Conclusion, Report
-from ratiba_action.reporting.data_set_words import threshold_told
+from ratiba_action.reporting.cases_summary import describe_threshold
 from ratiba_action.reporting.wording import number, plural
 from ratiba_action.verdict.runs import metric_tier
 from ratiba_action.verdict.tally import MetricSummary
 from ratiba_action.verdict.weighing import sensitivity
 
 COMPOSITE = "all scenarios"
-"""What the row of the composite is called."""
+"""Name of the composite's row."""
 
 _UNKNOWN = "unknown"
 _COMMIT = 12
@@ -36,8 +36,8 @@ class Row:
     """One line of a comparison; texts are not escaped.
 
     Args:
-        threshold: empty where there is none.
-        difference: head minus base, in shares of 1.
+        threshold: empty if there is none.
+        difference: head minus base, from -1 to 1.
     """
 
     name: str
@@ -54,10 +54,10 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Obstacle:
-    """One reason why something cannot be compared.
+    """One reason why scores or scenarios cannot be compared.
 
     Args:
-        metrics: that it is about; empty where it is about whole scenarios.
+        metrics: affected metrics; empty if whole scenarios are affected.
     """
 
     reason: str
@@ -67,7 +67,7 @@ class Obstacle:
 
 @dataclass(frozen=True, slots=True)
 class ComparedScenario:
-    """One scenario on both sides; figures are texts.
+    """One scenario on base and head; numbers are text.
 
     Args:
         moved: whether it changed by more than noise.
@@ -87,15 +87,15 @@ class ComparisonSummary:
     """The comparison with the base; texts are not escaped.
 
     Args:
-        heading: what it came to, in a word or a few.
+        heading: the result in a few words.
         baseline: where the base's scores come from; untrusted.
-        sensitivity: which drops it could have seen; empty where that is not known.
-        interval_note: what an interval beside an exact difference is of; empty where there is none.
-        not_comparable: how much cannot be compared; empty where everything can.
-        rows: the composite's, then one for each metric.
+        sensitivity: which drops it could have detected; empty if unknown.
+        interval_note: what the interval of an exact difference means; empty if there is none.
+        not_comparable: how much cannot be compared; empty if everything can.
+        rows: the composite's row, then one for each metric.
         scenarios: the largest drop first.
-        flips: scenarios that pass on one side only, each with its direction.
-        obstacles: why something cannot be compared, that of most scenarios first.
+        flips: newly failing and newly passing scenarios, each with its direction.
+        obstacles: why something cannot be compared, the most frequent reason first.
     """
 
     found: Comparison
@@ -111,11 +111,11 @@ class ComparisonSummary:
 
 
 def summarise_comparison(report: Report, thresholds: Mapping[str, str]) -> ComparisonSummary | None:
-    """The comparison of a report in words; None where there is nothing of the base.
+    """The comparison of a report; None if the run has none.
 
     Args:
         report: of the run.
-        thresholds: what each metric must reach, in words, by its name.
+        thresholds: each metric's thresholds as text, by metric.
     """
     found = report.verdict.comparison
     if found is None:
@@ -134,10 +134,15 @@ def summarise_comparison(report: Report, thresholds: Mapping[str, str]) -> Compa
     )
 
 
-def _scenario(one: ScenarioComparison, whole: Comparison) -> ComparedScenario:
-    means, change = (mean_told(one.base), mean_told(one.head)), signed_points(one.head - one.base)
-    status = _scenario_status(one, whole)
-    return ComparedScenario(one.scenario_id, *means, change, status, one.tier, one.tier is not Tier.WITHIN_NOISE)
+def _scenario(scenario: ScenarioComparison, whole: Comparison) -> ComparedScenario:
+    means, change = (
+        (format_mean(scenario.base), format_mean(scenario.head)),
+        signed_points(scenario.head - scenario.base),
+    )
+    status = _scenario_status(scenario, whole)
+    return ComparedScenario(
+        scenario.scenario_id, *means, change, status, scenario.tier, scenario.tier is not Tier.WITHIN_NOISE
+    )
 
 
 def _direction(flip: Flip) -> str:
@@ -145,24 +150,24 @@ def _direction(flip: Flip) -> str:
 
 
 def signed_points(difference: float) -> str:
-    """A difference of scores from 0 to 1 in points of a hundred, with its sign and one digit."""
+    """A difference of scores in percentage points, with its sign and one decimal."""
     if not math.isfinite(difference):
         return _UNKNOWN
     size = round(difference * 100, 1)
     return f"{size:+.1f}".replace("-", "\u2212") if size else "0.0"
 
 
-def mean_told(mean: float) -> str:
-    """A mean score with two digits: the difference beside it has more."""
+def format_mean(mean: float) -> str:
+    """A mean score with two decimals."""
     return f"{mean:.2f}"
 
 
-def change_told(difference: float, low: float | None, high: float | None) -> str:
-    """A difference in points with its interval where it has one of any width."""
-    told = signed_points(difference)
+def format_change(difference: float, low: float | None, high: float | None) -> str:
+    """A difference in percentage points, with its interval if that is not a single point."""
+    text = signed_points(difference)
     if low is None or high is None or high - low <= _ROUNDING:
-        return told
-    return f"{told} ({signed_points(low)} to {signed_points(high)})"
+        return text
+    return f"{text} ({signed_points(low)} to {signed_points(high)})"
 
 
 def metric_rows(comparison: Comparison, thresholds: Mapping[str, str]) -> tuple[Row, ...]:
@@ -170,29 +175,29 @@ def metric_rows(comparison: Comparison, thresholds: Mapping[str, str]) -> tuple[
 
     Args:
         comparison: of head and base.
-        thresholds: in words, by metric.
+        thresholds: as text, by metric.
     """
-    rows = [_metric_row(one, comparison, thresholds.get(one.metric, "")) for one in comparison.metrics]
+    rows = [_metric_row(metric, comparison, thresholds.get(metric.metric, "")) for metric in comparison.metrics]
     return (*([_composite_row(comparison)] if comparison.scenarios else []), *rows)
 
 
-def thresholds_told(
+def describe_thresholds(
     summaries: Iterable[MetricSummary], data_sets: Sequence[DataSetScores], means: Mapping[str, float]
 ) -> dict[str, str]:
-    """What each metric must reach, in words.
+    """Each metric's thresholds as text.
 
     Args:
         summaries: of the metrics of a run.
-        data_sets: of the same run, with their gates.
-        means: least mean of a metric, by metric.
+        data_sets: of the same run, with their thresholds.
+        means: mean thresholds, by metric.
     """
-    told = {one.metric: threshold_told(one, data_sets) for one in summaries}
+    by_metric = {summary.metric: describe_threshold(summary, data_sets) for summary in summaries}
     limits = {name: f"mean {number(least)}" for name, least in means.items()}
-    return {name: ", ".join(filter(None, (told.get(name), limits.get(name)))) for name in told | limits}
+    return {name: ", ".join(filter(None, (by_metric.get(name), limits.get(name)))) for name in by_metric | limits}
 
 
-def tier_told(tier: Tier, difference: float, *, exact: bool) -> str:
-    """A tier in words; where nothing varies by chance there is no noise either."""
+def describe_tier(tier: Tier, difference: float, *, exact: bool) -> str:
+    """A tier as text; an exact comparison has no noise, so it says "no change" or "a little lower"."""
     if not exact or tier is not Tier.WITHIN_NOISE:
         return tier.value
     if abs(difference) <= _ROUNDING:
@@ -201,7 +206,7 @@ def tier_told(tier: Tier, difference: float, *, exact: bool) -> str:
 
 
 def obstacles(comparison: Comparison) -> tuple[Obstacle, ...]:
-    """What cannot be compared, one entry a reason, that of most scenarios first."""
+    """What cannot be compared, one entry per reason, the most frequent first."""
     found: dict[str, tuple[dict[str, None], dict[str, None]]] = {}
     for one in comparison.not_comparable:
         metrics, scenarios = found.setdefault(one.reason, ({}, {}))
@@ -226,11 +231,11 @@ def _composite_row(comparison: Comparison) -> Row:
     difference = comparison.difference if comparison.difference is not None else math.nan
     return Row(
         COMPOSITE,
-        mean_told(mean([one.base for one in comparison.scenarios])),
-        mean_told(mean([one.head for one in comparison.scenarios])),
-        change_told(difference, comparison.low, comparison.high),
-        _margin_told(comparison),
-        tier_told(comparison.tier, difference, exact=comparison.exact),
+        format_mean(mean([scenario.base for scenario in comparison.scenarios])),
+        format_mean(mean([scenario.head for scenario in comparison.scenarios])),
+        format_change(difference, comparison.low, comparison.high),
+        _describe_margin(comparison),
+        describe_tier(comparison.tier, difference, exact=comparison.exact),
         comparison.tier,
         difference,
         comparison.low,
@@ -238,52 +243,56 @@ def _composite_row(comparison: Comparison) -> Row:
     )
 
 
-def _margin_told(comparison: Comparison) -> str:
+def _describe_margin(comparison: Comparison) -> str:
     if comparison.margin is None:
         return ""
     return f"{'' if comparison.exact else 'lower end '}above {signed_points(-comparison.margin)}"
 
 
-def _metric_row(one: MetricComparison, comparison: Comparison, threshold: str) -> Row:
-    difference, tier = one.head - one.base, metric_tier(one, comparison)
+def _metric_row(metric: MetricComparison, comparison: Comparison, threshold: str) -> Row:
+    difference, tier = metric.head - metric.base, metric_tier(metric, comparison)
     return Row(
-        one.metric,
-        mean_told(one.base),
-        mean_told(one.head),
-        change_told(difference, one.low, one.high),
+        metric.metric,
+        format_mean(metric.base),
+        format_mean(metric.head),
+        format_change(difference, metric.low, metric.high),
         threshold,
-        tier_told(tier, difference, exact=comparison.exact),
+        describe_tier(tier, difference, exact=comparison.exact),
         tier,
         difference,
-        one.low,
-        one.high,
+        metric.low,
+        metric.high,
     )
 
 
-def _single(one: ScenarioComparison, comparison: Comparison) -> bool:
-    """Whether a scenario fell far in a comparison that blocks nothing."""
-    return one.tier is Tier.UNCLEAR and comparison.tier is not Tier.REGRESSION and len(comparison.scenarios) > 1
+def _single(scenario: ScenarioComparison, comparison: Comparison) -> bool:
+    """Whether a single scenario dropped in a comparison that does not block."""
+    return scenario.tier is Tier.UNCLEAR and comparison.tier is not Tier.REGRESSION and len(comparison.scenarios) > 1
 
 
-def _scenario_status(one: ScenarioComparison, comparison: Comparison) -> str:
-    told = tier_told(one.tier, one.head - one.base, exact=comparison.exact)
-    told += ": further trials show the drop again" if one.dropped_again and not comparison.exact else ""
-    told += ": may be chance, two such drops or a critical one count" if _single(one, comparison) else ""
-    return told + (" (critical)" if one.critical else "")
+def _scenario_status(scenario: ScenarioComparison, comparison: Comparison) -> str:
+    text = describe_tier(scenario.tier, scenario.head - scenario.base, exact=comparison.exact)
+    text += ": further trials show the drop again" if scenario.dropped_again and not comparison.exact else ""
+    text += (
+        ": may be noise; two such drops or one of a critical scenario fail the run"
+        if _single(scenario, comparison)
+        else ""
+    )
+    return text + (" (critical)" if scenario.critical else "")
 
 
 def _heading(comparison: Comparison, conclusion: Conclusion) -> str:
-    """What the comparison came to, in a word or a few; a run that failed never reads as one where nothing changed."""
+    """The result in a few words; a failed run never reads as one where nothing changed."""
     if conclusion is Conclusion.FAILED and comparison.tier is not Tier.REGRESSION:
-        worse = sum(not one.passes for one in comparison.flips)
+        worse = sum(not flip.passes for flip in comparison.flips)
         return f"{plural(worse, 'scenario')} newly failing" if worse else "No scenario is newly failing"
     if comparison.tier is Tier.NOT_COMPARABLE and not comparison.not_comparable:
         return "Deterministic assertions only"
-    return tier_told(comparison.tier, comparison.difference or 0.0, exact=comparison.exact).capitalize()
+    return describe_tier(comparison.tier, comparison.difference or 0.0, exact=comparison.exact).capitalize()
 
 
 def _interval_note(comparison: Comparison) -> str:
-    """What an interval beside an exact difference is of; empty where there is none, or where it needs no saying."""
+    """What the interval of an exact difference means; empty if there is none."""
     low, high = comparison.low, comparison.high
     if not comparison.exact or low is None or high is None or high - low <= _ROUNDING:
         return ""
@@ -299,11 +308,11 @@ def _not_comparable(comparison: Comparison) -> str:
 
 
 def _baseline(facts: BaselineFacts | None, now: datetime) -> str:
-    """Where the base's scores come from: source, commit and age; None where they were measured in this run."""
+    """Where the base's scores come from: source, commit and age."""
     if facts is None:
         return "measured in this run"
     parts = [facts.source or "earlier results"]
     parts += [f"at {facts.commit[:_COMMIT]}"] if facts.commit else []
-    told = [" ".join(parts), *([age] if (age := _age(facts, now)) else [])]
-    told += [f"{facts.runs} runs pooled"] if facts.runs > 1 else []
-    return ", ".join(told)
+    details = [" ".join(parts), *([age] if (age := _age(facts, now)) else [])]
+    details += [f"{facts.runs} runs pooled"] if facts.runs > 1 else []
+    return ", ".join(details)

@@ -1,4 +1,4 @@
-"""How a case file, its gates and its lowest cases are put into words, the same in every form of the report."""
+"""The cases of a case file as text, the same in every report format: size, thresholds, lowest cases."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -25,14 +25,14 @@ class LowCase:
     """A case that scored less than 1.
 
     Args:
-        asked: the first message of its conversation.
-        told: metric, value and reason.
+        message: the first user message of the scenario.
+        result: metric, value and reason.
     """
 
     name: str
-    asked: str
+    message: str
     value: float
-    told: str
+    result: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,8 +41,8 @@ class GateRow:
 
     Args:
         name: for lists, such as ``intents: macro_f1``.
-        value: over what was measured; empty where nothing was.
-        status: whether it is passed, and why that may not be known.
+        value: measured value; empty if nothing was measured.
+        status: passed or failed, or why that is unknown.
     """
 
     result: GateResult
@@ -58,7 +58,7 @@ class CasesSummary:
     Args:
         about: size and version.
         classes: the lowest F1 first.
-        low: cases that its exact metrics found less than perfect, the lowest first.
+        low: cases that a deterministic metric scored below 1, the lowest first.
     """
 
     scores: DataSetScores
@@ -69,7 +69,7 @@ class CasesSummary:
 
 
 def summarise_cases(scores: DataSetScores, results: Iterable[ScenarioResult]) -> CasesSummary:
-    """A case file in words.
+    """The summary of a case file.
 
     Args:
         scores: of the case file.
@@ -79,7 +79,7 @@ def summarise_cases(scores: DataSetScores, results: Iterable[ScenarioResult]) ->
         scores=scores,
         about=_about(scores),
         gates=tuple(_gate_row(scores, result) for result in scores.gates),
-        classes=tuple(sorted(scores.classes, key=lambda one: (one.f1, one.label))),
+        classes=tuple(sorted(scores.classes, key=lambda item: (item.f1, item.label))),
         low=_low_cases(scores, results),
     )
 
@@ -105,42 +105,46 @@ def _status(scores: DataSetScores, result: GateResult) -> str:
         return f"not decided, {scores.selected} of {plural(scores.cases, 'case')} selected"
     if scores.measured < scores.selected:
         return f"unknown, {scores.selected - scores.measured} not measured"
-    return "unknown, no answer has what it is made of"
+    return "unknown, no answer has the values it needs"
 
 
-def threshold_told(summary: MetricSummary, data_sets: Iterable[DataSetScores]) -> str:
-    """What scores of a metric must reach, and the aggregates over them: a threshold of 0 asks for nothing.
+def describe_threshold(summary: MetricSummary, data_sets: Iterable[DataSetScores]) -> str:
+    """The thresholds of a metric's scores and of the aggregates over them; a threshold of 0 requires nothing.
 
     Args:
         summary: of the metric.
-        data_sets: of the run, with their gates.
+        data_sets: scores of the run's cases, with their thresholds.
     """
     gates = [result.gate for scores in data_sets for result in scores.gates]
-    of_metric = [one for one in gates if one.metric == summary.metric or _is_of(one, _TRUTHS.get(summary.metric, ""))]
-    told = [number(least) for least in summary.thresholds if least > 0]
-    told += [f"{one.metric} {number(one.at_least)}" for one in of_metric]
-    return ", ".join(dict.fromkeys(told)) or "none"
+    of_metric = [
+        gate for gate in gates if gate.metric == summary.metric or _is_of(gate, _TRUTHS.get(summary.metric, ""))
+    ]
+    texts = [number(least) for least in summary.thresholds if least > 0]
+    texts += [f"{gate.metric} {number(gate.at_least)}" for gate in of_metric]
+    return ", ".join(dict.fromkeys(texts)) or "none"
 
 
 def _is_of(gate: Gate, truth: str) -> bool:
     return bool(truth) and truth_of(gate.metric) == truth
 
 
-def passing_told(summary: MetricSummary) -> str:
-    """How many scores reach their threshold; empty where none has one."""
+def describe_passing(summary: MetricSummary) -> str:
+    """How many scores reach their threshold; empty if there is none."""
     return f"{summary.passed} of {summary.count}" if any(least > 0 for least in summary.thresholds) else ""
 
 
 def _low_cases(scores: DataSetScores, results: Iterable[ScenarioResult]) -> tuple[LowCase, ...]:
     found = [
-        LowCase(label(result), _asked(result), score.value, f"{score.metric} {number(score.value)}: {score.reason}")
+        LowCase(
+            label(result), _first_message(result), score.value, f"{score.metric} {number(score.value)}: {score.reason}"
+        )
         for result in results
         if isinstance(result, Scored) and result.trial.scenario.data_set == scores.id
         for score in result.scores
         if not score.judged and score.value < 1
     ]
-    return tuple(sorted(found, key=lambda one: (one.value, one.name)))
+    return tuple(sorted(found, key=lambda case: (case.value, case.name)))
 
 
-def _asked(result: Scored) -> str:
+def _first_message(result: Scored) -> str:
     return next((turn.user for turn in result.trial.scenario.turns if turn.user), "")

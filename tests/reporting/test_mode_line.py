@@ -11,7 +11,7 @@ PROMPT = Reason("prompts/a.md", "prompts/**", Mode.BLOCKING, "matches the rule '
 CODE = Reason("shop.py", "**/*.py", Mode.ADVISORY, "matches the rule 'advisory **/*.py'")
 ASKED = Reason("", "mode", Mode.BLOCKING, "the mode input asks for at least blocking")
 TRIAL = "Failures do not block: enforce is false."
-SOFT = "Failures do not block: the exit code stays 0. --mode blocking makes them count."
+SOFT = "Failures do not block: the exit code stays 0. To block, use --mode blocking."
 
 
 @pytest.mark.parametrize(
@@ -47,11 +47,11 @@ def test_the_line_names_mode_file_and_rule_and_says_what_a_failure_does(
     ("mode", "left_out", "line"),
     [
         (Mode.BLOCKING, (), ""),
-        (Mode.BLOCKING, ("other",), "1 of 2 scenarios run: those that were asked for."),
+        (Mode.BLOCKING, ("other",), "1 of 2 scenarios run: those selected."),
         (
             Mode.ADVISORY,
             ("b", "c", "d"),
-            "1 of 4 scenarios run: advisory, so smoke and touched ones, and the recorded.",
+            "1 of 4 scenarios run: advisory mode runs smoke scenarios, touched ones and fully recorded ones.",
         ),
     ],
 )

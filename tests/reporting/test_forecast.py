@@ -6,7 +6,7 @@ from decimal import Decimal
 from ratiba_action.model.conversation import Party
 from ratiba_action.money.budget import Limit
 from ratiba_action.money.forecast import Expected, Forecast
-from ratiba_action.reporting.money_facts import forecast_lines, foretell
+from ratiba_action.reporting.money_facts import forecast_lines, log_forecast
 
 COSTS = {Party.SYSTEM: Decimal("0.10"), Party.JUDGE: Decimal("0.30")}
 
@@ -41,15 +41,15 @@ def test_a_run_that_asks_models_only_as_needed_says_so() -> None:
     assert line.startswith("Costs nothing while every recording fits; if models are called, expected to cost USD 0.80")
 
 
-def test_costs_that_nothing_tells_are_not_passed_over() -> None:
-    assert "not in this" in forecast_lines(replace(forecast(2, "20"), system_known=False))[-1]
+def test_a_forecast_without_recorded_costs_says_so() -> None:
+    assert "their cost is not included" in forecast_lines(replace(forecast(2, "20"), system_known=False))[-1]
 
 
 def test_only_a_run_that_asks_models_for_everything_notes_what_will_not_fit() -> None:
     for as_needed, notes in ((False, 1), (True, 0)):
         told: list[str] = []
         warned: list[str] = []
-        foretell(replace(forecast(3, "0.91"), as_needed=as_needed), told.append, warned.append)
+        log_forecast(replace(forecast(3, "0.91"), as_needed=as_needed), told.append, warned.append)
         assert len(told) == 2
         assert warned == told[:notes]
 

@@ -18,9 +18,9 @@ class TrendChart:
     """A drawing of one metric; positions are units of the drawing.
 
     Args:
-        lines: the points of each part that can be compared, as SVG writes them; one for each part of two or more.
-        dots: each run's place, and what it is in words.
-        threshold: height of the threshold's line; None where it is no number.
+        lines: SVG points of each comparable segment with two or more runs.
+        dots: position and label of each run.
+        threshold: height of the threshold's line; None without a threshold.
     """
 
     lines: tuple[str, ...]
@@ -29,7 +29,7 @@ class TrendChart:
 
 
 def trend_chart(trend: Trend) -> TrendChart | None:
-    """The chart; None where there is no number to draw."""
+    """The chart; None if there is no number to draw."""
     points = [point for point in trend.points if math.isfinite(point.mean)]
     if not points:
         return None
@@ -48,7 +48,7 @@ def trend_chart(trend: Trend) -> TrendChart | None:
     parts = [[place(point) for point in part.points if id(point) in across] for part in trend.segments]
     return TrendChart(
         lines=tuple(_path(part) for part in parts if len(part) > 1),
-        dots=tuple((*place(point), _told(point)) for point in points),
+        dots=tuple((*place(point), _point_label(point)) for point in points),
         threshold=height(threshold) if math.isfinite(threshold) else None,
     )
 
@@ -57,7 +57,7 @@ def _path(places: Sequence[tuple[float, float]]) -> str:
     return " ".join(f"{x},{y}" for x, y in places)
 
 
-def _told(point: TrendPoint) -> str:
+def _point_label(point: TrendPoint) -> str:
     commit = f" {point.commit[:12]}" if point.commit else ""
     return f"{point.started_at.date().isoformat()}{commit}: {point.mean:.4g}"
 
@@ -67,26 +67,26 @@ _GAP = " ╎ "
 
 
 def render_trends(trends: Sequence[Trend], branch: str, last: int) -> str:
-    """A row for each metric, and below why a line is broken.
+    """A row for each metric, and below it why a line is interrupted.
 
     Args:
-        trends: untrusted texts, as the history has them.
-        branch: whose runs they are of.
-        last: how many runs were asked for.
+        trends: untrusted text from the history.
+        branch: that was measured.
+        last: how many runs were requested.
     """
     title = f"## Trends of {inline(branch)}"
     if not trends:
-        return f"{title}\n\nThe metrics history has no whole, blocking run of this branch.\n"
+        return f"{title}\n\nThe metrics history has no complete, blocking run of this branch.\n"
     columns = ("metric", "judge", "runs:", "first comparable:", "latest:", "threshold:")
     header = (*columns, f"the last {plural(last, 'run')}")
-    rows = [_row(one) for one in trends]
-    breaks = [f"- {told}" for one in trends for told in breaks_told(one)]
-    told = ["Where a line is broken, its parts cannot be compared:\n\n" + "\n".join(breaks)] if breaks else []
-    return "\n\n".join([title, table(header, rows), *told]) + "\n"
+    rows = [_row(trend) for trend in trends]
+    breaks = [f"- {notes}" for trend in trends for notes in describe_breaks(trend)]
+    notes = ["Runs before and after a gap in a line cannot be compared:\n\n" + "\n".join(breaks)] if breaks else []
+    return "\n\n".join([title, table(header, rows), *notes]) + "\n"
 
 
-def breaks_told(trend: Trend) -> Iterator[str]:
-    """Why each part of a trend stands alone; Markdown."""
+def describe_breaks(trend: Trend) -> Iterator[str]:
+    """Why each segment of a trend cannot be compared with the one before; Markdown."""
     for segment in trend.segments:
         if segment.why:
             day = segment.points[0].started_at.date().isoformat()
@@ -104,18 +104,18 @@ def _row(trend: Trend) -> tuple[str, ...]:
         str(len(points)),
         number(oldest.mean),
         f"{number(latest.mean)} (n = {latest.count})",
-        inline(required_told(latest)),
+        inline(describe_required(latest)),
         shown,
     )
 
 
-def required_told(point: TrendPoint) -> str:
-    """What a metric had to reach in a run; runs of earlier versions of the gate have the threshold of scores alone."""
+def describe_required(point: TrendPoint) -> str:
+    """The thresholds of a metric in a run; runs of earlier versions have only the threshold of single scores."""
     return point.required or (number(point.threshold) if point.threshold > 0 else "none")
 
 
 def _sparkline(trend: Trend) -> str:
-    """A block for each run; parts that cannot be compared stand apart."""
+    """A block for each run, with gaps between segments that cannot be compared."""
     values = [point.mean for point in trend.points if math.isfinite(point.mean)]
     low, high = min(values, default=0.0), max(values, default=1.0)
     span = max(high - low, _LEAST_SPAN)
