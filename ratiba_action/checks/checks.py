@@ -75,16 +75,16 @@ def check_replies(scenario: Scenario, transcript: Transcript) -> Iterator[Check]
             continue
         reached = number <= len(transcript.exchanges)
         got = transcript.exchanges[number - 1].reply.text if reached else ""
-        one, other = _normal(captured), _normal(got)
-        start = max(0, _first_difference(one, other) - _SHOWN_BEFORE)
+        first, second = _normal(captured), _normal(got)
+        start = max(0, _first_difference(first, second) - _SHOWN_BEFORE)
         line = scenario.turns[number - 1].line if number <= len(scenario.turns) else 0
         yield Check(
             "reply",
             number,
             "the captured reply",
-            clip(one[start:]),
-            clip(other[start:]) if reached else "(turn not reached)",
-            passed=reached and one == other,
+            clip(first[start:]),
+            clip(second[start:]) if reached else "(turn not reached)",
+            passed=reached and first == second,
             line=line,
         )
 
@@ -93,9 +93,9 @@ def _normal(text: str) -> str:
     return " ".join(unicodedata.normalize("NFKC", stream_safe(text)).split())
 
 
-def _first_difference(one: str, other: str) -> int:
-    pairs = enumerate(zip(one, other, strict=False))
-    return next((at for at, (left, right) in pairs if left != right), min(len(one), len(other)))
+def _first_difference(first: str, second: str) -> int:
+    pairs = enumerate(zip(first, second, strict=False))
+    return next((at for at, (left, right) in pairs if left != right), min(len(first), len(second)))
 
 
 def check_transcript(

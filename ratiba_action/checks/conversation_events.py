@@ -57,7 +57,7 @@ def _change(state: str, sources: list[Mapping[str, Any]]) -> PaymentChanged:
 
 
 def _text(sources: list[Mapping[str, Any]], name: str) -> str:
-    return next((str(one[name]) for one in sources if one.get(name) is not None), "")
+    return next((str(source[name]) for source in sources if source.get(name) is not None), "")
 
 
 def _amount(sources: list[Mapping[str, Any]]) -> tuple[Decimal | None, str]:

@@ -33,7 +33,9 @@ def is_address(name: str) -> bool:
 def needs_custom_code(scenarios: Iterable[Scenario]) -> bool:
     """Whether any scenario is measured by a repository's own rule or metric, or by running code of a reply."""
     return any(
-        any(is_address(one.metric) or one.metric in _MODEL_CODE_METRICS for one in scenario.assertions)
+        any(
+            is_address(assertion.metric) or assertion.metric in _MODEL_CODE_METRICS for assertion in scenario.assertions
+        )
         or any(rule.type == "custom" for rule in scenario.rules)
         for scenario in scenarios
     )
@@ -127,8 +129,12 @@ def _reply(reply: Reply) -> JsonObject:
         "text": reply.text,
         "state": reply.state,
         "payment": reply.payment,
-        "tool_calls": [{"name": one.name, "args": dict(one.args), "output": one.output} for one in reply.tool_calls],
+        "tool_calls": [
+            {"name": call.name, "args": dict(call.args), "output": call.output} for call in reply.tool_calls
+        ],
         "events": [{"type": event.type, "data": dict(event.data)} for event in reply.events],
-        "documents": [{"id": one.id, "text": one.text, "score": one.score} for one in reply.documents],
+        "documents": [
+            {"id": document.id, "text": document.text, "score": document.score} for document in reply.documents
+        ],
         "output": reply.output,
     }

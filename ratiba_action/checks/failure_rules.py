@@ -182,7 +182,7 @@ def _event_rule(rule: FailureRule, value: str, transcript: Transcript) -> Check:
     turns = [
         number
         for number, (exchange, before) in enumerate(zip(transcript.exchanges, replies, strict=False), 1)
-        if any(Event(one).type == value for one in happenings(exchange, before))
+        if any(Event(happening).type == value for happening in happenings(exchange, before))
     ]
     wanted = rule.type == "must_emit"
     return Check(

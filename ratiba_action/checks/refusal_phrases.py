@@ -32,7 +32,9 @@ def split_claims(text: str) -> tuple[str, ...]:
             sentences[-1] = f"{sentences[-1]} {piece.strip()}"
         else:
             sentences.append(_BULLET.sub("", piece).strip())
-    return tuple(one for one in sentences if _WORD.search(one) and not one.rstrip("\"')]").endswith("?"))
+    return tuple(
+        sentence for sentence in sentences if _WORD.search(sentence) and not sentence.rstrip("\"')]").endswith("?")
+    )
 
 
 _APOSTROPHE = "\N{RIGHT SINGLE QUOTATION MARK}"
@@ -80,7 +82,7 @@ class _Phrases:
 def _phrases() -> _Phrases:
     data = json.loads(files(__package__).joinpath("refusal_phrases.json").read_text(encoding="utf-8"))
     one_of = {
-        kind: re.compile("|".join(f"(?:{one})" for texts in data[kind].values() for one in texts), re.IGNORECASE)
+        kind: re.compile("|".join(f"(?:{text})" for texts in data[kind].values() for text in texts), re.IGNORECASE)
         for kind in ("refusals", "accompanying")
     }
     return _Phrases(one_of["refusals"], one_of["accompanying"], re.compile(data["turns"], re.IGNORECASE))

@@ -74,7 +74,7 @@ class RequestSearch:
     @property
     def undecided(self) -> tuple[str, ...]:
         """Types of the rules that no request has decided so far, each once."""
-        return tuple(dict.fromkeys(one.rule.type for one in self._sought if one not in self._hits))
+        return tuple(dict.fromkeys(sought.rule.type for sought in self._sought if sought not in self._hits))
 
     def look(self, request: ModelRequest, *, stand_in: bool) -> None:
         """Look at a request, whatever is answered to it.
@@ -84,18 +84,18 @@ class RequestSearch:
             stand_in: recorded answers to other requests stood in before it.
         """
         self._requests += 1
-        missing = [one for one in self._sought if one not in self._hits]
+        missing = [sought for sought in self._sought if sought not in self._hits]
         parts = [(place, text, _spelled(text)) for place, text in _parts(request.body)] if missing else []
-        for one in missing:
-            found = next(((place, text) for place, text, spelled in parts if one.is_in(spelled)), None)
+        for sought in missing:
+            found = next(((place, text) for place, text, spelled in parts if sought.is_in(spelled)), None)
             if found is not None:
-                place = _inside(*found, one)
-                self._hits[one] = _Hit(f"sent to {request.model} in {place}", self.turn, stand_in)
+                place = _inside(*found, sought)
+                self._hits[sought] = _Hit(f"sent to {request.model} in {place}", self.turn, stand_in)
 
     def checks(self, *, whole: bool) -> tuple[Check, ...]:
         """What is decided without answers that stand in; every rule where the conversation is whole."""
-        known = {one: hit for one, hit in self._hits.items() if not hit.stand_in}
-        return tuple(self._check(one, known.get(one)) for one in self._sought if whole or one in known)
+        known = {sought: hit for sought, hit in self._hits.items() if not hit.stand_in}
+        return tuple(self._check(sought, known.get(sought)) for sought in self._sought if whole or sought in known)
 
     def suspected(self, *, ended: bool) -> tuple[Check, ...]:
         """What fails with answers that stand in.
@@ -103,23 +103,23 @@ class RequestSearch:
         Args:
             ended: the conversation came to its end with them.
         """
-        late = [one for one in self._sought if one not in self._hits or self._hits[one].stand_in]
-        decided = [one for one in late if one in self._hits or ended]
-        checks = [self._check(one, self._hits.get(one)) for one in decided]
+        late = [sought for sought in self._sought if sought not in self._hits or self._hits[sought].stand_in]
+        decided = [sought for sought in late if sought in self._hits or ended]
+        checks = [self._check(sought, self._hits.get(sought)) for sought in decided]
         return tuple(check for check in checks if not check.passed)
 
-    def _check(self, one: _Sought, hit: _Hit | None) -> Check:
-        wanted = one.rule.type == MUST_SEND
+    def _check(self, sought: _Sought, hit: _Hit | None) -> Check:
+        wanted = sought.rule.type == MUST_SEND
         when = f"turn {hit.turn}" if hit and hit.turn else "before the first turn"
         got = f"{when}: {hit.where}" if hit else f"in none of {self._requests} requests"
         return Check(
             "rule",
             hit.turn if hit and not wanted else 0,
-            one.rule.type,
-            clip(f"{'some' if wanted else 'no'} request to a model with {one.text!r}"),
+            sought.rule.type,
+            clip(f"{'some' if wanted else 'no'} request to a model with {sought.text!r}"),
             clip(got),
             passed=(hit is not None) == wanted,
-            line=one.rule.line,
+            line=sought.rule.line,
         )
 
 
@@ -145,14 +145,14 @@ def _parts(value: object) -> Iterator[tuple[str, str]]:
     """Every text, number and name of a field in JSON, with its place; without recursion, whatever its depth."""
     waiting = [("", value)]
     while waiting:
-        place, one = waiting.pop()
-        if isinstance(one, Mapping):
-            yield from ((place, str(name)) for name in one)
-            waiting += reversed([(f"{place}.{_shown(name)}", part) for name, part in one.items()])
-        elif isinstance(one, list | tuple):
-            waiting += reversed([(f"{place}[{index}]", part) for index, part in enumerate(one)])
-        elif isinstance(one, str | int | float) and not isinstance(one, bool):
-            yield place, str(one)
+        place, value = waiting.pop()
+        if isinstance(value, Mapping):
+            yield from ((place, str(name)) for name in value)
+            waiting += reversed([(f"{place}.{_shown(name)}", part) for name, part in value.items()])
+        elif isinstance(value, list | tuple):
+            waiting += reversed([(f"{place}[{index}]", part) for index, part in enumerate(value)])
+        elif isinstance(value, str | int | float) and not isinstance(value, bool):
+            yield place, str(value)
 
 
 def _shown(name: object) -> str:

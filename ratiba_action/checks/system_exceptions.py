@@ -35,7 +35,7 @@ def exception_of(result: ScenarioResult) -> str:
 
 def message_of(result: ScenarioResult) -> str:
     """What the exception said, after a colon; empty where it said nothing, or there is none."""
-    said = next((one.got.partition(": ")[2] for one in _exceptions(result) if not one.passed), "")
+    said = next((check.got.partition(": ")[2] for check in _exceptions(result) if not check.passed), "")
     return f": {clip(said, _SAID)}" if said else ""
 
 
@@ -48,17 +48,17 @@ def without_those_of_base(
         results: of the change.
         base: of the base, from every run of it that is known.
     """
-    known = {(one.trial.scenario.id, check.turn, check.what) for one in base for check in _exceptions(one)}
-    return tuple(_excused(one, known) for one in results)
+    known = {(result.trial.scenario.id, check.turn, check.what) for result in base for check in _exceptions(result)}
+    return tuple(_excused(result, known) for result in results)
 
 
 def _excused(result: ScenarioResult, known: set[tuple[str, int, str]]) -> ScenarioResult:
-    again = [one for one in _exceptions(result) if (result.trial.scenario.id, one.turn, one.what) in known]
+    again = [check for check in _exceptions(result) if (result.trial.scenario.id, check.turn, check.what) in known]
     if not again or not isinstance(result, Errored):
         return result
-    checks = tuple(replace(one, passed=True, measured=False) if one in again else one for one in result.checks)
+    checks = tuple(replace(check, passed=True, measured=False) if check in again else check for check in result.checks)
     return replace(result, checks=checks)
 
 
 def _exceptions(result: ScenarioResult) -> list[Check]:
-    return [one for one in result.checks if one.kind == KIND] if isinstance(result, Errored) else []
+    return [check for check in result.checks if check.kind == KIND] if isinstance(result, Errored) else []

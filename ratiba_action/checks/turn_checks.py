@@ -141,7 +141,7 @@ def _difference(expected: Any, got: Any, where: str) -> str | None:
         if len(expected) != len(got):
             return f"{where} has {len(got)} items, not {len(expected)}"
         parts = enumerate(zip(expected, got, strict=True))
-        found = (_difference(one, other, f"{where}[{index}]") for index, (one, other) in parts)
+        found = (_difference(first, second, f"{where}[{index}]") for index, (first, second) in parts)
         return next((difference for difference in found if difference is not None), None)
     if isinstance(expected, bool) == isinstance(got, bool) and expected == got:
         return None
@@ -209,15 +209,15 @@ def check_turn(
     found = _findings(turn.expect, reply or Reply(""), zone, detect_language)
     return [
         Check(
-            one.kind,
+            check.kind,
             number,
-            one.what,
-            clip(one.expected),
-            clip(one.got) if reply else _MISSING,
-            passed=one.passed and reply is not None,
+            check.what,
+            clip(check.expected),
+            clip(check.got) if reply else _MISSING,
+            passed=check.passed and reply is not None,
             line=turn.line,
         )
-        for one in found
+        for check in found
     ]
 
 

@@ -114,11 +114,11 @@ def _parts(body: JsonObject) -> Iterator[_Part]:
             yield "tool", called, item.get("output", content)
             continue
         blocks = content if isinstance(content, list) else []
-        results = [one for one in blocks if isinstance(one, Mapping) and one.get("type") == "tool_result"]
+        results = [part for part in blocks if isinstance(part, Mapping) and part.get("type") == "tool_result"]
         for block in results:
             yield "tool", names.get(str(block.get("tool_use_id")), ""), block.get("content")
         if len(results) < len(blocks) or not blocks:
-            yield role, "", {**item, "content": [one for one in blocks if one not in results] or content}
+            yield role, "", {**item, "content": [part for part in blocks if part not in results] or content}
 
 
 def _called_tools(item: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
@@ -169,7 +169,7 @@ def _other_prompt(line: ModelRecording, request: ModelRequest, edited: Sequence[
     if line.inputs is None or not fresh:
         yield f"the system prompt changed (its digest is {request.system}, and {line.system} was recorded)"
         return
-    number, text = next((one for one in fresh if _VOLATILE.search(one[1])), fresh[0])
+    number, text = next((message for message in fresh if _VOLATILE.search(message[1])), fresh[0])
     yield f"line {number} of the system prompt changed and is now {_quoted(text)}{_volatile(text)}"
 
 
@@ -220,7 +220,8 @@ def _arrow(old: str, new: str) -> str:
     if old == new:
         return f"in a part that is not kept ({_quoted(new)})"
     same = next(
-        (at for at, (one, two) in enumerate(zip(old, new, strict=False)) if one != two), min(len(old), len(new))
+        (at for at, (first, second) in enumerate(zip(old, new, strict=False)) if first != second),
+        min(len(old), len(new)),
     )
     start = max(0, same - _BEFORE) if max(len(old), len(new)) > _SHOWN else 0
     return f"({_quoted(old, start)} → {_quoted(new, start)}){_volatile(new, old)}"

@@ -230,7 +230,11 @@ class ScenarioScripts:
 
 def scripts_of(scenarios: Sequence[Scenario]) -> dict[str, tuple[Step, ...]]:
     """The steps of each scenario that has a script, by its id."""
-    return {one.id: tuple(_step(step) for step in one.script) for one in scenarios if one.script is not None}
+    return {
+        scenario.id: tuple(_step(step) for step in scenario.script)
+        for scenario in scenarios
+        if scenario.script is not None
+    }
 
 
 def _step(described: JsonObject) -> Step:

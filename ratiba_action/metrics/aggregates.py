@@ -90,17 +90,17 @@ def aggregate(name: str) -> Aggregate:
 
 def confidence(samples: Sequence[Sample]) -> float | None:
     """Mean confidence of the answers that gave one."""
-    given = [one.confidence for one in _labelled(samples) if one.confidence is not None]
+    given = [answer.confidence for answer in _labelled(samples) if answer.confidence is not None]
     return mean(given) if given else None
 
 
 def classes_of(samples: Sequence[Sample]) -> tuple[classification.ClassCounts, ...]:
     """The counts of each expected class."""
-    return classification.count_classes((one.expected, one.given) for one in _labelled(samples))
+    return classification.count_classes((answer.expected, answer.given) for answer in _labelled(samples))
 
 
 def _labelled(samples: Sequence[Sample]) -> list[Labelled]:
-    return [one for sample in samples for one in sample.labelled]
+    return [answer for sample in samples for answer in sample.labelled]
 
 
 def _over_labels(formula: Callable[[Sequence[Labelled]], float | None], samples: Sequence[Sample]) -> float | None:
@@ -110,7 +110,7 @@ def _over_labels(formula: Callable[[Sequence[Labelled]], float | None], samples:
 
 def _over_lists(formula: str, cut: int | None, samples: Sequence[Sample]) -> float | None:
     values = [
-        mean([_LISTS[formula](one.documents, one.judgements, k=cut) for one in sample.ranked])
+        mean([_LISTS[formula](ranking.documents, ranking.judgements, k=cut) for ranking in sample.ranked])
         for sample in samples
         if sample.ranked
     ]
@@ -132,7 +132,7 @@ def _answer_accuracy(samples: Sequence[Sample]) -> float | None:
 
 
 def _cases(labelled: Sequence[Labelled]) -> list[classification.Case]:
-    return [(one.expected, one.given) for one in labelled]
+    return [(answer.expected, answer.given) for answer in labelled]
 
 
 def _accuracy(labelled: Sequence[Labelled]) -> float | None:
@@ -149,11 +149,13 @@ def _over_classes(
 def _over_pairs(
     formula: Callable[[Sequence[classification.Case]], float], labelled: Sequence[Labelled]
 ) -> float | None:
-    return formula(_cases(labelled)) if any(one.expected for one in labelled) else None
+    return formula(_cases(labelled)) if any(answer.expected for answer in labelled) else None
 
 
 def _calibration(labelled: Sequence[Labelled]) -> float | None:
-    sure = [(one.confidence, one.expected == one.given) for one in labelled if one.confidence is not None]
+    sure = [
+        (answer.confidence, answer.expected == answer.given) for answer in labelled if answer.confidence is not None
+    ]
     return 1 - classification.calibration_error(sure) if sure else None
 
 
@@ -166,9 +168,9 @@ _BY_LABELS: Mapping[str, Callable[[Sequence[Labelled]], float | None]] = Mapping
         "macro_f1": partial(_over_classes, classification.macro_f1),
         "weighted_f1": partial(_over_classes, classification.weighted_f1),
         "micro_f1": partial(_over_pairs, classification.micro_f1),
-        "min_class_f1": partial(_over_classes, lambda classes: min(one.f1 for one in classes)),
-        "min_class_precision": partial(_over_classes, lambda classes: min(one.precision for one in classes)),
-        "min_class_recall": partial(_over_classes, lambda classes: min(one.recall for one in classes)),
+        "min_class_f1": partial(_over_classes, lambda classes: min(scores.f1 for scores in classes)),
+        "min_class_precision": partial(_over_classes, lambda classes: min(scores.precision for scores in classes)),
+        "min_class_recall": partial(_over_classes, lambda classes: min(scores.recall for scores in classes)),
         SKILL_RECALL: partial(_over_pairs, classification.micro_recall),
         CALIBRATION: _calibration,
     }

@@ -28,7 +28,6 @@ class AnswerCorrectnessMetric(OwnTurnsMetric):
 
     async def value(self, turn: ShownTurn, first: Question) -> TurnValue | None:
         """The judge's score of one reply."""
-        one = turn.shown
-        shown = {"asked": one.asked, "reply": one.reply, "reference": one.reference}
-        given = await grade(self._judge, worded(first, STEPS, shown))
+        compared = {"asked": turn.shown.asked, "reply": turn.shown.reply, "reference": turn.shown.reference}
+        given = await grade(self._judge, worded(first, STEPS, compared))
         return TurnValue(turn.number, given.score, given.reason)

@@ -187,10 +187,10 @@ def _last_statement_is_stored(record: _Record) -> Iterator[Invariant]:
 def _no_overlap(record: _Record) -> Iterator[Invariant]:
     """No two confirmed bookings of a service share a moment."""
     confirmed = [row for row in record.rows if row.confirmed and row.start]
-    for one, other in combinations(confirmed, 2):
-        if one.service == other.service:
-            apart = _ends(one) <= _starts(other) or _ends(other) <= _starts(one)
-            detail = f"{one.service} at {_shown(one.start)} and {_shown(other.start)}"
+    for first, second in combinations(confirmed, 2):
+        if first.service == second.service:
+            apart = _ends(first) <= _starts(second) or _ends(second) <= _starts(first)
+            detail = f"{first.service} at {_shown(first.start)} and {_shown(second.start)}"
             yield finding("no_overlap", detail, satisfied=apart)
 
 

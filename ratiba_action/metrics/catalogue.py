@@ -44,7 +44,7 @@ def _between(page: str, begin: str, end: str, table: str) -> str:
 def _row(name: str, entry: MetricEntry) -> str:
     systems = "all" if set(entry.system_types) == set(SYSTEM_TYPES) else ", ".join(entry.system_types)
     calls = _calls(entry)
-    needs = " or ".join(f"`{one}`" for one in entry.needs.split(" or ")) if entry.needs else ""
+    needs = " or ".join(f"`{part}`" for part in entry.needs.split(" or ")) if entry.needs else ""
     cells = (name, entry.measures, calls, systems, needs, "<br>".join(_parameters(entry)))
     return f"| {' | '.join(cell.replace('|', '&#124;') for cell in cells)} |\n"
 

@@ -16,20 +16,20 @@ from ratiba_action.util.validation import StrictModel
 from ratiba_action.util.words import words
 
 
-def character_similarity(one: str, other: str, size: int = 3) -> float:
+def character_similarity(first: str, second: str, size: int = 3) -> float:
     """Cosine of two texts' n-gram counts, 0 to 1; symmetric.
 
     Words are normalised and each is padded with a space on either side, so that its ends count.
 
     Args:
-        one: a text.
-        other: another.
+        first: a text.
+        second: another.
         size: characters of an n-gram, at least 1.
 
     Returns:
         1 for texts of the same n-grams, also when both have none; 0 when only one has any.
     """
-    left, right = _grams(one, size), _grams(other, size)
+    left, right = _grams(first, size), _grams(second, size)
     if not left or not right:
         return float(left == right)
     product = sum(count * right[gram] for gram, count in left.items())

@@ -75,7 +75,7 @@ def macro_f1(classes: Sequence[ClassCounts]) -> float:
     Args:
         classes: at least one.
     """
-    return sum(one.f1 for one in classes) / len(classes)
+    return sum(scores.f1 for scores in classes) / len(classes)
 
 
 def weighted_f1(classes: Sequence[ClassCounts]) -> float:
@@ -84,7 +84,7 @@ def weighted_f1(classes: Sequence[ClassCounts]) -> float:
     Args:
         classes: at least one.
     """
-    return sum(one.f1 * one.support for one in classes) / sum(one.support for one in classes)
+    return sum(scores.f1 * scores.support for scores in classes) / sum(scores.support for scores in classes)
 
 
 def micro_f1(cases: Sequence[Case]) -> float:

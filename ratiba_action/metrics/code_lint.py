@@ -68,8 +68,8 @@ class CodeLintMetric:
             findings = _findings(source, self._defined)
         except ValueError as error:
             return TurnValue(turn, 0.0, f"cannot be parsed: {clip(str(error))}")
-        lines, wrong = _lines(source), len({one.line for one in findings})
-        told = "; ".join(f"line {one.line}: {clip(one.words)}" for one in findings[:_TOLD])
+        lines, wrong = _lines(source), len({finding.line for finding in findings})
+        told = "; ".join(f"line {finding.line}: {clip(finding.words)}" for finding in findings[:_TOLD])
         more = f"; {len(findings) - _TOLD} more" if len(findings) > _TOLD else ""
         return TurnValue(turn, max(0.0, 1 - wrong / lines), told + more or "no finding")
 
@@ -94,5 +94,5 @@ def _findings(source: str, defined: frozenset[str]) -> list[_Finding]:
             messages = Checker(tree, builtins=defined, withDoctest=False).messages
     except (RecursionError, MemoryError) as error:
         raise ValueError(TOO_DEEP) from error
-    found = [_Finding(one.lineno, str(one.message % one.message_args)) for one in messages]
-    return sorted(found, key=lambda one: one.line)
+    found = [_Finding(message.lineno, str(message.message % message.message_args)) for message in messages]
+    return sorted(found, key=lambda finding: finding.line)

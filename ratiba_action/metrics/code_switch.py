@@ -23,7 +23,8 @@ class CodeSwitchMetric:
     async def measure(self, case: Case, threshold: float) -> Score:
         """Score each reply that is long enough to tell."""
         values = [
-            TurnValue(one.turn, one.share, one.told) for one in reply_languages(self.name, case, self._parameters)
+            TurnValue(reply.turn, reply.share, reply.told)
+            for reply in reply_languages(self.name, case, self._parameters)
         ]
         score = mean_of_turns(self.name, self.version, threshold, values, DECIDED)
         return replace(score, reason=score.reason + undecided(case, len(values)))

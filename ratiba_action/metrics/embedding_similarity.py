@@ -53,8 +53,8 @@ class EmbeddingSimilarityMetric:
             texts = _readable(reply), _readable(reference)
             if not all(texts):
                 return float(texts[0] == texts[1])
-            one, other = model.query(list(texts)).tolist()
-            return embedding_similarity(one, other, self._floor)
+            first, second = model.query(list(texts)).tolist()
+            return embedding_similarity(first, second, self._floor)
 
         return await asyncio.to_thread(score_answers, self.name, self.version, case, threshold, likeness)
 

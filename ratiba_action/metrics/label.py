@@ -17,9 +17,9 @@ class LabelMetric:
     async def measure(self, case: Case, threshold: float) -> Score:
         """Score one case from the outputs of its replies."""
         turns = [
-            (number, frozenset({one.turn.expect.label}), read_label(one.reply.output))
-            for number, one in enumerate(case.transcript.exchanges, 1)
-            if one.turn.expect.label is not None
+            (number, frozenset({exchange.turn.expect.label}), read_label(exchange.reply.output))
+            for number, exchange in enumerate(case.transcript.exchanges, 1)
+            if exchange.turn.expect.label is not None
         ]
         return score_labels(
             (self.name, self.version), case, threshold, turns, lambda expected, got: float(expected == got)

@@ -46,8 +46,8 @@ class LabelsMetric:
     async def measure(self, case: Case, threshold: float) -> Score:
         """Score one case from the outputs of its replies."""
         turns = [
-            (number, frozenset(one.turn.expect.labels), read_labels(one.reply.output))
-            for number, one in enumerate(case.transcript.exchanges, 1)
-            if one.turn.expect.labels is not None
+            (number, frozenset(exchange.turn.expect.labels), read_labels(exchange.reply.output))
+            for number, exchange in enumerate(case.transcript.exchanges, 1)
+            if exchange.turn.expect.labels is not None
         ]
         return score_labels((self.name, self.version), case, threshold, turns, self._value)

@@ -54,7 +54,9 @@ class ReplyLanguages:
     @property
     def told(self) -> str:
         """The shares in words."""
-        return ", ".join(f"{code} {share:.0%}" for code, share in sorted(self.shares.items(), key=lambda one: -one[1]))
+        return ", ".join(
+            f"{code} {share:.0%}" for code, share in sorted(self.shares.items(), key=lambda pair: -pair[1])
+        )
 
 
 def reply_languages(metric: str, case: Case, parameters: LanguageParameters) -> Iterator[ReplyLanguages]:

@@ -108,7 +108,12 @@ def _phone(record: _Record, turn: int, phone: Any) -> Invariant:
     """The customer's own number, or one that they gave and, in a later message, confirmed."""
     number = normalise_phone(phone)
     given = next(
-        (one for one in range(1, turn + 1) if number is not None and number in find_phones(record.said(one))), None
+        (
+            earlier
+            for earlier in range(1, turn + 1)
+            if number is not None and number in find_phones(record.said(earlier))
+        ),
+        None,
     )
     confirmed = given is not None and any(assents(record.said(later)) for later in range(given + 1, turn + 1))
     right = number is not None and (number == record.own_phone or confirmed)
@@ -124,7 +129,7 @@ def _words(record: _Record) -> Iterator[Invariant]:
     """What the assistant must not say: a PIN please, paid too early, a receipt that no callback brought."""
     for turn, exchange in enumerate(record.exchanges, 1):
         text = exchange.reply.text
-        succeeded = [one for one in record.callbacks if one.succeeded and one.turn <= turn]
+        succeeded = [callback for callback in record.callbacks if callback.succeeded and callback.turn <= turn]
         if text.strip():
             asked, claim = asks_for_pin(text), claims_payment(text)
             yield finding("never_asks_for_pin", f"turn {turn}: {asked!r}" if asked else "", satisfied=asked is None)
@@ -135,7 +140,7 @@ def _words(record: _Record) -> Iterator[Invariant]:
             yield finding("paid_only_after_callback", detail, satisfied=bool(succeeded))
         quoted = quoted_receipts(text)
         if quoted:
-            known = {(one.receipt or "").upper() for one in succeeded} | _references(record, turn)
+            known = {(callback.receipt or "").upper() for callback in succeeded} | _references(record, turn)
             wrong = ", ".join(sorted(quoted - known))
             detail = f"turn {turn}: {wrong}, which no callback brought" if wrong else f"turn {turn}"
             yield finding("receipt_is_the_callbacks", detail, satisfied=not wrong)
@@ -162,7 +167,7 @@ def _cancelled_is_not_charged_again(record: _Record) -> Iterator[Invariant]:
 
 def _rows(record: _Record) -> Iterator[Invariant]:
     """What the database holds is what was asked for, and paid only if a callback said so."""
-    known = {receipt for one in record.callbacks if one.succeeded and (receipt := one.receipt)}
+    known = {receipt for callback in record.callbacks if callback.succeeded and (receipt := callback.receipt)}
     for row in record.payments:
         price = whole_kes(record.prices.get(row.booking_id or ""))
         detail = f"payment {row.id} of {row.amount_kes!r} KES, booking {row.booking_id} costs {price} KES"
@@ -170,7 +175,7 @@ def _rows(record: _Record) -> Iterator[Invariant]:
         yield _phone(record, len(record.exchanges), row.phone)
         if row.status == "PAID":
             detail = f"payment {row.id} is PAID with receipt {row.receipt!r}"
-            backed = row.receipt in known if row.receipt else any(one.succeeded for one in record.callbacks)
+            backed = row.receipt in known if row.receipt else any(callback.succeeded for callback in record.callbacks)
             yield finding("paid_row_has_callback", detail, satisfied=backed)
 
 
@@ -195,7 +200,7 @@ def _charged_once(record: _Record) -> Iterator[Invariant]:
 
 def _late_money_is_reversed(record: _Record) -> Iterator[Invariant]:
     """Money that arrives for a payment that the customer cancelled is sent back."""
-    for callback in (one for one in record.callbacks if one.succeeded):
+    for callback in (callback for callback in record.callbacks if callback.succeeded):
         cancel = max((turn for turn in record.cancelled if turn < callback.turn), default=None)
         if cancel is None or any(cancel < call.turn < callback.turn and call.succeeded for call in record.calls):
             continue

@@ -46,13 +46,13 @@ class PairwisePreferenceMetric(OwnTurnsMetric):
 
     async def value(self, turn: ShownTurn, first: Question) -> TurnValue | None:
         """What one reply is worth beside its reference."""
-        one = turn.shown
-        if one.reply == one.reference:
+        shown = turn.shown
+        if shown.reply == shown.reference:
             return TurnValue(turn.number, TIE, "both say the same; no judge was called")
         second = replace(first, ordinal=first.ordinal + 1)
         asked = (
-            self._prefer(first, {"asked": one.asked, "A": one.reply, "B": one.reference}),
-            self._prefer(second, {"asked": one.asked, "A": one.reference, "B": one.reply}),
+            self._prefer(first, {"asked": shown.asked, "A": shown.reply, "B": shown.reference}),
+            self._prefer(second, {"asked": shown.asked, "A": shown.reference, "B": shown.reply}),
         )
         outcomes = await asyncio.gather(*asked, return_exceptions=True)
         given, turned = (_answered(outcome) for outcome in outcomes)

@@ -105,7 +105,7 @@ def _grades(ranking: Sequence[str], judgements: Judgements, k: int) -> list[floa
 
 def _discounted(grades: Sequence[float], gain: Gain) -> float:
     worth = [2.0**grade - 1 for grade in grades] if gain == "exponential" else grades
-    return sum(one / log2(rank + 1) for rank, one in enumerate(worth, 1))
+    return sum(value / log2(rank + 1) for rank, value in enumerate(worth, 1))
 
 
 def _found(ranking: Sequence[str], judgements: Judgements, k: int) -> int:

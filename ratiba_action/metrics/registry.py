@@ -299,8 +299,8 @@ def _parameter_problems(name: str, parameters: JsonObject) -> tuple[str, ...]:
         model.model_validate(dict(parameters))
     except ValidationError as error:
         return tuple(
-            f"{name}: {'.'.join(str(part) for part in one['loc']) or 'with'}: {one['msg']}; got {one['input']!r:.80}"
-            for one in error.errors(include_url=False)
+            f"{name}: {'.'.join(map(str, problem['loc'])) or 'with'}: {problem['msg']}; got {problem['input']!r:.80}"
+            for problem in error.errors(include_url=False)
         )
     return ()
 

@@ -36,9 +36,11 @@ class ReplyLanguageMetric:
         """Score each reply that is long enough to tell."""
         values = [
             TurnValue(
-                one.turn, float(one.share >= self._parameters.least_share), f"expected {one.expected}: {one.told}"
+                reply.turn,
+                float(reply.share >= self._parameters.least_share),
+                f"expected {reply.expected}: {reply.told}",
             )
-            for one in reply_languages(self.name, case, self._parameters)
+            for reply in reply_languages(self.name, case, self._parameters)
         ]
         score = mean_of_turns(self.name, self.version, threshold, values, DECIDED)
         return replace(score, reason=score.reason + undecided(case, len(values)))

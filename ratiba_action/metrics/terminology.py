@@ -109,7 +109,7 @@ class Catalogue:
                 start, end = tokens[first][1], tokens[last][2]
                 if not quotes.hold(start, end):
                     uses.append((start, RivalUse(canonical, text[start:end])))
-        return tuple(dict.fromkeys(use for _, use in sorted(uses, key=lambda one: one[0])))
+        return tuple(dict.fromkeys(use for _, use in sorted(uses, key=lambda use: use[0])))
 
 
 def _pattern(form: str, language: str) -> re.Pattern[str]:

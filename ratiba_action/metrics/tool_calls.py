@@ -17,18 +17,20 @@ from ratiba_action.util.instants import same_value
 from ratiba_action.util.text import clip
 
 
-def longest_common_subsequence(one: Sequence[Any], other: Sequence[Any], same: Callable[[Any, Any], bool] = eq) -> int:
+def longest_common_subsequence(
+    first: Sequence[Any], second: Sequence[Any], same: Callable[[Any, Any], bool] = eq
+) -> int:
     """How many items two sequences share in the same order, by dynamic programming in O(len(one) · len(other)).
 
     Args:
-        one: a sequence.
-        other: another.
+        first: a sequence.
+        second: another.
         same: whether an item of the first is one of the second.
     """
-    before = [0] * (len(other) + 1)
-    for item in one:
+    before = [0] * (len(second) + 1)
+    for item in first:
         row = [0]
-        for at, candidate in enumerate(other):
+        for at, candidate in enumerate(second):
             row.append(before[at] + 1 if same(item, candidate) else max(before[at + 1], row[at]))
         before = row
     return before[-1]
@@ -145,7 +147,7 @@ def argument_values(turn: ToolTurn, zone: tzinfo | None) -> tuple[tuple[Expected
         candidates = [(_right(tool, call, zone), -at) for at, call in enumerate(free) if call.name == tool.name]
         right: frozenset[str] = frozenset()
         if candidates:
-            right, place = max(candidates, key=lambda one: (len(one[0]), one[1]))
+            right, place = max(candidates, key=lambda pair: (len(pair[0]), pair[1]))
             free.pop(-place)
         if tool.args:
             found.append((tool, right))

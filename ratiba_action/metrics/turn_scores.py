@@ -48,7 +48,7 @@ def finding(name: str, detail: str, *, satisfied: bool) -> Invariant:
 
 
 def _worst(group: Sequence[Invariant]) -> Invariant:
-    return next((one for one in group if not one.satisfied), group[0])
+    return next((invariant for invariant in group if not invariant.satisfied), group[0])
 
 
 _NAMED = 3
@@ -84,9 +84,9 @@ def mean_of_turns(metric: str, version: str, threshold: float, values: Sequence[
     """
     if not values:
         raise ConfigurationError(f"{metric} found nothing to measure in this conversation.", remedy)
-    mean = sum(one.value for one in values) / len(values)
-    lowest = sorted(values, key=lambda one: one.value)[:_NAMED]
-    told = "; ".join(f"turn {one.turn}: {one.value:.2f}{_because(one)}" for one in lowest)
+    mean = sum(turn.value for turn in values) / len(values)
+    lowest = sorted(values, key=lambda turn: turn.value)[:_NAMED]
+    told = "; ".join(f"turn {turn.turn}: {turn.value:.2f}{_because(turn)}" for turn in lowest)
     more = f"; {len(values) - _NAMED} more turns, none lower" if len(values) > _NAMED else ""
     # Rounding of the sum must not lead out of the range.
     return Score(metric, version, min(1.0, max(0.0, mean)), threshold, judged=False, reason=told + more)

@@ -13,16 +13,16 @@ USUAL_FLOOR = 0.7
 _DIGITS = 4
 
 
-def embedding_similarity(one: Sequence[float], other: Sequence[float], floor: float = USUAL_FLOOR) -> float:
+def embedding_similarity(first: Sequence[float], second: Sequence[float], floor: float = USUAL_FLOOR) -> float:
     """How alike two embeddings are, 0 to 1; symmetric.
 
     Args:
-        one: an embedding, of length 1.
-        other: another, of as many numbers.
+        first: an embedding, of length 1.
+        second: another, of as many numbers.
         floor: the cosine that is worth 0, below 1.
 
     Returns:
         (cosine - floor) / (1 - floor), between 0 and 1, to four digits: processors differ in those behind.
     """
-    cosine = fsum(left * right for left, right in zip(one, other, strict=True))
+    cosine = fsum(left * right for left, right in zip(first, second, strict=True))
     return round(min(1.0, max(0.0, (cosine - floor) / (1 - floor))), _DIGITS)

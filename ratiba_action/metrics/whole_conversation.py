@@ -129,8 +129,8 @@ class WholeConversationMetric:
         if not self.shows_tools:
             return said
         calls = [
-            [[call.name, dict(call.args), call.output] for call in one.reply.tool_calls]
-            for one in case.transcript.exchanges
+            [[call.name, dict(call.args), call.output] for call in exchange.reply.tool_calls]
+            for exchange in case.transcript.exchanges
         ]
         return digest({"said": said, "tools": calls})
 
@@ -144,7 +144,7 @@ class WholeConversationMetric:
             BudgetError: the call was refused.
         """
         said = self._said(case)
-        roles = [one.role for one in said]
+        roles = [message.role for message in said]
         if ("user", "assistant") not in pairwise(roles):
             raise ConfigurationError(
                 f"{self.name} found nothing to measure in this conversation: no message of the customer was answered.",
@@ -160,9 +160,11 @@ class WholeConversationMetric:
     def _said(self, case: Case) -> list[Said]:
         """What was said; silence and events of the world are left out."""
         said: list[Said] = []
-        for one in case.transcript.exchanges:
-            if one.turn.user and one.turn.user.strip():
-                said.append(Said("user", one.turn.user))
-            if one.reply.text.strip():
-                said.append(Said("assistant", one.reply.text, one.reply.tool_calls if self.shows_tools else ()))
+        for exchange in case.transcript.exchanges:
+            if exchange.turn.user and exchange.turn.user.strip():
+                said.append(Said("user", exchange.turn.user))
+            if exchange.reply.text.strip():
+                said.append(
+                    Said("assistant", exchange.reply.text, exchange.reply.tool_calls if self.shows_tools else ())
+                )
         return said

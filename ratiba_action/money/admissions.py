@@ -152,13 +152,15 @@ class Admissions:
 
         What a scenario has cost is known, not which of its trials caused it: of several, none is taken to have spent.
         """
-        several = Counter(one.scenario_id for one in (*self._running.values(), *self._promised.values()))
+        several = Counter(running.scenario_id for running in (*self._running.values(), *self._promised.values()))
         return tuple(
             Running(
-                one.envelope,
-                self._spent_on(one.scenario_id) - one.spent_before if several[one.scenario_id] == 1 else _NOTHING,
+                running.envelope,
+                self._spent_on(running.scenario_id) - running.spent_before
+                if several[running.scenario_id] == 1
+                else _NOTHING,
             )
-            for one in admitted.values()
+            for running in admitted.values()
         )
 
     async def limits(self) -> tuple[Limit, ...]:
@@ -172,7 +174,8 @@ class Admissions:
         promised = sum((trial.remaining for trial in self._trials(self._promised)), _NOTHING)
         others = {account.scope: max(account.reserved - own, _NOTHING) for account in accounts}
         shared = (
-            Limit(one.name, one.cap, one.spent + promised + others[one.scope], own, one.setting) for one in accounts
+            Limit(shared.name, shared.cap, shared.spent + promised + others[shared.scope], own, shared.setting)
+            for shared in accounts
         )
         return (Limit(THIS_RUN, self._ledger.cap, self._ledger.spent + promised, own), *shared)
 

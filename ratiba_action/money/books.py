@@ -300,7 +300,10 @@ class _Reading:
 
     def books(self, begun: Begun) -> Books:
         unknown = tuple(self._open.values())
-        calls: Iterable[ModelCall] = (*self._calls, *(_call(one, Usage(), one.upper) for one in unknown))
+        calls: Iterable[ModelCall] = (
+            *self._calls,
+            *(_call(reservation, Usage(), reservation.upper) for reservation in unknown),
+        )
         admitted = frozenset(self._admitted)
         return Books(begun.identity, begun.began, tuple(calls), unknown, self._answers, self._last, admitted)
 

@@ -86,19 +86,21 @@ class Forecast:
     @property
     def cost(self) -> Usd:
         """What all scenarios are expected to cost."""
-        return sum((one.cost for one in self.conversations), _NOTHING)
+        return sum((conversation.cost for conversation in self.conversations), _NOTHING)
 
     @property
     def most(self) -> Usd:
         """The same with the dearest call of all at its upper bound: with so much, none has to be left out."""
-        return self.cost + max((one.most - one.cost for one in self.conversations), default=_NOTHING)
+        return self.cost + max(
+            (conversation.most - conversation.cost for conversation in self.conversations), default=_NOTHING
+        )
 
     @property
     def by_party(self) -> Mapping[Party, Usd]:
         """What each party is expected to cost."""
         found: dict[Party, Usd] = {}
-        for one in self.conversations:
-            for party, usd in one.by_party.items():
+        for conversation in self.conversations:
+            for party, usd in conversation.by_party.items():
                 found[party] = found.get(party, _NOTHING) + usd
         return found
 
@@ -106,22 +108,22 @@ class Forecast:
     def left_out(self) -> tuple[str, ...]:
         """Conversations that would not be begun, one after the other as what is left goes down."""
         spent, missing = _NOTHING, []
-        for one in self.conversations:
-            if spent + one.most > self.binding.left:
-                missing.append(one.scenario_id)
+        for conversation in self.conversations:
+            if spent + conversation.most > self.binding.left:
+                missing.append(conversation.scenario_id)
             else:
-                spent += one.cost
+                spent += conversation.cost
         return tuple(missing)
 
 
-def with_refused(one: Expected, upper: Usd | None) -> Expected:
+def with_refused(conversation: Expected, upper: Usd | None) -> Expected:
     """The conversation with room for a call that was refused, whatever else was expected of it.
 
     Args:
-        one: what is still expected.
+        conversation: what is still expected.
         upper: the most that the call could have cost; None where none was refused.
     """
-    return replace(one, most=max(one.most, one.cost + (upper or _NOTHING)))
+    return replace(conversation, most=max(conversation.most, conversation.cost + (upper or _NOTHING)))
 
 
 def without_paid(conversations: Sequence[Expected], calls: Iterable[ModelCall]) -> tuple[Expected, ...]:
@@ -135,14 +137,18 @@ def without_paid(conversations: Sequence[Expected], calls: Iterable[ModelCall]) 
     for call in calls:
         paid[call.scenario_id, call.party] += call.cost
     rest: list[Expected] = []
-    for one in conversations:
+    for conversation in conversations:
         by_party: dict[Party, Usd] = {}
-        for party, usd in one.by_party.items():
-            used = min(usd, paid[one.scenario_id, party])
-            paid[one.scenario_id, party] -= used
+        for party, usd in conversation.by_party.items():
+            used = min(usd, paid[conversation.scenario_id, party])
+            paid[conversation.scenario_id, party] -= used
             by_party[party] = usd - used
         cost = sum(by_party.values(), _NOTHING)
-        rest.append(Expected(one.scenario_id, by_party, cost + one.most - one.cost if cost else _NOTHING))
+        rest.append(
+            Expected(
+                conversation.scenario_id, by_party, cost + conversation.most - conversation.cost if cost else _NOTHING
+            )
+        )
     return tuple(rest)
 
 
@@ -161,10 +167,12 @@ def way_out(rest: Forecast) -> str:
     # What was reserved for other calls then may be free by now: room for both is enough in any case.
     short = [limit for limit in rest.limits if limit.left < rest.most]
     short = short or [replace(rest.binding, spent=rest.binding.cap)]
-    caps = {one.setting: one.cap for one in short}
+    caps = {limit.setting: limit.cap for limit in short}
     raises = [_raise(setting, cap, _enough(setting, short, rest.most)) for setting, cap in caps.items()]
-    named = [next(limit for limit in rest.limits if limit.name == one.name) for one in short]
-    left = ", ".join(f"{one.name} has {show_usd(one.left.quantize(_CENT, rounding=ROUND_FLOOR))} left" for one in named)
+    named = [next(limit for limit in rest.limits if limit.name == short_limit.name) for short_limit in short]
+    left = ", ".join(
+        f"{limit.name} has {show_usd(limit.left.quantize(_CENT, rounding=ROUND_FLOOR))} left" for limit in named
+    )
     noun = "1 scenario" if count == 1 else f"{count} scenarios"
     needed = f"need{'s' if count == 1 else ''} about {show_usd(to_cents(rest.most))}"
     return f"Raise {' and '.join(raises)}, or select fewer scenarios: {left}, and {noun} {needed}."
@@ -172,7 +180,7 @@ def way_out(rest: Forecast) -> str:
 
 def _enough(setting: str, short: Sequence[Limit], needed: Usd) -> Usd:
     """The cap that would have held everything."""
-    return to_cents(max(one.cap - one.left + needed for one in short if one.setting == setting))
+    return to_cents(max(limit.cap - limit.left + needed for limit in short if limit.setting == setting))
 
 
 def _raise(setting: str, cap: Usd, enough: Usd) -> str:

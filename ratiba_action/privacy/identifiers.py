@@ -215,7 +215,7 @@ def mask_identifiers(text: str, names: NameTable | None = None, *, keep_long: bo
     if not identified and not names:
         return text
     plain = plain_text(text)
-    found = [(span, one.masked) for one, span in _find(plain.read)] if identified else []
+    found = [(span, identifier.masked) for identifier, span in _find(plain.read)] if identified else []
     found = [(span, mask) for span, mask in found if not (keep_long and mask == _LONG_MASK)]
     if names:
         # A name inside an e-mail address would hide that it is one, so that addresses go first.
@@ -244,7 +244,7 @@ def is_declared(identifier: Identifier, declared: Iterable[Identifier], *, cut: 
         declared: what may be there.
         cut: the text was cut off, so that its last identifier may be only the beginning of one.
     """
-    known = {spelling for one in declared for spelling in _spellings(one.value)}
+    known = {spelling for identifier in declared for spelling in _spellings(identifier.value)}
     if identifier.value in known:
         return True
     return cut and identifier.last and any(spelling.startswith(identifier.value) for spelling in known)
@@ -277,7 +277,7 @@ def _places(rest: str) -> Iterator[tuple[str, _Span]]:
             if kind:
                 yield from ((kind, span) for span in spans)
             rest = _cleared(rest, spans)
-    spoken = [(_PHONE if one.phone else _LONG, (one.start, one.end)) for one in spoken_numbers(rest)]
+    spoken = [(_PHONE if number.phone else _LONG, (number.start, number.end)) for number in spoken_numbers(rest)]
     yield from spoken
     rest = _cleared(rest, [span for _, span in spoken])
     crowd = crowded_numbers(rest)

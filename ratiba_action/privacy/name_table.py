@@ -136,16 +136,16 @@ def _parts(name: str) -> Iterator[str]:
 def _runs(read: str, found: Iterable[_Named]) -> Iterator[Sequence[_Named]]:
     """Names that stand together; those that may be words only where a sure one is among them."""
     run: list[_Named] = []
-    for one in found:
-        if run and not (one.start == run[-1].end or _JOINS.fullmatch(read, run[-1].end, one.start)):
+    for name in found:
+        if run and not (name.start == run[-1].end or _JOINS.fullmatch(read, run[-1].end, name.start)):
             yield from _if_sure(run)
             run = []
-        run.append(one)
+        run.append(name)
     yield from _if_sure(run)
 
 
 def _if_sure(run: Sequence[_Named]) -> Iterator[Sequence[_Named]]:
-    if any(one.sure for one in run):
+    if any(name.sure for name in run):
         yield run
 
 
@@ -164,6 +164,6 @@ def _key(word: str) -> str:
     if word.isascii():
         return word.casefold().replace("'", "").replace("`", "")
     # Without its marks first: to sort thousands of them takes the square of their number.
-    bare = "".join(one for one in word if not unicodedata.combining(one))
+    bare = "".join(character for character in word if not unicodedata.combining(character))
     letters = unicodedata.normalize("NFKD", bare).casefold()
-    return "".join(one for one in letters if unicodedata.category(one) != "Mn" and one not in _APOSTROPHES)
+    return "".join(letter for letter in letters if unicodedata.category(letter) != "Mn" and letter not in _APOSTROPHES)

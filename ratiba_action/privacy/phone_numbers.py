@@ -107,7 +107,7 @@ def spoken_digits(written: str) -> str:
 
 
 def _has_letters(written: str) -> bool:
-    return sum(one.isalpha() for one in written) > 1
+    return sum(character.isalpha() for character in written) > 1
 
 
 def spoken_numbers(text: str) -> Iterator[SpokenNumber]:
@@ -183,7 +183,7 @@ def _long_number(units: Sequence[_Unit]) -> Iterator[SpokenNumber]:
         if unit.in_words:
             spoken.append(unit)
             continue
-        digits = "".join(one.digits for one in spoken)
+        digits = "".join(number.digits for number in spoken)
         if len(spoken) >= _FEWEST_WORDS and len(digits) >= _FEWEST_DIGITS:
             yield SpokenNumber(spoken[0].start, spoken[-1].end, digits, phone=False)
         spoken = []

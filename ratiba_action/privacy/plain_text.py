@@ -54,12 +54,12 @@ def plain_text(text: str) -> PlainText:
 
     for special in _SPECIAL.finditer(text):
         copy(done, special.start())
-        for one in _meant(special[0]):
-            plain = _plain_character(one)
+        for character in _meant(special[0]):
+            plain = _plain_character(character)
             read.append(plain)
             starts.extend([special.start()] * len(plain))
             ends.extend([special.end()] * len(plain))
-            if not plain and ends and unicodedata.category(one) in _MARKS:
+            if not plain and ends and unicodedata.category(character) in _MARKS:
                 ends[-1] = special.end()
         done = special.end()
     copy(done, len(text))
@@ -86,16 +86,16 @@ def _meant(special: str) -> str:
 
 
 @lru_cache(maxsize=4_096)
-def _plain_character(one: str) -> str:
-    if one.isascii():
-        return one
-    parts = unicodedata.normalize("NFKC", one)
+def _plain_character(character: str) -> str:
+    if character.isascii():
+        return character
+    parts = unicodedata.normalize("NFKC", character)
     if len(parts) > _LONGEST_FORM:
-        return one
+        return character
     return "".join(_ASCII_OF_LETTERS.get(part) or _folded(part) for part in parts)
 
 
-def _folded(one: str) -> str:
-    if one.isdecimal():
-        return str(unicodedata.decimal(one))
-    return {"Cf": "", "Mn": "", "Me": "", "Pd": "-"}.get(unicodedata.category(one), one)
+def _folded(character: str) -> str:
+    if character.isdecimal():
+        return str(unicodedata.decimal(character))
+    return {"Cf": "", "Mn": "", "Me": "", "Pd": "-"}.get(unicodedata.category(character), character)

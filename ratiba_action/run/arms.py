@@ -48,7 +48,7 @@ def head_inputs(inputs: RunInputs) -> ArmInputs:
     """
     scenarios, change = inputs.selection.scenarios, inputs.decided.change
     system = inputs.configuration.system
-    recordings = read_folder(inputs.recordings, [one.id for one in scenarios])
+    recordings = read_folder(inputs.recordings, [scenario.id for scenario in scenarios])
     if inputs.llm == Llm.REPLAY:
         require_recorded_trials(scenarios, recordings, inputs.recordings.relative_to(inputs.repository).as_posix())
     return ArmInputs(
@@ -96,11 +96,11 @@ def base_inputs(inputs: RunInputs, base: BaseInputs, scratch: Path) -> ArmInputs
 
 def _shared(inputs: RunInputs, base: BaseInputs) -> tuple[Scenario, ...]:
     """The selected scenarios that are the same on the base."""
-    return tuple(one for one in inputs.selection.scenarios if one.id in base.scenarios)
+    return tuple(scenario for scenario in inputs.selection.scenarios if scenario.id in base.scenarios)
 
 
 def _recordings(inputs: RunInputs, base: BaseInputs) -> dict[str, Sequence[Recording]]:
-    return {one.id: base.recordings.get(one.id, ()) for one in _shared(inputs, base)}
+    return {scenario.id: base.recordings.get(scenario.id, ()) for scenario in _shared(inputs, base)}
 
 
 def _not_compared(inputs: RunInputs) -> str:

@@ -178,7 +178,7 @@ def read_base_inputs(
     if refusal:
         return refusal
     theirs = {scenario.id: content_digest(scenario) for scenario in base_suite.scenarios}
-    same = frozenset(one.id for one in suite.scenarios if theirs.get(one.id) == content_digest(one))
+    same = frozenset(scenario.id for scenario in suite.scenarios if theirs.get(scenario.id) == content_digest(scenario))
     if not same:
         return "no scenario of this change is also on the base"
     try:

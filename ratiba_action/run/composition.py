@@ -117,7 +117,9 @@ async def _start_base(
     system, custom = await _open_code(stack, inputs, arm, scratch, setups=setups)
     await _start_all(system, custom)
     await services.tenants.prepare(arm.arm, system.migrate)
-    said = {warning for one in services.arms.values() for warning in getattr(one.system, "warnings", ())}
+    said = {
+        warning for arm_services in services.arms.values() for warning in getattr(arm_services.system, "warnings", ())
+    }
     for warning in getattr(system, "warnings", ()):
         if warning not in said:
             services.log.note(prefixed("On the base: ", warning))
@@ -157,7 +159,7 @@ async def _open_code(
 
 
 async def _start_all(*code: "WorkerSystem | ReplaySystem | None") -> None:
-    await asyncio.gather(*(one.start() for one in code if one is not None))
+    await asyncio.gather(*(worker.start() for worker in code if worker is not None))
 
 
 def _language_detector(scenarios: Sequence[Scenario]) -> DetectLanguage | None:

@@ -149,7 +149,9 @@ def located(name: str, content: bytes, settings: Iterable[Setting]) -> tuple[Fil
     """
     document, _ = read_yaml(name, content)
     line: Callable[[tuple[str, ...]], int] = (lambda _: 0) if document is None else document.line
-    return tuple(FileProblem(name, line(one.path), f"{'.'.join(one.path)}: {one.message}") for one in settings)
+    return tuple(
+        FileProblem(name, line(setting.path), f"{'.'.join(setting.path)}: {setting.message}") for setting in settings
+    )
 
 
 def unmatched_prompts(configuration: Configuration, repository: Path) -> Iterator[Setting]:
@@ -263,7 +265,7 @@ def _names_in(path: Path) -> set[str] | None:
             case ast.Name(id=name, ctx=ast.Store()):
                 names.add(name)
             case ast.Import() | ast.ImportFrom():
-                names |= {(one.asname or one.name).partition(".")[0] for one in node.names}
+                names |= {(alias.asname or alias.name).partition(".")[0] for alias in node.names}
             case _:
                 pass
     return None if "__getattr__" in names else names

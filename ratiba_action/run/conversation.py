@@ -215,8 +215,8 @@ class Conversation:
 
     async def _check_rows(self, expected: Sequence[ExpectedRows], tenant: Tenant, turn: int, *, stand_in: bool) -> None:
         """Read the rows that a turn or the scenario asserts on, as the tenant, and compare them."""
-        for one in expected:
-            check = check_rows(one, await self._read(one, tenant), turn, self._trial.scenario.now.tzinfo)
+        for rows in expected:
+            check = check_rows(rows, await self._read(rows, tenant), turn, self._trial.scenario.now.tzinfo)
             (self._suspected_rows if stand_in else self._row_checks).append(check)
 
     def _is_of_code(self, error: RatibaError) -> bool:
@@ -229,10 +229,10 @@ class Conversation:
         """Look for more rows than a turn that did not end may leave; fewer say nothing, since it was not done yet."""
         zone = self._trial.scenario.now.tzinfo
         with contextlib.suppress(RatibaError):  # why the turn did not end says more
-            for one in expected:
-                found = await self._read(one, tenant)
-                if one.count is not None and len(matching_rows(one, found, zone)) > one.count:
-                    self._suspected_rows.append(check_rows(one, found, turn, zone))
+            for rows in expected:
+                found = await self._read(rows, tenant)
+                if rows.count is not None and len(matching_rows(rows, found, zone)) > rows.count:
+                    self._suspected_rows.append(check_rows(rows, found, turn, zone))
 
     async def _read(self, expected: ExpectedRows, tenant: Tenant) -> FoundRows:
         name = what_of(expected)

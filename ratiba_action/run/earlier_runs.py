@@ -77,7 +77,7 @@ def not_added(earlier: Sequence[MeasuredRun], answers: AnswerOrigin) -> tuple[st
         earlier: attempts of the same commit.
         answers: ``replay``, ``mixed`` or ``live``: where this run's came from.
     """
-    others = sorted({one.answers for one in earlier} - {answers})
+    others = sorted({attempt.answers for attempt in earlier} - {answers})
     told = "The answers of an earlier attempt were {}, and are {} now, so its data is not added."
     return tuple(told.format(other, answers) for other in others)
 

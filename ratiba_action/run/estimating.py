@@ -77,7 +77,8 @@ class ArmCosts:
     def expected(self, trials: Sequence[Trial]) -> tuple[Expected, ...]:
         """What each of some trials is expected to cost."""
         return tuple(
-            Expected(one.scenario.id, self._expected[one.arm.name][one.scenario.id], self.most(one)) for one in trials
+            Expected(trial.scenario.id, self._expected[trial.arm.name][trial.scenario.id], self.most(trial))
+            for trial in trials
         )
 
 
@@ -164,7 +165,7 @@ def _judge_calls(judge: JudgeBlock, scenario: Scenario, arm: ArmInputs, prices: 
     count = sum(_questions(assertion.metric, turns, recorded, claims) for assertion in scenario.assertions)
     if not count:
         return []
-    usages = [Usage(one.usage["input_tokens"], one.usage["output_tokens"]) for one in recorded] or [UNKNOWN]
+    usages = [Usage(line.usage["input_tokens"], line.usage["output_tokens"]) for line in recorded] or [UNKNOWN]
     return [max((_call(judge.model, judge.provider, usage, prices) for usage in usages), key=_cost)] * count
 
 
@@ -200,7 +201,7 @@ def _texts(value: Any, key: str = "") -> Iterator[str]:
     if isinstance(value, str):
         yield from (value,) if key in _TEXT_KEYS else ()
         return
-    parts = value.items() if isinstance(value, Mapping) else ((key, one) for one in value)
+    parts = value.items() if isinstance(value, Mapping) else ((key, item) for item in value)
     for name, part in parts:
         if isinstance(part, str | Mapping | list):
             yield from _texts(part, name)

@@ -95,7 +95,7 @@ def _held_to_base(request: RunRequest) -> RunInputs:
         if broken:
             more += (f"The base could not be read in {', '.join(broken)}, so the ratchet did not apply there.",)
         return RunInputs(
-            **{one.name: getattr(request, one.name) for one in fields(RunRequest)},
+            **{field.name: getattr(request, field.name) for field in fields(RunRequest)},
             configuration=configuration,
             suite=suite,
             selection=Selection(request.decided.decision, suite.scenarios),
@@ -163,7 +163,7 @@ def _refuse_unknown(choice: Choice, suite: Suite) -> None:
     unknown += [("tag", name, tags) for name in choice.tags if name not in tags]
     if unknown:
         told = f"There is no {', no '.join(f'{kind} {name!r}' for kind, name, _ in unknown)}."
-        raise UsageError(told, " ".join(_proposal(*one) for one in unknown))
+        raise UsageError(told, " ".join(_proposal(*problem) for problem in unknown))
 
 
 def _proposal(kind: str, name: str, known: Collection[str]) -> str:
@@ -180,7 +180,7 @@ def _unusable_base(settings: Settings, base: BaseSide, suite: Suite, configurati
     judged, simulated = _needs(_complete(suite, configuration))
     generators: list[str] = []
     with contextlib.suppress(SuiteError):  # told where the base's scenarios are compared with
-        lines = {one.id: base.recordings(one.id) for one in suite.scenarios}
+        lines = {scenario.id: base.recordings(scenario.id) for scenario in suite.scenarios}
         generators = [model for model, _ in recorded_models(lines)]
     found = unusable_judges(configuration, generators, judged=judged, simulated=simulated)
     if found:
@@ -193,8 +193,8 @@ def _unusable_base(settings: Settings, base: BaseSide, suite: Suite, configurati
 
 def _needs(suite: Suite) -> tuple[bool, bool]:
     """Whether any scenario needs a judge, and whether any needs a model that plays the customer."""
-    judged = any(is_judged(entry.metric) for one in suite.scenarios for entry in one.assertions)
-    return judged, any(one.simulated_user is not None for one in suite.scenarios)
+    judged = any(is_judged(entry.metric) for scenario in suite.scenarios for entry in scenario.assertions)
+    return judged, any(scenario.simulated_user is not None for scenario in suite.scenarios)
 
 
 def configuration_problems(
@@ -210,7 +210,7 @@ def configuration_problems(
     """
     complete = _complete(suite, configuration)
     judged, simulated = _needs(complete)
-    measured = {entry.label for one in complete.scenarios for entry in one.assertions}
+    measured = {entry.label for scenario in complete.scenarios for entry in scenario.assertions}
     found = [
         Setting(
             ("suite", "metric_thresholds", name),
@@ -220,7 +220,9 @@ def configuration_problems(
     ]
     generators: list[str] = []
     with contextlib.suppress(SuiteError):  # told where the recordings are read
-        lines = read_folder(repository / settings.scenarios / "recordings", [one.id for one in suite.scenarios])
+        lines = read_folder(
+            repository / settings.scenarios / "recordings", [scenario.id for scenario in suite.scenarios]
+        )
         generators = [model for model, _ in recorded_models(lines)]
     found += unusable_judges(configuration, generators, judged=judged, simulated=simulated)
     return located(settings.config, read_plain_file(repository, settings.config), found) if found else ()
@@ -256,4 +258,4 @@ def _complete(suite: Suite, configuration: Configuration) -> Suite:
 
 
 def _with_strategies(suite: Suite, defaults: StrategyBlock) -> Suite:
-    return replace(suite, scenarios=tuple(with_defaults(one, defaults.strategy) for one in suite.scenarios))
+    return replace(suite, scenarios=tuple(with_defaults(scenario, defaults.strategy) for scenario in suite.scenarios))

@@ -102,7 +102,9 @@ def _name(settings: Settings) -> str:
 
 
 def _traced(report: Report, access: LangfuseAccess, path: Path, run: str, shown: str) -> Report:
-    delivery = deliver(limited(access, report), traced_runs(one for one in read_events(path).events if one.run == run))
+    delivery = deliver(
+        limited(access, report), traced_runs(event for event in read_events(path).events if event.run == run)
+    )
     note = missing_note(delivery, shown)
     return replace(report, traces=delivery, notes=in_order((*report.notes, note)) if note else report.notes)
 
@@ -163,9 +165,9 @@ def open_event_log(run: RunInputs, redactor: Redactor, warn: Callable[[str], Non
         warn: told what cannot be written.
     """
     mask = EventMask(
-        {one.id: redactor.knowing([one.customer.name]) for one in run.selection.scenarios},
+        {scenario.id: redactor.knowing([scenario.customer.name]) for scenario in run.selection.scenarios},
         # The verdict of a run may quote what any of its scenarios said.
-        redactor.knowing([one.customer.name for one in run.selection.scenarios]),
+        redactor.knowing([scenario.customer.name for scenario in run.selection.scenarios]),
     )
     report = Path(run.settings.report_dir).absolute()
     log = _open(run, mask, warn)

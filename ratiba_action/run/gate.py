@@ -165,7 +165,7 @@ class _Gate:
             judge_model=configuration.judge.model,
             answers=answers,
             baseline=earlier.baseline,
-            earlier=tuple(one for one in earlier.earlier if one.answers == answers),
+            earlier=tuple(run for run in earlier.earlier if run.answers == answers),
             rules=configuration.comparison.rules,
             no_further=measured.no_further,
             no_base=self._no_base,
@@ -183,10 +183,10 @@ class _Gate:
         exception that the base raises too is no failure of the change.
         """
         baseline = self._earlier.baseline
-        base = (*results_of(measured.results, BASE), *(one for run in baseline for one in run.results))
+        base = (*results_of(measured.results, BASE), *(result for run in baseline for result in run.results))
         results = without_those_of_base(confirm_suspected(measured.results, baseline), base)
         stale = _not_run(results, self._inputs.selection.free)
-        return tuple(one for one in results if one.trial.scenario.id not in stale), stale
+        return tuple(result for result in results if result.trial.scenario.id not in stale), stale
 
     def report(self, measured: Measured, evidence: Evidence, verdict: Verdict) -> Report:
         """Everything that is published, but for the time that it took."""
@@ -226,7 +226,7 @@ class _Gate:
             shared_ledger=bool(inputs.settings.ledger_url),
             data_sets=evidence.data_sets,
             baseline=self._earlier.facts,
-            scenario_digests={one.id: content_digest(one) for one in inputs.selection.scenarios},
+            scenario_digests={scenario.id: content_digest(scenario) for scenario in inputs.selection.scenarios},
             rules=configuration.comparison.rules,
         )
 
@@ -239,7 +239,7 @@ def _refused_by_budget(inputs: RunInputs, head: ArmInputs, expected: Forecast | 
         return None
     if len(expected.limits) > 1:  # A shared account is opened, and its state reported, whatever is left of it.
         return None
-    reasons = [admit(expected.limits, (), one.most).reason for one in expected.conversations]
+    reasons = [admit(expected.limits, (), conversation.most).reason for conversation in expected.conversations]
     if not all(reasons):
         return None
     refused = tuple(NotRun(trial, reason) for trial, reason in zip(head.plan.trials, reasons, strict=True))
@@ -248,11 +248,11 @@ def _refused_by_budget(inputs: RunInputs, head: ArmInputs, expected: Forecast | 
 
 def _not_run(results: Sequence[ScenarioResult], free: Collection[str]) -> frozenset[str]:
     """Ids of scenarios that ran only because they cost nothing, and whose recordings no longer fit."""
-    own = [one for one in results_of_change(results) if one.trial.scenario.id in free]
-    failed = {one.trial.scenario.id for one in own if standing(one) is Standing.BROKEN}
+    own = [result for result in results_of_change(results) if result.trial.scenario.id in free]
+    failed = {result.trial.scenario.id for result in own if standing(result) is Standing.BROKEN}
     stale = {
-        one.trial.scenario.id
-        for one in own
-        if isinstance(one, Errored) and one.phase is Phase.RECORDING and one.trial.scenario.script is None
+        result.trial.scenario.id
+        for result in own
+        if isinstance(result, Errored) and result.phase is Phase.RECORDING and result.trial.scenario.script is None
     }
     return frozenset(stale - failed)

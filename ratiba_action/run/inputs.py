@@ -144,8 +144,12 @@ class ArmInputs:
     @property
     def plan(self) -> Plan:
         """Every trial of every scenario; those in quarantine come last, so that they take no money from the others."""
-        ordered = sorted(self.scenarios, key=lambda one: quarantine_in_force(one, self.day) is not None)
-        return Plan(tuple(Trial(one, self.arm, number) for one in ordered for number in range(one.strategy.trials)))
+        ordered = sorted(self.scenarios, key=lambda scenario: quarantine_in_force(scenario, self.day) is not None)
+        return Plan(
+            tuple(
+                Trial(scenario, self.arm, number) for scenario in ordered for number in range(scenario.strategy.trials)
+            )
+        )
 
 
 @dataclass(slots=True)

@@ -171,7 +171,9 @@ class ModelCalls:
         recorded = replay.answer if llm in {Llm.REPLAY, Llm.AUTO} else None
         self._answers.add(name, recorded=recorded, live=live, never_live=arm.free)
         self._free |= frozenset(arm.free)
-        self._recorded[name] = {one: frozenset(line.trial for line in lines[one]) for one in lines}
+        self._recorded[name] = {
+            scenario_id: frozenset(line.trial for line in lines[scenario_id]) for scenario_id in lines
+        }
 
     def _calls_models(self, trial: Trial) -> bool:
         """Whether a trial is expected to cost money."""
@@ -234,16 +236,19 @@ class ModelCalls:
         refused = [result.trial for result in results if admissions.was_refused(result.trial)]
         # A model without a price ends a trial too, and no budget would have covered it.
         broken = [
-            one.trial
-            for one in results
-            if isinstance(one, Errored)
-            and one.phase is Phase.BUDGET
-            and ledger.refused_on(one.trial.scenario.id) is not None
+            result.trial
+            for result in results
+            if isinstance(result, Errored)
+            and result.phase is Phase.BUDGET
+            and ledger.refused_on(result.trial.scenario.id) is not None
         ]
         if not refused and not broken:
             return ""
         undone = without_paid(expected(broken), ledger.calls)
-        rest = (*expected(refused), *(with_refused(one, ledger.refused_on(one.scenario_id)) for one in undone))
+        rest = (
+            *expected(refused),
+            *(with_refused(conversation, ledger.refused_on(conversation.scenario_id)) for conversation in undone),
+        )
         return way_out(Forecast(await admissions.limits(), rest))
 
     def _why_no_cross_check(self) -> str:

@@ -68,7 +68,7 @@ def shortfall(inputs: RunInputs, measured: Measured, ledger: Ledger) -> str:
             f"What system.setup made for all sides of the change was altered while they ran ({measured.altered!r}), so "
             "they cannot be compared. Let the system leave it as it is, and write to its copy, HOME or TMPDIR."
         )
-    asking = [one for one in measured.own if isinstance(one, Scored) and one.trial.scenario.script is None]
+    asking = [result for result in measured.own if isinstance(result, Scored) and result.trial.scenario.script is None]
     if inputs.llm == Llm.REPLAY or inputs.configuration.system.costs_are_declared or not asking:
         return ""
     if _saw_no_call(inputs, measured, ledger):
@@ -84,7 +84,9 @@ def shortfall(inputs: RunInputs, measured: Measured, ledger: Ledger) -> str:
 def _saw_no_call(inputs: RunInputs, measured: Measured, ledger: Ledger) -> bool:
     """Whether a system ran that may call models, and neither the gateway nor its replies told of any call."""
     system = inputs.configuration.system
-    asking = any(isinstance(one, Scored | Errored) and one.trial.scenario.script is None for one in measured.own)
+    asking = any(
+        isinstance(result, Scored | Errored) and result.trial.scenario.script is None for result in measured.own
+    )
     known = measured.reported_calls or any(call.party is Party.SYSTEM for call in ledger.calls)
     told = system.costs_are_declared or known
     return asking and system.replay is None and not told
@@ -119,8 +121,14 @@ def silent(head: ArmInputs, results: Sequence[ScenarioResult], ledger: Ledger) -
     recorded = {
         name for name, lines in head.recordings.items() if any(isinstance(line, ModelRecording) for line in lines)
     }
-    ran = [one.trial.scenario for one in results if isinstance(one, Scored)]
-    names = sorted({one.id for one in ran if one.script is None and one.id in recorded and one.id not in called})
+    ran = [result.trial.scenario for result in results if isinstance(result, Scored)]
+    names = sorted(
+        {
+            scenario.id
+            for scenario in ran
+            if scenario.script is None and scenario.id in recorded and scenario.id not in called
+        }
+    )
     if not names or not called:
         return ()  # Where none was called at all, one note says so of the whole run.
     more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""

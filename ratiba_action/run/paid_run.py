@@ -244,7 +244,13 @@ async def limits_before(settings: Settings, subject: Subject, paid: Usd) -> tupl
         accounts = await shared.look()
     finally:
         await shared.close()
-    return (own, *(Limit(one.name, one.cap, one.spent + one.reserved, setting=one.setting) for one in accounts))
+    return (
+        own,
+        *(
+            Limit(account.name, account.cap, account.spent + account.reserved, setting=account.setting)
+            for account in accounts
+        ),
+    )
 
 
 def _shared_ledger(settings: Settings, subject: Subject, cap: Usd) -> MonthlyLedger | None:

@@ -154,7 +154,9 @@ class PlanLoop:
         known = {_place(result.trial) for result in self.measured.results}
         again = [trial for trial in plan.trials if _place(trial) in known]
         if again or not plan.trials:
-            raise RuntimeError(f"the verdict asks for trials that were run already: {[_place(one) for one in again]}")
+            raise RuntimeError(
+                f"the verdict asks for trials that were run already: {[_place(trial) for trial in again]}"
+            )
 
     def _extend(self, ran: Ran) -> None:
         self.measured = replace(self.measured, results=(*self.measured.results, *ran.results))

@@ -84,7 +84,11 @@ def require_key(settings: Settings, environment: Mapping[str, str]) -> None:
 
 def _on_a_laptop(environment: Mapping[str, str]) -> str:
     """Which variable to set; a key that other programs use is named with the line that gives it to the gate."""
-    unused = [(unused_key(environment, one), key_variable(one)) for one in _PROVIDERS if unused_key(environment, one)]
+    unused = [
+        (unused_key(environment, provider), key_variable(provider))
+        for provider in _PROVIDERS
+        if unused_key(environment, provider)
+    ]
     if not unused:
         return _ON_A_LAPTOP
     plain, name = unused[0]

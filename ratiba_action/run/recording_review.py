@@ -58,7 +58,7 @@ class Review:
 
     def having(self, *outcomes: Outcome) -> tuple[Candidate, ...]:
         """Those with one of these outcomes."""
-        return tuple(one for one in self.candidates if one.outcome in outcomes)
+        return tuple(candidate for candidate in self.candidates if candidate.outcome in outcomes)
 
     @property
     def kept(self) -> tuple[Candidate, ...]:
@@ -86,13 +86,13 @@ def review(
         secrets: values that no recording may hold.
     """
     ended: dict[str, list[ScenarioResult]] = {}
-    for one in results:
-        if one.trial.arm.name != "base":
-            ended.setdefault(one.trial.scenario.id, []).append(one)
+    for result in results:
+        if result.trial.arm.name != "base":
+            ended.setdefault(result.trial.scenario.id, []).append(result)
     candidates: list[Candidate] = []
     for scenario in scenarios:
         trials, path = ended.get(scenario.id, []), recording_path(folder, scenario.id)
-        broken = next((one for one in trials if not isinstance(one, Scored)), None)
+        broken = next((result for result in trials if not isinstance(result, Scored)), None)
         if not trials or broken is not None:
             candidates.append(Candidate(scenario.id, path, Outcome.UNFINISHED, reason=_why(broken)))
             continue
@@ -106,21 +106,21 @@ def review(
             candidates.append(Candidate(scenario.id, path, Outcome.FAILED, reason=failed))
             continue
         comparison = compare(old, lines)
-        passed = all(one.standing is Standing.PASSED for one in outcomes_of(trials))
+        passed = all(outcome.standing is Standing.PASSED for outcome in outcomes_of(trials))
         candidates.append(Candidate(scenario.id, path, outcome, lines, comparison, findings, passed=passed))
     return Review(tuple(candidates))
 
 
 def _failed_checks(trials: Sequence[ScenarioResult]) -> str:
     """The deterministic assertions that failed where the scenario fails by them; empty where it does not."""
-    if all(one.standing is not Standing.BROKEN for one in outcomes_of(trials)):
+    if all(outcome.standing is not Standing.BROKEN for outcome in outcomes_of(trials)):
         return ""
-    scored = [one for one in trials if isinstance(one, Scored)]
-    told = [_check_words(check) for one in scored for check in one.checks if not check.passed]
+    scored = [result for result in trials if isinstance(result, Scored)]
+    told = [_check_words(check) for result in scored for check in result.checks if not check.passed]
     told += [
         f"{score.metric} is {score.value:.2f}, and must be {score.threshold:.2f}"
-        for one in scored
-        for score in one.deciding_scores
+        for result in scored
+        for score in result.deciding_scores
         if not score.passed and not score.judged
     ]
     more = f"; and {len(told) - _SHOWN} more" if len(told) > _SHOWN else ""

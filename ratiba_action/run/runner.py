@@ -82,7 +82,7 @@ async def check_custom_rules(case: Case, code: CustomCode | None) -> Sequence[Ch
     if rules and code is None:
         raise ConfigurationError(f"The system of {case.scenario.id!r} cannot run custom rules.", "Remove them.")
     checks: list[Check] = []
-    for rule, address in [(one, named) for one in rules for named in rule_addresses(one)]:
+    for rule, address in [(checked, named) for checked in rules for named in rule_addresses(checked)]:
         try:
             answer = await code.run(address, evidence(case, {})) if code is not None else None
         except WorkerError as error:

@@ -43,13 +43,13 @@ def evaluate_side_by_side(inputs: RunInputs, log: RunLog, variants: Sequence[Run
     report = evaluate(inputs, log, ledger).report
     rows = [variant_result("", (), report, ledger.snapshot().list_price)]
     ended = report.verdict.conclusion is Conclusion.INCOMPLETE
-    for one in variants:
+    for variant in variants:
         left = None if inputs.seconds is None else inputs.seconds - (time.monotonic() - began)
-        differences = inputs.configuration.system.variants[one.variant].differences
+        differences = inputs.configuration.system.variants[variant.variant].differences
         if ended or (left is not None and left <= 0):
-            rows.append(VariantResult(one.variant, differences, problem=OUT_OF_IT))
+            rows.append(VariantResult(variant.variant, differences, problem=OUT_OF_IT))
             continue
-        row = _row(replace(one, seconds=left), differences, RunLog(log.progress, log.events), ledger)
+        row = _row(replace(variant, seconds=left), differences, RunLog(log.progress, log.events), ledger)
         ended = row.not_run > 0
         rows.append(row)
     return replace(report, variants=tuple(rows), spending=ledger.snapshot(), seconds=time.monotonic() - began)

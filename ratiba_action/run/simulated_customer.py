@@ -115,8 +115,12 @@ class SimulatedCustomer:
 def _form(user: SimulatedUser, said: Sequence[Exchange]) -> str:
     """The persona and the conversation, quoted as JSON: no text in it can end the quotation."""
     turns = [
-        {"customer": one.turn.user, "event": one.turn.event and dict(one.turn.event), "assistant": one.reply.text}
-        for one in said
+        {
+            "customer": exchange.turn.user,
+            "event": exchange.turn.event and dict(exchange.turn.event),
+            "assistant": exchange.reply.text,
+        }
+        for exchange in said
     ]
     return json.dumps({"persona": user.persona, "goal": user.goal, "conversation": turns}, ensure_ascii=False)
 

@@ -181,8 +181,8 @@ def describe_raised(error: Any, problem: str, secrets: Sequence[str]) -> SystemR
     if not isinstance(place, dict) or not isinstance(line := place.get("line"), int):
         return None
     file, function, kind, said = (
-        clip(printable(hide(str(one), secrets)))
-        for one in (place.get("file"), place.get("function"), error.get("type"), error.get("message"))
+        clip(printable(hide(str(part), secrets)))
+        for part in (place.get("file"), place.get("function"), error.get("type"), error.get("message"))
     )
     return SystemRaisedError(problem, kind=kind, place=f"{file}:{line} in {function}", said=said)
 

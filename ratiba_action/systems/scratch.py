@@ -91,7 +91,7 @@ def _of_repository(git: Git, root: Path, checkout: Checkout, commit: str = "HEAD
     """Absolute paths of a repository's files and of its submodules' that are checked out."""
     under = root.relative_to(git.root).as_posix() if root.is_relative_to(git.root) else "."
     tracked = git.tree(commit) if checkout.committed else git.index()
-    files = {name: one for name, one in tracked.items() if one.mode != SUBMODULE and _is_below(name, under)}
+    files = {name: entry for name, entry in tracked.items() if entry.mode != SUBMODULE and _is_below(name, under)}
     edited = set(differing(git, files)) if checkout.committed else set[str]()
     for name in files:
         yield _path(git, name), name in edited

@@ -229,7 +229,7 @@ class WorkerSystem:
                 "Check `system.python` and `system.preload`.",
             )
         warnings = decode_line(line).get("warnings")
-        self._warnings = [printable(str(one))[:500] for one in warnings] if isinstance(warnings, list) else []
+        self._warnings = [printable(str(warning))[:500] for warning in warnings] if isinstance(warnings, list) else []
 
     async def migrate(self, dsn: str) -> None:
         """Run the adapter's ``migrate`` in a process of its own.
@@ -305,7 +305,7 @@ class WorkerSystem:
 
 def _of_the_gate(root: Path) -> tuple[str, ...]:
     """The repository's own files, and the programs that the gate and its judges run by."""
-    return tuple(str(Path(one).resolve()) for one in (root, sys.prefix, sys.base_prefix, worker_folder().parent))
+    return tuple(str(Path(folder).resolve()) for folder in (root, sys.prefix, sys.base_prefix, worker_folder().parent))
 
 
 def _hung_up(connection: socket.socket) -> bool:

@@ -17,9 +17,9 @@ def passwords_in(dsn: str) -> tuple[str, ...]:
     """
     if _URL.match(dsn):
         written = [*_USER_INFO.findall(dsn), *_QUERY.findall(dsn)]
-        meant = [unquote(one) for one in written]
+        meant = [unquote(value) for value in written]
     else:
         written = _KEYWORD.findall(dsn)
-        bare = [one.removeprefix("'").removesuffix("'") if one.startswith("'") else one for one in written]
-        meant = [*bare, *(re.sub(r"\\(.)", r"\1", one, flags=re.DOTALL) for one in bare)]
-    return tuple(sorted({one for one in (*written, *meant) if one}, key=len, reverse=True))
+        bare = [value.removeprefix("'").removesuffix("'") if value.startswith("'") else value for value in written]
+        meant = [*bare, *(re.sub(r"\\(.)", r"\1", value, flags=re.DOTALL) for value in bare)]
+    return tuple(sorted({password for password in (*written, *meant) if password}, key=len, reverse=True))

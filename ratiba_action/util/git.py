@@ -70,7 +70,7 @@ def find_checkout(folder: Path) -> Path | None:
         folder: inside the checkout.
     """
     real = folder.resolve()
-    return next((one for one in (real, *real.parents) if os.path.lexists(one / ".git")), None)
+    return next((folder for folder in (real, *real.parents) if os.path.lexists(folder / ".git")), None)
 
 
 class Git:
@@ -104,7 +104,7 @@ class Git:
         self._user_environment = {"PATH": path, **_FIXED, **user}
         self._folder = str(root / ".git")
         self._folder, common = self.run("rev-parse", "--absolute-git-dir", "--git-common-dir").splitlines()
-        self.folders = tuple(dict.fromkeys(Path(one).resolve() for one in (self._folder, str(Path("/", common)))))
+        self.folders = tuple(dict.fromkeys(Path(folder).resolve() for folder in (self._folder, str(Path("/", common)))))
 
     def run(self, *arguments: str, given: str = "", user: bool = False) -> str:
         """Output of a git command, decoded with ``surrogateescape``.
@@ -165,10 +165,10 @@ class Git:
         header = self.run("cat-file", "commit", commit).partition("\n\n")[0]
         return tuple(line[7:] for line in header.splitlines() if line.startswith("parent "))
 
-    def merge_base(self, one: str, other: str) -> str | None:
+    def merge_base(self, first: str, second: str) -> str | None:
         """The best common ancestor, None when there is none or history is cut off before it."""
         try:
-            return self.run("merge-base", "--end-of-options", one, other).strip() or None
+            return self.run("merge-base", "--end-of-options", first, second).strip() or None
         except InfrastructureError:
             return None
 
@@ -358,5 +358,7 @@ def _names(listed: str) -> tuple[str, ...]:
 
 def _path_outside(root: Path, path: str) -> str:
     """The folders of a ``PATH`` that the change cannot have put a program into: absolute, and outside of its files."""
-    folders = [Path(one) for one in path.split(os.pathsep) if one]
-    return os.pathsep.join(str(one) for one in folders if one.is_absolute() and not one.resolve().is_relative_to(root))
+    folders = [Path(entry) for entry in path.split(os.pathsep) if entry]
+    return os.pathsep.join(
+        str(folder) for folder in folders if folder.is_absolute() and not folder.resolve().is_relative_to(root)
+    )

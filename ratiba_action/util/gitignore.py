@@ -82,7 +82,7 @@ class PatternList:
 
     def __init__(self, patterns: Sequence[str]) -> None:
         parsed = tuple(parse(text) for text in patterns)
-        self._files = _Alternatives([one for one in parsed if not one.directories_only])
+        self._files = _Alternatives([pattern for pattern in parsed if not pattern.directories_only])
         self._directories = _Alternatives(parsed)
         self._folders: dict[bytes, Pattern | None] = {b"": None}
 
@@ -132,7 +132,7 @@ class PatternLists:
         self._lists = lists
         self._folders: dict[bytes, int] = {}
         self._before: dict[int, _Alternatives] = {}
-        self._owner = {id(one): index for index, patterns in enumerate(lists) for one in patterns.for_files}
+        self._owner = {id(pattern): index for index, patterns in enumerate(lists) for pattern in patterns.for_files}
 
     def first(self, name: bytes, counts: Callable[[int], bool] | None = None) -> tuple[int, str] | None:
         """The index of the list that decides about a file, and its pattern; None when none matches.
@@ -150,7 +150,7 @@ class PatternLists:
             end = self._folders[folder] = next(taken, len(self._lists))
         if end not in self._before:
             ahead = reversed(self._lists[:end])
-            self._before[end] = _Alternatives([one for patterns in ahead for one in patterns.for_files])
+            self._before[end] = _Alternatives([pattern for patterns in ahead for pattern in patterns.for_files])
         found = self._before[end].find(name, last)
         if found is None:
             return self._in_turn(name, lambda index: index == end)
@@ -171,9 +171,9 @@ class _Alternatives:
 
     def __init__(self, patterns: Sequence[Pattern]) -> None:
         self.patterns = patterns
-        self._order = {id(one): index for index, one in enumerate(patterns)}
-        self._by_name = [one for one in reversed(patterns) if not one.anchored]
-        self._by_path = [one for one in reversed(patterns) if one.anchored]
+        self._order = {id(pattern): index for index, pattern in enumerate(patterns)}
+        self._by_name = [pattern for pattern in reversed(patterns) if not pattern.anchored]
+        self._by_path = [pattern for pattern in reversed(patterns) if pattern.anchored]
 
     # Compiled when they are first asked: most lists of a run never are.
     @cached_property
@@ -189,13 +189,13 @@ class _Alternatives:
         by_path = _found(self._path, self._by_path, path)
         if by_name is None or by_path is None:
             return by_name or by_path
-        return max(by_name, by_path, key=lambda one: self._order[id(one)])
+        return max(by_name, by_path, key=lambda pattern: self._order[id(pattern)])
 
 
 def _compile(patterns: Sequence[Pattern]) -> re.Pattern[bytes] | None:
     if not patterns:
         return None
-    return re.compile(b"(?:%s)\\Z" % b"|".join(b"(%s)" % one.expression for one in patterns), re.DOTALL)
+    return re.compile(b"(?:%s)\\Z" % b"|".join(b"(%s)" % pattern.expression for pattern in patterns), re.DOTALL)
 
 
 def _found(expression: re.Pattern[bytes] | None, patterns: Sequence[Pattern], text: bytes) -> Pattern | None:

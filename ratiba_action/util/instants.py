@@ -36,7 +36,7 @@ def same_value(expected: Any, got: Any, zone: tzinfo | None) -> bool:
         return (
             isinstance(got, list | tuple)
             and len(expected) == len(got)
-            and all(same_value(one, other, zone) for one, other in zip(expected, got, strict=True))
+            and all(same_value(first, second, zone) for first, second in zip(expected, got, strict=True))
         )
     if isinstance(expected, bool) or isinstance(got, bool):
         return expected is got

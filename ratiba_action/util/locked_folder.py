@@ -44,7 +44,9 @@ def _write(folder: Path, name: str, content: bytes, undo: contextlib.ExitStack) 
     try:
         if not Path(os.path.realpath(path.parent)).is_relative_to(folder.resolve()):
             raise UsageError(f"{name!r} would lie outside {str(folder)!r}, behind a symbolic link.", "Remove the link.")
-        for parent in reversed([one for one in path.parents if one.is_relative_to(folder) and not one.exists()]):
+        for parent in reversed(
+            [ancestor for ancestor in path.parents if ancestor.is_relative_to(folder) and not ancestor.exists()]
+        ):
             parent.mkdir()
             undo.callback(parent.rmdir)
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644)

@@ -73,10 +73,10 @@ def persisted_credentials(git: Git | None, environment: Mapping[str, str]) -> Pe
     for path in _stores(git, environment):
         content = _content(path)
         files[str(path)] = None
-        if found := [one for line in content.splitlines() for one in _of_urls(line)]:
+        if found := [secret for line in content.splitlines() for secret in _of_urls(line)]:
             places[str(path)] = None
             secrets |= dict.fromkeys(found)
-    outside = {os.path.realpath(one): None for one in files if one}
+    outside = {os.path.realpath(file): None for file in files if file}
     return Persisted(tuple(places), tuple(secrets), tuple(outside))
 
 
@@ -145,7 +145,7 @@ def _stores(git: Git | None, environment: Mapping[str, str]) -> Iterator[Path]:
     named = [f"{home}/.git-credentials", f"{home}/.netrc"] if home else []
     named += [f"{settings}/git/credentials"] if settings else []
     named += [str(git.root / ".git-credentials")] if git is not None else []
-    yield from _present(Path(one) for one in named)
+    yield from _present(Path(file) for file in named)
     if temporary := environment.get("RUNNER_TEMP"):
         yield from _present(sorted(Path(temporary).glob("git-credentials-*.config")))
 

@@ -15,10 +15,10 @@ _LIKENESS, _BEHIND = 0.7, 0.15
 def nearest_names(name: str, known: Iterable[str]) -> tuple[str, ...]:
     """The known names that are most like a mistyped one, the likeliest first; none where none is like it."""
     mistyped = _compared(name[:200])
-    likeness = {one: SequenceMatcher(None, mistyped, _compared(one)).ratio() for one in sorted(known)}
+    likeness = {candidate: SequenceMatcher(None, mistyped, _compared(candidate)).ratio() for candidate in sorted(known)}
     best = max(likeness.values(), default=0.0)
-    near = [one for one in likeness if likeness[one] >= max(_LIKENESS, best - _BEHIND)]
-    return tuple(sorted(near, key=lambda one: -likeness[one])[:_MOST])
+    near = [candidate for candidate in likeness if likeness[candidate] >= max(_LIKENESS, best - _BEHIND)]
+    return tuple(sorted(near, key=lambda candidate: -likeness[candidate])[:_MOST])
 
 
 def _compared(name: str) -> str:
@@ -28,7 +28,7 @@ def _compared(name: str) -> str:
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
     """The question that proposes the nearest names; empty where there are none."""
-    *others, last = [repr(one) for one in nearest_names(name, known)] or [""]
+    *others, last = [repr(nearest) for nearest in nearest_names(name, known)] or [""]
     if not last:
         return ""
     return f"did you mean {', '.join(others)} or {last}?" if others else f"did you mean {last}?"
@@ -112,7 +112,7 @@ def printable(text: str) -> str:
     """
     if text.isascii() and text.isprintable():
         return text.replace("##[", "#\\#[")
-    shown = (_escape(one) if unicodedata.category(one) in _HIDDEN else one for one in text)
+    shown = (_escape(character) if unicodedata.category(character) in _HIDDEN else character for character in text)
     return "".join(shown).replace("##[", "#\\#[")
 
 

@@ -99,7 +99,7 @@ def _of_the_meant_alternatives(findings: Sequence[_Finding]) -> Iterator[_Findin
             continue
         value, tried = finding.alternative
         refusals = {
-            one: [each.details for each in found if each.path == value] for one, found in by_value[value].items()
+            kind: [each.details for each in found if each.path == value] for kind, found in by_value[value].items()
         }
         if not refusals[tried]:
             yield finding
@@ -112,11 +112,11 @@ def _of_the_meant_alternatives(findings: Sequence[_Finding]) -> Iterator[_Findin
 def _without_consequences(findings: Sequence[_Finding], model: type[StrictModel]) -> Iterator[_Finding]:
     """Without the keys that are missing because they were mistyped: one mistake is told once."""
     mistyped: set[Path] = set()
-    for one in findings:
-        if one.details["type"] == "extra_forbidden":
-            *above, key = one.path
+    for finding in findings:
+        if finding.details["type"] == "extra_forbidden":
+            *above, key = finding.path
             mistyped |= {(*above, near) for near in nearest_names(str(key), _keys_at(model, tuple(above)))}
-    return (one for one in findings if one.details["type"] != "missing" or one.path not in mistyped)
+    return (finding for finding in findings if finding.details["type"] != "missing" or finding.path not in mistyped)
 
 
 def _problem(document: Document, model: type[StrictModel], finding: _Finding) -> FileProblem:

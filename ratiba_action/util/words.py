@@ -12,9 +12,9 @@ _GRAPHEME_JOINER = "\u034f"
 def words(text: str) -> tuple[str, ...]:
     """The words and numbers of a text: case-folded, without diacritics; an apostrophe inside a word is left out."""
     # Marks go first: to sort thousands of them on one letter takes the square of their number.
-    bare = text if text.isascii() else "".join(one for one in text if not unicodedata.combining(one))
+    bare = text if text.isascii() else "".join(character for character in text if not unicodedata.combining(character))
     decomposed = unicodedata.normalize("NFKD", bare)
-    plain = "".join(one for one in decomposed if not unicodedata.combining(one)).casefold()
+    plain = "".join(character for character in decomposed if not unicodedata.combining(character)).casefold()
     return tuple(_WORD.findall(_INNER_APOSTROPHE.sub("", plain)))
 
 
@@ -26,10 +26,10 @@ def stream_safe(text: str) -> str:
     if text.isascii():
         return text
     parts, marks = list[str](), 0
-    for one in text:
-        marks = marks + 1 if unicodedata.combining(one) else 0
+    for character in text:
+        marks = marks + 1 if unicodedata.combining(character) else 0
         if marks > _MOST_MARKS:
             parts.append(_GRAPHEME_JOINER)
             marks = 1
-        parts.append(one)
+        parts.append(character)
     return "".join(parts)

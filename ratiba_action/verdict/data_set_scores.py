@@ -48,24 +48,27 @@ def score_data_sets(
     for outcome in outcomes_of(results):
         if outcome.scenario.data_set:
             by_set.setdefault(outcome.scenario.data_set, []).append(outcome)
-    return tuple(_scores(one, by_set[one.id], day) for one in data_sets if one.id in by_set)
+    return tuple(_scores(data_set, by_set[data_set.id], day) for data_set in data_sets if data_set.id in by_set)
 
 
 def failed_gates(scores: Iterable[DataSetScores]) -> tuple[str, ...]:
     """Each gate that failed, in words."""
     return tuple(
-        f"{one.id}: {_told(result)}" for one in scores for result in one.gates if result.status is GateStatus.FAILED
+        f"{scored.id}: {_told(result)}"
+        for scored in scores
+        for result in scored.gates
+        if result.status is GateStatus.FAILED
     )
 
 
 def open_gates(scores: Iterable[DataSetScores]) -> tuple[str, ...]:
     """Each gate that has no answer though every case was asked for, in words; a gate at 0 asks for nothing."""
     return tuple(
-        f"{one.id}: {result.gate.metric}"
-        for one in scores
-        for result in one.gates
+        f"{scored.id}: {result.gate.metric}"
+        for scored in scores
+        for result in scored.gates
         if result.status is GateStatus.UNKNOWN and result.gate.at_least > 0
-        if one.selected and one.selected + one.quarantined == one.cases
+        if scored.selected and scored.selected + scored.quarantined == scored.cases
     )
 
 
@@ -77,12 +80,14 @@ def _told(result: GateResult) -> str:
 
 
 def _scores(data_set: DataSet, outcomes: Sequence[ScenarioOutcome], day: date) -> DataSetScores:
-    counted = [one for one in outcomes if quarantine_in_force(one.scenario, day) is None]
-    answered = [(one.scenario, _answer(one)) for one in counted]
+    counted = [outcome for outcome in outcomes if quarantine_in_force(outcome.scenario, day) is None]
+    answered = [(outcome.scenario, _answer(outcome)) for outcome in counted]
     measured = [_sample(answer) for _, answer in answered if answer is not None]
     missing = [_best(scenario) for scenario, answer in answered if answer is None]
     whole = len(outcomes) == data_set.cases
-    names = dict.fromkeys([*_usual(one.scenario for one in outcomes), *(gate.metric for gate in data_set.gates)])
+    names = dict.fromkeys(
+        [*_usual(outcome.scenario for outcome in outcomes), *(gate.metric for gate in data_set.gates)]
+    )
     values = {name: value for name in names if (value := aggregate(name)(measured)) is not None}
     sure = confidence(measured)
     return DataSetScores(
@@ -96,8 +101,8 @@ def _scores(data_set: DataSet, outcomes: Sequence[ScenarioOutcome], day: date) -
         values=values if sure is None else values | {CONFIDENCE: sure},
         gates=tuple(_gate(gate, measured, missing, whole=whole) for gate in data_set.gates),
         classes=tuple(
-            ClassScores(one.label, one.precision, one.recall, one.f1, one.support, one.given)
-            for one in classes_of(measured)
+            ClassScores(scores.label, scores.precision, scores.recall, scores.f1, scores.support, scores.given)
+            for scores in classes_of(measured)
         ),
     )
 
@@ -120,9 +125,9 @@ def _gate(gate: Gate, measured: Sequence[Sample], missing: Sequence[Sample], *, 
 def _usual(scenarios: Iterable[Scenario]) -> tuple[str, ...]:
     """The aggregates that are shown of every case file of its kind."""
     expected = [turn.expect for scenario in scenarios for turn in scenario.turns]
-    names: tuple[str, ...] = _OF_ONE_LABEL if any(one.label is not None for one in expected) else ()
-    names += _OF_LABELS if any(one.labels is not None for one in expected) else ()
-    return names + (_OF_DOCUMENTS if any(one.documents for one in expected) else ())
+    names: tuple[str, ...] = _OF_ONE_LABEL if any(expect.label is not None for expect in expected) else ()
+    names += _OF_LABELS if any(expect.labels is not None for expect in expected) else ()
+    return names + (_OF_DOCUMENTS if any(expect.documents for expect in expected) else ())
 
 
 def _answer(outcome: ScenarioOutcome) -> Scored | None:
@@ -134,7 +139,7 @@ def _answer(outcome: ScenarioOutcome) -> Scored | None:
 def _sample(result: Scored) -> Sample:
     exchanges = result.transcript.exchanges
     return Sample(
-        labelled=tuple(one for exchange in exchanges for one in labelled_of(exchange)),
+        labelled=tuple(labelled_turn for exchange in exchanges for labelled_turn in labelled_of(exchange)),
         ranked=tuple(
             Ranked(tuple(document.id for document in exchange.reply.documents), judgements)
             for exchange in exchanges
@@ -176,11 +181,13 @@ def _best(scenario: Scenario) -> Sample:
     """What a perfect system would have made of a case."""
     expects = [turn.expect for turn in scenario.turns]
     return Sample(
-        labelled=tuple(Labelled(labels, labels) for one in expects if (labels := expected_labels(one)) is not None),
+        labelled=tuple(
+            Labelled(labels, labels) for expect in expects if (labels := expected_labels(expect)) is not None
+        ),
         ranked=tuple(
             Ranked(ideal_ranking(judgements), judgements)
-            for one in expects
-            if (judgements := _judgements(one)) is not None
+            for expect in expects
+            if (judgements := _judgements(expect)) is not None
         ),
     )
 

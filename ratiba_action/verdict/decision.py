@@ -77,7 +77,7 @@ def _doubt(findings: Findings) -> str:
             f"{measured.share:.0%} of {measured.extra + 1} trials of each judged scenario pass, within one standard "
             f"error ({measured.error:.0%}) of the {rate:.0%} that must."
         )
-    interval, passing = share_interval(findings), sum(one.standing is Standing.PASSED for one in judged)
+    interval, passing = share_interval(findings), sum(outcome.standing is Standing.PASSED for outcome in judged)
     return (
         f"{part_of(passing, len(judged), 'judged scenario', 'passes', 'pass')}, and {rate:.0%} must: "
         f"{names(findings.below)}. The true share lies between {interval.low:.0%} and {interval.high:.0%}, so this may "
@@ -87,8 +87,8 @@ def _doubt(findings: Findings) -> str:
 
 def judge_exactness(findings: Findings) -> Verdict | None:
     """Failed when a deterministic assertion or a threshold of cases failed, whatever else is not known."""
-    raised = [one for one in findings.broken if exception_of(one.deciding)]
-    broken, gates = [one for one in findings.broken if one not in raised], failed_gates(findings.data_sets)
+    raised = [outcome for outcome in findings.broken if exception_of(outcome.deciding)]
+    broken, gates = [outcome for outcome in findings.broken if outcome not in raised], failed_gates(findings.data_sets)
     if not raised and not broken and not gates:
         return None
     parts = [_exceptions(raised)] if raised else []
@@ -114,8 +114,8 @@ def judge_exactness(findings: Findings) -> Verdict | None:
 def _exceptions(raised: Sequence[ScenarioOutcome]) -> str:
     """Each place with its scenarios: one defect often ends many of them."""
     places: dict[str, list[ScenarioOutcome]] = {}
-    for one in raised:
-        places.setdefault(exception_of(one.deciding), []).append(one)
+    for outcome in raised:
+        places.setdefault(exception_of(outcome.deciding), []).append(outcome)
     told = (f"{place}{message_of(outcomes[0].deciding)} ({names(outcomes)})" for place, outcomes in places.items())
     return first_of(list(told), "; ")
 

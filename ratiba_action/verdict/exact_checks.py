@@ -46,10 +46,13 @@ def held_on(runs: Sequence[MeasuredRun], scenario_id: str, digest: str) -> bool:
 def first_trials(runs: Sequence[MeasuredRun]) -> Mapping[str, tuple[str, ScenarioResult]]:
     """Content and result of each scenario's first trial, by id; of several runs the last one counts."""
     return {
-        (scenario := one.trial.scenario).id: (run.scenario_digests.get(scenario.id) or content_digest(scenario), one)
+        (scenario := result.trial.scenario).id: (
+            run.scenario_digests.get(scenario.id) or content_digest(scenario),
+            result,
+        )
         for run in runs
-        for one in run.results
-        if one.trial.number == 0
+        for result in run.results
+        if result.trial.number == 0
     }
 
 

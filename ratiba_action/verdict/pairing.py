@@ -169,7 +169,7 @@ def _measured(results: Iterable[ScenarioResult]) -> Iterable[Scored]:
 def _arm(found: Sequence[tuple[MeasuredRun, Scored]]) -> _Arm:
     results = [result for _, result in found]
     # Trials share their scenario: the same object is digested once.
-    scenarios = {(id(run), id(one.trial.scenario)): (run, one.trial.scenario) for run, one in found}
+    scenarios = {(id(run), id(result.trial.scenario)): (run, result.trial.scenario) for run, result in found}
     versions: dict[str, set[str]] = {}
     for result in results:
         for score in result.scores:
@@ -179,8 +179,10 @@ def _arm(found: Sequence[tuple[MeasuredRun, Scored]]) -> _Arm:
         contents=frozenset(_content(run, scenario) for run, scenario in scenarios.values()),
         judge_models=frozenset(run.judge_model for run, _ in found),
         answers=frozenset(run.answers for run, _ in found),
-        first=tuple(one for run, one in found if one.trial.number < _planned(run, one)),
-        fresh=tuple(one for run, one in found if one.trial.number >= _planned(run, one) and _is_beside(run)),
+        first=tuple(result for run, result in found if result.trial.number < _planned(run, result)),
+        fresh=tuple(
+            result for run, result in found if result.trial.number >= _planned(run, result) and _is_beside(run)
+        ),
         metrics={name: frozenset(seen) for name, seen in versions.items()},
     )
 

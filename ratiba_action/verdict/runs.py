@@ -74,7 +74,7 @@ def find_flips(head: Sequence[MeasuredRun], base: Sequence[MeasuredRun]) -> tupl
     ours, theirs = _decided(head), _decided(base)
     same = [name for name in sorted(ours.keys() & theirs.keys()) if ours[name][0] == theirs[name][0]]
     flips = (_flip(ours[name][1], theirs[name][1]) for name in same)
-    return tuple(sorted(filter(None, flips), key=lambda one: (one.passes, not one.critical)))
+    return tuple(sorted(filter(None, flips), key=lambda change: (change.passes, not change.critical)))
 
 
 def _flip(head: ScenarioResult, base: ScenarioResult) -> Flip | None:

@@ -22,10 +22,12 @@ def confirm_suspected(
         results: of every arm.
         baseline: earlier runs of the base.
     """
-    if not any(isinstance(one, Errored) and one.suspected for one in results):
+    if not any(isinstance(result, Errored) and result.suspected for result in results):
         return tuple(results)
     base = _base_checks(results, baseline)
-    return tuple(_confirm(one, base) if isinstance(one, Errored) and one.suspected else one for one in results)
+    return tuple(
+        _confirm(result, base) if isinstance(result, Errored) and result.suspected else result for result in results
+    )
 
 
 def _confirm(result: Errored, base: dict[tuple[str, str], list[Check]]) -> Errored:
@@ -39,8 +41,8 @@ def _confirm(result: Errored, base: dict[tuple[str, str], list[Check]]) -> Error
 
 
 def _passes(check: Check, known: Sequence[Check]) -> bool:
-    same = [one for one in known if _place(one) == _place(check)]
-    return bool(same) and all(one.passed and one.measured for one in same)
+    same = [other for other in known if _place(other) == _place(check)]
+    return bool(same) and all(other.passed and other.measured for other in same)
 
 
 def _place(check: Check) -> tuple[str, int, str]:
@@ -53,8 +55,10 @@ def _base_checks(
 ) -> dict[tuple[str, str], list[Check]]:
     """The checks of the base by scenario and content."""
     found: dict[tuple[str, str], list[Check]] = {}
-    held = [(one, "") for one in results if one.trial.arm.name == BASE]
-    held += [(one, run.scenario_digests.get(one.trial.scenario.id, "")) for run in baseline for one in run.results]
+    held = [(result, "") for result in results if result.trial.arm.name == BASE]
+    held += [
+        (result, run.scenario_digests.get(result.trial.scenario.id, "")) for run in baseline for result in run.results
+    ]
     for result, digest in held:
         if not isinstance(result, NotRun):
             place = result.trial.scenario.id, digest or content_digest(result.trial.scenario)

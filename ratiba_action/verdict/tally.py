@@ -15,7 +15,7 @@ from ratiba_action.verdict.trials import ScenarioOutcome, Standing, outcomes_of,
 def deciding_outcomes(report: Report) -> tuple[ScenarioOutcome, ...]:
     """Scenarios that count for the verdict, in the report's order."""
     day = day_of(report.started_at)
-    return tuple(one for one in outcomes_of(report.results) if not quarantine_in_force(one.scenario, day))
+    return tuple(outcome for outcome in outcomes_of(report.results) if not quarantine_in_force(outcome.scenario, day))
 
 
 _ONE_SIDED = 0.95
@@ -36,8 +36,8 @@ def regression_detected(report: Report) -> bool:
     """
     if report.verdict.conclusion is not Conclusion.FAILED:
         return False
-    broken = any(one.standing is Standing.BROKEN for one in deciding_outcomes(report))
-    gates = any(gate.status is GateStatus.FAILED for one in report.data_sets for gate in one.gates)
+    broken = any(outcome.standing is Standing.BROKEN for outcome in deciding_outcomes(report))
+    gates = any(gate.status is GateStatus.FAILED for scores in report.data_sets for gate in scores.gates)
     return is_regression(report) or broken or gates
 
 
@@ -97,7 +97,7 @@ class MetricSummary:
 def tally(report: Report) -> Tally:
     """Count the scenarios of a report by how they ended."""
     deciding = deciding_outcomes(report)
-    kinds = [status_of(one.deciding) for one in deciding]
+    kinds = [status_of(outcome.deciding) for outcome in deciding]
     passed, failed, errored, not_run = (kinds.count(kind) for kind in ("passed", "failed", "errored", "not run"))
     return Tally(passed, failed, errored, not_run, quarantined=len(outcomes_of(report.results)) - len(deciding))
 

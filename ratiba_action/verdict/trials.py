@@ -158,8 +158,10 @@ def stop_reason(results: Iterable[ScenarioResult], most_failed: int | None, day:
     """
     if most_failed is None:
         return ""
-    outcomes = [one for one in outcomes_of(results_of_change(results)) if not quarantine_in_force(one.scenario, day)]
-    failed = sorted(one.scenario.id for one in outcomes if one.standing is Standing.BROKEN)
+    outcomes = [
+        outcome for outcome in outcomes_of(results_of_change(results)) if not quarantine_in_force(outcome.scenario, day)
+    ]
+    failed = sorted(outcome.scenario.id for outcome in outcomes if outcome.standing is Standing.BROKEN)
     if len(failed) < most_failed:
         return ""
     return f"the run stopped after {len(failed)} failed: {', '.join(failed[:3])} (suite.stop_on_failure)"

@@ -34,7 +34,11 @@ def compare(evidence: Evidence) -> Comparison | Wanted | None:
 def held_by_base(evidence: Evidence, scenarios: Sequence[Scenario]) -> tuple[str, ...]:
     """Ids of those of the scenarios that the base is known to pass, with the same content."""
     base, known = _base(evidence), evidence.scenario_digests
-    return tuple(one.id for one in scenarios if held_on(base, one.id, known.get(one.id) or content_digest(one)))
+    return tuple(
+        scenario.id
+        for scenario in scenarios
+        if held_on(base, scenario.id, known.get(scenario.id) or content_digest(scenario))
+    )
 
 
 def _base(evidence: Evidence) -> tuple[MeasuredRun, ...]:
@@ -42,15 +46,15 @@ def _base(evidence: Evidence) -> tuple[MeasuredRun, ...]:
 
 
 def _selected(run: MeasuredRun, left_out: Sequence[str]) -> MeasuredRun:
-    return replace(run, results=tuple(one for one in run.results if one.trial.scenario.id not in left_out))
+    return replace(run, results=tuple(result for result in run.results if result.trial.scenario.id not in left_out))
 
 
 def _run(evidence: Evidence, arm: str) -> tuple[MeasuredRun, ...]:
     day, apart = evidence.day, evidence.recorded_only if evidence.answers != AnswerOrigin.REPLAY else ()
     results = tuple(
-        one
-        for one in results_of(evidence.results, arm)
-        if not quarantine_in_force(one.trial.scenario, day) and one.trial.scenario.id not in apart
+        result
+        for result in results_of(evidence.results, arm)
+        if not quarantine_in_force(result.trial.scenario, day) and result.trial.scenario.id not in apart
     )
     if not results:
         return ()
@@ -129,9 +133,9 @@ def _confirm(evidence: Evidence, wanted: Wanted) -> Plan | Verdict:
 def _errored(evidence: Evidence, wanted: Wanted) -> str:
     """Which of the scenarios that are looked at again were not measured then; they are not run a third time."""
     lost = {
-        one.trial.scenario.id
-        for one in evidence.results
-        if not isinstance(one, Scored) and one.trial.number >= one.trial.scenario.strategy.trials
+        result.trial.scenario.id
+        for result in evidence.results
+        if not isinstance(result, Scored) and result.trial.number >= result.trial.scenario.strategy.trials
     }
     names = sorted(lost & wanted.trials.keys())
     return f"further trials of {_names(names)} were not measured" if names else ""
@@ -144,15 +148,17 @@ def _plan(evidence: Evidence, wanted: Wanted) -> Plan:
     sides = (arms[HEAD], arms.get(BASE, Arm(BASE, "")))
     # The base's planned trials may be an earlier run's, so their numbers are never those of further ones.
     following = {
-        (side.name, one.trial.scenario.id): one.trial.scenario.strategy.trials for one in head for side in sides
+        (side.name, result.trial.scenario.id): result.trial.scenario.strategy.trials
+        for result in head
+        for side in sides
     }
-    for trial in (one.trial for one in evidence.results):
+    for trial in (result.trial for result in evidence.results):
         place = (trial.arm.name, trial.scenario.id)
         following[place] = max(following.get(place, 0), trial.number + 1)
     return Plan(
         tuple(
             Trial(scenario, side, following[side.name, scenario.id] + step)
-            for scenario in {one.trial.scenario.id: one.trial.scenario for one in head}.values()
+            for scenario in {result.trial.scenario.id: result.trial.scenario for result in head}.values()
             for step in range(wanted.trials.get(scenario.id, 0))
             for side in sides
         )
@@ -160,8 +166,8 @@ def _plan(evidence: Evidence, wanted: Wanted) -> Plan:
 
 
 def _look_at(comparison: Comparison) -> str:
-    fallen = sorted(comparison.scenarios, key=lambda one: one.head - one.base)
-    names = _names([one.scenario_id for one in fallen if one.head < one.base])
+    fallen = sorted(comparison.scenarios, key=lambda scenario: scenario.head - scenario.base)
+    names = _names([scenario.scenario_id for scenario in fallen if scenario.head < scenario.base])
     return f"Compare both answers of {names}, then fix the change." if names else "Fix the change."
 
 

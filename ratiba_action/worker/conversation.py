@@ -176,7 +176,7 @@ def _describe(problem: BaseException, root: str) -> dict[str, Any]:
 
 def _is_of_the_network(kind: type[BaseException]) -> bool:
     """Whether an exception says that something else did not answer, by the names of its classes."""
-    names = {one.__name__ for one in kind.__mro__}
+    names = {ancestor.__name__ for ancestor in kind.__mro__}
     return not names.isdisjoint(_NETWORK)
 
 

@@ -56,7 +56,7 @@ def make_ruleset(private: list[str], own: str, read_only: list[str], shared: lis
         unwritable = [*read_only, *shared]
         # Its own folder and the shared ones may lie in a private one.
         open_ones = [("/", private), (own, []), *((folder, []) for folder in shared)]
-        for path, writable in (one for top, closed in open_ones for one in _granted(top, closed, unwritable)):
+        for path, writable in (rule for top, closed in open_ones for rule in _granted(top, closed, unwritable)):
             _grant(ruleset, path, files if writable else READ_FILE)
     return ruleset
 
@@ -74,7 +74,7 @@ def _granted(top: str, private: list[str], read_only: list[str]) -> list[tuple[s
         path, writable = unread.pop()
         writable = writable and path not in read_only
         closed = [*private, *(read_only if writable else ())]
-        if not any(one.startswith(path.rstrip("/") + "/") for one in closed):
+        if not any(folder.startswith(path.rstrip("/") + "/") for folder in closed):
             granted.append((path, writable))
             continue
         with contextlib.suppress(OSError):
@@ -85,7 +85,7 @@ def _granted(top: str, private: list[str], read_only: list[str]) -> list[tuple[s
 
 
 def _is_private(path: str, private: list[str]) -> bool:
-    return any(path.startswith(one[:-1]) if one.endswith("*") else path == one for one in private)
+    return any(path.startswith(pattern[:-1]) if pattern.endswith("*") else path == pattern for pattern in private)
 
 
 def _grant(ruleset: int, path: str, rights: int) -> None:
@@ -105,5 +105,5 @@ def _grant(ruleset: int, path: str, rights: int) -> None:
 
 def _call(number: int, *arguments: int | bytes | None) -> int:
     libc = ctypes.CDLL(None, use_errno=True)
-    whole = [ctypes.c_long(one) if isinstance(one, int) else one for one in (number, *arguments)]
+    whole = [ctypes.c_long(argument) if isinstance(argument, int) else argument for argument in (number, *arguments)]
     return int(libc.syscall(*whole))

@@ -102,12 +102,20 @@ class PlainSystem:
             parameters = list(inspect.signature(method).parameters.values())[1 if first else 0 :]
         except ValueError:  # a builtin does not tell
             return {}
-        named = [one for one in parameters if one.kind not in (one.VAR_POSITIONAL, one.VAR_KEYWORD)]
-        unknown = [one.name for one in named if one.name not in there and one.default is one.empty]
+        named = [
+            parameter
+            for parameter in parameters
+            if parameter.kind not in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD)
+        ]
+        unknown = [
+            parameter.name
+            for parameter in named
+            if parameter.name not in there and parameter.default is parameter.empty
+        ]
         if unknown:
             what = getattr(method, "__name__", type(method).__name__)
             raise AdapterError(f"{what}() needs {unknown[0]!r}; it can be given the message, history and context")
-        return {one.name: there[one.name] for one in named if one.name in there}
+        return {parameter.name: there[parameter.name] for parameter in named if parameter.name in there}
 
 
 def _method(subject: Any, names: tuple[str, ...]) -> Callable[..., Any] | None:

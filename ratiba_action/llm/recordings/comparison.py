@@ -114,7 +114,7 @@ class Comparison:
 
     def count(self, kind: Kind) -> int:
         """How many lines were added, changed or removed."""
-        return sum(one.kind is kind for one in self.differences)
+        return sum(difference.kind is kind for difference in self.differences)
 
     @property
     def summary(self) -> str:
@@ -133,7 +133,7 @@ def compare(old: Sequence[Recording], new: Sequence[Recording]) -> Comparison:
     differences = [_difference(None if at is None else old[at], line) for at, line in zip(origins, new, strict=True)]
     gone = [line for at, line in enumerate(old) if at not in origins]
     removed = [Difference(Kind.REMOVED, _what(line), before=_held(line)) for line in gone]
-    return Comparison((*(one for one in differences if one is not None), *removed))
+    return Comparison((*(difference for difference in differences if difference is not None), *removed))
 
 
 def without_noise(old: Sequence[Recording], new: Sequence[Recording]) -> tuple[Recording, ...]:
@@ -152,9 +152,9 @@ def render(comparison: Comparison) -> tuple[str, ...]:
     """The differences as lines of a diff: ``+`` added, ``-`` removed, ``~`` changed; bounded, and it says where."""
     marks = {Kind.ADDED: "+", Kind.CHANGED: "~", Kind.REMOVED: "-"}
     lines: list[str] = []
-    for one in comparison.differences[:_CHANGES_SHOWN]:
-        lines.append(f"{marks[one.kind]} {one.what}")
-        before, after = dict(one.before), dict(one.after)
+    for difference in comparison.differences[:_CHANGES_SHOWN]:
+        lines.append(f"{marks[difference.kind]} {difference.what}")
+        before, after = dict(difference.before), dict(difference.after)
         for name in dict.fromkeys((*before, *after)):
             lines += [f"    - {name}: {line}" for line in _told(before.get(name), after.get(name))]
             lines += [f"    + {name}: {line}" for line in _told(after.get(name), before.get(name))]
@@ -255,7 +255,7 @@ def _told(text: str | None, other: str | None) -> Iterator[str]:
         return
     start = 0
     if len(text) > _TEXT_SHOWN and other:
-        same = next((at for at, (one, two) in enumerate(zip(text, other, strict=False)) if one != two), 0)
+        same = next((at for at, (first, second) in enumerate(zip(text, other, strict=False)) if first != second), 0)
         start = max(0, min(same - 40, len(text) - _TEXT_SHOWN))
     shown = text[start : start + _TEXT_SHOWN]
     shown = ("…" if start else "") + shown + ("…" if start + _TEXT_SHOWN < len(text) else "")

@@ -155,7 +155,7 @@ def declared_identifiers(scenario: Scenario) -> tuple[Identifier, ...]:
 
 
 def _texts_of_rows(expected: Iterable[ExpectedRows]) -> list[str]:
-    return [text for one in expected for text in (*_leaves(one.where), *_leaves(one.equals))]
+    return [text for rows in expected for text in (*_leaves(rows.where), *_leaves(rows.equals))]
 
 
 @dataclass(frozen=True, slots=True)

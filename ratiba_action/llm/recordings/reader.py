@@ -122,16 +122,16 @@ def _has_usage(value: Any) -> bool:
 
 
 def _are_texts(value: Any) -> bool:
-    return isinstance(value, list) and all(isinstance(one, str) for one in value)
+    return isinstance(value, list) and all(isinstance(item, str) for item in value)
 
 
 def _are_results(value: Any) -> bool:
     """Each the name of a tool and what it returned."""
     return isinstance(value, list) and all(
-        isinstance(one, dict)
-        and sorted(one) == ["text", "tool"]
-        and all(isinstance(each, str) for each in one.values())
-        for one in value
+        isinstance(item, dict)
+        and sorted(item) == ["text", "tool"]
+        and all(isinstance(each, str) for each in item.values())
+        for item in value
     )
 
 

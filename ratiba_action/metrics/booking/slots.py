@@ -343,8 +343,8 @@ def _merge_days(text: str, days: tuple[Day, ...]) -> list[Day]:
     return merged
 
 
-def _explicit(one: Day, other: Day) -> frozenset[date]:
-    return frozenset().union(*(day.dates for day in (one, other) if day.explicit))
+def _explicit(first: Day, second: Day) -> frozenset[date]:
+    return frozenset().union(*(day.dates for day in (first, second) if day.explicit))
 
 
 def _day_of(clock: ClockTime, days: list[Day]) -> frozenset[date]:

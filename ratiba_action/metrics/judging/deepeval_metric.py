@@ -155,7 +155,8 @@ def _conversation(shown: Conversation) -> Any:
     from deepeval.test_case import ConversationalTestCase, Turn  # noqa: PLC0415 — see load_deepeval
 
     turns = [
-        Turn(role=one.role, content=quoted(one.text), tools_called=_tools(one.tools) or None) for one in shown.said
+        Turn(role=message.role, content=quoted(message.text), tools_called=_tools(message.tools) or None)
+        for message in shown.said
     ]
     return as_text(ConversationalTestCase(turns=turns, chatbot_role=shown.chatbot_role or None))
 

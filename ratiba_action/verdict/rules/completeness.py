@@ -18,7 +18,7 @@ _NAMED = 8
 def judge_completeness(findings: Findings) -> Verdict | None:
     """Incomplete when nothing was measured, something was not, or the run did not go to its end."""
     evidence, gaps = findings.evidence, findings.open
-    if all(one.standing is Standing.UNMEASURED for one in findings.deciding):
+    if all(outcome.standing is Standing.UNMEASURED for outcome in findings.deciding):
         return _nothing_measured(findings)
     if not gaps and evidence.interruption:
         reason = f"The run was interrupted: {sentence(evidence.interruption)}"
@@ -67,7 +67,7 @@ def _nothing_measured(findings: Findings) -> Verdict:
 
 def _checks_of(outcomes: Sequence[ScenarioOutcome]) -> int:
     """How many checks of trials that errored held; one that fails leaves no trial unmeasured."""
-    broken_off = [one.deciding for one in outcomes if isinstance(one.deciding, Errored)]
+    broken_off = [outcome.deciding for outcome in outcomes if isinstance(outcome.deciding, Errored)]
     return sum(check.measured for result in broken_off for check in result.checks)
 
 
@@ -78,8 +78,10 @@ def _gap_of(outcome: ScenarioOutcome) -> ScenarioResult:
 
 def _on_the_base(evidence: Evidence, gaps: Sequence[ScenarioOutcome]) -> str:
     """That the base passes what the system errored in here; empty where that is not known."""
-    crashed = [one for one in gaps if isinstance(gap := _gap_of(one), Errored) and gap.phase is Phase.SYSTEM]
-    passing = held_by_base(evidence, [one.scenario for one in crashed])
+    crashed = [
+        outcome for outcome in gaps if isinstance(gap := _gap_of(outcome), Errored) and gap.phase is Phase.SYSTEM
+    ]
+    passing = held_by_base(evidence, [outcome.scenario for outcome in crashed])
     if not passing:
         return ""
     if len(crashed) == 1:
@@ -107,9 +109,9 @@ def _remedy_of_all(first: Errored, gaps: Sequence[ScenarioOutcome], deciding: in
     option = f"--scenario {first.trial.scenario.id} "
     same = [
         name
-        for one in gaps
-        if isinstance(gap := _gap_of(one), Errored)
-        and gap.remedy.replace(f"--scenario {(name := one.scenario.id)} ", option) == first.remedy
+        for outcome in gaps
+        if isinstance(gap := _gap_of(outcome), Errored)
+        and gap.remedy.replace(f"--scenario {(name := outcome.scenario.id)} ", option) == first.remedy
     ]
     every = len(same) > _NAMED or len(same) == deciding > 1
     return first.remedy.replace(option, "" if every else "".join(f"--scenario {name} " for name in same))
@@ -122,8 +124,8 @@ def _why(result: ScenarioResult) -> str:
 
 
 def _why_all(evidence: Evidence, gaps: Sequence[ScenarioOutcome]) -> str:
-    first = [_gap_of(one) for one in gaps]
-    unheld = all(isinstance(one, NotRun) or (isinstance(one, Errored) and one.phase is Phase.BUDGET) for one in first)
+    first = [_gap_of(outcome) for outcome in gaps]
+    unheld = all(isinstance(gap, NotRun) or (isinstance(gap, Errored) and gap.phase is Phase.BUDGET) for gap in first)
     if evidence.way_out and unheld:
         return "the budget does not hold it" if len(gaps) == 1 else "the budget does not hold them"
     return _why(first[0])

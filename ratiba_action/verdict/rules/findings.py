@@ -29,24 +29,26 @@ class Findings:
     @property
     def data_sets(self) -> tuple[DataSetScores, ...]:
         """Data sets of which some case decides."""
-        apart = {one.scenario.data_set for one in self.quarantined} - {one.scenario.data_set for one in self.deciding}
-        return tuple(one for one in self.evidence.data_sets if one.id not in apart)
+        apart = {outcome.scenario.data_set for outcome in self.quarantined} - {
+            outcome.scenario.data_set for outcome in self.deciding
+        }
+        return tuple(scores for scores in self.evidence.data_sets if scores.id not in apart)
 
     @property
     def broken(self) -> tuple[ScenarioOutcome, ...]:
         """Those that break something exact, critical ones first."""
-        broken = [one for one in self.deciding if one.standing is Standing.BROKEN]
-        return tuple(sorted(broken, key=lambda one: not one.scenario.critical))
+        broken = [outcome for outcome in self.deciding if outcome.standing is Standing.BROKEN]
+        return tuple(sorted(broken, key=lambda outcome: not outcome.scenario.critical))
 
     @property
     def open(self) -> tuple[ScenarioOutcome, ...]:
         """Those of which something is not known that could change the verdict."""
-        return tuple(one for one in self.deciding if one.open)
+        return tuple(outcome for outcome in self.deciding if outcome.open)
 
     @property
     def below(self) -> tuple[ScenarioOutcome, ...]:
         """Those that only judged scores keep from passing."""
-        return tuple(one for one in self.deciding if one.standing is Standing.BELOW)
+        return tuple(outcome for outcome in self.deciding if outcome.standing is Standing.BELOW)
 
     @property
     def judged(self) -> tuple[ScenarioOutcome, ...]:
@@ -54,12 +56,12 @@ class Findings:
         counted = (Standing.PASSED, Standing.BELOW)
         apart = self.evidence.recorded_only if self.evidence.answers != AnswerOrigin.REPLAY else ()
         return tuple(
-            one
-            for one in self.deciding
-            if one.standing in counted
-            and one.scenario.id not in apart
-            and not one.scenario.critical
-            and any(score.judged for score in getattr(one.deciding, "deciding_scores", ()))
+            outcome
+            for outcome in self.deciding
+            if outcome.standing in counted
+            and outcome.scenario.id not in apart
+            and not outcome.scenario.critical
+            and any(score.judged for score in getattr(outcome.deciding, "deciding_scores", ()))
         )
 
 
@@ -67,14 +69,14 @@ def find(evidence: Evidence) -> Findings:
     """Tell the outcomes of the head that decide from those that do not."""
     counted = filter(decides, results_of_change(evidence.results))
     outcomes = outcomes_of(_in_order(tuple(counted)))
-    held = [one for one in outcomes if quarantine_in_force(one.scenario, evidence.day)]
-    return Findings(evidence, tuple(one for one in outcomes if one not in held), tuple(held))
+    held = [outcome for outcome in outcomes if quarantine_in_force(outcome.scenario, evidence.day)]
+    return Findings(evidence, tuple(outcome for outcome in outcomes if outcome not in held), tuple(held))
 
 
 def _in_order(results: Sequence[ScenarioResult]) -> list[ScenarioResult]:
     places = Counter(map(_place, results))
     # To spell out a transcript is slow; it only tells results of one and the same trial apart.
-    return sorted(results, key=lambda one: (*_place(one), repr(one) if places[_place(one)] > 1 else ""))
+    return sorted(results, key=lambda result: (*_place(result), repr(result) if places[_place(result)] > 1 else ""))
 
 
 def _place(result: ScenarioResult) -> tuple[str, str, int]:

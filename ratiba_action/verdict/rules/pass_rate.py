@@ -120,9 +120,9 @@ def _further_trials(findings: Findings) -> Plan | None:
         return None
     return Plan(
         tuple(
-            Trial(one.scenario, one.deciding.trial.arm, one.scenario.strategy.trials + step)
+            Trial(outcome.scenario, outcome.deciding.trial.arm, outcome.scenario.strategy.trials + step)
             for step in range(EXTRA_TRIALS)
-            for one in findings.judged
+            for outcome in findings.judged
         )
     )
 
@@ -149,7 +149,7 @@ def _is_further(result: ScenarioResult) -> bool:
 
 
 def _passed(findings: Findings) -> int:
-    return sum(one.standing is Standing.PASSED for one in findings.judged)
+    return sum(outcome.standing is Standing.PASSED for outcome in findings.judged)
 
 
 def _reaches(findings: Findings) -> bool:

@@ -10,7 +10,7 @@ _LONGEST = 300
 
 def ids_of(outcomes: Iterable[ScenarioOutcome]) -> tuple[str, ...]:
     """Ids of the scenarios, each once."""
-    return tuple(dict.fromkeys(one.scenario.id for one in outcomes))
+    return tuple(dict.fromkeys(outcome.scenario.id for outcome in outcomes))
 
 
 def names(outcomes: Iterable[ScenarioOutcome]) -> str:

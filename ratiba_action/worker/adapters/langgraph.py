@@ -59,7 +59,7 @@ def _checkpointed(graph: Any, saver: Any, *, kept: bool) -> Any:
 def _require_known(graph: Any, options: dict[str, Any]) -> None:
     """Refuse keys and nodes that the graph does not have: what they would give is nothing, in silence."""
     keys = {name for name in graph.channels if ":" not in name and not name.startswith("__")}
-    nodes = {name for one in (graph, *(sub for _, sub in graph.get_subgraphs(recurse=True))) for name in one.nodes}
+    nodes = {name for part in (graph, *(sub for _, sub in graph.get_subgraphs(recurse=True))) for name in part.nodes}
     asked = [path.partition(".")[0] for path in options["reply"].values()] + [options["input"] or options["messages"]]
     for what, names, known in (
         ("state has no key", asked, keys),

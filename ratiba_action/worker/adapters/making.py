@@ -51,7 +51,7 @@ def _refusal(address: str, found: Any, methods: tuple[str, ...]) -> str:
 def _places(factory: Any) -> int | None:
     """How many positional arguments a factory takes; None for any number."""
     parameters = inspect.signature(factory).parameters.values()
-    if any(one.kind is inspect.Parameter.VAR_POSITIONAL for one in parameters):
+    if any(parameter.kind is inspect.Parameter.VAR_POSITIONAL for parameter in parameters):
         return None
     positional = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
-    return sum(one.kind in positional for one in parameters)
+    return sum(parameter.kind in positional for parameter in parameters)
