@@ -62,12 +62,12 @@ def run(arguments: argparse.Namespace, environment: MutableMapping[str, str]) ->
     """
     from ratiba_action.commands import gate  # noqa: PLC0415 - for this task only
     from ratiba_action.observability.langfuse_asking import LangfuseError  # noqa: PLC0415 - the same
-    from ratiba_action.production.datasets.class_gates import parse_gate  # noqa: PLC0415 - the same
     from ratiba_action.production.datasets.experiment import Experiment  # noqa: PLC0415 - the same
     from ratiba_action.production.datasets.pulled import stored_dataset  # noqa: PLC0415 - the same
     from ratiba_action.production.datasets.scratch_suite import scratch_folder, scratch_suite  # noqa: PLC0415 - the same
+    from ratiba_action.production.datasets.thresholds import parse_threshold  # noqa: PLC0415 - the same
 
-    gates = dict(parse_option("--gate", text, parse_gate) for text in arguments.gate)
+    gates = dict(parse_option("--gate", text, parse_threshold) for text in arguments.gate)
     task = read_task(arguments, environment, "no dataset can be run")
     try:
         stored = stored_dataset(task.access, task.dataset)

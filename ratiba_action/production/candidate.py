@@ -1,4 +1,4 @@
-"""A conversation that a customer disliked → a candidate for a scenario, masked, for a person to complete."""
+"""Turns a conversation that a customer disliked into a masked scenario for a person to complete."""
 
 import json
 import os
@@ -23,11 +23,11 @@ from ratiba_action.production.tenants import TenantFacts
 from ratiba_action.suite.load import load_suite, read_scenario_files
 
 PROPOSED = "proposed"
-"""Tag of a scenario that nobody has read yet."""
+"""Tag of a scenario that nobody has reviewed yet."""
 
-REASON = "Promoted from production; nobody has read it yet, or said what must hold in it."
+REASON = "Promoted from production; nobody has reviewed it or added assertions yet."
 UNDETERMINED = "und"
-"""ISO 639's code of a language that is not determined: no metric of fluency is attached for it."""
+"""ISO 639 code of an undetermined language: no fluency metric is attached for it."""
 
 _FROM_PRODUCTION = "from_production"
 _CUSTOMER = {"name": "Achieng", "phone": "+254 700 000 101"}
@@ -40,7 +40,7 @@ _SYSTEM_TYPES = ("chatbot", "agent", "rag", "search", "classifier")
 
 @dataclass(frozen=True, slots=True)
 class Review:
-    """Who reads the candidates, and until when they decide nothing."""
+    """Who reviews the candidates, and until when they are in quarantine."""
 
     owner: str
     until: date
@@ -48,11 +48,11 @@ class Review:
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A scenario to be.
+    """A proposed scenario.
 
     Args:
-        id: derived from what is said, so that the same conversation has the same one.
-        fingerprint: of what the customer says and what happens, masked.
+        id: derived from the turns, so that the same conversation always gets the same id.
+        fingerprint: of the masked user messages and events.
         data: the content of its file.
     """
 
@@ -66,18 +66,18 @@ def make_candidate(
 ) -> Candidate:
     """The candidate of one conversation.
 
-    It asserts nothing: what went wrong is for a person to say. So it is in quarantine, runs and does not decide.
+    It has no assertions, since a person must say what went wrong. So it is in quarantine: it runs and does not count.
 
     Args:
         conversation: with at least one turn.
-        feedback: why it is promoted.
-        facts: of its tenant, for what its traces do not tell.
-        redactor: the one redactor, knowing the conversation's names.
-        review: who completes it.
+        feedback: that caused the promotion.
+        facts: of its tenant, for values that its traces lack.
+        redactor: knows the conversation's names.
+        review: owner and end of the quarantine.
     """
     turns = [_masked(turn, redactor) for turn in conversation.turns]
     fingerprint = _fingerprint((turn.user, turn.event) for turn in turns)
-    # Letters only: a run of digits would look like a number that identifies a person.
+    # Letters only: digits could look like a phone or ID number.
     name = f"production_{fingerprint[:_SHOWN].translate(_LETTERS)}"
     system_type = conversation.system_type
     data = {
@@ -96,21 +96,21 @@ def make_candidate(
     return Candidate(name, fingerprint, data)
 
 
-def _language(told: str) -> str:
-    """The code of a tag such as ``sw-KE``; empty for what is none."""
-    match = _LANGUAGE.fullmatch(told.strip().lower())
+def _language(tag: str) -> str:
+    """The language code of a tag such as ``sw-KE``; empty if it has none."""
+    match = _LANGUAGE.fullmatch(tag.strip().lower())
     return match[1] if match else ""
 
 
 def fingerprint_of(scenario: Scenario) -> str:
-    """Of what is said in a scenario that is there already, comparable with a candidate's."""
+    """The fingerprint of an existing scenario, comparable with a candidate's."""
     return _fingerprint((turn.user, turn.event) for turn in scenario.turns)
 
 
-def _fingerprint(said: Iterable[tuple[str | None, JsonObject | None]]) -> str:
-    """Case and white space make no difference."""
+def _fingerprint(turns: Iterable[tuple[str | None, JsonObject | None]]) -> str:
+    """Ignores case and white space."""
     return arguments_digest(
-        [" ".join(user.casefold().split()) if user is not None else {"event": event} for user, event in said]
+        [" ".join(user.casefold().split()) if user is not None else {"event": event} for user, event in turns]
     )
 
 
@@ -123,8 +123,8 @@ def _masked(turn: ProductionTurn, redactor: Redactor) -> ProductionTurn:
 def _provenance(
     conversation: ProductionConversation, feedback: Feedback, turns: Iterable[ProductionTurn], redactor: Redactor
 ) -> JsonObject:
-    """Where it comes from. Ids are masked too: a session may well be named by a phone number."""
-    told = {
+    """Where it comes from. Ids are masked too: some systems use a phone number as session id."""
+    values = {
         "source": "langfuse",
         "trace": redactor.text(conversation.trace_ids[0]),
         "score": redactor.text(feedback.score_id),
@@ -134,7 +134,7 @@ def _provenance(
         "prompt_version": redactor.text(conversation.prompt_version),
         "replies": [turn.reply for turn in turns],
     }
-    return {name: value for name, value in told.items() if value}
+    return {name: value for name, value in values.items() if value}
 
 
 def _shown(value: str | float | bool) -> str:  # noqa: FBT001 - a value, not a switch
@@ -144,19 +144,19 @@ def _shown(value: str | float | bool) -> str:  # noqa: FBT001 - a value, not a s
 FOLDER = "from_production"
 
 _NOTE = """\
-# A customer disliked this conversation. It is masked; read every line all the same. Then say what must hold in it
-# (`expect`, `rules`, `assertions`), compare with the replies below `provenance`, and take away the tag `proposed` and
+# A customer disliked this conversation. It is masked, but check every line. Then add what must be true of it
+# (`expect`, `rules`, `assertions`), compare with the replies below `provenance`, and remove the tag `proposed` and
 # the quarantine.
 """
 
 
 @dataclass(slots=True)
 class KnownScenarios:
-    """What a candidate may be a duplicate of, each with the scenario that stands for it.
+    """Existing scenarios that a candidate may duplicate.
 
     Args:
         by_id: path by id.
-        by_fingerprint: path by what is said.
+        by_fingerprint: path by fingerprint of the turns.
         by_trace: path by the trace that a scenario was promoted from.
     """
 
@@ -164,8 +164,8 @@ class KnownScenarios:
     by_fingerprint: dict[str, str] = field(default_factory=dict)
     by_trace: dict[str, str] = field(default_factory=dict)
 
-    def stands_for(self, candidate: Candidate) -> str:
-        """Path of the scenario that is this candidate already; empty for none."""
+    def path_of_duplicate(self, candidate: Candidate) -> str:
+        """Path of the scenario that this candidate duplicates; empty for none."""
         return (
             self.by_trace.get(_trace(candidate), "")
             or self.by_fingerprint.get(candidate.fingerprint, "")
@@ -173,14 +173,14 @@ class KnownScenarios:
         )
 
     def add(self, candidate: Candidate, path: str) -> None:
-        """Know one more."""
+        """Add a candidate that was written."""
         self.by_id[candidate.id] = self.by_fingerprint[candidate.fingerprint] = path
         if trace := _trace(candidate):
             self.by_trace[trace] = path
 
 
 def _trace(candidate: Candidate) -> str:
-    """Its trace; empty where the id had to be masked, so that others may look the same."""
+    """Its trace; empty if the id was masked, since different ids may then look the same."""
     trace = str(candidate.data["provenance"].get("trace", ""))
     return "" if MASK in trace else trace
 
@@ -190,10 +190,10 @@ def known_scenarios(repository: Path, folder: str) -> KnownScenarios:
 
     Args:
         repository: the checkout.
-        folder: of the scenarios in it; one without any is all right.
+        folder: of the scenarios in it; may be empty or missing.
 
     Raises:
-        SuiteError: they cannot be read, so that it is not known what is a duplicate.
+        SuiteError: they cannot be read, so duplicates cannot be detected.
     """
     known = KnownScenarios()
     files = read_scenario_files(repository, folder) if (repository / folder).is_dir() else {}
@@ -209,12 +209,12 @@ def known_scenarios(repository: Path, folder: str) -> KnownScenarios:
 
 
 def path_of(candidate: Candidate, folder: str) -> str:
-    """Where a candidate's file stands in the repository."""
+    """Path of a candidate's file in the repository."""
     return f"{folder}/{FOLDER}/{candidate.id}.yaml"
 
 
-def is_there(repository: Path, path: str) -> bool:
-    """Whether something of that name exists; it is never overwritten."""
+def path_exists(repository: Path, path: str) -> bool:
+    """Whether the path exists; existing files are never overwritten."""
     return os.path.lexists(repository / path)
 
 
@@ -222,7 +222,7 @@ def candidate_file(candidate: Candidate, path: str) -> Mapping[str, bytes]:
     """The file of a candidate, checked as `ratiba validate` checks it.
 
     Raises:
-        SuiteError: it holds a credential or something unmasked, or cannot be a scenario; every problem.
+        SuiteError: it contains a credential or an unmasked identifier, or is not a valid scenario; every problem.
     """
     import yaml  # noqa: PLC0415 - only what writes scenarios needs it
 

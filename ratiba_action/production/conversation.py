@@ -1,4 +1,4 @@
-"""Observations of a trace → the conversation that a customer had. ``docs/feedback.md`` describes the shape."""
+"""Reads a conversation from a trace's observations. ``docs/feedback.md`` describes the format."""
 
 import json
 import re
@@ -20,26 +20,29 @@ METADATA = (
     "system_type",
     "prompt_version",
 )
-"""What is read of a trace's metadata; each must be asked for by name, since a server cuts the others off."""
+"""Metadata that is read; each is requested by name, since the server truncates other values."""
 
 _TURN = re.compile(r"turn(?:[ _-]?\d+)?", re.IGNORECASE)
-_ASKED = ("user", "message", "text", "content", "input", "query", "question")
-_ANSWERED = ("reply", "message", "text", "content", "output", "answer", "response")
+_USER_KEYS = ("user", "message", "text", "content", "input", "query", "question")
+_REPLY_KEYS = ("reply", "message", "text", "content", "output", "answer", "response")
+
+
+READABLE_TURN = "A turn is an observation named `turn` or `turn N`, its input the user message, its output the reply."
 
 
 @dataclass(frozen=True, slots=True)
 class Observation:
-    """One step of a trace, as Langfuse gives it back.
+    """One step of a trace, as Langfuse returns it.
 
     Args:
         parent_id: empty for a root.
-        start: aware of its time zone.
-        given: its input: text, JSON in a text, or plain data.
-        made: its output, the same.
-        metadata: of the trace and of the step; values as they were sent.
-        kind: in small letters, such as ``span``, ``tool``, ``retriever``, ``generation``.
+        start: with time zone.
+        given: its input: text, JSON as text, or plain data.
+        made: its output, in the same forms.
+        metadata: of the trace and of the step, as sent.
+        kind: in lower case, such as ``span``, ``tool``, ``retriever``, ``generation``.
         failed: its level is ``ERROR``.
-        model: that was asked; empty for none.
+        model: that was called; empty for none.
         environment: that it was traced in.
     """
 
@@ -59,10 +62,10 @@ class Observation:
 
 @dataclass(frozen=True, slots=True)
 class ProductionTurn:
-    """What the customer said, or what happened, and the reply; nothing of it is masked.
+    """A user message or event, and the reply; not masked.
 
     Args:
-        observation_id: of the step that it was read from.
+        observation_id: of the step it was read from.
     """
 
     user: str | None
@@ -73,15 +76,15 @@ class ProductionTurn:
 
 @dataclass(frozen=True, slots=True)
 class ProductionConversation:
-    """What a customer and the system said in production; nothing of it is masked.
+    """A conversation of a customer with the system in production; not masked.
 
     Args:
-        trace_ids: of its traces, the first one first.
-        tenant: that every one of its traces names; empty where one names none, or they differ. A session that is named
-            by a customer's number may hold what was said to several.
-        verticals: every one that its traces name, for one that is not allowed must not hide behind another.
-        names: of persons, as its traces name them.
-        started: aware of its time zone.
+        trace_ids: of its traces, in order.
+        tenant: that all its traces name; empty if one names none, or they differ. A session that is named
+            by a customer's number may have conversations with several tenants.
+        verticals: every vertical that its traces name, since one of several may be forbidden.
+        names: of people, from the traces.
+        started: with time zone.
     """
 
     trace_ids: tuple[str, ...]
@@ -96,48 +99,54 @@ class ProductionConversation:
 
 
 def read_conversation(observations: Iterable[Observation]) -> ProductionConversation | None:
-    """The conversation of one or more traces; None where there is no observation at all.
+    """The conversation of one or more traces; None without observations.
 
-    Turns are the observations named ``turn`` or ``turn N``; where a trace has none, its root is its only turn. A turn
-    in which nobody says anything that can be read is left out.
+    Turns are the observations named ``turn`` or ``turn N``; if a trace has none, its root is its only turn. A turn
+    without a readable message or event is left out.
 
     Args:
         observations: of all its traces, in any order.
     """
-    found = sorted(observations, key=lambda one: (one.start, one.trace_id, one.observation_id))
+    found = sorted(
+        observations, key=lambda observation: (observation.start, observation.trace_id, observation.observation_id)
+    )
     if not found:
         return None
-    traces = tuple(dict.fromkeys(one.trace_id for one in found))
-    turns = [turn for trace in traces for turn in _turns([one for one in found if one.trace_id == trace])]
-    told = _Told(found)
+    traces = tuple(dict.fromkeys(observation.trace_id for observation in found))
+    turns = [
+        turn
+        for trace in traces
+        for turn in _turns([observation for observation in found if observation.trace_id == trace])
+    ]
+    metadata = _Metadata(found)
     return ProductionConversation(
         trace_ids=traces,
         turns=tuple(turns),
         started=found[0].start,
-        tenant=_tenant([[one for one in found if one.trace_id == trace] for trace in traces]),
-        verticals=frozenset(told.every("vertical")),
-        names=frozenset({*told.every("customer_name"), *told.every("customer_names")}),
-        language=told.first("language"),
-        system_type=told.first("system_type"),
-        prompt_version=told.first("prompt_version"),
+        tenant=_tenant([[observation for observation in found if observation.trace_id == trace] for trace in traces]),
+        verticals=frozenset(metadata.every("vertical")),
+        names=frozenset({*metadata.every("customer_name"), *metadata.every("customer_names")}),
+        language=metadata.first("language"),
+        system_type=metadata.first("system_type"),
+        prompt_version=metadata.first("prompt_version"),
     )
 
 
 def _tenant(traces: Iterable[Sequence[Observation]]) -> str:
-    named = [frozenset(_Told(trace).every("tenant_id")) for trace in traces]
+    named = [frozenset(_Metadata(trace).every("tenant_id")) for trace in traces]
     every = frozenset[str]().union(*named)
     return next(iter(every)) if len(every) == 1 and all(named) else ""
 
 
 @dataclass(frozen=True, slots=True)
-class _Told:
+class _Metadata:
     """Metadata of all observations together."""
 
     observations: Sequence[Observation]
 
     def every(self, name: str) -> Iterator[str]:
-        for one in self.observations:
-            value = decoded(one.metadata.get(name))
+        for observation in self.observations:
+            value = decoded(observation.metadata.get(name))
             listed = value if isinstance(value, list) else [value]
             yield from (text.strip() for text in listed if isinstance(text, str) and text.strip())
 
@@ -146,19 +155,19 @@ class _Told:
 
 
 def _turns(trace: Sequence[Observation]) -> Iterator[ProductionTurn]:
-    named = [one for one in trace if _TURN.fullmatch(one.name.strip())]
-    roots = [one for one in trace if not one.parent_id]
-    for one in named or roots:
-        given, reply = decoded(one.given), _text(decoded(one.made), _ANSWERED, "assistant")
+    named = [observation for observation in trace if _TURN.fullmatch(observation.name.strip())]
+    roots = [observation for observation in trace if not observation.parent_id]
+    for observation in named or roots:
+        given, reply = decoded(observation.given), _text(decoded(observation.made), _REPLY_KEYS, "assistant")
         event = given.get("event") if isinstance(given, dict) else None
         if isinstance(event, dict):
-            yield ProductionTurn(None, event, reply, one.observation_id)
-        elif user := _text(given, _ASKED, "user"):
-            yield ProductionTurn(user, None, reply, one.observation_id)
+            yield ProductionTurn(None, event, reply, observation.observation_id)
+        elif user := _text(given, _USER_KEYS, "user"):
+            yield ProductionTurn(user, None, reply, observation.observation_id)
 
 
 def decoded(value: Any) -> Any:
-    """What a text that holds JSON stands for; a number in a text stays a text, for it is what somebody wrote."""
+    """The value of a text that is a JSON object, list or string; other text, numbers included, stays text."""
     if not isinstance(value, str) or value.lstrip()[:1] not in ("{", "[", '"'):
         return value
     try:
@@ -168,7 +177,7 @@ def decoded(value: Any) -> Any:
 
 
 def _text(value: Any, names: Sequence[str], role: str) -> str:
-    """What was said: a text, one below a usual name, or the last message of a role."""
+    """The message: a text, the value of a usual key, or the last message of a role."""
     for read in _READERS:
         if text := read(value, names, role):
             return text
@@ -189,16 +198,18 @@ def _named(value: Any, names: Sequence[str], role: str) -> str:
 
 
 def _last(value: Any, names: Sequence[str], role: str) -> str:
-    said = (
-        [one for one in value if isinstance(one, dict) and one.get("role") == role] if isinstance(value, list) else []
+    messages = (
+        [message for message in value if isinstance(message, dict) and message.get("role") == role]
+        if isinstance(value, list)
+        else []
     )
-    return _content(said[-1].get("content"), names) if said else ""
+    return _content(messages[-1].get("content"), names) if messages else ""
 
 
 def _content(content: Any, names: Sequence[str]) -> str:
-    """Of a message: a text, or blocks of which some hold text."""
+    """The text of a message: a string, or the text blocks of a list."""
     if isinstance(content, list):
-        parts = [one["text"] for one in content if isinstance(one, dict) and isinstance(one.get("text"), str)]
+        parts = [block["text"] for block in content if isinstance(block, dict) and isinstance(block.get("text"), str)]
         return "\n".join(part for part in parts if part.strip()).strip()
     return _plain(content, names, "")
 
@@ -211,13 +222,13 @@ LAYER = "production"
 
 @dataclass(frozen=True, slots=True)
 class CapturedConversation:
-    """What is measured of a conversation of production; nothing of it is masked.
+    """A production conversation as a scenario with its replies; not masked.
 
     Args:
         scenario: its id is the trace's.
-        replies: one a turn.
+        replies: one per turn.
         models: that generated them, sorted.
-        names: of persons: its identity table.
+        names: of people: its identity table.
     """
 
     scenario: Scenario
@@ -234,20 +245,20 @@ def captured_conversation(
     system_type: str,
     names: tuple[str, ...] = (),
 ) -> CapturedConversation:
-    """What a conversation becomes.
+    """Make a captured conversation.
 
     Args:
         conversation: with at least one turn.
-        observations: that it was read from; tool calls, documents and models are found there.
-        language: where the traces tell none.
-        system_type: where the traces tell none that there is.
-        names: of persons: the identity table.
+        observations: that it was read from, with tool calls, documents and models.
+        language: used if the traces name none.
+        system_type: used if the traces name no known one.
+        names: of people: the identity table.
     """
     known = {"chatbot", "agent", "rag", "search", "classifier"}
     scenario = Scenario(
         id=conversation.trace_ids[0],
         language=conversation.language or language,
-        turns=tuple(Turn(user=one.user, event=one.event) for one in conversation.turns),
+        turns=tuple(Turn(user=turn.user, event=turn.event) for turn in conversation.turns),
         now=conversation.started,
         customer=Customer("", ""),
         layer=LAYER,
@@ -256,49 +267,49 @@ def captured_conversation(
         tags=frozenset({LAYER}),
     )
     replies = tuple(
-        Reply(one.reply, tool_calls=tuple(_calls(below)), documents=tuple(_documents(below)))
-        for one in conversation.turns
-        for below in [_below(one.observation_id, observations)]
+        Reply(turn.reply, tool_calls=tuple(_calls(below)), documents=tuple(_documents(below)))
+        for turn in conversation.turns
+        for below in [_below(turn.observation_id, observations)]
     )
-    models = tuple(sorted({one.model for one in observations if one.model}))
+    models = tuple(sorted({observation.model for observation in observations if observation.model}))
     return CapturedConversation(scenario, replies, models, names)
 
 
 def _below(parent: str, observations: Sequence[Observation]) -> tuple[Observation, ...]:
-    """Every step of a step, and the steps of those."""
+    """All descendants of a step, in order of time."""
     children: dict[str, list[Observation]] = {}
-    for one in sorted(observations, key=lambda each: (each.start, each.observation_id)):
-        children.setdefault(one.parent_id, []).append(one)
+    for observation in sorted(observations, key=lambda step: (step.start, step.observation_id)):
+        children.setdefault(observation.parent_id, []).append(observation)
     found: list[Observation] = []
     waiting = children.pop(parent, [])
     while waiting:
-        one = waiting.pop(0)
-        found.append(one)
-        waiting += children.pop(one.observation_id, [])
-    return tuple(sorted(found, key=lambda each: (each.start, each.observation_id)))
+        observation = waiting.pop(0)
+        found.append(observation)
+        waiting += children.pop(observation.observation_id, [])
+    return tuple(sorted(found, key=lambda step: (step.start, step.observation_id)))
 
 
 def _calls(steps: Iterable[Observation]) -> Iterator[ToolCall]:
-    for one in steps:
-        if one.kind == "tool":
-            given = decoded(one.given)
+    for step in steps:
+        if step.kind == "tool":
+            given = decoded(step.given)
             if not isinstance(given, Mapping):
                 given = {} if given in (None, "") else {"input": given}
-            yield ToolCall(one.name, dict(given), decoded(one.made))
+            yield ToolCall(step.name, dict(given), decoded(step.made))
 
 
 def _documents(steps: Iterable[Observation]) -> Iterator[Document]:
     for step in steps:
         made = decoded(step.made) if step.kind == "retriever" else None
         listed = made.get("documents") if isinstance(made, Mapping) else made
-        for number, one in enumerate(listed if isinstance(listed, list) else (), 1):
-            yield _document(one, number)
+        for number, item in enumerate(listed if isinstance(listed, list) else (), 1):
+            yield _document(item, number)
 
 
-def _document(one: Any, number: int) -> Document:
-    if not isinstance(one, Mapping):
-        return Document(str(number), str(one))
-    text = next((str(one[name]) for name in ("text", "page_content", "content") if one.get(name)), "")
-    score = one.get("score")
+def _document(item: Any, number: int) -> Document:
+    if not isinstance(item, Mapping):
+        return Document(str(number), str(item))
+    text = next((str(item[name]) for name in ("text", "page_content", "content") if item.get(name)), "")
+    score = item.get("score")
     known = isinstance(score, int | float) and not isinstance(score, bool)
-    return Document(str(one.get("id") or number), text, float(score) if known and score is not None else None)
+    return Document(str(item.get("id") or number), text, float(score) if known and score is not None else None)

@@ -1,4 +1,4 @@
-"""What customers said of conversations by a button, and which of it means that something went wrong."""
+"""Customer feedback on conversations (thumbs up or down), read from Langfuse."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from ratiba_action.observability.langfuse_server import LangfuseServer
 from ratiba_action.production.conversation import METADATA, Observation
 
 FEEDBACK = "user_feedback"
-"""Name of the score that a button becomes (``seeds/000``, row "Customer feedback bridge")."""
+"""Name of the feedback score in Langfuse (``seeds/000``, row "Customer feedback bridge")."""
 
 _NEGATIVE_WORDS = frozenset({"thumbs_down", "thumbs-down", "thumbsdown", "down", "negative", "bad", "\U0001f44e"})
 _LEAST_POSITIVE = 0.5
@@ -18,12 +18,12 @@ _LEAST_POSITIVE = 0.5
 
 @dataclass(frozen=True, slots=True)
 class Feedback:
-    """One button that was pressed.
+    """One feedback score.
 
     Args:
-        subject: whether ``subject_id`` is that of a trace or of a session, which holds several.
-        at: aware of its time zone.
-        comment: what the customer wrote with it; not masked.
+        subject: whether ``subject_id`` is a trace or a session, which has several traces.
+        at: with time zone.
+        comment: the customer's text; not masked.
     """
 
     score_id: str
@@ -43,8 +43,8 @@ def is_negative(value: str | float | bool) -> bool:  # noqa: FBT001 - a value, n
     """Whether a feedback score is a thumbs-down.
 
     Args:
-        value: a category such as ``thumbs_down``; false of a boolean; a number below 0.5, so that both scales that
-            are in use, 0 to 1 and -1 to 1, are understood.
+        value: negative are a category such as ``thumbs_down``, false, and a number below 0.5, which fits both common
+            scales, 0 to 1 and -1 to 1.
     """
     if isinstance(value, str):
         return value.strip().casefold() in _NEGATIVE_WORDS
@@ -56,10 +56,10 @@ _POSITIVE_WORDS = frozenset({"thumbs_up", "thumbs-up", "thumbsup", "up", "positi
 
 @dataclass(frozen=True, slots=True)
 class FeedbackCounts:
-    """Conversations by the last word on each.
+    """Conversations by the last feedback on each.
 
     Args:
-        other: of which nobody said either, such as those with a comment alone.
+        other: with neither, such as those with only a comment.
     """
 
     positive: int = 0
@@ -68,19 +68,19 @@ class FeedbackCounts:
 
     @property
     def negative_share(self) -> float | None:
-        """Of those that are one or the other, 0 to 1; None where none is."""
+        """Share of negative among positive and negative, 0 to 1; None if there are none."""
         decided = self.positive + self.negative
         return self.negative / decided if decided else None
 
 
 def count_feedback(feedback: Iterable[Feedback]) -> FeedbackCounts:
-    """Count conversations: who presses twice has changed their mind, and a comment changes nothing."""
+    """Count conversations by their last positive or negative feedback; comments do not change it."""
     last: dict[tuple[str, str], Feedback] = {}
-    for one in sorted(feedback, key=lambda each: (each.at, each.score_id)):
-        subject = one.subject, one.subject_id
-        if subject not in last or one.negative or _positive(one):
-            last[subject] = one
-    negative, positive = (sum(map(said, last.values())) for said in (_negative, _positive))
+    for entry in sorted(feedback, key=lambda entry: (entry.at, entry.score_id)):
+        subject = entry.subject, entry.subject_id
+        if subject not in last or entry.negative or _positive(entry):
+            last[subject] = entry
+    negative, positive = (sum(map(has_value, last.values())) for has_value in (_negative, _positive))
     return FeedbackCounts(positive, negative, len(last) - positive - negative)
 
 
@@ -103,12 +103,12 @@ _FIELDS = "core,basic,io,metadata,model,trace_context"
 def feedback_since(
     server: LangfuseServer, since: datetime, until: datetime, name: str = FEEDBACK
 ) -> Iterator[Feedback]:
-    """Every feedback of a time, newest first; one of an experiment is none.
+    """All feedback of a period, newest first, without feedback on experiments.
 
     Args:
-        server: that is asked, within its deadline.
-        since: aware; from then on.
-        until: aware; before then, so that pages do not shift while they are read.
+        server: with its deadline.
+        since: start, with time zone.
+        until: end (exclusive), with time zone, so that pages do not shift while they are read.
         name: of the scores.
 
     Raises:
@@ -117,7 +117,7 @@ def feedback_since(
     cursor: str | None = None
     while True:
         page = _scores(server, name, since, until, cursor)
-        yield from (found for one in page.data if (found := _feedback(one)) is not None)
+        yield from (found for score in page.data if (found := _feedback(score)) is not None)
         cursor = page.meta.cursor
         if not cursor:
             return
@@ -158,7 +158,7 @@ def observations_of(server: LangfuseServer, feedback: Feedback) -> Iterator[Obse
     cursor: str | None = None
     while True:
         page = _observations(server, feedback, cursor)
-        yield from (observation(one) for one in page.data)
+        yield from (observation(row) for row in page.data)
         cursor = page.meta.cursor
         if not cursor:
             return
@@ -170,7 +170,7 @@ def _observations(server: LangfuseServer, feedback: Feedback, cursor: str | None
         lambda: server.api.observations.get_many(
             **subject,
             fields=_FIELDS,
-            # Else a value ends after 200 characters, and with it the names that have to be masked.
+            # Otherwise values are cut at 200 characters, and with them the names that must be masked.
             expand_metadata=",".join(METADATA),
             limit=_OBSERVATIONS,
             cursor=cursor,
@@ -180,19 +180,19 @@ def _observations(server: LangfuseServer, feedback: Feedback, cursor: str | None
     )
 
 
-def observation(one: Any) -> Observation:
-    """An observation as the API gives it back, with the fields that were asked for."""
+def observation(row: Any) -> Observation:
+    """Convert an observation of the API."""
     return Observation(
-        trace_id=one.trace_id or "",
-        observation_id=one.id,
-        parent_id=one.parent_observation_id or "",
-        name=one.name or "",
-        start=one.start_time,
-        given=one.input,
-        made=one.output,
-        metadata=one.metadata or {},
-        kind=one.type.lower(),
-        failed=one.level is not None and one.level.value == _ERROR,
-        model=one.model or "",
-        environment=one.environment or "",
+        trace_id=row.trace_id or "",
+        observation_id=row.id,
+        parent_id=row.parent_observation_id or "",
+        name=row.name or "",
+        start=row.start_time,
+        given=row.input,
+        made=row.output,
+        metadata=row.metadata or {},
+        kind=row.type.lower(),
+        failed=row.level is not None and row.level.value == _ERROR,
+        model=row.model or "",
+        environment=row.environment or "",
     )

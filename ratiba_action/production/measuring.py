@@ -1,4 +1,4 @@
-"""Measures conversations that took place, with the configured metrics and judges; no system is run."""
+"""Measures production conversations with the configured metrics and judges; no system is run."""
 
 import asyncio
 import contextlib
@@ -36,21 +36,21 @@ def masked_case(case: Case, redactor: Redactor) -> Case:
     """The case with every text, argument and document of its conversation masked.
 
     Args:
-        case: of a conversation that took place.
-        redactor: that knows the names of its people.
+        case: of a production conversation.
+        redactor: knows the names in it.
     """
-    exchanges = tuple(_exchange(one, redactor) for one in case.transcript.exchanges)
+    exchanges = tuple(_exchange(exchange, redactor) for exchange in case.transcript.exchanges)
     return replace(
         case,
-        scenario=replace(case.scenario, turns=tuple(one.turn for one in exchanges)),
+        scenario=replace(case.scenario, turns=tuple(exchange.turn for exchange in exchanges)),
         transcript=replace(case.transcript, exchanges=exchanges),
     )
 
 
-def _exchange(one: Exchange, redactor: Redactor) -> Exchange:
-    user = None if one.turn.user is None else redactor.text(one.turn.user)
-    event = None if one.turn.event is None else redactor.value(one.turn.event)
-    return replace(one, turn=Turn(user=user, event=event), reply=_reply(one.reply, redactor))
+def _exchange(exchange: Exchange, redactor: Redactor) -> Exchange:
+    user = None if exchange.turn.user is None else redactor.text(exchange.turn.user)
+    event = None if exchange.turn.event is None else redactor.value(exchange.turn.event)
+    return replace(exchange, turn=Turn(user=user, event=event), reply=_reply(exchange.reply, redactor))
 
 
 def _reply(reply: Reply, redactor: Redactor) -> Reply:
@@ -61,7 +61,9 @@ def _reply(reply: Reply, redactor: Redactor) -> Reply:
             ToolCall(call.name, redactor.value(dict(call.args)), redactor.value(call.output))
             for call in reply.tool_calls
         ),
-        documents=tuple(Document(one.id, redactor.text(one.text), one.score) for one in reply.documents),
+        documents=tuple(
+            Document(document.id, redactor.text(document.text), document.score) for document in reply.documents
+        ),
         output=redactor.value(reply.output),
     )
 
@@ -70,26 +72,26 @@ class CapturedSystem:
     """Implements ``SystemUnderTest`` without running anything.
 
     Args:
-        conversations: that took place.
-        judges: models that must not have generated what they are to judge.
+        conversations: from production.
+        judges: judge models; they must not have generated the conversations.
     """
 
     def __init__(self, conversations: Sequence[CapturedConversation], judges: Collection[str]) -> None:
-        self._conversations = {one.scenario.id: one for one in conversations}
+        self._conversations = {conversation.scenario.id: conversation for conversation in conversations}
         self._judges = frozenset(judges)
         self._sessions: list[ReplaySession] = []
 
     async def start(self) -> None:
-        """Nothing is started."""
+        """Does nothing."""
 
     async def migrate(self, _dsn: str) -> None:
-        """There are no tables."""
+        """Does nothing: there are no tables."""
 
     async def open(self, scenario: Scenario, _tenant: Tenant, _environment: Mapping[str, str]) -> ReplaySession:
-        """The conversation as it took place.
+        """A session that replays the conversation.
 
         Raises:
-            WorkerError: nothing is known of it.
+            WorkerError: the conversation is unknown.
             ConfigurationError: a judge would judge its own output.
         """
         found = self._conversations.get(scenario.id)
@@ -115,27 +117,30 @@ def with_metrics(
 ) -> tuple[tuple[CapturedConversation, ...], tuple[str, ...]]:
     """The conversations with the metrics of their system type and language.
 
-    A metric whose truth only a written scenario tells is left out, as is one of documents where none was retrieved.
+    Metrics that need expected values from a scenario file are left out, and so are document metrics without documents.
 
     Returns:
-        Those that something can measure, and the ids of the others.
+        Conversations with a metric, and the ids of the others.
     """
     block = configuration.metrics
-    measured = tuple(replace(one, scenario=_with(one, attach_metrics(one.scenario, block))) for one in conversations)
+    measured = tuple(
+        replace(conversation, scenario=_with(conversation, attach_metrics(conversation.scenario, block)))
+        for conversation in conversations
+    )
     return (
-        tuple(one for one in measured if one.scenario.assertions),
-        tuple(one.scenario.id for one in measured if not one.scenario.assertions),
+        tuple(conversation for conversation in measured if conversation.scenario.assertions),
+        tuple(conversation.scenario.id for conversation in measured if not conversation.scenario.assertions),
     )
 
 
-def _with(one: CapturedConversation, assertions: tuple[Assertion, ...]) -> Scenario:
-    retrieved = any(reply.documents for reply in one.replies)
-    kept = tuple(each for each in assertions if retrieved or not reads_documents(each.metric))
-    return replace(one.scenario, assertions=kept)
+def _with(conversation: CapturedConversation, assertions: tuple[Assertion, ...]) -> Scenario:
+    retrieved = any(reply.documents for reply in conversation.replies)
+    assertions = tuple(assertion for assertion in assertions if retrieved or not reads_documents(assertion.metric))
+    return replace(conversation.scenario, assertions=assertions)
 
 
 def sampling_configuration(configuration: Configuration) -> Configuration:
-    """The same without its system: what was captured stands instead, and has no rows to read."""
+    """The configuration without its system and database rows: replies were captured already."""
     system = SystemBlock(root=configuration.system.root, replay=ReplayBlock())
     return configuration.model_copy(update={"system": system, "rows": {}})
 
@@ -149,7 +154,7 @@ def measure(
     scratch: Path,
     redactors: Mapping[str, Redactor],
 ) -> tuple[tuple[ScenarioResult, ...], tuple[str, ...]]:
-    """Measure every conversation; whatever was measured is kept, however the run ends.
+    """Measure every conversation; results are kept however the run ends.
 
     Args:
         conversations: each with its metrics.
@@ -157,10 +162,10 @@ def measure(
         ledger: of the run.
         log: of the run.
         scratch: a folder outside the workspace, removed when the run ends.
-        redactors: of the people of each conversation, by its id.
+        redactors: with the names of each conversation, by its id.
 
     Returns:
-        The results, and the signals that ended the run.
+        The results, and the signals that interrupted the run.
 
     Raises:
         ConfigurationError: a model has no price.
@@ -168,7 +173,7 @@ def measure(
     """
     if not conversations:
         return (), ()
-    scenarios = tuple(one.scenario for one in conversations)
+    scenarios = tuple(conversation.scenario for conversation in conversations)
     head = ArmInputs(Arm(HEAD, str(inputs.repository)), inputs.configuration, scenarios)
     deadline = None if inputs.seconds is None else time.monotonic() + inputs.seconds
     interruptions: list[str] = []
@@ -194,7 +199,7 @@ def measure(
 def _masked_metric(
     metric_of: Callable[[Assertion], Metric], mask: Callable[[Case], Case], assertion: Assertion
 ) -> Metric:
-    """An exact metric reads the conversation as it was; what a judge is sent is masked."""
+    """A deterministic metric reads the original conversation; a judge gets it masked."""
     metric = metric_of(assertion)
     return MaskedMetric(metric, mask) if metric.judged else metric
 

@@ -1,4 +1,4 @@
-"""Promotes conversations that customers disliked: read, masked, compared with what is there, and written one by one."""
+"""Promotes conversations that customers disliked: reads, masks, deduplicates and writes them one by one."""
 
 import contextlib
 import fcntl
@@ -18,11 +18,11 @@ from ratiba_action.production.candidate import (
     KnownScenarios,
     Review,
     candidate_file,
-    is_there,
     make_candidate,
+    path_exists,
     path_of,
 )
-from ratiba_action.production.conversation import ProductionConversation, read_conversation
+from ratiba_action.production.conversation import READABLE_TURN, ProductionConversation, read_conversation
 from ratiba_action.production.feedback import Feedback, feedback_since, observations_of
 from ratiba_action.production.tenants import TenantFacts, known_names, why_blocked
 from ratiba_action.util.locked_folder import write_new_files
@@ -30,7 +30,7 @@ from ratiba_action.util.locked_folder import write_new_files
 
 @dataclass(slots=True)
 class PromotionLog:
-    """The scores that were dealt with, one a line in a file; a line is written when its scenario has been.
+    """The scores that were processed, one per line of a file; a line is written after its scenario.
 
     Args:
         path: of the file.
@@ -46,7 +46,7 @@ class PromotionLog:
         Args:
             score_id: of the feedback.
             outcome: ``written`` or ``duplicate``.
-            scenario: id or path of the scenario that stands for it.
+            scenario: path of the scenario.
 
         Raises:
             UsageError: the file cannot be written.
@@ -64,12 +64,12 @@ class PromotionLog:
 
 @contextlib.contextmanager
 def promotion_log(path: Path) -> Iterator[PromotionLog]:
-    """The log of what was promoted, locked by this process until the block ends.
+    """The log of processed scores, locked by this process until the block ends.
 
-    It lies outside the workspace, so that an interrupted run goes on and nothing is promoted twice.
+    It is outside the workspace, so that an interrupted run can continue and nothing is promoted twice.
 
     Raises:
-        UsageError: another process holds it, or it cannot be read or written.
+        UsageError: another process has locked it, or it cannot be read or written.
     """
     try:
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -81,11 +81,11 @@ def promotion_log(path: Path) -> Iterator[PromotionLog]:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
             raise UsageError(
-                f"Another promotion holds {str(path)!r}.", "Wait for its end, or name another file with --state."
+                f"Another promotion has locked {str(path)!r}.", "Wait until it ends, or use another file with --state."
             ) from error
         content = file.read()
         if content and not content.endswith(b"\n"):
-            # The end of a run that was killed while it wrote: its line is dropped.
+            # A run was killed while writing: drop the incomplete line.
             content = content[: content.rfind(b"\n") + 1]
             file.truncate(len(content))
         yield PromotionLog(path, _read(path, content))
@@ -98,27 +98,27 @@ def _read(path: Path, content: bytes) -> set[str]:
             done.add(str(json.loads(line)["score"]))
         except (ValueError, KeyError, TypeError) as error:
             raise UsageError(
-                f"Line {number} of {str(path)!r} is no line of a promotion.", "Name the right file with --state."
+                f"Line {number} of {str(path)!r} is not a line of a promotion log.", "Give the right file with --state."
             ) from error
     return done
 
 
 def _unusable(path: Path, error: OSError) -> UsageError:
-    return UsageError(f"{str(path)!r} cannot be used: {error.strerror}.", "Name another file with --state.")
+    return UsageError(f"{str(path)!r} cannot be used: {error.strerror}.", "Use another file with --state.")
 
 
 @dataclass(frozen=True, slots=True)
 class PromotionRequest:
-    """What is asked for.
+    """What to promote.
 
     Args:
         repository: the checkout.
         folder: of the scenarios in it.
-        since: aware; feedback from then on.
-        until: aware; and before then.
+        since: start of the period, with time zone.
+        until: end of the period (exclusive), with time zone.
         tenants: by id.
         review: of the candidates.
-        most: candidates that are written at most.
+        most: maximum number of candidates to write.
         dry_run: write nothing.
     """
 
@@ -135,17 +135,17 @@ class PromotionRequest:
 
 @dataclass(slots=True)
 class Promotion:
-    """What came of it.
+    """The result of a promotion.
 
     Args:
-        negative: how many thumbs-down there were, those of earlier runs included.
-        written: paths, or with ``dry_run`` those that would have been.
-        duplicates: the scenario that stands for each conversation that was there already.
+        negative: number of thumbs-down, including those of earlier runs.
+        written: paths, or with ``dry_run`` those that would be written.
+        duplicates: paths of existing scenarios for the same conversations.
         blocked: by tenant, why none of its conversations may be promoted.
         unusable: by trace or session, why no scenario can be made of it.
-        left_out: conversations of tenants that are not to be promoted.
-        left: thumbs-down that wait for another run, since there are as many candidates as were asked for.
-        problem: why the server could not be read to its end; empty when it was.
+        left_out: conversations of tenants with ``promote: false``.
+        left: thumbs-down left for the next run, because the maximum was reached.
+        problem: why the server could not be read completely; empty if it was.
     """
 
     negative: int = 0
@@ -161,38 +161,42 @@ class Promotion:
 def promote(access: LangfuseAccess, request: PromotionRequest, known: KnownScenarios, log: PromotionLog) -> Promotion:
     """Write a candidate for each conversation that a customer disliked, the oldest first.
 
-    A tenant that must not be promoted blocks itself, not its neighbours. A server that fails ends the promotion; what
-    was written stays, and the next one goes on behind it.
+    A blocked tenant does not block others. If the server fails, what was written stays and the next run continues.
 
     Args:
         access: to the project of the production system.
-        request: what is asked for.
-        known: the suite as it is; grows.
-        log: what earlier runs dealt with; grows, but for a dry run.
+        request: what to promote.
+        known: existing scenarios; extended.
+        log: scores processed by earlier runs; extended unless it is a dry run.
 
     Raises:
         UsageError: a file cannot be written.
     """
-    came = Promotion()
+    outcome = Promotion()
     try:
         with connected(access, Deadline.after(access.seconds)) as server:
             everything = feedback_since(server, request.since, request.until)
-            negative = sorted((one for one in everything if one.negative), key=lambda one: (one.at, one.score_id))
-            came.negative = len(negative)
+            negative = sorted(
+                (feedback for feedback in everything if feedback.negative),
+                key=lambda feedback: (feedback.at, feedback.score_id),
+            )
+            outcome.negative = len(negative)
             _promote_all(
-                server, [one for one in negative if one.score_id not in log.done], _Work(request, known, log, came)
+                server,
+                [feedback for feedback in negative if feedback.score_id not in log.done],
+                _Work(request, known, log, outcome),
             )
     except LangfuseError as error:
-        came.problem = str(error)
-    return came
+        outcome.problem = str(error)
+    return outcome
 
 
 def _promote_all(server: LangfuseServer, waiting: Iterable[Feedback], work: "_Work") -> None:
     for feedback in waiting:
         if twin := work.known.by_trace.get(feedback.subject_id):
             work.duplicate(feedback, twin)
-        elif len(work.came.written) >= work.request.most:
-            work.came.left += 1
+        elif len(work.outcome.written) >= work.request.most:
+            work.outcome.left += 1
         else:
             work.promote(feedback, read_conversation(observations_of(server, feedback)))
 
@@ -202,29 +206,29 @@ class _Work:
     request: PromotionRequest
     known: KnownScenarios
     log: PromotionLog
-    came: Promotion
+    outcome: Promotion
 
     def promote(self, feedback: Feedback, conversation: ProductionConversation | None) -> None:
-        """Deal with one feedback."""
+        """Process one feedback."""
         shown = self.request.redactor.text
         if conversation is None:
-            self.came.unusable[shown(feedback.subject_id)] = f"There is no observation of this {feedback.subject}."
+            self.outcome.unusable[shown(feedback.subject_id)] = (
+                f"Langfuse has no observation of this {feedback.subject}."
+            )
             return
         tenants = self.request.tenants
         if not tenants.get(conversation.tenant, TenantFacts()).promote:
-            self.came.left_out += 1
+            self.outcome.left_out += 1
         elif reason := why_blocked(conversation, tenants):
-            self.came.blocked.setdefault(shown(conversation.tenant), reason)
+            self.outcome.blocked.setdefault(shown(conversation.tenant), reason)
         elif not conversation.turns:
-            self.came.unusable[shown(conversation.trace_ids[0])] = (
-                "No turn of it can be read; docs/feedback.md says what is."
-            )
+            self.outcome.unusable[shown(conversation.trace_ids[0])] = f"It has no readable turn. {READABLE_TURN}"
         else:
             self._write(feedback, self._candidate(feedback, conversation), conversation.trace_ids[0])
 
     def duplicate(self, feedback: Feedback, twin: str) -> None:
-        """A scenario stands for it already."""
-        self.came.duplicates.append(twin)
+        """Record that a scenario for it exists."""
+        self.outcome.duplicates.append(twin)
         self._remember(feedback, "duplicate", twin)
 
     def _candidate(self, feedback: Feedback, conversation: ProductionConversation) -> Candidate:
@@ -235,7 +239,7 @@ class _Work:
 
     def _write(self, feedback: Feedback, candidate: Candidate, trace: str) -> None:
         path = path_of(candidate, self.request.folder)
-        twin = self.known.stands_for(candidate) or (path if is_there(self.request.repository, path) else "")
+        twin = self.known.path_of_duplicate(candidate) or (path if path_exists(self.request.repository, path) else "")
         if twin:
             self.duplicate(feedback, twin)
             return
@@ -243,12 +247,12 @@ class _Work:
             content = candidate_file(candidate, path)
         except SuiteError as error:
             shown = self.request.redactor.text
-            self.came.unusable[shown(trace)] = shown(str(error))
+            self.outcome.unusable[shown(trace)] = shown(str(error))
             return
         if not self.request.dry_run:
             write_new_files(self.request.repository, content)
         self.known.add(candidate, path)
-        self.came.written.append(path)
+        self.outcome.written.append(path)
         self._remember(feedback, "written", path)
 
     def _remember(self, feedback: Feedback, outcome: str, path: str) -> None:

@@ -1,6 +1,6 @@
-"""Which production conversations are looked at: a share of all, every error, every negative feedback.
+"""Selects production conversations to measure: a share of all, every error, every negative feedback.
 
-The share is chosen by a hash of the trace's id, not by chance: two runs or two machines choose the same, and a larger
+The share is selected by a hash of the trace's id: every run and machine selects the same conversations, and a larger
 share contains a smaller one.
 """
 
@@ -29,27 +29,27 @@ from ratiba_action.production.feedback import Feedback, FeedbackCounts, feedback
 from ratiba_action.production.tenants import TenantFacts, known_names, why_blocked
 
 _LONGEST = timedelta(days=7)
-"""What a judge has refused so long is not asked about any more."""
+"""After this time, conversations that could not be measured are not tried again."""
 
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """What was looked at in a time, and what was not.
+    """The result of a sample of a period.
 
     Args:
-        since: aware; ``until`` is not part of the time.
+        since: with time zone; ``until`` is exclusive.
         traces: how many conversations began in it.
-        chosen: how many were chosen, by the reason.
+        chosen: how many were selected, by reason.
         known: how many of those had been measured before.
-        results: of the others that hold a conversation and a metric that can measure it.
-        empty: ids of traces in which nobody says anything that can be read.
-        unread: why a chosen conversation could not be read, by its trace.
-        blocked: why a conversation must not be shown to a judge, by its trace.
-        unmeasured: ids of conversations that no configured metric can measure.
-        begun: when each conversation that was to be measured began, by its trace; the unread ones too.
-        feedback: what customers said in the time.
-        unsent: why scores could not be written back; empty when all were.
-        notes: what else is to be known.
+        results: of the measured conversations.
+        empty: ids of traces without readable turns.
+        unread: why a selected conversation could not be read, by its trace.
+        blocked: why a conversation must not be sent to a judge, by its trace.
+        unmeasured: ids of conversations without an applicable metric.
+        begun: start of each conversation to measure, by its trace, including unread ones.
+        feedback: of customers in the period.
+        unsent: why scores could not be written back; empty if all were.
+        notes: other messages for the reader.
     """
 
     since: datetime
@@ -72,22 +72,24 @@ class Sample:
     @property
     def scored(self) -> tuple[Scored, ...]:
         """Conversations that were measured."""
-        return tuple(one for one in self.results if isinstance(one, Scored))
+        return tuple(result for result in self.results if isinstance(result, Scored))
 
     @property
     def left(self) -> tuple[tuple[str, str], ...]:
-        """Conversations that were not looked at or not to the end, by their traces, each with the reason."""
-        broken = ((one.trial.scenario.id, _sample_why(one)) for one in self.results if not isinstance(one, Scored))
-        return (*broken, *self.unread.items())
+        """Conversations that were not measured completely, by trace, each with the reason."""
+        unmeasured = (
+            (result.trial.scenario.id, _sample_why(result)) for result in self.results if not isinstance(result, Scored)
+        )
+        return (*unmeasured, *self.unread.items())
 
     @property
     def complete(self) -> bool:
-        """Whether everything that was chosen was looked at, and is known where it belongs."""
+        """Whether everything selected was measured and its scores were written back."""
         return not self.left and not self.unsent and not (self.unmeasured and not self.scored and not self.known)
 
     @property
     def next_since(self) -> datetime:
-        """From when the next run has to look: nothing that was left out is forgotten within a week."""
+        """Start of the next run's period: conversations that were left out are tried again for a week."""
         left = self.begun.keys() if self.unsent else {name for name, _ in self.left}
         earliest = min((self.until, *(moment for name, moment in self.begun.items() if name in left)))
         return max(earliest, self.until - _LONGEST)
@@ -104,7 +106,7 @@ _SCORES = 100
 
 
 def roots_between(server: LangfuseServer, since: datetime, until: datetime) -> tuple[Observation, ...]:
-    """The root of every trace that began in a time, without inputs and outputs; ``until`` is not part of it.
+    """The root of every trace that began in a period, without inputs and outputs; ``until`` is exclusive.
 
     Raises:
         LangfuseError: it did not answer.
@@ -113,7 +115,7 @@ def roots_between(server: LangfuseServer, since: datetime, until: datetime) -> t
 
 
 def failed_between(server: LangfuseServer, since: datetime, until: datetime) -> tuple[Observation, ...]:
-    """Every step of level ``ERROR`` that began in a time.
+    """Every step of level ``ERROR`` that began in a period.
 
     Raises:
         LangfuseError: it did not answer.
@@ -122,7 +124,7 @@ def failed_between(server: LangfuseServer, since: datetime, until: datetime) -> 
 
 
 def scored(server: LangfuseServer, name: str, traces: Sequence[str]) -> frozenset[str]:
-    """Which of some traces have a score of a name.
+    """The traces among the given ones that have a score of this name.
 
     Raises:
         LangfuseError: it did not answer.
@@ -136,7 +138,7 @@ def scored(server: LangfuseServer, name: str, traces: Sequence[str]) -> frozense
                 name=name, trace_id=some, fields="subject", limit=_SCORES, **more
             ),
         )
-        found |= {str(one.subject.id) for one in rows if getattr(one.subject, "kind", "") == "trace"}
+        found |= {str(result.subject.id) for result in rows if getattr(result.subject, "kind", "") == "trace"}
     return frozenset(found)
 
 
@@ -147,11 +149,11 @@ def _listed(server: LangfuseServer, since: datetime, until: datetime, query: dic
             fields="core,basic", limit=_OBSERVATIONS, from_start_time=since, to_start_time=until, **query, **more
         ),
     )
-    return tuple(observation(one) for one in rows)
+    return tuple(observation(row) for row in rows)
 
 
 def _pages(server: LangfuseServer, get: Callable[[dict[str, Any]], Any]) -> list[Any]:
-    """Every row; each page is asked for again where the server is busy, within its one deadline."""
+    """Every row; pages are retried while the server is busy, within one deadline."""
     rows: list[Any] = []
     cursor: str | None = None
     while True:
@@ -167,7 +169,7 @@ _SALT = "production sample"
 
 
 class Why(StrEnum):
-    """Why a conversation was chosen; the first that applies."""
+    """Why a conversation was selected; the first that applies."""
 
     NEGATIVE_FEEDBACK = "negative feedback"
     ERROR = "error"
@@ -176,7 +178,7 @@ class Why(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """A conversation to look at."""
+    """A selected conversation."""
 
     trace_id: str
     why: Why
@@ -185,19 +187,19 @@ class Chosen:
 def chosen(
     roots: Iterable[Observation], share: float, failed: Collection[str], disliked: Collection[str]
 ) -> tuple[Chosen, ...]:
-    """What to look at, in this order: negative feedback, errors, the share; each from the earliest.
+    """Select conversations: negative feedback first, then errors, then the share; each from the earliest.
 
     Args:
-        roots: of the traces that began in the time.
+        roots: of the traces that began in the period.
         share: of those with neither, 0 to 1.
-        failed: ids of the traces with a step that failed; they may have begun earlier.
-        disliked: ids of the traces with negative feedback; the same.
+        failed: ids of traces with a failed step; they may have begun earlier.
+        disliked: ids of traces with negative feedback; they may have begun earlier.
     """
-    begun = {one.trace_id: one for one in sorted(roots, key=lambda one: (one.start, one.trace_id), reverse=True)}
+    begun = {root.trace_id: root for root in sorted(roots, key=lambda root: (root.start, root.trace_id), reverse=True)}
     order = [*sorted({*disliked, *failed} - begun.keys()), *reversed(begun)]
     found = ((trace_id, _why(trace_id, share, failed, disliked)) for trace_id in order)
     picked = [Chosen(trace_id, why) for trace_id, why in found if why is not None]
-    return tuple(sorted(picked, key=lambda one: list(Why).index(one.why)))
+    return tuple(sorted(picked, key=lambda root: list(Why).index(root.why)))
 
 
 def _why(trace_id: str, share: float, failed: Collection[str], disliked: Collection[str]) -> Why | None:
@@ -210,16 +212,16 @@ def _why(trace_id: str, share: float, failed: Collection[str], disliked: Collect
 
 @dataclass(frozen=True, slots=True)
 class SampleRules:
-    """What is sampled.
+    """What to sample.
 
     Args:
-        since: aware; ``until`` is not part of the time.
+        since: with time zone; ``until`` is exclusive.
         share: of the conversations with neither an error nor negative feedback, 0 to 1.
-        feedback: name of the scores that customers give.
-        environment: that production is traced in; empty for every one but the gate's own.
-        language: of a conversation that does not tell it, nor its tenant.
-        system_type: of a conversation that does not tell it.
-        tenants: by id: what of their conversations has to be masked.
+        feedback: name of the feedback scores.
+        environment: Langfuse environment of production; empty for all except the gate's own.
+        language: used if neither the conversation nor its tenant names one.
+        system_type: used if the conversation names none.
+        tenants: by id, with the names to mask.
     """
 
     since: datetime
@@ -234,17 +236,17 @@ class SampleRules:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What there is to look at.
+    """Selected conversations.
 
     Args:
-        traces: how many conversations began in the time.
-        chosen: of those and of the disliked ones.
-        known: ids of the chosen ones that were measured before.
-        conversations: the others.
-        empty: ids of the others that hold nothing that can be read.
-        blocked: why the others must not be shown to a judge, by their ids.
-        unread: when those began that the server did not give in time, by their ids.
-        problem: why it did not.
+        traces: how many conversations began in the period.
+        chosen: the selected ones.
+        known: ids of selected ones that were measured before.
+        conversations: those to measure.
+        empty: ids without readable turns.
+        blocked: why a conversation must not be sent to a judge, by id.
+        unread: start of the conversations that the server did not return in time, by id.
+        problem: why it did not; empty if it returned all.
     """
 
     traces: int
@@ -259,22 +261,22 @@ class Found:
 
 
 def find(access: LangfuseAccess, rules: SampleRules) -> Found:
-    """Read within the seconds of the access; conversations that were read stay, whatever becomes of the others.
+    """Select and read conversations within the time limit; those that were read are kept if the server fails later.
 
     Raises:
-        LangfuseError: it is not even known which conversations there are.
+        LangfuseError: the list of conversations could not be read.
     """
     with connected(access, Deadline.after(access.seconds)) as server:
         roots = _of_production(roots_between(server, rules.since, rules.until), rules)
         feedback = tuple(feedback_since(server, rules.since, rules.until, rules.feedback))
-        disliked = frozenset(trace for one in feedback if one.negative for trace in _traces_of(server, one))
-        failed = {one.trace_id for one in _of_production(failed_between(server, rules.since, rules.until), rules)}
+        disliked = frozenset(trace for item in feedback if item.negative for trace in _traces_of(server, item))
+        failed = {item.trace_id for item in _of_production(failed_between(server, rules.since, rules.until), rules)}
         picked = chosen(roots, rules.share, failed, disliked)
-        known = scored(server, PASSED, [one.trace_id for one in picked])
+        known = scored(server, PASSED, [item.trace_id for item in picked])
         reading = _Reading(server, rules)
-        waiting = [one.trace_id for one in picked if one.trace_id not in known]
+        waiting = [item.trace_id for item in picked if item.trace_id not in known]
         problem = reading.read_all(waiting)
-    begun = {one.trace_id: one.start for one in roots}
+    begun = {item.trace_id: item.start for item in roots}
     return Found(
         traces=len(begun),
         chosen=picked,
@@ -290,7 +292,7 @@ def find(access: LangfuseAccess, rules: SampleRules) -> Found:
 
 @dataclass(slots=True)
 class _Reading:
-    """What is known of the chosen conversations while they are read.
+    """Reads the selected conversations.
 
     Args:
         done: how many were read.
@@ -304,7 +306,7 @@ class _Reading:
     done: int = 0
 
     def read_all(self, traces: Sequence[str]) -> str:
-        """Read conversations in their order; says what the server did wrong, empty when nothing."""
+        """Read conversations in order; returns the server's error, empty if there was none."""
         try:
             for trace_id in traces:
                 self._read(trace_id)
@@ -340,7 +342,9 @@ class _Reading:
 def _of_production(observations: Sequence[Observation], rules: SampleRules) -> tuple[Observation, ...]:
     wanted = rules.environment
     return tuple(
-        one for one in observations if (one.environment == wanted if wanted else one.environment != ENVIRONMENT)
+        observation
+        for observation in observations
+        if (observation.environment == wanted if wanted else observation.environment != ENVIRONMENT)
     )
 
 
@@ -348,4 +352,4 @@ def _traces_of(server: LangfuseServer, feedback: Feedback) -> Iterator[str]:
     if feedback.subject == "trace":
         yield feedback.subject_id
     else:
-        yield from {one.trace_id for one in observations_of(server, feedback)}
+        yield from {observation.trace_id for observation in observations_of(server, feedback)}

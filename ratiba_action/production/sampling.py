@@ -1,4 +1,4 @@
-"""A sample of production: read, chosen, measured within a budget, and its scores written back."""
+"""Samples production conversations: selects them, measures them within a budget and writes scores back."""
 
 import contextlib
 import json
@@ -46,7 +46,7 @@ from ratiba_action.settings.settings import Settings
 
 
 def read_cursor(path: Path) -> datetime | None:
-    """The moment, aware; None where no run has left one.
+    """The time to start from; None if no run has saved one.
 
     Raises:
         UsageError: the file cannot be read or is not a cursor.
@@ -60,14 +60,14 @@ def read_cursor(path: Path) -> datetime | None:
     try:
         moment = datetime.fromisoformat(json.loads(content)["until"])
     except (ValueError, KeyError, TypeError, RecursionError) as error:
-        raise UsageError(f"{str(path)!r} is no cursor of `ratiba sample`.", _REMEDY) from error
+        raise UsageError(f"{str(path)!r} is not a cursor file of `ratiba sample`.", _REMEDY) from error
     if moment.tzinfo is None:
-        raise UsageError(f"The cursor {str(path)!r} has a time without an offset.", _REMEDY)
+        raise UsageError(f"The cursor {str(path)!r} has a time without time zone.", _REMEDY)
     return moment
 
 
 def write_cursor(path: Path, moment: datetime) -> None:
-    """Keep a moment; a reader sees the earlier one or this one, never a part.
+    """Save the time to start from next, atomically.
 
     Raises:
         UsageError: it cannot be written.
@@ -85,89 +85,97 @@ def write_cursor(path: Path, moment: datetime) -> None:
         raise UsageError(f"The cursor {str(path)!r} cannot be written: {error.strerror}.", _REMEDY) from error
 
 
-_REMEDY = "Name another file with --cursor, or begin anew with --since."
+_REMEDY = "Use another file with --cursor, or start over with --since."
 
 
 SCHEMA = 1
 _SHOWN = 20
 
 
-def sample_json(looked: Sample, redactor: Redactor) -> dict[str, Any]:
-    """The whole of it; texts are masked."""
-    feedback, below = looked.feedback, [one for one in looked.scored if not one.passed]
+def sample_json(sampled: Sample, redactor: Redactor) -> dict[str, Any]:
+    """The sample as JSON values, with texts masked."""
+    feedback, below = sampled.feedback, [result for result in sampled.scored if not result.passed]
     return {
         "schema": SCHEMA,
-        "since": looked.since.isoformat(),
-        "until": looked.until.isoformat(),
-        "next_since": looked.next_since.isoformat(),
-        "complete": looked.complete,
-        "conversations": looked.traces,
-        "chosen": dict(looked.chosen),
-        "measured_before": looked.known,
-        "measured": len(looked.scored),
-        "below_a_threshold": [_below(one.trial.scenario.id, one, redactor) for one in below],
-        "not_looked_at": [{"trace": name, "reason": redactor.text(why)} for name, why in looked.left],
-        "blocked": [{"trace": name, "reason": redactor.text(why)} for name, why in looked.blocked.items()],
-        "without_text": list(looked.empty),
-        "without_metric": list(looked.unmeasured),
-        "scores_not_written": redactor.text(looked.unsent),
+        "since": sampled.since.isoformat(),
+        "until": sampled.until.isoformat(),
+        "next_since": sampled.next_since.isoformat(),
+        "complete": sampled.complete,
+        "conversations": sampled.traces,
+        "chosen": dict(sampled.chosen),
+        "measured_before": sampled.known,
+        "measured": len(sampled.scored),
+        "below_a_threshold": [_below(result.trial.scenario.id, result, redactor) for result in below],
+        "not_looked_at": [{"trace": name, "reason": redactor.text(why)} for name, why in sampled.left],
+        "blocked": [{"trace": name, "reason": redactor.text(why)} for name, why in sampled.blocked.items()],
+        "without_text": list(sampled.empty),
+        "without_metric": list(sampled.unmeasured),
+        "scores_not_written": redactor.text(sampled.unsent),
         "feedback": {
             "positive": feedback.positive,
             "negative": feedback.negative,
             "other": feedback.other,
             "negative_share": feedback.negative_share,
         },
-        "spent_usd": str(looked.spent),
-        "budget_usd": str(looked.budget),
-        "notes": [redactor.text(note) for note in looked.notes],
+        "spent_usd": str(sampled.spent),
+        "budget_usd": str(sampled.budget),
+        "notes": [redactor.text(note) for note in sampled.notes],
     }
 
 
 def _below(trace: str, result: Any, redactor: Redactor) -> dict[str, Any]:
-    scores = [one for one in result.scores if not one.passed]
-    told = [
-        {"metric": one.metric, "score": one.value, "threshold": one.threshold, "reason": redactor.text(one.reason)}
-        for one in scores
+    scores = [score for score in result.scores if not score.passed]
+    scores_below = [
+        {
+            "metric": score.metric,
+            "score": score.value,
+            "threshold": score.threshold,
+            "reason": redactor.text(score.reason),
+        }
+        for score in scores
     ]
-    return {"trace": trace, "scores": told}
+    return {"trace": trace, "scores": scores_below}
 
 
-def sample_lines(looked: Sample, redactor: Redactor) -> Iterator[str]:
-    """The same in lines, the longest lists cut."""
-    told = sample_json(looked, redactor)
-    chosen = ", ".join(f"{count} for {reason}" for reason, count in looked.chosen.items()) or "none"
-    yield f"Production from {told['since']} to {told['until']}: {looked.traces} conversations began, chosen: {chosen}."
-    share = looked.feedback.negative_share
+def sample_lines(sampled: Sample, redactor: Redactor) -> Iterator[str]:
+    """The sample as lines of text, with long lists shortened."""
+    values = sample_json(sampled, redactor)
+    chosen = ", ".join(f"{count} for {reason}" for reason, count in sampled.chosen.items()) or "none"
+    count = f"{sampled.traces} conversations began"
+    yield f"Production from {values['since']} to {values['until']}: {count}, selected: {chosen}."
+    share = sampled.feedback.negative_share
     if share is not None:
-        total = looked.feedback.positive + looked.feedback.negative
-        yield f"Feedback: {looked.feedback.negative} of {total} negative ({share:.0%})."
-    before = f", {looked.known} had been before" if looked.known else ""
-    yield f"Measured: {told['measured']}{before}. Below a threshold: {len(told['below_a_threshold'])}."
-    for one in told["below_a_threshold"][:_SHOWN]:
-        scores = ", ".join(f"{each['metric']} {each['score']:.2f} < {each['threshold']:.2f}" for each in one["scores"])
-        yield f"  {one['trace']}: {scores}"
-    if looked.left:
-        yield f"Not looked at: {len(looked.left)}; the next run begins with them."
-        yield from (f"  {one['trace']}: {one['reason']}" for one in told["not_looked_at"][:_SHOWN])
-    if looked.blocked:
-        yield f"Blocked, since what has to be masked is not known: {len(looked.blocked)}."
-        yield from dict.fromkeys(f"  {one['reason']}" for one in told["blocked"])
-    if looked.empty:
-        yield f"Without any text that can be read: {len(looked.empty)}."
-    if looked.unmeasured:
-        yield f"Without a metric that could measure them: {len(looked.unmeasured)}."
-    if looked.unsent:
-        yield f"Scores were not all written back: {told['scores_not_written']}. The next run writes them."
-    yield f"Spent {looked.spent} of {looked.budget} US dollars."
-    yield from (f"Note: {note}" for note in told["notes"])
+        total = sampled.feedback.positive + sampled.feedback.negative
+        yield f"Feedback: {sampled.feedback.negative} of {total} negative ({share:.0%})."
+    before = f", {sampled.known} were measured before" if sampled.known else ""
+    yield f"Measured: {values['measured']}{before}. Below a threshold: {len(values['below_a_threshold'])}."
+    for entry in values["below_a_threshold"][:_SHOWN]:
+        scores = ", ".join(
+            f"{score['metric']} {score['score']:.2f} < {score['threshold']:.2f}" for score in entry["scores"]
+        )
+        yield f"  {entry['trace']}: {scores}"
+    if sampled.left:
+        yield f"Not measured: {len(sampled.left)}; the next run tries them again."
+        yield from (f"  {entry['trace']}: {entry['reason']}" for entry in values["not_looked_at"][:_SHOWN])
+    if sampled.blocked:
+        yield f"Blocked, because it is unknown what must be masked: {len(sampled.blocked)}."
+        yield from dict.fromkeys(f"  {entry['reason']}" for entry in values["blocked"])
+    if sampled.empty:
+        yield f"Without readable turns: {len(sampled.empty)}."
+    if sampled.unmeasured:
+        yield f"Without an applicable metric: {len(sampled.unmeasured)}."
+    if sampled.unsent:
+        yield f"Some scores were not written back: {values['scores_not_written']}. The next run writes them."
+    yield f"Spent {sampled.spent} of {sampled.budget} US dollars."
+    yield from (f"Note: {note}" for note in values["notes"])
 
 
 def sample_scores(result: ScenarioResult, started: datetime, mask: EventMask) -> Iterator[TraceScore]:
     """Scores to write back, masked.
 
     Args:
-        result: of a scenario that has its trace's id.
-        started: when the conversation began: a server overwrites by id and day, and this does not move.
+        result: of a scenario whose id is the trace's.
+        started: start of the conversation: the server overwrites scores by id and day, so the day must not change.
         mask: of the run.
     """
     trace = result.trial.scenario.id
@@ -183,10 +191,10 @@ _SCORES = 100
 
 @dataclass(frozen=True, slots=True)
 class SampleRun:
-    """One look at production.
+    """One sampling run.
 
     Args:
-        seconds: that measuring may take; None for any number.
+        seconds: time limit for measuring; None for no limit.
     """
 
     settings: Settings
@@ -201,10 +209,9 @@ class SampleRun:
 
 
 def sample(run: SampleRun) -> Sample:
-    """Look at production once.
+    """Sample production once.
 
-    What is measured is written to ``events.jsonl`` as it happens, and its scores to the traces that it is of, with
-    ids that another look would give again.
+    Results are written to ``events.jsonl`` as they happen, and scores to their traces under stable ids.
 
     Raises:
         InfrastructureError: Langfuse could not be read, or there is no key for the judges.
@@ -216,7 +223,9 @@ def sample(run: SampleRun) -> Sample:
             f"Production could not be read from {run.access.host}: {error}.", "Run it again; nothing was measured."
         ) from error
     conversations, unmeasured = with_metrics(found.conversations, run.configuration)
-    judged = any(is_judged(each.metric) for one in conversations for each in one.scenario.assertions)
+    judged = any(
+        is_judged(assertion.metric) for conversation in conversations for assertion in conversation.scenario.assertions
+    )
     if judged:
         require_key(replace(run.settings, llm=Llm.LIVE), run.environment)
     redactors, mask = _redactors(run, conversations)
@@ -228,19 +237,21 @@ def sample(run: SampleRun) -> Sample:
             results, interruptions = measure(
                 conversations, inputs, ledger=ledger, log=log, scratch=scratch, redactors=redactors
             )
-        looked = _sample(run, found, unmeasured, results, ledger.snapshot())
-        looked = replace(looked, unsent=_write_back(run, looked, mask))
-        reason = _conclusion(looked)
-        events.emit(Event(RunEnded("passed" if looked.complete else "incomplete", reason, looked.spent, looked.budget)))
-    return replace(looked, notes=(*run.warnings, *interruptions))
+        sampled = _sample(run, found, unmeasured, results, ledger.snapshot())
+        sampled = replace(sampled, unsent=_write_back(run, sampled, mask))
+        reason = _conclusion(sampled)
+        events.emit(
+            Event(RunEnded("passed" if sampled.complete else "incomplete", reason, sampled.spent, sampled.budget))
+        )
+    return replace(sampled, notes=(*run.warnings, *interruptions))
 
 
 def _redactors(
     run: SampleRun, conversations: Sequence[CapturedConversation]
 ) -> tuple[Mapping[str, Redactor], EventMask]:
     plain = Redactor(run.settings.secrets)
-    each = {one.scenario.id: plain.knowing(one.names) for one in conversations}
-    return each, EventMask(each, plain)
+    by_id = {conversation.scenario.id: plain.knowing(conversation.names) for conversation in conversations}
+    return by_id, EventMask(by_id, plain)
 
 
 def _started(run: SampleRun, count: int) -> RunStarted:
@@ -250,8 +261,8 @@ def _started(run: SampleRun, count: int) -> RunStarted:
 
 
 def _inputs(run: SampleRun, conversations: Sequence[CapturedConversation], *, judged: bool) -> RunInputs:
-    """What is measured: no change, and nothing that a base would decide."""
-    suite = Suite(tuple(one.scenario for one in conversations), "")
+    """Inputs without a change and without a base."""
+    suite = Suite(tuple(conversation.scenario for conversation in conversations), "")
     decision = ModeDecision(Mode.ADVISORY, ())
     return RunInputs(
         settings=replace(run.settings, llm=Llm.LIVE if judged else Llm.REPLAY),
@@ -268,7 +279,7 @@ def _inputs(run: SampleRun, conversations: Sequence[CapturedConversation], *, ju
 def _sample(
     run: SampleRun, found: Found, unmeasured: tuple[str, ...], results: Sequence[ScenarioResult], spending: Spending
 ) -> Sample:
-    reasons = [one.why.value for one in found.chosen]
+    reasons = [conversation.why.value for conversation in found.chosen]
     return Sample(
         since=run.rules.since,
         until=run.rules.until,
@@ -280,17 +291,22 @@ def _sample(
         blocked=found.blocked,
         unmeasured=unmeasured,
         unread=dict.fromkeys(found.unread, f"Langfuse: {found.problem}"),
-        begun={**found.unread, **{one.scenario.id: one.scenario.now for one in found.conversations}},
+        begun={
+            **found.unread,
+            **{conversation.scenario.id: conversation.scenario.now for conversation in found.conversations},
+        },
         feedback=count_feedback(found.feedback),
         spent=spending.spent,
         budget=spending.cap,
     )
 
 
-def _write_back(run: SampleRun, looked: Sample, mask: EventMask) -> str:
-    """Send the scores; says what went wrong, empty when nothing did."""
+def _write_back(run: SampleRun, sampled: Sample, mask: EventMask) -> str:
+    """Send the scores; returns the errors, empty if there were none."""
     scores = [
-        one for result in looked.results for one in sample_scores(result, looked.begun[result.trial.scenario.id], mask)
+        score
+        for result in sampled.results
+        for score in sample_scores(result, sampled.begun[result.trial.scenario.id], mask)
     ]
     problems: list[str] = []
     try:
@@ -308,17 +324,17 @@ def _send(
     for start in range(0, len(scores), _SCORES):
         refused, why = send(scores[start : start + _SCORES])
         if refused:
-            note(f"it refused {refused} scores" + (f": {why}" if why else ""))
+            note(f"Langfuse refused {refused} scores" + (f": {why}" if why else ""))
 
 
-def _conclusion(looked: Sample) -> str:
-    failed = sum(not one.passed for one in looked.scored)
-    return f"{len(looked.scored)} measured, {failed} of them below a threshold, {len(looked.left)} not looked at"
+def _conclusion(sampled: Sample) -> str:
+    failed = sum(not result.passed for result in sampled.scored)
+    return f"{len(sampled.scored)} measured, {failed} of them below a threshold, {len(sampled.left)} not measured"
 
 
 @contextlib.contextmanager
 def _event_log(run: SampleRun, mask: EventMask) -> Iterator[EventLog]:
-    """The log of the run in the report directory; what cannot be written is a warning."""
+    """The event log in the report directory; if it cannot be written, a warning is added."""
     folder = Path(run.settings.report_dir).absolute()
     try:
         refuse_links(folder)

@@ -1,7 +1,7 @@
-"""Whose production conversations may become scenarios, and the people whom their texts may name.
+"""Which tenants' conversations may become scenarios, and the names to mask in them.
 
-For which lines of business the masking floor is enough: ``seeds/000`` §4. It covers spas, salons and barbershops
-fully; health and law need rules that nobody has written yet, so their conversations must not become scenarios.
+The masking floor is sufficient for spas, salons and barbershops (``seeds/000`` §4). Health and law need rules that
+do not exist yet, so their conversations must not become scenarios.
 """
 
 from collections.abc import Mapping
@@ -17,8 +17,8 @@ from ratiba_action.production.conversation import ProductionConversation
 from ratiba_action.util.strict_yaml import read_yaml
 from ratiba_action.util.validation import StrictModel, validate
 
-FLOOR_IS_ENOUGH = frozenset({"barbershop", "salon", "spa"})
-"""Verticals whose conversations hold nothing that the floor does not know."""
+FLOOR_SUFFICES = frozenset({"barbershop", "salon", "spa"})
+"""Verticals for which the masking floor is sufficient."""
 
 _HEALTH = ("complaints and diagnoses", "treatments and prescriptions", "results and images", "names of insurers")
 _MISSING: Mapping[str, tuple[str, ...]] = MappingProxyType(
@@ -32,39 +32,39 @@ _MISSING: Mapping[str, tuple[str, ...]] = MappingProxyType(
 
 
 def ensure_masking_rules(vertical: str) -> None:
-    """Refuse a vertical for which masking rules are missing; call it before anything is read or written.
+    """Refuse a vertical without sufficient masking rules; call this before anything is read or written.
 
     Args:
-        vertical: of the tenant; case and surrounding space make no difference.
+        vertical: of the tenant; case and surrounding space are ignored.
 
     Raises:
-        ConfigurationError: rules are missing, and which; or the vertical is empty or not known.
+        ConfigurationError: rules are missing (says which), or the vertical is empty or unknown.
     """
     known = vertical.strip().casefold()
-    if known in FLOOR_IS_ENOUGH:
+    if known in FLOOR_SUFFICES:
         return
     if known in _MISSING:
         raise ConfigurationError(
             f"Conversations of the vertical {vertical!r} cannot become scenarios: masking rules are missing for "
             f"{'; '.join(_MISSING[known])}.",
-            "Nothing was written. The rules have to be decided and written first; docs/masking.md says where.",
+            "Nothing was written. Masking rules for this vertical must be written first.",
         )
     raise ConfigurationError(
-        f"Conversations of the vertical {vertical!r:.60} cannot become scenarios: what identifies people "
-        "there is not known.",
-        f"Name one of {', '.join(sorted(FLOOR_IS_ENOUGH))}, for which the masking floor is enough.",
+        f"Conversations of the vertical {vertical!r:.60} cannot become scenarios: it is unknown what identifies "
+        "people in them.",
+        f"Supported verticals: {', '.join(sorted(FLOOR_SUFFICES))}.",
     )
 
 
 @dataclass(frozen=True, slots=True)
 class TenantFacts:
-    """What is known of a tenant besides its traces.
+    """Facts about a tenant that its traces lack.
 
     Args:
-        vertical: line of business; empty where only its traces tell it.
-        names: the identity table; None where there is none, which is not the same as one that lists nobody.
-        language: of conversations whose trace tells none.
-        promote: False leaves the tenant out, without a complaint.
+        vertical: line of business; empty if only its traces name it.
+        names: the identity table; None if there is none, which differs from an empty one.
+        language: of conversations whose trace names none.
+        promote: False silently leaves the tenant out.
     """
 
     vertical: str = ""
@@ -74,23 +74,20 @@ class TenantFacts:
 
 
 def why_blocked(conversation: ProductionConversation, tenants: Mapping[str, TenantFacts]) -> str:
-    """Why a conversation must not become a scenario; empty when it may.
+    """Why a conversation must not become a scenario; empty if it may.
 
-    Every vertical that is told has to be allowed, by the file of tenants and by the traces: where they differ, the
-    stricter holds.
+    Every vertical that the tenants file or the traces name must be allowed.
 
     Args:
         conversation: as it was in production.
         tenants: by id.
     """
     if not conversation.tenant:
-        return "Its traces name no tenant_id, or several, so that it is not known what must be masked."
+        return "Its traces name no tenant_id, or several, so it is unknown what must be masked."
     facts = tenants.get(conversation.tenant, TenantFacts())
     verticals = sorted({*conversation.verticals, *([facts.vertical] if facts.vertical else [])})
     if not verticals:
-        return (
-            "Neither the trace nor the file of tenants names a vertical, so that it is not known what must be masked."
-        )
+        return "Neither the trace nor the tenants file names a vertical, so it is unknown what must be masked."
     for vertical in verticals:
         try:
             ensure_masking_rules(vertical)
@@ -98,8 +95,8 @@ def why_blocked(conversation: ProductionConversation, tenants: Mapping[str, Tena
             return str(error)
     if facts.names is None and not conversation.names:
         return (
-            "There is no identity table: neither the trace has a customer_name nor the file of tenants has 'names', so "
-            "that names of customers would stay. An empty list says that the texts name nobody."
+            "There is no identity table: the trace has no customer_name and the tenants file no 'names', so names of "
+            "customers would not be masked. If the conversations contain no names, use an empty list."
         )
     return ""
 
@@ -123,7 +120,7 @@ class TenantBlock(StrictModel):
 
 
 class TenantFile(StrictModel):
-    """All tenants by id. The file names customers, so it stays outside the repository."""
+    """All tenants by id. The file names customers, so keep it outside the repository."""
 
     tenants: dict[_Name, TenantBlock]
 
@@ -139,32 +136,32 @@ def read_tenants(path: Path) -> Mapping[str, TenantFacts]:
         content = path.read_bytes()
     except OSError as error:
         raise UsageError(
-            f"The file of tenants {str(path)!r} cannot be read: {error.strerror}.", "Name it with --tenants."
+            f"The tenants file {str(path)!r} cannot be read: {error.strerror}.", "Give its path with --tenants."
         ) from error
     document, problems = read_yaml(str(path), content)
     if document is not None:
         block, problems = validate(TenantFile, document)
         if block is not None:
-            return {name: _facts(one) for name, one in block.tenants.items()}
-    # The values at fault are not shown: they may name people, and a log is read by many.
-    message = "not what a file of tenants holds; docs/feedback.md describes it"
-    raise SuiteError([FileProblem(one.path, one.line, message) for one in problems])
+            return {name: _facts(problem) for name, problem in block.tenants.items()}
+    # Invalid values are not shown: they may name people, and logs have many readers.
+    message = "invalid; each id below `tenants` has vertical, names (a list), language (such as sw) and promote"
+    raise SuiteError([FileProblem(problem.path, problem.line, message) for problem in problems])
 
 
 def tenants_outside(name: str | None, repository: Path) -> Mapping[str, TenantFacts]:
-    """The tenants of a file that is kept out of the checkout where it names people; none of no file.
+    """The tenants of a file, which must be outside the checkout if it names people; empty without a file.
 
     Raises:
-        UsageError: it cannot be read, or lies where it might be committed.
+        UsageError: it cannot be read, or is in the checkout, where it might be committed.
         SuiteError: it is wrong; every problem.
     """
     if name is None:
         return {}
     tenants = read_tenants(Path(name))
-    if Path(name).resolve().is_relative_to(repository) and any(one.names for one in tenants.values()):
+    if Path(name).resolve().is_relative_to(repository) and any(facts.names for facts in tenants.values()):
         raise UsageError(
-            f"The file of tenants {name!r} names people and lies in the checkout, where it might be committed.",
-            "Keep it outside.",
+            f"The tenants file {name!r} names people and is in the checkout, where it might be committed.",
+            "Move it outside the checkout.",
         )
     return tenants
 

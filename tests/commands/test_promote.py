@@ -53,7 +53,7 @@ def test_names_of_customers_do_not_belong_into_the_checkout(checkout: Path, caps
     path.write_text("tenants: {spa: {vertical: spa, names: [Wanjiku Kamau]}}\n")
     assert refused(checkout, "--tenants", str(path)) == 2
     told = capsys.readouterr().err
-    assert "lies in the checkout" in told
+    assert "is in the checkout" in told
     assert "Wanjiku" not in told
 
 
@@ -64,7 +64,7 @@ def test_a_mistake_in_the_file_of_tenants_is_told_without_its_values(
     path.write_text("tenants:\n  spa: {vertical: spa,\n    names: Wanjiku Kamau}\n")
     assert refused(checkout, "--tenants", str(path)) == 2
     told = capsys.readouterr().err
-    assert "tenants.yaml:3: not what a file of tenants holds" in told
+    assert "tenants.yaml:3: invalid; each id below `tenants`" in told
     assert "Wanjiku" not in told
 
 

@@ -298,6 +298,6 @@ def test_people_read_the_same_in_lines(stage: Stage, capsys: pytest.CaptureFixtu
     add_feedback(stage.state, trace, 0, BEGAN + timedelta(minutes=5))
     assert run(["sample", "--repo", str(stage.folder)], stage.environment) == 0
     told = capsys.readouterr().out
-    assert "1 conversations began, chosen: 1 for negative feedback." in told
+    assert "1 conversations began, selected: 1 for negative feedback." in told
     assert "Feedback: 1 of 1 negative (100%)." in told
     assert f"  {trace}: SwahiliFluencyMetric 0.30 < 0.80" in told

@@ -33,7 +33,7 @@ def test_it_decides_nothing_until_somebody_has_read_it() -> None:
     data = candidate().data
     assert data["layer"] == "production"
     assert data["quarantine"] == {
-        "reason": "Promoted from production; nobody has read it yet, or said what must hold in it.",
+        "reason": "Promoted from production; nobody has reviewed it or added assertions yet.",
         "owner": "@booking-team",
         "until": "2026-12-22",
     }

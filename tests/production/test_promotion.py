@@ -242,7 +242,7 @@ def test_no_more_are_written_than_were_asked_for_the_oldest_first(
     [
         ("x" * 20_001, "turns.0.user"),
         ("ufunguo ni ghp_0123456789abcdef0123456789abcdef0123", "the conversation contains a GitHub token"),
-        ("   ", "No turn of it can be read"),
+        ("   ", "It has no readable turn"),
         ('{"event": {"amount": 5}}', "an event needs a 'type'"),
     ],
     ids=["too long", "a credential", "silence", "a bad event"],
@@ -273,7 +273,7 @@ def test_a_score_on_a_session_takes_all_of_its_traces(project: ProductionProject
 
 def test_a_trace_that_is_not_there_is_told(project: ProductionProject, promote: Any) -> None:
     project.dislike("3f9c" * 8)
-    assert promote()[1]["unusable"] == [{"trace": "3f9c" * 8, "why": "There is no observation of this trace."}]
+    assert promote()[1]["unusable"] == [{"trace": "3f9c" * 8, "why": "Langfuse has no observation of this trace."}]
 
 
 def test_hostile_words_become_plain_text_of_a_file_that_is_accepted(

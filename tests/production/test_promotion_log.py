@@ -31,7 +31,7 @@ def test_a_line_that_a_crash_tore_is_dropped(tmp_path: Path) -> None:
 def test_another_process_is_refused_while_it_is_held(tmp_path: Path) -> None:
     with (
         promotion_log(tmp_path / "a.jsonl"),
-        pytest.raises(UsageError, match="Another promotion holds"),
+        pytest.raises(UsageError, match="Another promotion has locked"),
         promotion_log(tmp_path / "a.jsonl"),
     ):
         pass

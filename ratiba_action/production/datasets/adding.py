@@ -1,4 +1,4 @@
-"""Adds a trace of a server to a dataset on it."""
+"""Adds a Langfuse trace to a dataset on the same server."""
 
 import json
 from collections.abc import Mapping
@@ -15,7 +15,7 @@ from ratiba_action.observability.traces.datasets import dataset_item_id
 from ratiba_action.privacy.credentials import find_credentials
 from ratiba_action.privacy.masking import Redactor
 from ratiba_action.production.candidate import Candidate, Review, make_candidate
-from ratiba_action.production.conversation import ProductionConversation, read_conversation
+from ratiba_action.production.conversation import READABLE_TURN, ProductionConversation, read_conversation
 from ratiba_action.production.datasets.local_suite import SCHEMA
 from ratiba_action.production.datasets.scenario_items import OURS, split_scenario, stamped
 from ratiba_action.production.feedback import Feedback, observations_of
@@ -25,25 +25,25 @@ SCENARIO_FOLDER = "from_production"
 
 
 def scenario_item_of(candidate: Candidate, dataset: str, trace: str, schema: int) -> DatasetItem:
-    """The item of a whole conversation, which a pull makes a scenario file of.
+    """The item of a whole conversation, which a pull turns into a scenario file.
 
     Args:
-        candidate: masked, in quarantine, for a person to complete.
+        candidate: masked and in quarantine, for a person to complete.
         dataset: name of the dataset.
         trace: its id on the server.
-        schema: version of what stands in metadata.
+        schema: version of the metadata.
     """
     data = dict(candidate.data)
-    # Nobody disliked it: somebody chose it.
+    # It was chosen by a person, not by negative feedback.
     data["provenance"] = {name: value for name, value in data["provenance"].items() if name != "feedback_at"}
     parts = split_scenario(data)
     path = f"{SCENARIO_FOLDER}/{candidate.id}.yaml"
-    said = {"schema": schema, "kind": "scenario", "path": path, "scenario": dict(parts.rest)}
+    metadata = {"schema": schema, "kind": "scenario", "path": path, "scenario": dict(parts.rest)}
     item = DatasetItem(
         dataset_item_id(dataset, candidate.id),
         dict(parts.input),
         dict(parts.expected_output),
-        {OURS: said},
+        {OURS: metadata},
         source_trace_id=trace,
     )
     return stamped(item, {})
@@ -52,14 +52,14 @@ def scenario_item_of(candidate: Candidate, dataset: str, trace: str, schema: int
 def case_item_of(
     conversation: ProductionConversation, redactor: Redactor, dataset: str, trace: str, expected: Any = None
 ) -> DatasetItem:
-    """The item of a conversation's last message, with what was said before it (``seeds/003``, "Adding Traces").
+    """The item of a conversation's last message, with the history before it (``seeds/003``, "Adding Traces").
 
     Args:
-        conversation: with at least one turn in which the customer says something.
-        redactor: the one redactor, knowing the conversation's names.
+        conversation: with at least one user message.
+        redactor: knows the conversation's names.
         dataset: name of the dataset.
         trace: its id on the server.
-        expected: what a person says is right; None while nobody has.
+        expected: the human label; None if there is none yet.
     """
     turns = [turn for turn in conversation.turns if turn.user is not None]
     *before, last = turns
@@ -69,7 +69,7 @@ def case_item_of(
         for role, text in (("user", turn.user or ""), ("assistant", turn.reply))
         if text
     ]
-    told = {
+    provenance = {
         "trace": redactor.text(trace),
         "started_at": conversation.started.isoformat(timespec="seconds"),
         "prompt_version": redactor.text(conversation.prompt_version),
@@ -79,7 +79,7 @@ def case_item_of(
         id=dataset_item_id(dataset, f"trace-{trace.lower()}"),
         input={"message": redactor.text(last.user or ""), **({"history": history} if history else {})},
         expected_output=expected,
-        metadata={"source": "production", "provenance": {name: value for name, value in told.items() if value}},
+        metadata={"source": "production", "provenance": {name: value for name, value in provenance.items() if value}},
         source_trace_id=trace,
     )
 
@@ -90,14 +90,14 @@ _OWNER = "the reviewers"
 
 @dataclass(frozen=True, slots=True)
 class AddRequest:
-    """What is to be added.
+    """A trace to add.
 
     Args:
         trace: its id.
-        tenants: what is known of tenants besides their traces.
-        redactor: the one redactor.
+        tenants: facts about tenants that traces lack.
+        redactor: of the run.
         case: make it a case instead of a scenario.
-        expected: of a case: what a person says is right; None while nobody has.
+        expected: human label of a case; None if there is none yet.
     """
 
     trace: str
@@ -110,11 +110,11 @@ class AddRequest:
 
 @dataclass(frozen=True, slots=True)
 class Added:
-    """What came of it.
+    """The result of adding a trace.
 
     Args:
         outcome: ``created``, ``updated``, or ``there already``.
-        item: None where the dataset is not there.
+        item: None if the dataset does not exist.
     """
 
     outcome: str
@@ -122,15 +122,15 @@ class Added:
 
 
 def add_trace(access: LangfuseAccess, request: AddRequest) -> Added:
-    """Add a trace to a dataset; one that is there already stays as it is, but for a new truth.
+    """Add a trace to a dataset; an existing item only gets a new expected output.
 
     Args:
-        access: with the seconds that everything may take.
-        request: what is to be added.
+        access: with the time limit in seconds.
+        request: what to add.
 
     Raises:
-        ConfigurationError: its tenant's conversations must not leave production, or it still holds a secret.
-        UsageError: there is no such trace, or nobody says anything in it.
+        ConfigurationError: its tenant's conversations must not leave production, or it contains a credential.
+        UsageError: there is no such trace, or it has no readable turn.
         LangfuseError: the server failed.
     """
     with connected(access, Deadline.after(access.seconds)) as server:
@@ -146,28 +146,28 @@ def add_trace(access: LangfuseAccess, request: AddRequest) -> Added:
 
 
 def _merged(stored: StoredDataset, item: DatasetItem) -> tuple[str, DatasetItem]:
-    kept = next((one for one in stored.items if one.id == item.id), None)
-    if kept is None:
+    existing = next((other for other in stored.items if other.id == item.id), None)
+    if existing is None:
         return "created", item
     if (
         item.expected_output in (None, {})
         or "source" not in item.metadata
-        or kept.expected_output == item.expected_output
+        or existing.expected_output == item.expected_output
     ):
-        return "there already", kept
-    return "updated", replace(kept, expected_output=item.expected_output)
+        return "there already", existing
+    return "updated", replace(existing, expected_output=item.expected_output)
 
 
 def _item(request: AddRequest, conversation: ProductionConversation | None) -> DatasetItem:
     if conversation is None:
         raise UsageError(f"Langfuse has no observation of the trace {request.trace!r}.", "Copy its id from Langfuse.")
     if reason := why_blocked(conversation, request.tenants):
-        raise ConfigurationError(f"The trace {request.trace!r} was not added. {reason}", "docs/feedback.md says more.")
+        raise ConfigurationError(
+            f"The trace {request.trace!r} was not added. {reason}", "Fix it in the trace or with --tenants."
+        )
     spoken = any(turn.user is not None for turn in conversation.turns)
     if not conversation.turns or (request.case and not spoken):
-        raise UsageError(
-            f"No turn of the trace {request.trace!r} can be read.", "docs/feedback.md says what a turn looks like."
-        )
+        raise UsageError(f"The trace {request.trace!r} has no readable turn.", READABLE_TURN)
     redactor = request.redactor.knowing(known_names(conversation, request.tenants))
     item = (
         case_item_of(conversation, redactor, request.dataset, request.trace, request.expected)
@@ -176,8 +176,10 @@ def _item(request: AddRequest, conversation: ProductionConversation | None) -> D
     )
     kinds = find_credentials(json.dumps([item.input, item.expected_output, dict(item.metadata)], ensure_ascii=False))
     if kinds:
-        told = ", ".join(sorted(set(kinds)))
-        raise ConfigurationError(f"The trace {request.trace!r} was not added: it holds {told}.", "Take it out there.")
+        found = ", ".join(sorted(set(kinds)))
+        raise ConfigurationError(
+            f"The trace {request.trace!r} was not added: it contains {found}.", "Remove it in Langfuse."
+        )
     return item
 
 

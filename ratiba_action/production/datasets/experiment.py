@@ -1,4 +1,4 @@
-"""A run over a dataset, as an experiment with scores of each item and of all together."""
+"""Logs a run over a dataset as a Langfuse experiment, with scores of each item and of the whole run."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -26,15 +26,15 @@ CORRECT, CONFIDENCE = "correct", "confidence"
 def case_scores(result: Scored) -> Iterator[tuple[str, float]]:
     """Name and value of each score of a case (``seeds/003``, "Results in Langfuse").
 
-    A classifier is correct where every label is the expected one; any other system where the conversation passed.
+    A classifier is correct if every label is the expected one; any other system if the scenario passed.
 
     Args:
         result: of one trial.
     """
-    labelled = [one for exchange in result.transcript.exchanges for one in labelled_of(exchange)]
-    right = all(one.expected == one.given for one in labelled) if labelled else result.passed
+    labelled = [answer for exchange in result.transcript.exchanges for answer in labelled_of(exchange)]
+    right = all(answer.expected == answer.given for answer in labelled) if labelled else result.passed
     yield CORRECT, float(right)
-    sure = [one.confidence for one in labelled if one.confidence is not None]
+    sure = [answer.confidence for answer in labelled if answer.confidence is not None]
     if sure:
         yield CONFIDENCE, fmean(sure)
 
@@ -47,9 +47,9 @@ class Experiment:
     """Where the runs of a dataset are logged.
 
     Args:
-        access: with the seconds that sending may take.
+        access: with the time limit for sending.
         dataset: its name on the server.
-        items: ids of its items by scenario, where they are not those that follow from the scenario's id.
+        items: ids of its items by scenario, if they differ from those derived from the scenario's id.
     """
 
     access: LangfuseAccess
@@ -57,19 +57,19 @@ class Experiment:
     items: Mapping[str, str]
 
     def tracer(self, _: Settings, __: Mapping[str, str], events: EventLog) -> Callable[[Report], Report] | None:
-        """What sends the run and says in its report what came of it; None where no events were written."""
+        """A function that sends the run and adds the outcome to its report; None if no events were written."""
         return None if events.path is None else lambda report: self._sent(report, events)
 
     def _sent(self, report: Report, events: EventLog) -> Report:
         if events.path is None:
             return report
-        runs = traced_runs(one for one in read_events(events.path).events if one.run == events.run)
-        delivery = deliver(limited(self.access, report), [self.prepared(run, report) for run in runs])
+        runs = traced_runs(event for event in read_events(events.path).events if event.run == events.run)
+        delivery = deliver(limited(self.access, report), [self.with_dataset(run, report) for run in runs])
         note = _missing(delivery, self.dataset)
         return replace(report, traces=delivery, notes=in_order((*report.notes, note)) if note else report.notes)
 
-    def prepared(self, run: TracedRun, report: Report) -> TracedRun:
-        """The run with its dataset, and with the scores that a dataset's runs have."""
+    def with_dataset(self, run: TracedRun, report: Report) -> TracedRun:
+        """The run with its dataset and the scores of a dataset run."""
         cases = _case_scores(run.run, report)
         return replace(
             run,
@@ -83,9 +83,9 @@ class Experiment:
 def _case_scores(run: str, report: Report) -> dict[str, dict[str, float]]:
     """Scores by trace."""
     return {
-        conversation_id(run, place_of_trial(one.trial)): dict(case_scores(one))
-        for one in report.results
-        if isinstance(one, Scored)
+        conversation_id(run, place_of_trial(result.trial)): dict(case_scores(result))
+        for result in report.results
+        if isinstance(result, Scored)
     }
 
 
@@ -99,14 +99,14 @@ def _with_scores(trace: Trace, values: Mapping[str, float]) -> Trace:
 
 
 def _experiment_scores(run: TracedRun, report: Report) -> Iterator[TraceScore]:
-    """The aggregates of each case file, and whether the run passed; nothing of a run without conversations."""
+    """The aggregates of each case file, and whether the run passed; nothing for a run without traces."""
     if not run.traces:
         return
     at = max(trace.spans[0].end for trace in run.traces)
     values: dict[str, float] = {}
-    for one in report.data_sets:
-        prefix = f"{one.id}." if len(report.data_sets) > 1 else ""
-        for name, value in one.values.items():
+    for scores in report.data_sets:
+        prefix = f"{scores.id}." if len(report.data_sets) > 1 else ""
+        for name, value in scores.values.items():
             values[prefix + (CONFIDENCE if name == MEAN_CONFIDENCE else name)] = value
     values[PASSED] = float(report.verdict.conclusion is Conclusion.PASSED)
     for name, value in values.items():
@@ -118,7 +118,7 @@ def _missing(delivery: TraceDelivery, dataset: str) -> str:
     if delivery.complete:
         return ""
     return Note(
-        f"The run is not wholly in Langfuse's dataset {dataset!r}: {delivery.problem or 'it did not take all of it'}. "
+        f"The run is incomplete in Langfuse's dataset {dataset!r}: {delivery.problem or 'some items were refused'}. "
         "The verdict does not depend on it.",
-        "Run the dataset again to have it logged.",
+        f"To log it again, run: ratiba dataset run {dataset}",
     )

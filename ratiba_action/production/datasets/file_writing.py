@@ -1,4 +1,4 @@
-"""Writes pulled files into the folder of scenarios: all of them or none, and never through a link."""
+"""Writes pulled files into the scenarios folder: all of them or none, and never through a link."""
 
 import contextlib
 import os
@@ -15,17 +15,17 @@ _LONGEST_PART = 100
 _RESERVED = frozenset('<>:"|?*\\')
 _OTHER_DATA = ("recordings", "calibration")
 
-ALLOWED = "name a file below the folder of scenarios, such as spa/booking.yaml"
+ALLOWED = "use a file below the scenarios folder, such as spa/booking.yaml"
 
 
 def safe_path(path: object, suffixes: tuple[str, ...]) -> bool:
-    """Whether a path relative to the folder of scenarios may be written.
+    """Whether a path relative to the scenarios folder may be written.
 
-    Neither absolute nor upwards, nothing hidden or invisible, not too long, none of what some system forbids.
+    It must be relative without "..", visible, not too long, and valid on every operating system.
 
     Args:
-        path: as a server says it.
-        suffixes: endings that it may have.
+        path: untrusted, from a server.
+        suffixes: allowed file suffixes.
     """
     if not isinstance(path, str) or not 0 < len(path) <= _LONGEST or printable(path) != path:
         return False
@@ -49,14 +49,14 @@ def _safe_part(part: str) -> bool:
 
 
 def replace_files(folder: Path, contents: Mapping[str, bytes]) -> None:
-    """Write files, instead of what is there.
+    """Write files, replacing existing ones.
 
     Args:
-        folder: of the scenarios; is made where it is missing.
+        folder: of the scenarios; created if missing.
         contents: by path relative to it; the paths are safe.
 
     Raises:
-        UsageError: one cannot be written, or lies behind a symbolic link; nothing was changed then.
+        UsageError: a file cannot be written, or is behind a symbolic link; nothing was changed then.
     """
     with contextlib.ExitStack() as stack:
         staged = [(_stage(folder, name, content, stack), folder / name) for name, content in contents.items()]
@@ -76,7 +76,7 @@ def _stage(folder: Path, name: str, content: bytes, stack: contextlib.ExitStack)
     path = folder / name
     try:
         if Path(os.path.realpath(path)) != folder.resolve() / name:
-            raise UsageError(f"{name!r} lies behind a symbolic link, so nothing was written.", "Remove the link.")
+            raise UsageError(f"{name!r} is behind a symbolic link, so nothing was written.", "Remove the link.")
         path.parent.mkdir(parents=True, exist_ok=True)
         descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=".pulled-")
         staged = Path(temporary)
@@ -98,5 +98,5 @@ def _restore(path: Path, before: bytes | None) -> None:
 
 def _refused(error: OSError) -> UsageError:
     return UsageError(
-        f"{error.filename!r} cannot be written: {error.strerror}; nothing was kept.", "Make its folder writable."
+        f"{error.filename!r} cannot be written: {error.strerror}; nothing was changed.", "Make its folder writable."
     )

@@ -1,4 +1,4 @@
-"""The scenario files of a checkout, as the items that they are on a server."""
+"""The scenario files of a checkout, and their dataset items."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -29,7 +29,7 @@ from ratiba_action.suite.references import CATALOGUE_SUFFIX
 from ratiba_action.util.strict_yaml import read_yaml
 
 SCHEMA = 1
-"""Version of what stands under ``ratiba`` in metadata."""
+"""Version of the metadata under ``ratiba``."""
 
 SCENARIO, CASE = "scenario", "case"
 
@@ -48,7 +48,7 @@ class LocalRows:
 
     @property
     def named(self) -> bool:
-        """Whether its cases have an id of their own; those of a case file without rows get one."""
+        """Whether its cases have ids of their own; new cases of an empty file get one."""
         return not self.rows or any(COLUMN in row.values for row in self.rows)
 
 
@@ -71,14 +71,14 @@ class LocalSuite:
     @property
     def templates(self) -> dict[str, Mapping[str, Any]]:
         """Data of every scenario file with ``cases``."""
-        return {path: dict(one.template.data) for path, one in self.data_sets.items()}
+        return {path: dict(rows.template.data) for path, rows in self.data_sets.items()}
 
 
 def read_local_suite(repository: Path, folder: str) -> LocalSuite:
-    """Read and check the scenario files of a checkout; a folder that is missing holds none.
+    """Read and check the scenario files of a checkout; a missing folder has none.
 
     Raises:
-        SuiteError: they are wrong, or could not come back from a server as they are; every problem.
+        SuiteError: they are invalid, or a server could not return them unchanged; every problem.
     """
     if not (repository / folder).is_dir():
         return LocalSuite(folder)
@@ -88,10 +88,10 @@ def read_local_suite(repository: Path, folder: str) -> LocalSuite:
 
 
 def parse_suite(folder: str, files: Mapping[str, bytes]) -> LocalSuite:
-    """The same of contents by path relative to the folder.
+    """Parse and check scenario files, given by path relative to the folder.
 
     Raises:
-        SuiteError: they are wrong; every problem.
+        SuiteError: they are invalid; every problem.
     """
     if not any(_is_scenario(name) for name in files):
         return LocalSuite(folder, files)
@@ -106,7 +106,7 @@ def parse_suite(folder: str, files: Mapping[str, bytes]) -> LocalSuite:
         template = template_of(name, data)
         rows, _ = read_rows(template.rows_path, files.get(template.rows_path, b""))
         ids, _ = case_ids(str(data["id"]), template.rows_path, rows)
-        data_sets[name] = LocalRows(template, rows, [one or "" for one in ids])
+        data_sets[name] = LocalRows(template, rows, [case or "" for case in ids])
     suite = LocalSuite(folder, files, scenarios, data_sets)
     problems = list(_problems(suite))
     if problems:
@@ -119,22 +119,22 @@ def _is_scenario(name: str) -> bool:
 
 
 def _problems(suite: LocalSuite) -> Iterator[FileProblem]:
-    """What would not come back as it is, and what must not leave the machine."""
+    """What a server would not return unchanged, and credentials, which must not leave the machine."""
     shared: dict[str, str] = {}
     for name in (*suite.scenarios, *suite.data_sets):
         shown = f"{suite.folder}/{name}"
         if not safe_path(name, YAML_SUFFIXES):
-            yield FileProblem(shown, 0, f"its path cannot stand in a dataset; {ALLOWED}")
+            yield FileProblem(shown, 0, f"its path is not allowed in a dataset; {ALLOWED}")
         yield from _contents(shown, suite.files[name], suite.scenarios.get(name, {}))
-    for name, one in suite.data_sets.items():
-        shown, path = f"{suite.folder}/{name}", one.template.rows_path
+    for name, rows in suite.data_sets.items():
+        shown, path = f"{suite.folder}/{name}", rows.template.rows_path
         if not path:
-            yield FileProblem(shown, 0, "cases: its rows must lie beside this file or below")
+            yield FileProblem(shown, 0, "cases: the file of cases must be in this file's folder or below")
         elif path in shared:
             yield FileProblem(shown, 0, f"cases: {shared[path]} has the same rows; give each scenario of cases its own")
         else:
             yield from _contents(
-                f"{suite.folder}/{path}", suite.files.get(path, b""), [dict(row.values) for row in one.rows]
+                f"{suite.folder}/{path}", suite.files.get(path, b""), [dict(row.values) for row in rows.rows]
             )
         shared.setdefault(path, shown)
 
@@ -142,14 +142,16 @@ def _problems(suite: LocalSuite) -> Iterator[FileProblem]:
 def _contents(shown: str, content: bytes, data: Any) -> Iterator[FileProblem]:
     kinds = find_credentials(content.decode("utf-8", "replace"))
     if kinds:
-        yield FileProblem(shown, 0, f"it holds {', '.join(sorted(set(kinds)))}; take it out before it leaves here")
+        yield FileProblem(shown, 0, f"it contains {', '.join(sorted(set(kinds)))}; remove it before pushing")
     number = inexact_number(data)
     if number is not None:
-        yield FileProblem(shown, 0, f"the number {number} is larger than a server keeps exactly; write it as a text")
+        yield FileProblem(
+            shown, 0, f"the number {number} is too large for a server to store exactly; write it as a string"
+        )
 
 
 def dataset_metadata(suite: LocalSuite) -> dict[str, Any]:
-    """What the dataset itself keeps: the scenario files with ``cases``."""
+    """Metadata of the dataset itself: the scenario files with ``cases``."""
     return {"schema": SCHEMA, "templates": suite.templates}
 
 
@@ -158,13 +160,13 @@ def suite_items(suite: LocalSuite, dataset: str) -> tuple[DatasetItem, ...]:
 
     Args:
         suite: of a checkout.
-        dataset: name of the dataset: ids are unique in a project of several.
+        dataset: its name, since ids must be unique in a Langfuse project.
     """
     scenarios = (_scenario_item(dataset, name, data) for name, data in suite.scenarios.items())
     cases = (
-        _case_item(dataset, one.template, case, row.values)
-        for one in suite.data_sets.values()
-        for case, row in zip(one.ids, one.rows, strict=True)
+        _case_item(dataset, rows.template, case, row.values)
+        for rows in suite.data_sets.values()
+        for case, row in zip(rows.ids, rows.rows, strict=True)
     )
     return (*scenarios, *cases)
 
@@ -195,14 +197,14 @@ def _case_item(dataset: str, template: Template, case: str, row: Mapping[str, An
 
 
 def adopted_item(suite: LocalSuite, dataset: str, item: DatasetItem) -> str:
-    """Id of the suite's own item that one made on the server has become since it was pulled; empty for none."""
+    """Id of the suite's item that an item made on the server became after a pull; empty for none."""
     if OURS in item.metadata or len(suite.data_sets) != 1:
         return ""
-    (one,) = suite.data_sets.values()
+    (rows,) = suite.data_sets.values()
     parts = RowParts(item.input, item.expected_output, {})
-    made = made_on_server(one.template, item.id, parts, trace=item.source_trace_id, named=one.named)
-    row, problems = join_row(one.template, made)
+    made = made_on_server(rows.template, item.id, parts, trace=item.source_trace_id, named=rows.named)
+    row, problems = join_row(rows.template, made)
     if problems:
         return ""
-    (case,), wrong = case_ids(str(one.template.data["id"]), one.template.rows_path, [Row(1, row)])
-    return dataset_item_id(dataset, case) if case and not wrong and case in one.ids else ""
+    (case,), wrong = case_ids(str(rows.template.data["id"]), rows.template.rows_path, [Row(1, row)])
+    return dataset_item_id(dataset, case) if case and not wrong and case in rows.ids else ""

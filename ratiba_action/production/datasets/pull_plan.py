@@ -1,4 +1,4 @@
-"""What a pull would change in a checkout: the files that say something else, as text, and nothing that is not there."""
+"""Computes which files a pull would change in a checkout, with their new content."""
 
 import csv
 import difflib
@@ -27,25 +27,25 @@ _WIDTH = 110
 
 
 class RenderingError(ValueError):
-    """Data that no file can hold; says why."""
+    """Data that cannot be written to a file; says why."""
 
 
 def render_scenario(data: Mapping[str, Any]) -> bytes:
     """A scenario file, its keys in the order of the documentation.
 
     Raises:
-        RenderingError: it cannot be written so that it reads as the same.
+        RenderingError: it cannot be written as YAML that reads back equal.
     """
     order = {name: number for number, name in enumerate(ScenarioBlock.model_fields)}
     sorted_data = {name: data[name] for name in sorted(data, key=lambda name: order.get(name, len(order)))}
-    # Line ends of Unicode are only kept where they are escaped, and then all letters beyond ASCII are.
+    # Unicode line separators survive only if escaped, and escaping applies to all non-ASCII characters.
     for legible in (True, False):
         text = _as_yaml(sorted_data, legible=legible)
         document, problems = read_yaml("the item", text)
         if document is not None and same_json(document.data, sorted_data):
             return text
-    told = problems[0].message if problems else "it holds a number or a text that YAML reads as another"
-    raise RenderingError(f"it cannot be written as YAML: {told}")
+    reason = problems[0].message if problems else "it contains a number or a text that YAML reads back differently"
+    raise RenderingError(f"it cannot be written as YAML: {reason}")
 
 
 def _as_yaml(data: Mapping[str, Any], *, legible: bool) -> bytes:
@@ -58,32 +58,32 @@ def _as_yaml(data: Mapping[str, Any], *, legible: bool) -> bytes:
 
 
 def render_json_rows(rows: Iterable[Mapping[str, Any] | str]) -> bytes:
-    """A file of JSON Lines; a text stands for a line that stays as it is.
+    """A JSON Lines file; a string row is a line that stays unchanged.
 
     Raises:
-        RenderingError: a row holds what UTF-8 cannot.
+        RenderingError: a row cannot be encoded as UTF-8 JSON.
     """
     try:
         lines = (row if isinstance(row, str) else json.dumps(row, ensure_ascii=False, allow_nan=False) for row in rows)
         return "".join(f"{line}\n" for line in lines).encode()
     except ValueError as error:
-        raise RenderingError("a row holds half of a surrogate pair, or a number that is none") from error
+        raise RenderingError("a row contains half of a surrogate pair, NaN or infinity") from error
 
 
 def render_csv_rows(rows: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> bytes:
-    """A file of comma-separated texts.
+    """A CSV file.
 
     Args:
-        rows: each with these columns, or fewer.
+        rows: each with some of the columns.
         columns: of the file, in order.
 
     Raises:
-        RenderingError: a value is no text, or a column is not of the file.
+        RenderingError: a value is not text, or a column is unknown.
     """
     for row in rows:
         for name, value in row.items():
             if not isinstance(value, str):
-                raise RenderingError(f"the column {name!r:.80} is no text, and a CSV file holds texts only")
+                raise RenderingError(f"the column {name!r:.80} is not text, but a CSV file has only text")
             if name not in columns:
                 raise RenderingError(f"the CSV file has no column {name!r:.80}")
     stream = io.StringIO(newline="")
@@ -93,7 +93,7 @@ def render_csv_rows(rows: Sequence[Mapping[str, Any]], columns: Sequence[str]) -
     try:
         return stream.getvalue().encode()
     except ValueError as error:
-        raise RenderingError("a row holds half of a surrogate pair") from error
+        raise RenderingError("a row contains half of a surrogate pair") from error
 
 
 def line_of(content: bytes, row: Row) -> str:
@@ -103,13 +103,13 @@ def line_of(content: bytes, row: Row) -> str:
 
 @dataclass(frozen=True, slots=True)
 class PullPlan:
-    """What would be written, and what is only told.
+    """Files to write, and ids to report.
 
     Args:
-        files: new contents by path relative to the folder of scenarios; what says the same already is not among them.
-        only_here: ids of scenarios and cases that the dataset has no active item for.
+        files: new contents by path relative to the scenarios folder; unchanged files are left out.
+        only_here: ids of scenarios and cases without an active item in the dataset.
         archived: those of them whose item was archived.
-        left_out: ids of items that hold nothing a suite can take.
+        left_out: ids of items that a suite cannot use.
     """
 
     files: Mapping[str, bytes] = field(default_factory=dict)
@@ -123,11 +123,11 @@ def plan_pull(local: LocalSuite, pulled: Pulled, dataset: str) -> PullPlan:
 
     Args:
         local: the checkout's suite.
-        pulled: what the dataset holds.
+        pulled: content of the dataset.
         dataset: its name.
 
     Raises:
-        SuiteError: something is wrong with the items, or with the suite that they would make; every problem.
+        SuiteError: the items, or the suite they would make, are invalid; every problem.
     """
     problems = list(pulled.problems)
     files: dict[str, bytes] = {}
@@ -173,10 +173,10 @@ def _shown(pulled: Pulled, path: str) -> str:
 
 
 def _rows(local: LocalSuite, template: Template, pulled: Sequence[PulledRow]) -> bytes | None:
-    """New content of a file of rows; None where it says the same already. Rows that are only here stay."""
-    one = local.data_sets.get(template.path)
-    rows = one.rows if one is not None and one.template.rows_path == template.rows_path else ()
-    ids = dict(zip(one.ids, rows, strict=True)) if one is not None and rows else {}
+    """New content of a file of cases; None if unchanged. Rows that exist only locally stay."""
+    local_rows = local.data_sets.get(template.path)
+    rows = local_rows.rows if local_rows is not None and local_rows.template.rows_path == template.rows_path else ()
+    ids = dict(zip(local_rows.ids, rows, strict=True)) if local_rows is not None and rows else {}
     content = local.files.get(template.rows_path, b"")
     by_id = dict(zip(case_ids_of(template, pulled), pulled, strict=True))
     changed = {
@@ -186,10 +186,10 @@ def _rows(local: LocalSuite, template: Template, pulled: Sequence[PulledRow]) ->
         return None
     new = [changed[case].values for case in sorted(changed) if case not in ids]
     if template.rows_path.endswith(".csv"):
-        kept = [dict(changed[case].values if case in changed else row.values) for case, row in ids.items()]
+        existing = [dict(changed[case].values if case in changed else row.values) for case, row in ids.items()]
         columns = list(rows[0].values) if rows else list(dict.fromkeys(name for row in new for name in row))
         columns += [HISTORY] if HISTORY not in columns and any(HISTORY in row.values for row in pulled) else []
-        return render_csv_rows([*kept, *new], columns)
+        return render_csv_rows([*existing, *new], columns)
     lines = [changed[case].values if case in changed else line_of(content, row) for case, row in ids.items()]
     return render_json_rows([*lines, *new])
 
@@ -198,24 +198,24 @@ def case_ids_of(template: Template, pulled: Sequence[PulledRow]) -> list[str]:
     """Ids of the cases that rows become.
 
     Raises:
-        RenderingError: some cannot have one; which items, and why.
+        RenderingError: some items cannot have an id; which and why.
     """
     rows = [Row(number, row.values) for number, row in enumerate(pulled, 1)]
     ids, problems = case_ids(str(template.data.get("id")), template.rows_path, rows)
     if problems:
-        told = [f"item {pulled[one.line - 1].item!r:.80}: {one.message}" for one in problems]
-        raise RenderingError("; ".join(told[:20]))
-    return [one or "" for one in ids]
+        messages = [f"item {pulled[problem.line - 1].item!r:.80}: {problem.message}" for problem in problems]
+        raise RenderingError("; ".join(messages[:20]))
+    return [problem or "" for problem in ids]
 
 
 def _suite_problems(
     whole: Mapping[str, bytes], changed: Mapping[str, bytes], pulled: Pulled, folder: str
 ) -> Iterator[FileProblem]:
-    """What is wrong with the suite that a pull would make; lines are those of the files that it would write."""
+    """Problems of the suite that a pull would make; line numbers are those of the new files."""
     for path, content in changed.items():
         kinds = find_credentials(content.decode("utf-8", "replace"))
         if kinds:
-            yield FileProblem(_shown(pulled, path), 0, f"it holds {', '.join(sorted(set(kinds)))}")
+            yield FileProblem(_shown(pulled, path), 0, f"it contains {', '.join(sorted(set(kinds)))}")
     try:
         if whole:
             named = {f"{folder}/{path}": content for path, content in whole.items()}
@@ -228,7 +228,7 @@ def _suite_problems(
 
 def _ids(local: LocalSuite) -> list[str]:
     ids = [str(data["id"]) for data in local.scenarios.values()]
-    return ids + [case for one in local.data_sets.values() for case in one.ids]
+    return ids + [case for rows in local.data_sets.values() for case in rows.ids]
 
 
 def _pulled_ids(pulled: Pulled) -> set[str]:
@@ -239,7 +239,7 @@ def _pulled_ids(pulled: Pulled) -> set[str]:
 
 
 def difference(local: LocalSuite, plan: PullPlan) -> Iterator[str]:
-    """The change of each file, as a unified diff; its lines are as untrusted as the server.
+    """The change of each file as a unified diff; its content is untrusted.
 
     Args:
         local: the checkout's suite.

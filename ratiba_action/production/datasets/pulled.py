@@ -1,4 +1,4 @@
-"""Items of a server → scenarios and rows; what a server says is looked at as anybody's, and nothing is written here."""
+"""Reads scenarios and cases from dataset items. Items are untrusted; nothing is written."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -19,14 +19,14 @@ from ratiba_action.util.validation import shorten
 
 
 def stored_dataset(access: LangfuseAccess, name: str) -> StoredDataset | None:
-    """A dataset with all its items; None when there is none of that name.
+    """A dataset with all its items; None if there is none of that name.
 
     Args:
-        access: with the seconds that everything may take.
+        access: with the time limit in seconds.
         name: of the dataset.
 
     Raises:
-        LangfuseError: no answer, or more than a suite can hold.
+        LangfuseError: no answer, or too many items.
     """
     with connected(access, Deadline.after(access.seconds)) as server:
         return read_dataset(server, name)
@@ -34,7 +34,7 @@ def stored_dataset(access: LangfuseAccess, name: str) -> StoredDataset | None:
 
 @dataclass(frozen=True, slots=True)
 class PulledRow:
-    """A case, and the item that it stands in."""
+    """A case and the id of its item."""
 
     values: Mapping[str, Any]
     item: str
@@ -42,15 +42,15 @@ class PulledRow:
 
 @dataclass(slots=True)
 class Pulled:
-    """What a dataset holds.
+    """The content of a dataset.
 
     Args:
-        scenarios: data by path relative to the folder of scenarios.
+        scenarios: data by path relative to the scenarios folder.
         templates: scenario files with ``cases``, by the same.
         rows: of each case file, by the path of its scenario file.
         items: ids of the items, by path of a scenario.
         archived: ids of items that are no longer active.
-        left_out: ids of items that hold nothing a suite can take.
+        left_out: ids of items that a suite cannot use.
         problems: everything that is wrong with the others.
     """
 
@@ -64,23 +64,23 @@ class Pulled:
 
 
 def read_pulled(dataset: StoredDataset) -> Pulled:
-    """Everything that a dataset holds, and everything that is wrong with it."""
+    """The content of a dataset, with all its problems."""
     pulled = Pulled()
     _read_templates(pulled, ours(dataset.metadata) or {})
     found = [item for item in dataset.items if item.active]
     pulled.archived = [item.id for item in dataset.items if not item.active]
     for item in found:
-        said = ours(item.metadata)
-        if said is None:
+        own = ours(item.metadata)
+        if own is None:
             continue
-        kind = said.get("kind") if said.get("schema") == SCHEMA else None
+        kind = own.get("kind") if own.get("schema") == SCHEMA else None
         if kind == SCENARIO:
-            _read_scenario(pulled, item, said)
+            _read_scenario(pulled, item, own)
         elif kind == CASE:
-            _read_case(pulled, item, said)
+            _read_case(pulled, item, own)
         else:
-            what = f"schema {shorten(said.get('schema'))}, kind {shorten(said.get('kind'))}"
-            _problem(pulled, item, f"metadata.ratiba is of {what}, which this version does not know")
+            what = f"schema {shorten(own.get('schema'))}, kind {shorten(own.get('kind'))}"
+            _problem(pulled, item, f"metadata.ratiba has {what}, which this version does not support")
     for item in found:
         if ours(item.metadata) is None:
             _read_foreign(pulled, item)
@@ -92,34 +92,36 @@ def _problem(pulled: Pulled, item: DatasetItem, message: str) -> None:
     pulled.problems.append(FileProblem(f"item {shorten(item.id)}", 0, message))
 
 
-def _read_templates(pulled: Pulled, said: Mapping[str, Any]) -> None:
-    templates = said.get("templates", {})
+def _read_templates(pulled: Pulled, metadata: Mapping[str, Any]) -> None:
+    templates = metadata.get("templates", {})
     for path, data in templates.items() if isinstance(templates, Mapping) else ():
         shown = f"the dataset's template {shorten(path)}"
         if not safe_path(path, YAML_SUFFIXES):
             pulled.problems.append(FileProblem(shown, 0, f"its path is not allowed; {ALLOWED}"))
         elif not (isinstance(data, Mapping) and isinstance(data.get("id"), str)):
-            pulled.problems.append(FileProblem(shown, 0, f"{shorten(data)} is no scenario"))
+            pulled.problems.append(FileProblem(shown, 0, f"{shorten(data)} is not a scenario"))
         elif not (template := template_of(path, data)).rows_path:
-            wrong = f"cases: {shorten(data.get('cases'))} is not allowed; name a .jsonl or .csv file beside it"
+            wrong = f"cases: {shorten(data.get('cases'))} is not allowed; use a .jsonl or .csv file in the same folder"
             pulled.problems.append(FileProblem(shown, 0, wrong))
         else:
             pulled.templates[path] = template
             pulled.rows[path] = []
 
 
-def _read_scenario(pulled: Pulled, item: DatasetItem, said: Mapping[str, Any]) -> None:
-    path, rest = said.get("path"), said.get("scenario")
+def _read_scenario(pulled: Pulled, item: DatasetItem, own: Mapping[str, Any]) -> None:
+    path, rest = own.get("path"), own.get("scenario")
     problems: list[str] = []
     if not safe_path(path, YAML_SUFFIXES):
         problems.append(f"its path {shorten(path)} is not allowed; {ALLOWED}")
     parts = {"input": item.input, "expected_output": item.expected_output, "metadata.ratiba.scenario": rest}
-    problems += [f"{name} is {shorten(one)}, no object" for name, one in parts.items() if not _is_object(one)]
+    problems += [
+        f"{name} must be an object, not {shorten(part)}" for name, part in parts.items() if not _is_object(part)
+    ]
     if not problems and isinstance(rest, Mapping) and isinstance(path, str):
         data, problems_of_parts = join_scenario(ScenarioParts(item.input or {}, item.expected_output or {}, rest))
         problems += problems_of_parts
         if path in pulled.scenarios:
-            problems.append(f"{path} stands in the item {shorten(pulled.items[path])} too; archive one of them")
+            problems.append(f"the item {shorten(pulled.items[path])} has {path} too; archive one of them")
         if not problems:
             pulled.scenarios[path], pulled.items[path] = data, item.id
     for problem in problems:
@@ -130,25 +132,25 @@ def _is_object(value: Any) -> bool:
     return value is None or (isinstance(value, Mapping) and all(isinstance(name, str) for name in value))
 
 
-def _read_case(pulled: Pulled, item: DatasetItem, said: Mapping[str, Any]) -> None:
-    template, rest = pulled.templates.get(str(said.get("template"))), said.get("row")
+def _read_case(pulled: Pulled, item: DatasetItem, own: Mapping[str, Any]) -> None:
+    template, rest = pulled.templates.get(str(own.get("template"))), own.get("row")
     if template is None:
         known = ", ".join(pulled.templates) or "none"
-        _problem(pulled, item, f"its template {shorten(said.get('template'))} is not in the dataset; it has {known}")
+        _problem(pulled, item, f"its template {shorten(own.get('template'))} is not in the dataset; it has {known}")
     elif not isinstance(rest, Mapping):
-        _problem(pulled, item, f"metadata.ratiba.row is {shorten(rest)}, no object")
+        _problem(pulled, item, f"metadata.ratiba.row must be an object, not {shorten(rest)}")
     else:
         _add_row(pulled, template, item, RowParts(item.input, item.expected_output, rest))
 
 
 def _read_foreign(pulled: Pulled, item: DatasetItem) -> None:
-    """An item that was made on the server is a case of the one case file that there is, once it has a truth."""
+    """An item made on the server becomes a case of the only case file, once it has an expected output."""
     if len(pulled.templates) != 1:
         pulled.left_out.append(item.id)
         return
     (template,) = pulled.templates.values()
     if template.expected and not item.expected_output:
-        # Nobody has said yet what is right.
+        # No human label yet.
         pulled.left_out.append(item.id)
         return
     rows = pulled.rows[template.path]
@@ -162,10 +164,10 @@ def _read_foreign(pulled: Pulled, item: DatasetItem) -> None:
 
 
 def _taken_over(row: Mapping[str, Any], rows: Sequence[PulledRow]) -> bool:
-    """Whether the suite has this row already: it was pulled once and pushed since, as an item of the suite's own."""
+    """Whether the suite has this row already, because it was pulled once and pushed since."""
     if COLUMN in row:
-        return any(one.values.get(COLUMN) == row[COLUMN] for one in rows)
-    return any(same_json(one.values, row) for one in rows)
+        return any(pulled_row.values.get(COLUMN) == row[COLUMN] for pulled_row in rows)
+    return any(same_json(pulled_row.values, row) for pulled_row in rows)
 
 
 def _add_row(pulled: Pulled, template: Template, item: DatasetItem, parts: RowParts) -> None:
@@ -177,8 +179,8 @@ def _add_row(pulled: Pulled, template: Template, item: DatasetItem, parts: RowPa
 
 
 def _same_place(pulled: Pulled) -> Iterator[FileProblem]:
-    """Paths that some file systems take for the same."""
-    paths = [*pulled.scenarios, *pulled.templates, *(one.rows_path for one in pulled.templates.values())]
+    """Paths that are the same on case-insensitive file systems."""
+    paths = [*pulled.scenarios, *pulled.templates, *(template.rows_path for template in pulled.templates.values())]
     first: dict[str, str] = {}
     for path in paths:
         if path.casefold() in first:

@@ -1,4 +1,4 @@
-"""Writes a suite to a dataset, item by item; what was written stays when the server fails on the way."""
+"""Writes a suite to a dataset, item by item; written items stay if the server fails midway."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
@@ -14,16 +14,16 @@ from ratiba_action.production.datasets.scenario_items import DIGEST, OURS, finge
 
 @dataclass(frozen=True, slots=True)
 class PushPlan:
-    """What is to be written, and what is only told.
+    """Items to write, and ids to report.
 
     Args:
-        created: items that are not there.
-        updated: items that say something else there, or that are archived.
+        created: new items.
+        updated: items that differ on the server or are archived there.
         unchanged: ids.
         conflicting: items that were edited on the server since the last push, and would be overwritten.
         gone: active items whose scenario or case is no longer in the suite.
         adopted: active items that were made on the server and that the suite has taken over since.
-        foreign: ids of active items that hold nothing of the gate's.
+        foreign: ids of active items that were not made by the gate.
     """
 
     created: tuple[DatasetItem, ...] = ()
@@ -36,32 +36,32 @@ class PushPlan:
 
 
 def plan_push(
-    wanted: Sequence[DatasetItem], stored: Iterable[DatasetItem], adopted_as: Callable[[DatasetItem], str]
+    wanted: Sequence[DatasetItem], stored: Iterable[DatasetItem], adopted_id: Callable[[DatasetItem], str]
 ) -> PushPlan:
     """Compare a suite with a server.
 
     Args:
         wanted: the suite's items.
-        stored: the server's, archived ones too.
-        adopted_as: id of the wanted item that an item of the server, not made by the gate, has become; empty for none.
+        stored: the server's items, including archived ones.
+        adopted_id: gives the id of the wanted item that an item made on the server became; empty for none.
     """
     there = {item.id: item for item in stored}
     ids = {item.id for item in wanted}
     created, updated, conflicting = list[DatasetItem](), list[DatasetItem](), list[DatasetItem]()
     unchanged = list[str]()
     for item in wanted:
-        kept = there.get(item.id)
-        if kept is None:
+        existing = there.get(item.id)
+        if existing is None:
             created.append(stamped(item, {}))
-        elif _stamp(kept) == fingerprint(kept) == fingerprint(item) and kept.active:
+        elif _stamp(existing) == fingerprint(existing) == fingerprint(item) and existing.active:
             unchanged.append(item.id)
-        elif fingerprint(kept) not in {_stamp(kept), fingerprint(item)}:
-            conflicting.append(stamped(item, kept.metadata))
+        elif fingerprint(existing) not in {_stamp(existing), fingerprint(item)}:
+            conflicting.append(stamped(item, existing.metadata))
         else:
-            updated.append(stamped(item, kept.metadata))
+            updated.append(stamped(item, existing.metadata))
     others = [item for item in there.values() if item.id not in ids and item.active]
-    gone = tuple(item for item in others if ours(item.metadata) is not None and not adopted_as(item))
-    adopted = tuple(item for item in others if adopted_as(item) in ids)
+    gone = tuple(item for item in others if ours(item.metadata) is not None and not adopted_id(item))
+    adopted = tuple(item for item in others if adopted_id(item) in ids)
     settled = {item.id for item in (*gone, *adopted)}
     return PushPlan(
         created=tuple(created),
@@ -80,12 +80,12 @@ def _stamp(item: DatasetItem) -> Any:
 
 @dataclass(slots=True)
 class Pushed:
-    """What came of a push.
+    """The result of a push.
 
     Args:
-        written: number of items that the server took.
-        archived: ids of those among them that were archived.
-        failure: what ended it early; None for nothing.
+        written: number of items that the server accepted.
+        archived: ids of those that were archived.
+        failure: error that ended it early; None if it finished.
     """
 
     plan: PushPlan = field(default_factory=PushPlan)
@@ -100,8 +100,8 @@ def push(
     """Write a suite to a dataset.
 
     Args:
-        access: with the seconds that everything may take.
-        dataset: its name; is made where there is none.
+        access: with the time limit in seconds.
+        dataset: its name; created if missing.
         suite: of a checkout.
         overwrite: replace items that were edited on the server.
         archive: archive items that are no longer in the suite.
@@ -111,17 +111,17 @@ def push(
     try:
         with connected(access, Deadline.after(access.seconds)) as server:
             stored = read_dataset(server, dataset)
-            kept = stored.items if stored is not None else ()
-            plan = plan_push(suite_items(suite, dataset), kept, lambda item: adopted_item(suite, dataset, item))
+            items = stored.items if stored is not None else ()
+            plan = plan_push(suite_items(suite, dataset), items, lambda item: adopted_item(suite, dataset, item))
             if overwrite:
                 plan = replace(plan, updated=(*plan.updated, *plan.conflicting), conflicting=())
             pushed.plan = plan
             if dry_run:
                 return pushed
             metadata = dict(stored.metadata) if stored is not None else {}
-            said = dataset_metadata(suite)
-            if stored is None or not same_json(ours(metadata), said):
-                write_dataset(server, dataset, {**metadata, OURS: said})
+            own = dataset_metadata(suite)
+            if stored is None or not same_json(ours(metadata), own):
+                write_dataset(server, dataset, {**metadata, OURS: own})
             for item in (*plan.created, *plan.updated):
                 write_item(server, dataset, item)
                 pushed.written += 1

@@ -1,4 +1,4 @@
-"""A row of a case file ↔ the parts of its item: which columns are given to the system, and which are the truth."""
+"""Converts between a row of a case file and its dataset item: which columns are input, which are expected output."""
 
 import hashlib
 import json
@@ -15,9 +15,9 @@ from ratiba_action.suite.data_set import places
 from ratiba_action.util.validation import shorten
 
 MESSAGE = "message"
-"""Key of an item's input, whatever the column is called: what the customer says in the case (``seeds/003``)."""
+"""Key of an item's input for the user message, whatever the column is called (``seeds/003``)."""
 TRACE = "_trace"
-"""Column of a note: the trace that a case was made of."""
+"""Column for the trace that a case was made from."""
 
 _TRUTHS = (("rules",), ("assertions",))
 _TURN_TRUTHS = (("expect",), ("reply",))
@@ -29,10 +29,10 @@ class Template:
     """A scenario file with ``cases``.
 
     Args:
-        path: of the file, relative to the folder of scenarios.
+        path: of the file, relative to the scenarios folder.
         data: its content.
-        given: columns that say what the system is given.
-        expected: columns that only say what is expected of it.
+        given: columns with input for the system.
+        expected: columns with expected output only.
     """
 
     path: str
@@ -42,13 +42,13 @@ class Template:
 
     @property
     def rows_path(self) -> str:
-        """Path of the file of rows, relative to the folder of scenarios; empty for one that may not be written."""
+        """Path of the file of cases, relative to the scenarios folder; empty if it may not be written."""
         path = str(PurePosixPath(self.path).parent / str(self.data.get("cases")))
         return path if safe_path(path, SUFFIXES) else ""
 
 
 def template_of(path: str, data: Mapping[str, Any]) -> Template:
-    """A scenario file with ``cases``, and what its columns are for."""
+    """A scenario file with ``cases``, with its columns by purpose."""
     truth: dict[str, bool] = {}
     for place, column in places(dict(data)):
         first, part = place[:1], place[2:3]
@@ -73,17 +73,17 @@ class RowParts:
 
 def split_row(template: Template, row: Mapping[str, Any]) -> RowParts:
     """The parts of a row; no column is lost."""
-    said_before = (HISTORY,) if HISTORY not in template.expected else ()
-    given = {name: row[name] for name in dict.fromkeys([*template.given, *said_before]) if name in row}
+    history = (HISTORY,) if HISTORY not in template.expected else ()
+    given = {name: row[name] for name in dict.fromkeys([*template.given, *history]) if name in row}
     expected = {name: row[name] for name in template.expected if name in row}
     rest = {name: value for name, value in row.items() if name not in {*given, *expected}}
     return RowParts(given, expected, rest)
 
 
 def join_row(template: Template, parts: RowParts) -> tuple[dict[str, Any], tuple[str, ...]]:
-    """The row of the parts, as whoever made or edited them left them, and everything that is wrong with them.
+    """The row of untrusted parts, and every problem of them.
 
-    A text instead of an object is the one column that there is.
+    A string instead of an object is the value of the only column.
     """
     row: dict[str, Any] = {COLUMN: parts.rest[COLUMN]} if COLUMN in parts.rest else {}
     problems: list[str] = []
@@ -108,7 +108,7 @@ def join_row(template: Template, parts: RowParts) -> tuple[dict[str, Any], tuple
 
 
 def _as_columns(template: Template, value: Mapping[str, Any]) -> dict[str, Any]:
-    """The input of an item by column: ``message`` is the only column that there is, an empty history is none."""
+    """The input of an item by column: ``message`` is the only column, an empty history is left out."""
     named = dict(value)
     if MESSAGE in named and MESSAGE not in template.given and len(template.given) == 1:
         named.setdefault(template.given[0], named.pop(MESSAGE))
@@ -124,20 +124,20 @@ def _listed(columns: tuple[str, ...]) -> str:
 
 
 def case_id_of_item(item_id: str) -> str:
-    """The id of the case that an item made on the server becomes: its own where that is allowed, else its digest."""
+    """The case id of an item made on the server: the item's id if that is allowed, else its digest."""
     allowed = re.fullmatch(CASE_ID, item_id) and len(item_id) <= _LONGEST_ID
     return item_id if allowed else hashlib.sha256(item_id.encode("utf-8", "replace")).hexdigest()[:12]
 
 
 def made_on_server(template: Template, item_id: str, parts: RowParts, *, trace: str, named: bool) -> RowParts:
-    """The parts of an item that was made on the server, with the id and the note that it has as a case.
+    """The parts of an item made on the server, with the id and the trace that it has as a case.
 
     Args:
         template: that it becomes a case of.
         item_id: on the server.
-        parts: as they stand there.
-        trace: that it was made of; empty for none.
-        named: whether cases of this case file have an id of their own, or that of their content.
+        parts: as on the server.
+        trace: that it was made from; empty for none.
+        named: whether cases of this file have ids of their own rather than digests of their content.
     """
     rest = {COLUMN: case_id_of_item(item_id)} if named else {}
     keeps_notes = not str(template.data.get("cases")).endswith(".csv")

@@ -1,4 +1,4 @@
-"""A scenario's data ↔ the parts of its item: what the system is given, what is expected of it, and the rest."""
+"""Converts between a scenario's data and its dataset item: input, expected output, and the rest."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -8,25 +8,25 @@ from ratiba_action.model.canonical import digest
 from ratiba_action.model.data_set import DatasetItem
 
 OURS = "ratiba"
-"""Key of an item's metadata, and of a dataset's, under which everything of the gate stands."""
+"""Key of the gate's own data in the metadata of items and datasets."""
 
 DIGEST = "sha256"
-"""Key of the fingerprint among it: what was pushed last."""
+"""Key in it for the fingerprint of the last push."""
 
 _EXACT = 1 << 53
-"""Servers written in JavaScript keep whole numbers up to here."""
+"""Largest integer that JavaScript servers store exactly."""
 
 
 def ours(metadata: Mapping[str, Any]) -> Mapping[str, Any] | None:
-    """The gate's part of metadata, None where there is none."""
+    """The gate's part of metadata; None if there is none."""
     found = metadata.get(OURS)
     return found if isinstance(found, Mapping) else None
 
 
 def fingerprint(item: DatasetItem) -> str:
-    """SHA-256 of what an item says: input, expected output and the gate's metadata but for a fingerprint."""
-    said = {name: value for name, value in (ours(item.metadata) or {}).items() if name != DIGEST}
-    return digest(plain_numbers([item.input, item.expected_output, said]))
+    """SHA-256 of an item: input, expected output and the gate's metadata except the fingerprint."""
+    own = {name: value for name, value in (ours(item.metadata) or {}).items() if name != DIGEST}
+    return digest(plain_numbers([item.input, item.expected_output, own]))
 
 
 def stamped(item: DatasetItem, before: Mapping[str, Any]) -> DatasetItem:
@@ -34,19 +34,19 @@ def stamped(item: DatasetItem, before: Mapping[str, Any]) -> DatasetItem:
 
     Args:
         item: with the gate's metadata.
-        before: metadata that it had; what others have added to it stays.
+        before: metadata that it had; other keys are preserved.
     """
-    said = {**(ours(item.metadata) or {}), DIGEST: fingerprint(item)}
-    return replace(item, metadata={**before, OURS: said}, active=True)
+    own = {**(ours(item.metadata) or {}), DIGEST: fingerprint(item)}
+    return replace(item, metadata={**before, OURS: own}, active=True)
 
 
-def same_json(one: Any, other: Any) -> bool:
+def same_json(left: Any, right: Any) -> bool:
     """Whether two values are the same JSON; True is not 1."""
-    return digest(plain_numbers(one)) == digest(plain_numbers(other))
+    return digest(plain_numbers(left)) == digest(plain_numbers(right))
 
 
 def plain_numbers(value: Any) -> Any:
-    """The value with 1.0 as 1: JSON knows one kind of number, and servers write it as they like."""
+    """The value with 1.0 as 1: JSON has one number type, and servers may write it either way."""
     if isinstance(value, float) and value.is_integer() and abs(value) <= _EXACT:
         return int(value)
     if isinstance(value, Mapping):
@@ -55,7 +55,7 @@ def plain_numbers(value: Any) -> Any:
 
 
 def inexact_number(value: Any) -> int | None:
-    """A whole number that a server may keep as another; None where there is none."""
+    """An integer that a server may not store exactly; None if there is none."""
     if isinstance(value, int) and not isinstance(value, bool):
         return value if abs(value) > _EXACT else None
     items = value.values() if isinstance(value, Mapping) else value if isinstance(value, list) else ()
@@ -99,13 +99,13 @@ def _part(turn: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
 
 
 def join_scenario(parts: ScenarioParts) -> tuple[dict[str, Any], tuple[str, ...]]:
-    """The data of the parts, as whoever edited them left them, and everything that is wrong with their shape."""
+    """The scenario data of untrusted parts, and every problem of their structure."""
     problems = (
         *_unknown("input", parts.input, (_TURNS, *_GIVEN)),
         *_unknown("expected_output", parts.expected_output, (_TURNS, *_EXPECTED)),
     )
     known = {_TURNS, *_GIVEN, *_EXPECTED}
-    problems += tuple(f"metadata: {name!r:.80} stands in another part" for name in parts.rest if name in known)
+    problems += tuple(f"metadata: {name!r:.80} belongs to another part" for name in parts.rest if name in known)
     turns, wrong = _join_turns(parts.input.get(_TURNS), parts.expected_output.get(_TURNS))
     data = {
         **parts.rest,
@@ -126,8 +126,8 @@ def _join_turns(given: Any, expected: Any) -> tuple[list[dict[str, Any]] | None,
     if given is None and expected is None:
         return None, ()
     for part, turns in (("input", given), ("expected_output", expected)):
-        if turns is not None and not (isinstance(turns, list) and all(isinstance(one, Mapping) for one in turns)):
-            return None, (f"{part}.turns is no list of objects",)
+        if turns is not None and not (isinstance(turns, list) and all(isinstance(turn, Mapping) for turn in turns)):
+            return None, (f"{part}.turns must be a list of objects",)
     given, expected = given or [], expected or []
     if len(expected) > len(given):
         return None, (f"expected_output.turns has {len(expected)} turns, and input.turns has {len(given)}",)

@@ -1,4 +1,4 @@
-"""A dataset as a folder of scenarios of its own inside a checkout, for as long as a run needs it."""
+"""Writes a dataset as a temporary scenarios folder inside a checkout, for one run."""
 
 import shutil
 import tempfile
@@ -10,12 +10,12 @@ from pathlib import Path
 from ratiba_action.errors import FileProblem, SuiteError, UsageError
 from ratiba_action.model.data_set import StoredDataset
 from ratiba_action.observability.traces.datasets import dataset_item_id
-from ratiba_action.production.datasets.class_gates import with_class_gates
 from ratiba_action.production.datasets.file_writing import replace_files
 from ratiba_action.production.datasets.local_suite import LocalSuite
 from ratiba_action.production.datasets.pull_plan import case_ids_of, plan_pull
 from ratiba_action.production.datasets.pulled import Pulled, read_pulled
 from ratiba_action.production.datasets.row_items import template_of
+from ratiba_action.production.datasets.thresholds import with_standard_thresholds
 from ratiba_action.suite.load import NOT_SCENARIOS
 from ratiba_action.suite.references import CATALOGUE_SUFFIX
 from ratiba_action.util.locked_folder import read_plain_file
@@ -25,12 +25,12 @@ _PREFIX = ".ratiba-dataset-"
 
 @dataclass(frozen=True, slots=True)
 class ScratchSuite:
-    """What a run of a dataset is made of.
+    """The files of a dataset run.
 
     Args:
         files: contents by path relative to the folder.
-        items: ids of the items by scenario, where they are not those that follow from the scenario's id.
-        left_out: ids of items that hold nothing a suite can take.
+        items: ids of the items by scenario, if they differ from those derived from the scenario's id.
+        left_out: ids of items that a suite cannot use.
     """
 
     files: Mapping[str, bytes]
@@ -39,21 +39,21 @@ class ScratchSuite:
 
 
 def scratch_suite(stored: StoredDataset, dataset: str, gates: Mapping[str, float]) -> ScratchSuite:
-    """The suite that a dataset is.
+    """The suite of a dataset.
 
     Args:
         stored: the dataset.
         dataset: its name.
-        gates: least values by name, instead of those of the dataset and of the standard.
+        gates: thresholds by name, instead of those of the dataset and the standard ones.
 
     Raises:
-        SuiteError: its items are no suite; every problem.
+        SuiteError: its items are not a valid suite; every problem.
     """
     pulled = read_pulled(stored)
     for path, template in pulled.templates.items():
-        pulled.templates[path] = template_of(path, with_class_gates(template.data, gates))
+        pulled.templates[path] = template_of(path, with_standard_thresholds(template.data, gates))
     for path in [path for path, rows in pulled.rows.items() if not rows]:
-        # A case file without cases is nothing to hold.
+        # A case file without cases has nothing to run.
         del pulled.templates[path], pulled.rows[path]
     plan = plan_pull(LocalSuite(_PREFIX), pulled, dataset)
     if not plan.files:
@@ -71,15 +71,15 @@ def _items(pulled: Pulled, dataset: str) -> dict[str, str]:
 
 @contextmanager
 def scratch_folder(repository: Path, scenarios: str, suite: ScratchSuite) -> Iterator[str]:
-    """A folder with the suite, beside it what belongs to the checkout: recordings, calibration and catalogues.
+    """A folder with the suite and the checkout's recordings, calibration and catalogues.
 
     Args:
         repository: the checkout's root.
         scenarios: its folder of scenarios.
-        suite: what a dataset is made of.
+        suite: of the dataset.
 
     Yields:
-        The folder's path from the root; it is gone when the block ends.
+        The folder's path from the root; removed when the block ends.
 
     Raises:
         UsageError: it cannot be written.
@@ -87,7 +87,7 @@ def scratch_folder(repository: Path, scenarios: str, suite: ScratchSuite) -> Ite
     try:
         folder = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=repository))
     except OSError as error:
-        raise UsageError(f"{str(repository)!r} cannot be written to: {error.strerror}.", "Free it.") from error
+        raise UsageError(f"{str(repository)!r} cannot be written to: {error.strerror}.", "Make it writable.") from error
     try:
         folder.chmod(0o755)
         (folder / ".gitignore").write_text("*\n")
@@ -111,4 +111,6 @@ def _copy_beside(repository: Path, scenarios: str, folder: Path) -> None:
         try:
             place.write_bytes(read_plain_file(repository, name))
         except OSError as error:
-            raise UsageError(f"{name!r} cannot be read: {error.strerror}.", "Fix it, or remove it.") from error
+            raise UsageError(
+                f"{name!r} cannot be read: {error.strerror}.", "Make it readable, or remove it."
+            ) from error

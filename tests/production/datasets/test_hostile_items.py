@@ -99,7 +99,7 @@ def refused(dataset: StoredDataset) -> str:
 )
 def test_a_path_that_leads_elsewhere_is_refused(path: object) -> None:
     assert not safe_path(path, (".yaml", ".yml"))
-    assert "is not allowed; name a file below the folder of scenarios" in refused(stored(with_ours(ONE, path=path)))
+    assert "is not allowed; use a file below the scenarios folder" in refused(stored(with_ours(ONE, path=path)))
 
 
 @pytest.mark.parametrize("path", ["spa/booking.yaml", "a.yml", "from_production/x.yaml", "malipo ya mpesa.yaml"])
@@ -111,7 +111,7 @@ def test_an_ordinary_path_is_allowed(path: str) -> None:
 def test_rows_that_would_lie_elsewhere_are_refused(cases: object) -> None:
     templates = {"two.yaml": {**SUITE.templates["two.yaml"], "cases": cases}}
     told = refused(stored(metadata={OURS: {"schema": 1, "templates": templates}}))
-    assert "name a .jsonl or .csv file beside it" in told
+    assert "use a .jsonl or .csv file in the same folder" in told
 
 
 @pytest.mark.parametrize(
@@ -158,17 +158,17 @@ def test_everything_that_is_wrong_is_told_at_once() -> None:
     ("changed", "told"),
     [
         (replace(ONE, input={**ONE.input, "command": "rm"}), "unknown key 'command'"),
-        (replace(ONE, input="text"), "input is 'text', no object"),
-        (replace(ONE, input={"turns": "all"}), "input.turns is no list of objects"),
+        (replace(ONE, input="text"), "input must be an object, not 'text'"),
+        (replace(ONE, input={"turns": "all"}), "input.turns must be a list of objects"),
         (with_ours(ONE, scenario={"language": "Swahili"}), "language: 'Swahili' is not allowed"),
-        (with_ours(ONE, scenario={"id": "one", "language": "en", "turns": []}), "'turns' stands in another part"),
+        (with_ours(ONE, scenario={"id": "one", "language": "en", "turns": []}), "'turns' belongs to another part"),
         (replace(ONE, input={**ONE.input, "now": "\ud800"}), "cannot be written as YAML"),
         (replace(ONE, expected_output={"rules": [{"type": "no_such_rule"}]}), "no_such_rule"),
         (replace(ONE, expected_output={"rules": [{"type": "must_not_contain", "value": "ghp_abcdef123"}]}), "token"),
         (replace(CASE, input={"message": "Hi " + "x" * 30_000}), "at most 20000"),
         (replace(CASE, input={}), "it has no message"),
         (with_ours(CASE, row={"id": "../c1"}), "the id '../c1' is not allowed"),
-        (with_ours(CASE, row=3), "metadata.ratiba.row is 3, no object"),
+        (with_ours(CASE, row=3), "metadata.ratiba.row must be an object, not 3"),
     ],
 )
 def test_an_item_that_is_no_scenario_is_told_and_nothing_is_planned(changed: DatasetItem, told: str) -> None:
@@ -225,7 +225,7 @@ def test_a_file_behind_a_link_is_not_written(tmp_path: Path) -> None:
 
 def test_files_are_written_all_or_none(tmp_path: Path) -> None:
     (tmp_path / "taken.yaml").mkdir()
-    with pytest.raises(UsageError, match="nothing was kept"):
+    with pytest.raises(UsageError, match="nothing was changed"):
         replace_files(tmp_path, {"a.yaml": b"a", "taken.yaml": b"b"})
     assert list(tmp_path.iterdir()) == [tmp_path / "taken.yaml"]
 
@@ -237,8 +237,8 @@ def test_a_checkout_whose_files_could_not_come_back_is_told_before_a_push(tmp_pa
     (folder / ".hidden.yaml").write_bytes(SCENARIO.replace(b"id: one", b"id: two"))
     with pytest.raises(SuiteError) as told:
         read_local_suite(tmp_path, "scenarios")
-    assert "9007199254740993 is larger than a server keeps exactly" in str(told.value)
-    assert "scenarios/.hidden.yaml: its path cannot stand in a dataset" in str(told.value)
+    assert "9007199254740993 is too large for a server to store exactly" in str(told.value)
+    assert "scenarios/.hidden.yaml: its path is not allowed in a dataset" in str(told.value)
 
 
 def test_a_csv_file_takes_texts_only_and_keeps_its_columns() -> None:
@@ -248,5 +248,5 @@ def test_a_csv_file_takes_texts_only_and_keeps_its_columns() -> None:
     dataset = StoredDataset({OURS: dataset_metadata(suite)}, (replace(case, input={"message": 'a,"b"\nc'}),))
     assert pull(dataset, suite).files == {"rows.csv": b'id,intent,message\nc1,LEARN,"a,""b""\nc"\n'}
     wrong = replace(dataset, items=(replace(case, input={"message": 3}),))
-    with pytest.raises(SuiteError, match="holds texts only"):
+    with pytest.raises(SuiteError, match="has only text"):
         pull(wrong, suite)

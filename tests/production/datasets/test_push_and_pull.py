@@ -246,7 +246,7 @@ def test_a_suite_that_is_wrong_or_holds_a_secret_is_not_sent(checkout: Checkout)
     checkout.write("intents.jsonl", ROWS.replace("I cannot log in", "my key is sk-proj-abcdefghijklmnop"))
     code, printed = checkout.do("push")
     assert (code, checkout.state.received) == (2, [])
-    assert "scenarios/intents.jsonl: it holds an API key" in printed
+    assert "scenarios/intents.jsonl: it contains an API key" in printed
     assert "sk-proj-abcdefghijklmnop" not in printed
     checkout.write("intents.jsonl", ROWS)
     checkout.write("spa/massage.yaml", SCENARIO.replace("language: sw", "language: Swahili"))

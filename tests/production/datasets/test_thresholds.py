@@ -4,11 +4,11 @@ from typing import Any
 
 import pytest
 
-from ratiba_action.production.datasets.class_gates import parse_gate, with_class_gates
+from ratiba_action.production.datasets.thresholds import parse_threshold, with_standard_thresholds
 
 
 def gates(data: dict[str, Any], **asked: float) -> dict[str, float]:
-    return {gate["metric"]: gate["at_least"] for gate in with_class_gates(data, asked)["gates"]}
+    return {gate["metric"]: gate["at_least"] for gate in with_standard_thresholds(data, asked)["gates"]}
 
 
 @pytest.mark.parametrize(
@@ -38,13 +38,13 @@ def test_a_listed_gate_holds_in_the_place_of_the_standard_and_one_that_is_asked_
 @pytest.mark.parametrize("text", ["macro_f1", "macro_f1=high", "macro_f1=1.5", "macro_f1=nan", "f1=0.5", "=0.5"])
 def test_a_gate_that_is_none_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match="NAME=LEAST such as"):
-        parse_gate(text)
+        parse_threshold(text)
 
 
 def test_a_gate_is_a_name_and_a_least_value() -> None:
-    assert parse_gate("ndcg@10=0.75") == ("ndcg@10", 0.75)
+    assert parse_threshold("ndcg@10=0.75") == ("ndcg@10", 0.75)
 
 
 @pytest.mark.parametrize("wrong", [{"gates": 3}, {"gates": ["macro_f1"]}, {"turns": "all"}, {"turns": [7]}])
 def test_what_is_no_scenario_stays_as_it_is_for_whoever_checks_it(wrong: dict[str, Any]) -> None:
-    assert with_class_gates(wrong, {"macro_f1": 0.9}) == wrong
+    assert with_standard_thresholds(wrong, {"macro_f1": 0.9}) == wrong

@@ -1,4 +1,4 @@
-"""What the cases of a dataset must reach together when it is run (``seeds/003``, "Quality Thresholds")."""
+"""Thresholds over all cases of a dataset run (``seeds/003``, "Quality Thresholds")."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -7,11 +7,11 @@ from ratiba_action.config.metrics_block import STANDARD_GATES, unknown_gates
 from ratiba_action.metrics.aggregates import ANSWER_ACCURACY, LABELS, SKILL_RECALL, truth_of
 
 
-def parse_gate(text: str) -> tuple[str, float]:
-    """A gate such as ``macro_f1=0.85``.
+def parse_threshold(text: str) -> tuple[str, float]:
+    """A threshold such as ``macro_f1=0.85``.
 
     Raises:
-        ValueError: it is none.
+        ValueError: it has another form.
     """
     name, _, least = text.partition("=")
     if problem := unknown_gates([name]):
@@ -25,20 +25,20 @@ def parse_gate(text: str) -> tuple[str, float]:
     return name, value
 
 
-def with_class_gates(data: Mapping[str, Any], asked: Mapping[str, float]) -> dict[str, Any]:
-    """A scenario file with ``cases``, with the standard gates that its truths allow.
+def with_standard_thresholds(data: Mapping[str, Any], requested: Mapping[str, float]) -> dict[str, Any]:
+    """A scenario file with ``cases``, with the standard thresholds that its labels allow.
 
     Args:
-        data: of the file; a gate that it lists holds instead of the standard one.
-        asked: by name; hold instead of both.
+        data: of the file; its own thresholds replace the standard ones.
+        requested: by name; replace both.
     """
     parts = data.get("gates", []), data.get("turns", [])
     if not all(isinstance(part, list) and all(map(_is_object, part)) for part in parts):
-        # No scenario: whoever reads it next says so.
+        # Not a valid scenario: loading it reports that.
         return dict(data)
     listed = {str(gate.get("metric")): gate.get("at_least") for gate in parts[0]}
     standard = {name: least for name, least in STANDARD_GATES.items() if _has_truth(name, data, parts[1])}
-    gates = {**standard, **listed, **asked}
+    gates = {**standard, **listed, **requested}
     return {**data, "gates": [{"metric": name, "at_least": least} for name, least in gates.items()]}
 
 
@@ -49,10 +49,14 @@ def _is_object(value: Any) -> bool:
 def _has_truth(name: str, data: Mapping[str, Any], turns: Sequence[Any]) -> bool:
     expected = [turn.get("expect") or {} for turn in turns]
     if name == ANSWER_ACCURACY:
-        # Truths of aggregates alone assert nothing of a case.
-        asserted = any(set(one) - {"label", "labels", "documents"} for one in expected if _is_object(one))
+        # Labels that only aggregates use assert nothing about a single case.
+        asserted = any(
+            set(expectation) - {"label", "labels", "documents"} for expectation in expected if _is_object(expectation)
+        )
         return asserted or any(data.get(part) for part in ("assertions", "rules", "rows"))
-    several = any("labels" in one for one in expected if _is_object(one))
+    several = any("labels" in expectation for expectation in expected if _is_object(expectation))
     if name == SKILL_RECALL:
         return several
-    return truth_of(name) == LABELS and (several or any("label" in one for one in expected if _is_object(one)))
+    return truth_of(name) == LABELS and (
+        several or any("label" in expectation for expectation in expected if _is_object(expectation))
+    )
