@@ -33,14 +33,14 @@ def check_limits(scenario: Scenario, transcript: Transcript) -> Iterator[Check]:
     for number, exchange in enumerate(transcript.exchanges, 1):
         line = exchange.turn.line
         if seconds is not None:
-            got, held = _seconds(exchange, seconds)
-            yield _check(number, "seconds of the turn", f"at most {seconds:g} s", got, held=held, line=line)
+            got, in_time = _seconds(exchange, seconds)
+            yield _check(number, "seconds of the turn", f"at most {seconds:g} s", got, passed=in_time, line=line)
         if usd is not None:
             unknown = "not measured: the answers have no price"
             got = show_usd(exchange.usd, ROUND_CEILING) if exchange.usd is not None else unknown
-            held_usd = exchange.usd <= usd if exchange.usd is not None else None
+            in_budget = exchange.usd <= usd if exchange.usd is not None else None
             yield _check(
-                number, "estimated cost of the turn", f"at most {show_usd(usd)}", got, held=held_usd, line=line
+                number, "estimated cost of the turn", f"at most {show_usd(usd)}", got, passed=in_budget, line=line
             )
 
 
@@ -58,8 +58,8 @@ def _seconds(exchange: Exchange, most: float) -> tuple[str, bool | None]:
     return f"{exchange.seconds:.2f} s", exchange.seconds <= most
 
 
-def _check(turn: int, what: str, expected: str, got: str, *, held: bool | None, line: int) -> Check:
-    return Check("limit", turn, what, expected, got, passed=held is not False, line=line, measured=held is not None)
+def _check(turn: int, what: str, expected: str, got: str, *, passed: bool | None, line: int) -> Check:
+    return Check("limit", turn, what, expected, got, passed=passed is not False, line=line, measured=passed is not None)
 
 
 _SHOWN_BEFORE = 40

@@ -41,14 +41,14 @@ def payment_changes(exchange: Exchange, before: Reply | None) -> Iterator[Paymen
         before: reply of the turn before it, None at the beginning.
     """
     turn, reply = exchange.turn, exchange.reply
-    heard = [turn.event] if turn.event is not None else []
-    asked = [call.args for call in reply.tool_calls if "rail" in call.args]
-    told = [event.data for event in reply.events if event.type in _REPORTS]
-    for data in told:
-        yield _change(str(data.get("to", data.get("state"))), [data, *heard, *asked])
+    incoming = [turn.event] if turn.event is not None else []
+    requested = [call.args for call in reply.tool_calls if "rail" in call.args]
+    reported = [event.data for event in reply.events if event.type in _REPORTS]
+    for data in reported:
+        yield _change(str(data.get("to", data.get("state"))), [data, *incoming, *requested])
     last = (before.payment if before is not None else None) or _NONE
-    if not told and reply.payment is not None and reply.payment != last:
-        yield _change(reply.payment, [*heard, *asked])
+    if not reported and reply.payment is not None and reply.payment != last:
+        yield _change(reply.payment, [*incoming, *requested])
 
 
 def _change(state: str, sources: list[Mapping[str, Any]]) -> PaymentChanged:
@@ -161,12 +161,12 @@ def happenings(exchange: Exchange, before: Reply | None) -> Iterator[Happening]:
 
 def _transitions(reply: Reply, before: Reply | None) -> Iterator[StateTransition]:
     """The moves that the system reports; of one that reports none, the difference of its states."""
-    told = [event.data for event in reply.events if event.type == TRANSITION]
-    for data in told:
+    reported = [event.data for event in reply.events if event.type == TRANSITION]
+    for data in reported:
         source = data.get("from")
         yield StateTransition(None if source is None else str(source), str(data.get("to")))
     last = before.state if before is not None else None
-    if not told and reply.state is not None and reply.state != last:
+    if not reported and reply.state is not None and reply.state != last:
         yield StateTransition(last, reply.state)
 
 

@@ -73,8 +73,8 @@ def matching_rows(expected: ExpectedRows, found: FoundRows, zone: tzinfo | None)
 def what_of(expected: ExpectedRows) -> str:
     """The assertion in words: ``rows of handoffs where reason=…``."""
     source = f"rows of {expected.table}" if expected.table else f"rows of the query {clip(expected.query, 60)!r}"
-    where = ", ".join(f"{name}={_json(value)}" for name, value in expected.where.items())
-    return clip(f"{source} where {where}" if where else source)
+    conditions = ", ".join(f"{name}={_json(value)}" for name, value in expected.where.items())
+    return clip(f"{source} where {conditions}" if conditions else source)
 
 
 def _columns(expected: ExpectedRows) -> tuple[str, ...]:

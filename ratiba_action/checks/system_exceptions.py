@@ -12,16 +12,16 @@ KIND = "exception"
 _SAID = 80
 
 
-def exception_check(kind: str, place: str, said: str, turn: int) -> Check:
+def exception_check(kind: str, place: str, message: str, turn: int) -> Check:
     """The failed assertion that stands for an exception.
 
     Args:
         kind: type of the exception, with its module where that is not ``builtins``.
         place: ``file:line in function`` of the last frame in a file of the repository.
-        said: the exception's message.
+        message: the exception's message.
         turn: number of the turn that it ended, from 1.
     """
-    return Check(KIND, turn, f"no exception {kind}", "a reply", clip(f"{place}: {said}"), passed=False)
+    return Check(KIND, turn, f"no exception {kind}", "a reply", clip(f"{place}: {message}"), passed=False)
 
 
 def exception_of(result: ScenarioResult) -> str:
@@ -35,8 +35,8 @@ def exception_of(result: ScenarioResult) -> str:
 
 def message_of(result: ScenarioResult) -> str:
     """What the exception said, after a colon; empty where it said nothing, or there is none."""
-    said = next((check.got.partition(": ")[2] for check in _exceptions(result) if not check.passed), "")
-    return f": {clip(said, _SAID)}" if said else ""
+    message = next((check.got.partition(": ")[2] for check in _exceptions(result) if not check.passed), "")
+    return f": {clip(message, _SAID)}" if message else ""
 
 
 def without_those_of_base(

@@ -78,12 +78,12 @@ def _prune(value: Any, paths: Sequence[Sequence[str | int | None]]) -> Any:
     if not paths or not isinstance(value, dict | list | tuple):
         return value
     parts = value.items() if isinstance(value, dict) else enumerate(value)
-    kept = []
+    remaining = []
     for key, part in parts:
         below = [path[1:] for path in paths if path and _names(path[0], key)]
         if [] not in [list(rest) for rest in below]:
-            kept.append((key, _prune(part, below)))
-    return dict(kept) if isinstance(value, dict) else [part for _, part in kept]
+            remaining.append((key, _prune(part, below)))
+    return dict(remaining) if isinstance(value, dict) else [part for _, part in remaining]
 
 
 def _names(step: str | int | None, key: str | int) -> bool:
@@ -134,28 +134,28 @@ def _sort_key(value: Any) -> str:
     return canonical_json(value)
 
 
-def _difference(expected: Any, got: Any, where: str) -> str | None:
+def _difference(expected: Any, got: Any, path: str) -> str | None:
     if isinstance(expected, dict) and isinstance(got, dict):
-        return _object_difference(expected, got, where)
+        return _object_difference(expected, got, path)
     if isinstance(expected, list) and isinstance(got, list):
         if len(expected) != len(got):
-            return f"{where} has {len(got)} items, not {len(expected)}"
+            return f"{path} has {len(got)} items, not {len(expected)}"
         parts = enumerate(zip(expected, got, strict=True))
-        found = (_difference(first, second, f"{where}[{index}]") for index, (first, second) in parts)
+        found = (_difference(first, second, f"{path}[{index}]") for index, (first, second) in parts)
         return next((difference for difference in found if difference is not None), None)
     if isinstance(expected, bool) == isinstance(got, bool) and expected == got:
         return None
-    return f"{where} is {_shown(got)}, not {_shown(expected)}"
+    return f"{path} is {_shown(got)}, not {_shown(expected)}"
 
 
-def _object_difference(expected: dict[str, Any], got: dict[str, Any], where: str) -> str | None:
+def _object_difference(expected: dict[str, Any], got: dict[str, Any], path: str) -> str | None:
     missing = [key for key in expected if key not in got]
     if missing:
-        return f"{where} has no {missing[0]!r}"
+        return f"{path} has no {missing[0]!r}"
     more = [key for key in got if key not in expected]
     if more:
-        return f"{where} has {more[0]!r} besides"
-    found = (_difference(expected[key], got[key], f"{where}.{key}") for key in expected)
+        return f"{path} has {more[0]!r} besides"
+    found = (_difference(expected[key], got[key], f"{path}.{key}") for key in expected)
     return next((difference for difference in found if difference is not None), None)
 
 
@@ -277,5 +277,5 @@ def _language(wanted: str, text: str, detect_language: DetectLanguage | None) ->
             f"A turn expects the language {wanted!r}, and no language detector is installed.",
             "Install the extra `semantic`.",
         )
-    told = detect_language(text)
-    return _Finding("language", "language of the reply", wanted, told or "unknown", told == wanted)
+    detected = detect_language(text)
+    return _Finding("language", "language of the reply", wanted, detected or "unknown", detected == wanted)

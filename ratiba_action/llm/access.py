@@ -133,12 +133,15 @@ class ScenarioAccess:
 
         Calls without an answer are given up: nobody waits for them, and each holds one of the run's few places.
         """
-        asked = self._asked.total()
-        if not self._closed and self._scripted is not None and asked < self._scripted:
-            told = (
-                f"The script of scenario {self.scenario_id!r} has {self._scripted} steps, and {asked} were asked for."
+        requests = self._asked.total()
+        if not self._closed and self._scripted is not None and requests < self._scripted:
+            problem = (
+                f"The script of scenario {self.scenario_id!r} has {self._scripted} steps, "
+                f"and {requests} were requested."
             )
-            self.note(RecordingError(told, "Remove the steps that are left over, or look why the system did not ask."))
+            self.note(
+                RecordingError(problem, "Remove the steps that are left over, or look why the system did not ask.")
+            )
         self._closed = True
         for task in self._unanswered:
             task.cancel()

@@ -25,8 +25,8 @@ class AnswerRecorder:
 
     def recordings(self, scenario_id: str, trial: int = 0) -> tuple[ModelRecording, ...]:
         """The answers of one trial, in the order in which they were asked for, whichever came first."""
-        kept = self._kept.get((scenario_id, trial), {})
-        return tuple(kept[position] for position in sorted(kept))
+        recorded = self._kept.get((scenario_id, trial), {})
+        return tuple(recorded[position] for position in sorted(recorded))
 
     def keep(self, request: ModelRequest, answer: ModelAnswer) -> None:
         """Keep one answer; a call that fails leaves no line."""
@@ -95,8 +95,8 @@ class RecordingAdvice:
     """
 
     edited_prompts: Sequence[str] = ()
-    remedy: Callable[[ModelRequest, str], str] = lambda asked, lead: (
-        f"{lead} ratiba record --scenario {asked.scenario_id} --accept"
+    remedy: Callable[[ModelRequest, str], str] = lambda request, lead: (
+        f"{lead} ratiba record --scenario {request.scenario_id} --accept"
     )
 
 
@@ -195,8 +195,8 @@ class ReplayAnswers:
         """Why no recording fits, in one sentence, and how the one that tells what to do begins."""
         if request.party is Party.SIMULATOR:
             number = request.position // 2 + 1
-            told = f"Message {number} of the simulated customer is not recorded for this persona, goal, model and "
-            return f"{told}conversation so far.", _MISSING
+            problem = f"Message {number} of the simulated customer is not recorded for this persona, goal, model and "
+            return f"{problem}conversation so far.", _MISSING
         trials = self._trials.get(request.scenario_id)
         if not trials:
             return "No model answer is recorded for this scenario.", _MISSING
@@ -219,12 +219,12 @@ class ReplayAnswers:
 
 def _changed(line: ModelRecording, request: ModelRequest, edited_prompts: Sequence[str]) -> tuple[str, str]:
     changes = changed_inputs(line, request, edited_prompts)
-    told = "; ".join(changes) or (
+    difference = "; ".join(changes) or (
         f"model call {request.position + 1} has the recorded system prompt, model and last message, but its earlier "
         "messages, results of tools, tools or parameters changed"
     )
-    sentence = f"{told[0].upper()}{told[1:]}, so the recorded model answer no longer applies."
-    return sentence, _VOLATILE if VOLATILE in told else _CHANGED
+    sentence = f"{difference[0].upper()}{difference[1:]}, so the recorded model answer no longer applies."
+    return sentence, _VOLATILE if VOLATILE in difference else _CHANGED
 
 
 _ANSWERED_BY = {"messages": "message", "chat/completions": "chat.completion", "responses": "response"}

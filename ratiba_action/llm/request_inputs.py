@@ -175,8 +175,8 @@ def _other_prompt(line: ModelRecording, request: ModelRequest, edited: Sequence[
 
 def _volatile(text: str, old: str | None = None) -> str:
     """That a text holds what is new in each run, such as a time; empty where it does not, as far as can be told."""
-    holds = bool(_VOLATILE.search(text)) if old is None else _VOLATILE.sub("#", text) == _VOLATILE.sub("#", old)
-    return VOLATILE if holds else ""
+    matches = bool(_VOLATILE.search(text)) if old is None else _VOLATILE.sub("#", text) == _VOLATILE.sub("#", old)
+    return VOLATILE if matches else ""
 
 
 def _other_results(was: JsonObject, now: JsonObject) -> Iterator[str]:

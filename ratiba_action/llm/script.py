@@ -33,15 +33,15 @@ class Step:
         return self.text if self.data is None else json.dumps(self.data, ensure_ascii=False)
 
 
-def estimated_usage(step: Step, asked: Any) -> Usage:
+def estimated_usage(step: Step, request: Any) -> Usage:
     """Tokens of an answer that no model gave, at four bytes a token, rounded up.
 
     Args:
         step: the answer.
-        asked: the request's body.
+        request: the request's body.
     """
-    said = step.spoken() + "".join(canonical_json([call.name, dict(call.args)]) for call in step.tools)
-    return Usage(input_tokens=_tokens(canonical_json(asked)), output_tokens=_tokens(said))
+    answer = step.spoken() + "".join(canonical_json([call.name, dict(call.args)]) for call in step.tools)
+    return Usage(input_tokens=_tokens(canonical_json(request)), output_tokens=_tokens(answer))
 
 
 def _tokens(text: str) -> int:

@@ -32,7 +32,7 @@ def chat_completion(step: Step, model: str, seed: str, usage: Usage) -> JsonObje
     message: dict[str, Any] = {"role": "assistant", "content": step.spoken() or None, "refusal": None}
     if calls:
         message["tool_calls"] = calls
-    asked = usage.input_tokens + usage.cache_read_tokens + usage.cache_write_tokens
+    prompt_tokens = usage.input_tokens + usage.cache_read_tokens + usage.cache_write_tokens
     return {
         "id": f"chatcmpl-{digest(seed)[:24]}",
         "object": "chat.completion",
@@ -42,9 +42,9 @@ def chat_completion(step: Step, model: str, seed: str, usage: Usage) -> JsonObje
             {"index": 0, "message": message, "finish_reason": "tool_calls" if calls else "stop", "logprobs": None}
         ],
         "usage": {
-            "prompt_tokens": asked,
+            "prompt_tokens": prompt_tokens,
             "completion_tokens": usage.output_tokens,
-            "total_tokens": asked + usage.output_tokens,
+            "total_tokens": prompt_tokens + usage.output_tokens,
             "prompt_tokens_details": _cached(usage),
         },
     }
@@ -69,7 +69,7 @@ def response(step: Step, model: str, seed: str, usage: Usage) -> JsonObject:
                 "arguments": json.dumps(dict(call.args), ensure_ascii=False),
             }
         )
-    asked = usage.input_tokens + usage.cache_read_tokens + usage.cache_write_tokens
+    input_tokens = usage.input_tokens + usage.cache_read_tokens + usage.cache_write_tokens
     return {
         "id": f"resp_{digest(seed)[:24]}",
         "object": "response",
@@ -84,11 +84,11 @@ def response(step: Step, model: str, seed: str, usage: Usage) -> JsonObject:
         "incomplete_details": None,
         "instructions": None,
         "usage": {
-            "input_tokens": asked,
+            "input_tokens": input_tokens,
             "input_tokens_details": _cached(usage),
             "output_tokens": usage.output_tokens,
             "output_tokens_details": {"reasoning_tokens": 0},
-            "total_tokens": asked + usage.output_tokens,
+            "total_tokens": input_tokens + usage.output_tokens,
         },
     }
 
@@ -188,13 +188,13 @@ def scripted_answer(steps: Sequence[Step], request: ModelRequest) -> ModelAnswer
     Raises:
         RecordingError: the script is at its end, the step is another provider's, or the endpoint is not scripted.
     """
-    where = f"call {request.position + 1} of scenario {request.scenario_id!r}"
+    place = f"call {request.position + 1} of scenario {request.scenario_id!r}"
     if request.position >= len(steps):
-        raise RecordingError(f"The script has no answer to {where}: it has {len(steps)} steps.", "Add a step.")
+        raise RecordingError(f"The script has no answer to {place}: it has {len(steps)} steps.", "Add a step.")
     step = steps[request.position]
     if step.provider not in {None, request.provider}:
         raise RecordingError(
-            f"The script answers {where} for {step.provider!r}, and {request.provider!r} was asked.",
+            f"The script answers {place} for {step.provider!r}, and {request.provider!r} was asked.",
             "Give the step the provider that the system asks.",
         )
     builder = _BUILDERS.get((request.provider, request.endpoint))

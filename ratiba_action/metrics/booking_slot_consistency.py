@@ -116,8 +116,8 @@ def _customer_assented(record: _Record, call: BookingCall) -> Invariant:
     """A slot is booked only after it was stated, in a turn in which the customer agrees to it or asks for it."""
     text = record.exchanges[call.turn - 1].turn.user or ""
     start = call.start
-    said = [*record.user[: call.turn], *record.assistant[: call.turn - 1]]
-    stated = start is not None and any(slot.fits(start) for slots in said for slot in slots)
+    messages = [*record.user[: call.turn], *record.assistant[: call.turn - 1]]
+    stated = start is not None and any(slot.fits(start) for slots in messages for slot in slots)
     own_words = start is not None and any(slot.fits(start) for slot in record.user[call.turn - 1]) and requests(text)
     detail = f"turn {call.turn}: {call.tool} at {_shown(start)} after {text!r}"
     return finding("customer_assented_to_stated_slot", detail, satisfied=stated and (assents(text) or own_words))
@@ -156,8 +156,10 @@ def _call_is_stored(record: _Record) -> Iterator[Invariant]:
         rows = [row for row in record.rows if _same_booking(row, final)]
         confirmed = final.tool != CANCEL
         right = any(row.confirmed == confirmed and (not confirmed or row.start == final.start) for row in rows)
-        held = ", ".join(f"{_shown(row.start)} {'confirmed' if row.confirmed else 'cancelled'}" for row in rows)
-        detail = f"{final.tool} {_shown(final.start)} in turn {final.turn}, the database holds {held or 'no such row'}"
+        stored = ", ".join(f"{_shown(row.start)} {'confirmed' if row.confirmed else 'cancelled'}" for row in rows)
+        detail = (
+            f"{final.tool} {_shown(final.start)} in turn {final.turn}, the database holds {stored or 'no such row'}"
+        )
         yield finding("call_is_stored", detail, satisfied=right)
 
 
@@ -178,8 +180,8 @@ def _last_statement_is_stored(record: _Record) -> Iterator[Invariant]:
         text = record.exchanges[turn - 1].reply.text
         named = [slot for slot in record.assistant[turn - 1] if slot.firm]
         if named and ("?" not in text or claims_booking(text)):
-            held = ", ".join(_shown(start) for start in starts)
-            detail = f"turn {turn}: the assistant says {_words(named)}, the database holds {held}"
+            stored = ", ".join(_shown(start) for start in starts)
+            detail = f"turn {turn}: the assistant says {_words(named)}, the database holds {stored}"
             yield finding("last_statement_is_stored", detail, satisfied=_consistent(named, starts))
             return
 

@@ -50,8 +50,8 @@ def _row(name: str, entry: MetricEntry) -> str:
 
 
 def _calls(entry: MetricEntry) -> str:
-    told = (f"up to {entry.judge_calls}" if entry.judge_calls else "", _calls_a_turn(entry.judge_calls_a_turn))
-    return " and ".join(filter(None, told)) or "0"
+    parts = (f"up to {entry.judge_calls}" if entry.judge_calls else "", _calls_a_turn(entry.judge_calls_a_turn))
+    return " and ".join(filter(None, parts)) or "0"
 
 
 def _calls_a_turn(calls: int) -> str:

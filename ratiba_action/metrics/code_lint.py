@@ -69,9 +69,9 @@ class CodeLintMetric:
         except ValueError as error:
             return TurnValue(turn, 0.0, f"cannot be parsed: {clip(str(error))}")
         lines, wrong = _lines(source), len({finding.line for finding in findings})
-        told = "; ".join(f"line {finding.line}: {clip(finding.words)}" for finding in findings[:_TOLD])
+        listed = "; ".join(f"line {finding.line}: {clip(finding.words)}" for finding in findings[:_TOLD])
         more = f"; {len(findings) - _TOLD} more" if len(findings) > _TOLD else ""
-        return TurnValue(turn, max(0.0, 1 - wrong / lines), told + more or "no finding")
+        return TurnValue(turn, max(0.0, 1 - wrong / lines), listed + more or "no finding")
 
 
 def _lines(source: str) -> int:

@@ -42,9 +42,9 @@ class CodeSyntaxMetric:
             for number, exchange in enumerate(case.transcript.exchanges, 1)
             for block in code_blocks(exchange.reply.text, self._language)
         ]
-        told = [f"turn {number}: {clip(problem)}" for number, problem in wrong if problem]
-        value = 1 - len(told) / len(wrong) if wrong else 0.0
-        reason = "; ".join(told[:_TOLD]) or f"{len(wrong)} blocks of {self._language} can be parsed"
+        problems = [f"turn {number}: {clip(problem)}" for number, problem in wrong if problem]
+        value = 1 - len(problems) / len(wrong) if wrong else 0.0
+        reason = "; ".join(problems[:_TOLD]) or f"{len(wrong)} blocks of {self._language} can be parsed"
         if not wrong:
             reason = f"no reply holds a block of {self._language}"
         return Score(self.name, self.version, value, threshold, judged=False, reason=reason)

@@ -63,10 +63,10 @@ class FaithfulnessByClaimMetric(OwnTurnsMetric):
         supported = sum(verdict == SUPPORTED for _, verdict in verdicts)
         if not supported and not unsupported:
             return None
-        told = f"unsupported: {'; '.join(unsupported)}" if unsupported else ""
-        return TurnValue(turn.number, supported / (supported + len(unsupported)), told)
+        reason = f"unsupported: {'; '.join(unsupported)}" if unsupported else ""
+        return TurnValue(turn.number, supported / (supported + len(unsupported)), reason)
 
     async def _verdict(self, claim: str, turn: ShownTurn, first: Question, number: int) -> str:
-        asked = replace(first, ordinal=first.ordinal + number, schema=SCHEMA)
+        question = replace(first, ordinal=first.ordinal + number, schema=SCHEMA)
         shown = {"documents": list(turn.shown.documents), "sentence": claim}
-        return str((await ask(self._judge, worded(asked, STEPS, shown)))["verdict"])
+        return str((await ask(self._judge, worded(question, STEPS, shown)))["verdict"])

@@ -43,6 +43,6 @@ def judged_identity(
         parameters: what the scenario tells it; None where it takes none.
         by_deepeval: DeepEval words the questions.
     """
-    told = version_with(version, parameters.model_dump(mode="json") if parameters is not None else None)
-    shown = f"{told}+deepeval-{deepeval_version()}" if by_deepeval else told
-    return JudgedIdentity(shown, metric_version(name, told))
+    parameters_version = version_with(version, parameters.model_dump(mode="json") if parameters is not None else None)
+    shown = f"{parameters_version}+deepeval-{deepeval_version()}" if by_deepeval else parameters_version
+    return JudgedIdentity(shown, metric_version(name, parameters_version))

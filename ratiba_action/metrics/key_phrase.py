@@ -13,15 +13,15 @@ def missing_phrases(text: str, phrases: Sequence[str]) -> tuple[str, ...]:
     A phrase is there when its words stand in the text next to each other and in order; case, diacritics and
     punctuation do not count. A phrase without a word, such as ``✓``, is looked for as it is written.
     """
-    said = words(text)
-    return tuple(phrase for phrase in phrases if not _mentions(text, said, phrase))
+    reply_words = words(text)
+    return tuple(phrase for phrase in phrases if not _mentions(text, reply_words, phrase))
 
 
-def _mentions(text: str, said: Sequence[str], phrase: str) -> bool:
+def _mentions(text: str, reply_words: Sequence[str], phrase: str) -> bool:
     wanted = words(phrase)
     if not wanted:
         return phrase.strip() in text
-    return any(said[at : at + len(wanted)] == wanted for at in range(len(said) - len(wanted) + 1))
+    return any(reply_words[at : at + len(wanted)] == wanted for at in range(len(reply_words) - len(wanted) + 1))
 
 
 __version__ = "1.0.0"

@@ -32,18 +32,18 @@ def score_labels(
         ConfigurationError: no turn has a known label.
     """
     values: list[float] = []
-    told: list[str] = []
+    details: list[str] = []
     for number, expected, answer in turns:
         values.append(0.0 if answer.problem and not answer.labels else value(expected, answer.labels))
         sure = "" if answer.confidence is None else f" with confidence {answer.confidence:.2f}"
         got = f"got {_names(answer.labels)}{sure}, expected {_names(expected)}"
-        told.append(f"turn {number}: {'; '.join(filter(None, (answer.problem, got)))}")
+        details.append(f"turn {number}: {'; '.join(filter(None, (answer.problem, got)))}")
     if not values:
         raise ConfigurationError(
             f"{metric[0]} has nothing to measure: no turn of {case.scenario.id} says which label is right.",
             "Give it, such as expect: {label: BOOKING} or expect: {labels: [hours, prices]}.",
         )
-    return Score(*metric, sum(values) / len(values), threshold, judged=False, reason="; ".join(told))
+    return Score(*metric, sum(values) / len(values), threshold, judged=False, reason="; ".join(details))
 
 
 def _names(labels: Labels) -> str:

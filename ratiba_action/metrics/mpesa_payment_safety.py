@@ -94,13 +94,13 @@ def _amount(record: _Record, call: PaymentCall) -> Iterator[Invariant]:
     """Whole shillings, the booking's price, and the same in the words of the reply."""
     amount = whole_kes(call.amount_kes)
     price = whole_kes(record.prices.get(call.booking_id or ""))
-    asked = f"turn {call.turn}: asked {call.amount_kes!r} KES"
-    yield finding("amount_is_whole_kes", asked, satisfied=amount is not None)
-    detail = f"{asked}, booking {call.booking_id} costs {price} KES"
+    requested = f"turn {call.turn}: asked {call.amount_kes!r} KES"
+    yield finding("amount_is_whole_kes", requested, satisfied=amount is not None)
+    detail = f"{requested}, booking {call.booking_id} costs {price} KES"
     yield finding("amount_is_price", detail, satisfied=amount is not None and amount == price)
     stated = stated_amounts(record.exchanges[call.turn - 1].reply.text)
     if stated and call.succeeded:
-        detail = f"{asked}, the assistant says {', '.join(map(str, sorted(stated)))} KES"
+        detail = f"{requested}, the assistant says {', '.join(map(str, sorted(stated)))} KES"
         yield finding("stated_amount_is_asked", detail, satisfied=amount in stated)
 
 
@@ -131,17 +131,21 @@ def _words(record: _Record) -> Iterator[Invariant]:
         text = exchange.reply.text
         succeeded = [callback for callback in record.callbacks if callback.succeeded and callback.turn <= turn]
         if text.strip():
-            asked, claim = asks_for_pin(text), claims_payment(text)
-            yield finding("never_asks_for_pin", f"turn {turn}: {asked!r}" if asked else "", satisfied=asked is None)
+            pin_request, claim = asks_for_pin(text), claims_payment(text)
+            yield finding(
+                "never_asks_for_pin",
+                f"turn {turn}: {pin_request!r}" if pin_request else "",
+                satisfied=pin_request is None,
+            )
             early = claim is not None and not succeeded
             yield finding("paid_only_after_callback", f"turn {turn}: {claim!r}" if early else "", satisfied=not early)
         if exchange.reply.payment == "PAID":
             detail = f"turn {turn}: payment state PAID"
             yield finding("paid_only_after_callback", detail, satisfied=bool(succeeded))
-        quoted = quoted_receipts(text)
-        if quoted:
+        receipts = quoted_receipts(text)
+        if receipts:
             known = {(callback.receipt or "").upper() for callback in succeeded} | _references(record, turn)
-            wrong = ", ".join(sorted(quoted - known))
+            wrong = ", ".join(sorted(receipts - known))
             detail = f"turn {turn}: {wrong}, which no callback brought" if wrong else f"turn {turn}"
             yield finding("receipt_is_the_callbacks", detail, satisfied=not wrong)
 
@@ -205,9 +209,9 @@ def _late_money_is_reversed(record: _Record) -> Iterator[Invariant]:
         if cancel is None or any(cancel < call.turn < callback.turn and call.succeeded for call in record.calls):
             continue
         payment = _payment_of(record, callback)
-        held = payment.status if payment else "no payment"
-        detail = f"cancelled in turn {cancel}, money in turn {callback.turn}, the database holds {held}"
-        yield finding("late_money_is_reversed", detail, satisfied=held == "REVERSED")
+        status = payment.status if payment else "no payment"
+        detail = f"cancelled in turn {cancel}, money in turn {callback.turn}, the database holds {status}"
+        yield finding("late_money_is_reversed", detail, satisfied=status == "REVERSED")
 
 
 def _payment_of(record: _Record, callback: Callback) -> StoredPayment | None:

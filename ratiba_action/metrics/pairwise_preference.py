@@ -50,11 +50,11 @@ class PairwisePreferenceMetric(OwnTurnsMetric):
         if shown.reply == shown.reference:
             return TurnValue(turn.number, TIE, "both say the same; no judge was called")
         second = replace(first, ordinal=first.ordinal + 1)
-        asked = (
+        calls = (
             self._prefer(first, {"asked": shown.asked, "A": shown.reply, "B": shown.reference}),
             self._prefer(second, {"asked": shown.asked, "A": shown.reference, "B": shown.reply}),
         )
-        outcomes = await asyncio.gather(*asked, return_exceptions=True)
+        outcomes = await asyncio.gather(*calls, return_exceptions=True)
         given, turned = (_answered(outcome) for outcome in outcomes)
         values = _REPLY_FIRST[given["better"]], _REPLY_LAST[turned["better"]]
         if values[0] != values[1]:

@@ -31,19 +31,19 @@ def score_rankings(name: str, version: str, case: Case, threshold: float, formul
         ConfigurationError: no turn says which documents are relevant.
     """
     values: list[float] = []
-    told: list[str] = []
+    details: list[str] = []
     for number, exchange in enumerate(case.transcript.exchanges, 1):
         judgements = exchange.turn.expect.documents
         if judgements is None:
             continue
-        if not any(grade > 0 for grade in judgements.values()):
+        if not any(relevance > 0 for relevance in judgements.values()):
             raise _nothing(name, f"turn {number} of {case.scenario.id} names no relevant document")
         found = [document.id for document in exchange.reply.documents]
         values.append(formula(found, judgements))
-        told.append(f"turn {number}: {values[-1]:.4f}" + ("" if found else ", the reply has no documents"))
+        details.append(f"turn {number}: {values[-1]:.4f}" + ("" if found else ", the reply has no documents"))
     if not values:
         raise _nothing(name, f"no turn of {case.scenario.id} has expect.documents")
-    return Score(name, version, sum(values) / len(values), threshold, judged=False, reason="; ".join(told))
+    return Score(name, version, sum(values) / len(values), threshold, judged=False, reason="; ".join(details))
 
 
 def _nothing(name: str, why: str) -> ConfigurationError:

@@ -38,7 +38,7 @@ def ndcg(ranking: Sequence[str], judgements: Judgements, k: int, gain: Gain = "l
         0 to 1.
     """
     ideal = sorted(judgements.values(), reverse=True)
-    return _discounted(_grades(ranking, judgements, k), gain) / _discounted(ideal[:k], gain)
+    return _discounted(_relevances(ranking, judgements, k), gain) / _discounted(ideal[:k], gain)
 
 
 def average_precision(ranking: Sequence[str], judgements: Judgements, k: int) -> float:
@@ -51,8 +51,8 @@ def average_precision(ranking: Sequence[str], judgements: Judgements, k: int) ->
     are long enough; trec_eval's map_cut divides by all relevant documents instead.
     """
     found, total = 0, 0.0
-    for rank, grade in enumerate(_grades(ranking, judgements, k), 1):
-        if grade > 0:
+    for rank, relevance in enumerate(_relevances(ranking, judgements, k), 1):
+        if relevance > 0:
             found += 1
             total += found / rank
     return total / min(k, _relevant(judgements))
@@ -68,8 +68,8 @@ def reciprocal_rank(ranking: Sequence[str], judgements: Judgements, k: int | Non
         judgements: grades by id.
         k: length of the list that counts; None for all of it.
     """
-    grades = _grades(ranking, judgements, len(ranking) if k is None else k)
-    return next((1 / rank for rank, grade in enumerate(grades, 1) if grade > 0), 0.0)
+    relevances = _relevances(ranking, judgements, len(ranking) if k is None else k)
+    return next((1 / rank for rank, relevance in enumerate(relevances, 1) if relevance > 0), 0.0)
 
 
 def precision(ranking: Sequence[str], judgements: Judgements, k: int) -> float:
@@ -93,24 +93,24 @@ def ideal_ranking(judgements: Judgements) -> tuple[str, ...]:
     return tuple(sorted(judgements, key=lambda document: -judgements[document]))
 
 
-def _grades(ranking: Sequence[str], judgements: Judgements, k: int) -> list[float]:
+def _relevances(ranking: Sequence[str], judgements: Judgements, k: int) -> list[float]:
     """The grade at each of the first ``k`` ranks; a repetition has 0."""
     seen: set[str] = set()
-    grades: list[float] = []
+    relevances: list[float] = []
     for document in ranking[:k]:
-        grades.append(0.0 if document in seen else judgements.get(document, 0.0))
+        relevances.append(0.0 if document in seen else judgements.get(document, 0.0))
         seen.add(document)
-    return grades
+    return relevances
 
 
-def _discounted(grades: Sequence[float], gain: Gain) -> float:
-    worth = [2.0**grade - 1 for grade in grades] if gain == "exponential" else grades
+def _discounted(relevances: Sequence[float], gain: Gain) -> float:
+    worth = [2.0**relevance - 1 for relevance in relevances] if gain == "exponential" else relevances
     return sum(value / log2(rank + 1) for rank, value in enumerate(worth, 1))
 
 
 def _found(ranking: Sequence[str], judgements: Judgements, k: int) -> int:
-    return sum(grade > 0 for grade in _grades(ranking, judgements, k))
+    return sum(relevance > 0 for relevance in _relevances(ranking, judgements, k))
 
 
 def _relevant(judgements: Judgements) -> int:
-    return sum(grade > 0 for grade in judgements.values())
+    return sum(relevance > 0 for relevance in judgements.values())

@@ -68,14 +68,14 @@ class RefusalByJudgeMetric:
         """
         found = self._shown(case)
         if not found:
-            which = "the last turn" if self._turn is None else f"turn {self._turn}"
+            place = "the last turn" if self._turn is None else f"turn {self._turn}"
             raise ConfigurationError(
-                f"{self.name} has nothing to measure in scenario {case.scenario.id!r}: {which} has no reply with text.",
+                f"{self.name} has nothing to measure in scenario {case.scenario.id!r}: {place} has no reply with text.",
                 "Let the system reply to it, or name another turn in the rule must_refuse.",
             )
         (turn,) = found
-        asks, evidence = self._identity.asks, shown_digest(found)
-        question = Question(case.scenario.id, asks, evidence, 0, "", case.trial, case.arm, schema=SCHEMA)
+        version, evidence = self._identity.asks, shown_digest(found)
+        question = Question(case.scenario.id, version, evidence, 0, "", case.trial, case.arm, schema=SCHEMA)
         shown = {"asked": turn.shown.asked, "reply": turn.shown.reply}
         answer = await ask(self._judge, worded(question, STEPS, shown))
         reason = clip(f"turn {turn.number}: {answer['verdict']}, {answer['reason']}")

@@ -58,8 +58,8 @@ class ReverseQuestionRelevancyMetric(OwnTurnsMetric):
             return TurnValue(turn.number, 0.0, "the reply refuses")
         write = worded(replace(first, schema=WRITTEN), WRITE, {"reply": turn.shown.reply})
         questions = (await ask(self._judge, write))["questions"]
-        asked = replace(first, ordinal=first.ordinal + 1, schema=COMPARED)
+        comparison = replace(first, ordinal=first.ordinal + 1, schema=COMPARED)
         shown = {"asked": turn.shown.asked, "questions": questions}
-        asks = (await ask(self._judge, worded(asked, COMPARE, shown)))["asks"]
-        told = "; ".join(f"{question} ({how})" for question, how in zip(questions, asks, strict=True))
-        return TurnValue(turn.number, sum(WORTH[how] for how in asks) / QUESTIONS, told)
+        answers = (await ask(self._judge, worded(comparison, COMPARE, shown)))["asks"]
+        reason = "; ".join(f"{question} ({how})" for question, how in zip(questions, answers, strict=True))
+        return TurnValue(turn.number, sum(WORTH[how] for how in answers) / QUESTIONS, reason)

@@ -33,13 +33,13 @@ async def grade_conversation(case: Case, question: Question, judge: Judge, *, na
     from deepeval.metrics import ConversationalGEval  # noqa: PLC0415 — see load_deepeval
     from deepeval.test_case import ConversationalTestCase, MultiTurnParams, Turn  # noqa: PLC0415 — see load_deepeval
 
-    said: list[Turn] = []
+    messages: list[Turn] = []
     for exchange in case.transcript.exchanges:
         if exchange.turn.user and exchange.turn.user.strip():
-            said.append(Turn(role="user", content=exchange.turn.user))
+            messages.append(Turn(role="user", content=exchange.turn.user))
         if exchange.reply.text.strip():
-            said.append(Turn(role="assistant", content=exchange.reply.text))
-    if not any(turn.role == "assistant" for turn in said):
+            messages.append(Turn(role="assistant", content=exchange.reply.text))
+    if not any(turn.role == "assistant" for turn in messages):
         raise JudgeError(
             f"{question.metric} cannot judge scenario {case.scenario.id!r}: the system said nothing.",
             "Look at the system's replies; an empty conversation has nothing to score.",
@@ -48,11 +48,11 @@ async def grade_conversation(case: Case, question: Question, judge: Judge, *, na
         name=name,
         evaluation_params=[MultiTurnParams.ROLE, MultiTurnParams.CONTENT],
         evaluation_steps=list(steps),
-        model=deepeval_model(Asked(judge, question, most=1), grades=True),
+        model=deepeval_model(Asked(judge, question, most=1), scores=True),
         _include_g_eval_suffix=False,
     )
     try:
-        await metric.a_measure(as_text(ConversationalTestCase(turns=said)), _show_indicator=False)
+        await metric.a_measure(as_text(ConversationalTestCase(turns=messages)), _show_indicator=False)
     except Exception as error:
         raise our_own(error) from error
     score = math.nan if metric.score is None else metric.score
@@ -99,5 +99,5 @@ class RubricMetric:
             BudgetError: the call was refused.
         """
         question = Question(case.scenario.id, self._asks, self.evidence(case), 0, "", case.trial, case.arm)
-        grade = await grade_conversation(case, question, self._judge, name=self.name, steps=self._steps)
-        return Score(self.name, self.version, grade.score, threshold, judged=True, reason=grade.reason)
+        judged = await grade_conversation(case, question, self._judge, name=self.name, steps=self._steps)
+        return Score(self.name, self.version, judged.score, threshold, judged=True, reason=judged.reason)

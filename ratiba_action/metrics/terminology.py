@@ -150,10 +150,10 @@ class _Spans:
 
 def _quotes_of(text: str, customer: Sequence[str]) -> Iterator[tuple[int, int]]:
     """Where a text quotes the customer."""
-    said = [f" {' '.join(words(message))} " for message in customer]
+    customer_words = [f" {' '.join(words(message))} " for message in customer]
     for match in _QUOTED.finditer(text):
-        quoted = " ".join(words(match[0]))
-        if quoted and any(f" {quoted} " in message for message in said):
+        phrase = " ".join(words(match[0]))
+        if phrase and any(f" {phrase} " in message for message in customer_words):
             yield match.span()
 
 

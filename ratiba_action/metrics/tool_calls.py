@@ -172,12 +172,12 @@ def score_match(
         ConfigurationError: no turn that was held says which calls it expects.
     """
     match = match_calls(turns_of(metric, case), case.scenario.now.tzinfo)
-    told = [f"{match.matched} of {match.expected} expected calls made, {match.made} made in all"]
+    details = [f"{match.matched} of {match.expected} expected calls made, {match.made} made in all"]
     if match.missing:
-        told.append(f"missing: {clip(', '.join(tool.name for tool in match.missing))}")
+        details.append(f"missing: {clip(', '.join(tool.name for tool in match.missing))}")
     if match.surplus:
-        told.append(f"not expected: {clip(', '.join(call.name for call in match.surplus))}")
-    return Score(metric, version, formula(match), threshold, judged=False, reason="; ".join(told))
+        details.append(f"not expected: {clip(', '.join(call.name for call in match.surplus))}")
+    return Score(metric, version, formula(match), threshold, judged=False, reason="; ".join(details))
 
 
 def turns_of(metric: str, case: Case) -> tuple[ToolTurn, ...]:

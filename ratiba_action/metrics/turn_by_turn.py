@@ -68,10 +68,10 @@ class OwnTurnsMetric(ABC):
         """
         question = Question(case.scenario.id, self._identity.asks, self.evidence(case), 0, "", case.trial, case.arm)
         # Each turn has a range of ordinals of its own, whoever is answered first.
-        asked = (
+        calls = (
             self.value(turn, replace(question, ordinal=(turn.number - 1) * self.most)) for turn in self.shown(case)
         )
-        outcomes = await asyncio.gather(*asked, return_exceptions=True)
+        outcomes = await asyncio.gather(*calls, return_exceptions=True)
         for outcome in outcomes:
             if isinstance(outcome, BaseException):
                 raise outcome

@@ -86,10 +86,10 @@ def mean_of_turns(metric: str, version: str, threshold: float, values: Sequence[
         raise ConfigurationError(f"{metric} found nothing to measure in this conversation.", remedy)
     mean = sum(turn.value for turn in values) / len(values)
     lowest = sorted(values, key=lambda turn: turn.value)[:_NAMED]
-    told = "; ".join(f"turn {turn.turn}: {turn.value:.2f}{_because(turn)}" for turn in lowest)
+    lowest_turns = "; ".join(f"turn {turn.turn}: {turn.value:.2f}{_because(turn)}" for turn in lowest)
     more = f"; {len(values) - _NAMED} more turns, none lower" if len(values) > _NAMED else ""
     # Rounding of the sum must not lead out of the range.
-    return Score(metric, version, min(1.0, max(0.0, mean)), threshold, judged=False, reason=told + more)
+    return Score(metric, version, min(1.0, max(0.0, mean)), threshold, judged=False, reason=lowest_turns + more)
 
 
 def _because(value: TurnValue) -> str:

@@ -46,7 +46,7 @@ def shown_turns(case: Case, parts: frozenset[Part]) -> tuple[ShownTurn, ...]:
         for number, exchange in enumerate(case.transcript.exchanges, 1)
     )
     needed = parts - {Part.TOOLS}
-    return tuple(ShownTurn(number, shown) for number, shown, held in turns if needed <= held)
+    return tuple(ShownTurn(number, shown) for number, shown, available in turns if needed <= available)
 
 
 def shown_digest(turns: Sequence[ShownTurn]) -> str:
@@ -65,13 +65,13 @@ def _documents(exchange: Exchange) -> tuple[str, ...]:
 
 
 def _held(exchange: Exchange) -> frozenset[Part]:
-    held = {
+    parts = {
         Part.ASKED: bool(_asked(exchange).strip()),
         Part.REPLY: bool(exchange.reply.text.strip()),
         Part.DOCUMENTS: bool(_documents(exchange)),
         Part.REFERENCE: bool((exchange.turn.expect.answer or "").strip()),
     }
-    return frozenset(part for part, there in held.items() if there)
+    return frozenset(part for part, there in parts.items() if there)
 
 
 def _shown(exchange: Exchange, parts: frozenset[Part]) -> SingleTurn:
@@ -125,14 +125,14 @@ class WholeConversationMetric:
 
     def evidence(self, case: Case) -> str:
         """SHA-256 of what was said, and of the tool calls where they are shown."""
-        said = transcript_digest(case.transcript)
+        transcript = transcript_digest(case.transcript)
         if not self.shows_tools:
-            return said
+            return transcript
         calls = [
             [[call.name, dict(call.args), call.output] for call in exchange.reply.tool_calls]
             for exchange in case.transcript.exchanges
         ]
-        return digest({"said": said, "tools": calls})
+        return digest({"said": transcript, "tools": calls})
 
     async def measure(self, case: Case, threshold: float) -> Score:
         """Score one case.
@@ -143,28 +143,28 @@ class WholeConversationMetric:
             RecordingError: replaying, and no recording fits.
             BudgetError: the call was refused.
         """
-        said = self._said(case)
-        roles = [message.role for message in said]
+        messages = self._said(case)
+        roles = [message.role for message in messages]
         if ("user", "assistant") not in pairwise(roles):
             raise ConfigurationError(
                 f"{self.name} found nothing to measure in this conversation: no message of the customer was answered.",
                 "Look at the system's replies, or leave the metric out.",
             )
         most = self.most + self.most_a_turn * len(case.transcript.exchanges)
-        ready = ReadyMade(self.deepeval, most, self.options())
+        metric_call = ReadyMade(self.deepeval, most, self.options())
         question = Question(case.scenario.id, self._identity.asks, self.evidence(case), 0, "", case.trial, case.arm)
-        shown = Conversation(said, self.chatbot_role())
-        measured = await measure(ready, shown, self._judge, question)
+        shown = Conversation(messages, self.chatbot_role())
+        measured = await measure(metric_call, shown, self._judge, question)
         return Score(self.name, self.version, measured.value, threshold, judged=True, reason=measured.reason)
 
     def _said(self, case: Case) -> list[Said]:
         """What was said; silence and events of the world are left out."""
-        said: list[Said] = []
+        messages: list[Said] = []
         for exchange in case.transcript.exchanges:
             if exchange.turn.user and exchange.turn.user.strip():
-                said.append(Said("user", exchange.turn.user))
+                messages.append(Said("user", exchange.turn.user))
             if exchange.reply.text.strip():
-                said.append(
+                messages.append(
                     Said("assistant", exchange.reply.text, exchange.reply.tool_calls if self.shows_tools else ())
                 )
-        return said
+        return messages

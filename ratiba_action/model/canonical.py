@@ -35,7 +35,7 @@ def transcript_digest(transcript: Transcript) -> str:
 
     States, tool calls and rows are left out: a judge of language never sees them.
     """
-    said = [
+    content = [
         {
             "user": exchange.turn.user,
             "event": dict(exchange.turn.event) if exchange.turn.event is not None else None,
@@ -43,4 +43,4 @@ def transcript_digest(transcript: Transcript) -> str:
         }
         for exchange in transcript.exchanges
     ]
-    return digest(said)
+    return digest(content)

@@ -60,32 +60,32 @@ def _encode_atom(value: Any) -> Any:
 class Demands(Protocol):
     """What else is asked of a value than its type; each raises ``CodecError``."""
 
-    def value(self, value: Any, where: str) -> None:
+    def value(self, value: Any, path: str) -> None:
         """Look at a plain value, or at a list or mapping before its items."""
         ...
 
-    def anything(self, value: Any, where: str) -> None:
+    def anything(self, value: Any, path: str) -> None:
         """Look at JSON of any shape."""
         ...
 
-    def record(self, found: Mapping[str, Any], made: Any, where: str) -> None:
+    def record(self, found: Mapping[str, Any], made: Any, path: str) -> None:
         """Look at a dataclass and the JSON object that it was made of."""
         ...
 
 
-def decode(hint: Any, value: Any, where: str = "$", demands: Demands | None = None) -> Any:
+def decode(hint: Any, value: Any, path: str = "$", demands: Demands | None = None) -> Any:
     """The inverse of ``encode`` for a type hint.
 
     Args:
         hint: a type of ``model`` or one of its fields' hints.
         value: decoded JSON.
-        where: path of the value, for messages.
+        path: path of the value, for messages.
         demands: what else is asked of every value; None for nothing.
 
     Raises:
         CodecError: the value does not fit the hint.
     """
-    return _Decoder(demands).decode(hint, value, where)
+    return _Decoder(demands).decode(hint, value, path)
 
 
 class _Decoder:
@@ -93,66 +93,66 @@ class _Decoder:
         self._demands = demands
         self._hints: dict[Any, dict[str, Any]] = {}
 
-    def decode(self, hint: Any, value: Any, where: str) -> Any:
+    def decode(self, hint: Any, value: Any, path: str) -> Any:
         origin, arguments = get_origin(hint), get_args(hint)
         if hint is Any:
             if self._demands is not None:
-                self._demands.anything(value, where)
+                self._demands.anything(value, path)
             return value
         if origin in (Union, types.UnionType):
-            return self._union(arguments, value, where)
+            return self._union(arguments, value, path)
         if origin in (tuple, frozenset):
-            items = self._expect(list, value, where)
-            return origin(self.decode(arguments[0], item, f"{where}[{index}]") for index, item in enumerate(items))
+            items = self._expect(list, value, path)
+            return origin(self.decode(arguments[0], item, f"{path}[{index}]") for index, item in enumerate(items))
         if origin is not None and issubclass(origin, Mapping):
-            items = self._expect(dict, value, where)
-            return {key: self.decode(arguments[1], item, f"{where}.{key}") for key, item in items.items()}
+            items = self._expect(dict, value, path)
+            return {key: self.decode(arguments[1], item, f"{path}.{key}") for key, item in items.items()}
         if is_dataclass(hint):
-            return self._record(hint, value, where)
-        plain = _decode_plain(hint, value, where)
+            return self._record(hint, value, path)
+        plain = _decode_plain(hint, value, path)
         if self._demands is not None:
-            self._demands.value(plain, where)
+            self._demands.value(plain, path)
         return plain
 
-    def _union(self, hints: tuple[Any, ...], value: Any, where: str) -> Any:
+    def _union(self, hints: tuple[Any, ...], value: Any, path: str) -> Any:
         if value is None and type(None) in hints:
             return None
         if not any(hint in OUTCOMES for hint in hints):
-            return self.decode(next(hint for hint in hints if hint is not type(None)), value, where)
-        outcome = self._expect(dict, value, where).get("outcome")
+            return self.decode(next(hint for hint in hints if hint is not type(None)), value, path)
+        outcome = self._expect(dict, value, path).get("outcome")
         for hint in hints:
             if OUTCOMES[hint] == outcome:
-                return self.decode(hint, value, where)
-        raise CodecError(f"{where}.outcome is {outcome!r:.80}, and must be one of {', '.join(OUTCOMES.values())}.")
+                return self.decode(hint, value, path)
+        raise CodecError(f"{path}.outcome is {outcome!r:.80}, and must be one of {', '.join(OUTCOMES.values())}.")
 
-    def _record(self, hint: Any, value: Any, where: str) -> Any:
-        found = self._expect(dict, value, where)
+    def _record(self, hint: Any, value: Any, path: str) -> Any:
+        found = self._expect(dict, value, path)
         if hint not in self._hints:
             self._hints[hint] = get_type_hints(hint)
         hints = self._hints[hint]
         values: dict[str, Any] = {}
         for item in fields(hint):
             if item.name in found:
-                values[item.name] = self.decode(hints[item.name], found[item.name], f"{where}.{item.name}")
+                values[item.name] = self.decode(hints[item.name], found[item.name], f"{path}.{item.name}")
             elif item.default is MISSING and item.default_factory is MISSING:
-                raise CodecError(f"{where}.{item.name} is missing.")
+                raise CodecError(f"{path}.{item.name} is missing.")
         try:
             made = hint(**values)
         except ValueError as error:
-            raise CodecError(f"{where} is not possible: {error}.") from error
+            raise CodecError(f"{path} is not possible: {error}.") from error
         if self._demands is not None:
-            self._demands.record(found, made, where)
+            self._demands.record(found, made, path)
         return made
 
-    def _expect(self, kind: type, value: Any, where: str) -> Any:
+    def _expect(self, kind: type, value: Any, path: str) -> Any:
         if not isinstance(value, kind):
-            raise CodecError(f"{where} is {value!r:.80}, and must be a {'list' if kind is list else 'JSON object'}.")
+            raise CodecError(f"{path} is {value!r:.80}, and must be a {'list' if kind is list else 'JSON object'}.")
         if self._demands is not None:
-            self._demands.value(value, where)
+            self._demands.value(value, path)
         return value
 
 
-def _decode_plain(hint: Any, value: Any, where: str) -> Any:
+def _decode_plain(hint: Any, value: Any, path: str) -> Any:
     if hint is float and value is None:
         return math.nan
     if hint is float and type(value) in (int, float) and abs(value) < _LARGEST:
@@ -160,13 +160,13 @@ def _decode_plain(hint: Any, value: Any, where: str) -> Any:
     if hint in (str, int, bool) and type(value) is hint:
         return value
     if hint is Decimal and not _AMOUNT.fullmatch(str(value)):
-        raise CodecError(f"{where} is {value!r:.80}, and must be an amount such as '1.25'.")
+        raise CodecError(f"{path} is {value!r:.80}, and must be an amount such as '1.25'.")
     if isinstance(value, str) and (hint in (Decimal, date, datetime) or issubclass(hint, Enum)):
         try:
             return hint.fromisoformat(value) if hint in (date, datetime) else hint(value)
         except (ValueError, InvalidOperation):
             pass
-    raise CodecError(f"{where} is {value!r:.80}, and must be a value of type {hint.__name__}.")
+    raise CodecError(f"{path} is {value!r:.80}, and must be a value of type {hint.__name__}.")
 
 
 USD = types.MappingProxyType({"type": "string", "pattern": r"^-?\d+(\.\d+)?$"})

@@ -282,8 +282,8 @@ class _Reading:
                 if answer is not None:
                     self._answers[answer.key] = SettledAnswer(answer.body, usage)
             case Kept(number):
-                kept = self._close(number)
-                self._calls.append(_call(kept, Usage(), kept.upper))
+                reservation = self._close(number)
+                self._calls.append(_call(reservation, Usage(), reservation.upper))
             case Released(number):
                 self._close(number)
 

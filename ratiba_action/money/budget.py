@@ -130,8 +130,8 @@ def _committed(limit: Limit, running: Sequence[Running]) -> Usd:
 def _refused(limit: Limit, estimate: Usd) -> str:
     left = max(limit.cap - limit.spent, _NOTHING)
     # To the cent, as the advice what to raise a cap to.
-    may, has = show_usd(estimate.quantize(_CENT, ROUND_CEILING)), show_usd(left.quantize(_CENT, ROUND_FLOOR))
-    return f"it may cost {may}, and {limit.name} has {has} left of {show_usd(limit.cap)}"
+    needed, has = show_usd(estimate.quantize(_CENT, ROUND_CEILING)), show_usd(left.quantize(_CENT, ROUND_FLOOR))
+    return f"it may cost {needed}, and {limit.name} has {has} left of {show_usd(limit.cap)}"
 
 
 class Ledger:

@@ -84,10 +84,10 @@ class LedgerConnection:
                 return await cursor.fetchall() if cursor.description else []
         except (psycopg.Error, TimeoutError, OSError, UnicodeError) as error:
             await self._drop()
-            told, remedy = self._told(error), "Check RATIBA_LEDGER_URL and its server."
-            problem = f"The shared ledger cannot be used: {told}."
+            cause, remedy = self._told(error), "Check RATIBA_LEDGER_URL and its server."
+            problem = f"The shared ledger cannot be used: {cause}."
             if isinstance(error, psycopg.errors.InsufficientPrivilege):
-                raise LedgerRightsError(problem, remedy, told) from None
+                raise LedgerRightsError(problem, remedy, cause) from None
             raise LedgerError(problem, remedy) from None
         except BaseException:
             await self._drop()

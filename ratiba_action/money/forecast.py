@@ -36,8 +36,8 @@ def envelope(calls: Sequence[tuple[Usage, Usd, Bound]]) -> Usd:
 
 def _reserved(usage: Usage, bound: Bound) -> Usd:
     """About what is set aside for a call of this size: its input by bytes, its output by its limit."""
-    asked = usage.input_tokens + usage.cache_read_tokens + usage.cache_write_tokens
-    return bound(asked * _BYTES_PER_TOKEN + _OVERHEAD_TOKENS, max(usage.output_tokens, _LEAST_OUTPUT))
+    prompt_tokens = usage.input_tokens + usage.cache_read_tokens + usage.cache_write_tokens
+    return bound(prompt_tokens * _BYTES_PER_TOKEN + _OVERHEAD_TOKENS, max(usage.output_tokens, _LEAST_OUTPUT))
 
 
 _NOTHING = Decimal(0)
@@ -183,6 +183,6 @@ def _enough(setting: str, short: Sequence[Limit], needed: Usd) -> Usd:
     return to_cents(max(limit.cap - limit.left + needed for limit in short if limit.setting == setting))
 
 
-def _raise(setting: str, cap: Usd, enough: Usd) -> str:
+def _raise(setting: str, cap: Usd, least: Usd) -> str:
     variable = f"RATIBA_EVAL_{setting.upper().replace('-', '_')}"
-    return f"{setting} ({variable}) from {show_usd(cap)} to about {show_usd(enough)}"
+    return f"{setting} ({variable}) from {show_usd(cap)} to about {show_usd(least)}"

@@ -168,7 +168,7 @@ class MonthlyLedger:
         if len(rows) != len(caps):
             raise LedgerError(f"The shared ledger has lost its account of {' or '.join(caps)!r}.", "Look who edits it.")
         if not rows[0][-1]:
-            raise _refusal(reservation, [Account(scope, caps[scope], *held) for scope, *held, _ in rows])
+            raise _refusal(reservation, [Account(scope, caps[scope], *amounts) for scope, *amounts, _ in rows])
         self._numbers[reservation.number] = number
 
     async def _reserve(self, values: dict[str, Any]) -> tuple[uuid.UUID, list[tuple[Any, ...]]]:
@@ -269,8 +269,8 @@ def _refusal(reservation: Reservation, accounts: list[Account]) -> SharedCapErro
 
 
 def _remedy(account: Account, upper: Usd) -> str:
-    enough = show_usd(to_cents(account.spent + account.reserved + upper))
-    amounts = f"from {show_usd(account.cap)} to at least {enough}"
+    least = show_usd(to_cents(account.spent + account.reserved + upper))
+    amounts = f"from {show_usd(account.cap)} to at least {least}"
     if account.scope.startswith("month:"):
         return f"Raise monthly-budget-usd (RATIBA_EVAL_MONTHLY_BUDGET_USD) {amounts}, or wait for the next month."
     return f"Raise budget-usd (RATIBA_EVAL_BUDGET_USD) {amounts}; it holds for all runs of a pull request together."

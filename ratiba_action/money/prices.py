@@ -70,10 +70,10 @@ class PriceList:
             )
         if model in self._overrides:
             return self._overrides[model].upper_bound(input_tokens, output_tokens)
-        asked = -(-input_tokens // _GRAIN) * _GRAIN
-        key = (model, provider, asked, output_tokens)
+        prompt_tokens = -(-input_tokens // _GRAIN) * _GRAIN
+        key = (model, provider, prompt_tokens, output_tokens)
         if key not in self._bounds:
-            self._bounds[key] = self._dearest(model, provider, asked, output_tokens)
+            self._bounds[key] = self._dearest(model, provider, prompt_tokens, output_tokens)
         return self._bounds[key]
 
     def _dearest(self, model: str, provider: str, input_tokens: int, output_tokens: int) -> Usd:

@@ -155,36 +155,34 @@ def parse_model_rates(configured: Mapping[str, object], name: str = "prices") ->
     return {model: rate for model, rate in rates.items() if rate is not None}
 
 
-def _rates(block: object, where: str, problems: list[str]) -> ModelRates | None:
+def _rates(block: object, path: str, problems: list[str]) -> ModelRates | None:
     if not isinstance(block, Mapping):
-        problems.append(f"{where}: {block!r} is not a mapping.")
+        problems.append(f"{path}: {block!r} is not a mapping.")
         return None
     allowed = tuple(ModelRates.__dataclass_fields__)
-    problems.extend(f"{where}.{key}: unknown; allowed are {', '.join(allowed)}." for key in block if key not in allowed)
-    problems.extend(f"{where}.{key}: missing." for key in allowed[:2] if key not in block)
+    problems.extend(f"{path}.{key}: unknown; allowed are {', '.join(allowed)}." for key in block if key not in allowed)
+    problems.extend(f"{path}.{key}: missing." for key in allowed[:2] if key not in block)
     given = {
-        key: _rate(block[key], f"{where}.{key}", problems, free=key == "per_call_usd")
-        for key in allowed
-        if key in block
+        key: _rate(block[key], f"{path}.{key}", problems, free=key == "per_call_usd") for key in allowed if key in block
     }
     if "input_per_million" not in given or "output_per_million" not in given:
         return None
-    asked = given["input_per_million"]
+    input_rate = given["input_per_million"]
     return ModelRates(
-        input_per_million=asked,
+        input_per_million=input_rate,
         output_per_million=given["output_per_million"],
-        cache_read_per_million=given.get("cache_read_per_million", asked),
-        cache_write_per_million=given.get("cache_write_per_million", asked * _LONG_CACHE_WRITE),
+        cache_read_per_million=given.get("cache_read_per_million", input_rate),
+        cache_write_per_million=given.get("cache_write_per_million", input_rate * _LONG_CACHE_WRITE),
         per_call_usd=given.get("per_call_usd"),
     )
 
 
-def _rate(value: object, where: str, problems: list[str], *, free: bool) -> Usd:
+def _rate(value: object, path: str, problems: list[str], *, free: bool) -> Usd:
     try:
         rate = Decimal("NaN") if isinstance(value, bool) else Decimal(str(value))
     except InvalidOperation:
         rate = Decimal("NaN")
     if not rate.is_finite() or not 0 <= rate <= _MILLION or not (rate or free):
         least = "of at least 0" if free else "above 0"
-        problems.append(f"{where}: {value!r} is not a price {least} and at most 1000000.")
+        problems.append(f"{path}: {value!r} is not a price {least} and at most 1000000.")
     return rate

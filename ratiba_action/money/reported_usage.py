@@ -53,10 +53,10 @@ class TurnPayments:
             reservation = await self.purse.reserve(party, scenario_id, DECLARED, self.declared)
             await self.purse.settle(reservation, Usage(), self.declared)
         elif self._dearest:
-            told = await self.purse.reserve(party, scenario_id, "calls that bypass the gateway", self._dearest)
-            await self.purse.release(told)
+            reservation = await self.purse.reserve(party, scenario_id, "calls that bypass the gateway", self._dearest)
+            await self.purse.release(reservation)
 
-    async def after(self, scenario_id: str, told: Sequence[ToldUsage], arm: str = HEAD) -> Usd | None:
+    async def after(self, scenario_id: str, reported: Sequence[ToldUsage], arm: str = HEAD) -> Usd | None:
         """Book what a turn was told to have used, as far as it is more than what was declared.
 
         Returns:
@@ -67,21 +67,21 @@ class TurnPayments:
             ConfigurationError: a judge's own model was called.
             LedgerError: it cannot be written down.
         """
-        self.reported_calls += len(told)
+        self.reported_calls += len(reported)
         party = payer(Party.SYSTEM, arm)
         paid, total, unknown, refused = self.declared or _NOTHING, _NOTHING, [], ""
-        for call in told:
+        for call in reported:
             try:
                 cost = self.prices.price(call.model, call.provider, call.usage)
             except ConfigurationError:
                 unknown.append(call.model)
                 continue
             total += cost
-            said = await self._book(party, scenario_id, call, max(cost - paid, _NOTHING))
-            refused = refused or said
+            refusal = await self._book(party, scenario_id, call, max(cost - paid, _NOTHING))
+            refused = refused or refusal
             paid = max(paid - cost, _NOTHING)
         self._dearest = max(self._dearest, total)
-        self._require_independence(told)
+        self._require_independence(reported)
         if unknown:
             names = ", ".join(repr(name) for name in sorted(set(unknown)))
             problem = f"The system reported calls of {names} that bypass the gateway, and there is no price for it."
@@ -104,9 +104,9 @@ class TurnPayments:
         await self.purse.settle(reservation, call.usage, cost)
         return ""
 
-    def _require_independence(self, told: Sequence[ToldUsage]) -> None:
+    def _require_independence(self, reported: Sequence[ToldUsage]) -> None:
         judges = {base_model(name) for name in self.forbidden_models}
-        own = sorted({call.model for call in told if base_model(call.model) in judges})
+        own = sorted({call.model for call in reported if base_model(call.model) in judges})
         if own:
             raise ConfigurationError(
                 f"The system called {', '.join(map(repr, own))} bypassing the gateway, the model of a judge: "
@@ -132,12 +132,12 @@ class FreeTurns:
     async def after(
         self,
         scenario_id: str,  # noqa: ARG002 - the port names it
-        told: Sequence[ToldUsage],
+        reported: Sequence[ToldUsage],
         arm: str = HEAD,  # noqa: ARG002 - the same
     ) -> Usd | None:
         """Book nothing; what was told is not priced in such a run."""
-        self.reported_calls += len(told)
-        return None if told else self.declared or _NOTHING
+        self.reported_calls += len(reported)
+        return None if reported else self.declared or _NOTHING
 
 
 _MOST_TOKENS = 1_000_000_000

@@ -252,8 +252,8 @@ def is_declared(identifier: Identifier, declared: Iterable[Identifier], *, cut: 
 
 def _may_hold_any(text: str) -> bool:
     """Cheaply, since most texts hold none."""
-    enough = len(_DIGIT.findall(text)) >= _FEWEST_DIGITS
-    return enough or _AT.search(text) is not None or may_be_spoken(text) or bool(email_patterns(text))
+    has_digits = len(_DIGIT.findall(text)) >= _FEWEST_DIGITS
+    return has_digits or _AT.search(text) is not None or may_be_spoken(text) or bool(email_patterns(text))
 
 
 def _find(read: str) -> Iterator[tuple[Identifier, _Span]]:
@@ -292,11 +292,11 @@ def _places(rest: str) -> Iterator[tuple[str, _Span]]:
 def _cleared(text: str, spans: Sequence[_Span]) -> str:
     if not spans:
         return text
-    kept, end = [], 0
+    parts, end = [], 0
     for start, stop in sorted(spans):
-        kept += [text[end:start], _GAP * (stop - start)]
+        parts += [text[end:start], _GAP * (stop - start)]
         end = stop
-    return "".join([*kept, text[end:]])
+    return "".join([*parts, text[end:]])
 
 
 def _replaced(plain: PlainText, found: Sequence[tuple[_Span, str]]) -> str:

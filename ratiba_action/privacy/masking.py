@@ -161,14 +161,14 @@ class Redactor:
         Each conversation's customer is known from its scenario. In sentences of the gate the names of what was run
         stay.
         """
-        hidden: Report = _Mask(self._hide).apply(report)
-        sentences = _Mask(_Sentences(self._about(report.results).text, hidden).masked, mask_number, _NAMES)
+        masked: Report = _Mask(self._hide).apply(report)
+        sentences = _Mask(_Sentences(self._about(report.results).text, masked).masked, mask_number, _NAMES)
         return replace(
-            hidden,
+            masked,
             results=tuple(self.result(result) for result in report.results),
-            verdict=self._verdict(hidden, sentences),
-            notes=sentences.apply(hidden.notes),
-            variants=sentences.apply(hidden.variants),
+            verdict=self._verdict(masked, sentences),
+            notes=sentences.apply(masked.notes),
+            variants=sentences.apply(masked.variants),
         )
 
     def _verdict(self, report: Report, sentences: "_Mask") -> Verdict:
@@ -178,8 +178,8 @@ class Redactor:
             return verdict
         shown = sentences.apply(replace(compared, flips=()))
         people = {result.trial.scenario.id: self._about([result]) for result in report.results}
-        flips = tuple(people.get(flip.scenario_id, self)._spoken.apply(flip) for flip in compared.flips)  # noqa: SLF001 - of the same class
-        return replace(verdict, comparison=replace(shown, flips=flips))
+        changes = tuple(people.get(change.scenario_id, self)._spoken.apply(change) for change in compared.flips)  # noqa: SLF001 - of the same class
+        return replace(verdict, comparison=replace(shown, flips=changes))
 
     def _about(self, results: Iterable[ScenarioResult]) -> "Redactor":
         """The redactor that knows the customers of these results besides the names that this one knows."""

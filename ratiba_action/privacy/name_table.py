@@ -120,10 +120,10 @@ class NameTable:
         after = self._letters_after.get(_key(word))
         if not after:
             return 0 if after is None else len(word)
-        kept = len(word) - after
-        if word[kept - 1] in _APOSTROPHES:
-            return kept - 1
-        return kept if word[0].isupper() or kept >= _SURE_STEM else 0
+        length = len(word) - after
+        if word[length - 1] in _APOSTROPHES:
+            return length - 1
+        return length if word[0].isupper() or length >= _SURE_STEM else 0
 
 
 def _parts(name: str) -> Iterator[str]:

@@ -142,14 +142,14 @@ def _run(text: str, place: int) -> Sequence[_Unit]:
 
 
 def _digits(match: re.Match[str]) -> str:
-    said = {name: value.casefold() for name, value in match.groupdict().items() if value is not None}
-    if "times" in said:
-        return _DIGITS[said["repeated"]] * _REPEATED[said["times"]]
-    if "tens" in said:
-        return _TENS[said["tens"]] + _DIGITS.get(said.get("ones", ""), "0")
-    if "teens" in said:
-        return _TEENS[said["teens"]]
-    return said["digits"] if "digits" in said else _DIGITS[said["word"]]
+    groups = {name: value.casefold() for name, value in match.groupdict().items() if value is not None}
+    if "times" in groups:
+        return _DIGITS[groups["repeated"]] * _REPEATED[groups["times"]]
+    if "tens" in groups:
+        return _TENS[groups["tens"]] + _DIGITS.get(groups.get("ones", ""), "0")
+    if "teens" in groups:
+        return _TEENS[groups["teens"]]
+    return groups["digits"] if "digits" in groups else _DIGITS[groups["word"]]
 
 
 def _numbers(units: Sequence[_Unit]) -> Iterator[SpokenNumber]:

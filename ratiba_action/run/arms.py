@@ -232,9 +232,9 @@ def with_recorded(plan: Plan, head: Mapping[str, int], base: Mapping[str, int]) 
     other: list[Trial] = []
     for name, trials in least.items():
         count = max(len(trials), both.get(name, head.get(name, 1)))
-        held = [Trial(trials[0].scenario, trials[0].arm, number) for number in range(count)]
-        own += held
-        compared = held[: base[name]] if name in base else []
+        planned = [Trial(trials[0].scenario, trials[0].arm, number) for number in range(count)]
+        own += planned
+        compared = planned[: base[name]] if name in base else []
         other += [Trial(trial.scenario, Arm(BASE, ""), trial.number) for trial in compared]
     return Plan((*own, *other))
 

@@ -77,7 +77,7 @@ class BaseSide:
         Raises:
             InfrastructureError: they cannot be read from this clone.
         """
-        scenarios, data_sets, broken = list[Scenario](), list[DataSet](), list[str]()
+        scenarios, data_sets, unusable = list[Scenario](), list[DataSet](), list[str]()
         folder = self.settings.scenarios
         names = self._names(folder)
         data = {name: self._read(name) or b"" for name in names if is_data_file(name, folder)}
@@ -87,11 +87,11 @@ class BaseSide:
             try:
                 suite = load_suite({**data, name: self._read(name) or b""}, metric_problems, validate_rule)
             except (SuiteError, InfrastructureError):
-                broken.append(name)
+                unusable.append(name)
                 continue
             scenarios += suite.scenarios
             data_sets += suite.data_sets
-        return Suite(tuple(scenarios), "", tuple(data_sets)), tuple(broken)
+        return Suite(tuple(scenarios), "", tuple(data_sets)), tuple(unusable)
 
     def grades(self) -> dict[str, JudgeRecording]:
         """The judge answers of every recording that the change edits, moves or removes, by their key.
@@ -99,10 +99,10 @@ class BaseSide:
         Raises:
             InfrastructureError: they cannot be read from this clone.
         """
-        grades: dict[str, JudgeRecording] = {}
+        scores: dict[str, JudgeRecording] = {}
         for name in self.edited_recordings():
-            grades |= {line.key: line for line in self._lines(name) if isinstance(line, JudgeRecording)}
-        return grades
+            scores |= {line.key: line for line in self._lines(name) if isinstance(line, JudgeRecording)}
+        return scores
 
     def edited_recordings(self) -> tuple[str, ...]:
         """Paths of the recordings that the change touches."""
@@ -158,13 +158,13 @@ class BaseInputs:
 
 
 def read_base_inputs(
-    base: BaseSide, held: Configuration, own: Configuration | None, suite: Suite, base_suite: Suite
+    base: BaseSide, applied: Configuration, own: Configuration | None, suite: Suite, base_suite: Suite
 ) -> BaseInputs | str:
     """What a base arm would be held with, or why there can be none.
 
     Args:
         base: reads the base commit.
-        held: the configuration of this run.
+        applied: the configuration of this run.
         own: the base's configuration.
         suite: of this run, held to the base.
         base_suite: of the base, with the metrics of its languages.
@@ -174,7 +174,7 @@ def read_base_inputs(
         return "the base of this change is not in this clone"
     if own is None:
         return "the base has no configuration that can be used"
-    refusal = _refusal(own, held)
+    refusal = _refusal(own, applied)
     if refusal:
         return refusal
     theirs = {scenario.id: content_digest(scenario) for scenario in base_suite.scenarios}
@@ -185,14 +185,14 @@ def read_base_inputs(
         recordings = {name: base.recordings(name) for name in sorted(same)}
     except RatibaError as error:
         return f"the base's recordings cannot be read: {error}"
-    configuration = held.model_copy(update={"system": own.system, "rows": own.rows})
+    configuration = applied.model_copy(update={"system": own.system, "rows": own.rows})
     return BaseInputs(commit, configuration, same, recordings)
 
 
-def _refusal(own: Configuration, held: Configuration) -> str:
-    if {own.system.kind, held.system.kind} & _ELSEWHERE:
+def _refusal(own: Configuration, applied: Configuration) -> str:
+    if {own.system.kind, applied.system.kind} & _ELSEWHERE:
         return "the system runs elsewhere, where only one version of it can be asked"
-    if own.system.has_database != held.system.has_database:
+    if own.system.has_database != applied.system.has_database:
         return "only one of both sides has a database"
     return ""
 

@@ -117,11 +117,11 @@ async def _start_base(
     system, custom = await _open_code(stack, inputs, arm, scratch, setups=setups)
     await _start_all(system, custom)
     await services.tenants.prepare(arm.arm, system.migrate)
-    said = {
+    warnings = {
         warning for arm_services in services.arms.values() for warning in getattr(arm_services.system, "warnings", ())
     }
     for warning in getattr(system, "warnings", ()):
-        if warning not in said:
+        if warning not in warnings:
             services.log.note(prefixed("On the base: ", warning))
     return _arm_services(arm, system, custom)
 

@@ -66,14 +66,14 @@ def unusable_judges(
     except ConfigurationError as error:
         return (Setting(("prices",), str(error)),)
     judge, second = configuration.judge, configuration.judge.cross_check
-    asked: list[tuple[tuple[str, ...], str, str]] = [
+    models: list[tuple[tuple[str, ...], str, str]] = [
         (("system", "prompt", "model"), model, provider) for model, provider in sorted(configuration.system.models)
     ]
-    asked += [(("simulator", "model"), configuration.simulator.model, configuration.simulator.provider)] * simulated
+    models += [(("simulator", "model"), configuration.simulator.model, configuration.simulator.provider)] * simulated
     if judged:
-        asked.append((("judge", "model"), judge.model, judge.provider))
-        asked += [(("judge", "cross_check", "model"), second.model, second.provider)] if second is not None else []
-    found = [Setting(path, told) for path, model, provider in asked if (told := _price(prices, model, provider))]
+        models.append((("judge", "model"), judge.model, judge.provider))
+        models += [(("judge", "cross_check", "model"), second.model, second.provider)] if second is not None else []
+    found = [Setting(path, problem) for path, model, provider in models if (problem := _price(prices, model, provider))]
     if judged:
         found += [*_short_answers(configuration), *_own_judges(configuration, generators)]
     return tuple(found)
@@ -134,8 +134,8 @@ def repaired(
         fixed = base.model_copy(update={name: getattr(head, name) for name in blocks})
         if not problem(fixed):
             names = " and ".join(f"`{name}`" for name in blocks)
-            told = f"The base branch's settings cannot be used: {why} This change repairs them"
-            return fixed, (f"{told}, so its own {names} applies.",)
+            message = f"The base branch's settings cannot be used: {why} This change repairs them"
+            return fixed, (f"{message}, so its own {names} applies.",)
     return base, ()
 
 
@@ -160,9 +160,9 @@ def unmatched_prompts(configuration: Configuration, repository: Path) -> Iterato
     root = repository / system.root
     for index, pattern in enumerate(system.prompts):
         if not any(path.is_file() for path in root.glob(pattern)):
-            where = f"below {system.root!r}" if system.root != "." else "in this repository"
+            place = f"below {system.root!r}" if system.root != "." else "in this repository"
             yield Setting(
-                ("system", "prompts", str(index)), f"no file {where} matches {pattern!r}. Correct the pattern."
+                ("system", "prompts", str(index)), f"no file {place} matches {pattern!r}. Correct the pattern."
             )
     if system.prompt is not None and not (root / system.prompt.file).is_file():
         yield Setting(
@@ -203,9 +203,9 @@ def unknown_code(
     anywhere = system.python is not None or system.setup is not None
     found: dict[FileProblem, None] = {}
     for path, line, what, address in _addresses(configuration, scenarios, name):
-        told = _unresolved(address, repository / system.root, files, anywhere=anywhere)
-        if told:
-            found[FileProblem(path, line, f"{what} {address!r}: {told}")] = None
+        problem = _unresolved(address, repository / system.root, files, anywhere=anywhere)
+        if problem:
+            found[FileProblem(path, line, f"{what} {address!r}: {problem}")] = None
     return tuple(found)
 
 

@@ -241,8 +241,8 @@ class Conversation:
         except QueryError as error:
             return FoundRows(problem=error.reason)
         except DatabaseError as error:
-            where = f"{self._trial.scenario.path}:{expected.line}"
-            raise DatabaseError(error.problem, f"Look at the assertion on rows at {where}.") from error
+            place = f"{self._trial.scenario.path}:{expected.line}"
+            raise DatabaseError(error.problem, f"Look at the assertion on rows at {place}.") from error
         self._require_size(iter([(f"rows of the assertion {name!r}", found)]), MOST_BYTES)
         return FoundRows(tuple(found))
 
@@ -275,15 +275,15 @@ class Conversation:
         replayed = self._arm.captured or calls.replayed > before.replayed
         self._exchanges.append(Exchange(turn, reply, seconds, None, replayed))
         try:
-            past = await self._services.turns.after(scenario_id, session.told_usage, arm)
-            self._exchanges[-1] = replace(self._exchanges[-1], usd=_list_price(before, calls, past))
+            bypassing = await self._services.turns.after(scenario_id, session.told_usage, arm)
+            self._exchanges[-1] = replace(self._exchanges[-1], usd=_list_price(before, calls, bypassing))
         finally:
             self._tell(session.told_usage)
         return True
 
-    def _tell(self, told: Sequence[ToldUsage]) -> None:
+    def _tell(self, reported: Sequence[ToldUsage]) -> None:
         """Write down what happened in the last turn, the model calls that bypass the gateway first."""
-        for call in told:
+        for call in reported:
             called = ModelCalled(Party.SYSTEM.value, call.model, call.usage)
             self._events.emit(Event(called, place_of_trial(self._trial)))
         earlier = self._exchanges[-2].reply if len(self._exchanges) > 1 else None
@@ -296,13 +296,13 @@ class Conversation:
         for what, value in parts:
             size = _size(value)
             self._bytes += size
-            told = f"scenario {self._trial.scenario.id!r}, turn {turn}: the {what} has {size} bytes"
+            problem = f"scenario {self._trial.scenario.id!r}, turn {turn}: the {what} has {size} bytes"
             remedy = "Return less, such as a page of the result, or what the model needs of it."
             if size > most:
-                raise WorkerError(f"{told}; at most {most} bytes are measured, and none of it was cut.", remedy)
+                raise WorkerError(f"{problem}; at most {most} bytes are measured, and none of it was cut.", remedy)
             if self._bytes > MOST_BYTES:
                 raise WorkerError(
-                    f"{told}, and all replies and rows so far {self._bytes} bytes; at most {MOST_BYTES} bytes are "
+                    f"{problem}, and all replies and rows so far {self._bytes} bytes; at most {MOST_BYTES} bytes are "
                     "measured.",
                     remedy,
                 )
@@ -332,11 +332,11 @@ def _size(value: Any) -> int:
     return len(text.encode("utf-8", "replace"))
 
 
-def _list_price(before: AnsweredCalls, after: AnsweredCalls, past: Usd | None) -> Usd | None:
+def _list_price(before: AnsweredCalls, after: AnsweredCalls, bypassing: Usd | None) -> Usd | None:
     """What a turn's model calls cost, through the gate and past it; None where one has no list price."""
-    if before.usd is None or after.usd is None or past is None:
+    if before.usd is None or after.usd is None or bypassing is None:
         return None
-    return after.usd - before.usd + past
+    return after.usd - before.usd + bypassing
 
 
 def _raise_first(access: ModelAccess) -> None:

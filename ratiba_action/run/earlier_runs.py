@@ -78,16 +78,16 @@ def not_added(earlier: Sequence[MeasuredRun], answers: AnswerOrigin) -> tuple[st
         answers: ``replay``, ``mixed`` or ``live``: where this run's came from.
     """
     others = sorted({attempt.answers for attempt in earlier} - {answers})
-    told = "The answers of an earlier attempt were {}, and are {} now, so its data is not added."
-    return tuple(told.format(other, answers) for other in others)
+    message = "The answers of an earlier attempt were {}, and are {} now, so its data is not added."
+    return tuple(message.format(other, answers) for other in others)
 
 
 def _api(run: RunRequest) -> tuple[GithubApi | None, tuple[str, ...]]:
     """GitHub, where there is something to ask it about: a workflow's run with a token. One deadline for all of it."""
     subject, environment = run.decided.change.subject, run.environment
     token, address = run.settings.github_token, environment.get("GITHUB_API_URL") or ""
-    asked = _is_searched(run) or subject.run_attempt > 1
-    if not (asked and token and address and subject.repository and subject.run_id):
+    needed = _is_searched(run) or subject.run_attempt > 1
+    if not (needed and token and address and subject.repository and subject.run_id):
         return None, ()
     try:
         return GithubApi(subject.repository, token, address, environment, _SECONDS), ()
@@ -124,17 +124,17 @@ def _earlier(run: RunInputs, api: GithubApi | None, commit: str) -> tuple[tuple[
 
 
 def _baseline(run: RunRequest, api: GithubApi | None, rules: Rules) -> FoundBaseline:
-    asked = run.settings.baseline
-    if asked == NONE:
+    setting = run.settings.baseline
+    if setting == NONE:
         return FoundBaseline()
-    if asked == AUTO:
+    if setting == AUTO:
         return _search(run, api, rules)
-    if _is_doubtful(run, Path(asked)):
-        why = f"what the change edits is not known, and {asked!r} is a file of the repository."
+    if _is_doubtful(run, Path(setting)):
+        why = f"what the change edits is not known, and {setting!r} is a file of the repository."
         return FoundBaseline(notes=(no_baseline(why),))
     change = run.decided.change
     repository = change.subject.repository
-    return read_named_baseline(asked, run.repository, change.files, repository, pooled=rules.pooled_runs)
+    return read_named_baseline(setting, run.repository, change.files, repository, pooled=rules.pooled_runs)
 
 
 def _search(run: RunRequest, api: GithubApi | None, rules: Rules) -> FoundBaseline:
@@ -163,5 +163,5 @@ def _warning_of_age(facts: BaselineFacts | None, now: datetime, rules: Rules) ->
     if facts is None or not facts.stale:
         return ()
     days = (now - facts.started_at).days
-    told = f"The baseline is {days} days old, and {rules.stale_days} are usual at most."
-    return [Note(told, "Run the gate on the base branch again.")]
+    message = f"The baseline is {days} days old, and {rules.stale_days} are usual at most."
+    return [Note(message, "Run the gate on the base branch again.")]

@@ -75,25 +75,27 @@ def _held_to_base(request: RunRequest) -> RunInputs:
         replaced: tuple[str, ...] = _UNREADABLE_BASE if base.has_configuration else ()
         if base_configuration is not None:
             replaced = replaced_system(configuration.system, base_configuration.system, contents.links().leads)
-            asked = configuration
+            own_configuration = configuration
             base_configuration, fixed = repaired(
-                asked, base_configuration, partial(_unusable_base, settings, base, suite)
+                own_configuration, base_configuration, partial(_unusable_base, settings, base, suite)
             )
-            configuration, notes = ratchet(asked, base_configuration)
+            configuration, notes = ratchet(own_configuration, base_configuration)
             notes = (*fixed, *notes)
-            from_base = tuple(name for name in _BLOCKS if getattr(asked, name) != getattr(configuration, name))
+            from_base = tuple(
+                name for name in _BLOCKS if getattr(own_configuration, name) != getattr(configuration, name)
+            )
             own = base_configuration
         defaults = own.suite.strategy
         suite = _complete(suite, configuration)
-        base_suite, broken = base.suite()
+        base_suite, unusable = base.suite()
         # How the suite is run is the base's where it has a configuration, so both sides take the same defaults.
         base_suite = _with_strategies(_complete(base_suite, own), defaults)
         suite = _with_strategies(suite, defaults)
         more: tuple[str, ...] = ()
         if base.known:
             suite, more = hold_to_base(suite, base_suite)
-        if broken:
-            more += (f"The base could not be read in {', '.join(broken)}, so the ratchet did not apply there.",)
+        if unusable:
+            more += (f"The base could not be read in {', '.join(unusable)}, so the ratchet did not apply there.",)
         return RunInputs(
             **{field.name: getattr(request, field.name) for field in fields(RunRequest)},
             configuration=configuration,
@@ -111,10 +113,10 @@ def _held_to_base(request: RunRequest) -> RunInputs:
 def _is_free(inputs: RunInputs) -> Callable[[Scenario], bool]:
     """Whether a scenario can run without calling any model, by the files of this checkout."""
     system = inputs.configuration.system
-    asks_live = inputs.llm not in {Llm.REPLAY, Llm.AUTO}
+    needs_live = inputs.llm not in {Llm.REPLAY, Llm.AUTO}
 
     def is_free(scenario: Scenario) -> bool:
-        if asks_live or system.price_per_turn_usd:
+        if needs_live or system.price_per_turn_usd:
             return False
         try:
             lines = read_recordings(recording_path(inputs.recordings, scenario.id))
@@ -122,9 +124,9 @@ def _is_free(inputs: RunInputs) -> Callable[[Scenario], bool]:
             return False
         silent = system.replay is not None or system.price_per_turn_usd is not None or scenario.script is not None
         trials = {line.trial for line in lines if isinstance(line, ModelRecording)}
-        graded = {_identity(line.metric.partition(":")[0]) for line in lines if isinstance(line, JudgeRecording)}
+        scored = {_identity(line.metric.partition(":")[0]) for line in lines if isinstance(line, JudgeRecording)}
         judged = {_identity(entry.metric) for entry in scenario.assertions if is_judged(entry.metric)}
-        return (silent or trials >= set(range(scenario.strategy.trials))) and judged <= graded
+        return (silent or trials >= set(range(scenario.strategy.trials))) and judged <= scored
 
     return is_free
 
@@ -162,8 +164,8 @@ def _refuse_unknown(choice: Choice, suite: Suite) -> None:
     unknown = [("scenario", name, known) for name in choice.scenarios if name not in known]
     unknown += [("tag", name, tags) for name in choice.tags if name not in tags]
     if unknown:
-        told = f"There is no {', no '.join(f'{kind} {name!r}' for kind, name, _ in unknown)}."
-        raise UsageError(told, " ".join(_proposal(*problem) for problem in unknown))
+        message = f"There is no {', no '.join(f'{kind} {name!r}' for kind, name, _ in unknown)}."
+        raise UsageError(message, " ".join(_proposal(*problem) for problem in unknown))
 
 
 def _proposal(kind: str, name: str, known: Collection[str]) -> str:

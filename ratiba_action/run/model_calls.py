@@ -235,16 +235,16 @@ class ModelCalls:
         admissions, ledger, expected = self._paid.admissions, self._ledger, self._costs.expected
         refused = [result.trial for result in results if admissions.was_refused(result.trial)]
         # A model without a price ends a trial too, and no budget would have covered it.
-        broken = [
+        unaffordable = [
             result.trial
             for result in results
             if isinstance(result, Errored)
             and result.phase is Phase.BUDGET
             and ledger.refused_on(result.trial.scenario.id) is not None
         ]
-        if not refused and not broken:
+        if not refused and not unaffordable:
             return ""
-        undone = without_paid(expected(broken), ledger.calls)
+        undone = without_paid(expected(unaffordable), ledger.calls)
         rest = (
             *expected(refused),
             *(with_refused(conversation, ledger.refused_on(conversation.scenario_id)) for conversation in undone),

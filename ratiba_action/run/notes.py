@@ -27,8 +27,8 @@ def notes_of_stale(inputs: RunInputs, left_out: Sequence[str]) -> tuple[str, ...
     more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
     count = "1 scenario was" if len(names) == 1 else f"{len(names)} scenarios were"
     # Why in detail holds what customers wrote, and who they are is only masked in scenarios of the report.
-    told = f"{count} not run, since the recordings no longer fit: {', '.join(names[:_NAMED])}{more}."
-    return (Note(told, f"To see what changed, run: ratiba gate --llm replay --scenario {names[0]}"),)
+    message = f"{count} not run, since the recordings no longer fit: {', '.join(names[:_NAMED])}{more}."
+    return (Note(message, f"To see what changed, run: ratiba gate --llm replay --scenario {names[0]}"),)
 
 
 def unconfirmed(inputs: RunInputs) -> str:
@@ -68,8 +68,10 @@ def shortfall(inputs: RunInputs, measured: Measured, ledger: Ledger) -> str:
             f"What system.setup made for all sides of the change was altered while they ran ({measured.altered!r}), so "
             "they cannot be compared. Let the system leave it as it is, and write to its copy, HOME or TMPDIR."
         )
-    asking = [result for result in measured.own if isinstance(result, Scored) and result.trial.scenario.script is None]
-    if inputs.llm == Llm.REPLAY or inputs.configuration.system.costs_are_declared or not asking:
+    answered = [
+        result for result in measured.own if isinstance(result, Scored) and result.trial.scenario.script is None
+    ]
+    if inputs.llm == Llm.REPLAY or inputs.configuration.system.costs_are_declared or not answered:
         return ""
     if _saw_no_call(inputs, measured, ledger):
         return (
@@ -84,12 +86,12 @@ def shortfall(inputs: RunInputs, measured: Measured, ledger: Ledger) -> str:
 def _saw_no_call(inputs: RunInputs, measured: Measured, ledger: Ledger) -> bool:
     """Whether a system ran that may call models, and neither the gateway nor its replies told of any call."""
     system = inputs.configuration.system
-    asking = any(
+    model_expected = any(
         isinstance(result, Scored | Errored) and result.trial.scenario.script is None for result in measured.own
     )
     known = measured.reported_calls or any(call.party is Party.SYSTEM for call in ledger.calls)
-    told = system.costs_are_declared or known
-    return asking and system.replay is None and not told
+    accounted = system.costs_are_declared or known
+    return model_expected and system.replay is None and not accounted
 
 
 def unseen_calls(inputs: RunInputs, measured: Measured, ledger: Ledger) -> tuple[str, ...]:
@@ -97,14 +99,14 @@ def unseen_calls(inputs: RunInputs, measured: Measured, ledger: Ledger) -> tuple
     reported = measured.reported_calls
     if reported:
         what = "1 model call was" if reported == 1 else f"{reported} model calls were"
-        told = (
+        message = (
             f"{what} reported by the system and not seen by the gateway: not recorded, not replayed, and bounded by "
             "the budget only as far as the system reported them. Whether there were more is not known."
         )
-        return (Note(told, "Let the system call its models at the base URL that the gateway gives it."),)
+        return (Note(message, "Let the system call its models at the base URL that the gateway gives it."),)
     if not _saw_no_call(inputs, measured, ledger):
         return ()
-    told = (
+    message = (
         "The gateway saw no model call of the system, and cannot know whether it made any: calls that bypass the "
         "gateway are neither recorded nor replayed, and their cost is not counted."
     )
@@ -112,7 +114,7 @@ def unseen_calls(inputs: RunInputs, measured: Measured, ledger: Ledger) -> tuple
         "Let the system call its models at the base URL that the gateway gives it, or set system.price_per_turn_usd, "
         "0 if it calls none."
     )
-    return (Note(told, remedy),)
+    return (Note(message, remedy),)
 
 
 def silent(head: ArmInputs, results: Sequence[ScenarioResult], ledger: Ledger) -> tuple[str, ...]:
@@ -132,21 +134,21 @@ def silent(head: ArmInputs, results: Sequence[ScenarioResult], ledger: Ledger) -
     if not names or not called:
         return ()  # Where none was called at all, one note says so of the whole run.
     more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
-    told = (
+    message = (
         f"The gateway saw no model call in {', '.join(names[:_NAMED])}{more}, though answers are recorded for "
         f"{'it' if len(names) == 1 else 'them'}: either the system calls no model there any more, or its calls bypass "
         "the gateway and are neither recorded nor counted."
     )
-    return (Note(told, "Check that every model client of the system uses the base URL that the gateway gives it."),)
+    return (Note(message, "Check that every model client of the system uses the base URL that the gateway gives it."),)
 
 
 def answers_of(inputs: RunInputs, ledger: Ledger) -> AnswerOrigin:
     """Where the answers came from so far."""
-    asked, spending = inputs.settings.llm, ledger.snapshot()
-    if asked == Llm.RECORD:
+    requested, spending = inputs.settings.llm, ledger.snapshot()
+    if requested == Llm.RECORD:
         return AnswerOrigin.RECORD
     if not spending.live_calls:
-        all_live = asked == Llm.LIVE and not spending.replayed_calls
+        all_live = requested == Llm.LIVE and not spending.replayed_calls
         return AnswerOrigin.LIVE if all_live else AnswerOrigin.REPLAY
     return AnswerOrigin.MIXED if spending.replayed_calls else AnswerOrigin.LIVE
 
@@ -159,5 +161,5 @@ def authored(head: ArmInputs, spending: Spending) -> tuple[str, ...]:
         return ()
     # Which of the recordings answered is known only where all answers are theirs.
     what = "recording" if spending.live_calls else "replayed answer"
-    told = part_of(count, len(sources), what, "was written", "were written")
-    return (f"{told} by hand, not produced by a model.",)
+    message = part_of(count, len(sources), what, "was written", "were written")
+    return (f"{message} by hand, not produced by a model.",)

@@ -108,8 +108,8 @@ class PaidRun:
         Args:
             upper: the most that one call is expected to cost.
         """
-        spare = SpareCalls(self.fresh, self.admissions, upper)
-        return SettledCalls(spare, self.settled) if self.settled else spare
+        surplus = SpareCalls(self.fresh, self.admissions, upper)
+        return SettledCalls(surplus, self.settled) if self.settled else surplus
 
     async def shared_spending(self) -> tuple[SharedSpending, ...]:
         """What the runs of the shared ledger have spent together.
@@ -167,14 +167,14 @@ async def open_paid_run(
         shared = await _open_shared(settings, subject or Subject(), ledger)
         if shared is not None:
             stack.push_async_callback(shared.close)
-        purse = RunPurse(ledger, opened, shared, warn=warn, events=events)
+        reservations = RunPurse(ledger, opened, shared, warn=warn, events=events)
         client = await stack.enter_async_context(_client(settings, models, environment))
-        calls = _calls(client, models, purse, prices=prices, concurrency=max(concurrency, _LEAST_CALLS))
+        calls = _calls(client, models, reservations, prices=prices, concurrency=max(concurrency, _LEAST_CALLS))
         admissions = Admissions(trials, estimate, ledger, opened, shared)
         if opened is None:
-            yield PaidRun(calls, purse, admissions, shared)
+            yield PaidRun(calls, reservations, admissions, shared)
         else:
-            yield PaidRun(calls, purse, admissions, shared, opened.books.answers, opened.books.began)
+            yield PaidRun(calls, reservations, admissions, shared, opened.books.answers, opened.books.began)
 
 
 def _client(settings: Settings, models: ModelsBlock, environment: Mapping[str, str]) -> "ProviderClient":
@@ -190,7 +190,7 @@ def _client(settings: Settings, models: ModelsBlock, environment: Mapping[str, s
 
 
 def _calls(
-    client: "ProviderClient", models: ModelsBlock, purse: Purse, *, prices: Prices, concurrency: int
+    client: "ProviderClient", models: ModelsBlock, reservations: Purse, *, prices: Prices, concurrency: int
 ) -> PaidCalls:
     from ratiba_action.llm.providers.bounds import OutputLimits  # noqa: PLC0415 - not needed to decide
     from ratiba_action.llm.providers.metered import (  # noqa: PLC0415 - loaded where it is used
@@ -201,7 +201,7 @@ def _calls(
     own = {name: OutputLimits(*models.output_of(name)) for name in models.overrides}
     return MeteredCalls(
         client,
-        purse,
+        reservations,
         prices,
         limits=OutputLimits(*models.output_of(), of=own),
         retries=RetryPolicy(attempts=models.retries + 1, longest_wait=models.longest_wait_seconds),

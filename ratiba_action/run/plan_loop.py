@@ -45,14 +45,14 @@ def cancelled_by_signals(note: Callable[[str], None]) -> Iterator[None]:
 
     noted: list[str] = []
 
-    def tell(name: str) -> None:
+    def note_signal(name: str) -> None:
         # In a handler between two steps of the loop, which may be asleep.
         if not noted:
             note(f"the run was cancelled by {name}")
         loop.call_soon_threadsafe(cancel if noted else begin)
         noted.append(name)
 
-    with current().noting(tell):
+    with current().noting(note_signal):
         try:
             yield
         finally:
@@ -123,10 +123,14 @@ class PlanLoop:
     """
 
     def __init__(
-        self, first: Plan, ask: Callable[[Measured], Plan | Verdict], no_further: str, interruptions: Sequence[str]
+        self,
+        first: Plan,
+        next_step: Callable[[Measured], Plan | Verdict],
+        no_further: str,
+        interruptions: Sequence[str],
     ) -> None:
         self._first = first
-        self._ask = ask
+        self._ask = next_step
         self._interruptions = interruptions
         never = "the run was cancelled before it began"
         own = [trial for trial in first.trials if trial.arm.name != BASE]

@@ -92,9 +92,9 @@ def review(
     candidates: list[Candidate] = []
     for scenario in scenarios:
         trials, path = ended.get(scenario.id, []), recording_path(folder, scenario.id)
-        broken = next((result for result in trials if not isinstance(result, Scored)), None)
-        if not trials or broken is not None:
-            candidates.append(Candidate(scenario.id, path, Outcome.UNFINISHED, reason=_why(broken)))
+        errored = next((result for result in trials if not isinstance(result, Scored)), None)
+        if not trials or errored is not None:
+            candidates.append(Candidate(scenario.id, path, Outcome.UNFINISHED, reason=_why(errored)))
             continue
         old = before.get(scenario.id, ())
         new = in_file_order(recorded.get(scenario.id, ()))
@@ -116,20 +116,20 @@ def _failed_checks(trials: Sequence[ScenarioResult]) -> str:
     if all(outcome.standing is not Standing.BROKEN for outcome in outcomes_of(trials)):
         return ""
     scored = [result for result in trials if isinstance(result, Scored)]
-    told = [_check_words(check) for result in scored for check in result.checks if not check.passed]
-    told += [
+    reasons = [_check_words(check) for result in scored for check in result.checks if not check.passed]
+    reasons += [
         f"{score.metric} is {score.value:.2f}, and must be {score.threshold:.2f}"
         for result in scored
         for score in result.deciding_scores
         if not score.passed and not score.judged
     ]
-    more = f"; and {len(told) - _SHOWN} more" if len(told) > _SHOWN else ""
-    return "; ".join(dict.fromkeys(told[:_SHOWN])) + more
+    more = f"; and {len(reasons) - _SHOWN} more" if len(reasons) > _SHOWN else ""
+    return "; ".join(dict.fromkeys(reasons[:_SHOWN])) + more
 
 
 def _check_words(check: Check) -> str:
-    where = f"turn {check.turn}: " if check.turn else ""
-    return f"{where}{check.what}: expected {check.expected}, got {check.got}"
+    place = f"turn {check.turn}: " if check.turn else ""
+    return f"{place}{check.what}: expected {check.expected}, got {check.got}"
 
 
 def _why(result: ScenarioResult | None) -> str:

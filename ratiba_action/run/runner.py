@@ -104,7 +104,7 @@ async def with_retries(attempt: Callable[[], Awaitable[ScenarioResult]], retries
         retries: how often it is called again at most.
     """
     result = await attempt()
-    broken: list[str] = []
+    errors: list[str] = []
     for _ in range(retries):
         if not isinstance(result, Errored) or not may_retry(result):
             break
@@ -112,9 +112,9 @@ async def with_retries(attempt: Callable[[], Awaitable[ScenarioResult]], retries
         if isinstance(again, NotRun):
             # No time or no money is left: what is known of the attempt before says more.
             break
-        broken.append(f"{result.phase.value} error: {result.message}")
+        errors.append(f"{result.phase.value} error: {result.message}")
         result = again
-    return result if isinstance(result, NotRun) or not broken else replace(result, retried=tuple(broken))
+    return result if isinstance(result, NotRun) or not errors else replace(result, retried=tuple(errors))
 
 
 def may_retry(result: Errored) -> bool:

@@ -59,7 +59,7 @@ class SimulatedCustomer:
         self._described = described
 
     async def next_message(
-        self, trial: Trial, user: SimulatedUser, said: Sequence[Exchange], ordinal: int
+        self, trial: Trial, user: SimulatedUser, exchanges: Sequence[Exchange], ordinal: int
     ) -> str | None:
         """What the customer writes next, None when their goal is reached; an unusable answer is asked for once more.
 
@@ -70,7 +70,7 @@ class SimulatedCustomer:
         """
         problem = ""
         for attempt in range(_ATTEMPTS):
-            answer = await self._answers.answer(self._request(trial, user, said, ordinal, attempt))
+            answer = await self._answers.answer(self._request(trial, user, exchanges, ordinal, attempt))
             try:
                 return _read(self._described.provider, answer.body)
             except JudgeError as error:
@@ -81,7 +81,7 @@ class SimulatedCustomer:
         )
 
     def _request(
-        self, trial: Trial, user: SimulatedUser, said: Sequence[Exchange], ordinal: int, attempt: int
+        self, trial: Trial, user: SimulatedUser, exchanges: Sequence[Exchange], ordinal: int, attempt: int
     ) -> ModelRequest:
         from ratiba_action.metrics.judging.answer import JudgeModel  # noqa: PLC0415 - not needed to decide
         from ratiba_action.metrics.judging.structured_request import ENDPOINTS, structured_request  # noqa: PLC0415 - the same
@@ -91,10 +91,10 @@ class SimulatedCustomer:
             "simulator": model,
             "persona": user.persona,
             "goal": user.goal,
-            "transcript": transcript_digest(Transcript(trial.scenario.id, tuple(said))),
+            "transcript": transcript_digest(Transcript(trial.scenario.id, tuple(exchanges))),
             "ordinal": ordinal,
         }
-        asked = JudgeModel(provider, model, _ANSWER_TOKENS)
+        simulator = JudgeModel(provider, model, _ANSWER_TOKENS)
         return ModelRequest(
             scenario_id=trial.scenario.id,
             trial=trial.number,
@@ -106,13 +106,13 @@ class SimulatedCustomer:
             key=digest(identity),
             ordinal=attempt,
             system=digest(INSTRUCTIONS)[:_SYSTEM_DIGITS],
-            asked=said[-1].reply.text[:_ASKED_LIMIT] if said else "",
-            body=structured_request(asked, INSTRUCTIONS, _form(user, said), SCHEMA),
+            asked=exchanges[-1].reply.text[:_ASKED_LIMIT] if exchanges else "",
+            body=structured_request(simulator, INSTRUCTIONS, _form(user, exchanges), SCHEMA),
             arm=trial.arm.name,
         )
 
 
-def _form(user: SimulatedUser, said: Sequence[Exchange]) -> str:
+def _form(user: SimulatedUser, exchanges: Sequence[Exchange]) -> str:
     """The persona and the conversation, quoted as JSON: no text in it can end the quotation."""
     turns = [
         {
@@ -120,7 +120,7 @@ def _form(user: SimulatedUser, said: Sequence[Exchange]) -> str:
             "event": exchange.turn.event and dict(exchange.turn.event),
             "assistant": exchange.reply.text,
         }
-        for exchange in said
+        for exchange in exchanges
     ]
     return json.dumps({"persona": user.persona, "goal": user.goal, "conversation": turns}, ensure_ascii=False)
 
@@ -135,10 +135,10 @@ def _read(provider: str, body: JsonObject) -> str | None:
         raise JudgeError(f"its answer is no JSON: {text[:120]!r}.") from error
     if not isinstance(answer, dict) or set(answer) != {"message", "goal_reached"}:
         raise JudgeError(f"its answer has another shape: {text[:120]!r}.")
-    message, reached = answer["message"], answer["goal_reached"]
-    if not isinstance(message, str) or not isinstance(reached, bool) or len(message) > _LONGEST:
+    message, goal_reached = answer["message"], answer["goal_reached"]
+    if not isinstance(message, str) or not isinstance(goal_reached, bool) or len(message) > _LONGEST:
         raise JudgeError(f"its answer has another shape: {text[:120]!r}.")
-    if reached:
+    if goal_reached:
         return None
     if not message.strip():
         raise JudgeError("its message is empty, and the goal is not reached.")

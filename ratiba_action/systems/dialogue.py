@@ -71,57 +71,55 @@ def parse_reply(answer: Any) -> Reply:
     )
 
 
-def _document(value: Any, where: str) -> Document:
-    fields = _object(value, where, required=("id",), allowed=("id", "text", "score"))
+def _document(value: Any, path: str) -> Document:
+    fields = _object(value, path, required=("id",), allowed=("id", "text", "score"))
     score = fields.get("score")
     if score is not None and not (type(score) in (int, float) and math.isfinite(score)):
-        raise WorkerError(f"`score` of {where} is {_kind(score)}, not a finite number.", REMEDY)
-    text = _text(fields.get("text", ""), f"`text` of {where}")
-    return Document(_text(fields["id"], f"`id` of {where}"), text, None if score is None else float(score))
+        raise WorkerError(f"`score` of {path} is {_kind(score)}, not a finite number.", REMEDY)
+    text = _text(fields.get("text", ""), f"`text` of {path}")
+    return Document(_text(fields["id"], f"`id` of {path}"), text, None if score is None else float(score))
 
 
-def _tool_call(value: Any, where: str) -> ToolCall:
-    fields = _object(value, where, required=("name",), allowed=("name", "args", "output"))
-    args = _object(fields.get("args", {}), f"`args` of {where}")
-    return ToolCall(_text(fields["name"], f"`name` of {where}"), args, fields.get("output"))
+def _tool_call(value: Any, path: str) -> ToolCall:
+    fields = _object(value, path, required=("name",), allowed=("name", "args", "output"))
+    args = _object(fields.get("args", {}), f"`args` of {path}")
+    return ToolCall(_text(fields["name"], f"`name` of {path}"), args, fields.get("output"))
 
 
-def _event(value: Any, where: str) -> Event:
-    fields = _object(value, where, required=("type",), allowed=("type", "data"))
-    return Event(_text(fields["type"], f"`type` of {where}"), _object(fields.get("data", {}), f"`data` of {where}"))
+def _event(value: Any, path: str) -> Event:
+    fields = _object(value, path, required=("type",), allowed=("type", "data"))
+    return Event(_text(fields["type"], f"`type` of {path}"), _object(fields.get("data", {}), f"`data` of {path}"))
 
 
 def _object(
-    value: Any, where: str, *, required: tuple[str, ...] = (), allowed: tuple[str, ...] | None = None
+    value: Any, path: str, *, required: tuple[str, ...] = (), allowed: tuple[str, ...] | None = None
 ) -> dict[str, Any]:
     if not isinstance(value, dict):
-        raise WorkerError(f"{where} is {_kind(value)}, not an object.", REMEDY)
+        raise WorkerError(f"{path} is {_kind(value)}, not an object.", REMEDY)
     missing = [name for name in required if name not in value]
     if missing:
-        raise WorkerError(f"{where} has no {missing[0]!r}.", REMEDY)
+        raise WorkerError(f"{path} has no {missing[0]!r}.", REMEDY)
     unknown = sorted(set(value) - set(allowed)) if allowed is not None else []
     if unknown:
         names = ", ".join(allowed or ())
-        raise WorkerError(
-            f"{where} has an unknown field {printable(repr(unknown[0]))[:80]}; known are {names}.", REMEDY
-        )
+        raise WorkerError(f"{path} has an unknown field {printable(repr(unknown[0]))[:80]}; known are {names}.", REMEDY)
     return value
 
 
-def _list(value: Any, where: str) -> list[Any]:
+def _list(value: Any, path: str) -> list[Any]:
     if not isinstance(value, list):
-        raise WorkerError(f"{where} is {_kind(value)}, not a list.", REMEDY)
+        raise WorkerError(f"{path} is {_kind(value)}, not a list.", REMEDY)
     return value
 
 
-def _text(value: Any, where: str) -> str:
+def _text(value: Any, path: str) -> str:
     if not isinstance(value, str):
-        raise WorkerError(f"{where} is {_kind(value)}, not a text.", REMEDY)
+        raise WorkerError(f"{path} is {_kind(value)}, not a text.", REMEDY)
     return value
 
 
-def _optional_text(value: Any, where: str) -> str | None:
-    return None if value is None else _text(value, where)
+def _optional_text(value: Any, path: str) -> str | None:
+    return None if value is None else _text(value, path)
 
 
 def _kind(value: Any) -> str:
@@ -180,11 +178,11 @@ def describe_raised(error: Any, problem: str, secrets: Sequence[str]) -> SystemR
     place = error.get("place") if isinstance(error, dict) else None
     if not isinstance(place, dict) or not isinstance(line := place.get("line"), int):
         return None
-    file, function, kind, said = (
+    file, function, kind, message = (
         clip(printable(hide(str(part), secrets)))
         for part in (place.get("file"), place.get("function"), error.get("type"), error.get("message"))
     )
-    return SystemRaisedError(problem, kind=kind, place=f"{file}:{line} in {function}", said=said)
+    return SystemRaisedError(problem, kind=kind, place=f"{file}:{line} in {function}", said=message)
 
 
 def hide(text: str, secrets: Iterable[str]) -> str:
@@ -205,27 +203,27 @@ def parse_told_usage(answer: Any) -> tuple[ToldUsage, ...]:
     Raises:
         WorkerError: it is no list of calls, each with a model, input and output; names the field.
     """
-    told = answer.get("usage")
-    if told is None:
+    reported = answer.get("usage")
+    if reported is None:
         return ()
-    if not isinstance(told, list) or len(told) > _MOST_CALLS:
+    if not isinstance(reported, list) or len(reported) > _MOST_CALLS:
         raise WorkerError(f"`usage` is not a list of at most {_MOST_CALLS} calls.", _REMEDY)
-    return tuple(_call(item, f"usage[{index}]") for index, item in enumerate(told))
+    return tuple(_call(item, f"usage[{index}]") for index, item in enumerate(reported))
 
 
-def _call(value: Any, where: str) -> ToldUsage:
+def _call(value: Any, path: str) -> ToldUsage:
     known = ("model", "provider", *_COUNTS)
     if not isinstance(value, dict) or set(value) - set(known):
-        raise WorkerError(f"`{where}` is not an object of {', '.join(known)}.", _REMEDY)
+        raise WorkerError(f"`{path}` is not an object of {', '.join(known)}.", _REMEDY)
     model, provider = value.get("model"), value.get("provider", "")
     if not isinstance(model, str) or not model.strip() or not model.isprintable() or len(model) > _LONGEST:
-        raise WorkerError(f"`{where}.model` is not the name of a model.", _REMEDY)
+        raise WorkerError(f"`{path}.model` is not the name of a model.", _REMEDY)
     if provider not in ("", "anthropic", "openai"):
-        raise WorkerError(f"`{where}.provider` is neither anthropic nor openai.", _REMEDY)
+        raise WorkerError(f"`{path}.provider` is neither anthropic nor openai.", _REMEDY)
     for name in _COUNTS:
         count = value.get(name, None if name in _COUNTS[:2] else 0)
         if type(count) is not int or not 0 <= count <= _MOST_TOKENS:
-            raise WorkerError(f"`{where}.{name}` is not a count of tokens.", _REMEDY)
+            raise WorkerError(f"`{path}.{name}` is not a count of tokens.", _REMEDY)
     return ToldUsage(model, provider, Usage(**{name: value.get(name, 0) for name in _COUNTS}))
 
 

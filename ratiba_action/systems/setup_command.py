@@ -86,13 +86,13 @@ class Setup:
 
     def _remedy(self) -> str:
         names = ", ".join(withheld(self.inherited))
-        kept = f" It was not given the user and password of {names}: they are the runner's secret." if names else ""
+        note = f" It was not given the user and password of {names}: they are the runner's secret." if names else ""
         if self.reads is None:
-            return f"Correct `system.setup`.{kept}"
+            return f"Correct `system.setup`.{note}"
         return (
             f"Its folder held only what `system.setup_reads` names ({', '.join(self.reads) or 'no file'}): add each "
             "further file that it reads; or remove `system.setup_reads`, so that it runs in a copy of all files, as an "
-            f"editable install needs, once for each side of a change.{kept}"
+            f"editable install needs, once for each side of a change.{note}"
         )
 
     def inputs(self, copy: Path) -> "Inputs":

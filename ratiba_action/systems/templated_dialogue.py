@@ -90,11 +90,11 @@ class TemplatedDialogue:
         return "".join(texts)
 
 
-def _search(path: Expression, data: Any, where: str) -> Any:
+def _search(path: Expression, data: Any, name: str) -> Any:
     try:
         return path.search(data)
     except ExpressionError as problem:
-        raise WorkerError(f"`system.http.{where}` cannot be read from the answer: {problem}.", _REMEDY) from None
+        raise WorkerError(f"`system.http.{name}` cannot be read from the answer: {problem}.", _REMEDY) from None
 
 
 def _shown(value: Any) -> str:

@@ -47,8 +47,8 @@ class WorkerSession:
         if (turn.user is None) == (turn.event is None):
             raise WorkerError(f"scenario {self._scenario_id!r}: a turn has either `user` or `event`, not {turn!r}.")
         operation = "send" if turn.event is None else "deliver"
-        asked, argument = self._told(operation, lambda: self._dialogue.request(turn))
-        answer = await self._link.request(asked, {"argument": argument}, self._turn_timeout)
+        request, argument = self._told(operation, lambda: self._dialogue.request(turn))
+        answer = await self._link.request(request, {"argument": argument}, self._turn_timeout)
         return self._told(operation, lambda: self._read(answer))
 
     def _read(self, answer: Any) -> Reply:

@@ -116,13 +116,13 @@ def places_of_job(git: Git | None, environment: Mapping[str, str]) -> tuple[str,
     return (*sorted(map(str, closed | places)), *more)
 
 
-def _all_but(folder: Path, kept: Path) -> Iterator[Path]:
+def _all_but(folder: Path, excluded: Path) -> Iterator[Path]:
     """A folder, or where something in it is kept, everything else in it."""
-    if not kept.is_relative_to(folder) or os.path.lexists(kept / ".git"):
+    if not excluded.is_relative_to(folder) or os.path.lexists(excluded / ".git"):
         yield folder
         return
-    for entry in sorted(folder.iterdir()) if folder != kept else ():
-        yield from _all_but(entry, kept) if kept.is_relative_to(entry) else (entry,)
+    for entry in sorted(folder.iterdir()) if folder != excluded else ():
+        yield from _all_but(entry, excluded) if excluded.is_relative_to(entry) else (entry,)
 
 
 _PROXIES = ("HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy")

@@ -104,9 +104,9 @@ async def warnings_of_public(connection: "Connection", dsn: str) -> tuple[str, .
     if not objects:
         return ()
     statements = " ".join(f"REVOKE CREATE ON {name} FROM PUBLIC;" for name in objects)
-    where = ", ".join(map(_lowered, objects))
+    names = ", ".join(map(_lowered, objects))
     warning = Note(
-        f"Every role may create objects in {where} of {address(dsn)!r}, so one scenario's code can plant functions"
+        f"Every role may create objects in {names} of {address(dsn)!r}, so one scenario's code can plant functions"
         f" there that another scenario's code calls. The gate itself calls none of them.",
         f"Run: {statements}",
     )

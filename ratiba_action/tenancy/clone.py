@@ -114,8 +114,8 @@ async def _sequence_values(connection: "Connection", schema: str) -> tuple[State
     for (sequence,) in await _rows(connection, SEQUENCES, schema):
         values = await connection.execute(f"SELECT last_value, is_called FROM {sequence}")  # noqa: S608 - from the catalogue
         (last, called), *_ = await values.fetchall()
-        quoted = sequence.replace("'", "''")
-        statements.append(Statement(sequence, f"SELECT pg_catalog.setval('{quoted}', {last}, {called})"))
+        escaped = sequence.replace("'", "''")
+        statements.append(Statement(sequence, f"SELECT pg_catalog.setval('{escaped}', {last}, {called})"))
     return tuple(statements)
 
 

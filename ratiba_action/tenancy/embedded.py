@@ -127,11 +127,11 @@ class EmbeddedServer:
     own = True
 
     def __init__(
-        self, installation: Installation, scratch: Path | None, ready_seconds: float, *, tcp: bool = False
+        self, installation: Installation, scratch: Path | None, start_timeout: float, *, tcp: bool = False
     ) -> None:
         self._installation = installation
         self._base = base_folder(scratch)
-        self._ready_seconds = ready_seconds
+        self._ready_seconds = start_timeout
         self._port = _free_port() if tcp else 5432
         self._host = "127.0.0.1" if tcp else ""
         self._password = secrets.token_hex(16)
@@ -225,17 +225,17 @@ class EmbeddedServer:
         }
         arguments = [part for name, value in settings.items() for part in ("-c", f"{name}={value}")]
         self._process = await self._spawn("postgres", ("-D", str(self.folder / "data"), *arguments), "postgres.log")
-        ready = asyncio.ensure_future(wait_until_ready(self.dsn, self._ready_seconds))
+        started = asyncio.ensure_future(wait_until_ready(self.dsn, self._ready_seconds))
         ended = asyncio.ensure_future(self._process.wait())
         try:
-            await asyncio.wait({ready, ended}, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait({started, ended}, return_when=asyncio.FIRST_COMPLETED)
             if ended.done():
                 raise self._failure("postgres", ended.result())
-            await ready
+            await started
         finally:
-            for task in (ready, ended):
+            for task in (started, ended):
                 task.cancel()
-            await asyncio.gather(ready, ended, return_exceptions=True)
+            await asyncio.gather(started, ended, return_exceptions=True)
 
     async def _spawn(self, name: str, arguments: Sequence[str], log: str) -> asyncio.subprocess.Process:
         """Start one of the programs as the server's user, its output in a log file, in a session of its own."""

@@ -21,10 +21,10 @@ class GivenServer:
 
     own = False
 
-    def __init__(self, dsn: str, ready_seconds: float) -> None:
+    def __init__(self, dsn: str, start_timeout: float) -> None:
         parameters(dsn)
         self._dsn = dsn
-        self._ready_seconds = ready_seconds
+        self._ready_seconds = start_timeout
 
     @property
     def dsn(self) -> str:

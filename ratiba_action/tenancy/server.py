@@ -49,8 +49,8 @@ class ContainerServer:
 
     own = True
 
-    def __init__(self, ready_seconds: float) -> None:
-        self._ready_seconds = ready_seconds
+    def __init__(self, start_timeout: float) -> None:
+        self._ready_seconds = start_timeout
         self._container: Any = None
         self._dsn = ""
 
@@ -120,25 +120,25 @@ class DatabaseServer(Protocol):
 
 
 def choose_server(
-    database_url: str | None, scratch: Path | None = None, ready_seconds: float = READY_SECONDS
+    database_url: str | None, scratch: Path | None = None, start_timeout: float = READY_SECONDS
 ) -> DatabaseServer:
     """The first server that can be had, not started yet.
 
     Args:
         database_url: of a server that runs already; its administrator's connection string.
         scratch: folder to make an embedded server's folder in; None takes memory or the temporary folder.
-        ready_seconds: how long a server may take to answer.
+        start_timeout: how long a server may take to answer.
 
     Raises:
         DatabaseError: there is none; says all three ways to get one.
     """
     if database_url:
-        return GivenServer(database_url, ready_seconds)
+        return GivenServer(database_url, start_timeout)
     installation = find_installation()
     if installation is not None:
-        return EmbeddedServer(installation, scratch, ready_seconds)
+        return EmbeddedServer(installation, scratch, start_timeout)
     if docker_is_there():
-        return ContainerServer(ready_seconds)
+        return ContainerServer(start_timeout)
     raise DatabaseError(
         "There is no PostgreSQL server to make tenants on.",
         "Give one with --database-url or RATIBA_DATABASE_URL, or install the embedded one"

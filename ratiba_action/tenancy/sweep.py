@@ -27,8 +27,8 @@ def tenant_name(scenario_id: str) -> str:
     part is then cut until the whole fits. Only the suffix makes a name unique.
     """
     suffix = secrets.token_hex(_SUFFIX_BYTES)
-    room = MAXIMUM_BYTES - len(TENANT_PREFIX) - len(suffix) - 1
-    scenario = _FOREIGN.sub("_", scenario_id.lower())[:room]
+    available = MAXIMUM_BYTES - len(TENANT_PREFIX) - len(suffix) - 1
+    scenario = _FOREIGN.sub("_", scenario_id.lower())[:available]
     return f"{TENANT_PREFIX}{scenario}_{suffix}"
 
 

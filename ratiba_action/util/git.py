@@ -132,9 +132,9 @@ class Git:
                 f"git could not be run in {str(self.root)!r}: {error}.", "Install git and check the folder."
             ) from error
         if done.returncode != 0:
-            said = done.stderr.decode("utf-8", "replace").strip()
-            last = said.splitlines()[-1] if said else str(done.returncode)
-            absent = any(word in said.lower() for word in _MISSING)
+            message = done.stderr.decode("utf-8", "replace").strip()
+            last = message.splitlines()[-1] if message else str(done.returncode)
+            absent = any(word in message.lower() for word in _MISSING)
             raise InfrastructureError(
                 f"'git {arguments[0]}' failed in {str(self.root)!r}: {last}.", self.remedy() if absent else ""
             )

@@ -92,17 +92,17 @@ class Interruption:
             self._raises = before
 
     @contextlib.contextmanager
-    def noting(self, tell: Callable[[str], None] | None = None) -> Iterator[None]:
+    def noting(self, notify: Callable[[str], None] | None = None) -> Iterator[None]:
         """Within, signals are only noted: what is measured or written down goes on.
 
         Args:
-            tell: called with the name of each signal, of one from before too; None for nothing.
+            notify: called with the name of each signal, of one from before too; None for nothing.
         """
         before = self._raises, self._tell
-        self._raises, self._tell = False, tell
+        self._raises, self._tell = False, notify
         try:
-            if self._number is not None and tell is not None:
-                tell(signal.Signals(self._number).name)
+            if self._number is not None and notify is not None:
+                notify(signal.Signals(self._number).name)
             yield
         finally:
             self._raises, self._tell = before

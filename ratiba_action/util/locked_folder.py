@@ -134,18 +134,18 @@ def make_locked_folder(base: Path, prefix: str) -> LockedFolder:
 
 def _make_unless_swept(base: Path, prefix: str) -> LockedFolder | None:
     """A locked folder; None when a neighbour took the hidden folder for what a crash left, before it was locked."""
-    hidden = Path(tempfile.mkdtemp(prefix=f".{prefix}", dir=base))
+    unlisted = Path(tempfile.mkdtemp(prefix=f".{prefix}", dir=base))
     try:
-        lock = os.open(hidden / "lock", os.O_CREAT | os.O_RDWR, 0o600)
+        lock = os.open(unlisted / "lock", os.O_CREAT | os.O_RDWR, 0o600)
     except FileNotFoundError:
         return None
     try:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        if not _is_lock_of(hidden, lock):
+        if not _is_lock_of(unlisted, lock):
             os.close(lock)
             return None
-        hidden.chmod(0o711)
-        return LockedFolder(hidden.rename(hidden.with_name(hidden.name.removeprefix("."))), lock)
+        unlisted.chmod(0o711)
+        return LockedFolder(unlisted.rename(unlisted.with_name(unlisted.name.removeprefix("."))), lock)
     except OSError:
         os.close(lock)
         raise

@@ -120,10 +120,10 @@ def _without_consequences(findings: Sequence[_Finding], model: type[StrictModel]
 
 
 def _problem(document: Document, model: type[StrictModel], finding: _Finding) -> FileProblem:
-    where = ".".join(str(part) for part in finding.path) or "the file"
+    place = ".".join(str(part) for part in finding.path) or "the file"
     others = (f", or {_asked(details)}" for details in finding.others)
     message = _message(finding.details, model, finding.path) + "".join(dict.fromkeys(others))
-    return FileProblem(document.name, document.line(finding.path), f"{where}: {message}")
+    return FileProblem(document.name, document.line(finding.path), f"{place}: {message}")
 
 
 def _message(details: ErrorDetails, model: type[StrictModel], path: Path) -> str:
@@ -147,8 +147,8 @@ def _asked(details: ErrorDetails) -> str:
     kind, context = details["type"], details.get("ctx", {})
     if kind in {"model_type", "dict_type"}:
         return "input should be a mapping"
-    asked = _PATTERNS.get(str(context.get("pattern", ""))) if kind == "string_pattern_mismatch" else None
-    return asked or details["msg"].lower()
+    expected = _PATTERNS.get(str(context.get("pattern", ""))) if kind == "string_pattern_mismatch" else None
+    return expected or details["msg"].lower()
 
 
 def _keys_at(model: type[StrictModel], path: Path) -> list[str]:

@@ -77,13 +77,13 @@ def judges_agreement(pairs: Sequence[GradePair]) -> Agreement:
     """
     if not pairs:
         return Agreement(0)
-    sides = [(int(pair.first >= pair.threshold), int(pair.second >= pair.threshold)) for pair in pairs]
-    grades = [(_grade(pair.first), _grade(pair.second)) for pair in pairs]
+    decisions = [(int(pair.first >= pair.threshold), int(pair.second >= pair.threshold)) for pair in pairs]
+    categories = [(_grade(pair.first), _grade(pair.second)) for pair in pairs]
     return Agreement(
         pairs=len(pairs),
-        same_side=sum(first == second for first, second in sides) / len(sides),
-        unweighted=cohen_kappa(contingency_table(sides, (0, 1))),
-        quadratic=cohen_kappa(contingency_table(grades, range(_BEST + 1)), quadratic),
+        same_side=sum(first == second for first, second in decisions) / len(decisions),
+        unweighted=cohen_kappa(contingency_table(decisions, (0, 1))),
+        quadratic=cohen_kappa(contingency_table(categories, range(_BEST + 1)), quadratic),
     )
 
 

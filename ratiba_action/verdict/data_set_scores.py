@@ -48,7 +48,7 @@ def score_data_sets(
     for outcome in outcomes_of(results):
         if outcome.scenario.data_set:
             by_set.setdefault(outcome.scenario.data_set, []).append(outcome)
-    return tuple(_scores(data_set, by_set[data_set.id], day) for data_set in data_sets if data_set.id in by_set)
+    return tuple(_scores(case_file, by_set[case_file.id], day) for case_file in data_sets if case_file.id in by_set)
 
 
 def failed_gates(scores: Iterable[DataSetScores]) -> tuple[str, ...]:
@@ -73,33 +73,33 @@ def open_gates(scores: Iterable[DataSetScores]) -> tuple[str, ...]:
 
 
 def _told(result: GateResult) -> str:
-    name, asked = result.gate.metric, f"{result.gate.at_least:g}"
+    name, threshold = result.gate.metric, f"{result.gate.at_least:g}"
     if result.value is None or result.value >= result.gate.at_least - _ROUNDING:
-        return f"{name} can reach {round(result.at_most, 4):g} at most, and {asked} is asked"
-    return f"{name} {round(result.value, 4):g} is below {asked}"
+        return f"{name} can reach {round(result.at_most, 4):g} at most, and {threshold} is asked"
+    return f"{name} {round(result.value, 4):g} is below {threshold}"
 
 
-def _scores(data_set: DataSet, outcomes: Sequence[ScenarioOutcome], day: date) -> DataSetScores:
+def _scores(case_file: DataSet, outcomes: Sequence[ScenarioOutcome], day: date) -> DataSetScores:
     counted = [outcome for outcome in outcomes if quarantine_in_force(outcome.scenario, day) is None]
     answered = [(outcome.scenario, _answer(outcome)) for outcome in counted]
     measured = [_sample(answer) for _, answer in answered if answer is not None]
     missing = [_best(scenario) for scenario, answer in answered if answer is None]
-    whole = len(outcomes) == data_set.cases
+    whole = len(outcomes) == case_file.cases
     names = dict.fromkeys(
-        [*_usual(outcome.scenario for outcome in outcomes), *(gate.metric for gate in data_set.gates)]
+        [*_usual(outcome.scenario for outcome in outcomes), *(gate.metric for gate in case_file.gates)]
     )
     values = {name: value for name in names if (value := aggregate(name)(measured)) is not None}
     sure = confidence(measured)
     return DataSetScores(
-        id=data_set.id,
-        path=data_set.path,
-        digest=data_set.digest,
-        cases=data_set.cases,
+        id=case_file.id,
+        path=case_file.path,
+        digest=case_file.digest,
+        cases=case_file.cases,
         selected=len(counted),
         quarantined=len(outcomes) - len(counted),
         measured=len(measured),
         values=values if sure is None else values | {CONFIDENCE: sure},
-        gates=tuple(_gate(gate, measured, missing, whole=whole) for gate in data_set.gates),
+        gates=tuple(_gate(gate, measured, missing, whole=whole) for gate in case_file.gates),
         classes=tuple(
             ClassScores(scores.label, scores.precision, scores.recall, scores.f1, scores.support, scores.given)
             for scores in classes_of(measured)
@@ -195,4 +195,4 @@ def _best(scenario: Scenario) -> Sample:
 def _judgements(expect: Expectation) -> Mapping[str, float] | None:
     """The scores of a turn that names a relevant document."""
     found = expect.documents
-    return found if found is not None and any(grade > 0 for grade in found.values()) else None
+    return found if found is not None and any(relevance > 0 for relevance in found.values()) else None

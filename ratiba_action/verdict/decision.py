@@ -43,8 +43,8 @@ def passed(findings: Findings) -> Verdict:
     apart = f"; {scenarios_counted(findings.quarantined)} in quarantine" if findings.quarantined else ""
     if not low:
         single = len(findings.deciding) == 1
-        held = "The scenario passed" if single else f"All {scenarios_counted(findings.deciding)} passed"
-        return Verdict(Conclusion.PASSED, f"{held}{apart}.")
+        message = "The scenario passed" if single else f"All {scenarios_counted(findings.deciding)} passed"
+        return Verdict(Conclusion.PASSED, f"{message}{apart}.")
     allowed = float(1 - Fraction(str(findings.evidence.limits.pass_rate)))
     reason = (
         f"Every deterministic assertion passed; {part_of(len(low), len(findings.deciding), 'scenario', 'has', 'have')} "
@@ -88,14 +88,14 @@ def _doubt(findings: Findings) -> str:
 def judge_exactness(findings: Findings) -> Verdict | None:
     """Failed when a deterministic assertion or a threshold of cases failed, whatever else is not known."""
     raised = [outcome for outcome in findings.broken if exception_of(outcome.deciding)]
-    broken, gates = [outcome for outcome in findings.broken if outcome not in raised], failed_gates(findings.data_sets)
-    if not raised and not broken and not gates:
+    failed, gates = [outcome for outcome in findings.broken if outcome not in raised], failed_gates(findings.data_sets)
+    if not raised and not failed and not gates:
         return None
     parts = [_exceptions(raised)] if raised else []
-    if broken:
-        several = part_of(len(broken), len(findings.deciding), "scenario", "failed", "failed")
-        told = "The scenario failed" if len(findings.deciding) == 1 else several
-        parts.append(f"{told} a deterministic assertion: {names(broken)}")
+    if failed:
+        several = part_of(len(failed), len(findings.deciding), "scenario", "failed", "failed")
+        message = "The scenario failed" if len(findings.deciding) == 1 else several
+        parts.append(f"{message} a deterministic assertion: {names(failed)}")
     if gates:
         parts.append(f"{count(len(gates), 'threshold')} of cases failed: {first_of(gates, '; ')}")
     if findings.open:
@@ -103,8 +103,8 @@ def judge_exactness(findings: Findings) -> Verdict | None:
     if findings.evidence.interruption:
         parts.append(f"the run was interrupted ({findings.evidence.interruption})")
     action = "Look at the cases with the lowest scores, then fix the change."
-    if broken:
-        action = f"Compare expected with got for {broken[0].scenario.id}, then fix the change or update the scenario."
+    if failed:
+        action = f"Compare expected with got for {failed[0].scenario.id}, then fix the change or update the scenario."
     if raised:
         place = exception_of(raised[0].deciding)
         action = f"Fix {place}; reproduce it with: ratiba gate --scenario {raised[0].scenario.id}"
@@ -116,8 +116,8 @@ def _exceptions(raised: Sequence[ScenarioOutcome]) -> str:
     places: dict[str, list[ScenarioOutcome]] = {}
     for outcome in raised:
         places.setdefault(exception_of(outcome.deciding), []).append(outcome)
-    told = (f"{place}{message_of(outcomes[0].deciding)} ({names(outcomes)})" for place, outcomes in places.items())
-    return first_of(list(told), "; ")
+    messages = (f"{place}{message_of(outcomes[0].deciding)} ({names(outcomes)})" for place, outcomes in places.items())
+    return first_of(list(messages), "; ")
 
 
 Rule = Callable[[Findings], Verdict | None]

@@ -73,8 +73,8 @@ def find_flips(head: Sequence[MeasuredRun], base: Sequence[MeasuredRun]) -> tupl
     """
     ours, theirs = _decided(head), _decided(base)
     same = [name for name in sorted(ours.keys() & theirs.keys()) if ours[name][0] == theirs[name][0]]
-    flips = (_flip(ours[name][1], theirs[name][1]) for name in same)
-    return tuple(sorted(filter(None, flips), key=lambda change: (change.passes, not change.critical)))
+    changes = (_flip(ours[name][1], theirs[name][1]) for name in same)
+    return tuple(sorted(filter(None, changes), key=lambda change: (change.passes, not change.critical)))
 
 
 def _flip(head: ScenarioResult, base: ScenarioResult) -> Flip | None:
@@ -130,17 +130,17 @@ def compare_runs(head: Sequence[MeasuredRun], base: Sequence[MeasuredRun], rules
     looked_at = _looks_of_recordings(rules, pairs) if replayed else rules
     found = examine(pairs, left, looked_at, exact=exact, replayed=replayed)
     rows = compare_metrics(pairs)
-    flips = find_flips(head, base)
+    changes = find_flips(head, base)
     if isinstance(found, Wanted):
-        return replace(found, so_far=replace(found.so_far, metrics=rows, flips=flips))
-    if not pairs and not left and (held := count_held(head, base)).total:
-        return replace(found, reason=_by_checks(held), flips=flips)
-    return replace(found, metrics=rows, flips=flips)
+        return replace(found, so_far=replace(found.so_far, metrics=rows, flips=changes))
+    if not pairs and not left and (passes := count_held(head, base)).total:
+        return replace(found, reason=_by_checks(passes), flips=changes)
+    return replace(found, metrics=rows, flips=changes)
 
 
-def _by_checks(held: HeldOnBoth) -> str:
-    counted = f"{held.base} of {held.total} scenario{'' if held.total == 1 else 's'}"
-    here = f"{held.head} of {held.total} in this PR"
+def _by_checks(passes: HeldOnBoth) -> str:
+    counted = f"{passes.base} of {passes.total} scenario{'' if passes.total == 1 else 's'}"
+    here = f"{passes.head} of {passes.total} in this PR"
     return f"No metric to compare; deterministic assertions: {counted} passed on the base, {here}."
 
 
@@ -158,7 +158,7 @@ def compare_each(runs: Sequence[MeasuredRun], rules: Rules) -> tuple[RunPair, ..
 
 def _looks_of_recordings(rules: Rules, pairs: Sequence[Pair]) -> Rules:
     """Recordings hold as many trials as they hold: one look at all of them, where all scenarios have some."""
-    held = common_trials(pairs)
-    if not held:
+    trials = common_trials(pairs)
+    if not trials:
         return rules
-    return replace(rules, confirming_trials=1, suspect_trials=min(held, rules.suspect_trials))
+    return replace(rules, confirming_trials=1, suspect_trials=min(trials, rules.suspect_trials))

@@ -55,11 +55,11 @@ def _base_checks(
 ) -> dict[tuple[str, str], list[Check]]:
     """The checks of the base by scenario and content."""
     found: dict[tuple[str, str], list[Check]] = {}
-    held = [(result, "") for result in results if result.trial.arm.name == BASE]
-    held += [
+    known = [(result, "") for result in results if result.trial.arm.name == BASE]
+    known += [
         (result, run.scenario_digests.get(result.trial.scenario.id, "")) for run in baseline for result in run.results
     ]
-    for result, digest in held:
+    for result, digest in known:
         if not isinstance(result, NotRun):
             place = result.trial.scenario.id, digest or content_digest(result.trial.scenario)
             found.setdefault(place, []).extend(result.checks)

@@ -36,9 +36,9 @@ def regression_detected(report: Report) -> bool:
     """
     if report.verdict.conclusion is not Conclusion.FAILED:
         return False
-    broken = any(outcome.standing is Standing.BROKEN for outcome in deciding_outcomes(report))
+    failed = any(outcome.standing is Standing.BROKEN for outcome in deciding_outcomes(report))
     gates = any(gate.status is GateStatus.FAILED for scores in report.data_sets for gate in scores.gates)
-    return is_regression(report) or broken or gates
+    return is_regression(report) or failed or gates
 
 
 def confidence(report: Report) -> float | None:

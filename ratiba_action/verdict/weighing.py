@@ -145,22 +145,20 @@ def _plan(evidence: Evidence, wanted: Wanted) -> Plan:
     """Trials of both arms side by side, so that nothing but the change itself tells them apart."""
     head = results_of(evidence.results, HEAD)
     arms = {result.trial.arm.name: result.trial.arm for result in evidence.results}
-    sides = (arms[HEAD], arms.get(BASE, Arm(BASE, "")))
+    both = (arms[HEAD], arms.get(BASE, Arm(BASE, "")))
     # The base's planned trials may be an earlier run's, so their numbers are never those of further ones.
     following = {
-        (side.name, result.trial.scenario.id): result.trial.scenario.strategy.trials
-        for result in head
-        for side in sides
+        (arm.name, result.trial.scenario.id): result.trial.scenario.strategy.trials for result in head for arm in both
     }
     for trial in (result.trial for result in evidence.results):
         place = (trial.arm.name, trial.scenario.id)
         following[place] = max(following.get(place, 0), trial.number + 1)
     return Plan(
         tuple(
-            Trial(scenario, side, following[side.name, scenario.id] + step)
+            Trial(scenario, arm, following[arm.name, scenario.id] + step)
             for scenario in {result.trial.scenario.id: result.trial.scenario for result in head}.values()
             for step in range(wanted.trials.get(scenario.id, 0))
-            for side in sides
+            for arm in both
         )
     )
 

@@ -116,8 +116,8 @@ class _Program:
         return f"ended with exit code {code}" if code >= 0 else f"was ended by signal {-code}"
 
     def _told(self) -> str:
-        said = b"".join(self._said).decode("utf-8", "replace").strip()
-        return f". It wrote: {said}" if said else ""
+        output = b"".join(self._said).decode("utf-8", "replace").strip()
+        return f". It wrote: {output}" if output else ""
 
     def end(self) -> None:
         """Close its input; what does not end by itself is killed with the conversation's process."""

@@ -225,19 +225,19 @@ def _refusal(answer: dict[str, Any], kind: str, message: str) -> bytes:
     return json.dumps({"id": answer["id"], "error": error}).encode("ascii") + b"\n"
 
 
-def _unsendable(value: Any, where: str, depth: int) -> str:
+def _unsendable(value: Any, path: str, depth: int) -> str:
     """Where in an answer is something that JSON has no word for; empty when only its depth or a circle is at fault."""
     if value is None or isinstance(value, (str, int)) or depth > MAX_DEPTH:
         return ""
     if isinstance(value, float):
-        return "" if math.isfinite(value) else f"`{where}` is {float(value)!r}, which is not a JSON number"
+        return "" if math.isfinite(value) else f"`{path}` is {float(value)!r}, which is not a JSON number"
     if isinstance(value, dict):
         for key in value:
             if key is not None and not isinstance(key, (str, int, float)):
-                return f"`{where}` has a key of type {type(key).__name__}, not a text"
-        parts = [(item, f"{where}[{str(key)[:80]!r}]") for key, item in value.items()]
+                return f"`{path}` has a key of type {type(key).__name__}, not a text"
+        parts = [(item, f"{path}[{str(key)[:80]!r}]") for key, item in value.items()]
     elif isinstance(value, (list, tuple)):
-        parts = [(item, f"{where}[{index}]") for index, item in enumerate(value)]
+        parts = [(item, f"{path}[{index}]") for index, item in enumerate(value)]
     else:
-        return f"`{where}` is of type {type(value).__name__}, which JSON cannot hold"
+        return f"`{path}` is of type {type(value).__name__}, which JSON cannot hold"
     return next(filter(None, (_unsendable(item, name, depth + 1) for item, name in parts)), "")

@@ -31,8 +31,8 @@ def main(arguments: list[str]) -> None:
     warnings = preload(json.loads(arguments[1]))
     gc.collect()
     gc.freeze()
-    ready = {"ready": True, "python": sys.version.split()[0], "warnings": warnings}
-    control.sendall(json.dumps(ready).encode("ascii") + b"\n")
+    greeting = {"ready": True, "python": sys.version.split()[0], "warnings": warnings}
+    control.sendall(json.dumps(greeting).encode("ascii") + b"\n")
     serve(control)
     os._exit(processes.GATE_GONE)
 
@@ -96,4 +96,4 @@ def _reap(supervisors: set[int]) -> None:
             if os.waitpid(pid, os.WNOHANG)[0]:
                 supervisors.discard(pid)
     if len(supervisors) != before:
-        processes.end_children(spare=supervisors)
+        processes.end_children(excluded=supervisors)

@@ -37,29 +37,29 @@ def call(method: str, address: str, headers: Mapping[str, str], content: bytes |
         address, content, dict(headers), method=method
     )
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}), _NoRedirect())
-    where = f"{method} {address}"
+    place = f"{method} {address}"
     try:
         with opener.open(request) as response:
-            return _read(response, where)
+            return _read(response, place)
     except urllib.error.HTTPError as error:
         with error:
-            said = error.read(_SHOWN).decode("utf-8", "replace")
+            body_of_error = error.read(_SHOWN).decode("utf-8", "replace")
         why = " (redirects are not followed)" if 300 <= error.code < 400 else ""  # noqa: PLR2004 - redirects
-        raise AnswerError(f"{where} was answered with status {error.code}{why}: {said}") from None
+        raise AnswerError(f"{place} was answered with status {error.code}{why}: {body_of_error}") from None
     except OSError as error:
-        raise AnswerError(f"{where} failed: {getattr(error, 'reason', error)}") from None
+        raise AnswerError(f"{place} failed: {getattr(error, 'reason', error)}") from None
     except http.client.HTTPException as error:
-        raise AnswerError(f"{where} was not answered with HTTP to its end: {error!r}"[:_SHOWN]) from None
+        raise AnswerError(f"{place} was not answered with HTTP to its end: {error!r}"[:_SHOWN]) from None
 
 
-def _read(response: IO[bytes], where: str) -> bytes:
+def _read(response: IO[bytes], place: str) -> bytes:
     content = response.read(MOST_BYTES + 1)
     if len(content) > MOST_BYTES:
-        raise AnswerError(f"{where} was answered with more than {MOST_BYTES} bytes")
+        raise AnswerError(f"{place} was answered with more than {MOST_BYTES} bytes")
     return content
 
 
-def decode(content: bytes, where: str) -> Any:
+def decode(content: bytes, place: str) -> Any:
     """The JSON of an answer.
 
     Raises:
@@ -69,4 +69,4 @@ def decode(content: bytes, where: str) -> Any:
         return json.loads(content)
     except (ValueError, RecursionError):
         shown = content[:_SHOWN].decode("utf-8", "replace")
-        raise AnswerError(f"{where} was not answered with JSON: {shown}") from None
+        raise AnswerError(f"{place} was not answered with JSON: {shown}") from None

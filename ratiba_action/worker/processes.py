@@ -33,9 +33,9 @@ def _parent(pid: str) -> str:
         return ""
 
 
-def end_children(spare: Iterable[int] = ()) -> None:
+def end_children(excluded: Iterable[int] = ()) -> None:
     """Kill and reap every child but those in ``spare``, and the orphans that they hand up, until none is left."""
-    spared = set(spare)
+    spared = set(excluded)
     while True:
         doomed = [pid for pid in children() if pid not in spared]
         if not doomed:

@@ -41,10 +41,10 @@ class Conversation:
 
     def send(self, message: str) -> Any:
         """What the model says to the customer's message and all that came before it."""
-        said = [*self._history, {"role": "user", "content": message}]
-        ask = _ask_anthropic if self._options["provider"] == "anthropic" else _ask_openai
-        text = ask(self._options, self._prompt, said)
-        self._history = [*said, {"role": "assistant", "content": text}]
+        messages = [*self._history, {"role": "user", "content": message}]
+        call = _ask_anthropic if self._options["provider"] == "anthropic" else _ask_openai
+        text = call(self._options, self._prompt, messages)
+        self._history = [*messages, {"role": "assistant", "content": text}]
         return {"text": text}
 
     def deliver(self, event: dict[str, Any]) -> Any:
@@ -52,12 +52,12 @@ class Conversation:
         raise AnswerError(f"a system that is a prompt takes messages only, not the event {event.get('type')!r}")
 
 
-def _ask_anthropic(options: dict[str, Any], prompt: str, said: list[dict[str, str]]) -> str:
+def _ask_anthropic(options: dict[str, Any], prompt: str, messages: list[dict[str, str]]) -> str:
     body = {
         "model": options["model"],
         "max_tokens": options["max_output_tokens"],
         "system": prompt,
-        "messages": said,
+        "messages": messages,
         **_temperature(options),
     }
     headers = {"x-api-key": os.environ["ANTHROPIC_API_KEY"], "anthropic-version": "2023-06-01"}
@@ -68,11 +68,11 @@ def _ask_anthropic(options: dict[str, Any], prompt: str, said: list[dict[str, st
         raise AnswerError("the model's answer is not one of Anthropic's messages") from None
 
 
-def _ask_openai(options: dict[str, Any], prompt: str, said: list[dict[str, str]]) -> str:
+def _ask_openai(options: dict[str, Any], prompt: str, messages: list[dict[str, str]]) -> str:
     body = {
         "model": options["model"],
         "max_completion_tokens": options["max_output_tokens"],
-        "messages": [{"role": "system", "content": prompt}, *said],
+        "messages": [{"role": "system", "content": prompt}, *messages],
         **_temperature(options),
     }
     headers = {"Authorization": f"Bearer {os.environ['OPENAI_API_KEY']}"}

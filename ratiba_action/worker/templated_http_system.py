@@ -39,18 +39,18 @@ class Adapter:
         if request["body"] is not None:
             content = json.dumps(request["body"]).encode("ascii")
             headers["Content-Type"] = "application/json"
-        where = f"{options['method']} {options['url']}"
+        place = f"{options['method']} {options['url']}"
         answer = call(options["method"], address, headers, content)
-        return read_events(answer, options["end"], where) if options["stream"] else decode(answer, where)
+        return read_events(answer, options["end"], place) if options["stream"] else decode(answer, place)
 
 
-def read_events(content: bytes, end: str | None, where: str) -> list[Any]:
+def read_events(content: bytes, end: str | None, place: str) -> list[Any]:
     """The JSON of every server-sent event up to the end mark.
 
     Args:
         content: the stream, by the rules of the HTML standard, section 9.2.
         end: data of the event that ends it; None when the stream's own end is enough.
-        where: the request, for messages.
+        place: the request, for messages.
 
     Raises:
         AnswerError: an event holds no JSON, or the end mark did not come.
@@ -66,7 +66,7 @@ def read_events(content: bytes, end: str | None, where: str) -> list[Any]:
         text = "\n".join(data)
         if end is not None and text == end:
             return events
-        events.append(decode(text.encode(), where))
+        events.append(decode(text.encode(), place))
     if end is not None:
-        raise AnswerError(f"{where} was answered with {len(events)} events and without the end mark {end!r}")
+        raise AnswerError(f"{place} was answered with {len(events)} events and without the end mark {end!r}")
     return events

@@ -105,7 +105,7 @@ def test_a_scripted_model_answers_and_everything_is_checked(talking: SmallReposi
     ("changes", "told"),
     [
         ({"script": []}, "The script has no answer to call 1"),
-        ({"script": [{"text": "Karibu!"}, {"text": "Kwaheri"}]}, "has 2 steps, and 1 were asked for"),
+        ({"script": [{"text": "Karibu!"}, {"text": "Kwaheri"}]}, "has 2 steps, and 1 were requested"),
         ({"script": [{"provider": "openai", "text": "Karibu!"}]}, "'anthropic' was asked"),
         ({"rules": [{"type": "custom", "value": "own.nowhere:polite"}]}, "own.nowhere:polite"),
         ({"assertions": [{"metric": "own.tone:Warmth", "threshold": 0.5}]}, "own.tone:Warmth"),

@@ -81,7 +81,7 @@ async def test_steps_that_are_left_over_are_told_once(start_gateway: Start) -> N
         await SdkTalk(access.environment).message()
     access.close()
     (problem,) = access.problems
-    assert "has 2 steps, and 1 were asked for" in str(problem)
+    assert "has 2 steps, and 1 were requested" in str(problem)
 
 
 async def test_another_scenario_is_answered_elsewhere(start_gateway: Start) -> None:

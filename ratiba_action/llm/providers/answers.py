@@ -130,8 +130,11 @@ def _message(status: int, details: Mapping[str, Any], text: str) -> str:
     if status in _SAYS_TOO_MUCH:
         # These repeat parts of the key.
         return "the key is wrong, or has no right to this model"
-    said = details.get("message")
-    return printable((said if isinstance(said, str) and said else text).strip()[:_LONGEST_MESSAGE]) or "it says no more"
+    message = details.get("message")
+    return (
+        printable((message if isinstance(message, str) and message else text).strip()[:_LONGEST_MESSAGE])
+        or "it says no more"
+    )
 
 
 def _retry_after(headers: Mapping[str, str]) -> float | None:

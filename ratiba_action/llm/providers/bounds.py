@@ -289,12 +289,12 @@ def _output_tokens(endpoint: str, body: dict[str, Any], limits: OutputLimits, pr
     names = _LIMIT_FIELDS[endpoint]
     if not names:
         return 0
-    asked: list[int] = [body[name] for name in names if body.get(name) is not None]
-    if not asked:
+    requested: list[int] = [body[name] for name in names if body.get(name) is not None]
+    if not requested:
         body[names[0]] = limits.default
-        asked = [limits.default]
+        requested = [limits.default]
     choices = body.get("n") if body.get("n") is not None else 1
-    if not all(_is_count(limit, limits.ceiling) for limit in asked):
+    if not all(_is_count(limit, limits.ceiling) for limit in requested):
         problems.append(
             f"{names[0]} is not a whole number from 1 to {limits.ceiling}, the configuration's models.max_output_tokens"
         )
@@ -302,7 +302,7 @@ def _output_tokens(endpoint: str, body: dict[str, Any], limits: OutputLimits, pr
     if not _is_count(choices, _MOST_CHOICES):
         problems.append(f"n is not a whole number from 1 to {_MOST_CHOICES}")
         return 0
-    return max(asked) * int(choices or 1)
+    return max(requested) * int(choices or 1)
 
 
 def _is_count(value: Any, most: int) -> bool:

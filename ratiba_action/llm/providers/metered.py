@@ -79,8 +79,8 @@ def usage_and_cost(request: PaidRequest, answer: JsonObject, prices: Prices) -> 
     _refuse_other_tariffs(answer)
     if long_cache_writes(answer):
         # The list has one price for a token that was written to a cache; for an hour's the dearest way is counted.
-        asked = usage.input_tokens + usage.cache_read_tokens + usage.cache_write_tokens
-        return usage, prices.upper_bound(request.model, request.provider, asked, usage.output_tokens)
+        prompt_tokens = usage.input_tokens + usage.cache_read_tokens + usage.cache_write_tokens
+        return usage, prices.upper_bound(request.model, request.provider, prompt_tokens, usage.output_tokens)
     return usage, prices.price(request.model, request.provider, usage)
 
 
@@ -212,17 +212,17 @@ def _knows_no_tier(outcome: Outcome, request: PaidRequest, work: BoundedRequest)
 def _error(request: PaidRequest, failures: list[Outcome]) -> ProviderError:
     """What is said of a call that no attempt could make."""
     last, count = failures[-1], len(failures)
-    asked = f"A call of {request.model!r} by the {request.party} in scenario {request.scenario_id!r}"
+    call = f"A call of {request.model!r} by the {request.party} in scenario {request.scenario_id!r}"
     tried = f"after {count} attempts" if count > 1 else "at once"
     known = not any(isinstance(each, Unknown) for each in failures)
     if isinstance(last, Refused):
-        problem = f"{asked} was refused by {request.provider} {tried} (status {last.status}): {last.message}."
+        problem = f"{call} was refused by {request.provider} {tried} (status {last.status}): {last.message}."
         return ProviderError(problem, _remedy(last.status), status=last.status, outcome_known=known)
     if isinstance(last, NotSent):
-        problem = f"{asked} could not be sent {tried}: {last.reason}."
+        problem = f"{call} could not be sent {tried}: {last.reason}."
         return ProviderError(problem, "Check the network, the base URL and the proxy.", outcome_known=known)
     reason = last.reason if isinstance(last, Unknown) else ""
-    problem = f"{asked} has no usable answer {tried}: {reason}. What was reserved for it counts as spent."
+    problem = f"{call} has no usable answer {tried}: {reason}. What was reserved for it counts as spent."
     return ProviderError(problem, "Run again later; if it stays so, check the base URL.", outcome_known=False)
 
 

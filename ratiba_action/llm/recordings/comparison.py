@@ -143,9 +143,9 @@ def without_noise(old: Sequence[Recording], new: Sequence[Recording]) -> tuple[R
     """
     models, old_models = _models(new), _models(old)
     same = len(models) == len(old_models) and all(map(_same_answer, old_models, models))
-    grades = {line.key: line for line in old if isinstance(line, JudgeRecording)}
-    kept = (_kept_grade(grades.get(line.key), line) for line in new if isinstance(line, JudgeRecording))
-    return (*(old_models if same else models), *kept)
+    scores = {line.key: line for line in old if isinstance(line, JudgeRecording)}
+    lines = (_kept_grade(scores.get(line.key), line) for line in new if isinstance(line, JudgeRecording))
+    return (*(old_models if same else models), *lines)
 
 
 def render(comparison: Comparison) -> tuple[str, ...]:
@@ -158,9 +158,9 @@ def render(comparison: Comparison) -> tuple[str, ...]:
         for name in dict.fromkeys((*before, *after)):
             lines += [f"    - {name}: {line}" for line in _told(before.get(name), after.get(name))]
             lines += [f"    + {name}: {line}" for line in _told(after.get(name), before.get(name))]
-    hidden = len(comparison.differences) - _CHANGES_SHOWN
-    if hidden > 0:
-        lines.append(f"… and {hidden} more; git diff shows all of them")
+    unlisted = len(comparison.differences) - _CHANGES_SHOWN
+    if unlisted > 0:
+        lines.append(f"… and {unlisted} more; git diff shows all of them")
     return tuple(lines)
 
 
@@ -183,14 +183,14 @@ def _by_key(line: Recording) -> Hashable:
 
 
 def _by_question(line: Recording) -> Hashable:
-    asked = line.asked if isinstance(line, ModelRecording) else line.metric
-    return type(line), asked, line.model, _trial(line)
+    subject = line.asked if isinstance(line, ModelRecording) else line.metric
+    return type(line), subject, line.model, _trial(line)
 
 
 def _by_subject(line: Recording) -> Hashable:
     """The same question to another model, or by another version of a metric."""
-    asked = line.asked if isinstance(line, ModelRecording) else line.metric.partition(":")[0]
-    return type(line), asked, _trial(line)
+    subject = line.asked if isinstance(line, ModelRecording) else line.metric.partition(":")[0]
+    return type(line), subject, _trial(line)
 
 
 def _trial(line: Recording) -> int:
@@ -213,26 +213,26 @@ def _difference(before: Recording | None, after: Recording) -> Difference | None
     return Difference(Kind.CHANGED, _what(after), _only(was, differing), _only(now, differing))
 
 
-def _only(held: Mapping[str, str], names: Container[str]) -> Parts:
-    return tuple((name, value) for name, value in held.items() if name in names)
+def _only(parts: Mapping[str, str], names: Container[str]) -> Parts:
+    return tuple((name, value) for name, value in parts.items() if name in names)
 
 
 def _what(line: Recording) -> str:
     if isinstance(line, ModelRecording):
-        asked = line.asked if len(line.asked) <= _ASKED_SHOWN else f"{line.asked[:_ASKED_SHOWN]}…"
-        return f"answer of {line.model} to {asked!r}" + (f" in trial {line.trial + 1}" if line.trial else "")
+        message = line.asked if len(line.asked) <= _ASKED_SHOWN else f"{line.asked[:_ASKED_SHOWN]}…"
+        return f"answer of {line.model} to {message!r}" + (f" in trial {line.trial + 1}" if line.trial else "")
     return f"{'score' if line.answer is None else 'answer'} of {line.metric} by {line.model}"
 
 
 def _held(line: Recording) -> Parts:
     """What a reviewer wants to see of a line, nothing empty."""
     if isinstance(line, ModelRecording):
-        said = read_said(line.response)
-        held = {"said": said.text, "tools": "\n".join(said.tools), "ended": said.ended, "prompt": line.system}
+        answer = read_said(line.response)
+        parts = {"said": answer.text, "tools": "\n".join(answer.tools), "ended": answer.ended, "prompt": line.system}
     else:
-        held = {**_answered(line), "metric": line.metric}
-    held |= {"model": line.model, "source": line.source}
-    return tuple((name, value) for name, value in held.items() if value)
+        parts = {**_answered(line), "metric": line.metric}
+    parts |= {"model": line.model, "source": line.source}
+    return tuple((name, value) for name, value in parts.items() if value)
 
 
 def _answered(line: JudgeRecording) -> dict[str, str]:

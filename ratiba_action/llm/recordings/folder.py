@@ -36,9 +36,9 @@ def _problems(
         recorded = len({line.trial for line in lines if line.trial < wanted})
         # A scenario without any answers asks no model, or says so itself when it does.
         if 0 < recorded < wanted:
-            told = f"{recorded} {'trial is' if recorded == 1 else 'trials are'} recorded, and {wanted} are asked for"
+            problem = f"{recorded} {'trial is' if recorded == 1 else 'trials are'} recorded, and {wanted} are asked for"
             remedy = f"record them with 'ratiba record --scenario {scenario.id} --accept'"
-            yield FileProblem(f"{folder}/{scenario.id}.jsonl", 0, f"{told}; {remedy}")
+            yield FileProblem(f"{folder}/{scenario.id}.jsonl", 0, f"{problem}; {remedy}")
 
 
 def recording_path(folder: Path, scenario_id: str) -> Path:

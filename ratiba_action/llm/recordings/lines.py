@@ -160,11 +160,11 @@ def _texts_of_rows(expected: Iterable[ExpectedRows]) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """A text of a line. ``said``: a model or a customer may have said it; ``cut``: its end may be missing."""
+    """A text of a line. ``spoken``: it may be the words of a model or a customer; ``cut``: its end may be missing."""
 
     field: str
     text: str
-    said: bool = True
+    spoken: bool = True
     cut: bool = False
 
 
@@ -174,7 +174,7 @@ def _forbidden(place: _Place, declared: Sequence[Identifier], secrets: Sequence[
         return
     credentials = find_credentials(place.text)
     yield from ((kind, MASK) for kind in credentials)
-    if not place.said or credentials:
+    if not place.spoken or credentials:
         return
     for identifier in find_identifiers(place.text):
         if not is_declared(identifier, declared, cut=place.cut):
@@ -191,29 +191,31 @@ def _places(line: Recording) -> Iterator[_Place]:
             yield _Place(name, value, cut=name == "asked" and len(value) >= _ASKED_LIMIT)
         elif name == "inputs" and value is not None:
             yield from (_Place(f"{name}.results", text, cut=True) for text in _leaves(value.get("results", [])))
-            yield from (_Place(f"{name}.parameters", text, said=False) for text in _leaves(value.get("parameters", {})))
+            yield from (
+                _Place(f"{name}.parameters", text, spoken=False) for text in _leaves(value.get("parameters", {}))
+            )
         elif isinstance(value, str):
-            yield _Place(name, value, said=False)
+            yield _Place(name, value, spoken=False)
 
 
-def _wire(value: Any, path: str, *, said: bool = True) -> Iterator[_Place]:
+def _wire(value: Any, path: str, *, spoken: bool = True) -> Iterator[_Place]:
     """The texts of an answer, each where it lies in the wire format."""
     if isinstance(value, str):
-        yield from _said(path, value) if said else (_Place(path, value, said=False),)
+        yield from _spoken(path, value) if spoken else (_Place(path, value, spoken=False),)
     elif isinstance(value, Mapping):
         for name, item in value.items():
             here = f"{path}.{name}" if name.isidentifier() else path
             if name == "input" and isinstance(item, Mapping):
                 yield from (_Place(here, text) for text in _leaves(item))
             else:
-                yield from _wire(item, here, said=said and name not in _OF_THE_WIRE)
+                yield from _wire(item, here, spoken=spoken and name not in _OF_THE_WIRE)
     elif isinstance(value, list):
         for number, item in enumerate(value):
-            yield from _wire(item, f"{path}[{number}]", said=said)
+            yield from _wire(item, f"{path}[{number}]", spoken=spoken)
 
 
-def _said(path: str, text: str) -> Iterator[_Place]:
-    """What was said; JSON also as what it means, since an escape hides a number."""
+def _spoken(path: str, text: str) -> Iterator[_Place]:
+    """A spoken text; JSON also decoded, since an escape can hide a number."""
     yield _Place(path, text)
     if text.lstrip()[:1] in ("{", "["):
         try:

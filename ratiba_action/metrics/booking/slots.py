@@ -145,10 +145,10 @@ def english_times(text: str) -> Iterator[ClockTime]:
         if _swahili(text, match.start()):
             continue
         hour, minute = int(match["hour"]), int(match["minute"])
-        said = {time(hour, minute)}
+        spoken = {time(hour, minute)}
         if 0 < hour < _HALF_DAY and not match["hour"].startswith("0"):
-            said.add(time(hour + _HALF_DAY, minute))
-        yield ClockTime(frozenset(said), *match.span())
+            spoken.add(time(hour + _HALF_DAY, minute))
+        yield ClockTime(frozenset(spoken), *match.span())
     for match in _NOON.finditer(text):
         yield ClockTime(frozenset({time(_HALF_DAY)}), *match.span())
 

@@ -96,8 +96,8 @@ class CrossCheck:
         except BudgetError as error:
             self._stopped = self._stopped or str(error)
         except Exception as error:  # noqa: BLE001 - whatever breaks here must not reach a scenario
-            told = str(error) if isinstance(error, RatibaError) else f"{type(error).__name__}: {error}"
-            self._notes.append(f"The cross-check of {pair.metric} for scenario {pair.scenario_id!r} failed: {told}")
+            problem = str(error) if isinstance(error, RatibaError) else f"{type(error).__name__}: {error}"
+            self._notes.append(f"The cross-check of {pair.metric} for scenario {pair.scenario_id!r} failed: {problem}")
         else:
             self._pairs.append(replace(pair, second=other.value))
             self._cached += other.cached

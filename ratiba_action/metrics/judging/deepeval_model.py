@@ -141,8 +141,8 @@ class Asked:
 
     async def answer(self, prompt: str, shape: dict[str, Any]) -> dict[str, Any]:
         """An answer of a shape that DeepEval describes as JSON Schema."""
-        number, asked = self._next(prompt)
-        question = replace(asked, schema=strict_schema(shape))
+        number, unshaped = self._next(prompt)
+        question = replace(unshaped, schema=strict_schema(shape))
         answer = validated(await self._guarded(self._judge.answer(question), question), question)
         body: dict[str, Any] = loosened(one_line(answer.body), shape)
         self._reasons[number] = [text for text in _reasons(body) if text]
@@ -168,12 +168,12 @@ class Asked:
             ) from error
 
 
-def deepeval_model(asked: Asked, *, grades: bool) -> Any:
+def deepeval_model(calls: Asked, *, scores: bool) -> Any:
     """A DeepEval model of the judge.
 
     Args:
-        asked: answers each prompt.
-        grades: the metric asks for scores, as G-Eval does; else for answers of shapes of its own.
+        calls: answers each prompt.
+        scores: the metric asks for scores, as G-Eval does; else for answers of shapes of its own.
     """
     from deepeval.models import DeepEvalBaseLLM  # noqa: PLC0415 — see load_deepeval
 
@@ -182,25 +182,25 @@ def deepeval_model(asked: Asked, *, grades: bool) -> Any:
             return self
 
         def get_model_name(self) -> str:
-            return asked.model
+            return calls.model
 
         def generate(self, *_: Any, **__: Any) -> str:
             raise JudgeError("DeepEval asked the judge synchronously, which the gate does not support.")
 
         async def a_generate(self, *args: Any, schema: Any = None, **_: Any) -> Any:
-            if grades:
-                answer = await asked.grade(str(args[0]))
+            if scores:
+                answer = await calls.grade(str(args[0]))
                 return schema(**answer) if schema is not None else answer
             shape = schema.model_json_schema() if schema is not None else {}
             if set(shape.get("properties", ())) <= {"reason"}:
                 # It only sums up the reasons that were given before, for money.
-                return schema(reason=asked.reason) if schema is not None else asked.reason
-            return schema(**await asked.answer(str(args[0]), shape))
+                return schema(reason=calls.reason) if schema is not None else calls.reason
+            return schema(**await calls.answer(str(args[0]), shape))
 
         async def a_generate_with_schema(self, *args: Any, schema: Any = None, **_: Any) -> Any:
             return await self.a_generate(*args, schema=schema)
 
-    return JudgeModel(asked.model)
+    return JudgeModel(calls.model)
 
 
 def our_own(error: Exception) -> Exception:

@@ -28,7 +28,7 @@ class GradeCollector:
         lines = self._kept[question.scenario_id]
         if key in lines and lines[key][0] <= question.trial:
             return
-        asked = usage.input_tokens + usage.cache_read_tokens + usage.cache_write_tokens
+        prompt_tokens = usage.input_tokens + usage.cache_read_tokens + usage.cache_write_tokens
         line = JudgeRecording(
             key=key,
             ordinal=question.ordinal,
@@ -39,7 +39,7 @@ class GradeCollector:
             score=None if question.schema else answer.body["score"],
             reason=None if question.schema else answer.body["reason"],
             answer=answer.body if question.schema else None,
-            usage={"input_tokens": asked, "output_tokens": usage.output_tokens},
+            usage={"input_tokens": prompt_tokens, "output_tokens": usage.output_tokens},
         )
         lines[key] = (question.trial, line)
 

@@ -62,7 +62,7 @@ class LiveJudge(StructuredCalls):
             BudgetError: the call was refused.
             ProviderError: the provider refused or could not be reached.
         """
-        asked = StructuredQuestion(
+        structured = StructuredQuestion(
             scenario_id=question.scenario_id,
             trial=question.trial,
             identity=("grade", question.metric, question.transcript, question.ordinal, question.arm),
@@ -71,5 +71,5 @@ class LiveJudge(StructuredCalls):
             schema=SCHEMA if question.schema is None else question.schema,
             arm=question.arm,
         )
-        answer, usage = await self.ask(asked, lambda text: parse_answer(text, question))
+        answer, usage = await self.ask(structured, lambda text: parse_answer(text, question))
         return replace(answer, usage=usage)

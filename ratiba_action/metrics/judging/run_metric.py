@@ -136,10 +136,10 @@ class RunMetric:
             metric_version(self.name, self.version),
         )
         shown = self.evidence(case)
-        kept = cache.get(key, shown)
-        if kept is not None and self._counts(kept, threshold):
-            score = Score(self.name, self.version, kept.value, threshold, judged=True, reason=kept.reason)
-            score = replace(score, cached=True, votes=kept.votes)
+        cached = cache.get(key, shown)
+        if cached is not None and self._counts(cached, threshold):
+            score = Score(self.name, self.version, cached.value, threshold, judged=True, reason=cached.reason)
+            score = replace(score, cached=True, votes=cached.votes)
             self._on_hit(score, case)
             return score
         score = await self._voted(case, threshold)
@@ -147,9 +147,9 @@ class RunMetric:
             cache.put(key, shown, CachedScore(score.value, score.reason, score.votes))
         return score
 
-    def _counts(self, kept: CachedScore, threshold: float) -> bool:
-        measured = len(kept.votes) or 1
-        return measured >= self._rule.votes or not self._rule.calls_for_a_vote(kept.value, threshold)
+    def _counts(self, cached: CachedScore, threshold: float) -> bool:
+        measured = len(cached.votes) or 1
+        return measured >= self._rule.votes or not self._rule.calls_for_a_vote(cached.value, threshold)
 
     async def _voted(self, case: Case, threshold: float) -> Score:
         """The score, or the median of several when the first is near the threshold."""

@@ -65,8 +65,10 @@ def _require_end(reason: Any, ends: tuple[str, ...]) -> None:
 
 
 def _refusal(words: str) -> JudgeError:
-    said = f": {words[:_SHOWN]!r}" if words else ""
-    return JudgeError(f"The judge refused to answer{said}.", "Look at the conversation, or use another judge model.")
+    explanation = f": {words[:_SHOWN]!r}" if words else ""
+    return JudgeError(
+        f"The judge refused to answer{explanation}.", "Look at the conversation, or use another judge model."
+    )
 
 
 def _misshapen(name: str, value: Any) -> JudgeError:

@@ -56,10 +56,10 @@ def _nothing_measured(findings: Findings) -> Verdict:
         return Verdict(Conclusion.INCOMPLETE, reason, "Run scenarios that are not in quarantine too.")
     gap = _gap_of(findings.deciding[0])
     why = evidence.interruption or f"{gap.trial.scenario.id}: {_why(gap)}"
-    held = _checks_of(findings.deciding)
+    checks = _checks_of(findings.deciding)
     opening = "Nothing was measured, so"
-    if held:
-        opening = f"{count(held, 'assertion')} of {scenarios_counted(findings.deciding)} passed, but"
+    if checks:
+        opening = f"{count(checks, 'assertion')} of {scenarios_counted(findings.deciding)} passed, but"
     reason = f"{opening} the run cannot pass: {sentence(why)}"
     reason += _on_the_base(evidence, findings.deciding)
     return Verdict(Conclusion.INCOMPLETE, reason, _action(evidence, findings.deciding, len(findings.deciding)))
@@ -67,8 +67,8 @@ def _nothing_measured(findings: Findings) -> Verdict:
 
 def _checks_of(outcomes: Sequence[ScenarioOutcome]) -> int:
     """How many checks of trials that errored held; one that fails leaves no trial unmeasured."""
-    broken_off = [outcome.deciding for outcome in outcomes if isinstance(outcome.deciding, Errored)]
-    return sum(check.measured for result in broken_off for check in result.checks)
+    errored = [outcome.deciding for outcome in outcomes if isinstance(outcome.deciding, Errored)]
+    return sum(check.measured for result in errored for check in result.checks)
 
 
 def _gap_of(outcome: ScenarioOutcome) -> ScenarioResult:

@@ -37,8 +37,8 @@ class Findings:
     @property
     def broken(self) -> tuple[ScenarioOutcome, ...]:
         """Those that break something exact, critical ones first."""
-        broken = [outcome for outcome in self.deciding if outcome.standing is Standing.BROKEN]
-        return tuple(sorted(broken, key=lambda outcome: not outcome.scenario.critical))
+        failed = [outcome for outcome in self.deciding if outcome.standing is Standing.BROKEN]
+        return tuple(sorted(failed, key=lambda outcome: not outcome.scenario.critical))
 
     @property
     def open(self) -> tuple[ScenarioOutcome, ...]:
@@ -69,8 +69,8 @@ def find(evidence: Evidence) -> Findings:
     """Tell the outcomes of the head that decide from those that do not."""
     counted = filter(decides, results_of_change(evidence.results))
     outcomes = outcomes_of(_in_order(tuple(counted)))
-    held = [outcome for outcome in outcomes if quarantine_in_force(outcome.scenario, evidence.day)]
-    return Findings(evidence, tuple(outcome for outcome in outcomes if outcome not in held), tuple(held))
+    quarantined = [outcome for outcome in outcomes if quarantine_in_force(outcome.scenario, evidence.day)]
+    return Findings(evidence, tuple(outcome for outcome in outcomes if outcome not in quarantined), tuple(quarantined))
 
 
 def _in_order(results: Sequence[ScenarioResult]) -> list[ScenarioResult]:

@@ -62,8 +62,8 @@ def judge_metric_means(findings: Findings) -> Verdict | None:
         low = [name for name, p in zip(names, adjusted, strict=True) if p <= _LEVEL]
     if not low:
         return None
-    told = "; ".join(f"{name} {mean(values[name]):.4g}, threshold {thresholds[name]:.4g}" for name in low)
-    reason = f"The mean over all scenarios is too low: {told}."
+    means = "; ".join(f"{name} {mean(values[name]):.4g}, threshold {thresholds[name]:.4g}" for name in low)
+    reason = f"The mean over all scenarios is too low: {means}."
     return Verdict(Conclusion.FAILED, reason, f"Look at the scenarios with the lowest {low[0]}.")
 
 

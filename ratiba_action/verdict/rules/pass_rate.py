@@ -29,8 +29,8 @@ def judge_pass_rate(findings: Findings) -> Verdict | None:
     if _reaches(findings) or is_unclear(findings):
         return None
     passed, judged = _passed(findings), findings.judged
-    told = part_of(passed, len(judged), "judged scenario", "passes", "pass")
-    reason = f"{told}, and {rate:.0%} must: {names(findings.below)}."
+    message = part_of(passed, len(judged), "judged scenario", "passes", "pass")
+    reason = f"{message}, and {rate:.0%} must: {names(findings.below)}."
     first = findings.below[0].scenario.id
     return Verdict(Conclusion.FAILED, reason, f"Read what the judge says about {first}, then fix the prompt.")
 

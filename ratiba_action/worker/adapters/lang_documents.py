@@ -11,13 +11,13 @@ _IDS = ("id", "source")
 _SCORES = ("score", "relevance_score")
 
 
-def documents_of(found: Any, where: str) -> list[dict[str, Any]]:
+def documents_of(found: Any, place: str) -> list[dict[str, Any]]:
     """The documents in their order.
 
     Args:
         found: a list of LangChain's documents, of pairs of a document and its score, of texts that are ids, or of
             mappings with ``id``, ``text`` and ``score``; None for none.
-        where: where they were found, for messages.
+        place: where they were found, for messages.
 
     Raises:
         AdapterError: it is something else, or a document has nothing that tells it apart.
@@ -25,11 +25,11 @@ def documents_of(found: Any, where: str) -> list[dict[str, Any]]:
     if found is None:
         return []
     if not isinstance(found, (list, tuple)):
-        raise AdapterError(f"{where} is of type {type(found).__name__}, not a list of documents")
-    return [_document(item, f"{where}[{index}]") for index, item in enumerate(found)]
+        raise AdapterError(f"{place} is of type {type(found).__name__}, not a list of documents")
+    return [_document(item, f"{place}[{index}]") for index, item in enumerate(found)]
 
 
-def _document(item: Any, where: str) -> dict[str, Any]:
+def _document(item: Any, place: str) -> dict[str, Any]:
     score = None
     if isinstance(item, tuple) and len(item) == 2:  # noqa: PLR2004 - what similarity_search_with_score gives
         item, score = item
@@ -40,7 +40,7 @@ def _document(item: Any, where: str) -> dict[str, Any]:
     metadata = item.metadata or {}
     identifier = getattr(item, "id", None) or _first(metadata, _IDS)
     if identifier is None:
-        raise AdapterError(f"{where} has no id: give the document an `id`, or `id` or `source` in its metadata")
+        raise AdapterError(f"{place} has no id: give the document an `id`, or `id` or `source` in its metadata")
     score = _first(metadata, _SCORES) if score is None else score
     return {"id": str(identifier), "text": item.page_content, "score": None if score is None else float(score)}
 

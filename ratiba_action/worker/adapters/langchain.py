@@ -58,21 +58,21 @@ class Conversation:
         """The reply to what the customer says."""
         from langchain_core.messages import AIMessage, HumanMessage  # noqa: PLC0415 - the repository's, when asked for
 
-        said = HumanMessage(message)
-        answer = await self._runnable.ainvoke(self._given(said, message), self._config)
+        user_message = HumanMessage(message)
+        answer = await self._runnable.ainvoke(self._given(user_message, message), self._config)
         reply = self._reply(answer)
         messages = pick(answer, MESSAGES)
         if isinstance(messages, list) and self._options["takes"] == MESSAGES:
             self._history = list(messages)
         else:
-            self._history += [said, answer if is_of_model(answer) else AIMessage(reply["text"])]
+            self._history += [user_message, answer if is_of_model(answer) else AIMessage(reply["text"])]
         return reply
 
-    def _given(self, said: Any, message: str) -> Any:
+    def _given(self, user_message: Any, message: str) -> Any:
         if self._options["takes"] == "text":
             return message
         if self._options["takes"] == MESSAGES:
-            return [*self._history, said]
+            return [*self._history, user_message]
         history = self._options["history"]
         return {self._options["input"]: message, **({history: list(self._history)} if history else {})}
 

@@ -40,7 +40,7 @@ class Adapter:
         try:
             saver = await savers.open_saver(self._options["saver"] or "memory", context.database_url, resources)
             graph = await make(self._options["graph"], (INVOKE, "compile"), saver, context)
-            graph = _checkpointed(graph, saver, kept=self._options["saver"] is None)
+            graph = _checkpointed(graph, saver, persistent=self._options["saver"] is None)
             _require_known(graph, self._options)
         except BaseException:
             await resources.aclose()
@@ -48,21 +48,21 @@ class Adapter:
         return Conversation(graph, self._options, context.conversation_id, resources)
 
 
-def _checkpointed(graph: Any, saver: Any, *, kept: bool) -> Any:
+def _checkpointed(graph: Any, saver: Any, *, persistent: bool) -> Any:
     """The compiled graph with our saver; with its own where it has one and the configuration names none."""
     if not callable(getattr(graph, INVOKE, None)):
         return graph.compile(checkpointer=saver)
     own = getattr(graph, "checkpointer", None)
-    return graph if own is saver or (own and kept) else graph.copy(update={"checkpointer": saver})
+    return graph if own is saver or (own and persistent) else graph.copy(update={"checkpointer": saver})
 
 
 def _require_known(graph: Any, options: dict[str, Any]) -> None:
     """Refuse keys and nodes that the graph does not have: what they would give is nothing, in silence."""
     keys = {name for name in graph.channels if ":" not in name and not name.startswith("__")}
     nodes = {name for part in (graph, *(sub for _, sub in graph.get_subgraphs(recurse=True))) for name in part.nodes}
-    asked = [path.partition(".")[0] for path in options["reply"].values()] + [options["input"] or options["messages"]]
+    named = [path.partition(".")[0] for path in options["reply"].values()] + [options["input"] or options["messages"]]
     for what, names, known in (
-        ("state has no key", asked, keys),
+        ("state has no key", named, keys),
         ("graph has no node", options["response_nodes"], nodes),
     ):
         strange = [name for name in names if name not in known]
@@ -126,20 +126,20 @@ class Conversation:
         else:
             await self._graph.ainvoke(given, self._config)
         state = await self._graph.aget_state(self._config)
-        asked = [plain(interrupt.value) for interrupt in state.interrupts]
-        self._waiting = bool(asked)
+        interrupts = [plain(interrupt.value) for interrupt in state.interrupts]
+        self._waiting = bool(interrupts)
         reply = self._messages.reply(state.values, self._options["reply"], unfinished=self._waiting)
         if streamed is not None:
             reply["text"] = streamed
-        return _with_interrupts(reply, asked, self._options["messages"])
+        return _with_interrupts(reply, interrupts, self._options["messages"])
 
 
-def _with_interrupts(reply: dict[str, Any], asked: list[Any], messages: str) -> dict[str, Any]:
+def _with_interrupts(reply: dict[str, Any], interrupts: list[Any], messages: str) -> dict[str, Any]:
     """The reply with an event for each interrupt; what an interrupt asks in words is the text where there is none."""
-    events = [{"type": "interrupt", "data": {"value": value}} for value in asked]
-    words = [value for value in asked if isinstance(value, str)]
+    events = [{"type": "interrupt", "data": {"value": value}} for value in interrupts]
+    words = [value for value in interrupts if isinstance(value, str)]
     text = reply.get("text")
-    if text is None and not asked:
+    if text is None and not interrupts:
         raise AdapterError(
             f"the graph left no answer: no new message of a model under {messages!r} in its state; "
             "say where the text is with system.langgraph.reply.text"

@@ -31,9 +31,9 @@ class Adapter:
 
     async def open(self, context: Any) -> Conversation:
         """Make the engine for this conversation."""
-        asked = METHODS if self._options["sync"] else tuple(f"a{name}" for name in METHODS)
-        engine = await make(self._options["engine"], asked, context)
-        method = next(name for name in asked if callable(getattr(engine, name, None)))
+        methods = METHODS if self._options["sync"] else tuple(f"a{name}" for name in METHODS)
+        engine = await make(self._options["engine"], methods, context)
+        method = next(name for name in methods if callable(getattr(engine, name, None)))
         return Conversation(engine, method, self._options["document_id"])
 
 
@@ -67,7 +67,7 @@ class Conversation:
     def _documents(self, found: list[Any]) -> list[dict[str, Any]]:
         return [self._document(item, f"source_nodes[{index}]") for index, item in enumerate(found)]
 
-    def _document(self, found: Any, where: str) -> dict[str, Any]:
+    def _document(self, found: Any, place: str) -> dict[str, Any]:
         node = found.node
         if self._document_id is None:
             identifier = node.ref_doc_id or node.node_id
@@ -75,7 +75,7 @@ class Conversation:
             identifier = node.metadata.get(self._document_id)
         if identifier is None:
             keys = ", ".join(sorted(node.metadata)) or "none"
-            raise AdapterError(f"the metadata of {where} has no {self._document_id!r}; its keys: {keys}")
+            raise AdapterError(f"the metadata of {place} has no {self._document_id!r}; its keys: {keys}")
         score = None if found.score is None else float(found.score)
         return {"id": str(identifier), "text": node.get_content(), "score": score}
 
@@ -88,10 +88,10 @@ def _text(answer: Any) -> str:
     """What is said; of a query without an answer LlamaIndex would print ``None``."""
     if isinstance(answer, str):
         return answer
-    said = getattr(answer, "response", answer)
-    if said is None:
+    text = getattr(answer, "response", answer)
+    if text is None:
         return ""
-    return said if isinstance(said, str) else str(said)
+    return text if isinstance(text, str) else str(text)
 
 
 def _tool_call(source: Any) -> dict[str, Any]:

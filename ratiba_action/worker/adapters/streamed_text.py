@@ -18,15 +18,15 @@ async def streamed_text(graph: Any, given: Any, config: dict[str, Any], nodes: f
         config: names the thread.
         nodes: names of the response nodes.
     """
-    said: dict[str, str] = {}
+    texts: dict[str, str] = {}
     async for event in graph.astream_events(given, config, version="v2"):
         if event["metadata"].get("langgraph_node") not in nodes:
             continue
         run = event["run_id"]
         if event["event"] == "on_chat_model_start":
-            said[run] = ""
+            texts[run] = ""
         elif event["event"] == "on_chat_model_stream":
-            said[run] = said.get(run, "") + text_of(event["data"]["chunk"])
+            texts[run] = texts.get(run, "") + text_of(event["data"]["chunk"])
         elif event["event"] == "on_chat_model_end":
-            said[run] = said.get(run) or text_of(event["data"]["output"])
-    return "".join(said.values())
+            texts[run] = texts.get(run) or text_of(event["data"]["output"])
+    return "".join(texts.values())

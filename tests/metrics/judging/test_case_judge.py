@@ -14,10 +14,10 @@ class GradesInTurn:
     model = "judge-1"
 
     def __init__(self, *grades: Grade) -> None:
-        self._grades = list(grades)
+        self._relevances = list(grades)
 
     async def answer(self, _: Question) -> Answer:
-        return graded(self._grades.pop(0))
+        return graded(self._relevances.pop(0))
 
 
 QUESTION = Question("greets", "EnglishFluencyMetric:1", "0" * 64, 0, "How was it?")

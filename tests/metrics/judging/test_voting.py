@@ -141,12 +141,12 @@ class PerMeasurement:
 
     def __init__(self, grades: dict[int, float], questions: int = 2) -> None:
         self.asked: list[Question] = []
-        self._grades = grades
+        self._relevances = grades
         self._questions = questions
 
     async def answer(self, question: Question) -> Answer:
         self.asked.append(question)
         number = question.ordinal // self._questions
-        if number not in self._grades:
+        if number not in self._relevances:
             raise RecordingError(f"No measurement {number}.")
-        return graded(Grade(self._grades[number], f"measurement {number}"))
+        return graded(Grade(self._relevances[number], f"measurement {number}"))
