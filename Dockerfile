@@ -5,7 +5,9 @@ ARG BASE=python:3.13-slim
 FROM ${BASE} AS build
 SHELL ["/bin/sh", "-eu", "-c"]
 WORKDIR /build
-COPY requirements/bootstrap.txt requirements/gate.txt requirements/
+# `full` adds offline language detection and embeddings: 190 MB.
+ARG PACKAGES=gate
+COPY requirements/bootstrap.txt requirements/${PACKAGES}.txt requirements/
 # The secret is optional: a bundle of certificates, for a network with an authority of its own.
 RUN --mount=type=secret,id=ca \
     if [ -s /run/secrets/ca ]; then export PIP_CERT=/run/secrets/ca SSL_CERT_FILE=/run/secrets/ca; fi; \
@@ -14,7 +16,9 @@ RUN --mount=type=secret,id=ca \
         -r requirements/bootstrap.txt; \
     python3 -m venv --without-pip /opt/ratiba; \
     /opt/bootstrap/bin/uv pip install --quiet --no-cache --link-mode copy --python /opt/ratiba/bin/python \
-        --require-hashes --only-binary :all: --compile-bytecode -r requirements/gate.txt
+        --no-deps --require-hashes --only-binary :all: --compile-bytecode -r "requirements/${PACKAGES}.txt"; \
+    # Tests that NumPy and SciPy ship.
+    find /opt/ratiba/lib -name tests -type d \( -path '*/numpy/*' -o -path '*/scipy/*' \) -prune -exec rm -r {} +
 COPY entrypoint.py /opt/ratiba/app/
 COPY ratiba_action /opt/ratiba/app/ratiba_action
 RUN /opt/ratiba/bin/python -m compileall -q /opt/ratiba/app

@@ -15,7 +15,7 @@ BIN := $(VENV)/bin
 SUITABLE := import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))
 PYTHON ?= $(shell for name in python3 python3.13 python3.12 python3.11 python3.14; do \
 	$$name -c '$(SUITABLE)' >/dev/null 2>&1 && echo $$name && break; done)
-INSTALL := $(BIN)/uv pip install --quiet --python $(BIN)/python --require-hashes --compile-bytecode
+INSTALL := $(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps --require-hashes --compile-bytecode
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 # Whatever a recipe answers, GNU make answers 2. Only in question mode does it hand on a 1, which is the gate's
@@ -23,6 +23,10 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 ifeq ($(or $(MAKECMDGOALS),demo),demo)
 MAKEFLAGS += --question
 endif
+
+# SciPy and NumPy ship their own tests: 50 MB with their bytecode.
+WITHOUT_TESTS = find $(VENV)/lib/python*/site-packages/numpy $(VENV)/lib/python*/site-packages/scipy \
+	-name tests -type d -prune -exec rm -r {} +
 
 EDITABLE = $(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation --editable . \
 	&& $(BIN)/python -m compileall -q ratiba_action examples
@@ -66,8 +70,9 @@ COMPILE := $(BIN)/uv pip compile --quiet --universal --generate-hashes --python-
 lock: $(VENV)/.bootstrap
 	printf 'setuptools>=80\nuv>=0.13\n' | $(COMPILE) - -o requirements/bootstrap.txt
 	$(COMPILE) --extra judges --extra semantic --extra embedding --extra langfuse --extra embedded --extra docker --extra example --extra dev pyproject.toml -o requirements/dev.txt
-	$(COMPILE) -c requirements/dev.txt --extra judges --extra semantic --extra embedded --extra example pyproject.toml -o requirements/demo.txt
-	$(COMPILE) -c requirements/dev.txt --extra judges --extra semantic --extra embedding --extra langfuse --extra embedded pyproject.toml -o requirements/gate.txt
+	$(COMPILE) -c requirements/dev.txt --extra judges --extra embedded --extra example --override requirements/unused.txt pyproject.toml -o requirements/demo.txt
+	$(COMPILE) -c requirements/dev.txt --extra judges --extra langfuse --extra embedded --override requirements/unused.txt pyproject.toml -o requirements/gate.txt
+	$(COMPILE) -c requirements/dev.txt --extra judges --extra semantic --extra embedding --extra langfuse --extra embedded --override requirements/unused.txt pyproject.toml -o requirements/full.txt
 	$(COMPILE) -c requirements/dev.txt examples/booking_assistant/requirements.in -o examples/booking_assistant/requirements.txt
 
 clean:
@@ -81,7 +86,7 @@ $(VENV)/.bootstrap: requirements/bootstrap.txt
 	+@touch $@
 
 $(VENV)/.demo: $(VENV)/.bootstrap requirements/demo.txt pyproject.toml
-	+@$(INSTALL) -r requirements/demo.txt && $(EDITABLE)
+	+@$(INSTALL) -r requirements/demo.txt && $(EDITABLE) && $(WITHOUT_TESTS)
 	+@touch $@
 
 $(VENV)/.dev: $(VENV)/.bootstrap requirements/dev.txt pyproject.toml

@@ -15,6 +15,7 @@ from ratiba_action.metrics.entry import MetricEntry
 from ratiba_action.metrics.judged_table import JUDGED_METRICS
 from ratiba_action.model.values import JsonObject
 from ratiba_action.ports import Judge, JudgedMetric, Metric
+from ratiba_action.util.extras import how_to_install
 from ratiba_action.util.text import did_you_mean
 from ratiba_action.util.validation import StrictModel
 
@@ -29,14 +30,12 @@ TEXT_METRICS: Mapping[str, MetricEntry] = {
         "word n-grams shared with the reference answer (BLEU)",
         system_types=("chatbot", "agent", "rag"),
         needs="expect.answer",
-        package="sacrebleu",
     ),
     "ChrfMetric": MetricEntry(
         "ratiba_action.metrics.chrf:ChrfMetric",
         "character n-grams shared with the reference answer (chrF)",
         system_types=("chatbot", "agent", "rag"),
         needs="expect.answer",
-        package="sacrebleu",
     ),
     "RougeLMetric": MetricEntry(
         "ratiba_action.metrics.rouge_l:RougeLMetric",
@@ -275,7 +274,7 @@ def metric_problems(name: str, parameters: JsonObject, truths: AbstractSet[str] 
 
 def _unmet_needs(name: str, entry: MetricEntry, truths: AbstractSet[str] | None) -> Iterator[str]:
     if entry.package and find_spec(entry.package) is None:
-        yield f"{name} needs the package {entry.package}; install ratiba-eval-gate[{entry.extra}]"
+        yield f"{name} needs the package {entry.package}, which is not installed; {how_to_install(entry.extra)}"
     needed = _EXPECTED.findall(entry.needs)
     if truths is not None and needed and not truths & set(needed):
         yield f"{name} has nothing to measure: no turn says {entry.needs}"

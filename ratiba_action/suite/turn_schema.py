@@ -1,11 +1,13 @@
 """The shape of one turn of a scenario file, as strict models. ``docs/scenarios.md`` explains each field."""
 
+from importlib.util import find_spec
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
 from ratiba_action.checks.row_checks import query_problem
 from ratiba_action.checks.turn_checks import parse_path
+from ratiba_action.util.extras import how_to_install
 from ratiba_action.util.validation import StrictModel
 
 
@@ -14,8 +16,15 @@ def _readable(path: str) -> str:
     return path
 
 
+def _detectable(code: str) -> str:
+    if find_spec("lingua") is None:
+        msg = f"the package that detects languages is not installed; {how_to_install('semantic')}"
+        raise ValueError(msg)
+    return code
+
+
 Text = Annotated[str, Field(min_length=1, max_length=20_000)]
-LanguageCode = Annotated[str, Field(pattern=r"^[a-z]{2,3}$", description="ISO 639 code")]
+LanguageCode = Annotated[str, Field(pattern=r"^[a-z]{2,3}$", description="ISO 639 code"), AfterValidator(_detectable)]
 JsonPathText = Annotated[str, Field(min_length=2, max_length=500), AfterValidator(_readable)]
 Grade = Annotated[float, Field(ge=0, le=100, allow_inf_nan=False)]
 

@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from ratiba_action.errors import ConfigurationError
+from ratiba_action.util.extras import how_to_install
 
 if TYPE_CHECKING:
     import lingua
@@ -67,7 +68,7 @@ class LanguageDetection:
         except ImportError as error:
             raise ConfigurationError(
                 "Languages cannot be detected: the package lingua-language-detector is not installed.",
-                "Install ratiba-eval-gate[semantic].",
+                f"To detect them, {how_to_install('semantic')}.",
             ) from error
         known = {_code(language): language for language in lingua.Language.all()}
         unknown = sorted(set(self.languages) - known.keys())

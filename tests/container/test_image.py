@@ -143,3 +143,29 @@ def test_the_image_says_what_it_is_and_starts_the_entry_point_isolated(image: st
     assert (configuration["User"], configuration["WorkingDir"]) == ("1001:1001", "/workspace")
     assert "Healthcheck" not in configuration
     assert configuration["Labels"]["org.opencontainers.image.title"] == "Ratiba Eval Gate"
+
+
+def test_the_image_has_what_every_metric_needs_but_the_three_of_the_variant_full(image: str) -> None:
+    program = """
+import sys
+sys.path.insert(0, "/opt/ratiba/app")
+from ratiba_action.metrics.judging.deepeval_bridge import load_deepeval
+from ratiba_action.metrics.registry import metric_names, metric_problems
+load_deepeval()
+for name in metric_names():
+    for problem in metric_problems(name, {}):
+        if "not installed" in problem:
+            print(problem)
+"""
+    command = ["docker", "run", "--rm", *CONFINED, "--entrypoint", "/opt/ratiba/bin/python", image, "-c", program]
+    done = finished(command)
+    assert done.returncode == 0, done.stderr
+    missing = [line.split(" needs ")[0] for line in done.stdout.splitlines()]
+    assert missing == ["CodeSwitchMetric", "EmbeddingSimilarityMetric", "ReplyLanguageMetric"]
+    assert "docker build --build-arg PACKAGES=full" in done.stdout
+
+
+def test_the_image_has_no_tests_of_its_packages(image: str) -> None:
+    command = ["docker", "run", "--rm", "--entrypoint", "find", image, "/opt/ratiba/lib", "-path", "*/scipy/*/tests/*"]
+    done = finished(command)
+    assert (done.returncode, done.stdout) == (0, "")

