@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from ratiba_action.decide.contents import Contents
 from ratiba_action.decide.event import infer_name, load_event, subject_of
 from ratiba_action.decide.judging_code import Modules, read_addresses
+from ratiba_action.decide.plain_yaml import Node, YamlDoubt, read_yaml_or_doubt
 from ratiba_action.decide.protection import Protection
 from ratiba_action.decide.read import UNKNOWN_REFUSED, Change, read_change
 from ratiba_action.decide.rules import default_rules, parse_rules
@@ -154,9 +155,10 @@ def decide(request: DecideRequest, environment: Mapping[str, str]) -> Decided:
             floor=request.floor,
             floor_why=request.floor_why,
         )
-        scenarios = _scenario_texts(request, change)
-        floors = _system_floors(request.config, contents, doubts)
-        floors = (*floors, *_judging_floors(request.config, contents, scenarios, doubts))
+        scenarios = _scenarios(request, change, doubts)
+        configurations = _configurations(request.config, contents, doubts)
+        floors = _system_floors(configurations, doubts)
+        floors = (*floors, *_judging_floors(configurations, contents, scenarios, doubts))
         decision = decide_with(floors=floors, doubts=doubts)
         if decision.mode is Mode.SKIP and change.files.paths:
             # A document that a conversation is answered from, or that names packages, is no documentation.
@@ -189,38 +191,47 @@ def _links(contents: Contents, doubts: list[str]) -> Links:
         return Links()
 
 
-def _scenario_texts(request: DecideRequest, change: Change) -> dict[str, str]:
-    """The scenario files of the checkout, by path."""
+def _scenarios(request: DecideRequest, change: Change, doubts: list[str]) -> list[Node]:
+    """The scenario files of the checkout."""
     top = (change.git.root if change.git is not None else request.repository) / request.scenarios
     files = sorted([*top.rglob("*.yaml"), *top.rglob("*.yml")]) if change.files.paths and is_folder(top) else []
-    return {
-        path.relative_to(top).as_posix(): path.read_text("utf-8", "replace")
-        for path in files
-        if is_file(path) and not path.is_symlink()
-    }
+    read = [_read(path.relative_to(top.parent).as_posix(), path.read_bytes(), doubts) for path in files if _plain(path)]
+    return [document for document in read if document is not None]
 
 
-def _touched_floors(scenarios: Mapping[str, str], doubts: list[str]) -> tuple[Rule, ...]:
+def _plain(path: Path) -> bool:
+    return is_file(path) and not path.is_symlink()
+
+
+def _read(file: str, content: bytes, doubts: list[str]) -> Node | None:
+    try:
+        return read_yaml_or_doubt(file, content)
+    except YamlDoubt as doubt:
+        doubts.append(f"what this change affects cannot be determined: {doubt}")
+        return None
+
+
+def _touched_floors(scenarios: Iterable[Node], doubts: list[str]) -> tuple[Rule, ...]:
     """What the scenarios of the checkout say that they depend on."""
     floors: dict[Rule, None] = {}
-    for name, text in scenarios.items():
+    for scenario in scenarios:
         try:
-            floors |= dict.fromkeys(read_touches(text))
-        except ValueError as error:
-            doubts.append(f"the files that the scenario {name!r} depends on cannot be determined: {error}")
+            floors |= dict.fromkeys(read_touches(scenario))
+        except YamlDoubt as doubt:
+            doubts.append(f"the files that a scenario depends on cannot be determined: {doubt}")
     return tuple(floors)
 
 
 def _judging_floors(
-    config: str, contents: Contents, scenarios: Mapping[str, str], doubts: list[str]
+    configurations: Iterable[Node], contents: Contents, scenarios: Iterable[Node], doubts: list[str]
 ) -> tuple[Rule, ...]:
     """The code of the repository's own metrics and rules, at either side."""
-    addresses = {module for text in scenarios.values() for module in read_addresses(text)}
+    addresses = {module for scenario in scenarios for module in read_addresses(scenario)}
     roots: dict[str, None] = {}
-    for text in _configurations(config, contents):
-        addresses |= read_addresses(text, without="system")
-        with contextlib.suppress(ValueError):  # told by the floors of the system
-            roots[read_root(text)] = None
+    for configuration in configurations:
+        addresses |= read_addresses(configuration, without="system")
+        with contextlib.suppress(YamlDoubt):  # a doubt of the floors of the system already
+            roots[read_root(configuration)] = None
     if not addresses:
         return ()
     floors: dict[Rule, None] = {}
@@ -249,20 +260,21 @@ def _event(request: DecideRequest, doubts: list[str]) -> tuple[Mapping[str, Any]
     return event, name
 
 
-def _system_floors(config: str, contents: Contents, doubts: list[str]) -> tuple[Rule, ...]:
+def _system_floors(configurations: Iterable[Node], doubts: list[str]) -> tuple[Rule, ...]:
     """Prompts and adapter that the configuration names at either side."""
     floors: dict[Rule, None] = {}
-    for text in _configurations(config, contents):
+    for configuration in configurations:
         try:
-            floors |= dict.fromkeys(read_system_paths(text))
-        except ValueError as error:
-            doubts.append(f"the prompts that {config!r} names cannot be determined: {error}")
+            floors |= dict.fromkeys(read_system_paths(configuration))
+        except YamlDoubt as doubt:
+            doubts.append(f"the prompts that the configuration names cannot be determined: {doubt}")
     return tuple(floors)
 
 
-def _configurations(config: str, contents: Contents) -> list[str]:
+def _configurations(config: str, contents: Contents, doubts: list[str]) -> list[Node]:
     """The configuration at base and head, as far as it is there; without a side there is a doubt already."""
-    return [content.decode("utf-8", "replace") for content in contents.both(config)]
+    read = [_read(config, content, doubts) for content in dict.fromkeys(contents.both(config))]
+    return [document for document in read if document is not None]
 
 
 def _rules_file(request: DecideRequest) -> Sequence[str]:

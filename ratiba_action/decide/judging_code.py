@@ -1,4 +1,4 @@
-"""Which files hold a repository's own metrics and rules, read without a YAML library.
+"""Which files hold a repository's own metrics and rules.
 
 A change of them changes what the change itself is judged by, wherever they lie, so it always blocks.
 """
@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
+from ratiba_action.decide.plain_yaml import Node
 from ratiba_action.model.change import Mode, Rule
 
 _ADDRESS = re.compile(r"(?<![\w.:/-])([^\W\d]\w*(?:\.[^\W\d]\w*)*):[^\W\d]\w*(?:\.[^\W\d]\w*)*(?![\w:/-])")
@@ -19,21 +20,16 @@ Read = Callable[[str], Iterable[bytes]]
 """The contents of a path at base and head, as far as it is there."""
 
 
-def read_addresses(text: str, *, without: str = "") -> frozenset[str]:
-    """Modules of every ``module:attribute`` in a text.
+def read_addresses(document: Node, *, without: str = "") -> frozenset[str]:
+    """Modules of every ``module:attribute`` in a file.
 
     Args:
-        text: a scenario or a configuration.
+        document: a scenario or a configuration.
         without: name of a top-level block whose addresses are something else; empty for none.
     """
-    kept: list[str] = []
-    inside = False
-    for line in text.splitlines():
-        if line.strip() and line[0] not in " \t#-":
-            inside = bool(without) and line.replace("'", "").replace('"', "").partition(":")[0].strip() == without
-        if not inside:
-            kept.append(line)
-    return frozenset(_ADDRESS.findall("\n".join(kept)))
+    blocks = document.value.items() if isinstance(document.value, dict) else [("", document)]
+    texts = [text for name, block in blocks if not without or name != without for text in block.all_texts()]
+    return frozenset(module for text in texts for module in _ADDRESS.findall(text))
 
 
 @dataclass(frozen=True, slots=True)

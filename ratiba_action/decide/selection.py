@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from ratiba_action.decide.dependencies.files import FileChange, Kind, KindTable, blocks, compare_file
+from ratiba_action.decide.plain_yaml import Node, YamlDoubt, read_yaml_or_doubt
 from ratiba_action.decide.protection import Guard, Protection, Reader
 from ratiba_action.decide.rules import RuleBook
 from ratiba_action.errors import InfrastructureError
@@ -42,49 +43,21 @@ def why_code(path: str, *, executable: bool, content: bytes | None) -> str | Non
 _ITEM = re.compile(r"[A-Za-z0-9@][A-Za-z0-9@/._-]*")
 
 
-def read_narrowing(text: str) -> frozenset[str] | None:
-    """The packages that the block names; None when there is no such block.
-
-    Only ``dependencies: [a, b]`` on one line and ``- name`` lines below ``dependencies:`` are understood.
+def read_narrowing(configuration: Node) -> frozenset[str] | None:
+    """The packages that the block ``dependencies`` names; None when there is no such block.
 
     Raises:
-        ValueError: the block holds anything else, so that it narrows nothing.
+        YamlDoubt: the block holds anything but names, so that it narrows nothing.
     """
-    lines = text.splitlines()
-    starts = [index for index, line in enumerate(lines) if re.match(r"[\"']?dependencies[\"']?\s*:", line)]
-    if not starts:
+    block = configuration.entries().get("dependencies")
+    if block is None:
         return None
-    if len(starts) > 1:
-        raise ValueError("the block 'dependencies' stands there more than once")
-    value = _bare(lines[starts[0]].partition(":")[2])
-    if value:
-        if not (value.startswith("[") and value.endswith("]")):
-            raise ValueError(f"'dependencies' is {value!r}, not a list of names")
-        return _names(value[1:-1].split(","))
-    items: list[str] = []
-    for line in lines[starts[0] + 1 :]:
-        bare = _bare(line)
-        if not bare:
-            continue
-        if not re.match(r"\s*-(\s|$)", line):
-            if line[0].isspace():
-                raise ValueError(f"{bare!r} is not a '- name' line")
-            break
-        items.append(bare[1:])
-    return _names(items)
-
-
-def _bare(line: str) -> str:
-    return re.sub(r"(^|\s)#.*", "", line).strip()
-
-
-def _names(items: list[str]) -> frozenset[str]:
-    names = [re.sub(r"^(['\"])(.*)\1$", r"\2", item.strip()) for item in items]
+    names = block.texts() if isinstance(block.value, list) else []
     for name in names:
         if not _ITEM.fullmatch(name):
-            raise ValueError(f"{name!r} is not the name of a package")
+            raise block.doubt(f"{name!r} in 'dependencies' is not the name of a package")
     if not names:
-        raise ValueError("the list of packages is empty")
+        raise block.doubt("'dependencies' is no list with the names of packages")
     return frozenset(re.sub(r"[-_.]+", "-", name).lower() for name in names)
 
 
@@ -275,8 +248,9 @@ class _PathReasons:
             self._narrowing.append(None)
             try:
                 content = self._reader("base", self._config)
-                self._narrowing[0] = read_narrowing(content.decode("utf-8")) if content is not None else None
-            except (InfrastructureError, ValueError) as error:
+                if content is not None:
+                    self._narrowing[0] = read_narrowing(read_yaml_or_doubt(self._config, content))
+            except (InfrastructureError, YamlDoubt) as error:
                 self.notes.append(f"every package counts, as {self._config!r} cannot narrow them: {error}")
         return self._narrowing[0]
 

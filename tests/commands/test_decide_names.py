@@ -345,7 +345,7 @@ def test_comments_inside_touches_hide_no_file(decide: Decide, touches: str) -> N
 
 
 @pytest.mark.parametrize(
-    "touches", ["touches: *common\n", "touches: docs/kb.md\n", "x: {touches: [docs/kb.md]}\n", "touches: |\n  docs\n"]
+    "touches", ["touches: *common\n", "touches: docs/kb.md\n", "touches: {a: b}\n", "touches: |\n  docs\n"]
 )
 def test_touches_in_a_form_that_is_not_understood_are_a_doubt(decide: Decide, touches: str) -> None:
     base = {"scenarios/a.yaml": f"id: a\n{touches}", "docs/kb.md": "1"}
@@ -354,7 +354,7 @@ def test_touches_in_a_form_that_is_not_understood_are_a_doubt(decide: Decide, to
 
     assert printed["mode"] == "blocking"
     why = printed["reasons"][0]["why"]
-    assert why.startswith("the files that the scenario 'a.yaml' depends on cannot be determined")
+    assert "cannot be determined: scenarios/a.yaml:2: " in why
 
 
 SCENARIO = "id: a\nassertions:\n  - {metric: %s, threshold: 1.0}\n"

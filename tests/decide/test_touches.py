@@ -3,6 +3,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from ratiba_action.decide.plain_yaml import YamlDoubt, read_plain_form
 from ratiba_action.decide.system_paths import read_touches
 from ratiba_action.model.change import Mode
 
@@ -10,7 +11,7 @@ SCENARIOS = sorted((Path(__file__).parents[2] / "scenarios").glob("*.yaml"))
 
 
 def patterns(text: str) -> list[str]:
-    return [rule.pattern for rule in read_touches(text)]
+    return [rule.pattern for rule in read_touches(read_plain_form("x.yaml", text))]
 
 
 @pytest.mark.parametrize(
@@ -32,10 +33,16 @@ def test_without_a_list_there_is_no_floor(text: str) -> None:
 
 
 def test_a_touched_file_is_at_least_advisory() -> None:
-    assert {rule.mode for rule in read_touches("touches: [knowledge/]\n")} == {Mode.ADVISORY}
+    assert {rule.mode for rule in read_touches(read_plain_form("x.yaml", "touches: [knowledge/]\n"))} == {Mode.ADVISORY}
 
 
 @pytest.mark.parametrize("path", SCENARIOS, ids=lambda path: path.stem)
 def test_every_bundled_scenario_is_read_as_a_yaml_library_reads_it(path: Path) -> None:
     text = path.read_text(encoding="utf-8")
     assert patterns(text) == yaml.safe_load(text).get("touches", [])
+
+
+@pytest.mark.parametrize("text", ["touches: a.md\n", "touches: {a: b}\n", "- id: y\n- touches: [[a]]\n"])
+def test_what_is_no_list_of_files_is_a_doubt(text: str) -> None:
+    with pytest.raises(YamlDoubt, match=r"^x.yaml:[12]: "):
+        patterns(text)

@@ -1,12 +1,12 @@
-"""``pnpm-lock.yaml``, versions 5 to 9, read line by line: its ``packages`` block has one package a key."""
+"""``pnpm-lock.yaml``, versions 5 to 9, whose ``packages`` block has one package a key."""
 
 import re
 
 from ratiba_action.decide.dependencies.manifest import Manifest, Pin, gather
+from ratiba_action.decide.plain_yaml import read_yaml_or_doubt
 
-_KEY = re.compile(r"  (?P<quote>['\"]?)(?P<key>[^\s'\"].*?)(?P=quote):(?:\s*\{\})?\s*")
 _PACKAGE = re.compile(r"/?(?P<name>(?:@[^/@]+/)?[^/@]+)[@/](?P<version>\d[^()_:/]*)(?:[(_].*)?")
-_INTEGRITY = re.compile(r"\bintegrity: ([^,}\s]+)")
+_MAX_BYTES = 16 << 20
 
 
 def parse(text: str) -> Manifest:
@@ -15,28 +15,20 @@ def parse(text: str) -> Manifest:
     Raises:
         ValueError: it is not a pnpm lock file, or a key in its packages block is not understood.
     """
-    if not re.search(r"^lockfileVersion:", text, re.MULTILINE):
+    lock = read_yaml_or_doubt("pnpm-lock.yaml", text.encode(), max_bytes=_MAX_BYTES).entries()
+    if "lockfileVersion" not in lock:
         raise ValueError("there is no lockfileVersion")
     pins: list[tuple[str, Pin]] = []
-    block = ""
-    for line in text.splitlines():
-        if line and not line[0].isspace():
-            block = line.split(":")[0]
-        elif block == "packages" and line.startswith("  ") and line[2:3].strip():
-            pins.append(_package(line))
-        elif block == "packages" and pins:
-            integrity = _INTEGRITY.search(line)
-            if integrity:
-                name, pin = pins[-1]
-                pins[-1] = (name, Pin(pin.requirement, pin.source, frozenset({("tarball", integrity[1])})))
+    for key, about in lock["packages"].entries().items() if "packages" in lock else ():
+        name, pin = _package(key)
+        resolution = about.entries().get("resolution")
+        integrity = resolution.entries().get("integrity") if resolution is not None else None
+        hashes = [("tarball", digest) for digest in integrity.texts()] if integrity is not None else []
+        pins.append((name, Pin(pin.requirement, pin.source, frozenset(hashes))))
     return Manifest(gather(pins))
 
 
-def _package(line: str) -> tuple[str, Pin]:
-    found = _KEY.fullmatch(line)
-    if found is None:
-        raise ValueError(f"{line!r} is not a package")
-    key = found["key"]
+def _package(key: str) -> tuple[str, Pin]:
     package = _PACKAGE.fullmatch(key)
     if package is not None:
         return package["name"], Pin(package["version"])
