@@ -1,8 +1,10 @@
 """Earlier attempts of the same run: a red run that is run again adds its data instead of replacing it."""
 
+import json
 import os
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from datetime import datetime
 from pathlib import Path
 
 from ratiba_action.errors import RatibaError
@@ -12,6 +14,7 @@ from ratiba_action.history.artifacts import listed_in
 from ratiba_action.history.results import load_baseline, measured_run
 from ratiba_action.model.answer_origin import AnswerOrigin
 from ratiba_action.model.comparison import MeasuredRun
+from ratiba_action.model.values import JsonObject
 from ratiba_action.model.verdict import Conclusion, Report
 from ratiba_action.util.locked_folder import read_plain_file
 
@@ -70,20 +73,45 @@ def keep_attempt(folder: Path, attempt: Attempt) -> None:
         attempt: that begins.
     """
     content, kept = _read(folder, _RESULTS), folder / _KEPT
-    runs = _added([content], attempt)
     if kept.is_symlink() or _is_resumed(content, attempt):
         return  # nothing is written past a link
+    began = _began(content) if _may_be_added(content, attempt) else None
     try:
-        if not runs:
+        if began is None:
             for path in kept.glob("*.json"):
                 path.unlink()
             return
         kept.mkdir(exist_ok=True)
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
-        with os.fdopen(os.open(kept / f"{runs[0].started_at:%Y%m%dT%H%M%S%f}.json", flags, 0o644), "wb") as file:
+        with os.fdopen(os.open(kept / f"{began:%Y%m%dT%H%M%S%f}.json", flags, 0o644), "wb") as file:
             file.write(content)
     except OSError:
         return  # it was kept before, or is lost: a run with less data says less, and never something else
+
+
+def _may_be_added(content: bytes, attempt: Attempt) -> bool:
+    """Whether results name what the attempt measures, by a look that costs a fraction of reading the whole report."""
+    report = _plain_report(content)
+    ours = (attempt.gate, attempt.commit, attempt.suite_digest, attempt.judge_model)
+    theirs = tuple(report.get(name) for name in ("name", "commit", "suite_digest", "judge_model"))
+    return bool(attempt.commit) and ours == theirs and report.get("llm") in _ASKED_ANEW
+
+
+def _began(content: bytes) -> datetime | None:
+    """When the run of these results began; None where they do not say."""
+    try:
+        return datetime.fromisoformat(str(_plain_report(content).get("started_at")))
+    except ValueError:
+        return None
+
+
+def _plain_report(content: bytes) -> JsonObject:
+    """The report as plain JSON; empty where there is none."""
+    try:
+        report = json.loads(content)["report"]
+    except (ValueError, RecursionError, KeyError, TypeError):
+        return {}
+    return report if isinstance(report, dict) else {}
 
 
 def _is_resumed(content: bytes, attempt: Attempt) -> bool:
@@ -142,6 +170,8 @@ def _added(contents: Iterable[bytes], attempt: Attempt) -> tuple[MeasuredRun, ..
     runs: dict[str, MeasuredRun] = {}
     for content in contents:
         try:
+            if not _may_be_added(content, attempt):
+                continue
             report = load_baseline(content)
             if attempt.is_added_to(report):
                 # On a laptop every attempt is the first, and only its time tells it apart.

@@ -8,6 +8,7 @@ from dataclasses import MISSING, fields, is_dataclass
 from datetime import date, datetime
 from decimal import Decimal, InvalidOperation
 from enum import Enum
+from functools import cache
 from typing import Any, Protocol, Union, get_args, get_origin, get_type_hints
 
 from ratiba_action.model.measurement import Errored, NotRun, Scored, evaluation_failures
@@ -21,14 +22,27 @@ _LARGEST = 1e15  # no figure of a run is; infinity is not either
 """Whoever wrote the file may have wished for a number that takes a gigabyte to print."""
 
 
+_AS_THEY_ARE = frozenset({str, int, bool, type(None)})
+
+
+@cache
+def _field_names(kind: Any) -> tuple[str, ...]:
+    """The names of a dataclass's fields; empty for any other type."""
+    return tuple(field.name for field in fields(kind)) if is_dataclass(kind) else ()
+
+
 class CodecError(ValueError):
     """A value does not have the shape of its type; says where and what was found."""
 
 
 def encode(value: Any) -> Any:
     """Plain JSON values: amounts as decimal strings, times as ISO 8601, sets sorted, no NaN (null instead)."""
-    if is_dataclass(value) and not isinstance(value, type):
-        return encode_tag(value) | {item.name: encode(getattr(value, item.name)) for item in fields(value)}
+    kind = type(value)
+    if kind in _AS_THEY_ARE:
+        return value
+    names = _field_names(kind)
+    if names:
+        return encode_tag(value) | {name: encode(getattr(value, name)) for name in names}
     if isinstance(value, Mapping):
         return {str(key): encode(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
@@ -88,26 +102,41 @@ def decode(hint: Any, value: Any, path: str = "$", demands: Demands | None = Non
     return _Decoder(demands).decode(hint, value, path)
 
 
+@cache
+def _parts_of(hint: Any) -> tuple[Any, tuple[Any, ...]]:
+    """The origin of a generic hint and its arguments; None and nothing for any other."""
+    return get_origin(hint), get_args(hint)
+
+
+@cache
+def _fields_of(kind: type) -> tuple[tuple[str, Any, bool], ...]:
+    """Each field of a dataclass: its name, its hint, and whether it is required."""
+    hints = get_type_hints(kind)
+    return tuple(
+        (field.name, hints[field.name], field.default is MISSING and field.default_factory is MISSING)
+        for field in fields(kind)
+    )
+
+
 class _Decoder:
     def __init__(self, demands: Demands | None) -> None:
         self._demands = demands
-        self._hints: dict[Any, dict[str, Any]] = {}
 
     def decode(self, hint: Any, value: Any, path: str) -> Any:
-        origin, arguments = get_origin(hint), get_args(hint)
+        origin, arguments = _parts_of(hint)
         if hint is Any:
             if self._demands is not None:
                 self._demands.anything(value, path)
             return value
         if origin in (Union, types.UnionType):
             return self._union(arguments, value, path)
-        if origin in (tuple, frozenset):
+        if origin is tuple or origin is frozenset:
             items = self._expect(list, value, path)
             return origin(self.decode(arguments[0], item, f"{path}[{index}]") for index, item in enumerate(items))
         if origin is not None and issubclass(origin, Mapping):
             items = self._expect(dict, value, path)
             return {key: self.decode(arguments[1], item, f"{path}.{key}") for key, item in items.items()}
-        if is_dataclass(hint):
+        if _field_names(hint):
             return self._record(hint, value, path)
         plain = _decode_plain(hint, value, path)
         if self._demands is not None:
@@ -127,15 +156,12 @@ class _Decoder:
 
     def _record(self, hint: Any, value: Any, path: str) -> Any:
         found = self._expect(dict, value, path)
-        if hint not in self._hints:
-            self._hints[hint] = get_type_hints(hint)
-        hints = self._hints[hint]
         values: dict[str, Any] = {}
-        for item in fields(hint):
-            if item.name in found:
-                values[item.name] = self.decode(hints[item.name], found[item.name], f"{path}.{item.name}")
-            elif item.default is MISSING and item.default_factory is MISSING:
-                raise CodecError(f"{path}.{item.name} is missing.")
+        for name, of_field, required in _fields_of(hint):
+            if name in found:
+                values[name] = self.decode(of_field, found[name], f"{path}.{name}")
+            elif required:
+                raise CodecError(f"{path}.{name} is missing.")
         try:
             made = hint(**values)
         except ValueError as error:

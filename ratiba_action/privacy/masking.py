@@ -6,10 +6,11 @@ A bare number in JSON has no spelling that tells a phone number from an amount, 
 import json
 import re
 from base64 import b64encode
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
 from enum import Enum
-from functools import partial
+from functools import cache, partial
+from operator import is_
 from typing import Any
 from urllib.parse import quote, quote_plus
 
@@ -121,6 +122,8 @@ class Redactor:
         self._names = NameTable(self._listed)
         self._masked = MaskedTexts()
         self._known: dict[tuple[str, ...], Redactor] = {}
+        # The plain result is kept beside the masked one: its id is then nobody else's.
+        self._results: dict[int, tuple[ScenarioResult, ScenarioResult]] = {}
         self._spoken = _Mask(self.text, mask_number, _NAMES, self._thing)
 
     def knowing(self, names: Iterable[str]) -> "Redactor":
@@ -150,10 +153,13 @@ class Redactor:
         return _Mask(self.text, partial(mask_number, strict=True)).apply(value, name)
 
     def result(self, result: ScenarioResult) -> ScenarioResult:
-        """The result with every text and number in it masked."""
-        about = self._about([result])
-        masked: ScenarioResult = about._spoken.apply(_Mask(self._hide).apply(result))  # noqa: SLF001 - of the same class
-        return masked
+        """The result with every text and number in it masked; one that was masked before is looked up."""
+        known = self._results.get(id(result))
+        if known is None or known[0] is not result:
+            about = self._about([result])
+            known = result, about._spoken.apply(_Mask(self._hide).apply(result))  # noqa: SLF001 - of the same class
+            self._results[id(result)] = known
+        return known[1]
 
     def report(self, report: Report) -> Report:
         """The report without secrets anywhere, and without identifiers in all that was said and measured.
@@ -252,6 +258,12 @@ class _Sentences:
         return len(word) >= _SHORT_COMMIT and any(commit.startswith(word) for commit in self._commits)
 
 
+@cache
+def _field_names(kind: Any) -> tuple[str, ...]:
+    """The names of a dataclass's fields; empty for any other type."""
+    return tuple(field.name for field in fields(kind)) if is_dataclass(kind) else ()
+
+
 def _unchanged(_: str, number: float) -> float | str:
     return number
 
@@ -278,17 +290,28 @@ class _Mask:
             return self._scalar(value, name)
         if depth > _DEEPEST:
             return self.text(_text_of(value))
-        if is_dataclass(value) and not isinstance(value, type):
-            names = [item.name for item in fields(value) if item.name not in self.skipped]
-            masked = {each: self.apply(getattr(value, each), None, depth + 1) for each in names}
-            if isinstance(value, Document) and self.thing is not None:
-                masked["id"] = self.thing(value.id)
-            return replace(value, **masked)
+        if isinstance(value, (list, tuple, frozenset)):
+            masked = [self.apply(item, name, depth + 1) for item in value]
+            return value if all(map(is_, masked, value)) else type(value)(masked)
+        names = _field_names(type(value))
+        if names:
+            return self._record(value, names, depth + 1)
         if isinstance(value, Mapping):
             return self._mapping(value, depth + 1)
-        if isinstance(value, (list, tuple, frozenset)):
-            return type(value)(self.apply(item, name, depth + 1) for item in value)
         return value
+
+    def _record(self, value: Any, names: Sequence[str], depth: int) -> Any:
+        """The dataclass itself where nothing in it was masked: most of a report is left as it is."""
+        masked: dict[str, Any] = {}
+        for name in names:
+            if name not in self.skipped:
+                plain = getattr(value, name)
+                shown = self.apply(plain, None, depth)
+                if shown is not plain:
+                    masked[name] = shown
+        if isinstance(value, Document) and self.thing is not None:
+            masked["id"] = self.thing(value.id)
+        return replace(value, **masked) if masked else value
 
     def _scalar(self, value: float | str, name: str | None) -> float | str:
         if isinstance(value, str):
