@@ -26,7 +26,7 @@ _AS_THEY_ARE = frozenset({str, int, bool, type(None)})
 
 
 @cache
-def _field_names(kind: Any) -> tuple[str, ...]:
+def field_names(kind: Any) -> tuple[str, ...]:
     """The names of a dataclass's fields; empty for any other type."""
     return tuple(field.name for field in fields(kind)) if is_dataclass(kind) else ()
 
@@ -37,10 +37,10 @@ class CodecError(ValueError):
 
 def encode(value: Any) -> Any:
     """Plain JSON values: amounts as decimal strings, times as ISO 8601, sets sorted, no NaN (null instead)."""
-    kind = type(value)
+    kind: Any = type(value)
     if kind in _AS_THEY_ARE:
         return value
-    names = _field_names(kind)
+    names = field_names(kind)
     if names:
         return encode_tag(value) | {name: encode(getattr(value, name)) for name in names}
     if isinstance(value, Mapping):
@@ -136,7 +136,7 @@ class _Decoder:
         if origin is not None and issubclass(origin, Mapping):
             items = self._expect(dict, value, path)
             return {key: self.decode(arguments[1], item, f"{path}.{key}") for key, item in items.items()}
-        if _field_names(hint):
+        if field_names(hint):
             return self._record(hint, value, path)
         plain = _decode_plain(hint, value, path)
         if self._demands is not None:

@@ -2,11 +2,12 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import fields, is_dataclass, replace
+from dataclasses import replace
 from enum import Enum
 from functools import lru_cache
 from typing import Any
 
+from ratiba_action.model.codec import field_names
 from ratiba_action.model.event import Event, Place
 from ratiba_action.privacy.masking import Redactor
 
@@ -44,9 +45,10 @@ class EventMask:
     def _masked(self, value: Any, redactor: Redactor, name: str = "") -> Any:
         if isinstance(value, str) and not isinstance(value, Enum):
             return self._text(value, redactor, name)
-        if is_dataclass(value) and not isinstance(value, type):
-            names = [one.name for one in fields(value)]
-            return replace(value, **{each: self._masked(getattr(value, each), redactor, each) for each in names})
+        kind: Any = type(value)
+        masked = {name: self._masked(getattr(value, name), redactor, name) for name in field_names(kind)}
+        if masked:
+            return replace(value, **masked)
         if isinstance(value, tuple):
             return tuple(self._masked(item, redactor, name) for item in value)
         return value

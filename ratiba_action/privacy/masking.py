@@ -7,13 +7,14 @@ import json
 import re
 from base64 import b64encode
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields, is_dataclass, replace
+from dataclasses import dataclass, replace
 from enum import Enum
-from functools import cache, partial
+from functools import partial
 from operator import is_
 from typing import Any
 from urllib.parse import quote, quote_plus
 
+from ratiba_action.model.codec import field_names
 from ratiba_action.model.conversation import Document
 from ratiba_action.model.measurement import ScenarioResult
 from ratiba_action.model.verdict import Report, Verdict
@@ -258,12 +259,6 @@ class _Sentences:
         return len(word) >= _SHORT_COMMIT and any(commit.startswith(word) for commit in self._commits)
 
 
-@cache
-def _field_names(kind: Any) -> tuple[str, ...]:
-    """The names of a dataclass's fields; empty for any other type."""
-    return tuple(field.name for field in fields(kind)) if is_dataclass(kind) else ()
-
-
 def _unchanged(_: str, number: float) -> float | str:
     return number
 
@@ -293,7 +288,8 @@ class _Mask:
         if isinstance(value, (list, tuple, frozenset)):
             masked = [self.apply(item, name, depth + 1) for item in value]
             return value if all(map(is_, masked, value)) else type(value)(masked)
-        names = _field_names(type(value))
+        kind: Any = type(value)
+        names = field_names(kind)
         if names:
             return self._record(value, names, depth + 1)
         if isinstance(value, Mapping):

@@ -175,6 +175,22 @@ def test_a_text_that_comes_again_is_masked_as_it_was_the_first_time(parts: list[
     assert redactor.knowing([]).text(text) == Redactor().text(text)
 
 
+@given(st.lists(st.sampled_from(["Wanjiku", "Achieng", "0712345432", "hunter2hunter2", "sawa", "ID 12345678"])))
+def test_a_result_that_comes_again_is_masked_as_it_was_the_first_time(words: list[str]) -> None:
+    reason = " ".join(words)
+    results = [
+        sample_scored(f"s{number}", scores=(sample_score(1.0, reason=reason),), customer=Customer(name, ""))
+        for number, name in enumerate(("Wanjiku Kamau", "Achieng Otieno"))
+    ]
+    redactor = Redactor(("hunter2hunter2",))
+    first = [redactor.result(result) for result in results]
+    whole = redactor.report(sample_report(results=tuple(results))).results
+    assert [redactor.result(result) for result in results] == first == list(whole)
+    assert first == [Redactor(("hunter2hunter2",)).result(result) for result in results]
+    assert "0712345432" not in str(first)
+    assert "hunter2" not in str(first)
+
+
 def test_a_text_is_masked_once_and_what_is_remembered_has_a_bound() -> None:
     asked: list[str] = []
 
