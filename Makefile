@@ -1,6 +1,7 @@
 # make demo               set up, then run the gate on a bundled pull request (PR=prompt, regression, noise or docs)
 # make demo EXAMPLE=…     set up, then run the gate on a system of examples/run.py (CHANGE=regression: after an edit)
-# make test               set up, then run every test
+# make test               set up, then run every test (WORKERS=2, TESTS=tests/verdict)
+# make test-properties    try every property with many random examples, as the nightly workflow does
 # make lint               style, types and import contracts
 # make benchmark          print what the documentation claims about speed and size
 # make fuzz               run the fuzz campaign: CASES=1000 SEED=… (docs/fuzzing.md)
@@ -31,7 +32,7 @@ WITHOUT_TESTS = find $(VENV)/lib/python*/site-packages/numpy $(VENV)/lib/python*
 EDITABLE = $(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation --editable . \
 	&& $(BIN)/python -m compileall -q ratiba_action examples
 
-.PHONY: demo test lint benchmark fuzz recordings catalogue schemas lock clean
+.PHONY: demo test test-properties lint benchmark fuzz recordings catalogue schemas lock clean
 
 demo: $(VENV)/.demo
 ifdef EXAMPLE
@@ -40,8 +41,15 @@ else
 	+@$(BIN)/python examples/demo.py --pull-request $(PR)
 endif
 
+# Twice as many workers as cores, because many tests wait for containers and child processes. What was edited since
+# the set-up is compiled once, not by each of the processes that tests start.
+WORKERS ?= $(shell expr 2 \* $$(nproc 2>/dev/null || getconf _NPROCESSORS_ONLN))
 test: $(VENV)/.dev
-	$(BIN)/python -m pytest -n 2 --dist loadfile $(TESTS)
+	$(BIN)/python -m compileall -q ratiba_action examples tests
+	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder $(TESTS)
+
+test-properties: $(VENV)/.dev
+	RATIBA_TEST_PROFILE=deep $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile -m hypothesis $(TESTS)
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .

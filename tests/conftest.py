@@ -1,23 +1,48 @@
-"""What all tests share: Hypothesis' settings, one PostgreSQL server and one container image for the session."""
+"""What all tests share: Hypothesis' settings, their order, one PostgreSQL server and one container image."""
 
+import os
 import subprocess
+import sys
 import uuid
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import hypothesis
 import pytest
 import pytest_asyncio
+from hypothesis.database import DirectoryBasedExampleDatabase
+
+from tests.support.file_order import ordered
 
 if TYPE_CHECKING:
     from tests.support.gate_forks import GateForks
 
 
 def pytest_configure() -> None:
-    """Try the same examples in every run; keep none in the checkout, which may be read-only; time no example."""
-    hypothesis.settings.register_profile("ratiba", derandomize=True, database=None, deadline=None)
-    hypothesis.settings.load_profile("ratiba")
+    """Choose how many examples properties are tried with; keep the rewritten tests for the next run.
+
+    No example is timed. ``repeatable`` tries the same examples in every run and keeps none in the checkout, which may
+    be read-only. ``deep`` draws twenty times as many at random, and keeps what failed in ``.hypothesis``.
+    """
+    profiles = hypothesis.settings
+    profiles.register_profile("repeatable", max_examples=50, derandomize=True, database=None, deadline=None)
+    kept = DirectoryBasedExampleDatabase(".hypothesis/examples")
+    deep: dict[str, Any] = {"max_examples": 1000, "derandomize": False, "database": kept}
+    profiles.register_profile("deep", **deep, deadline=None, print_blob=True)
+    sys.dont_write_bytecode = False  # of this process; rewriting the asserts of every test takes ten seconds
+    profiles.load_profile(os.environ.get("RATIBA_TEST_PROFILE", "repeatable"))
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Put long files first, and files with containers beside them: ``make test`` hands files out in this order."""
+    with_containers = frozenset(_file(item) for item in items if item.get_closest_marker("docker"))
+    place = {path: number for number, path in enumerate(ordered(map(_file, items), with_containers))}
+    items.sort(key=lambda item: place[_file(item)])
+
+
+def _file(item: pytest.Item) -> str:
+    return item.nodeid.partition("::")[0]
 
 
 @pytest_asyncio.fixture(scope="session", loop_scope="session")

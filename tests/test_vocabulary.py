@@ -1,6 +1,7 @@
 """What users read says one thing by one term, that of the field: ``vocabulary.yaml`` lists what not to write."""
 
 import ast
+import functools
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -36,8 +37,13 @@ def literals(module: Path) -> Iterator[tuple[int, str]]:
             yield node.lineno, node.value
 
 
-def sentences() -> Iterator[tuple[str, int, str]]:
-    """What users read: file, line and text."""
+@functools.cache
+def sentences() -> tuple[tuple[str, int, str], ...]:
+    """What users read, found once, and not while tests are collected: file, line and text."""
+    return tuple(found_sentences())
+
+
+def found_sentences() -> Iterator[tuple[str, int, str]]:
     for page in PAGES:
         for number, line in enumerate(page.read_text("utf-8").splitlines(), 1):
             yield str(page.relative_to(PROJECT)), number, line
@@ -50,9 +56,6 @@ def sentences() -> Iterator[tuple[str, int, str]]:
             yield str(module.relative_to(PROJECT)), number, text
 
 
-SENTENCES = list(sentences())
-
-
 def allowed(word: Mapping[str, Any], file: str) -> list[str]:
     return [entry["text"] for entry in word.get("allowed", ()) if entry.get("in", file) == file]
 
@@ -61,7 +64,7 @@ def allowed(word: Mapping[str, Any], file: str) -> list[str]:
 def test_what_users_read_uses_the_word_of_the_field(word: Mapping[str, Any]) -> None:
     pattern = re.compile(word["not"], re.IGNORECASE)
     found = []
-    for file, number, text in SENTENCES:
+    for file, number, text in sentences():
         rest = text
         for phrase in allowed(word, file):
             rest = re.sub(re.escape(phrase), "", rest, flags=re.IGNORECASE)
@@ -73,7 +76,7 @@ def test_every_exception_has_a_reason_and_is_needed() -> None:
     for word in VOCABULARY:
         for entry in word.get("allowed", ()):
             assert entry["reason"]
-            files = [text for file, _, text in SENTENCES if entry.get("in", file) == file]
+            files = [text for file, _, text in sentences() if entry.get("in", file) == file]
             assert any(entry["text"].lower() in text.lower() for text in files), f"nothing says {entry['text']!r}"
 
 

@@ -4,7 +4,7 @@ from datetime import UTC, date, datetime
 
 import pytest
 import yaml
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from ratiba_action.errors import SuiteError
@@ -44,7 +44,6 @@ def content_of(given: object) -> bytes:
     return candidate_file(candidate, PATH)[PATH]
 
 
-@settings(max_examples=60)
 @given(SAID)
 def test_what_was_said_is_refused_or_stands_there_masked(said: str) -> None:
     try:
@@ -54,7 +53,6 @@ def test_what_was_said_is_refused_or_stands_there_masked(said: str) -> None:
     assert yaml.safe_load(content)["turns"] == [{"user": REDACTOR.text(said.strip())}]
 
 
-@settings(max_examples=60)
 @given(st.dictionaries(SAID, PLAIN, max_size=4))
 def test_an_event_of_any_shape_is_refused_or_accepted_and_never_an_error(data: dict[str, object]) -> None:
     try:

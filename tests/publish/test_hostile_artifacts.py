@@ -315,7 +315,7 @@ _values = st.one_of(
 
 
 @given(st.lists(st.tuples(st.sampled_from(PLACES), _values), min_size=1, max_size=4))
-@settings(max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 def test_whatever_is_changed_in_a_valid_report_one_comment_comes_of_it_that_is_dead(
     fork: Fork, changes: list[tuple[tuple[Any, ...], Any]]
 ) -> None:

@@ -274,7 +274,7 @@ PLAIN = structure(hostile_report("plain"))
 
 
 @given(hostile)
-@settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow])
+@settings(suppress_health_check=[HealthCheck.too_slow])
 def test_no_text_changes_the_structure_of_the_comment(text: str) -> None:
     report = hostile_report(text)
     kinds = structure(report)

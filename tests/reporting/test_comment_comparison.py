@@ -191,7 +191,7 @@ PLAIN = structure(hostile("plain"))
         st.sampled_from(["</details>", "![i](//e.example/p)", "```\n</details>", "|\n|-|\n|", "\n\n# x", "::error::x"]),
     )
 )
-@settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow])
+@settings(suppress_health_check=[HealthCheck.too_slow])
 def test_no_text_changes_the_structure_of_the_comment(text: str) -> None:
     kinds = structure(hostile(text))
     for kind in ("td_open", "html_block", "html_inline", "fence", "heading_open", "link_open"):

@@ -68,7 +68,7 @@ reports = st.builds(
 
 
 @given(reports)
-@settings(max_examples=50, suppress_health_check=[HealthCheck.too_slow])
+@settings(suppress_health_check=[HealthCheck.too_slow])
 def test_every_report_fits_the_published_schema_and_is_read_back(report: Report) -> None:
     text = render_results(summarise(report))
     jsonschema.Draft202012Validator(SCHEMA).validate(json.loads(text))

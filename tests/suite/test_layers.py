@@ -125,7 +125,7 @@ _turns = st.lists(
 _rules = st.lists(st.fixed_dictionaries({"type": st.sampled_from(RULE_TYPES), "value": _anything}), max_size=3)
 
 
-@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(suppress_health_check=[HealthCheck.too_slow])
 @given(
     st.fixed_dictionaries({"layer": _layers, "turns": _turns | _anything, "rules": _rules | _anything}),
     st.dictionaries(st.sampled_from(_KEYS), _anything, max_size=3),

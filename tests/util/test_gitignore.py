@@ -47,7 +47,7 @@ def ignored_by_git(folder: Path, patterns: list[str], paths: list[str]) -> set[s
     return {name for name in done.stdout.decode().split("\0") if name}
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(suppress_health_check=[HealthCheck.too_slow])
 @given(patterns=st.lists(PATTERNS, min_size=1, max_size=5), paths=st.lists(PATHS, min_size=1, max_size=25, unique=True))
 def test_git_itself_gives_the_same_answers(oracle: Path, patterns: list[str], paths: list[str]) -> None:
     expected = ignored_by_git(oracle, patterns, paths)
@@ -57,7 +57,6 @@ def test_git_itself_gives_the_same_answers(oracle: Path, patterns: list[str], pa
     assert {path for path in paths if ours.match(path) is not None} == expected
 
 
-@settings(max_examples=300, deadline=None)
 @given(
     lists=st.lists(st.lists(PATTERNS, min_size=1, max_size=3), min_size=1, max_size=4),
     paths=st.lists(PATHS, min_size=1, max_size=10),

@@ -110,7 +110,7 @@ async def spend(asked: list[tuple[str, dict[str, Any]]], cap: Decimal) -> Decima
 
 
 @given(st.lists(requests(), min_size=1, max_size=12), st.sampled_from([CAP, Decimal("0.05")]))
-@settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(suppress_health_check=[HealthCheck.too_slow])
 def test_no_request_is_billed_above_what_was_reserved_for_it(
     asked: list[tuple[str, dict[str, Any]]], cap: Decimal
 ) -> None:

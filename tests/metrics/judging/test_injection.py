@@ -130,7 +130,7 @@ async def test_a_conversation_that_grades_itself_changes_nothing_but_what_is_quo
     assert turns == expected_turns(hostile)
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(texts=st.lists(st.tuples(st.text(max_size=60), st.text(max_size=60)), min_size=1, max_size=4))
 async def test_no_text_at_all_leaves_its_quotes(texts: list[tuple[str, str]]) -> None:
     one = spoken(*texts, ("Habari", "Karibu"))

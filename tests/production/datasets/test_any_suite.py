@@ -4,7 +4,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from ratiba_action.model.data_set import DatasetItem, StoredDataset
@@ -73,7 +73,6 @@ def pushed(suite: LocalSuite, kept: StoredDataset) -> tuple[PushPlan, StoredData
 
 
 @given(scenarios, rows)
-@settings(max_examples=60, deadline=None)
 def test_push_pull_push_changes_nothing(
     scenario: Mapping[str, Any], answers: list[tuple[str, str, str | None]]
 ) -> None:
