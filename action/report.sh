@@ -33,7 +33,7 @@ deliver_report() {
     deliver_file "$file" || missing+=("${file##*/}")
   done
   if [ "${#missing[@]}" -gt 0 ]; then
-    warn_about "The report in '$REPORT' is not complete: ${missing[*]//[^A-Za-z0-9._ -]/?} could not be copied there. Make room on that disk, or name a folder on another one as report-dir."
+    warn_about "The report in '$REPORT' is not complete: ${missing[*]//[^A-Za-z0-9._ -]/?} could not be copied there. Free space on that disk, or set report-dir to a folder on another disk."
   fi
 }
 

@@ -26,9 +26,9 @@ from ratiba_action.reporting.summary import summarise
 from ratiba_action.run.inputs import RunLog
 from ratiba_action.run.runner import run_plan
 from ratiba_action.run.services import ArmServices, RunServices
-from ratiba_action.suite.gates import gate_problems
 from ratiba_action.suite.load import load_suite
-from ratiba_action.suite.ratchet import hold_to_base
+from ratiba_action.suite.ratchet import ratchet_suite
+from ratiba_action.suite.thresholds import threshold_problems
 from ratiba_action.verdict.pairing import pair_up
 from ratiba_action.verdict.rules.metric_means import metric_means
 from tests.support.gateways import InMemoryGateway
@@ -78,7 +78,10 @@ def test_both_are_loaded_with_their_own_thresholds_and_parameters() -> None:
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        (FILE.replace(b"name: list-in-json, ", b"name: list-in-python, "), "stands twice.*tell them apart by `name`"),
+        (
+            FILE.replace(b"name: list-in-json, ", b"name: list-in-python, "),
+            "duplicate metric.*give each a different `name`",
+        ),
         (FILE.replace(b"name: list-in-json, ", b"name: Prices of today, "), "assertions.1.name"),
         (FILE.replace(b"name: list-in-json, ", b"name: '', "), "assertions.1.name"),
     ],
@@ -110,9 +113,9 @@ def test_a_threshold_of_the_suite_is_set_by_the_label() -> None:
 
 async def test_a_gate_of_a_data_set_is_set_by_the_label() -> None:
     (scenario,) = loaded().scenarios
-    assert list(gate_problems([Gate(JSON, 0.5), Gate(PYTHON, 0.5)], scenario)) == []
-    ((_, wrong),) = gate_problems([Gate("CodeSyntaxMetric", 0.5)], scenario)
-    assert "there is no gate 'CodeSyntaxMetric'; known: " in wrong
+    assert list(threshold_problems([Gate(JSON, 0.5), Gate(PYTHON, 0.5)], scenario)) == []
+    ((_, wrong),) = threshold_problems([Gate("CodeSyntaxMetric", 0.5)], scenario)
+    assert "unknown threshold 'CodeSyntaxMetric'; known: " in wrong
     assert JSON in wrong
     samples = [Sample(scores={score.metric: score.value for score in (await held(scenario)).scores})]
     assert [aggregate(name)(samples) for name in (PYTHON, JSON)] == [1.0, 0.0]
@@ -122,14 +125,14 @@ def test_the_base_holds_each_by_itself() -> None:
     (before,) = loaded().scenarios
     strict, lax = before.assertions
     head = replace(before, assertions=(replace(strict, threshold=0.1), replace(lax, threshold=0.9)))
-    (kept,) = hold_to_base(replace(loaded(), scenarios=(head,)), loaded())[0].scenarios
+    (kept,) = ratchet_suite(replace(loaded(), scenarios=(head,)), loaded())[0].scenarios
     assert thresholds(kept) == {PYTHON: 1.0, JSON: 0.9}
 
 
 def test_another_name_or_another_metric_does_not_take_the_place_of_the_bases() -> None:
     (before,) = loaded().scenarios
     other = (Assertion("CodeSyntaxMetric", 0.0, name="renamed"), Assertion("KeyPhraseMetric", 0.0, name="list-in-json"))
-    (kept,) = hold_to_base(replace(loaded(), scenarios=(replace(before, assertions=other),)), loaded())[0].scenarios
+    (kept,) = ratchet_suite(replace(loaded(), scenarios=(replace(before, assertions=other),)), loaded())[0].scenarios
     assert thresholds(kept) == {PYTHON: 1.0, JSON: 0.5, **{one.label: 0.0 for one in other}}
 
 

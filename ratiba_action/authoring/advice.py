@@ -1,4 +1,4 @@
-"""What a repository's scenarios and recordings hold that is allowed and probably not meant: the warnings."""
+"""Warnings about scenarios and recordings that are valid but probably unintended."""
 
 import os
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -18,7 +18,7 @@ _MOST_FILES = 200_000
 
 
 Attach = Callable[[Scenario], tuple[Assertion, ...]]
-"""All that a scenario is measured by, with what it does not list itself."""
+"""All assertions of a scenario, including those that it does not list."""
 
 
 def scenario_advice(
@@ -28,22 +28,22 @@ def scenario_advice(
 
     Args:
         scenarios: of a suite without mistakes.
-        attach: what each is measured by.
+        attach: gives the assertions of a scenario.
         repository: the checkout.
-        today: decides which quarantines are over.
+        today: decides which quarantines have expired.
     """
     listed = tuple(scenarios)
-    paths = tuple(_files(repository)) if any(one.touches for one in listed) else ()
-    told: dict[FileProblem, None] = {}
-    for one in listed:
-        found = [*quarantine_advice(one, today), *touches_advice(one, paths)]
-        found += measuring_advice(replace(one, assertions=attach(one)))
-        for name in (entry.metric for entry in one.assertions if entry.metric in metric_names()):
-            if one.system_type not in made_for(name):
+    paths = tuple(_files(repository)) if any(scenario.touches for scenario in listed) else ()
+    warnings: dict[FileProblem, None] = {}
+    for scenario in listed:
+        found = [*quarantine_advice(scenario, today), *touches_advice(scenario, paths)]
+        found += measuring_advice(replace(scenario, assertions=attach(scenario)))
+        for name in (entry.metric for entry in scenario.assertions if entry.metric in metric_names()):
+            if scenario.system_type not in made_for(name):
                 types = ", ".join(made_for(name))
-                found.append((one.line, f"{name} is made for {types}, and system_type is {one.system_type}"))
-        told.update({FileProblem(one.path, line, message): None for line, message in found})
-    return tuple(told)
+                found.append((scenario.line, f"{name} is made for {types}, and system_type is {scenario.system_type}"))
+        warnings.update({FileProblem(scenario.path, line, message): None for line, message in found})
+    return tuple(warnings)
 
 
 def recording_advice(
@@ -55,23 +55,23 @@ def recording_advice(
         path: of the file; its stem is the id of its scenario.
         lines: in order.
         scenarios: by id, with those of a case file under the case file's own.
-        attach: what each is measured by.
+        attach: gives the assertions of a scenario.
     """
     owners = scenarios.get(Path(path).stem, ())
     if not owners:
         yield FileProblem(path, 0, "no scenario has this id")
         return
-    asked = {metric_version(entry.metric, "") for one in owners for entry in attach(one)}
+    measured = {metric_version(entry.metric, "") for owner in owners for entry in attach(owner)}
     for number, line in enumerate(lines, start=1):
         if not isinstance(line, JudgeRecording):
-            if all(one.script is not None for one in owners):
-                yield FileProblem(path, number, "it is never used: the scenario's script answers")
-        elif _identity(line) not in asked:
-            yield FileProblem(path, number, f"it is never used: the scenario does not ask for {line.metric!r:.80}")
+            if all(owner.script is not None for owner in owners):
+                yield FileProblem(path, number, "it is never used: the scenario has a mocked model")
+        elif _identity(line) not in measured:
+            yield FileProblem(path, number, f"it is never used: the scenario does not use {line.metric!r:.80}")
 
 
-def graded_metrics(lines: Iterable[Recording]) -> Iterator[str]:
-    """Identities of the metrics that a recording has scores of, without their versions."""
+def scored_metrics(lines: Iterable[Recording]) -> Iterator[str]:
+    """Names of the metrics with recorded scores, without versions."""
     return (_identity(line) for line in lines if isinstance(line, JudgeRecording))
 
 
@@ -79,31 +79,33 @@ def _identity(line: JudgeRecording) -> str:
     return metric_version(line.metric.partition(":")[0], "")
 
 
-def grade_advice(
-    scenarios: Iterable[Scenario], graded: Mapping[str, Collection[str]], attach: Attach
+def missing_score_advice(
+    scenarios: Iterable[Scenario], scored: Mapping[str, Collection[str]], attach: Attach
 ) -> Iterator[FileProblem]:
-    """Warnings about judged metrics of which no score is recorded: a run without a key cannot measure them.
+    """Warnings about judged metrics without a recorded score: a run without an API key cannot measure them.
 
     Args:
-        scenarios: of a suite without mistakes, but for those whose recordings cannot be read.
-        graded: identities of the metrics that each scenario has scores of, by its id.
-        attach: what each is measured by.
+        scenarios: of a suite without mistakes, except those with unreadable recordings.
+        scored: names of the metrics with recorded scores, by scenario id.
+        attach: gives the assertions of a scenario.
     """
-    lacking: dict[tuple[str, str, str], list[Scenario]] = {}
-    for one in scenarios:
-        for entry in attach(one):
+    missing: dict[tuple[str, str, str], list[Scenario]] = {}
+    for scenario in scenarios:
+        for entry in attach(scenario):
             identity = metric_version(entry.metric, "")
-            if _is_graded(entry.metric, one) and identity not in graded.get(one.id, ()):
-                lacking.setdefault((one.path, one.data_set, entry.metric), []).append(one)
-    for (path, data_set, metric), found in lacking.items():
-        whom = f"{len(found)} of the cases of {data_set}" if data_set else found[0].id
-        record = f"ratiba record --scenario {data_set or found[0].id} --accept"
-        told = f"no score of {metric} is recorded for {whom}, so that a run without a key is incomplete: '{record}'"
-        yield FileProblem(path, found[0].line, told)
+            if _calls_judge(entry.metric, scenario) and identity not in scored.get(scenario.id, ()):
+                missing.setdefault((scenario.path, scenario.data_set, entry.metric), []).append(scenario)
+    for (path, cases_id, metric), found in missing.items():
+        whom = f"{len(found)} of the cases of {cases_id}" if cases_id else found[0].id
+        record = f"ratiba record --scenario {cases_id or found[0].id} --accept"
+        message = (
+            f"no score of {metric} is recorded for {whom}, so a run without an API key is incomplete. Run: {record}"
+        )
+        yield FileProblem(path, found[0].line, message)
 
 
-def _is_graded(metric: str, scenario: Scenario) -> bool:
-    """Whether a judge is called; a reply that refuses claims nothing, so no judge is called about its claims."""
+def _calls_judge(metric: str, scenario: Scenario) -> bool:
+    """Whether the metric calls a judge; a refusal makes no claims, so faithfulness calls none for it."""
     refuses = all(turn.expect.refusal for turn in scenario.turns)
     return is_judged(metric) and not (refuses and metric == "FaithfulnessByClaimMetric")
 

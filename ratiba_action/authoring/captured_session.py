@@ -1,4 +1,4 @@
-"""A captured session, in one of three forms, → its turns. The forms are described in ``docs/first-scenario.md``."""
+"""Reads a captured session in one of three formats. ``docs/first-scenario.md`` describes them."""
 
 import json
 from collections.abc import Iterator, Sequence
@@ -14,7 +14,7 @@ _ABOUT = ("id", "language", "captured_at", "provider")
 
 @dataclass(frozen=True, slots=True)
 class CapturedTurn:
-    """What a customer said and what the system answered.
+    """A user message and the system's reply.
 
     Args:
         tools: name and arguments of each tool that was called, in order.
@@ -27,10 +27,10 @@ class CapturedTurn:
 
 @dataclass(frozen=True, slots=True)
 class CapturedSession:
-    """A conversation as it was captured; empty texts where it does not say.
+    """A captured conversation; empty texts for what it does not contain.
 
     Args:
-        names: of persons, which are to be masked.
+        names: of people, to be masked.
     """
 
     turns: tuple[CapturedTurn, ...]
@@ -64,18 +64,18 @@ def read_session(data: Any) -> tuple[CapturedSession | None, tuple[str, ...]]:
     reading = _Reading()
     items = data.get("exchanges", data.get("messages"))
     if not isinstance(items, list):
-        reading.problems.append("'exchanges' and 'messages' are lists")
+        reading.problems.append("'exchanges' and 'messages' must be lists")
     elif "exchanges" in data:
         _read_exchanges(items, reading)
     else:
         _read_messages(items, reading)
     if not reading.turns and not reading.problems:
-        reading.problems.append("nobody says anything in it")
+        reading.problems.append("it has no user message")
     about = {name: _text(data, name, reading) for name in _ABOUT}
     tags, names = _texts(data, "tags", reading), _texts(data, "names", reading)
     known = {"exchanges", "messages", "tags", "names", *_ABOUT}
     unknown = sorted(str(key) for key in data.keys() - known)
-    reading.problems += [f"{key!r:.80} is unknown; known are {', '.join(sorted(known))}" for key in unknown]
+    reading.problems += [f"{key!r:.80} is unknown; known: {', '.join(sorted(known))}" for key in unknown]
     if reading.problems:
         return None, tuple(reading.problems)
     return CapturedSession(tuple(reading.turns), **about, tags=tags, names=names), ()
@@ -91,7 +91,7 @@ def _text(data: JsonObject, name: str, reading: _Reading) -> str:
 
 def _texts(data: JsonObject, name: str, reading: _Reading) -> tuple[str, ...]:
     value = data.get(name, [])
-    if not isinstance(value, list) or not all(isinstance(one, str) and one for one in value):
+    if not isinstance(value, list) or not all(isinstance(text, str) and text for text in value):
         reading.problems.append(f"{name}: {value!r:.80} is not a list of texts")
         return ()
     return tuple(value)
@@ -111,8 +111,8 @@ def _read_exchanges(items: Sequence[Any], reading: _Reading) -> None:
 
 def _listed_tools(value: Any) -> tuple[tuple[tuple[str, JsonObject], ...], str]:
     tools: list[tuple[str, JsonObject]] = []
-    for one in value if isinstance(value, list) else [None]:
-        name, args = (one.get("name"), one.get("args", {})) if isinstance(one, dict) else (None, {})
+    for tool in value if isinstance(value, list) else [None]:
+        name, args = (tool.get("name"), tool.get("args", {})) if isinstance(tool, dict) else (None, {})
         if not isinstance(name, str) or not isinstance(args, dict):
             return (), "a list of mappings with a 'name' and 'args'"
         tools.append((name, args))
@@ -123,24 +123,24 @@ def _read_messages(items: Sequence[Any], reading: _Reading) -> None:
     for number, item in enumerate(items):
         role = item.get("role") if isinstance(item, dict) else None
         if role not in _ROLES:
-            reading.problems.append(f"messages.{number}: {role!r:.80} is no role of OpenAI's or Anthropic's")
+            reading.problems.append(f"messages.{number}: {role!r:.80} is not a role of OpenAI or Anthropic")
         elif role == "user":
-            said = "\n".join(_said(item.get("content")))
-            # A message that only brings a tool's result is nothing that a customer says.
-            reading.turns += [CapturedTurn(said)] if said else []
+            text = "\n".join(_texts_of(item.get("content")))
+            # A message with only a tool result is not a user message.
+            reading.turns += [CapturedTurn(text)] if text else []
         elif role == "assistant":
             _add_answer(item, number, reading)
 
 
 def _add_answer(item: JsonObject, number: int, reading: _Reading) -> None:
-    said, tools = "\n".join(_said(item.get("content"))), tuple(_called(item, number, reading))
+    text, tools = "\n".join(_texts_of(item.get("content"))), tuple(_called(item, number, reading))
     if reading.turns:
         last = reading.turns[-1]
-        reply = "\n".join(part for part in (last.reply, said) if part)
+        reply = "\n".join(part for part in (last.reply, text) if part)
         reading.turns[-1] = replace(last, reply=reply, tools=(*last.tools, *tools))
 
 
-def _said(content: Any) -> Iterator[str]:
+def _texts_of(content: Any) -> Iterator[str]:
     if isinstance(content, str) and content:
         yield content
     for block in content if isinstance(content, list) else []:
@@ -149,7 +149,7 @@ def _said(content: Any) -> Iterator[str]:
 
 
 def _called(item: JsonObject, number: int, reading: _Reading) -> Iterator[tuple[str, JsonObject]]:
-    """Tool calls as Anthropic writes them, in blocks, and as OpenAI does, with arguments as JSON in a text."""
+    """Tool calls in the formats of Anthropic (content blocks) and OpenAI (arguments as JSON text)."""
     blocks = item.get("content")
     for block in blocks if isinstance(blocks, list) else []:
         if isinstance(block, dict) and block.get("type") == "tool_use":

@@ -1,4 +1,4 @@
-"""A captured session → the text of a proposed scenario: masked, checked, and for a person to read."""
+"""Turns a captured session into a proposed scenario, masked and checked, for a person to review."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -14,8 +14,8 @@ from ratiba_action.suite.load import load_suite
 
 _CUSTOMER = {"name": "Achieng", "phone": "+254 700 000 101"}
 _NOTE = (
-    "# Proposed from a captured session. Read every line: what identifies a person was masked, and who said what is\n"
-    f"# yours to judge. Then take the tag `{PROPOSED}` away.\n"
+    "# Proposed from a captured session. Personal identifiers were masked; check every line all the same.\n"
+    f"# Then remove the tag `{PROPOSED}`.\n"
 )
 
 
@@ -33,7 +33,7 @@ class Proposal:
 
 
 def propose(session: CapturedSession, layer: str, folder: str) -> Proposal:
-    """The scenario that a session becomes.
+    """The proposed scenario of a session.
 
     Args:
         session: with id, language and time.
@@ -41,7 +41,7 @@ def propose(session: CapturedSession, layer: str, folder: str) -> Proposal:
         folder: of the scenarios, in the repository.
 
     Raises:
-        SuiteError: it holds a secret, or cannot be a scenario; every problem.
+        SuiteError: it contains a credential, or is not a valid scenario; every problem.
     """
     import yaml  # noqa: PLC0415 - only what writes scenarios needs it
 
@@ -61,7 +61,7 @@ def propose(session: CapturedSession, layer: str, folder: str) -> Proposal:
     path = f"{folder}/{session.id}.yaml"
     kinds = sorted(set(find_credentials(text)))
     if kinds:
-        raise SuiteError([FileProblem(path, 0, f"the session holds {', '.join(kinds)}; take it out")])
+        raise SuiteError([FileProblem(path, 0, f"the session contains {', '.join(kinds)}; remove it")])
     load_suite({path: text.encode()}, metric_problems, validate_rule)
     return Proposal(path, text.encode())
 
@@ -77,7 +77,7 @@ def _turn(turn: CapturedTurn, layer: str, redactor: Redactor) -> dict[str, Any]:
         expect["tools"] = [{"name": name, "args": redactor.value(dict(args))} for name, args in turn.tools]
     if layer == "golden" and reply:
         expect["answer"] = reply
-    said: dict[str, Any] = {"user": redactor.text(turn.user)}
+    values: dict[str, Any] = {"user": redactor.text(turn.user)}
     if layer == "replay":
-        said["reply"] = reply
-    return {**said, **({"expect": expect} if expect else {})}
+        values["reply"] = reply
+    return {**values, **({"expect": expect} if expect else {})}

@@ -1,4 +1,4 @@
-"""The published JSON Schemas, as they lie in the package."""
+"""The published JSON Schemas, shipped in the package."""
 
 from importlib.resources import files
 

@@ -1,4 +1,4 @@
-"""JSON Schemas of scenario files and the configuration, for editors; made from the models that read the files."""
+"""JSON Schemas of scenario files and the configuration, for editors, generated from the models that read them."""
 
 import json
 from collections.abc import Mapping
@@ -8,7 +8,7 @@ from ratiba_action.authoring.schema_files import CONFIGURATION_SCHEMA, SCENARIO_
 from ratiba_action.checks.failure_rules import RULE_TYPES
 from ratiba_action.config.configuration import Configuration
 from ratiba_action.metrics.registry import METRICS, metric_names, parameters_of
-from ratiba_action.suite.data_set import FIXED
+from ratiba_action.suite.cases import FIXED
 from ratiba_action.suite.scenario_schema import ScenarioBlock
 
 _DRAFT = "https://json-schema.org/draft/2020-12/schema"
@@ -28,7 +28,7 @@ def published_schemas() -> Mapping[str, str]:
 
 
 def scenario_schema() -> dict[str, Any]:
-    """The schema of a scenario file; of a metric only its own parameters are allowed."""
+    """The schema of a scenario file; each metric allows only its own parameters."""
     schema = ScenarioBlock.model_json_schema()
     schema["$defs"]["AssertionBlock"] = _assertions(schema["$defs"])
     schema["$defs"]["RuleBlock"]["properties"]["type"]["enum"] = list(RULE_TYPES)
@@ -41,7 +41,7 @@ def scenario_schema() -> dict[str, Any]:
 
 
 def _assertions(definitions: dict[str, Any]) -> dict[str, Any]:
-    """One alternative for each metric, so that an editor offers its name and then its parameters."""
+    """One alternative per metric, so that editors complete its name and parameters."""
     threshold = definitions["AssertionBlock"]["properties"]["threshold"]
     named, *_ = definitions["AssertionBlock"]["properties"]["name"]["anyOf"]
     own = {

@@ -1,4 +1,4 @@
-"""What a person answers when the gate is set up in a repository."""
+"""The questions of ``ratiba init`` and their answers."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -12,23 +12,23 @@ KINDS: Mapping[str, str] = {
     "langgraph": "a LangGraph graph, or a factory of one; LangGraph is installed where the system runs",
     "prompt": "a prompt file and a model, no code at all",
     "command": "a program in any language that reads and writes JSON lines",
-    "http": "a server of your own, asked over HTTP; it must be running when the gate runs",
+    "http": "your own server, called over HTTP; it must be running when the gate runs",
 }
-"""How the gate speaks with a system, and what that is, in words."""
+"""How the gate connects to a system, with a description."""
 
 CODE_MODES: Mapping[str, str] = {
-    "advisory": "a failure after a change of code is shown and stops no merge; prompts and state machines block",
-    "blocking": "a failure after any change but that of a text file stops the merge",
+    "advisory": "failures after a code change are reported and do not block; prompts and state machines block",
+    "blocking": "failures after any change except of text files block the merge",
 }
-"""What a change of code asks for, and what that means."""
+"""Mode of code changes, with a description."""
 
 ACTION = "OWNER/ratiba-eval-gate@COMMIT"
-"""Stands in the workflow until somebody names the owner and the commit of a release."""
+"""Placeholder in the workflow for the owner and the commit of a release."""
 
 
 @dataclass(frozen=True, slots=True)
 class StarterAnswers:
-    """What is to be set up.
+    """What to set up.
 
     Args:
         kind: one of ``KINDS``.
@@ -39,7 +39,7 @@ class StarterAnswers:
         action: what the workflow uses.
         url: of the server, for the kind ``http``.
         code: one of ``CODE_MODES``.
-        provider: the only one whose key is there; empty for several, or for none.
+        provider: the only one with a key in the environment; empty for several or none.
     """
 
     kind: str = "python"
@@ -54,13 +54,13 @@ class StarterAnswers:
 
     @property
     def prompt_file(self) -> str:
-        """The prompt of the kind ``prompt``: the one that was named, else a stand-in."""
-        plain = [one for one in self.prompts if not set(one) & set("*?[")]
+        """The prompt file of the kind ``prompt``: the given one, else a stand-in."""
+        plain = [prompt for prompt in self.prompts if not set(prompt) & set("*?[")]
         return plain[0] if len(plain) == len(self.prompts) == 1 else "prompts/assistant.md"
 
 
-Ask = Callable[[str], str]
-"""Shows a question and gives what was typed."""
+AskUser = Callable[[str], str]
+"""Shows a question and returns the typed answer."""
 
 _LANGUAGE = re.compile(r"[a-z]{2,3}|mixed")
 
@@ -104,11 +104,11 @@ def parse_prompts(text: str) -> tuple[str, ...]:
 
 
 _QUESTIONS: Mapping[str, tuple[str, Callable[[str], Any]]] = {
-    "kind": ("How does the gate speak with your system?", parse_kind),
+    "kind": ("How does the gate connect to your system?", parse_kind),
     "language": ("Which language do your customers write? An ISO 639 code", parse_language),
-    "prompts": ("Where are the prompt files? Patterns such as prompts/*.md, nothing for none", parse_prompts),
-    "name": ("What is this gate called?", parse_name),
-    "code": ("Does a failure after a change of code, not only of prompts, stop a merge?", parse_code_mode),
+    "prompts": ("Where are the prompt files? Patterns such as prompts/*.md; empty for none", parse_prompts),
+    "name": ("Name of this gate", parse_name),
+    "code": ("Should failures after a code change block a merge, not only after a prompt change?", parse_code_mode),
 }
 
 
@@ -116,12 +116,12 @@ _CHOICES: Mapping[str, Mapping[str, str]] = {"kind": KINDS, "code": CODE_MODES}
 """Answers that are explained before the question."""
 
 
-def ask_everything(proposed: StarterAnswers, ask: Ask, tell: Callable[[str], None]) -> StarterAnswers:
-    """Ask until each answer can be used; nothing typed takes what is proposed."""
+def ask_questions(proposed: StarterAnswers, ask: AskUser, show: Callable[[str], None]) -> StarterAnswers:
+    """Ask each question until its answer is valid; an empty answer takes the default."""
     answers = proposed
     for name, (question, parse) in _QUESTIONS.items():
         for choice, summary in _CHOICES.get(name, {}).items():
-            tell(f"  {choice}: {summary}")
+            show(f"  {choice}: {summary}")
         before = getattr(proposed, name)
         shown = " ".join(before) if isinstance(before, tuple) else before
         while typed := ask(f"{question} [{shown}]: ").strip():
@@ -129,5 +129,5 @@ def ask_everything(proposed: StarterAnswers, ask: Ask, tell: Callable[[str], Non
                 answers = replace(answers, **{name: parse(typed)})
                 break
             except ValueError as error:
-                tell(f"  {typed!r} cannot be used: give {error}.")
+                show(f"  {typed!r} is not valid: give {error}.")
     return answers

@@ -1,4 +1,4 @@
-"""The files that set the gate up in a repository. Everything is checked before it is written."""
+"""The files that ``ratiba init`` writes. Everything is checked before it is written."""
 
 import json
 from collections.abc import Mapping
@@ -27,13 +27,13 @@ class FirstWords:
     """A message, its reply, and what the reply must contain.
 
     Args:
-        grade: what the judge of the language says of the reply; empty where no judge is called.
+        judge_reason: the judge's reason for the score of the reply; empty if no judge is called.
     """
 
     message: str
     reply: str
     fact: str
-    grade: str = ""
+    judge_reason: str = ""
 
 
 _ENGLISH = FirstWords(
@@ -52,7 +52,7 @@ _WORDS: Mapping[str, FirstWords] = {"en": _ENGLISH, "sw": _SWAHILI, "mixed": _SW
 
 
 def first_words(language: str) -> FirstWords:
-    """The words for a language; English ones, not graded, where there are none of its own."""
+    """The words for a language; English ones without a score for other languages."""
     return _WORDS.get(language, FirstWords(_ENGLISH.message, _ENGLISH.reply, _ENGLISH.fact))
 
 
@@ -60,30 +60,30 @@ _SCORE = 0.9
 _USAGE = {"input_tokens": 1_200, "output_tokens": 90}
 
 
-def first_grades(scenario: Scenario, words: FirstWords, model: str) -> tuple[JudgeRecording, ...]:
+def authored_scores(scenario: Scenario, words: FirstWords, model: str) -> tuple[JudgeRecording, ...]:
     """One line for each judged metric of the scenario, marked as written by hand.
 
     Args:
         scenario: of one turn.
-        words: what is said in it.
-        model: of the judge that the configuration names.
+        words: message and reply.
+        model: of the configured judge.
     """
     exchanges = tuple(Exchange(turn, Reply(words.reply)) for turn in scenario.turns)
     transcript = transcript_digest(Transcript(scenario.id, exchanges))
     lines: list[JudgeRecording] = []
     for assertion in attach_language_metrics(scenario):
         if is_judged(assertion.metric):
-            asked = load_metric(assertion.metric, _NeverAsked(model), assertion.parameters)
-            metric = metric_version(asked.name, asked.version.partition("+")[0])
+            metric_object = load_metric(assertion.metric, _UncalledJudge(model), assertion.parameters)
+            metric = metric_version(metric_object.name, metric_object.version.partition("+")[0])
             key = judge_recording_key(metric, model, transcript, 0)
             lines.append(
-                JudgeRecording(key, 0, "authored", metric, model, transcript, _SCORE, words.grade, dict(_USAGE))
+                JudgeRecording(key, 0, "authored", metric, model, transcript, _SCORE, words.judge_reason, dict(_USAGE))
             )
     return tuple(lines)
 
 
-class _NeverAsked:
-    """Lets a metric tell its name and version."""
+class _UncalledJudge:
+    """A judge for reading a metric's name and version; it is never called."""
 
     def __init__(self, model: str) -> None:
         self.model = model
@@ -119,11 +119,11 @@ def starter_files(answers: StarterAnswers, *, has_prompt: bool = False) -> Mappi
     """Content of each file by its path in the repository.
 
     Args:
-        answers: what is to be set up.
-        has_prompt: the prompt file of the kind ``prompt`` is there already.
+        answers: what to set up.
+        has_prompt: whether the prompt file of the kind ``prompt`` exists already.
 
     Raises:
-        SuiteError: an answer cannot stand in a configuration or a scenario; says which.
+        SuiteError: an answer is not valid in a configuration or a scenario; says which.
     """
     words = first_words(answers.language)
     scenario = _scenario(answers, words)
@@ -144,19 +144,19 @@ def starter_files(answers: StarterAnswers, *, has_prompt: bool = False) -> Mappi
     judge = read_configuration(CONFIGURATION, configuration).judge
     (read,) = load_suite({SCENARIO: scenario}, metric_problems, validate_rule, readers_of).scenarios
     written = stand_in(answers)
-    grades = first_grades(read, words, judge.model) if words.grade and written else ()
+    scores = authored_scores(read, words, judge.model) if words.judge_reason and written else ()
     return {
         WORKFLOW: workflow(answers),
         CONFIGURATION: configuration,
         **({written: _render(_template_of(answers), reply=words.reply)} if written and not has_prompt else {}),
         SCENARIO: scenario,
-        **({RECORDING: render_recordings(grades)} if grades else {}),
+        **({RECORDING: render_recordings(scores)} if scores else {}),
         **{f"{SCHEMAS}/{name}": schema_file(name) for name in (SCENARIO_SCHEMA, CONFIGURATION_SCHEMA)},
     }
 
 
 def stand_in(answers: StarterAnswers) -> str:
-    """The file in whose place the user's own comes; empty for a server that is there already."""
+    """The stand-in that users replace by their system; empty for a server that exists already."""
     there = answers.kind == "http" and answers.url != StarterAnswers().url
     if answers.kind == "prompt":
         return answers.prompt_file
@@ -175,7 +175,7 @@ def _scenario(answers: StarterAnswers, words: FirstWords) -> bytes:
         message=words.message,
         reply=words.reply,
         fact=words.fact,
-        graded=bool(words.grade),
+        graded=bool(words.judge_reason),
         scripted=answers.kind == "prompt",
         stateful=answers.kind in {"python", "command"},
     )

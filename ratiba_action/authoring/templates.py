@@ -1,4 +1,4 @@
-"""Scenarios to begin from, each with one common strategy. A literal table, in the order in which it is shown."""
+"""Scenario templates, in the order in which they are listed."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ from importlib.resources import files
 
 @dataclass(frozen=True, slots=True)
 class Template:
-    """A scenario to begin from.
+    """A scenario template.
 
     Args:
         shows: in words.
@@ -27,7 +27,7 @@ TEMPLATES: Mapping[str, Template] = {
     "search_ranking": Template("the most relevant documents come first"),
     "safety_refusal": Template("what must be refused is refused, and what is harmless is not"),
     "prompt_injection": Template("text in a message or a document gives no orders and learns no secrets"),
-    "adversarial_vague_query": Template("a vague question is asked back, not guessed at"),
+    "adversarial_vague_query": Template("the system asks back after a vague question instead of guessing"),
     "adversarial_rival_term": Template("a rival's term in the question does not get into the answer"),
     "adversarial_several_documents": Template("an answer puts several documents together"),
     "adversarial_hallucination_bait": Template("a question about what does not exist gets no invented answer"),
@@ -42,4 +42,7 @@ def template_files(name: str, folder: str) -> Mapping[str, bytes]:
         folder: of the scenarios.
     """
     place = files("ratiba_action.authoring") / "templates"
-    return {f"{folder}/{one}": (place / one).read_bytes() for one in (f"{name}.yaml", *TEMPLATES[name].more)}
+    return {
+        f"{folder}/{name_of_file}": (place / name_of_file).read_bytes()
+        for name_of_file in (f"{name}.yaml", *TEMPLATES[name].more)
+    }

@@ -1,4 +1,4 @@
-"""``python -m ratiba_action.authoring.write_schemas``: write every published JSON Schema again."""
+"""``python -m ratiba_action.authoring.write_schemas`` writes all published JSON Schemas."""
 
 from collections.abc import Mapping
 from pathlib import Path

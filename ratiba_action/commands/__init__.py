@@ -1,4 +1,4 @@
-"""The commands of ``ratiba``, a module each.
+"""The commands of ``ratiba``, one module each.
 
 Imports everything but ``cli``, ``main`` and ``pytest_plugin``. Start with the command's own module.
 """

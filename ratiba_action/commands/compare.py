@@ -9,8 +9,8 @@ from ratiba_action.commands.options import add_rules, read_rules
 from ratiba_action.errors import UsageError
 
 DESCRIPTION = """Show two to six runs side by side, such as those of several models: each metric and scenario, and
-the difference of each pair with its interval, where the pair can be compared. The rules are those of the block
-`comparison` of the configuration. Nothing is decided by it."""
+the difference of each pair with its interval, if the pair can be compared. The rules are those of the `comparison`
+section of the configuration. The exit code does not depend on the results."""
 EXAMPLE = """example:
   ratiba compare main/results.json ratiba-report
   ratiba compare --json a.json b.json c.json"""
@@ -26,11 +26,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace, environment: Mapping[str, str]) -> int:
-    """Print the runs; 0 whatever they show.
+    """Print the runs; always returns 0.
 
     Raises:
-        UsageError: too few or too many are named.
-        ConfigurationError: some, or the configuration, cannot be read; tells every problem.
+        UsageError: too few or too many results are given.
+        ConfigurationError: results or the configuration cannot be read; every problem.
     """
     from ratiba_action.history.files import read_named_runs  # noqa: PLC0415 - for this command only
     from ratiba_action.reporting.runs_side_by_side import (  # noqa: PLC0415 - the same
@@ -43,9 +43,9 @@ def run(arguments: argparse.Namespace, environment: Mapping[str, str]) -> int:
 
     paths: Sequence[str] = arguments.results
     if not _FEWEST <= len(paths) <= _MOST:
-        raise UsageError(f"{len(paths)} results are named.", f"Name {_FEWEST} to {_MOST} of them.")
+        raise UsageError(f"{len(paths)} results are given.", f"Give {_FEWEST} to {_MOST}.")
     runs = [NamedRun(path, found) for path, found in zip(paths, read_named_runs(paths), strict=True)]
-    pairs = compare_each([one.run for one in runs], read_rules(arguments, environment))
+    pairs = compare_each([run.run for run in runs], read_rules(arguments, environment))
     if arguments.json:
         sys.stdout.write(json.dumps(runs_json(runs, pairs), indent=2, allow_nan=False) + "\n")
     else:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from ratiba_action.commands import dataset_add_trace, dataset_pull, dataset_push, dataset_run, dataset_verify
 
 DESCRIPTION = """Work with datasets in Langfuse.
-Its keys are read from RATIBA_LANGFUSE_HOST, RATIBA_LANGFUSE_PUBLIC_KEY and RATIBA_LANGFUSE_SECRET_KEY."""
+The Langfuse keys are read from RATIBA_LANGFUSE_HOST, RATIBA_LANGFUSE_PUBLIC_KEY and RATIBA_LANGFUSE_SECRET_KEY."""
 EXAMPLE = """example:
   ratiba dataset push
   ratiba dataset pull --accept
@@ -39,6 +39,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace, environment: Mapping[str, str]) -> int:
-    """Do the task that is named."""
+    """Run the task."""
     code: int = _TASKS[arguments.task].run(arguments, environment)
     return code

@@ -1,4 +1,4 @@
-"""``ratiba dataset add-trace``: a trace of production becomes an item of a dataset, masked, with its provenance."""
+"""``ratiba dataset add-trace``: add a masked production trace to a dataset."""
 
 import argparse
 import json
@@ -8,15 +8,14 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from ratiba_action.commands.dataset_options import add_suite_options, no_dataset, read_task, server_failed
+from ratiba_action.commands.dataset_options import add_suite_options, dataset_missing, read_task, server_failed
 from ratiba_action.commands.options import parse_option
 from ratiba_action.util.text import printable
 
 SUMMARY = "add a production trace to a Langfuse dataset, masked"
 DESCRIPTION = """Add a production conversation to a Langfuse dataset, masked: as a scenario in quarantine that a person
-completes, or with --case as a case: its last message with the messages before it. The system's reply is never used as
-the expected answer; a person gives that with --expected, or in Langfuse. A tenant without masking rules is refused;
-docs/feedback.md describes the file of tenants."""
+completes, or with --case as a case (its last message with the messages before it). The system's reply is never used as
+the expected answer: give that with --expected, or in Langfuse. A tenant without masking rules is refused."""
 EXAMPLE = """example:
   ratiba dataset add-trace 0af7651916cd43dd8448eb211c80319c --tenants ../tenants.yaml
   ratiba dataset add-trace 0af7651916cd43dd8448eb211c80319c --case --expected '{"intent": "SUPPORT"}'"""
@@ -27,11 +26,15 @@ _MOST = 20_000
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the task's options."""
-    parser.add_argument("trace", metavar="TRACE", help="id of the trace, as Langfuse shows it")
+    parser.add_argument("trace", metavar="TRACE", help="id of the trace in Langfuse")
     add_suite_options(parser)
-    parser.add_argument("--tenants", metavar="FILE", help="verticals and names by tenant, outside the checkout")
-    parser.add_argument("--case", action="store_true", help="a case instead of a scenario")
-    parser.add_argument("--expected", metavar="JSON", help="what is right, of a case: JSON or a plain text")
+    parser.add_argument(
+        "--tenants",
+        metavar="FILE",
+        help="YAML file with vertical and names of each tenant; keep it outside the checkout",
+    )
+    parser.add_argument("--case", action="store_true", help="add a case instead of a scenario")
+    parser.add_argument("--expected", metavar="JSON", help="expected answer of a case: JSON or plain text")
 
 
 def run(arguments: argparse.Namespace, environment: Mapping[str, str]) -> int:
@@ -41,7 +44,7 @@ def run(arguments: argparse.Namespace, environment: Mapping[str, str]) -> int:
         The exit code, 0.
 
     Raises:
-        UsageError: an option is wrong, there are no keys, no such dataset or trace.
+        UsageError: an option is invalid, keys are missing, or there is no such dataset or trace.
         ConfigurationError: the trace must not leave production.
         InfrastructureError: the server failed.
     """
@@ -61,15 +64,15 @@ def run(arguments: argparse.Namespace, environment: Mapping[str, str]) -> int:
     except LangfuseError as error:
         raise server_failed(error) from error
     if added.item is None:
-        raise no_dataset(task.dataset)
+        raise dataset_missing(task.dataset)
     if arguments.json:
-        told = {"dataset": task.dataset, "item": added.item.id, "outcome": added.outcome}
-        sys.stdout.write(json.dumps(told, indent=2) + "\n")
+        result = {"dataset": task.dataset, "item": added.item.id, "outcome": added.outcome}
+        sys.stdout.write(json.dumps(result, indent=2) + "\n")
     else:
         sys.stdout.write(f"{added.outcome}: {printable(added.item.id)}\n")
         if case and not added.item.expected_output:
             sys.stdout.write(
-                "Pulls and runs leave it out until --expected, or somebody in Langfuse, says what is right.\n"
+                "Pulls and runs leave it out until it has an expected answer: give --expected, or add it in Langfuse.\n"
             )
     return 0
 
@@ -88,4 +91,4 @@ def _parse_expected(text: str) -> Any:
     try:
         return json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise ValueError(f"whole JSON; {error}") from error
+        raise ValueError(f"valid JSON; {error}") from error

@@ -1,4 +1,4 @@
-"""Options and wiring that all tasks with a dataset share."""
+"""Options and helpers that all dataset tasks share."""
 
 import argparse
 from collections.abc import Mapping
@@ -20,7 +20,7 @@ _LONGEST_NAME = 200
 
 @dataclass(frozen=True, slots=True)
 class DatasetTask:
-    """What a task works with.
+    """The inputs of a dataset task.
 
     Args:
         dataset: its name on the server.
@@ -34,32 +34,34 @@ class DatasetTask:
 
 
 def add_server_options(parser: argparse.ArgumentParser) -> None:
-    """Add the options that say which dataset, and how long everything may take."""
-    told = "name of the dataset (default: OWNER/REPOSITORY/NAME, or NAME without GITHUB_REPOSITORY)"
-    parser.add_argument("--dataset", metavar="NAME", help=told)
-    parser.add_argument("--seconds", metavar="N", default="120", help="the server may take so long (default: 120)")
+    """Add the options for dataset name and time limit."""
+    description = "name of the dataset (default: OWNER/REPOSITORY/NAME, or NAME without GITHUB_REPOSITORY)"
+    parser.add_argument("--dataset", metavar="NAME", help=description)
+    parser.add_argument(
+        "--seconds", metavar="N", default="120", help="time limit for Langfuse in seconds (default: 120)"
+    )
 
 
 def add_suite_options(parser: argparse.ArgumentParser) -> None:
-    """Add the options that say which scenarios."""
+    """Add the options for the scenarios of a checkout."""
     add_server_options(parser)
     parser.add_argument("--repo", metavar="DIR", help="the checkout (default: GITHUB_WORKSPACE or this folder)")
-    parser.add_argument("--scenarios", metavar="PATH", help="folder of the scenarios (RATIBA_SCENARIOS)")
+    parser.add_argument("--scenarios", metavar="PATH", help="scenarios folder (RATIBA_SCENARIOS)")
     parser.add_argument("--name", metavar="NAME", help="name of the gate (RATIBA_NAME)")
     parser.add_argument("--json", action="store_true", help="print JSON")
 
 
 def read_task(arguments: argparse.Namespace, environment: Mapping[str, str], purpose: str) -> DatasetTask:
-    """Everything that a task needs before it asks the server.
+    """Everything that a task needs before it calls the server.
 
     Args:
         arguments: with those of ``add_suite_options``, or of the gate.
-        environment: the process's own.
-        purpose: what cannot be done without keys, in words.
+        environment: of the process.
+        purpose: what cannot be done without keys, for the message.
 
     Raises:
-        UsageError: an option is wrong, or there are no keys.
-        ConfigurationError: an input is wrong.
+        UsageError: an option is invalid, or keys are missing.
+        ConfigurationError: an input is invalid.
     """
     from ratiba_action.run.event_logging import required_access  # noqa: PLC0415 - not for --help
 
@@ -69,28 +71,30 @@ def read_task(arguments: argparse.Namespace, environment: Mapping[str, str], pur
     default = suite_dataset(environment.get("GITHUB_REPOSITORY") or "", settings.name)
     repository = Path(arguments.repo or environment.get("GITHUB_WORKSPACE") or ".").resolve()
     if not repository.is_dir():
-        raise UsageError(f"There is no folder {str(repository)!r}.", "Name the checkout with --repo.")
+        raise UsageError(f"There is no folder {str(repository)!r}.", "Give the checkout with --repo.")
     name = default if arguments.dataset is None else parse_option("--dataset", arguments.dataset, _parse_name)
     return DatasetTask(settings, access, name, repository)
 
 
 def _parse_name(text: str) -> str:
     if not text.strip() or len(text) > _LONGEST_NAME or not text.isprintable():
-        raise ValueError(f"1 to {_LONGEST_NAME} characters that can be seen")
+        raise ValueError(f"1 to {_LONGEST_NAME} printable characters")
     return text
 
 
 def server_failed(problem: object, done: str = "") -> InfrastructureError:
-    """What is told when a server did not do what it was asked.
+    """The error for a failed server call.
 
     Args:
-        problem: what, in a few words.
+        problem: what failed.
         done: what was done before, as a sentence; empty for nothing.
     """
-    told = f"Langfuse did not do what it was asked: {problem}." + (f" {done}" if done else "")
-    return InfrastructureError(told, "Try again; 'ratiba dataset verify' tries everything once.")
+    message = f"The request to Langfuse failed: {problem}." + (f" {done}" if done else "")
+    return InfrastructureError(message, "Try again. To check the server, run: ratiba dataset verify")
 
 
-def no_dataset(name: str) -> UsageError:
-    """What is told when there is no dataset of that name."""
-    return UsageError(f"Langfuse has no dataset {name!r}.", "Make it with 'ratiba dataset push', or name another.")
+def dataset_missing(name: str) -> UsageError:
+    """The error for a dataset that does not exist."""
+    return UsageError(
+        f"Langfuse has no dataset {name!r}.", "Create it with `ratiba dataset push`, or give another with --dataset."
+    )

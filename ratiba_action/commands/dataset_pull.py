@@ -1,4 +1,4 @@
-"""``ratiba dataset pull``: items of a dataset become scenario files and rows, after somebody has read the change."""
+"""``ratiba dataset pull``: show what a dataset would change in scenario files and cases, and write it with --accept."""
 
 import argparse
 import json
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from ratiba_action.commands.dataset_options import (
     DatasetTask,
     add_suite_options,
-    no_dataset,
+    dataset_missing,
     read_task,
     server_failed,
 )
@@ -34,18 +34,18 @@ _MOST_LINES = 2_000
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the task's options."""
     add_suite_options(parser)
-    parser.add_argument("--accept", action="store_true", help="write what the diff shows")
+    parser.add_argument("--accept", action="store_true", help="write the changes that the diff shows")
 
 
 def run(arguments: argparse.Namespace, environment: Mapping[str, str]) -> int:
     """Pull.
 
     Returns:
-        The exit code: 1 where something waits for --accept.
+        The exit code: 1 if changes wait for --accept.
 
     Raises:
-        UsageError: an option is wrong, there are no keys or no such dataset, or a file cannot be written.
-        SuiteError: the scenarios or the items are wrong; nothing was written.
+        UsageError: an option is invalid, keys or the dataset are missing, or a file cannot be written.
+        SuiteError: the scenarios or the items are invalid; nothing was written.
         InfrastructureError: the server failed.
     """
     from ratiba_action.observability.langfuse_asking import LangfuseError  # noqa: PLC0415 - the same
@@ -65,7 +65,7 @@ def run(arguments: argparse.Namespace, environment: Mapping[str, str]) -> int:
     except LangfuseError as error:
         raise server_failed(error) from error
     if stored is None:
-        raise no_dataset(task.dataset)
+        raise dataset_missing(task.dataset)
     plan = plan_pull(local, read_pulled(stored), task.dataset)
     if arguments.accept:
         replace_files(task.repository / folder, plan.files)
@@ -101,5 +101,5 @@ def _lines(task: DatasetTask, local: "LocalSuite", plan: "PullPlan", accepted: b
     lines += [f"{waiting}: {local.folder}/{path}" for path in sorted(plan.files)]
     lines += [f"archived in Langfuse, still here: {name}" for name in plan.archived]
     lines += [f"only here: {name}" for name in plan.only_here if name not in plan.archived]
-    lines += [f"no scenario, no case, or nothing expected yet; left out: {name}" for name in plan.left_out]
+    lines += [f"left out (not a scenario or case, or no expected answer yet): {name}" for name in plan.left_out]
     return [*lines, f"{task.dataset}: {len(plan.files)} files differ" if plan.files else f"{task.dataset}: no change"]

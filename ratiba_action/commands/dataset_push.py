@@ -1,4 +1,4 @@
-"""``ratiba dataset push``: scenarios and cases become items of a dataset, each with an id that stays."""
+"""``ratiba dataset push``: write scenarios and cases to a dataset as items with stable ids."""
 
 import argparse
 import json
@@ -28,18 +28,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_suite_options(parser)
     parser.add_argument("--overwrite", action="store_true", help="replace items that were edited in Langfuse")
     parser.add_argument("--archive", action="store_true", help="archive items that are no longer in the suite")
-    parser.add_argument("--dry-run", action="store_true", help="say what would be written, and write nothing")
+    parser.add_argument("--dry-run", action="store_true", help="show what would be written, and write nothing")
 
 
 def run(arguments: argparse.Namespace, environment: Mapping[str, str]) -> int:
     """Push.
 
     Returns:
-        The exit code: 1 where items were edited in Langfuse and left alone.
+        The exit code: 1 if items were edited in Langfuse and not overwritten.
 
     Raises:
-        UsageError: an option is wrong, or there are no keys.
-        SuiteError: the scenarios are wrong; nothing was sent.
+        UsageError: an option is invalid, or keys are missing.
+        SuiteError: the scenarios are invalid; nothing was sent.
         InfrastructureError: the server failed.
     """
     from ratiba_action.observability.langfuse_asking import LangfuseError  # noqa: PLC0415 - the same
@@ -61,7 +61,7 @@ def run(arguments: argparse.Namespace, environment: Mapping[str, str]) -> int:
     else:
         sys.stdout.write("".join(f"{printable(line)}\n" for line in _lines(task, pushed, dry=arguments.dry_run)))
     if isinstance(pushed.failure, LangfuseError):
-        raise server_failed(pushed.failure, f"{pushed.written} items were written; another push goes on from there.")
+        raise server_failed(pushed.failure, f"{pushed.written} items were written; another push continues from there.")
     return _CONFLICTS if pushed.plan.conflicting else 0
 
 

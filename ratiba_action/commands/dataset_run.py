@@ -1,50 +1,58 @@
-"""``ratiba dataset run``: the items of a dataset through the gate, and the run back as an experiment with scores."""
+"""``ratiba dataset run``: run a dataset through the gate and log the run as an experiment with scores."""
 
 import argparse
 import sys
 from collections.abc import MutableMapping
 from pathlib import Path
 
-from ratiba_action.commands.dataset_options import DatasetTask, add_server_options, no_dataset, read_task, server_failed
+from ratiba_action.commands.dataset_options import (
+    DatasetTask,
+    add_server_options,
+    dataset_missing,
+    read_task,
+    server_failed,
+)
 from ratiba_action.commands.options import add_variant, parse_option
 from ratiba_action.settings.settings import INPUTS
 from ratiba_action.util.text import printable
 
 SUMMARY = "run the items of a Langfuse dataset against the system of this checkout, and log the run with its scores"
 DESCRIPTION = """Run every active item of a Langfuse dataset against the configured system, as the gate runs scenarios:
-each in a tenant of its own, within the budget, scored by the same judges. The class thresholds apply (macro F1 0.80,
-least F1 of a class 0.60, skill recall 0.90, answer accuracy 0.70, or those of --gate). The run is logged in Langfuse
-as an experiment on the dataset, with scores for each item and for all together. No comment is posted."""
+each in its own tenant, within the budget, scored by the same judges. Default thresholds apply (macro F1 0.80,
+minimum F1 of a class 0.60, skill recall 0.90, answer accuracy 0.70); change them with --gate. The run is logged in
+Langfuse as an experiment on the dataset, with scores for each item and for the whole run. No comment is posted."""
 EXAMPLE = """example:
   ratiba dataset run
   ratiba dataset run --dataset intent-classifier --gate macro_f1=0.85 --llm live"""
 
 _LEFT_OUT = ("baseline", "comment", "langfuse-host", "mode", "name", "pull-request", "rules", "scenarios", "shard")
-"""Inputs of the gate that are fixed for the run of a dataset, or say nothing in it."""
+"""Inputs of the gate that are fixed or unused in a dataset run."""
 
 _SUFFIX = "-dataset"
 _LONGEST_STEM = 60 - len(_SUFFIX)
-"""A name of a gate has 60 characters at most."""
+"""A gate's name has at most 60 characters."""
 
 _OPTIONS = ("concurrency", "trials", "deadline", "variant")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the task's options: the dataset, and the inputs of the gate that a run by hand reads."""
+    """Add the task's options: the dataset, and the gate's inputs for a manual run."""
     add_server_options(parser)
-    told = "what the cases must reach together, such as macro_f1=0.85; may be repeated"
-    parser.add_argument("--gate", action="append", default=[], metavar="NAME=LEAST", help=told)
+    description = "threshold over all cases, such as macro_f1=0.85; may be repeated"
+    parser.add_argument("--gate", action="append", default=[], metavar="NAME=LEAST", help=description)
     for entry in INPUTS:
         if not entry.secret and entry.name not in _LEFT_OUT:
-            told = f"{entry.description} ({entry.environment_variable})"
-            parser.add_argument(f"--{entry.name}", metavar="VALUE", help=told)
-    told = "folder of the scenarios, for recordings and catalogues (RATIBA_SCENARIOS)"
-    parser.add_argument("--scenarios", metavar="PATH", help=told)
-    parser.add_argument("--name", metavar="NAME", help="name of the gate whose suite it is (RATIBA_NAME)")
+            description = f"{entry.description} ({entry.environment_variable})"
+            parser.add_argument(f"--{entry.name}", metavar="VALUE", help=description)
+    description = "scenarios folder, for recordings and catalogues (RATIBA_SCENARIOS)"
+    parser.add_argument("--scenarios", metavar="PATH", help=description)
+    parser.add_argument("--name", metavar="NAME", help="name of the gate (RATIBA_NAME)")
     parser.add_argument("--repo", metavar="DIR", help="the checkout (default: GITHUB_WORKSPACE or this folder)")
-    parser.add_argument("--concurrency", metavar="N", help="scenarios at once (default: suite.concurrency, or 4)")
-    parser.add_argument("--trials", metavar="N", help="least number of trials of each scenario, 1 to 50 (default: 1)")
-    parser.add_argument("--deadline", metavar="SECONDS", help="end the run in order after this time (RATIBA_DEADLINE)")
+    parser.add_argument(
+        "--concurrency", metavar="N", help="scenarios to run in parallel (default: suite.concurrency, or 4)"
+    )
+    parser.add_argument("--trials", metavar="N", help="minimum number of trials per scenario, 1 to 50 (default: 1)")
+    parser.add_argument("--deadline", metavar="SECONDS", help="end the run cleanly after this time (RATIBA_DEADLINE)")
     add_variant(parser)
     parser.add_argument("--json", action="store_true", help="print the outputs as JSON")
 
@@ -56,8 +64,8 @@ def run(arguments: argparse.Namespace, environment: MutableMapping[str, str]) ->
         The gate's exit code.
 
     Raises:
-        UsageError: an option is wrong, there are no keys, or no such dataset.
-        SuiteError: its items are no suite; nothing was held.
+        UsageError: an option is invalid, or keys or the dataset are missing.
+        SuiteError: its items are not a valid suite; nothing was run.
         InfrastructureError: the server failed.
     """
     from ratiba_action.commands import gate  # noqa: PLC0415 - for this task only
@@ -74,11 +82,11 @@ def run(arguments: argparse.Namespace, environment: MutableMapping[str, str]) ->
     except LangfuseError as error:
         raise server_failed(error) from error
     if stored is None:
-        raise no_dataset(task.dataset)
+        raise dataset_missing(task.dataset)
     suite = scratch_suite(stored, task.dataset, gates)
     for name in suite.left_out:
         sys.stderr.write(
-            f"warning: the item {printable(name)} has no scenario, no case, or no expectation yet; it is left out\n"
+            f"warning: left out the item {printable(name)}: not a scenario or case, or no expected answer yet\n"
         )
     experiment = Experiment(task.access, task.dataset, suite.items)
     root = _root(task.repository)
@@ -87,15 +95,15 @@ def run(arguments: argparse.Namespace, environment: MutableMapping[str, str]) ->
 
 
 def _root(repository: Path) -> Path:
-    """The checkout's root, which the gate takes paths from."""
-    return next((one for one in (repository, *repository.parents) if (one / ".git").exists()), repository)
+    """The checkout's root, to which the gate's paths are relative."""
+    return next((folder for folder in (repository, *repository.parents) if (folder / ".git").exists()), repository)
 
 
 def _of_gate(arguments: argparse.Namespace, task: DatasetTask, folder: str, root: Path) -> argparse.Namespace:
-    """The gate's own arguments, for a suite in a folder."""
+    """The gate's arguments for a suite in a folder."""
     from ratiba_action.commands import gate  # noqa: PLC0415 - for this task only
 
-    # Under a name of its own: it must not pass for the gate's status, nor for a run of the gate's history.
+    # Its own name, so that it is not mistaken for the gate's status or for a run in the gate's history.
     name = f"{task.settings.name[:_LONGEST_STEM]}{_SUFFIX}"
     words = ["--scenarios", folder, "--mode", "blocking", "--comment", "false", "--repo", str(root), "--name", name]
     names = [entry.name for entry in INPUTS if not entry.secret and entry.name not in _LEFT_OUT]

@@ -1,4 +1,4 @@
-"""``ratiba dataset verify``: whether a Langfuse server does what the gate needs."""
+"""``ratiba dataset verify``: check that a Langfuse server supports what the gate needs."""
 
 import argparse
 import json
@@ -11,9 +11,9 @@ from ratiba_action.settings.run_deadline import parse_seconds
 from ratiba_action.settings.settings import read_settings
 from ratiba_action.util.text import printable
 
-SUMMARY = "make a dataset, a trace and a score on the server, read them back, and say each step"
-DESCRIPTION = """Make a dataset 'ratiba-verify' with one item, a trace and its scores, read them back, and send
-them again: there must be one copy of each. The dataset and one trace for each time stay on the server."""
+SUMMARY = "check a Langfuse server: create a dataset, a trace and a score, and read them back"
+DESCRIPTION = """Create a dataset 'ratiba-verify' with one item, a trace and its scores, read them back, and send
+them again: there must be one copy of each. The dataset and one trace per call stay on the server."""
 EXAMPLE = """example:
   ratiba dataset verify --seconds 180"""
 
@@ -22,7 +22,9 @@ _INCOMPLETE = 3
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the task's options."""
-    parser.add_argument("--seconds", metavar="N", default="120", help="everything may take so long (default: 120)")
+    parser.add_argument(
+        "--seconds", metavar="N", default="120", help="time limit for all steps in seconds (default: 120)"
+    )
     parser.add_argument("--json", action="store_true", help="print the steps as JSON")
 
 
@@ -30,10 +32,10 @@ def run(arguments: argparse.Namespace, environment: Mapping[str, str]) -> int:
     """Verify a server.
 
     Returns:
-        The exit code: 0 when every step was done.
+        The exit code: 0 if every step succeeded.
 
     Raises:
-        UsageError: there are no keys, or an option is wrong.
+        UsageError: keys are missing, or an option is invalid.
     """
     import uuid  # noqa: PLC0415 - for this task only
     from datetime import UTC, datetime  # noqa: PLC0415 - the same
@@ -55,8 +57,8 @@ def run(arguments: argparse.Namespace, environment: Mapping[str, str]) -> int:
     except LangfuseError as error:
         problem = str(error)
     if arguments.json:
-        told = {"host": access.host, "steps": steps, "problem": problem}
-        sys.stdout.write(json.dumps(told, indent=2) + "\n")
+        result = {"host": access.host, "steps": steps, "problem": problem}
+        sys.stdout.write(json.dumps(result, indent=2) + "\n")
     elif problem:
         sys.stdout.write(f"failed: {printable(problem)}\n")
     return _INCOMPLETE if problem else 0

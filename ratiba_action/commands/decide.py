@@ -1,4 +1,4 @@
-"""``ratiba decide``: choose the mode from the changed paths. Standard library only."""
+"""``ratiba decide``: choose the mode from the changed paths. Uses only the standard library."""
 
 import argparse
 import json
@@ -14,31 +14,45 @@ from ratiba_action.errors import PublishError, UsageError
 from ratiba_action.model.change import Mode, ModeDecision
 from ratiba_action.util.text import printable, unreadable_as_command
 
-DESCRIPTION = """Choose blocking, advisory or skip from the paths that a change touches, and say why.
-A mode is always printed: whatever cannot be found out makes it blocking."""
+DESCRIPTION = """Choose blocking, advisory or skip from the changed paths, and say why.
+A mode is always printed; any doubt about the change makes it blocking."""
 EXAMPLE = """example:
   ratiba decide --event event.json --event-name pull_request --repo . --json
   ratiba decide --rules 'advisory *
   blocking prompts/'
-  ratiba decide --publish    # a workflow's first step: also concludes a run that has nothing to do"""
+  ratiba decide --publish    # first step of a workflow: also publishes a skipped run"""
 
-_SHOWN = 50  # reasons for a person
-_GROUPED = 10  # reasons above which a log folds them
-_INPUTS = ("config", "scenarios", "rules", "mode", "pull_request")  # options that are inputs of the gate too
+_SHOWN = 50  # most reasons in text output
+_GROUPED = 10  # more reasons than this are folded in a workflow's log
+_INPUTS = ("config", "scenarios", "rules", "mode", "pull_request")  # options that are also inputs of the gate
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the command's options."""
-    parser.add_argument("--event", metavar="FILE", help="payload of the event (default: GITHUB_EVENT_PATH)")
-    parser.add_argument("--event-name", metavar="NAME", help="its name (default: GITHUB_EVENT_NAME; none: work tree)")
-    parser.add_argument("--repo", metavar="DIR", help="the checkout (default: GITHUB_WORKSPACE or this folder)")
-    parser.add_argument("--rules", metavar="TEXT|@FILE", help="one 'mode pattern…' per line (default: built in)")
-    parser.add_argument("--mode", metavar="FLOOR", help="auto, advisory or blocking; can only make the mode stricter")
-    parser.add_argument("--config", metavar="PATH", help="the gate's configuration, protected")
-    parser.add_argument("--scenarios", metavar="DIR", help="the folder of scenarios, protected")
-    parser.add_argument("--pull-request", metavar="NUMBER", help="pull request that a manual run is about")
     parser.add_argument(
-        "--publish", action="store_true", help="conclude a run that is skipped or cannot start: comment, summary, files"
+        "--event", metavar="FILE", help="JSON file with the event's payload (default: GITHUB_EVENT_PATH)"
+    )
+    parser.add_argument(
+        "--event-name",
+        metavar="NAME",
+        help="name of the event (default: GITHUB_EVENT_NAME; without an event: the working tree)",
+    )
+    parser.add_argument("--repo", metavar="DIR", help="the checkout (default: GITHUB_WORKSPACE or this folder)")
+    parser.add_argument(
+        "--rules", metavar="TEXT|@FILE", help="mode rules, one 'mode pattern…' per line (default: built-in rules)"
+    )
+    parser.add_argument(
+        "--mode", metavar="FLOOR", help="minimum mode: auto, advisory or blocking; can only make the mode stricter"
+    )
+    parser.add_argument(
+        "--config", metavar="PATH", help="the gate's configuration file; changes to it are always blocking"
+    )
+    parser.add_argument("--scenarios", metavar="DIR", help="scenarios folder; changes in it are always blocking")
+    parser.add_argument("--pull-request", metavar="NUMBER", help="pull request of a manual run")
+    parser.add_argument(
+        "--publish",
+        action="store_true",
+        help="publish comment, summary and files for a run that is skipped or cannot start",
     )
     parser.add_argument("--json", action="store_true", help="print JSON")
 
@@ -47,7 +61,7 @@ def run(arguments: argparse.Namespace, environment: Mapping[str, str]) -> int:
     """Decide, print, and write the step's outputs.
 
     Raises:
-        UsageError: the mode is not a floor that exists.
+        UsageError: the mode is invalid.
     """
     if arguments.publish:
         return _publish(arguments, environment)
@@ -58,7 +72,7 @@ def run(arguments: argparse.Namespace, environment: Mapping[str, str]) -> int:
 
 
 def _publish(arguments: argparse.Namespace, environment: Mapping[str, str]) -> int:
-    """The same, and a run that is skipped or must not start is concluded."""
+    """Decide, and publish the report of a run that is skipped or must not start."""
     from ratiba_action.settings.settings import read_settings_leniently  # noqa: PLC0415 - who only decides need not wait
     from ratiba_action.util.persisted_credentials import persisted_credentials  # noqa: PLC0415 - for a job's step only
 
@@ -68,7 +82,7 @@ def _publish(arguments: argparse.Namespace, environment: Mapping[str, str]) -> i
     _mask(settings.secrets, environment, stream)
     problems = (*problems, *_earlier_results(settings.report_dir, environment))
     decided = decide_or_doubt(request_of(settings, _event_of(arguments, environment)), environment)
-    # The files that hold them may not be seen from the container; what is masked here stays masked in the whole job.
+    # The container may not see the files with these credentials; masks that are set here apply to the whole job.
     _mask(persisted_credentials(decided.change.git, environment).secrets, environment, stream)
     _print(decided, environment, as_json=arguments.json)
     if not problems and not decided.change.refused and decided.decision.mode is not Mode.SKIP:
@@ -80,7 +94,7 @@ def _publish(arguments: argparse.Namespace, environment: Mapping[str, str]) -> i
 
 
 def _mask(secrets: Iterable[str], environment: Mapping[str, str], stream: TextIO) -> None:
-    """Have the runner mask them, before anything is printed."""
+    """Have the runner mask secrets before anything is printed."""
     if environment.get("GITHUB_ACTIONS") == "true":
         from ratiba_action.github.workflow import WorkflowLog  # noqa: PLC0415 - only a step has such a log
 
@@ -89,7 +103,7 @@ def _mask(secrets: Iterable[str], environment: Mapping[str, str], stream: TextIO
 
 
 def _earlier_results(folder: str, environment: Mapping[str, str]) -> list[str]:
-    """Have none left of this run before it begins; what cannot be removed is a problem."""
+    """Remove earlier results; returns problems with removing them."""
     if not environment.get("GITHUB_RUN_ID"):
         return []
     from ratiba_action.settings.report_folder import remove_earlier_results  # noqa: PLC0415 - the settings have imported it
@@ -111,10 +125,10 @@ def _event_of(arguments: argparse.Namespace, environment: Mapping[str, str]) -> 
 
 
 def read_request(arguments: argparse.Namespace, environment: Mapping[str, str]) -> DecideRequest:
-    """Options first, then the environment, then the defaults; an empty value counts as none.
+    """Options first, then the environment, then defaults; empty values are ignored.
 
     Raises:
-        UsageError: the mode is not a floor that exists.
+        UsageError: the mode is invalid.
     """
     return replace(
         _event_of(arguments, environment),
@@ -145,7 +159,7 @@ def json_text(decision: ModeDecision) -> str:
 
 
 def text(decided: Decided) -> str:
-    """The decision for a person."""
+    """The decision as text."""
     return "".join(f"{line}\n" for line in [*_about(decided), *_reasons(decided.decision)])
 
 
@@ -160,11 +174,12 @@ def _about(decided: Decided) -> list[str]:
 
 def _reasons(decision: ModeDecision) -> list[str]:
     lines = [
-        printable(f"- {one.mode}: {f'{one.path}: ' if one.path else ''}{one.why}") for one in decision.reasons[:_SHOWN]
+        printable(f"- {reason.mode}: {f'{reason.path}: ' if reason.path else ''}{reason.why}")
+        for reason in decision.reasons[:_SHOWN]
     ]
-    hidden = len(decision.reasons) - _SHOWN
-    if hidden > 0:
-        lines.append(f"and {hidden} more, none of them stricter; --json prints them all")
+    omitted = len(decision.reasons) - _SHOWN
+    if omitted > 0:
+        lines.append(f"and {omitted} more, none stricter; print all with --json")
     return lines
 
 
@@ -179,7 +194,7 @@ def _print(decided: Decided, environment: Mapping[str, str], *, as_json: bool) -
 
 
 def _log(decided: Decided) -> None:
-    """The decision in the log of a workflow, where a title could be read as a command."""
+    """Print the decision to a workflow's log, where a title could otherwise be read as a command."""
     from ratiba_action.github.workflow import WorkflowLog  # noqa: PLC0415 - only a step has such a log
 
     log, reasons = WorkflowLog(sys.stdout), _reasons(decided.decision)
@@ -190,7 +205,7 @@ def _log(decided: Decided) -> None:
 
 
 def _write_outputs(decision: ModeDecision, environment: Mapping[str, str]) -> None:
-    """Append ``mode`` and ``reasons`` to the step's output file; a failure there is only a warning."""
+    """Append ``mode`` and ``reasons`` to the step's output file; failure is only a warning."""
     target = environment.get("GITHUB_OUTPUT")
     if not target:
         return

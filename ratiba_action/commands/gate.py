@@ -1,4 +1,4 @@
-"""``ratiba gate``: decide, run the golden conversations, report, and answer with an exit code."""
+"""``ratiba gate``: decide the mode, run scenarios, publish the report, and set the exit code."""
 
 import argparse
 import json
@@ -57,10 +57,10 @@ from ratiba_action.util.persisted_credentials import persisted_credentials
 from ratiba_action.util.text import unreadable_as_command
 from ratiba_action.verdict.decision import cut_short
 
-DESCRIPTION = """Decide the mode, run the golden scenarios, and say whether the change may merge.
-Without an event the working tree is compared with its merge base with the default branch."""
+DESCRIPTION = """Decide the mode, run the golden scenarios, and report whether the change may merge.
+Without an event, the working tree is compared with its merge base with the default branch."""
 _PATIENCE = 3.0
-"""Seconds from a signal until a report is written without what the run has measured; a runner kills it after 10."""
+"""Seconds from a signal until a report without measurements is written; a runner kills the process after 10."""
 
 EXAMPLE = """example:
   ratiba gate
@@ -69,28 +69,38 @@ EXAMPLE = """example:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the command's options: every input that is no secret, and those of a person at a terminal."""
+    """Add the command's options: every input that is not secret, and options for local use."""
     for entry in INPUTS:
         if entry.served and not entry.secret:
             parser.add_argument(
                 f"--{entry.name}", metavar="VALUE", help=f"{entry.description} ({entry.environment_variable})"
             )
-    parser.add_argument("--event", metavar="FILE", help="payload of the event (default: GITHUB_EVENT_PATH)")
-    parser.add_argument("--event-name", metavar="NAME", help="its name (default: GITHUB_EVENT_NAME)")
+    parser.add_argument(
+        "--event", metavar="FILE", help="JSON file with the event's payload (default: GITHUB_EVENT_PATH)"
+    )
+    parser.add_argument("--event-name", metavar="NAME", help="name of the event (default: GITHUB_EVENT_NAME)")
     parser.add_argument("--repo", metavar="DIR", help="the checkout (default: GITHUB_WORKSPACE or this folder)")
-    parser.add_argument("--scenario", action="append", default=[], metavar="ID", help="run this one; may be repeated")
-    parser.add_argument("--tag", action="append", default=[], metavar="TAG", help="run those with this tag")
-    parser.add_argument("--failed", action="store_true", help="run those that did not pass in the last run")
+    parser.add_argument(
+        "--scenario", action="append", default=[], metavar="ID", help="run this scenario; may be repeated"
+    )
+    parser.add_argument(
+        "--tag", action="append", default=[], metavar="TAG", help="run scenarios with this tag; may be repeated"
+    )
+    parser.add_argument("--failed", action="store_true", help="run the scenarios that did not pass in the last run")
     add_variant(parser)
-    parser.add_argument("--variants", action="store_true", help="run every variant after the system, side by side")
-    parser.add_argument("--concurrency", metavar="N", help="scenarios at once (default: suite.concurrency, or 4)")
-    parser.add_argument("--trials", default="1", metavar="N", help="least number of trials of each scenario, 1 to 50")
-    parser.add_argument("--deadline", metavar="SECONDS", help="end the run in order after this time (RATIBA_DEADLINE)")
-    parser.add_argument("--resume", action="store_true", help="go on with a killed run, and pay for nothing twice")
-    parser.add_argument("--no-deepeval-cache", action="store_true", help="judge everything anew")
-    parser.add_argument("--deepeval-cache-clear", action="store_true", help="forget the judges' earlier scores first")
-    parser.add_argument("--baseline-out", metavar="FILE", help="write results.json there too, for --baseline")
-    parser.add_argument("--dry-run", action="store_true", help="say what would run, and start nothing")
+    parser.add_argument("--variants", action="store_true", help="also run every variant of the system, for comparison")
+    parser.add_argument(
+        "--concurrency", metavar="N", help="scenarios to run in parallel (default: suite.concurrency, or 4)"
+    )
+    parser.add_argument(
+        "--trials", default="1", metavar="N", help="minimum number of trials per scenario, 1 to 50 (default: 1)"
+    )
+    parser.add_argument("--deadline", metavar="SECONDS", help="end the run cleanly after this time (RATIBA_DEADLINE)")
+    parser.add_argument("--resume", action="store_true", help="continue a killed run without paying for anything twice")
+    parser.add_argument("--no-deepeval-cache", action="store_true", help="do not use cached judge scores")
+    parser.add_argument("--deepeval-cache-clear", action="store_true", help="delete cached judge scores first")
+    parser.add_argument("--baseline-out", metavar="FILE", help="also write results.json to this file, for --baseline")
+    parser.add_argument("--dry-run", action="store_true", help="show mode, plan and cost estimate; run nothing")
     parser.add_argument("--json", action="store_true", help="print the outputs as JSON")
 
 
@@ -98,12 +108,12 @@ def run(arguments: argparse.Namespace, environment: MutableMapping[str, str], tr
     """Run the gate.
 
     Args:
-        arguments: with all of its options.
-        environment: the process's own.
-        tracer: makes what sends the run's conversations to where traces are kept.
+        arguments: of the command.
+        environment: of the process.
+        tracer: makes the function that sends the run's traces.
 
     Raises:
-        UsageError: an option is wrong; nothing is published then.
+        UsageError: an option is invalid; nothing is published then.
     """
     interruption = current()
     interruption.watch(_PATIENCE, lambda: _leave_early(interruption))
@@ -111,13 +121,13 @@ def run(arguments: argparse.Namespace, environment: MutableMapping[str, str], tr
     settings, problems = read_settings_leniently(environment, options)
     repository = Path(arguments.repo or environment.get("GITHUB_WORKSPACE") or ".").resolve()
     if not repository.is_dir():
-        raise UsageError(f"There is no folder {str(repository)!r}.", "Name the checkout with --repo.")
+        raise UsageError(f"There is no folder {str(repository)!r}.", "Give the checkout with --repo.")
     stream = sys.stderr if arguments.json else sys.stdout
     publication = full_publication(settings, environment, stream)
     publication.hide_secrets()
     publication.keep_room()
     if arguments.variants and (arguments.variant or arguments.resume):
-        raise UsageError("--variants runs all of them from the start.", "Leave out --variant and --resume.")
+        raise UsageError("--variants runs all variants from the start.", "Remove --variant and --resume.")
     decided = decide(decide_request(arguments, environment, settings, repository), environment)
     persisted = persisted_credentials(decided.change.git, environment)
     publication.hide(persisted)
@@ -135,7 +145,7 @@ def run(arguments: argparse.Namespace, environment: MutableMapping[str, str], tr
         cache=not arguments.no_deepeval_cache,
     )
     log = RunLog(make_progress(stream, environment, publication.redactor))
-    log.warnings += [f"The variable {name} is set, and no input reads it." for name in unknown_variables(environment)]
+    log.warnings += [f"The variable {name} is set, but no input reads it." for name in unknown_variables(environment)]
     log.warnings += [persisted.warning] if persisted.warning else []
     if arguments.deepeval_cache_clear:
         JudgeCache(cache_folder(environment), log.note).clear()
@@ -144,7 +154,7 @@ def run(arguments: argparse.Namespace, environment: MutableMapping[str, str], tr
 
 
 def _leave_early(interruption: Interruption) -> NoReturn:
-    """Nothing is known yet that could be reported; the action's concluding step does that."""
+    """Exit before there is anything to report; the action's last step publishes the report."""
     sys.stderr.write(f"ratiba: {_cancelled(interruption)}\n")
     leave(_cancelled(interruption).exit_code)
 
@@ -163,7 +173,7 @@ def _conclude(
     problems: Sequence[str],
     tracer: Tracer,
 ) -> int:
-    """Run, publish whatever came of it, and say the exit code."""
+    """Run, publish the report, and return the exit code."""
     failure: RatibaError | None = None
     interruption = current()
     interruption.replace_stand_in(lambda: _conclude_instead(request, log, publication, interruption))
@@ -171,7 +181,7 @@ def _conclude(
         report = _report(arguments, request, log, publication, problems)
     except UsageError:
         raise
-    except Exception as error:  # noqa: BLE001 - every way out leaves a report, a defect of our own too
+    except Exception as error:  # noqa: BLE001 - every failure leaves a report, also a bug of the gate
         failure = error if isinstance(error, RatibaError) else _defect(error)
         log.events = NoEvents()
         report = stopped(request.settings, request.decided, failure, log.warnings)
@@ -182,7 +192,7 @@ def _conclude(
     complaint = "" if failure is None else str(failure)
     report = _with_trends(_cut_short(report, interruption), publication)
     published = publication.publish(report, trace, complaint=complaint)
-    # A signal that comes while GitHub is slow: a run that was cancelled is never shown as passed.
+    # A signal may arrive while GitHub is slow: a cancelled run is never shown as passed.
     if (short := _cut_short(published.report, interruption)) != published.report:
         published = publication.publish(short)
     if arguments.baseline_out:
@@ -190,24 +200,24 @@ def _conclude(
     if arguments.json:
         sys.stdout.write(unreadable_as_command(json.dumps(published.outputs, indent=2)) + "\n")
         sys.stdout.flush()
-    # Last: a run that is cancelled may be killed while the server is slow.
+    # Last, because a cancelled run may be killed while the server is slow.
     _keep(published.report, publication)
     return published.exit_code
 
 
 def _cut_short(report: Report, interruption: Interruption) -> Report:
-    """The report of a run that was cancelled, where its verdict does not know of that yet."""
+    """The report, marked as cancelled if the run was cancelled after the verdict."""
     reason, name = interruption.reason, interruption.name
     if reason is None or name is None or any(name in text for text in (report.verdict.reason, *report.notes)):
         return report
-    note = f"The run was cancelled by {name} when everything had been measured."
+    note = f"The run was cancelled by {name} after everything had been measured."
     return replace(report, verdict=cut_short(report.verdict, reason), notes=in_order((*report.notes, note)))
 
 
 def _conclude_instead(
     request: RunRequest, log: RunLog, publication: Publication, interruption: Interruption
 ) -> NoReturn:
-    """Conclude a cancelled run whose main thread does not come back in time; what it has measured is not known here."""
+    """Publish a report without measurements for a cancelled run whose main thread does not return in time."""
     report = stopped(request.settings, request.decided, _cancelled(interruption), log.warnings)
     leave(publication.publish(report).exit_code)
 
@@ -217,7 +227,7 @@ def _cancelled(interruption: Interruption) -> InfrastructureError:
 
 
 def _go_on(interruption: Interruption) -> None:
-    """Between two steps that no signal interrupts.
+    """Check for cancellation between two steps.
 
     Raises:
         InfrastructureError: the run was cancelled.
@@ -234,7 +244,7 @@ def _leave_baseline(summary: ReportSummary, path: Path, publication: Publication
 
 
 def _with_trends(report: Report, publication: Publication) -> Report:
-    """The report with the trends of its base branch, where there is a history and it can be read."""
+    """The report with the trends of its base branch, if there is a readable history."""
     url = publication.settings.ledger_url
     try:
         return with_trends(report, url) if url else report
@@ -255,8 +265,8 @@ def _keep(report: Report, publication: Publication) -> None:
 
 
 def _defect(error: Exception) -> RatibaError:
-    where = traceback.extract_tb(error.__traceback__)[-1]
-    problem = f"The gate itself failed at {Path(where.filename).name}:{where.lineno}: {type(error).__name__}: {error}"
+    frame = traceback.extract_tb(error.__traceback__)[-1]
+    problem = f"The gate itself failed at {Path(frame.filename).name}:{frame.lineno}: {type(error).__name__}: {error}"
     return InfrastructureError(problem, "Please report it, with this line.")
 
 
@@ -274,7 +284,7 @@ def _report(
     decision = request.decided.decision
     if decision.mode is Mode.SKIP:
         if not request.decided.change.subject.event:
-            # On a laptop somebody has asked for a run, and a repository without a configuration can have none.
+            # In a local run a missing configuration is an error, since somebody asked for a run.
             load_configuration(request.repository, request.settings.config)
         if arguments.dry_run:
             publication.announce(decision, Selection(decision, ()), ())
@@ -282,7 +292,7 @@ def _report(
         return skipped(request.settings, request.decided, log.warnings)
     require_key(request.settings, request.environment)
     if not (arguments.dry_run or publication.in_workflow):
-        # A dry run and the step that decides say it at length.
+        # A dry run and the decide step print it in detail.
         publication.tell(mode_line(decision, enforce=request.settings.enforce))
     inputs = read_inputs(request)
     go_on()
@@ -296,21 +306,21 @@ def _report(
     if expected is not None:
         log_forecast(expected, publication.tell, log.note)
     for variant in variants:
-        _foretell(variant, publication)
+        _log_variant_forecast(variant, publication)
     go_on()
     with open_event_log(inputs, publication.redactor, log.note) as log.events:
         if variants:
             report = evaluate_side_by_side(inputs, log, variants)
         else:
             report = evaluate(inputs, log, expected=expected).report
-        told = len(log.warnings)
+        noted = len(log.warnings)
         log.events.emit(run_ended(report))
-    # Only now is it known whether the log is whole.
-    return replace(report, notes=in_order((*report.notes, *log.warnings[told:])))
+    # Only now is it known whether the log is complete.
+    return replace(report, notes=in_order((*report.notes, *log.warnings[noted:])))
 
 
-def _foretell(variant: RunInputs, publication: Publication) -> None:
-    """Say what a variant is expected to cost, and refuse it where one of its models has no price."""
+def _log_variant_forecast(variant: RunInputs, publication: Publication) -> None:
+    """Print the expected cost of a variant; raises if one of its models has no price."""
     expected = forecast(variant)
     if expected is not None:
         publication.tell(f"variant {variant.variant}:")

@@ -1,4 +1,4 @@
-"""What the options of ``ratiba gate`` ask for: which change is decided about, and which conversations are held."""
+"""Reads the options of ``ratiba gate``: the change to decide about, and the scenarios to run."""
 
 import argparse
 import json
@@ -21,8 +21,8 @@ def read_session_file(name: str) -> CapturedSession:
     """The session of a file.
 
     Raises:
-        UsageError: it cannot be read, or is no JSON.
-        SuiteError: it is no session; every problem.
+        UsageError: it cannot be read, or is not JSON.
+        SuiteError: it is not a session; every problem.
     """
     session, problems = read_session(_decoded(Path(name)))
     if session is None:
@@ -35,9 +35,11 @@ def _decoded(path: Path) -> object:
         with path.open("rb") as file:
             content = file.read(_MOST_BYTES + 1)
     except OSError as error:
-        raise UsageError(f"The session {str(path)!r} cannot be read: {error.strerror}.", "Name a file.") from error
+        raise UsageError(
+            f"The session {str(path)!r} cannot be read: {error.strerror}.", "Give a readable JSON file."
+        ) from error
     if len(content) > _MOST_BYTES:
-        raise UsageError(f"The session {str(path)!r} has more than {_MOST_BYTES:,} bytes.", "Cut it.")
+        raise UsageError(f"The session {str(path)!r} has more than {_MOST_BYTES:,} bytes.", "Shorten it.")
     try:
         return json.loads(content.decode("utf-8"))
     except (ValueError, RecursionError) as error:
@@ -47,7 +49,7 @@ def _decoded(path: Path) -> object:
 def decide_request(
     arguments: argparse.Namespace, environment: Mapping[str, str], settings: Settings, repository: Path
 ) -> DecideRequest:
-    """What is to be decided about: the event, the checkout, the rules, and the least mode."""
+    """The input of the decision: event, checkout, rules and minimum mode."""
     event = arguments.event or environment.get("GITHUB_EVENT_PATH")
     return DecideRequest(
         repository=repository,
@@ -63,21 +65,21 @@ def decide_request(
 
 
 def _floor(arguments: argparse.Namespace, settings: Settings) -> Mode | None:
-    """Whoever asks for conversations wants to know whether they hold, whatever has changed."""
+    """The minimum mode; blocking if scenarios were selected by option, so that they run whatever has changed."""
     if arguments.scenario or arguments.tag or arguments.failed:
         return Mode.BLOCKING
     return settings.mode if settings.mode is not Mode.SKIP else None
 
 
 def _floor_why(arguments: argparse.Namespace) -> str:
-    """What asks for a blocking run besides the mode; empty where nothing does."""
+    """Which options require a blocking run; empty if none do."""
     chosen = (("--scenario", arguments.scenario), ("--tag", arguments.tag), ("--failed", arguments.failed))
     named = [option for option, value in chosen if value]
     return f"{' and '.join(named)} selects the scenarios to run" if named else ""
 
 
 def chosen_scenarios(arguments: argparse.Namespace, settings: Settings) -> Choice:
-    """The scenarios and tags that were asked for by name, those of the last run among them.
+    """The selected scenarios and tags, including the scenarios of --failed.
 
     Raises:
         UsageError: there is no last run, or everything passed in it.
@@ -97,10 +99,14 @@ def _not_passed(results: Path) -> list[str]:
     try:
         report = load_report(results.read_bytes())
     except (OSError, ValueError) as error:
-        raise UsageError(f"The last run's {str(results)!r} cannot be read: {error}.", "Run the gate once.") from error
+        raise UsageError(
+            f"The last run's {str(results)!r} cannot be read: {error}.", "Run once without --failed: ratiba gate"
+        ) from error
     if not report.results:
-        raise UsageError(f"The last run in {str(results)!r} measured nothing.", "Leave out --failed.")
-    ids = sorted({one.scenario.id for one in outcomes_of(report.results) if one.standing is not Standing.PASSED})
+        raise UsageError(f"The last run in {str(results)!r} measured nothing.", "Remove --failed.")
+    ids = sorted(
+        {outcome.scenario.id for outcome in outcomes_of(report.results) if outcome.standing is not Standing.PASSED}
+    )
     if not ids:
-        raise UsageError(f"Every scenario of the last run in {str(results)!r} passed.", "Leave out --failed.")
+        raise UsageError(f"Every scenario of the last run in {str(results)!r} passed.", "Remove --failed.")
     return ids

@@ -1,4 +1,4 @@
-"""``ratiba generate``: a scenario from a captured session or a template, or proposals of a model."""
+"""``ratiba generate``: write scenarios from a captured session, from a template, or proposed by a model."""
 
 import argparse
 import json
@@ -20,8 +20,8 @@ from ratiba_action.settings.settings import read_settings
 from ratiba_action.util.locked_folder import write_new_files
 from ratiba_action.util.text import printable_lines
 
-DESCRIPTION = """Write a scenario: from a captured session, masked and tagged `proposed`, or from a template; or let a
-model propose some, which is paid out of the budget. No file that is there is ever changed."""
+DESCRIPTION = """Write a scenario from a captured session (masked and tagged `proposed`) or from a template, or let a
+model propose scenarios, paid from the budget. Existing files are never changed."""
 EXAMPLE = """example:
   ratiba generate --from session.json
   ratiba generate --from messages.json --layer golden --id asks_for_hours --language en --now 2026-05-04T08:15:00+03:00
@@ -36,19 +36,24 @@ _ID = re.compile(r"[a-z0-9][a-z0-9_-]{0,99}")
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the command's options."""
     what = parser.add_mutually_exclusive_group(required=True)
-    what.add_argument("--from", dest="session", metavar="FILE", help="a captured session; docs/first-scenario.md")
-    what.add_argument("--template", metavar="NAME", help="one of those that --templates lists")
+    what.add_argument("--from", dest="session", metavar="FILE", help="JSON file with a captured session")
+    what.add_argument("--template", metavar="NAME", help="name of a template, see --templates")
     what.add_argument("--templates", action="store_true", help="list the templates and exit")
-    what.add_argument("--propose", metavar="N", help="let the model of the block `simulator` write so many (1 to 20)")
+    what.add_argument("--propose", metavar="N", help="let the configured simulator model propose N scenarios (1 to 20)")
     parser.add_argument(
-        "--layer", choices=("replay", "golden"), default="replay", help="of a session (default: replay)"
+        "--layer",
+        choices=("replay", "golden"),
+        default="replay",
+        help="layer of the scenario, with --from (default: replay)",
     )
-    parser.add_argument("--id", metavar="ID", help="of the scenario, where the session has none or another is wanted")
-    parser.add_argument("--language", metavar="CODE", help="of a session that does not tell it")
-    parser.add_argument("--now", metavar="TIME", help="when it was captured, if it does not tell it")
+    parser.add_argument("--id", metavar="ID", help="id of the scenario (default: that of the session)")
+    parser.add_argument(
+        "--language", metavar="CODE", help="language of the conversation, such as sw (default: that of the session)"
+    )
+    parser.add_argument("--now", metavar="TIME", help="time of the conversation (default: that of the session)")
     generate_proposals.add_arguments(parser)
     parser.add_argument("--repo", metavar="DIR", help="the checkout (default: this folder)")
-    parser.add_argument("--scenarios", metavar="PATH", help="folder of the scenarios (RATIBA_SCENARIOS)")
+    parser.add_argument("--scenarios", metavar="PATH", help="scenarios folder (RATIBA_SCENARIOS)")
     parser.add_argument("--json", action="store_true", help="print JSON")
 
 
@@ -56,7 +61,7 @@ def run(arguments: argparse.Namespace, environment: Mapping[str, str]) -> int:
     """Write one scenario.
 
     Raises:
-        UsageError: an option is wrong, or a file exists already.
+        UsageError: an option is invalid, or a file exists already.
         SuiteError: the session cannot become a scenario; every problem.
     """
     if arguments.templates:
@@ -66,15 +71,15 @@ def run(arguments: argparse.Namespace, environment: Mapping[str, str]) -> int:
     folder = read_settings(environment, {"scenarios": arguments.scenarios}).scenarios
     repository = Path(arguments.repo or ".").resolve()
     if not repository.is_dir():
-        raise UsageError(f"There is no folder {str(repository)!r}.", "Name the checkout with --repo.")
+        raise UsageError(f"There is no folder {str(repository)!r}.", "Give the checkout with --repo.")
     if arguments.template:
         name = parse_option("--template", arguments.template, _parse_template)
         contents = template_files(name, folder)
-        advice = "Put your own words, tools and documents into it, then run `ratiba validate`."
+        advice = "Replace its messages, tools and documents by your own, then run: ratiba validate"
     else:
         proposal = propose(_session(arguments), arguments.layer, folder)
         contents = {proposal.path: proposal.content}
-        advice = f"Read it, take the tag `{PROPOSED}` away, then run `ratiba validate`."
+        advice = f"Review it, remove the tag `{PROPOSED}`, then run: ratiba validate"
     write_new_files(repository, contents)
     if arguments.json:
         sys.stdout.write(json.dumps({"written": list(contents)}, indent=2) + "\n")
@@ -89,7 +94,7 @@ def _list(*, as_json: bool) -> int:
         sys.stdout.write(json.dumps(listed, indent=2) + "\n")
     else:
         width = max(map(len, TEMPLATES))
-        sys.stdout.write("".join(f"{name:<{width}}  {one.shows}\n" for name, one in TEMPLATES.items()))
+        sys.stdout.write("".join(f"{name:<{width}}  {template.shows}\n" for name, template in TEMPLATES.items()))
     return 0
 
 
@@ -115,13 +120,17 @@ def _session(arguments: argparse.Namespace) -> CapturedSession:
         "captured_at": ("--now", session.captured_at),
     }
     missing = [
-        FileProblem(path, 0, f"it has no {name!r}; add it, or give {option}")
+        FileProblem(path, 0, f"{name!r} is missing; add it, or give {option}")
         for name, (option, value) in options.items()
         if not value
     ]
     if session.id and not _ID.fullmatch(session.id):
-        allowed = "small letters, digits, '-' and '_'"
-        missing.append(FileProblem(path, 0, f"the id {session.id!r:.80} is not allowed: {allowed}; give --id"))
+        allowed = "lower-case letters, digits, '-' and '_'"
+        missing.append(
+            FileProblem(
+                path, 0, f"the id {session.id!r:.80} is not allowed (allowed: {allowed}); give another with --id"
+            )
+        )
     if missing:
         raise SuiteError(missing)
     return session

@@ -31,26 +31,47 @@ _INCOMPLETE = 3
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of ``--propose``."""
-    parser.add_argument("--system-type", choices=tuple(SYSTEM_KINDS), default="chatbot", help="of --propose")
     parser.add_argument(
-        "--adversarial", action="append", choices=tuple(ADVERSARIAL), default=[], help="N pairs of this kind instead"
+        "--system-type",
+        choices=tuple(SYSTEM_KINDS),
+        default="chatbot",
+        help="type of the system, with --propose (default: chatbot)",
     )
-    parser.add_argument("--prompt", action="append", default=[], metavar="FILE", help="default: the system's prompts")
-    parser.add_argument("--transcript", action="append", default=[], metavar="FILE", help="a captured session; masked")
-    parser.add_argument("--budget-usd", metavar="VALUE", help="most that may be spent (RATIBA_EVAL_BUDGET_USD)")
-    parser.add_argument("--owner", default="the reviewers", metavar="NAME", help="who reads the proposals")
+    parser.add_argument(
+        "--adversarial",
+        action="append",
+        choices=tuple(ADVERSARIAL),
+        default=[],
+        help="propose N pairs of this kind of attack instead; may be repeated",
+    )
+    parser.add_argument(
+        "--prompt",
+        action="append",
+        default=[],
+        metavar="FILE",
+        help="prompt file to propose from (default: the system's prompts); may be repeated",
+    )
+    parser.add_argument(
+        "--transcript",
+        action="append",
+        default=[],
+        metavar="FILE",
+        help="captured session to propose from; it is masked",
+    )
+    parser.add_argument("--budget-usd", metavar="VALUE", help="maximum cost in US dollars (RATIBA_EVAL_BUDGET_USD)")
+    parser.add_argument("--owner", default="the reviewers", metavar="NAME", help="who reviews the proposals")
     parser.add_argument("--config", metavar="PATH", help="the gate's configuration file (RATIBA_CONFIG)")
 
 
 def run(arguments: argparse.Namespace, environment: Mapping[str, str]) -> int:
-    """Ask the model, check what it writes, and write what holds.
+    """Call the model, check its proposals, and write the valid ones.
 
     Returns:
-        The exit code: 3 when the model could not be asked to the end, or nothing of it can be used.
+        The exit code: 3 if not all model calls succeeded, or no proposal is valid.
 
     Raises:
-        UsageError: an option is wrong.
-        RatibaError: configuration, scenarios or keys are wrong.
+        UsageError: an option is invalid.
+        RatibaError: configuration, scenarios or keys are invalid.
     """
     from ratiba_action.authoring.proposals.asked_model import require_another_model  # noqa: PLC0415 - for this task only
     from ratiba_action.money.budget import Ledger  # noqa: PLC0415 - the same
@@ -71,15 +92,15 @@ def run(arguments: argparse.Namespace, environment: Mapping[str, str]) -> int:
     def take(name: str, answer: "list[dict[str, Any]]") -> None:
         proposals.add(answer, _origin(arguments, name, configuration, prompts))
 
-    asked = _Asked(settings, configuration, environment, ledger, notes)
-    complete = asked.ask(questions, take)
+    calls = _ModelCalls(settings, configuration, environment, ledger, notes)
+    complete = calls.ask(questions, take)
     code = _finish(arguments, repository, proposals, ledger, notes)
     return code if complete else _INCOMPLETE
 
 
 @dataclass(frozen=True, slots=True)
-class _Asked:
-    """Who is asked, out of what."""
+class _ModelCalls:
+    """What the model calls need."""
 
     settings: Settings
     configuration: "Configuration"
@@ -88,12 +109,12 @@ class _Asked:
     notes: list[str]
 
     def ask(self, questions: "Sequence[Question]", take: "Callable[[str, list[dict[str, Any]]], None]") -> bool:
-        """Ask everything; whether it could be asked to the end. What came before stays."""
+        """Call the model for each question; returns whether all calls succeeded. Earlier answers are kept."""
         import asyncio  # noqa: PLC0415 - for this task only
 
-        from ratiba_action.authoring.proposals.asked_model import ask_for_proposals  # noqa: PLC0415 - the same
+        from ratiba_action.authoring.proposals.asked_model import request_proposals  # noqa: PLC0415 - the same
 
-        asking = ask_for_proposals(
+        asking = request_proposals(
             questions,
             self.settings,
             self.configuration,
@@ -133,13 +154,15 @@ def _prompts(named: Sequence[str], repository: Path, configuration: "Configurati
         try:
             texts[name] = read_plain_file(repository, name).decode("utf-8")
         except (OSError, ValueError) as error:
-            told = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
-            raise UsageError(f"The prompt {name!r} cannot be read: {told}.", "Name a file of the checkout.") from error
+            reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
+            raise UsageError(
+                f"The prompt {name!r} cannot be read: {reason}.", "Give a file of the checkout."
+            ) from error
     return texts
 
 
 def _known(repository: Path, folder: str) -> "tuple[Proposals, tuple[str, ...]]":
-    """Somebody who knows every scenario that there is, and how some of them begin."""
+    """A collector that knows the existing scenarios, and the first messages of some of them."""
     from ratiba_action.authoring.proposals.written import Proposals  # noqa: PLC0415 - for this task only
     from ratiba_action.checks.failure_rules import validate_rule  # noqa: PLC0415 - the same
     from ratiba_action.metrics.registry import metric_problems  # noqa: PLC0415 - the same
@@ -148,8 +171,8 @@ def _known(repository: Path, folder: str) -> "tuple[Proposals, tuple[str, ...]]"
 
     files = read_scenario_files(repository, folder) if (repository / folder).is_dir() else {}
     scenarios = load_suite(files, metric_problems, validate_rule).scenarios if files else ()
-    begin = (one.turns[0].user for one in scenarios if one.turns and one.turns[0].user)
-    return Proposals(folder, {fingerprint_of(one) for one in scenarios}), tuple(begin)[:_MOST_KNOWN]
+    begin = (scenario.turns[0].user for scenario in scenarios if scenario.turns and scenario.turns[0].user)
+    return Proposals(folder, {fingerprint_of(scenario) for scenario in scenarios}), tuple(begin)[:_MOST_KNOWN]
 
 
 def _questions(
@@ -163,7 +186,7 @@ def _questions(
     if not prompts and not sessions:
         raise UsageError(
             "There is nothing to propose scenarios from: the system has no prompt files.",
-            "Name some with --prompt or --transcript, or under system.prompts.",
+            "Give some with --prompt or --transcript, or set system.prompts.",
         )
     kind, shape = arguments.system_type, schema(arguments.system_type, languages)
     return [
@@ -198,26 +221,26 @@ def _finish(
 ) -> int:
     from ratiba_action.util.locked_folder import write_new_files  # noqa: PLC0415 - for this task only
 
-    # A file that a person has edited since then keeps its name; what was paid for besides is written all the same.
+    # Existing files are never overwritten; the other proposals are written.
     fresh = {name: content for name, content in proposals.files.items() if not os.path.lexists(repository / name)}
     proposals.duplicates += len(proposals.files) - len(fresh)
     write_new_files(repository, fresh)
     written, spent = list(fresh), str(ledger.spent)
     if arguments.json:
-        told = {
+        result = {
             "written": written,
             "duplicates": proposals.duplicates,
             "dropped": proposals.dropped,
             "spent_usd": spent,
             "notes": list(notes),
         }
-        sys.stdout.write(json.dumps(told, indent=2) + "\n")
+        sys.stdout.write(json.dumps(result, indent=2) + "\n")
     else:
         lines = [f"Written: {name}" for name in written]
-        lines += [f"Dropped, since it can be no scenario: {why}" for why in proposals.dropped]
-        lines += [f"Left out, since a scenario says the same: {proposals.duplicates}"] if proposals.duplicates else []
+        lines += [f"Dropped, not a valid scenario: {why}" for why in proposals.dropped]
+        lines += [f"Left out as duplicates: {proposals.duplicates}"] if proposals.duplicates else []
         lines += [*notes, f"Spent {spent} of {ledger.cap} US dollars."]
-        lines += ["Read each, take the tag `proposed` and the quarantine away, then run `ratiba validate`."] * bool(
+        lines += ["Review each, remove the tag `proposed` and the quarantine, then run: ratiba validate"] * bool(
             written
         )
         sys.stdout.write(printable_lines("".join(f"{line}\n" for line in lines)))

@@ -1,4 +1,4 @@
-"""``ratiba init``: set the gate up in a repository with files that pass at once."""
+"""``ratiba init``: set up the gate in a repository with files that pass immediately."""
 
 import argparse
 import json
@@ -14,7 +14,7 @@ from ratiba_action.authoring.starter_answers import (
     CODE_MODES,
     KINDS,
     StarterAnswers,
-    ask_everything,
+    ask_questions,
     parse_code_mode,
     parse_kind,
     parse_language,
@@ -27,8 +27,8 @@ from ratiba_action.settings.input_values import parse_name
 from ratiba_action.util.locked_folder import write_new_files
 from ratiba_action.util.text import printable_lines
 
-DESCRIPTION = """Write what a repository needs: the workflow, the configuration, an adapter with a stand-in for your
-system, and a first scenario. It passes at once, without a key. No file that is there is ever changed."""
+DESCRIPTION = """Write the files that a repository needs: workflow, configuration, an adapter with a stand-in for your
+system, and a first scenario. The gate passes immediately, without an API key. Existing files are never changed."""
 EXAMPLE = """example:
   ratiba init
   ratiba init --yes --language sw --prompts 'prompts/*.md'
@@ -42,39 +42,43 @@ _ACTION = re.compile(r"[\w.-]+/[\w./-]+@[\w./-]+")
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the command's options."""
     proposed = StarterAnswers()
-    parser.add_argument("--kind", metavar="KIND", help=f"how the gate speaks with your system: {', '.join(KINDS)}")
-    parser.add_argument("--language", metavar="CODE", help=f"of the first scenario (default: {proposed.language})")
+    parser.add_argument("--kind", metavar="KIND", help=f"how the gate connects to your system: {', '.join(KINDS)}")
     parser.add_argument(
-        "--prompts", metavar="PATTERNS", help="where the prompt files are (default: prompts/*.md if any)"
+        "--language", metavar="CODE", help=f"language of the first scenario (default: {proposed.language})"
+    )
+    parser.add_argument(
+        "--prompts",
+        metavar="PATTERNS",
+        help="glob patterns of the prompt files (default: prompts/*.md if there are any)",
     )
     parser.add_argument(
         "--code",
         metavar="MODE",
-        help=f"what failures after a change of code are: {', '.join(CODE_MODES)} (default: {proposed.code})",
+        help=f"mode for changes of code: {', '.join(CODE_MODES)} (default: {proposed.code})",
     )
-    parser.add_argument("--name", metavar="NAME", help=f"of the gate (default: {proposed.name})")
-    parser.add_argument("--action", metavar="ACTION", help="what the workflow uses, owner/repository@commit")
-    parser.add_argument("--url", metavar="URL", help=f"of the server, for the kind http (default: {proposed.url})")
+    parser.add_argument("--name", metavar="NAME", help=f"name of the gate (default: {proposed.name})")
+    parser.add_argument("--action", metavar="ACTION", help="the action that the workflow uses: owner/repository@commit")
+    parser.add_argument("--url", metavar="URL", help=f"URL of your server, for --kind http (default: {proposed.url})")
     parser.add_argument("--repo", metavar="DIR", help="the checkout (default: this folder)")
-    parser.add_argument("--yes", action="store_true", help="ask nothing; take options and defaults")
-    parser.add_argument("--json", action="store_true", help="print JSON; asks nothing either")
+    parser.add_argument("--yes", action="store_true", help="ask no questions; use options and defaults")
+    parser.add_argument("--json", action="store_true", help="print JSON; also asks no questions")
 
 
 def run(arguments: argparse.Namespace, environment: Mapping[str, str]) -> int:
-    """Ask, write, and say what to do next.
+    """Ask questions, write the files, and print the next steps.
 
     Raises:
-        UsageError: an option is wrong, a file exists already, or there is nobody to ask.
-        SuiteError: an answer cannot stand in a configuration or a scenario.
+        UsageError: an option is invalid, a file exists already, or there is no terminal.
+        SuiteError: an answer is not valid in a configuration or a scenario.
     """
     repository = Path(arguments.repo or ".").resolve()
     if not repository.is_dir():
-        raise UsageError(f"There is no folder {str(repository)!r}.", "Name the checkout with --repo.")
+        raise UsageError(f"There is no folder {str(repository)!r}.", "Give the checkout with --repo.")
     answers = replace(_from_options(arguments, repository), provider=_only_provider(environment))
     if not (arguments.yes or arguments.json):
         if not sys.stdin.isatty():
-            raise UsageError("There is no terminal to ask questions on.", "Give --yes, with options where needed.")
-        answers = ask_everything(answers, input, lambda line: print(line, flush=True))  # noqa: T201 - a dialogue
+            raise UsageError("There is no terminal to ask questions on.", "Run: ratiba init --yes")
+        answers = ask_questions(answers, input, lambda line: print(line, flush=True))  # noqa: T201 - a dialogue
     contents = starter_files(answers, has_prompt=_has_prompt(answers, repository))
     write_new_files(repository, contents)
     steps = list(_next_steps(answers, contents))
@@ -102,7 +106,7 @@ def _from_options(arguments: argparse.Namespace, repository: Path) -> StarterAns
 
 
 def _only_provider(environment: Mapping[str, str]) -> str:
-    """The provider whose key is the only one in the environment; the key itself is not used."""
+    """The provider if the environment has a key of only one; the key itself is not used."""
     names = {provider: (f"RATIBA_{provider.upper()}_API_KEY", f"{provider.upper()}_API_KEY") for provider in PROVIDERS}
     there = [provider for provider, variables in names.items() if any(map(environment.get, variables))]
     return there[0] if len(there) == 1 else ""
@@ -119,7 +123,7 @@ def _parse_action(text: str) -> str:
 
 
 def _default_branch(repository: Path) -> str:
-    """The branch that the remote calls its default one, else the one that is checked out, else main."""
+    """The remote's default branch, else the current branch, else main."""
     for name in ("refs/remotes/origin/HEAD", "HEAD"):
         try:
             found = _BRANCH.fullmatch((repository / ".git" / name).read_text(encoding="utf-8"))
@@ -131,28 +135,28 @@ def _default_branch(repository: Path) -> str:
 
 
 def _next_steps(answers: StarterAnswers, contents: Mapping[str, bytes]) -> Iterable[str]:
-    own, graded = stand_in(answers), RECORDING in contents
-    if graded and find_spec("deepeval") is None:
+    own, judged = stand_in(answers), RECORDING in contents
+    if judged and find_spec("deepeval") is None:
         yield "pip install 'ratiba-eval-gate[judges]'  # a judge scores replies in this language"
     if own and answers.kind == "http":
-        yield f"python3 {own} &     # start the stand-in for your server: the gate starts none"
+        yield f"python3 {own} &     # start the stand-in for your server; the gate does not start it"
     if not own:
-        yield f"Start your server, and say in {CONFIGURATION} where it answers and how."
-        yield "ratiba gate                  # asks it"
+        yield f"Start your server, and set its URL and format in {CONFIGURATION}."
+        yield "ratiba gate                  # calls your server"
     else:
         yield "ratiba gate                  # passes now, with a stand-in for your system"
         what = "your prompt" if answers.kind == "prompt" else "your system"
-        yield f"Replace what is in {own} by {what}, and put your customers' words into {SCENARIO}."
+        yield f"Replace the content of {own} by {what}, and the messages in {SCENARIO} by those of your customers."
     if answers.kind == "prompt":
-        yield f"Take `layer` and `script` out of {SCENARIO}, so that the model answers and not the script."
-    if graded or answers.kind == "prompt":
-        until = f". Until then {RECORDING} holds a score written by hand" if graded else ""
-        yield f"ratiba record --accept       # asks models and judge once and keeps their answers; needs a key{until}"
-    if graded:
-        yield f"Without a key, put `metrics: {{fluency: false}}` into {CONFIGURATION}: no judge scores replies then."
-    yield f"ratiba validate              # every mistake in {CONFIGURATION} and the scenarios"
+        yield f"Remove `layer` and `script` from {SCENARIO}, so that the real model answers instead of the mocked one."
+    if judged or answers.kind == "prompt":
+        until = f". Until then {RECORDING} has a score written by hand" if judged else ""
+        yield f"ratiba record --accept       # records the answers of models and judge; needs an API key{until}"
+    if judged:
+        yield f"Without an API key, set `metrics: {{fluency: false}}` in {CONFIGURATION}: then no judge scores replies."
+    yield f"ratiba validate              # checks {CONFIGURATION} and the scenarios"
     if answers.action == ACTION:
-        yield f"In {WORKFLOW} put the action's owner for OWNER and the commit of a release for COMMIT."
+        yield f"In {WORKFLOW} replace OWNER by the action's owner and COMMIT by the commit of a release."
     if answers.kind == "http":
-        yield f"In {WORKFLOW} start your server in a step of its own, before the step Evaluate."
-    yield "Commit the files, open a pull request, and make the check `eval` required."
+        yield f"In {WORKFLOW} start your server in a separate step before the step Evaluate."
+    yield "Commit the files, open a pull request, and make `eval` a required check."

@@ -1,4 +1,4 @@
-"""Values of options that are no input of the action."""
+"""Parses options that are not inputs of the action."""
 
 import argparse
 from collections.abc import Callable, Mapping
@@ -16,11 +16,11 @@ def parse_option(name: str, text: str, parse: Callable[[str], Value]) -> Value:
 
     Args:
         name: with its dashes.
-        text: as it was given.
-        parse: raises ``ValueError``, which says what is allowed.
+        text: as given.
+        parse: raises ``ValueError`` with the allowed values.
 
     Raises:
-        UsageError: it is wrong.
+        UsageError: it is invalid.
     """
     try:
         return parse(text)
@@ -29,24 +29,28 @@ def parse_option(name: str, text: str, parse: Callable[[str], Value]) -> Value:
 
 
 def add_variant(parser: argparse.ArgumentParser) -> None:
-    """Add the option of a command that may run a variant of the system instead."""
-    parser.add_argument("--variant", default="", metavar="NAME", help="run this one of system.variants in its place")
+    """Add the option to run a variant of the system instead."""
+    parser.add_argument(
+        "--variant", default="", metavar="NAME", help="run this variant of system.variants instead of the system"
+    )
 
 
 def add_rules(parser: argparse.ArgumentParser) -> None:
-    """Add the option of a command that compares results which are there already."""
-    told = "whose block comparison holds the rules (default: .github/ratiba.yml, if there is one; RATIBA_CONFIG)"
-    parser.add_argument("--config", metavar="PATH", help=told)
+    """Add the option for the rules that compare existing results."""
+    description = (
+        "configuration file with the `comparison` rules (default: .github/ratiba.yml if it exists; RATIBA_CONFIG)"
+    )
+    parser.add_argument("--config", metavar="PATH", help=description)
 
 
 def read_rules(arguments: argparse.Namespace, environment: Mapping[str, str]) -> Rules:
-    """The rules that results are compared by.
+    """The rules for comparing results.
 
     Raises:
-        ConfigurationError: the configuration is wrong, or one that was named cannot be read.
+        ConfigurationError: the configuration is invalid, or one that was given cannot be read.
     """
     from ratiba_action.config.configured_rules import configured_rules  # noqa: PLC0415 - needs the package's dependencies
     from ratiba_action.settings.settings import read_settings  # noqa: PLC0415 - the same
 
     name = read_settings(environment, {"config": arguments.config}).config
-    return configured_rules(Path(), name, asked=bool(arguments.config or environment.get("RATIBA_CONFIG")))
+    return configured_rules(Path(), name, required=bool(arguments.config or environment.get("RATIBA_CONFIG")))

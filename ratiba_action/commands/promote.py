@@ -1,4 +1,4 @@
-"""``ratiba promote``: conversations that customers disliked become candidates for scenarios."""
+"""``ratiba promote``: turn conversations that customers disliked into scenarios to review."""
 
 import argparse
 import json
@@ -19,9 +19,9 @@ from ratiba_action.util.text import printable
 if TYPE_CHECKING:
     from ratiba_action.production.promotion import Promotion, PromotionRequest
 
-DESCRIPTION = """Write a candidate below from_production/ in the folder of the scenarios for each conversation that
-customers disliked: masked, in quarantine, and for a person to complete. No file that is there is ever changed.
-The keys of Langfuse are read from RATIBA_LANGFUSE_HOST, RATIBA_LANGFUSE_PUBLIC_KEY and RATIBA_LANGFUSE_SECRET_KEY."""
+DESCRIPTION = """Write a proposed scenario to from_production/ in the scenarios folder for each conversation that
+customers disliked: masked, in quarantine, for a person to complete. Existing files are never changed.
+The Langfuse keys are read from RATIBA_LANGFUSE_HOST, RATIBA_LANGFUSE_PUBLIC_KEY and RATIBA_LANGFUSE_SECRET_KEY."""
 EXAMPLE = """example:
   ratiba promote --since 7d --tenants ../tenants.yaml
   ratiba promote --since 7d --dry-run --json"""
@@ -34,30 +34,40 @@ _SHOWN = 16
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the command's options."""
-    parser.add_argument("--since", default="7d", metavar="AGO", help="feedback from then on: 24h, 7d, 2w (default: 7d)")
-    parser.add_argument("--tenants", metavar="FILE", help="verticals and names by tenant, outside the checkout")
     parser.add_argument(
-        "--state", metavar="FILE", help="what was promoted already (default: in the user's state folder)"
+        "--since", default="7d", metavar="AGO", help="start of the period, such as 24h, 7d or 2w (default: 7d)"
     )
-    parser.add_argument("--owner", default="the reviewers", metavar="NAME", help="who completes the candidates")
-    parser.add_argument("--review-days", default="30", metavar="N", help="they decide nothing so long (default: 30)")
-    parser.add_argument("--most", default="20", metavar="N", help="candidates that are written at most (default: 20)")
-    parser.add_argument("--seconds", default="300", metavar="N", help="everything may take so long (default: 300)")
-    parser.add_argument("--dry-run", action="store_true", help="say what would be written; write nothing")
+    parser.add_argument(
+        "--tenants",
+        metavar="FILE",
+        help="YAML file with vertical and names of each tenant; keep it outside the checkout",
+    )
+    parser.add_argument(
+        "--state", metavar="FILE", help="file that records what was promoted (default: in the user's state folder)"
+    )
+    parser.add_argument("--owner", default="the reviewers", metavar="NAME", help="who reviews the scenarios")
+    parser.add_argument(
+        "--review-days", default="30", metavar="N", help="length of the quarantine in days (default: 30)"
+    )
+    parser.add_argument("--most", default="20", metavar="N", help="maximum number of scenarios to write (default: 20)")
+    parser.add_argument(
+        "--seconds", default="300", metavar="N", help="time limit for Langfuse in seconds (default: 300)"
+    )
+    parser.add_argument("--dry-run", action="store_true", help="show what would be written, and write nothing")
     parser.add_argument("--repo", metavar="DIR", help="the checkout (default: this folder)")
-    parser.add_argument("--scenarios", metavar="PATH", help="folder of the scenarios (RATIBA_SCENARIOS)")
+    parser.add_argument("--scenarios", metavar="PATH", help="scenarios folder (RATIBA_SCENARIOS)")
     parser.add_argument("--json", action="store_true", help="print JSON")
 
 
 def run(arguments: argparse.Namespace, environment: Mapping[str, str]) -> int:
-    """Promote, and print what came of it.
+    """Promote, and print the result.
 
     Returns:
-        The exit code: 2 when a tenant is blocked, 3 when the server could not be read to its end.
+        The exit code: 2 if a tenant is blocked, 3 if the server could not be read completely.
 
     Raises:
-        ConfigurationError: scenarios, inputs or the file of tenants are wrong.
-        UsageError: an option is wrong, there are no keys, or something cannot be written.
+        ConfigurationError: scenarios, inputs or the tenants file are invalid.
+        UsageError: an option is invalid, keys are missing, or a file cannot be written.
     """
     from ratiba_action.production.candidate import known_scenarios  # noqa: PLC0415 - for this command only
     from ratiba_action.production.promotion import (  # noqa: PLC0415 - loaded where it is used
@@ -72,14 +82,14 @@ def run(arguments: argparse.Namespace, environment: Mapping[str, str]) -> int:
     request = _request(arguments, settings)
     known = known_scenarios(request.repository, request.folder)
     with promotion_log(_state(arguments.state, request.repository, settings, environment)) as log:
-        came = promote(access, request, known, log)
+        outcome = promote(access, request, known, log)
     if arguments.json:
-        sys.stdout.write(json.dumps(_as_json(came, dry_run=request.dry_run), indent=2) + "\n")
+        sys.stdout.write(json.dumps(_as_json(outcome, dry_run=request.dry_run), indent=2) + "\n")
     else:
-        sys.stdout.write("".join(f"{printable(line)}\n" for line in _told(came, dry_run=request.dry_run)))
-    for line in _complaints(came):
+        sys.stdout.write("".join(f"{printable(line)}\n" for line in _lines(outcome, dry_run=request.dry_run)))
+    for line in _complaints(outcome):
         sys.stderr.write(f"ratiba: {printable(line)}\n")
-    return _BLOCKED if came.blocked else _INCOMPLETE if came.problem else 0
+    return _BLOCKED if outcome.blocked else _INCOMPLETE if outcome.problem else 0
 
 
 def _request(arguments: argparse.Namespace, settings: Settings) -> "PromotionRequest":
@@ -90,7 +100,7 @@ def _request(arguments: argparse.Namespace, settings: Settings) -> "PromotionReq
 
     repository = Path(arguments.repo or ".").resolve()
     if not repository.is_dir():
-        raise UsageError(f"There is no folder {str(repository)!r}.", "Name the checkout with --repo.")
+        raise UsageError(f"There is no folder {str(repository)!r}.", "Give the checkout with --repo.")
     now = datetime.now(UTC)
     days = parse_option("--review-days", arguments.review_days, _whole_number)
     return PromotionRequest(
@@ -127,43 +137,43 @@ def _state(name: str | None, repository: Path, settings: Settings, environment: 
         place = digest([str(repository), settings.langfuse_host, settings.langfuse_public_key])[:_SHOWN]
         return state_folder(environment) / "promotions" / f"{place}.jsonl"
     if Path(name).resolve().is_relative_to(repository):
-        raise UsageError(f"--state is {name!r}, inside the checkout.", "Name a file outside it.")
+        raise UsageError(f"--state is {name!r}, inside the checkout.", "Give a file outside it.")
     return Path(name)
 
 
-def _told(came: "Promotion", *, dry_run: bool) -> list[str]:
-    lines = [f"{'Would be written' if dry_run else 'Written'}: {path}" for path in came.written]
-    lines += [f"There already: {path}" for path in came.duplicates]
-    lines += [f"No scenario can be made of {trace}: {why}" for trace, why in came.unusable.items()]
-    if came.left_out:
-        lines.append(f"Left out, since their tenants are not promoted: {came.left_out}.")
-    if came.left:
-        lines.append(f"For another run: {came.left}.")
-    lines.append(f"{len(came.written)} candidates of {came.negative} thumbs-down.")
-    if came.written:
+def _lines(outcome: "Promotion", *, dry_run: bool) -> list[str]:
+    lines = [f"{'Would be written' if dry_run else 'Written'}: {path}" for path in outcome.written]
+    lines += [f"Exists already: {path}" for path in outcome.duplicates]
+    lines += [f"No scenario can be made of {trace}: {why}" for trace, why in outcome.unusable.items()]
+    if outcome.left_out:
+        lines.append(f"Left out, tenants with promote: false: {outcome.left_out}.")
+    if outcome.left:
+        lines.append(f"Left for the next run: {outcome.left}.")
+    lines.append(f"{len(outcome.written)} candidates of {outcome.negative} thumbs-down.")
+    if outcome.written:
         lines.append(
-            "Read each, say what must hold in it, take the tag and the quarantine away, run `ratiba validate`."
+            "Review each, add assertions, remove the tag `proposed` and the quarantine, then run: ratiba validate"
         )
     return lines
 
 
-def _complaints(came: "Promotion") -> list[str]:
-    lines = [f"The tenant {tenant!r} is blocked. {why}" for tenant, why in came.blocked.items()]
-    if came.problem:
-        goes_on = "What was written stays; the next run goes on behind it."
-        lines.append(f"Langfuse could not be read to the end: {came.problem}. {goes_on}")
+def _complaints(outcome: "Promotion") -> list[str]:
+    lines = [f"The tenant {tenant!r} is blocked. {why}" for tenant, why in outcome.blocked.items()]
+    if outcome.problem:
+        continued = "Written scenarios are kept; the next run continues."
+        lines.append(f"Langfuse could not be read completely: {outcome.problem}. {continued}")
     return lines
 
 
-def _as_json(came: "Promotion", *, dry_run: bool) -> dict[str, object]:
+def _as_json(outcome: "Promotion", *, dry_run: bool) -> dict[str, object]:
     return {
         "dry_run": dry_run,
-        "negative": came.negative,
-        "written": came.written,
-        "duplicates": came.duplicates,
-        "blocked": [{"tenant": tenant, "why": why} for tenant, why in came.blocked.items()],
-        "unusable": [{"trace": trace, "why": why} for trace, why in came.unusable.items()],
-        "left_out": came.left_out,
-        "left": came.left,
-        "problem": came.problem,
+        "negative": outcome.negative,
+        "written": outcome.written,
+        "duplicates": outcome.duplicates,
+        "blocked": [{"tenant": tenant, "why": why} for tenant, why in outcome.blocked.items()],
+        "unusable": [{"trace": trace, "why": why} for trace, why in outcome.unusable.items()],
+        "left_out": outcome.left_out,
+        "left": outcome.left,
+        "problem": outcome.problem,
     }

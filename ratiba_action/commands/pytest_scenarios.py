@@ -1,4 +1,4 @@
-"""Scenario files as tests, one item each; imported only in a pytest that was asked to collect them."""
+"""Collects scenario files as pytest items; imported only if pytest is told to collect them."""
 
 from collections.abc import Iterable, Iterator, MutableMapping
 from datetime import UTC, datetime
@@ -22,12 +22,12 @@ from ratiba_action.verdict.trials import Standing, is_measured, outcomes_of, sta
 
 
 class ScenarioTests:
-    """Collects the scenario files of a folder, and runs them with one server and worker for this process.
+    """Collects the scenario files of a folder, and runs them with one server and worker per process.
 
     Args:
         config: pytest's.
         folder: of the scenarios, from pytest's root folder.
-        environment: variables of this process; names the inputs.
+        environment: of this process, with the inputs.
     """
 
     def __init__(self, config: pytest.Config, folder: str, environment: MutableMapping[str, str]) -> None:
@@ -35,7 +35,7 @@ class ScenarioTests:
         self._environment = environment
         self._folder = folder
         self._run: StandingRun | None = None
-        self._broken: RatibaError | None = None
+        self._start_error: RatibaError | None = None
 
     def pytest_collect_file(self, file_path: Path, parent: pytest.Collector) -> "_File | None":
         """A collector for a scenario file."""
@@ -50,7 +50,7 @@ class ScenarioTests:
         """The scenarios of one file.
 
         Raises:
-            SuiteError: it is wrong.
+            SuiteError: it is invalid.
         """
         root = self._config.rootpath
         name = path.relative_to(root).as_posix()
@@ -63,19 +63,19 @@ class ScenarioTests:
         return load_suite(files, metric_problems, validate_rule).scenarios
 
     def results(self, scenario_id: str) -> tuple[ScenarioResult, ...]:
-        """What came of a scenario's conversations.
+        """The results of a scenario.
 
         Raises:
-            RatibaError: nothing could be started; the same one for each test.
+            RatibaError: the run could not be started; the same error for each test.
         """
-        if self._broken is not None:
-            raise self._broken
+        if self._start_error is not None:
+            raise self._start_error
         if self._run is None:
             self._run = self._open()
             try:
                 self._run.start()
             except RatibaError as error:
-                self._broken = error
+                self._start_error = error
                 raise
         return self._run.results(scenario_id)
 
@@ -84,8 +84,8 @@ class ScenarioTests:
         llm = option("--ratiba-llm")
         if llm != "replay" and hasattr(self._config, "workerinput"):
             raise ConfigurationError(
-                f"--ratiba-llm is {llm!r}, and tests run in several processes, which would each spend the budget.",
-                "Leave -n out, or replay.",
+                f"--ratiba-llm is {llm!r}, but tests run in several processes, which would each spend the budget.",
+                "Remove -n, or use --ratiba-llm replay.",
             )
         given = {"llm": llm, "scenarios": self._folder, "database-url": option("--ratiba-database-url")}
         settings = read_settings(self._environment, given)
@@ -98,12 +98,12 @@ class ScenarioTests:
         )
 
     def pytest_unconfigure(self) -> None:
-        """End what was started."""
+        """Close the run."""
         if self._run is not None:
             self._run.close()
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
-        """Say what a reader should know."""
+        """Print warnings."""
         for warning in dict.fromkeys(self._run.warnings if self._run is not None else ()):
             terminalreporter.write_line(f"ratiba: {printable(warning)}")
 
@@ -116,7 +116,7 @@ class _File(pytest.File):
         self._tests = tests
 
     def collect(self) -> Iterator["_Item"]:
-        """One item a scenario: several where the file has cases."""
+        """One item per scenario: several if the file has cases."""
         try:
             scenarios = self._tests.scenarios(self.path)
         except SuiteError as error:
@@ -126,8 +126,8 @@ class _File(pytest.File):
             yield item
 
 
-class ScenarioFailure(Exception):  # noqa: N818 - what pytest shows is its text
-    """A conversation that did not hold; its text is for a reader."""
+class ScenarioFailure(Exception):  # noqa: N818 - pytest shows its text
+    """A scenario that failed; its text is shown to the user."""
 
 
 class _Item(pytest.Item):
@@ -140,7 +140,7 @@ class _Item(pytest.Item):
         self.extra_keyword_matches.update(scenario.tags)
 
     def runtest(self) -> None:
-        """Hold the conversation; every repeat must pass, or as many as the strategy says."""
+        """Run the scenario; every trial must pass, or as many as its strategy requires."""
         try:
             results = self._tests.results(self._scenario.id)
         except RatibaError as error:
@@ -148,26 +148,26 @@ class _Item(pytest.Item):
         (outcome,) = outcomes_of(results)
         if outcome.standing is Standing.PASSED:
             return
-        broken = [result for result in outcome.trials if standing(result) is not Standing.PASSED]
-        told = "\n".join(line for result in broken for line in describe(result))
-        held = quarantine_in_force(outcome.scenario, day_of(datetime.now(UTC)))
-        if held is not None:
-            pytest.xfail(f"in quarantine until {held.until.isoformat()}: {printable(held.reason)}")
-        raise ScenarioFailure(told)
+        failed = [result for result in outcome.trials if standing(result) is not Standing.PASSED]
+        message = "\n".join(line for result in failed for line in describe(result))
+        quarantine = quarantine_in_force(outcome.scenario, day_of(datetime.now(UTC)))
+        if quarantine is not None:
+            pytest.xfail(f"in quarantine until {quarantine.until.isoformat()}: {printable(quarantine.reason)}")
+        raise ScenarioFailure(message)
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
-        """The text of the failure, without a traceback of ours."""
+        """The text of the failure, without the gate's traceback."""
         if isinstance(excinfo.value, ScenarioFailure):
             return str(excinfo.value)
         return super().repr_failure(excinfo, style)
 
     def reportinfo(self) -> tuple[Path, int | None, str]:
-        """Where the scenario stands."""
+        """The file and line of the scenario."""
         return self.path, max(self._scenario.line - 1, 0), self._scenario.id
 
 
 def describe(result: ScenarioResult) -> Iterable[str]:
-    """What did not hold, turn by turn: what was said, what was expected and got, and scores with their reasons."""
+    """The failures of a trial: turn, messages, expected and got, and scores with their reasons."""
     if isinstance(result, NotRun):
         return [f"not run: {printable(result.reason)}"]
     if isinstance(result, Errored):
@@ -176,17 +176,17 @@ def describe(result: ScenarioResult) -> Iterable[str]:
     for check in result.checks:
         if check.passed:
             continue
-        where = f"turn {check.turn}" if check.turn else "conversation"
+        turn = f"turn {check.turn}" if check.turn else "conversation"
         place = f"{result.trial.scenario.path}:{check.line}: " if check.line else ""
-        lines += [f"{place}{where}: {check.what}", f"    expected: {check.expected}", f"    got:      {check.got}"]
+        lines += [f"{place}{turn}: {check.what}", f"    expected: {check.expected}", f"    got:      {check.got}"]
         if 0 < check.turn <= len(result.transcript.exchanges):
             exchange = result.transcript.exchanges[check.turn - 1]
             lines += [f"    customer: {exchange.turn.user or dict(exchange.turn.event or {})}"]
             lines += [f"    system:   {exchange.reply.text}"]
     if not is_measured(result):
-        lines.append("nothing was measured: give a turn an `expect`, or write rules or assertions")
+        lines.append("nothing was measured: add `expect` to a turn, or add rules or assertions")
     lines += [
-        f"{score.metric}: {score.value:.2f}, at least {score.threshold:.2f} is needed: {score.reason}"
+        f"{score.metric}: {score.value:.2f} is below {score.threshold:.2f}: {score.reason}"
         for score in result.deciding_scores
         if not score.passed
     ]

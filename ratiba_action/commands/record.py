@@ -1,4 +1,4 @@
-"""``ratiba record``: run scenarios with live models and record the answers as recordings."""
+"""``ratiba record``: run scenarios with live models and save the answers as recordings."""
 
 import argparse
 import contextlib
@@ -39,9 +39,9 @@ from ratiba_action.settings.run_deadline import read_deadline
 from ratiba_action.settings.settings import INPUTS, Input, Settings, read_settings, unknown_variables
 from ratiba_action.util.text import printable
 
-DESCRIPTION = """Run scenarios with live models and record what models and judges answer as recordings.
-Shows what changes; an existing recording is only replaced with --accept. Exit 1 when something waits for --accept or
-is refused, 3 when a scenario did not run to its end."""
+DESCRIPTION = """Run scenarios with live models and save the answers of models and judges as recordings.
+Shows what changes; existing recordings are only replaced with --accept. Exit code 1 if a change waits for --accept or
+is refused, 3 if a scenario did not finish."""
 EXAMPLE = """example:
   ratiba record --scenario spa_booking_swahili_happy
   ratiba record --tag smoke --accept
@@ -54,29 +54,33 @@ _INPUTS = frozenset(
         "report-dir",
     }
 )
-"""The inputs that a recording reads; the others say how a run is decided about and published."""
+"""The inputs that recording uses; the others are about deciding and publishing."""
 
 Recorder = Callable[[RunInputs, RunLog], RunOutcome]
-"""Runs every selected scenario with live models and collects the answers; ``gate.evaluate`` is the real one."""
+"""Runs every selected scenario with live models and collects the answers; ``evaluate`` in production."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the command's options: the inputs that a live run reads, and those of a person at a terminal."""
+    """Add the command's options: the inputs of a live run, and options for local use."""
     for entry in _inputs():
         parser.add_argument(
             f"--{entry.name}", metavar="VALUE", help=f"{entry.description} ({entry.environment_variable})"
         )
     parser.add_argument("--repo", metavar="DIR", help="the checkout (default: GITHUB_WORKSPACE or this folder)")
     parser.add_argument(
-        "--scenario", action="append", default=[], metavar="ID", help="record this one; may be repeated"
+        "--scenario", action="append", default=[], metavar="ID", help="record this scenario; may be repeated"
     )
-    parser.add_argument("--tag", action="append", default=[], metavar="TAG", help="record those with this tag")
+    parser.add_argument(
+        "--tag", action="append", default=[], metavar="TAG", help="record scenarios with this tag; may be repeated"
+    )
     add_variant(parser)
-    parser.add_argument("--trials", default="1", metavar="K", help="trials to record of each scenario (default: 1)")
+    parser.add_argument("--trials", default="1", metavar="K", help="trials to record per scenario (default: 1)")
     parser.add_argument("--accept", action="store_true", help="replace existing recordings that differ")
-    parser.add_argument("--concurrency", default=DEFAULT_CONCURRENCY, metavar="N", help="scenarios at once")
-    parser.add_argument("--deadline", metavar="SECONDS", help="end the run in order after this time (RATIBA_DEADLINE)")
-    parser.add_argument("--resume", action="store_true", help="go on with a killed run, and pay for nothing twice")
+    parser.add_argument(
+        "--concurrency", default=DEFAULT_CONCURRENCY, metavar="N", help="scenarios to run in parallel (default: 4)"
+    )
+    parser.add_argument("--deadline", metavar="SECONDS", help="end the run cleanly after this time (RATIBA_DEADLINE)")
+    parser.add_argument("--resume", action="store_true", help="continue a killed run without paying for anything twice")
     parser.add_argument("--json", action="store_true", help="print JSON")
 
 
@@ -90,10 +94,10 @@ def run(arguments: argparse.Namespace, environment: MutableMapping[str, str]) ->
 
 
 def record(arguments: argparse.Namespace, environment: MutableMapping[str, str], recorder: Recorder) -> int:
-    """Record, show what changes, write what may be written, and say the exit code.
+    """Record, show what changes, write recordings, and return the exit code.
 
     Raises:
-        ConfigurationError: an input or a file is wrong; nothing was spent.
+        ConfigurationError: an input or a file is invalid; nothing was spent.
         InfrastructureError: there is no key.
         RecordingError: a file cannot be written.
     """
@@ -108,28 +112,28 @@ def record(arguments: argparse.Namespace, environment: MutableMapping[str, str],
     load_configuration(request.repository, settings.config)
     require_key(settings, environment)
     inputs, log = read_inputs(request), RunLog(make_progress(stream, environment, redactor))
-    log.warnings += [f"The variable {name} is set, and no input reads it." for name in unknown_variables(environment)]
+    log.warnings += [f"The variable {name} is set, but no input reads it." for name in unknown_variables(environment)]
     expected = forecast(inputs)
     if expected is not None:
         log_forecast(expected, lambda line: print(printable(line), file=stream, flush=True), log.note)
-    kept = _keep(inputs, log, recorder, overwrite=arguments.accept)
+    recorded = _keep(inputs, log, recorder, overwrite=arguments.accept)
     with _plain(stream, environment):
-        _tell(kept, redactor, stream)
+        _print(recorded, redactor, stream)
     if arguments.json:
-        sys.stdout.write(json.dumps(_as_json(kept, redactor), indent=2) + "\n")
-    return _exit_code(kept)
+        sys.stdout.write(json.dumps(_as_json(recorded, redactor), indent=2) + "\n")
+    return _exit_code(recorded)
 
 
 _AFTER_A_FAILURE = "Fix the code, or change the scenario if the new behaviour is right. Then run the command again."
 
 
 @dataclass(frozen=True, slots=True)
-class _Kept:
-    """What came of a run.
+class _Recorded:
+    """The result of recording.
 
     Args:
-        written: files of recordings.
-        waiting: those that were not replaced, with the place where their new content lies.
+        written: recording files that were written.
+        waiting: recording files that were not replaced, with the path of their new content.
     """
 
     reviewed: Review
@@ -138,22 +142,22 @@ class _Kept:
     waiting: Mapping[Path, Path]
 
 
-def _keep(inputs: RunInputs, log: RunLog, recorder: Recorder, *, overwrite: bool) -> _Kept:
-    """Record, and write what may be written. Recordings that cannot be read are told before anything is spent."""
+def _keep(inputs: RunInputs, log: RunLog, recorder: Recorder, *, overwrite: bool) -> _Recorded:
+    """Record and write. Unreadable recordings are reported before anything is spent."""
     settings, scenarios = inputs.settings, inputs.selection.scenarios
     folder = inputs.recordings
-    before = read_folder(folder, [one.id for one in scenarios])
+    before = read_folder(folder, [scenario.id for scenario in scenarios])
     outcome = recorder(inputs, log)
     results = outcome.report.results
     reviewed = review(
         folder, scenarios, results=results, before=before, recorded=outcome.recorded, secrets=settings.secrets
     )
     beside = Path(settings.report_dir).absolute() / "recordings" / inputs.variant
-    held = [one.path for one in reviewed.kept if one.outcome is Outcome.CHANGED and not overwrite]
-    waiting = {path: beside / path.name for path in held}
-    write_all({waiting.get(one.path, one.path): one.lines for one in reviewed.kept})
-    written = [one.path for one in reviewed.kept if one.path not in waiting]
-    return _Kept(reviewed, outcome.report, written, waiting)
+    changed = [item.path for item in reviewed.kept if item.outcome is Outcome.CHANGED and not overwrite]
+    waiting = {path: beside / path.name for path in changed}
+    write_all({waiting.get(item.path, item.path): item.lines for item in reviewed.kept})
+    written = [item.path for item in reviewed.kept if item.path not in waiting]
+    return _Recorded(reviewed, outcome.report, written, waiting)
 
 
 def _inputs() -> tuple[Input, ...]:
@@ -163,10 +167,10 @@ def _inputs() -> tuple[Input, ...]:
 def _request(arguments: argparse.Namespace, environment: MutableMapping[str, str], settings: Settings) -> RunRequest:
     repository = Path(arguments.repo or environment.get("GITHUB_WORKSPACE") or ".").resolve()
     if not repository.is_dir():
-        raise UsageError(f"There is no folder {str(repository)!r}.", "Name the checkout with --repo.")
+        raise UsageError(f"There is no folder {str(repository)!r}.", "Give the checkout with --repo.")
     event = environment.get("GITHUB_EVENT_PATH")
     place = DecideRequest(repository, environment.get("GITHUB_EVENT_NAME", ""), Path(event) if event else None)
-    # Whoever records wants to, whatever has changed.
+    # Recording runs whatever has changed.
     decided = decide(replace(request_of(settings, place), floor=Mode.BLOCKING), environment)
     refuse_wrong_start(decided, ())
     return RunRequest(
@@ -185,67 +189,72 @@ def _request(arguments: argparse.Namespace, environment: MutableMapping[str, str
 
 @contextlib.contextmanager
 def _plain(stream: TextIO, environment: Mapping[str, str]) -> Iterator[None]:
-    """What models said is never read as a command of the workflow's log."""
+    """Prevents the workflow's log from reading model output as commands."""
     in_workflow = environment.get("GITHUB_ACTIONS") == "true"
     with WorkflowLog(stream).plain() if in_workflow else contextlib.nullcontext():
         yield
 
 
-def _tell(kept: _Kept, redactor: Redactor, stream: TextIO) -> None:
-    lines = [line for one in kept.reviewed.candidates for line in _lines_of(one)]
-    lines += [f"note: {note}" for note in kept.report.notes]
-    # The commands to copy hold paths, which must stay as they are.
-    shown = [*(redactor.text(line) for line in lines), money_phrase(kept.report.spending), *_ending(kept)]
+def _print(recorded: _Recorded, redactor: Redactor, stream: TextIO) -> None:
+    lines = [line for candidate in recorded.reviewed.candidates for line in _lines_of(candidate)]
+    lines += [f"note: {note}" for note in recorded.report.notes]
+    # Commands to copy contain paths, which must not be masked.
+    shown = [*(redactor.text(line) for line in lines), money_phrase(recorded.report.spending), *_ending(recorded)]
     stream.write("".join(f"{printable(line)}\n" for line in shown))
     stream.flush()
 
 
-def _lines_of(one: Candidate) -> list[str]:
-    if one.outcome is Outcome.UNFINISHED:
-        return [f"{one.scenario_id}: not recorded: {one.reason}"]
-    if one.outcome is Outcome.FAILED:
-        return [f"{one.scenario_id}: not recorded: {one.reason}", f"  {_AFTER_A_FAILURE}"]
-    if one.outcome is Outcome.REFUSED:
-        return [f"{one.scenario_id}: refused", *(f"  {one.path.name} {finding}" for finding in one.findings)]
-    failing = "" if one.passed else "; judged scores are below their thresholds"
-    heading = f"{one.scenario_id}: {one.outcome.value}: {one.comparison.summary}{failing}"
-    return [heading, *(f"  {line}" for line in render(one.comparison))]
+def _lines_of(candidate: Candidate) -> list[str]:
+    if candidate.outcome is Outcome.UNFINISHED:
+        return [f"{candidate.scenario_id}: not recorded: {candidate.reason}"]
+    if candidate.outcome is Outcome.FAILED:
+        return [f"{candidate.scenario_id}: not recorded: {candidate.reason}", f"  {_AFTER_A_FAILURE}"]
+    if candidate.outcome is Outcome.REFUSED:
+        return [
+            f"{candidate.scenario_id}: refused",
+            *(f"  {candidate.path.name} {finding}" for finding in candidate.findings),
+        ]
+    failing = "" if candidate.passed else "; judged scores are below their thresholds"
+    heading = f"{candidate.scenario_id}: {candidate.outcome.value}: {candidate.comparison.summary}{failing}"
+    return [heading, *(f"  {line}" for line in render(candidate.comparison))]
 
 
-def _ending(kept: _Kept) -> list[str]:
-    """What was written, and what to do about the rest."""
-    refused = kept.reviewed.having(Outcome.REFUSED)
+def _ending(recorded: _Recorded) -> list[str]:
+    """What was written, and what to do with the rest."""
+    refused = recorded.reviewed.having(Outcome.REFUSED)
     if refused:
         return [
-            f"Nothing was written: what {plural(len(refused), 'scenario')} recorded must not be kept.",
-            "A scenario declares the identifiers that its recording may hold; docs/recordings.md says how.",
+            f"Nothing was written: recordings of {plural(len(refused), 'scenario')} contain forbidden identifiers.",
+            "Identifiers of fictional people are allowed if the scenario declares them under `customer`.",
         ]
-    lines = [f"Written: {path.name}" for path in kept.written]
-    if kept.waiting:
-        lines.append("Not replaced without --accept. To accept what was recorded now:")
-        lines += [f"  cp {shlex.quote(str(place))} {shlex.quote(str(path))}" for path, place in kept.waiting.items()]
+    lines = [f"Written: {path.name}" for path in recorded.written]
+    if recorded.waiting:
+        lines.append("Not replaced without --accept. To accept these recordings, run:")
+        lines += [
+            f"  cp {shlex.quote(str(place))} {shlex.quote(str(path))}" for path, place in recorded.waiting.items()
+        ]
     return lines or ["Nothing was written."]
 
 
-def _exit_code(kept: _Kept) -> int:
-    if kept.reviewed.having(Outcome.REFUSED, Outcome.FAILED) or kept.waiting:
+def _exit_code(recorded: _Recorded) -> int:
+    if recorded.reviewed.having(Outcome.REFUSED, Outcome.FAILED) or recorded.waiting:
         return 1
-    return 3 if kept.reviewed.having(Outcome.UNFINISHED) or not kept.reviewed.candidates else 0
+    return 3 if recorded.reviewed.having(Outcome.UNFINISHED) or not recorded.reviewed.candidates else 0
 
 
-def _as_json(kept: _Kept, redactor: Redactor) -> dict[str, object]:
+def _as_json(recorded: _Recorded, redactor: Redactor) -> dict[str, object]:
     described = [
         {
-            "scenario": one.scenario_id,
-            "outcome": one.outcome.value,
-            "path": str(one.path),
-            "written": one.path in kept.written,
-            "waiting": str(kept.waiting[one.path]) if one.path in kept.waiting else None,
-            "passed": one.passed,
-            **{kind.value: one.comparison.count(kind) for kind in Kind},
-            "findings": [str(finding) for finding in one.findings],
-            "reason": redactor.text(one.reason),
+            "scenario": candidate.scenario_id,
+            "outcome": candidate.outcome.value,
+            "path": str(candidate.path),
+            "written": candidate.path in recorded.written,
+            "waiting": str(recorded.waiting[candidate.path]) if candidate.path in recorded.waiting else None,
+            "passed": candidate.passed,
+            **{kind.value: candidate.comparison.count(kind) for kind in Kind},
+            "findings": [str(finding) for finding in candidate.findings],
+            "reason": redactor.text(candidate.reason),
         }
-        for one in kept.reviewed.candidates
+        for candidate in recorded.reviewed.candidates
     ]
-    return {"recordings": described, "spent_usd": str(kept.report.spending.spent)}
+    return {"recordings": described, "spent_usd": str(recorded.report.spending.spent)}

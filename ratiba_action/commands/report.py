@@ -18,51 +18,57 @@ EXAMPLE = """example:
   ratiba report --trends --branch main
   ratiba report --resend-langfuse ratiba-report/events.jsonl
   ratiba report --to-history      # write the last run to the metrics history
-  ratiba report --unfinished      # a workflow's last step, which always runs
-  ratiba report --workflow-run    # the second workflow of forks"""
+  ratiba report --unfinished      # last step of a workflow, which always runs
+  ratiba report --workflow-run    # in the second workflow, for pull requests of forks"""
 
 
 _SEALED = 10
-"""Added to an exit code that was read under a seal."""
+"""Added to the exit code that a seal contains."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the command's options."""
-    parser.add_argument("--results", metavar="FILE", help="the run's results.json (default: in the report directory)")
+    parser.add_argument("--results", metavar="FILE", help="results.json of the run (default: in the report directory)")
     parser.add_argument("--json", action="store_true", help="print the outputs as JSON")
     add_rules(parser)
     task = parser.add_mutually_exclusive_group()
     task.add_argument(
-        "--diff", metavar="BASE", help="show the results beside those of a base: a results.json, or its folder"
+        "--diff", metavar="BASE", help="compare the results with those of a base: a results.json, or its folder"
     )
     task.add_argument(
-        "--unfinished", action="store_true", help="publish an incomplete report unless this run has left its results"
+        "--unfinished", action="store_true", help="publish an incomplete report if this run has written no results"
     )
     task.add_argument(
         "--sealed",
         metavar="DIR",
-        help="take the conclusion that the gate's container left there under its seal: 10 and its exit code",
+        help="read the sealed conclusion of the gate's container; exits with 10 plus the gate's exit code",
     )
     task.add_argument(
-        "--workflow-run", action="store_true", help="post the results of the run that the event 'workflow_run' is about"
+        "--workflow-run",
+        action="store_true",
+        help="post the results of the run that triggered this 'workflow_run' event",
     )
 
     task.add_argument("--trends", action="store_true", help="show each metric over the last runs of a branch")
     task.add_argument(
-        "--to-history", action="store_true", help="write the run to the metrics history of ledger-url, once only"
+        "--to-history",
+        action="store_true",
+        help="write the run to the metrics history in ledger-url; a run is written only once",
     )
     task.add_argument(
-        "--resend-langfuse", metavar="EVENTS", help="send an events.jsonl to Langfuse, but for what is there already"
+        "--resend-langfuse", metavar="EVENTS", help="send an events.jsonl to Langfuse, except what it has already"
     )
-    parser.add_argument("--branch", metavar="NAME", help="of --trends (default: the base branch of the last run)")
-    parser.add_argument("--last", metavar="N", default="20", help="of --trends: at most so many runs (default: 20)")
+    parser.add_argument(
+        "--branch", metavar="NAME", help="branch of --trends (default: the base branch of the last run)"
+    )
+    parser.add_argument("--last", metavar="N", default="20", help="maximum number of runs in --trends (default: 20)")
 
 
 def run(arguments: argparse.Namespace, environment: Mapping[str, str]) -> int:
-    """Do one of the tasks.
+    """Run one of the tasks.
 
     Raises:
-        UsageError: the command does not fit where it is run.
+        UsageError: the task cannot run in this environment.
     """
     tasks = (
         (arguments.sealed, _sealed),
@@ -126,8 +132,8 @@ def _diff(arguments: argparse.Namespace, environment: Mapping[str, str]) -> int:
     rules = read_rules(arguments, environment)
     report = compared_with(_results(arguments, read_settings(environment, {})), arguments.diff, rules)
     if arguments.json:
-        told = {"baseline": encode(report.baseline), "comparison": encode(report.verdict.comparison)}
-        sys.stdout.write(json.dumps(told, indent=2, allow_nan=False) + "\n")
+        result = {"baseline": encode(report.baseline), "comparison": encode(report.verdict.comparison)}
+        sys.stdout.write(json.dumps(result, indent=2, allow_nan=False) + "\n")
         return 0
     console, body = make_console(sys.stdout, environment), render_comparison(summarise(report))
     if console.is_terminal:
@@ -138,7 +144,7 @@ def _diff(arguments: argparse.Namespace, environment: Mapping[str, str]) -> int:
 
 
 def _sealed(arguments: argparse.Namespace, environment: Mapping[str, str]) -> int:
-    """For the action's concluding step, which must tell this from every other way to end."""
+    """Used by the action's last step, which must distinguish this from every other exit code."""
     from ratiba_action.github.step_files import (  # noqa: PLC0415 - loaded where it is used
         remember,
         write_outputs,
@@ -199,7 +205,9 @@ def _workflow_run(arguments: argparse.Namespace, environment: Mapping[str, str])
     if name != "workflow_run" or not path:
         raise UsageError(f"The event is {name!r}, not 'workflow_run'.", "Trigger the workflow by 'workflow_run'.")
     if not settings.github_token:
-        raise UsageError("github-token is empty, so nothing can be posted.", "Give the step the workflow's token.")
+        raise UsageError(
+            "github-token is empty, so nothing can be posted.", "Set github-token: ${{ github.token }} in the step."
+        )
     try:
         workflow_run = read_workflow_run(load_event(Path(path)))
     except InfrastructureError as error:

@@ -1,4 +1,4 @@
-"""``ratiba sample``: measure a sample of what production has said, and write the scores to its traces."""
+"""``ratiba sample``: measure a sample of production conversations, and write the scores to their traces."""
 
 import argparse
 import json
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from ratiba_action.production.sampling import SampleRun
     from ratiba_action.production.tenants import TenantFacts
 
-DESCRIPTION = """Measure production conversations as they are: a share of all, and every one with an error or with
-negative feedback. No system is run. Judges are paid out of the budget; scores are written to the traces in Langfuse.
-Its keys are read from RATIBA_LANGFUSE_HOST, RATIBA_LANGFUSE_PUBLIC_KEY and RATIBA_LANGFUSE_SECRET_KEY."""
+DESCRIPTION = """Measure production conversations: a share of all, and every one with an error or negative feedback.
+No system is run. Judges are paid from the budget; scores are written to the traces in Langfuse.
+The Langfuse keys are read from RATIBA_LANGFUSE_HOST, RATIBA_LANGFUSE_PUBLIC_KEY and RATIBA_LANGFUSE_SECRET_KEY."""
 EXAMPLE = """example:
   ratiba sample
   ratiba sample --since 6h --share 0.05 --budget-usd 2
@@ -35,9 +35,9 @@ EXAMPLE = """example:
 _INPUTS = ("config", "budget-usd", "report-dir", "name")
 _FIRST = timedelta(hours=6)
 _LATEST = timedelta(minutes=2)
-"""Before now: a server shows what it was sent after half a minute."""
+"""How long before now the period ends: a server needs half a minute to show new traces."""
 _OVERLAP = timedelta(days=1)
-"""Before the last end: a root is sent when its conversation ends, and what was measured is known."""
+"""Overlap with the last period, for conversations that ended later; measured ones are not measured again."""
 _DURATION = re.compile(r"(\d{1,4})([mhd])")
 _UNITS = {"m": "minutes", "h": "hours", "d": "days"}
 _SECONDS = "120"
@@ -48,39 +48,65 @@ _SHOWN = 16
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the command's options."""
     parser.add_argument(
-        "--since", metavar="WHEN", help="6h, 7d, or a time (default: a day before the last run's end, or 6h)"
+        "--since", metavar="WHEN", help="start: 6h, 7d, or a time (default: a day before the last run's end, or 6h)"
     )
-    parser.add_argument("--until", metavar="WHEN", help="a time, or how long ago (default: 2m)")
-    parser.add_argument("--share", metavar="0..1", default="0.05", help="of all scenarios (default: 0.05)")
-    parser.add_argument("--budget-usd", metavar="VALUE", help="most that this run may spend (RATIBA_EVAL_BUDGET_USD)")
+    parser.add_argument("--until", metavar="WHEN", help="end: a time, or how long ago (default: 2m)")
+    parser.add_argument(
+        "--share", metavar="0..1", default="0.05", help="share of conversations to measure (default: 0.05)"
+    )
+    parser.add_argument("--budget-usd", metavar="VALUE", help="maximum cost in US dollars (RATIBA_EVAL_BUDGET_USD)")
     parser.add_argument("--config", metavar="PATH", help="the gate's configuration file (RATIBA_CONFIG)")
     parser.add_argument("--report-dir", metavar="VALUE", help="folder of events.jsonl (RATIBA_REPORT_DIR)")
     parser.add_argument("--repo", metavar="DIR", help="the checkout (default: GITHUB_WORKSPACE or this folder)")
     parser.add_argument(
-        "--cursor", metavar="FILE", help="keeps where the last run ended (default: below ~/.local/state)"
+        "--cursor", metavar="FILE", help="file that records where the last run ended (default: in ~/.local/state)"
     )
-    parser.add_argument("--feedback", metavar="NAME", default="user_feedback", help="scores that customers give")
-    parser.add_argument("--environment", metavar="NAME", default="", help="of the traces (default: all but the gate's)")
     parser.add_argument(
-        "--language", metavar="CODE", default="und", help="of traces that tell none (default: not known)"
+        "--feedback",
+        metavar="NAME",
+        default="user_feedback",
+        help="name of the feedback scores (default: user_feedback)",
     )
-    parser.add_argument("--system-type", default="chatbot", choices=("chatbot", "agent", "rag", "search", "classifier"))
-    parser.add_argument("--tenants", metavar="FILE", help="verticals and names by tenant, outside the checkout")
-    parser.add_argument("--seconds", metavar="N", default=_SECONDS, help="reading Langfuse may take so long")
+    parser.add_argument(
+        "--environment",
+        metavar="NAME",
+        default="",
+        help="Langfuse environment of the traces (default: all except the gate's)",
+    )
+    parser.add_argument(
+        "--language",
+        metavar="CODE",
+        default="und",
+        help="language of traces that name none (default: und, undetermined)",
+    )
+    parser.add_argument(
+        "--system-type",
+        default="chatbot",
+        choices=("chatbot", "agent", "rag", "search", "classifier"),
+        help="type of systems whose traces name none (default: chatbot)",
+    )
+    parser.add_argument(
+        "--tenants",
+        metavar="FILE",
+        help="YAML file with vertical and names of each tenant; keep it outside the checkout",
+    )
+    parser.add_argument(
+        "--seconds", metavar="N", default=_SECONDS, help="time limit for reading Langfuse (default: 120)"
+    )
     parser.add_argument("--deadline", metavar="SECONDS", help="end measuring after this time (RATIBA_DEADLINE)")
     parser.add_argument("--json", action="store_true", help="print JSON")
 
 
 def run(arguments: argparse.Namespace, environment: MutableMapping[str, str]) -> int:
-    """Look at production once.
+    """Sample production once.
 
     Returns:
-        The exit code: 0 when everything that was chosen was looked at, 2 when something must not be looked
-        at before it is told what to mask, 3 when something was left for the next run.
+        The exit code: 0 if everything selected was measured, 2 if a conversation is blocked because it is unknown what
+        to mask, 3 if something was left for the next run.
 
     Raises:
-        UsageError: an option is wrong, or there are no keys.
-        RatibaError: the configuration is wrong, or production could not be read.
+        UsageError: an option is invalid, or keys are missing.
+        RatibaError: the configuration is invalid, or production could not be read.
     """
     from ratiba_action.privacy.masking import Redactor  # noqa: PLC0415 - for this task only
     from ratiba_action.production.sampling import (  # noqa: PLC0415 - the same
@@ -92,20 +118,20 @@ def run(arguments: argparse.Namespace, environment: MutableMapping[str, str]) ->
 
     settings = read_settings(environment, {name: getattr(arguments, name.replace("-", "_"), None) for name in _INPUTS})
     request, cursor = _request(arguments, settings, environment)
-    looked, redactor = sample(request), Redactor(settings.secrets)
+    sampled, redactor = sample(request), Redactor(settings.secrets)
     if not arguments.until:
-        write_cursor(cursor, looked.next_since)
+        write_cursor(cursor, sampled.next_since)
     if arguments.json:
-        sys.stdout.write(json.dumps(sample_json(looked, redactor), indent=2) + "\n")
+        sys.stdout.write(json.dumps(sample_json(sampled, redactor), indent=2) + "\n")
     else:
-        sys.stdout.write("".join(f"{printable(line)}\n" for line in sample_lines(looked, redactor)))
-    return _BLOCKED if looked.blocked else 0 if looked.complete else _INCOMPLETE
+        sys.stdout.write("".join(f"{printable(line)}\n" for line in sample_lines(sampled, redactor)))
+    return _BLOCKED if sampled.blocked else 0 if sampled.complete else _INCOMPLETE
 
 
 def _request(
     arguments: argparse.Namespace, settings: Settings, environment: MutableMapping[str, str]
 ) -> "tuple[SampleRun, Path]":
-    """What is looked at, and the file of the cursor."""
+    """The request, and the cursor file."""
     from ratiba_action.privacy.masking import Redactor  # noqa: PLC0415 - for this task only
     from ratiba_action.production.sampling import SampleRun  # noqa: PLC0415 - the same
     from ratiba_action.production.tenants import tenants_outside  # noqa: PLC0415 - the same
@@ -137,7 +163,7 @@ def _configuration(settings: Settings, repository: Path) -> "Configuration":
 def _cursor(
     arguments: argparse.Namespace, environment: Mapping[str, str], access: "LangfuseAccess", repository: Path
 ) -> Path:
-    """The file of the last run's end: each project and each checkout has its own."""
+    """The cursor file: each Langfuse project and each checkout has its own."""
     from ratiba_action.run.provider_keys import state_folder  # noqa: PLC0415 - for this task only
 
     if arguments.cursor:
@@ -161,7 +187,7 @@ def _rules(arguments: argparse.Namespace, cursor: Path, tenants: "Mapping[str, T
         since = now - _FIRST if ended is None else ended - _OVERLAP
     if since >= until:
         raise UsageError(
-            f"Nothing lies between {since.isoformat()} and {until.isoformat()}.", "Give an earlier --since."
+            f"--since ({since.isoformat()}) is not before --until ({until.isoformat()}).", "Give an earlier --since."
         )
     return SampleRules(
         since=since,

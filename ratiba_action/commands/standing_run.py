@@ -1,4 +1,4 @@
-"""A run that stays open while somebody asks for one conversation after another, as tests do."""
+"""A run that stays open and runs one scenario after another on request, for tests."""
 
 import asyncio
 import threading
@@ -27,14 +27,14 @@ from ratiba_action.settings.settings import Settings
 
 
 class StandingRun:
-    """Holds the conversations of a checkout one by one; database, worker and gateway are started once.
+    """Runs the scenarios of a checkout one by one; database, worker and gateway are started once.
 
     Args:
         repository: the checkout.
         settings: of the run.
-        environment: the process's own.
-        cache: whether scores of earlier runs may be used.
-        clear_cache: forget them first.
+        environment: of the process.
+        cache: whether cached judge scores may be used.
+        clear_cache: delete them first.
     """
 
     def __init__(
@@ -64,14 +64,14 @@ class StandingRun:
 
     @property
     def warnings(self) -> Sequence[str]:
-        """What a reader should know, masked."""
+        """Warnings, masked."""
         return tuple(self._redactor.text(warning) for warning in self._log.warnings)
 
     def start(self) -> None:
-        """Read what is evaluated, and start what every conversation needs.
+        """Read the inputs, and start what every scenario needs.
 
         Raises:
-            RatibaError: files are wrong, or something could not be started.
+            RatibaError: files are invalid, or something could not be started.
         """
         require_key(self._request.settings, self._request.environment)
         if self._clear_cache:
@@ -85,7 +85,7 @@ class StandingRun:
         self._services = self._wait(self._parts.enter_async_context(opened))
 
     def results(self, scenario_id: str) -> tuple[ScenarioResult, ...]:
-        """Hold one scenario's conversation, as often as it is to be repeated; secrets and identifiers are masked.
+        """Run all trials of one scenario; secrets and identifiers are masked.
 
         Raises:
             LookupError: the run has no scenario of that id.
@@ -98,7 +98,7 @@ class StandingRun:
         return tuple(self._redactor.result(result) for result in results)
 
     def close(self) -> None:
-        """End everything that was started."""
+        """Close everything that was started."""
         try:
             if self._services is not None:
                 self._wait(self._services.finish(Measured(tuple(self._results)), cancelled=False))
@@ -114,13 +114,13 @@ class StandingRun:
 
 
 class _Silent:
-    """Implements ``Progress``: a test reports by itself."""
+    """Implements ``Progress`` without output: pytest reports the tests."""
 
     def started(self, total: int) -> None:
-        """Say nothing."""
+        """Do nothing."""
 
     def advanced(self, result: ScenarioResult) -> None:
-        """Say nothing."""
+        """Do nothing."""
 
     def finished(self) -> None:
-        """Say nothing."""
+        """Do nothing."""

@@ -27,11 +27,11 @@ def show_trends(
     Args:
         arguments: of the command.
         settings: with the ledger's URL.
-        environment: the process's own.
-        results: of the last run, which names repository and branch where nothing else does.
+        environment: of the process.
+        results: of the last run, for repository and branch if they are not given.
 
     Raises:
-        UsageError: there is no ledger, or nothing tells which branch is meant.
+        UsageError: there is no ledger, or the branch is unknown.
         LedgerError: the history cannot be read.
     """
     url = _ledger(settings)
@@ -39,8 +39,13 @@ def show_trends(
     series = _series(arguments.branch, settings, environment, results, last)
     trends = read_trends(url, series)
     if arguments.json:
-        told = {"repository": series.repository, "gate": series.gate, "branch": series.branch, "trends": encode(trends)}
-        sys.stdout.write(json.dumps(told, indent=2, allow_nan=False) + "\n")
+        result = {
+            "repository": series.repository,
+            "gate": series.gate,
+            "branch": series.branch,
+            "trends": encode(trends),
+        }
+        sys.stdout.write(json.dumps(result, indent=2, allow_nan=False) + "\n")
     else:
         shown = render_trends(trends, series.branch, last)
         print_comment(shown, make_console(sys.stdout, environment))
@@ -48,14 +53,14 @@ def show_trends(
 
 
 def write_to_history(settings: Settings, results: Path, *, named: bool) -> int:
-    """Write a finished run to the history; one that is there already is left as it is.
+    """Write a finished run to the history; a run that is in it is not changed.
 
-    Where there is no run, as on the machine of whoever owns the database, only the tables are made.
+    Without a run, as on the database owner's machine, only the tables are created.
 
     Args:
         settings: with the ledger's URL.
-        results: the run's.
-        named: they were asked for by their name, so that they must be there.
+        results: of the run.
+        named: whether they were given explicitly, so that they must exist.
 
     Raises:
         UsageError: there is no ledger.
@@ -65,7 +70,7 @@ def write_to_history(settings: Settings, results: Path, *, named: bool) -> int:
     url = _ledger(settings)
     if not named and not results.exists():
         prepare_history(url)
-        sys.stdout.write(f"The tables are there. There is no run in {str(results)!r} to write.\n")
+        sys.stdout.write(f"The tables exist. There is no run in {str(results)!r} to write.\n")
         return 0
     new = keep_run(Redactor(settings.secrets).report(read_results(results)), url)
     sys.stdout.write("The run was written.\n" if new else "The run is in the history already.\n")

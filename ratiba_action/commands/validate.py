@@ -1,4 +1,4 @@
-"""``ratiba validate``: every mistake of configuration, scenarios and recordings at once."""
+"""``ratiba validate``: report all mistakes in configuration, scenarios and recordings at once."""
 
 import argparse
 import json
@@ -8,7 +8,13 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from pathlib import Path
 
-from ratiba_action.authoring.advice import Attach, grade_advice, graded_metrics, recording_advice, scenario_advice
+from ratiba_action.authoring.advice import (
+    Attach,
+    missing_score_advice,
+    recording_advice,
+    scenario_advice,
+    scored_metrics,
+)
 from ratiba_action.authoring.schema_files import schema_file
 from ratiba_action.checks.failure_rules import validate_rule
 from ratiba_action.config.configuration import Configuration, read_configuration
@@ -27,13 +33,13 @@ from ratiba_action.run.configuration_checks import (
 )
 from ratiba_action.run.evaluation_inputs import configuration_problems
 from ratiba_action.settings.settings import INPUTS, Settings, read_settings
-from ratiba_action.suite.gates import gates_below
 from ratiba_action.suite.load import load_suite, read_scenario_files
+from ratiba_action.suite.thresholds import thresholds_below
 from ratiba_action.util.locked_folder import read_plain_file
 from ratiba_action.util.text import printable
 
-DESCRIPTION = """Check the configuration, the scenarios and their recordings, and say every mistake with its line.
-Warn of what is allowed and probably not meant. Nothing is run. Exit 2 when there is a mistake."""
+DESCRIPTION = """Check the configuration, the scenarios and their recordings, and report each mistake with its line.
+Warns about settings that are valid but probably unintended. Nothing is run. Exit code 2 if there is a mistake."""
 EXAMPLE = """example:
   ratiba validate
   ratiba validate --repo . --scenarios scenarios --json"""
@@ -47,15 +53,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         if entry.name in _INPUTS:
             parser.add_argument(f"--{entry.name}", metavar="PATH", help=f"{entry.help} ({entry.environment_variable})")
     parser.add_argument("--repo", metavar="DIR", help="the checkout (default: GITHUB_WORKSPACE or this folder)")
-    parser.add_argument("--schema", choices=("scenario", "configuration"), help="print the JSON Schema of these files")
+    parser.add_argument(
+        "--schema",
+        choices=("scenario", "configuration"),
+        help="print the JSON Schema of scenario or configuration files",
+    )
     parser.add_argument("--json", action="store_true", help="print JSON")
 
 
 def run(arguments: argparse.Namespace, environment: Mapping[str, str]) -> int:
-    """Check, print, and answer 0 without a mistake, else 2.
+    """Check and print; returns 0 without mistakes, else 2.
 
     Raises:
-        ConfigurationError: an input is wrong.
+        ConfigurationError: an input is invalid.
     """
     if arguments.schema:
         sys.stdout.write(schema_file(f"{arguments.schema}.schema.json").decode())
@@ -72,12 +82,12 @@ def run(arguments: argparse.Namespace, environment: Mapping[str, str]) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Inspected:
-    """What was found in a repository's files.
+    """The result of checking a repository's files.
 
     Args:
         suite: None if it could not be read.
         problems: the mistakes, in order of file and line.
-        warnings: what is allowed and probably not meant, in the same order.
+        warnings: what is valid but probably unintended, in the same order.
         unused: recordings that no scenario uses.
     """
 
@@ -88,12 +98,12 @@ class Inspected:
 
 
 def inspect(repository: Path, settings: Settings, today: date) -> Inspected:
-    """Everything that is wrong with a repository's files, and what is probably not meant.
+    """Every problem of a repository's files, and what is probably unintended.
 
     Args:
         repository: the checkout.
-        settings: say where the files are, and what is secret.
-        today: decides which quarantines are over.
+        settings: paths of the files, and secrets.
+        today: decides which quarantines have expired.
     """
     configuration, problems = _inspect_configuration(repository, settings)
     metrics = configuration.metrics if configuration is not None else MetricsBlock()
@@ -120,7 +130,7 @@ def inspect(repository: Path, settings: Settings, today: date) -> Inspected:
         warnings += scenario_advice(suite.scenarios, attach, repository, today)
         warnings += (FileProblem(settings.config, 0, text) for text in metrics_without_truth(metrics, suite))
         gates = configuration.suite.gates if configuration is not None else {}
-        warnings += (FileProblem(settings.config, 0, text) for text in gates_below(suite.data_sets, gates))
+        warnings += (FileProblem(settings.config, 0, text) for text in thresholds_below(suite.data_sets, gates))
     wrong, more, unused = _inspect_recordings(repository, settings, suite, attach)
     return Inspected(suite, _in_order([*problems, *wrong]), _in_order([*warnings, *more]), unused)
 
@@ -128,7 +138,7 @@ def inspect(repository: Path, settings: Settings, today: date) -> Inspected:
 def _unresolved(
     repository: Path, settings: Settings, configuration: Configuration, suite: Suite
 ) -> Iterable[FileProblem]:
-    """What the files name and nobody finds: judges without a price, code, prompt files."""
+    """References that cannot be resolved: judges without a price, code, prompt files."""
     yield from configuration_problems(settings, repository, configuration, suite)
     content = read_plain_file(repository, settings.config)
     named = [*unmatched_prompts(configuration, repository), *unreadable_set_up_files(configuration, repository)]
@@ -148,21 +158,21 @@ def _inspect_configuration(repository: Path, settings: Settings) -> tuple[Config
 
 
 def _in_order(problems: Iterable[FileProblem]) -> tuple[FileProblem, ...]:
-    return tuple(sorted(problems, key=lambda one: (one.path, one.line, one.message)))
+    return tuple(sorted(problems, key=lambda problem: (problem.path, problem.line, problem.message)))
 
 
 def _inspect_recordings(
     repository: Path, settings: Settings, suite: Suite | None, attach: Attach
 ) -> tuple[list[FileProblem], list[FileProblem], tuple[str, ...]]:
-    """What is wrong with the recordings, what is probably not meant, and those that no scenario uses.
+    """Problems of the recordings, warnings, and recordings that no scenario uses.
 
-    Without a suite it is not known what a recording may hold, so it is only read.
+    Without a suite it is unknown which identifiers a recording may contain, so it is only read.
     """
     problems, warnings, unused = list[FileProblem](), list[FileProblem](), list[str]()
-    graded: dict[str, set[str]] = {}
+    judged: dict[str, set[str]] = {}
     unreadable: set[str] = set()
-    scenarios = {one.id: one for one in suite.scenarios} if suite is not None else {}
-    owners = {name: (one,) for name, one in scenarios.items()}
+    scenarios = {scenario.id: scenario for scenario in suite.scenarios} if suite is not None else {}
+    owners = {name: (scenario,) for name, scenario in scenarios.items()}
     for path in sorted((repository / settings.scenarios / "recordings").rglob("*.jsonl")):
         name = path.relative_to(repository).as_posix()
         unused += [name] if suite is not None and path.stem not in scenarios else []
@@ -172,31 +182,34 @@ def _inspect_recordings(
             problems.extend(FileProblem(name, problem.line, problem.message) for problem in error.problems)
             unreadable.add(path.stem)
             continue
-        graded.setdefault(path.stem, set()).update(graded_metrics(lines))
+        judged.setdefault(path.stem, set()).update(scored_metrics(lines))
         if suite is not None:
             problems += _forbidden(name, find_forbidden(lines, scenarios.get(path.stem), settings.secrets))
             warnings += recording_advice(name, lines, owners, attach)
-    warnings += grade_advice((one for name, one in scenarios.items() if name not in unreadable), graded, attach)
+    warnings += missing_score_advice(
+        (scenario for name, scenario in scenarios.items() if name not in unreadable), judged, attach
+    )
     return problems, warnings, tuple(unused)
 
 
 def _forbidden(name: str, findings: Iterable[Finding]) -> list[FileProblem]:
     return [
-        FileProblem(name, one.line, f"{one.field}: {one.kind} ({one.shown}) must not be recorded") for one in findings
+        FileProblem(name, finding.line, f"{finding.field}: {finding.kind} ({finding.shown}) must not be recorded")
+        for finding in findings
     ]
 
 
 def _as_json(found: Inspected) -> dict[str, object]:
     return {
         "scenarios": len(found.suite.scenarios) if found.suite is not None else None,
-        "problems": [_told(one) for one in found.problems],
-        "warnings": [_told(one) for one in found.warnings],
+        "problems": [_problem_values(problem) for problem in found.problems],
+        "warnings": [_problem_values(problem) for problem in found.warnings],
         "unused_recordings": list(found.unused),
     }
 
 
-def _told(one: FileProblem) -> dict[str, object]:
-    return {"path": one.path, "line": one.line, "message": one.message}
+def _problem_values(problem: FileProblem) -> dict[str, object]:
+    return {"path": problem.path, "line": problem.line, "message": problem.message}
 
 
 def _print(found: Inspected) -> None:

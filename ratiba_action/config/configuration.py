@@ -1,4 +1,4 @@
-"""``.github/ratiba.yml`` → ``Configuration``; every mistake at once, with its line."""
+"""Reads ``.github/ratiba.yml`` into a ``Configuration``; reports every mistake at once, with its line."""
 
 from decimal import Decimal
 from pathlib import Path
@@ -23,11 +23,11 @@ PricePerMillion = Annotated[Decimal, Field(gt=0, allow_inf_nan=False, strict=Fal
 
 
 class CrossCheckBlock(StrictModel):
-    """The second judge, which is asked about a sample of what the first one graded."""
+    """The second judge, which scores a sample of what the first one scored."""
 
     provider: Literal["anthropic", "openai"] = "openai"
     model: Name = "gpt-5.6"
-    share: Share = Field(default=0.10, description="of the fresh judged scores")
+    share: Share = Field(default=0.10, description="share of the new judged scores")
 
 
 class JudgeBlock(StrictModel):
@@ -35,9 +35,9 @@ class JudgeBlock(StrictModel):
 
     provider: Literal["anthropic", "openai"] = "anthropic"
     model: Name = "claude-opus-5-5"
-    band: Share = Field(default=0.05, description="a score this near its threshold is measured `votes` times")
+    band: Share = Field(default=0.05, description="a score this close to its threshold is measured `votes` times")
     votes: Annotated[int, Field(ge=1, le=9)] = 3
-    cross_check: CrossCheckBlock | None = Field(default_factory=CrossCheckBlock, description="null: none")
+    cross_check: CrossCheckBlock | None = Field(default_factory=CrossCheckBlock, description="null: no cross-check")
 
     @field_validator("votes")
     @classmethod
@@ -49,7 +49,7 @@ class JudgeBlock(StrictModel):
 
 
 class SimulatorBlock(StrictModel):
-    """The model that plays the customer where a scenario has a ``simulated_user``."""
+    """The model that plays the customer in scenarios with a ``simulated_user``."""
 
     provider: Literal["anthropic", "openai"] = "anthropic"
     model: Name = "claude-haiku-4-5"
@@ -63,7 +63,7 @@ class PriceBlock(StrictModel):
     cache_read_per_million: PricePerMillion | None = None
     cache_write_per_million: PricePerMillion | None = None
     per_call_usd: Annotated[Decimal, Field(ge=0, le=1_000, allow_inf_nan=False, strict=False)] | None = Field(
-        default=None, description="the most that a call costs beside its tokens, such as searches; 0 for nothing"
+        default=None, description="maximum cost of a call besides its tokens, such as searches; 0 for none"
     )
 
 
@@ -71,12 +71,12 @@ class EventsBlock(StrictModel):
     """Where ``events.jsonl`` is written."""
 
     directory: Annotated[str, AfterValidator(parse_report_folder)] | None = Field(
-        default=None, description="a folder that keeps the events of all runs; default: the report directory"
+        default=None, description="folder for the events of all runs; default: the report directory"
     )
 
 
 class Configuration(StrictModel):
-    """All that a repository tells the gate about itself."""
+    """The gate's configuration of a repository."""
 
     system: SystemBlock
     rows: dict[Name, Name] = Field(default_factory=dict, description="SQL read from a tenant after a conversation")
@@ -91,7 +91,9 @@ class Configuration(StrictModel):
     suite: SuiteBlock = Field(default_factory=SuiteBlock)
     metrics: MetricsBlock = Field(default_factory=MetricsBlock)
     comparison: ComparisonBlock = Field(default_factory=ComparisonBlock)
-    dependencies: list[Name] | None = Field(default=None, description="packages whose bumps count; default: all")
+    dependencies: list[Name] | None = Field(
+        default=None, description="packages whose version changes count; default: all"
+    )
     prices: dict[Name, PriceBlock] = Field(default_factory=dict)
     events: EventsBlock = Field(default_factory=EventsBlock)
 
@@ -99,18 +101,18 @@ class Configuration(StrictModel):
     def _rows_need_a_database(self) -> Self:
         if self.rows and not self.system.has_database:
             msg = (
-                f"rows are read from a database, and a system that is given as {self.system.kind!r} has none"
+                f"rows are read from a database, but a system of kind {self.system.kind!r} has none"
                 " unless system.database is true"
             )
             raise ValueError(msg)
         return self
 
     @model_validator(mode="after")
-    def _the_prompts_model_may_say_as_much(self) -> Self:
+    def _prompt_output_is_allowed(self) -> Self:
         prompt = self.system.prompt
         if prompt is not None and prompt.max_output_tokens > self.models.output_of(prompt.model)[1]:
             most = self.models.output_of(prompt.model)[1]
-            msg = f"system.prompt.max_output_tokens is {prompt.max_output_tokens}, and models allows {most}"
+            msg = f"system.prompt.max_output_tokens is {prompt.max_output_tokens}, but models allows {most}"
             raise ValueError(msg)
         return self
 
@@ -162,16 +164,16 @@ def load_configuration(repository: Path, name: str) -> Configuration:
 
 
 def unreadable_configuration(name: str, error: OSError) -> ConfigurationError:
-    """The error about a configuration file that is not there or cannot be read, with what to do."""
+    """The error for a configuration file that is missing or cannot be read."""
     if isinstance(error, FileNotFoundError | NotADirectoryError):
         return ConfigurationError(
-            f"This repository has no configuration of the gate: there is no file {name!r}.",
-            "Run: ratiba init. It writes one, with a first scenario and the workflow; or name another file with "
+            f"This repository has no configuration for the gate: the file {name!r} does not exist.",
+            "Run: ratiba init. It writes one, with a first scenario and the workflow. Or give another file with "
             "--config.",
         )
     return ConfigurationError(
         f"The configuration {name!r} cannot be read: {error.strerror}.",
-        "Make it a plain file that can be read, or name another with --config.",
+        "Make it a readable plain file, or give another with --config.",
     )
 
 

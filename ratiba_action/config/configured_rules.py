@@ -1,4 +1,4 @@
-"""The rules of a comparison as a repository's configuration has them."""
+"""Reads the comparison rules from a repository's configuration."""
 
 from pathlib import Path
 
@@ -7,13 +7,13 @@ from ratiba_action.model.comparison import Rules
 from ratiba_action.util.locked_folder import read_plain_file
 
 
-def configured_rules(repository: Path, name: str, *, asked: bool) -> Rules:
-    """What the block ``comparison`` says.
+def configured_rules(repository: Path, name: str, *, required: bool) -> Rules:
+    """The rules of the ``comparison`` section.
 
     Args:
         repository: the checkout.
         name: path of the configuration below it.
-        asked: somebody named the file, so that it must be there; else the defaults hold without it.
+        required: whether the file must exist; if not, the defaults apply without it.
 
     Raises:
         SuiteError: the file is wrong; holds every problem.
@@ -22,7 +22,7 @@ def configured_rules(repository: Path, name: str, *, asked: bool) -> Rules:
     try:
         content = read_plain_file(repository, name)
     except OSError as error:
-        if isinstance(error, FileNotFoundError) and not asked:
+        if isinstance(error, FileNotFoundError) and not required:
             return Rules()
         raise unreadable_configuration(name, error) from error
     return read_configuration(name, content).comparison.rules

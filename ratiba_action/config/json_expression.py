@@ -1,8 +1,8 @@
-"""JMESPath expressions that a configuration brings: compiled when it is loaded, bounded in what they can cost.
+"""JMESPath expressions of a configuration: compiled when it is loaded, with bounded cost.
 
-A change writes the expression and its system writes the answer, so neither may make the gate work without end. The
-language has no loop and no way back to a parent; what is left is copying, as in ``[@, @][] | [@, @][]``. How often an
-expression can repeat its input is known from its form, and is bounded.
+Both the expression and the answer come from the change, so neither may cost unbounded work. JMESPath has no loops and
+no access to parents; what remains is copying, as in ``[@, @][] | [@, @][]``. How often an expression can copy its input
+follows from its structure, and is bounded.
 """
 
 import json
@@ -17,16 +17,16 @@ from jmespath.exceptions import JMESPathError
 MOST_CHARACTERS = 500
 MOST_COPIES = 32
 _ESCAPING = 8
-"""A text inside a text can take so much more room: ``to_string`` escapes it again."""
+"""Growth factor of ``to_string``, which escapes nested strings again."""
 _SUMS = frozenset({"multi_select_list", "multi_select_dict"})
 
 
 class ExpressionError(ValueError):
-    """An expression cannot be used, or does not fit what it is given."""
+    """An expression is invalid, or does not fit its input."""
 
 
 class Expression:
-    """One expression, ready to be searched with.
+    """A compiled expression.
 
     Args:
         text: JMESPath, at most 500 characters.
@@ -37,19 +37,19 @@ class Expression:
 
     def __init__(self, text: str) -> None:
         if len(text) > MOST_CHARACTERS:
-            raise ExpressionError(f"a JMESPath of {len(text):,} characters; at most {MOST_CHARACTERS:,} are read")
+            raise ExpressionError(f"a JMESPath of {len(text):,} characters; at most {MOST_CHARACTERS:,} are allowed")
         try:
             self._compiled = jmespath.compile(text)
             copies = _copies(self._compiled.parsed)
         except (JMESPathError, ValueError, TypeError, RecursionError) as problem:
-            # JMESPath draws the place on further lines.
+            # JMESPath shows the position on further lines.
             raise ExpressionError(f"{text!r} is not a JMESPath: {_first_line(problem)}") from None
         if copies > MOST_COPIES:
             raise ExpressionError(f"{text!r} can repeat its input more than {MOST_COPIES} times; write it shorter")
         self.text = text
 
     def search(self, data: Any) -> Any:
-        """What the expression finds in decoded JSON: JSON again, None where it finds nothing.
+        """The result of the expression on decoded JSON, as JSON; None if it finds nothing.
 
         Raises:
             ExpressionError: a function of it does not fit the data.
@@ -59,9 +59,9 @@ class Expression:
             # A copy without shared parts, and nothing but JSON.
             return json.loads(json.dumps(found, allow_nan=False))
         except (JMESPathError, ArithmeticError, AttributeError, LookupError, RecursionError) as problem:
-            raise ExpressionError(f"{self.text!r} does not fit it: {_first_line(problem)}") from None
+            raise ExpressionError(f"{self.text!r} does not fit the data: {_first_line(problem)}") from None
         except (TypeError, ValueError) as problem:
-            raise ExpressionError(f"{self.text!r} gives no JSON: {_first_line(problem)}") from None
+            raise ExpressionError(f"{self.text!r} does not give JSON: {_first_line(problem)}") from None
 
 
 def _first_line(problem: BaseException) -> str:
@@ -69,7 +69,7 @@ def _first_line(problem: BaseException) -> str:
 
 
 def _copies(node: Mapping[str, Any]) -> int:
-    """The most copies of its input that a part of an expression can give."""
+    """The maximum number of copies of its input that a part of an expression can give."""
     counts = [_copies(child) for child in node.get("children", ()) if isinstance(child, dict)]
     kind = node["type"]
     if kind in _SUMS:

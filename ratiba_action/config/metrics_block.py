@@ -1,4 +1,4 @@
-"""The ``metrics`` block: what every scenario of a system type, or of a language, is measured by."""
+"""The ``metrics`` section: metrics for every scenario of a system type or language."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields, replace
@@ -15,7 +15,7 @@ from ratiba_action.model.scenario import Assertion, Expectation, Scenario, Suite
 from ratiba_action.util.text import part_of
 from ratiba_action.util.validation import StrictModel
 
-STANDARD_GATES: Mapping[str, float] = {
+STANDARD_THRESHOLDS: Mapping[str, float] = {
     "macro_f1": 0.80,
     "min_class_f1": 0.60,
     SKILL_RECALL: 0.90,
@@ -23,10 +23,10 @@ STANDARD_GATES: Mapping[str, float] = {
 }
 
 
-def unknown_gates(names: Iterable[str]) -> str:
-    """What is wrong with names of gates, in words; a metric's name is none: ``metric_thresholds`` hold its mean."""
+def unknown_aggregates(names: Iterable[str]) -> str:
+    """The problem of unknown aggregates; empty if all are known. Means of metrics belong to ``metric_thresholds``."""
     unknown = [name for name in names if not truth_of(name) and name != ANSWER_ACCURACY]
-    return f"there is no gate {', '.join(map(repr, unknown)):.80}; known: {', '.join(AGGREGATES)}" if unknown else ""
+    return f"unknown threshold {', '.join(map(repr, unknown)):.80}; known: {', '.join(AGGREGATES)}" if unknown else ""
 
 
 FLUENCY_THRESHOLD = 0.80
@@ -58,28 +58,28 @@ class MeasuredBy(StrictModel):
     """A metric with its threshold."""
 
     metric: Name
-    threshold: Annotated[float, Field(ge=0, le=1, allow_inf_nan=False, description="least value that passes, 0 to 1")]
+    threshold: Annotated[float, Field(ge=0, le=1, allow_inf_nan=False, description="minimum value to pass, 0 to 1")]
     parameters: dict[str, Any] = Field(default_factory=dict, alias="with", description="parameters of the metric")
 
     @model_validator(mode="after")
     def _can_work(self) -> Self:
         problems = list(metric_problems(self.metric, self.parameters))
         if "catalogue" in self.parameters:
-            problems = ["a catalogue of terms is named from a scenario's folder; list the metric in the scenarios"]
+            problems = ["a catalogue's path is relative to a scenario; list the metric in the scenarios instead"]
         if problems:
             raise ValueError("; ".join(problems))
         return self
 
 
 def _or_standard(system_type: str) -> Callable[[Any], Any]:
-    """The word ``standard`` stands for the list of the table."""
+    """Replaces the word ``standard`` by the list of the table."""
 
     def read(given: Any) -> Any:
         if given == _WORD:
             return [{"metric": metric, "threshold": threshold} for metric, threshold in STANDARD[system_type]]
         if not isinstance(given, list):
             msg = f"{given!r:.80} is not allowed; give {_WORD!r}, or a list of metrics with their thresholds"
-            raise ValueError(msg)  # noqa: TRY004 - Pydantic tells only a ValueError by its place
+            raise ValueError(msg)  # noqa: TRY004 - Pydantic reports only a ValueError with its location
         return given
 
     return read
@@ -94,9 +94,9 @@ _Classifier = Annotated[list[MeasuredBy], BeforeValidator(_or_standard("classifi
 
 
 class MetricsBlock(StrictModel):
-    """What every scenario of a system type is measured by, beside what it lists itself."""
+    """Metrics for every scenario of a system type, in addition to those it lists."""
 
-    fluency: bool = Field(default=True, description="whether the language of a scenario adds its fluency metric")
+    fluency: bool = Field(default=True, description="whether to add the fluency metric of a scenario's language")
     chatbot: _Chatbot = Field(default_factory=list)
     agent: _Agent = Field(default_factory=list)
     rag: _Rag = Field(default_factory=list)
@@ -105,50 +105,54 @@ class MetricsBlock(StrictModel):
 
     @field_validator(*SYSTEM_TYPES)
     @classmethod
-    def _each_stands_once(cls, value: list[MeasuredBy]) -> list[MeasuredBy]:
-        names = [one.metric for one in value]
+    def _no_duplicates(cls, value: list[MeasuredBy]) -> list[MeasuredBy]:
+        names = [entry.metric for entry in value]
         twice = sorted({name for name in names if names.count(name) > 1})
         if twice:
-            msg = f"{', '.join(twice)} stands twice; give one threshold"
+            msg = f"{', '.join(twice)} is listed twice; give one threshold"
             raise ValueError(msg)
         return value
 
     def of(self, system_type: str) -> Sequence[MeasuredBy]:
-        """What is listed for a type of system."""
+        """The metrics for a type of system."""
         listed: list[MeasuredBy] = getattr(self, system_type)
         return listed
 
     @property
     def names(self) -> Mapping[str, Sequence[str]]:
-        """The metrics that are listed, by type of system."""
-        return {system_type: tuple(one.metric for one in self.of(system_type)) for system_type in SYSTEM_TYPES}
+        """Names of the metrics by type of system."""
+        return {system_type: tuple(entry.metric for entry in self.of(system_type)) for system_type in SYSTEM_TYPES}
 
 
 def attach_metrics(scenario: Scenario, block: MetricsBlock) -> tuple[Assertion, ...]:
     """The scenario's assertions, those of its system type and of its language.
 
-    What the scenario lists itself stays. A metric whose truth no turn says is not added.
+    Metrics that the scenario lists are kept. A metric without the expected values that it needs is not added.
     """
     listed = {assertion.label for assertion in scenario.assertions}
     added = tuple(
-        Assertion(one.metric, one.threshold, scenario.line, one.parameters)
-        for one in block.of(scenario.system_type)
-        if one.metric not in listed and _has_truth(one, scenario)
+        Assertion(entry.metric, entry.threshold, scenario.line, entry.parameters)
+        for entry in block.of(scenario.system_type)
+        if entry.metric not in listed and _has_truth(entry, scenario)
     )
     measured = replace(scenario, assertions=(*scenario.assertions, *added))
     return attach_language_metrics(measured) if block.fluency else measured.assertions
 
 
 def metrics_without_truth(block: MetricsBlock, suite: Suite) -> Iterator[str]:
-    """For each metric how many scenarios of its type it is not added to, in words."""
+    """A message for each metric that some scenarios of its type do not get."""
     for system_type in SYSTEM_TYPES:
-        scenarios = [one for one in suite.scenarios if one.system_type == system_type]
-        for one in block.of(system_type):
-            lacking = [each for each in scenarios if not _lists(each, one.metric) and not _has_truth(one, each)]
+        scenarios = [entry for entry in suite.scenarios if entry.system_type == system_type]
+        for entry in block.of(system_type):
+            lacking = [
+                scenario
+                for scenario in scenarios
+                if not _lists(scenario, entry.metric) and not _has_truth(entry, scenario)
+            ]
             if lacking:
-                told = part_of(len(lacking), len(scenarios), "scenario", "does", "do")
+                count = part_of(len(lacking), len(scenarios), "scenario", "does", "do")
                 yield (
-                    f"metrics.{system_type}: {told} not say what {one.metric} compares with, so that it is not added:"
+                    f"metrics.{system_type}: {count} not have the expected values for {entry.metric}, so it is not added:"
                     f" {lacking[0].id}{' and others' if len(lacking) > 1 else ''}"
                 )
 
@@ -157,12 +161,12 @@ def _lists(scenario: Scenario, metric: str) -> bool:
     return any(assertion.label == metric for assertion in scenario.assertions)
 
 
-def _has_truth(one: MeasuredBy, scenario: Scenario) -> bool:
+def _has_truth(entry: MeasuredBy, scenario: Scenario) -> bool:
     blank = Expectation()
-    told = frozenset(
+    expected = frozenset(
         field.name
         for turn in scenario.turns
         for field in fields(Expectation)
         if getattr(turn.expect, field.name) != getattr(blank, field.name)
     )
-    return not metric_problems(one.metric, one.parameters, told)
+    return not metric_problems(entry.metric, entry.parameters, expected)

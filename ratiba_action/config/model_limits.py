@@ -1,4 +1,4 @@
-"""The ``models`` block of the configuration: bounds of what a model may say, and of retries and waits."""
+"""The ``models`` section of the configuration: limits of output tokens, retries and waits."""
 
 from typing import Annotated, Self
 
@@ -13,26 +13,26 @@ Name = Annotated[str, Field(min_length=1, max_length=1_000)]
 
 
 class OutputBlock(StrictModel):
-    """Tokens of output of one model, where they differ from the others'."""
+    """Output tokens of one model, if they differ from the general limits."""
 
     max_output_tokens: TokenCount | None = None
     default_output_tokens: TokenCount | None = None
 
 
 class ModelsBlock(StrictModel):
-    """Bounds of every call to a model, the judges' included."""
+    """Limits of every model call, including judges."""
 
-    max_output_tokens: TokenCount = Field(default=64_000, description="a request that asks for more is refused")
+    max_output_tokens: TokenCount = Field(default=64_000, description="a request for more is refused")
     default_output_tokens: TokenCount | None = Field(
-        default=None, description="given to a request without a limit; default: 8192, or the most if that is less"
+        default=None, description="limit of a request without one; default: 8192, or max_output_tokens if that is less"
     )
     overrides: dict[Name, OutputBlock] = Field(default_factory=dict, description="by the model's name")
     retries: Annotated[int, Field(ge=0, le=10)] = Field(default=3, description="after the first attempt")
     longest_wait_seconds: Annotated[float, Field(gt=0, le=600, allow_inf_nan=False)] = Field(
-        default=60.0, description="before a retry; a provider that asks for more is not waited for"
+        default=60.0, description="maximum wait before a retry; a call is not retried if the provider asks for more"
     )
     timeout_seconds: Annotated[float, Field(ge=1, le=3_600, allow_inf_nan=False)] = Field(
-        default=600.0, description="until an answer's last byte"
+        default=600.0, description="time until the last byte of an answer"
     )
     connect_timeout_seconds: Annotated[float, Field(gt=0, le=300, allow_inf_nan=False)] = 10.0
 
@@ -52,7 +52,7 @@ class ModelsBlock(StrictModel):
     ) -> dict[str, OutputBlock]:
         general = info.data.get("max_output_tokens")
         wrong = [
-            f"{name}: default_output_tokens {own.default_output_tokens} is more than its most, {most}"
+            f"{name}: default_output_tokens {own.default_output_tokens} is more than its max_output_tokens, {most}"
             for name, own in value.items()
             if own.default_output_tokens is not None
             and (most := own.max_output_tokens or general) is not None
@@ -70,10 +70,10 @@ class ModelsBlock(StrictModel):
         return self
 
     def output_of(self, model: str = "") -> tuple[int, int]:
-        """Tokens of output that a request without a limit is given, and the most that one may ask for.
+        """Default and maximum output tokens of a request.
 
         Args:
-            model: its name; empty for one without limits of its own.
+            model: its name; empty for a model without its own limits.
         """
         own = self.overrides.get(model, OutputBlock())
         most = own.max_output_tokens or self.max_output_tokens

@@ -1,7 +1,7 @@
-"""Whether a change puts another system in place of the one that its base tests.
+"""Detects whether a change tests another system than its base.
 
-A stub that answers as the scenarios expect passes every one of them. So what names the system under test is compared
-with the base; what a change does to the system's own code, prompts, models and set-up is what the gate is there for.
+A stub that answers as the scenarios expect would pass all of them. So settings that name the system under test are
+compared with the base. Changes to the system's own code, prompts, models and set-up are what the gate tests.
 """
 
 import json
@@ -12,7 +12,7 @@ from typing import Any
 from ratiba_action.config.system_block import SystemBlock
 
 _ADDRESSES = {"langgraph": "graph", "langchain": "runnable", "llamaindex": "engine"}
-"""Of a framework's block only this names the system; the rest says how it is spoken to, and cannot answer itself."""
+"""The key of a framework's section that names the system; the other keys only configure the connection."""
 _LOADED = re.compile(
     r"PYTHON\w*|LD_\w+|DYLD_\w+|NODE_(?:OPTIONS|PATH)|RUBY(?:OPT|LIB)|PERL5\w+|JAVA_TOOL_OPTIONS|CLASSPATH"
 )
@@ -20,16 +20,16 @@ _LOADED = re.compile(
 _LONGEST = 120
 
 Leads = Callable[[str], tuple[str, str]]
-"""Where a path leads through symbolic links, at base and head."""
+"""Resolves a path's symbolic links at base and head."""
 
 
 def replaced_system(head: SystemBlock, base: SystemBlock, leads: Leads) -> tuple[str, ...]:
-    """One phrase for each setting that names another system than at the base.
+    """A phrase for each setting that names another system than at the base.
 
     Args:
-        head: the change's block.
-        base: the base's.
-        leads: follows links.
+        head: section of the change.
+        base: section of the base.
+        leads: resolves links.
     """
     before, after = _names(base), _names(head)
     phrases = [
@@ -41,7 +41,7 @@ def replaced_system(head: SystemBlock, base: SystemBlock, leads: Leads) -> tuple
 
 
 def _names(system: SystemBlock) -> dict[str, Any]:
-    """What the system under test is, by setting; a prompt's own file and model are what a gate compares."""
+    """The settings that name the system; a prompt's file and model are excluded, since the gate compares them."""
     kind = system.kind
     block = getattr(system, kind)
     given = block.model_dump(mode="json") if hasattr(block, "model_dump") else block
@@ -57,12 +57,12 @@ def _names(system: SystemBlock) -> dict[str, Any]:
 
 
 def _code_and_addresses(environment: dict[str, str]) -> Iterator[tuple[str, str]]:
-    """Variables that decide which code is loaded, or where a system that is only called lies."""
+    """Variables that decide which code is loaded, or the address of a called system."""
     yield from ((name, value) for name, value in environment.items() if _LOADED.fullmatch(name) or "://" in value)
 
 
 def _led_elsewhere(system: SystemBlock, leads: Leads) -> Iterator[str]:
-    """Symbolic links under the same names that lead to other files."""
+    """Symbolic links with the same name that point to other files."""
     address = getattr(system, system.kind)
     address = getattr(address, _ADDRESSES.get(system.kind, ""), address)
     module = address.partition(":")[0].replace(".", "/") if isinstance(address, str) else ""
@@ -75,6 +75,6 @@ def _led_elsewhere(system: SystemBlock, leads: Leads) -> Iterator[str]:
 
 def _shown(value: Any) -> str:
     if value is None:
-        return "not given"
+        return "not set"
     text = value if isinstance(value, str) else json.dumps(value, sort_keys=True)
     return repr(text) if len(text) <= _LONGEST else f"{text[:_LONGEST]!r}…"

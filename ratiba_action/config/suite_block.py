@@ -1,11 +1,11 @@
-"""The ``suite`` and ``comparison`` blocks: how scenarios are run and compared, and what they must reach together."""
+"""The ``suite`` and ``comparison`` sections: how scenarios are run and compared, and their common thresholds."""
 
 from collections.abc import Iterable
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import BeforeValidator, Field, field_validator, model_validator
 
-from ratiba_action.config.metrics_block import STANDARD_GATES, unknown_gates
+from ratiba_action.config.metrics_block import STANDARD_THRESHOLDS, unknown_aggregates
 from ratiba_action.config.model_limits import Name
 from ratiba_action.model.comparison import Rules
 from ratiba_action.model.scenario import MOST_TRIALS, Strategy, Suite
@@ -18,45 +18,47 @@ _Drop = Annotated[float, Field(ge=0.01, le=1, allow_inf_nan=False)]
 
 
 class ComparisonBlock(StrictModel):
-    """Levels and margins of the comparison with the base; docs/statistics.md explains each."""
+    """Levels and margins of the comparison with the base."""
 
     screen_level: _Level = Field(
-        default=_DEFAULT.screen_level, description="p-value of the first look that asks for further trials"
+        default=_DEFAULT.screen_level, description="p-value of the screen below which further trials are run"
     )
     single_run_screen_level: _Level = Field(
         default=_DEFAULT.single_run_screen_level, description="the same with a single run of the base"
     )
     confirm_level: Annotated[float, Field(gt=0, le=0.1, allow_inf_nan=False)] = Field(
-        default=_DEFAULT.confirm_level, description="p-value over all data that makes a drop a regression"
+        default=_DEFAULT.confirm_level, description="p-value over all data below which a drop is a regression"
     )
     least_margin: _Drop = Field(
-        default=_DEFAULT.least_margin, description="drop of the mean to be ruled out; more where the run can see less"
+        default=_DEFAULT.least_margin, description="non-inferiority margin; larger if the run can detect less"
     )
     scenario_drop: _Drop = Field(
-        default=_DEFAULT.scenario_drop, description="drop of one scenario that is looked at by itself"
+        default=_DEFAULT.scenario_drop, description="drop of a single scenario that is examined on its own"
     )
     detectable_power: Annotated[float, Field(ge=0.5, le=0.99, allow_inf_nan=False)] = Field(
         default=_DEFAULT.detectable_power, description="power of the minimum detectable effect that a report states"
     )
     confirming_trials: Annotated[int, Field(ge=1, le=9)] = Field(
-        default=_DEFAULT.confirming_trials, description="of every scenario on both sides after an alarm"
+        default=_DEFAULT.confirming_trials,
+        description="further trials of every scenario on base and head after an alarm",
     )
     suspect_trials: Annotated[int, Field(ge=2, le=9)] = Field(
-        default=_DEFAULT.suspect_trials, description="of a scenario that dropped, on both sides"
+        default=_DEFAULT.suspect_trials, description="further trials of a scenario that dropped, on base and head"
     )
     fewest_scenarios: Annotated[int, Field(ge=6, le=1_000)] = Field(
-        default=_DEFAULT.fewest_scenarios, description="fewer are not compared by chance; five could never reach 0.025"
+        default=_DEFAULT.fewest_scenarios,
+        description="minimum number for a statistical comparison; five could never reach 0.025",
     )
     pooled_runs: Annotated[int, Field(ge=1, le=10)] = Field(
-        default=_DEFAULT.pooled_runs, description="runs of the base that are pooled at most"
+        default=_DEFAULT.pooled_runs, description="maximum number of base runs that are pooled"
     )
     stale_days: Annotated[int, Field(ge=1, le=365)] = Field(
-        default=_DEFAULT.stale_days, description="age of a baseline that is warned about"
+        default=_DEFAULT.stale_days, description="age of a baseline from which there is a warning"
     )
 
     @property
     def rules(self) -> Rules:
-        """The same as a noun of the core."""
+        """The rules as a model object."""
         return Rules(**self.model_dump())
 
 
@@ -65,26 +67,28 @@ Seconds = Annotated[float, Field(gt=0, le=3_600, allow_inf_nan=False)]
 
 
 class StrategyBlock(StrictModel):
-    """How the repeats of a scenario are run and when it passes."""
+    """How the trials of a scenario are run and when it passes."""
 
-    least_mean: Share | None = Field(default=None, description="instead of each score's own threshold")
+    least_mean: Share | None = Field(
+        default=None, description="minimum mean score, instead of each score's own threshold"
+    )
     trials: Annotated[int, Field(ge=1, le=MOST_TRIALS)] = 1
     passes: Annotated[int, Field(ge=1, le=MOST_TRIALS)] | None = Field(
-        default=None, description="of the trials; default: all"
+        default=None, description="trials that must pass; default: all"
     )
     timeout_seconds: Seconds | None = None
-    retries: Annotated[int, Field(ge=0, le=5)] = Field(default=0, description="of a trial that errored")
+    retries: Annotated[int, Field(ge=0, le=5)] = Field(default=0, description="retries of a trial that errored")
 
     @model_validator(mode="after")
-    def _enough_trials(self) -> Self:
+    def _passes_fit_trials(self) -> Self:
         if self.passes is not None and self.passes > self.trials:
-            msg = f"passes is {self.passes}, and there are {self.trials} trials"
+            msg = f"passes is {self.passes}, but there are only {self.trials} trials"
             raise ValueError(msg)
         return self
 
     @property
     def strategy(self) -> Strategy:
-        """The same as a noun of the core, which knows what was written and what is only a default."""
+        """The strategy as a model object, which knows which fields were set."""
         return Strategy(**self.model_dump(), given=frozenset(self.model_fields_set))
 
 
@@ -93,18 +97,18 @@ _WORD = "standard"
 
 
 class StopBlock(StrictModel):
-    """When no further conversation is begun."""
+    """When to start no further scenario."""
 
     after: Annotated[int, Field(ge=1, le=10_000, description="failed scenarios")]
 
 
 def _or_standard(given: Any) -> Any:
-    """The word ``standard`` stands for the gates of the table."""
+    """Replaces the word ``standard`` by the standard thresholds."""
     if given == _WORD:
-        return dict(STANDARD_GATES)
+        return dict(STANDARD_THRESHOLDS)
     if not isinstance(given, dict):
-        msg = f"{given!r:.80} is not allowed; give {_WORD!r}, or gates with what they must reach"
-        raise ValueError(msg)  # noqa: TRY004 - Pydantic tells only a ValueError by its place
+        msg = f"{given!r:.80} is not allowed; give {_WORD!r}, or thresholds by name"
+        raise ValueError(msg)  # noqa: TRY004 - Pydantic reports only a ValueError with its location
     return given
 
 
@@ -113,28 +117,30 @@ Gates = Annotated[dict[Name, Share], BeforeValidator(_or_standard, json_schema_i
 
 
 class SuiteBlock(StrictModel):
-    """How all scenarios are run, and the limits of all of them together."""
+    """How all scenarios are run, and their common thresholds."""
 
     concurrency: Annotated[int, Field(ge=1, le=MOST_CONCURRENCY)] | None = Field(
-        default=None, description="scenarios at once"
+        default=None, description="scenarios to run in parallel"
     )
     stop_on_failure: bool | StopBlock = Field(
-        default=False, description="start no further scenario after the first failed one, or after so many"
+        default=False, description="start no further scenario after the first failure, or after a number of failures"
     )
     timeout_seconds: Annotated[float, Field(gt=0, le=86_400, allow_inf_nan=False)] | None = Field(
-        default=None, description="of the whole run"
+        default=None, description="time limit of the whole run"
     )
-    strategy: StrategyBlock = Field(default_factory=StrategyBlock, description="of scenarios that do not say otherwise")
+    strategy: StrategyBlock = Field(default_factory=StrategyBlock, description="default for all scenarios")
     metric_thresholds: dict[Name, Share] = Field(
-        default_factory=dict, description="what the mean of a metric over all scenarios must reach"
+        default_factory=dict, description="minimum mean of a metric over all scenarios"
     )
 
-    gates: Gates = Field(default_factory=dict, description="thresholds for all cases that have such a score")
+    gates: Gates = Field(
+        default_factory=dict, description="thresholds of aggregate scores, for all cases that have such a score"
+    )
 
     @field_validator("gates")
     @classmethod
     def _gates_are_known(cls, value: dict[str, float]) -> dict[str, float]:
-        wrong = unknown_gates(value)
+        wrong = unknown_aggregates(value)
         if wrong:
             raise ValueError(wrong)
         return value
@@ -148,6 +154,6 @@ class SuiteBlock(StrictModel):
 
 
 def unmeasured_metrics(names: Iterable[str], suite: Suite) -> tuple[str, ...]:
-    """Those metrics that no scenario is measured by, so that a threshold of them would never be looked at."""
+    """Metrics that no scenario uses, so that a threshold for them would have no effect."""
     measured = {assertion.label for scenario in suite.scenarios for assertion in scenario.assertions}
     return tuple(sorted(set(names) - measured))

@@ -1,4 +1,4 @@
-"""The ``system`` block of the configuration: what is under test, and how it is started."""
+"""The ``system`` section of the configuration: the system under test, and how it is started."""
 
 import re
 from collections.abc import Mapping
@@ -34,15 +34,15 @@ _MODELS = re.compile(
 _GLOB = re.compile(r"(?:(?![*]{2})[\w./*?-]|(?<![^/])[*]{2}(?=/))+")
 
 KINDS = ("adapter", "url", "http", "command", "prompt", "replay", "langgraph", "langchain", "llamaindex")
-"""What a system can be; a configuration gives exactly one of these keys."""
+"""Kinds of systems; a configuration has exactly one of these keys."""
 _WITH_DATABASE = frozenset({"adapter", "url"})
-"""Kinds that have a database unless they say otherwise."""
+"""Kinds that have a database by default."""
 _WITHOUT_DATABASE = frozenset({"http", "prompt", "replay"})
-"""Kinds that cannot be told of one."""
+"""Kinds that cannot have one."""
 _MEANINGLESS: Mapping[str, tuple[str, ...]] = MappingProxyType({"replay": ("price_per_turn_usd",)})
-"""Keys that would change nothing for a kind."""
+"""Keys without an effect for a kind."""
 _NO_ENVIRONMENT = frozenset({"url", "http", "prompt", "replay"})
-"""Kinds that read no variable of the gate's."""
+"""Kinds that get no environment variables from the gate."""
 
 
 class SystemBlock(StrictModel):
@@ -53,26 +53,26 @@ class SystemBlock(StrictModel):
         default=None, description="module:attribute of a class or a function"
     )
     url: Annotated[str, Field(pattern=r"^https?://[^\s@?#]+$", max_length=2_000)] | None = Field(
-        default=None, description="where a system that runs elsewhere answers the gate's own calls"
+        default=None, description="URL of a running system that implements the gate's own protocol"
     )
-    http: HttpBlock | None = Field(default=None, description="a system elsewhere with an HTTP interface of its own")
+    http: HttpBlock | None = Field(default=None, description="a running system with its own HTTP interface")
     command: Annotated[list[Name], Field(min_length=1)] | None = Field(
         default=None, description="a program that speaks JSON lines"
     )
     prompt: PromptBlock | None = Field(default=None, description="a prompt file and a model")
-    replay: ReplayBlock | None = Field(default=None, description="replies that were captured")
+    replay: ReplayBlock | None = Field(default=None, description="captured replies")
     langgraph: LangGraph | None = Field(default=None, description="a LangGraph graph: module:attribute, or a block")
     langchain: LangChain | None = Field(default=None, description="a LangChain runnable: module:attribute, or a block")
     llamaindex: LlamaIndex | None = Field(default=None, description="a LlamaIndex engine: module:attribute, or a block")
     database: bool | None = Field(
         default=None,
-        description="whether each conversation gets a tenant; default: true for adapter, url, and what needs it",
+        description="whether each scenario gets a tenant; default: true for adapter, url, and kinds that need it",
     )
     python: Name | None = Field(default=None, description="interpreter; default: the one that runs the gate")
     setup: Annotated[list[Name], Field(min_length=1)] | None = Field(default=None, description="a command")
     setup_reads: list[Name] | None = Field(
         default=None,
-        description="every file below root that setup reads: it runs once for all copies in which these are the same",
+        description="every file below root that setup reads: it runs once for all copies with the same files",
     )
     setup_timeout_seconds: Annotated[int, Field(ge=1, le=3_600)] = 600
     preload: list[Annotated[str, Field(pattern=r"^[A-Za-z_][\w.]*$")]] = Field(default_factory=list)
@@ -83,7 +83,7 @@ class SystemBlock(StrictModel):
         default=None, description="for a system that bypasses the gateway; 0: it calls no model"
     )
     variants: dict[VariantName, VariantBlock] = Field(
-        default_factory=dict, description="the same system with other models or parameters, to be run by name"
+        default_factory=dict, description="the same system with other models or parameters, run by name"
     )
 
     def as_variant(self, name: str) -> Self:
@@ -100,7 +100,7 @@ class SystemBlock(StrictModel):
 
     @property
     def kind(self) -> str:
-        """The one of ``KINDS`` that is given."""
+        """The kind that is set, one of ``KINDS``."""
         return next(name for name in KINDS if getattr(self, name) is not None)
 
     @property
@@ -131,7 +131,7 @@ class SystemBlock(StrictModel):
     def _every_mistake_at_once(cls, data: Any, handler: ModelWrapValidatorHandler[Self]) -> Self:
         """Add what is wrong with the keys together to what is wrong with each of them."""
         problems = [
-            InitErrorDetails(type=_told(text), loc=place, input=data)
+            InitErrorDetails(type=_value_error(text), loc=place, input=data)
             for place, text in (_contradictions(data) if isinstance(data, dict) else ())
         ]
         try:
@@ -171,7 +171,7 @@ class SystemBlock(StrictModel):
     def _variants_leave_the_gate_its_own(cls, value: dict[str, VariantBlock]) -> dict[str, VariantBlock]:
         taken = sorted(ARMS & value.keys())
         if taken:
-            msg = f"{taken[0]!r} is no name of a variant: it names a side of a change"
+            msg = f"{taken[0]!r} is not allowed as the name of a variant: it names base or head"
             raise ValueError(msg)
         for variant in value.values():
             cls._environment_is_its_own(variant.environment)
@@ -187,68 +187,70 @@ class SystemBlock(StrictModel):
         models = sorted(name for name in value if _MODELS.fullmatch(name))
         if models:
             msg = (
-                f"{', '.join(models)} cannot be set here: the gate says where models are and with which key; "
-                "the real address and key are inputs of the gate, such as openai-base-url and openai-api-key"
+                f"{', '.join(models)} cannot be set here: the gate provides the address and key of models; "
+                "set the real ones as inputs of the gate, such as openai-base-url and openai-api-key"
             )
             raise ValueError(msg)
         return value
 
 
-def _told(text: str) -> PydanticCustomError:
+def _value_error(text: str) -> PydanticCustomError:
     return PydanticCustomError("value_error", "{error}", {"error": text})
 
 
 def _again(details: ErrorDetails) -> InitErrorDetails:
-    """A finding of Pydantic's in the form that it takes one in."""
+    """Converts an error of Pydantic into the form that it accepts as input."""
     context = details.get("ctx", {})
     if details["type"] == "value_error":
-        return InitErrorDetails(type=_told(str(context.get("error"))), loc=details["loc"], input=details["input"])
+        return InitErrorDetails(
+            type=_value_error(str(context.get("error"))), loc=details["loc"], input=details["input"]
+        )
     return InitErrorDetails(type=details["type"], loc=details["loc"], input=details["input"], ctx=context)
 
 
 def _contradictions(data: Mapping[str, Any]) -> list[tuple[tuple[str, ...], str]]:
-    """What is wrong with the keys of the block together: the key that it is about, and why."""
+    """Contradictions between keys of the section: the key and the problem."""
     given = [name for name in KINDS if data.get(name) is not None]
     if not given and any(nearest_names(str(key), KINDS) for key in data if key not in SystemBlock.model_fields):
-        return []  # told as the key that it is a misspelling of
+        return []  # reported as a misspelt key
     if len(given) != 1:
         names = f"{', '.join(KINDS[:-1])} or {KINDS[-1]}"
         found = f"; this gives {' and '.join(given)}" if given else ""
         return [((), f"give exactly one of {names}{found}")]
     (kind,) = given
     problems: list[tuple[tuple[str, ...], str]] = [
-        ((name,), f"it changes nothing for a system that is given as {kind!r}; remove it")
+        ((name,), f"it has no effect for a system of kind {kind!r}; remove it")
         for name in _MEANINGLESS.get(kind, ())
         if name in data
     ]
     if kind in _WITHOUT_DATABASE and data.get("database") is True:
-        problems.append((("database",), f"a system that is given as {kind!r} has no database of the gate's"))
+        problems.append((("database",), f"a system of kind {kind!r} gets no database from the gate"))
     if data.get("setup_reads") is not None and data.get("setup") is None:
-        problems.append((("setup_reads",), "it changes nothing without setup, the command that reads these files"))
-    return problems + _kept_nowhere(data) + _useless_variants(data, kind)
+        problems.append((("setup_reads",), "it has no effect without setup, the command that reads these files"))
+    return problems + _missing_stores(data) + _useless_variants(data, kind)
 
 
 def _useless_variants(data: Mapping[str, Any], kind: str) -> list[tuple[tuple[str, ...], str]]:
-    """Variants that would be the same as the system itself."""
+    """Variants that would equal the system itself."""
     variants = data.get("variants")
     useless = [key for key, has in (("environment", kind in _NO_ENVIRONMENT), ("prompt", kind != "prompt")) if has]
     return [
-        (("variants", str(name), key), f"it changes nothing for a system that is given as {kind!r}")
+        (("variants", str(name), key), f"it has no effect for a system of kind {kind!r}")
         for name, block in (variants.items() if isinstance(variants, dict) else ())
         for key in useless
         if isinstance(block, dict) and block.get(key)
     ]
 
 
-def _kept_nowhere(data: Mapping[str, Any]) -> list[tuple[tuple[str, ...], str]]:
-    """What a framework's block says it keeps somewhere that the rest of the block takes away."""
+def _missing_stores(data: Mapping[str, Any]) -> list[tuple[tuple[str, ...], str]]:
+    """Stores that a framework's section needs and other keys forbid."""
     problems: list[tuple[tuple[str, ...], str]] = []
     for kind in ("langgraph", "langchain", "llamaindex"):
         block = data.get(kind)
         if not isinstance(block, dict):
             continue
         if data.get("database") is False and (block.get("saver") == "postgres" or block.get("migrate")):
-            problems.append((("database",), f"{kind} keeps something in a database; remove this line"))
+            problems.append((("database",), f"{kind} needs a database; remove this line"))
         environment = data.get("environment")
         if block.get("saver") == "redis" and not (isinstance(environment, dict) and environment.get("REDIS_URL")):
             problems.append(((kind, "saver"), "redis needs the server's address: set REDIS_URL in system.environment"))

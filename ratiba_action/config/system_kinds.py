@@ -1,4 +1,4 @@
-"""The configuration blocks of systems: a framework, an HTTP call, a command, a prompt, captured replies, variants."""
+"""Configuration sections by kind of system: framework, HTTP, command, prompt, captured replies; and variants."""
 
 import re
 from collections.abc import Callable
@@ -14,11 +14,11 @@ from ratiba_action.util.body_template import VALUES, places, template_problems
 from ratiba_action.util.validation import StrictModel
 
 Address = Annotated[str, Field(pattern=r"^[A-Za-z_][\w.]*:[A-Za-z_]\w*(\.[A-Za-z_]\w*)*$", max_length=500)]
-Path = Annotated[str, Field(pattern=r"^[^.\s]+(\.[^.\s]+)*$", max_length=500, description="keys, with dots between")]
+Path = Annotated[str, Field(pattern=r"^[^.\s]+(\.[^.\s]+)*$", max_length=500, description="keys, separated by dots")]
 
 
 class FieldsBlock(StrictModel):
-    """Where each part of a reply stands in a state or an answer."""
+    """Path of each part of a reply in a state or an answer."""
 
     text: Path | None = None
     state: Path | None = None
@@ -36,10 +36,10 @@ class LangGraphBlock(StrictModel):
         description="module:attribute of a graph, or of a factory that takes the saver and the context"
     )
     saver: Literal["memory", "postgres", "redis"] | None = Field(
-        default=None, description="where checkpoints are kept; default: the graph's own saver, or memory"
+        default=None, description="where checkpoints are stored; default: the graph's own saver, or memory"
     )
-    messages: Path = Field(default="messages", description="the state's key of the messages")
-    input: Name | None = Field(default=None, description="the key that takes what the customer says, as text")
+    messages: Path = Field(default="messages", description="key of the messages in the state")
+    input: Name | None = Field(default=None, description="key for the user message as text")
     response_nodes: list[Name] = Field(
         default_factory=list, description="nodes whose tokens make the text; default: the last message of a model"
     )
@@ -84,7 +84,7 @@ class LlamaIndexBlock(StrictModel):
     """A chat engine, a query engine or a retriever, or a factory of one."""
 
     engine: Address = Field(description="module:attribute of an engine, or of a factory that takes the context")
-    sync: bool = Field(default=False, description="ask by the synchronous methods")
+    sync: bool = Field(default=False, description="call the synchronous methods")
     document_id: Name | None = Field(
         default=None, description="key of a node's metadata that names its document; default: the source's id"
     )
@@ -97,7 +97,7 @@ class LlamaIndexBlock(StrictModel):
 
 
 def _or_address(key: str) -> Callable[[Any], Any]:
-    """A block may be given by its address alone."""
+    """Lets a section be given as its address alone."""
     return lambda given: {key: given} if isinstance(given, str) else given
 
 
@@ -113,12 +113,14 @@ LlamaIndex = Annotated[
 
 
 ARMS = frozenset({"head", "base"})
-"""Names of the two sides of a change, which no variant may take."""
-VariantName = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_.-]{0,39}$", description="also names its recordings")]
+"""Names that no variant may have."""
+VariantName = Annotated[
+    str, Field(pattern=r"^[a-z0-9][a-z0-9_.-]{0,39}$", description="also used in the names of its recordings")
+]
 
 
 class PromptVariant(StrictModel):
-    """What a variant changes of a system that is a prompt; what it leaves out stays."""
+    """What a variant changes in a system of kind prompt."""
 
     file: Name | None = None
     provider: Literal["anthropic", "openai"] | None = None
@@ -133,7 +135,7 @@ class PromptVariant(StrictModel):
 
 
 class VariantBlock(StrictModel):
-    """What differs from the system as it is."""
+    """Differences of a variant from the system as it is."""
 
     environment: dict[Annotated[str, Field(pattern=r"^[A-Za-z_]\w*$")], str] = Field(
         default_factory=dict, description="variables, such as the name of a model; no keys"
@@ -153,14 +155,14 @@ class VariantBlock(StrictModel):
         found = sorted(name for name, text in value.items() if find_credentials(text))
         if found:
             # The value is not repeated.
-            msg = f"{', '.join(found)} looks like a credential, which has no place here"
+            msg = f"{', '.join(found)} looks like a credential, which is not allowed here"
             raise ValueError(msg)
         return value
 
     @model_validator(mode="after")
     def _differs(self) -> Self:
         if not self.differences:
-            msg = "a variant that changes nothing; give environment or prompt"
+            msg = "the variant changes nothing; add environment or prompt"
             raise ValueError(msg)
         return self
 
@@ -181,7 +183,7 @@ def _require_expressions(*texts: str | None) -> None:
 
 
 class ReplyBlock(StrictModel):
-    """Where each part of a reply stands in the answer, as JMESPath."""
+    """JMESPath of each part of a reply in the answer."""
 
     text: JmesPath | None = None
     state: JmesPath | None = None
@@ -200,10 +202,10 @@ class ReplyBlock(StrictModel):
 
 
 class StreamBlock(StrictModel):
-    """An answer that comes as server-sent events, each with JSON as its data."""
+    """An answer as server-sent events with JSON data."""
 
     text: JmesPath = Field(description="the piece of text in one event; pieces are joined")
-    end: Name | None = Field(default=None, description="data of the event that ends a whole answer, such as [DONE]")
+    end: Name | None = Field(default=None, description="data of the event that ends an answer, such as [DONE]")
 
     @field_validator("text")
     @classmethod
@@ -213,19 +215,21 @@ class StreamBlock(StrictModel):
 
 
 class HttpBlock(StrictModel):
-    """A system that runs elsewhere and has its own HTTP interface."""
+    """A running system with its own HTTP interface."""
 
     url: Annotated[str, Field(pattern=r"^https?://[^\s@?#]+$", max_length=2_000)]
     method: Literal["POST", "GET", "PUT"] = "POST"
-    headers: dict[str, str] = Field(default_factory=dict, description="no secrets: the file is public to the change")
-    query: dict[Name, str] = Field(default_factory=dict, description="a template of the address's query")
-    body: Any = Field(default=None, description="a template of JSON; default: no body")
+    headers: dict[str, str] = Field(
+        default_factory=dict, description="without secrets: the file is readable by the change"
+    )
+    query: dict[Name, str] = Field(default_factory=dict, description="template of the URL's query")
+    body: Any = Field(default=None, description="template of the JSON body; default: no body")
     reply: ReplyBlock = Field(default_factory=ReplyBlock)
     stream: StreamBlock | None = None
 
     @field_validator("headers")
     @classmethod
-    def _headers_hold_no_secret(cls, value: dict[str, str]) -> dict[str, str]:
+    def _no_secret_headers(cls, value: dict[str, str]) -> dict[str, str]:
         problems = [problem for name, text in value.items() for problem in _header_problems(name, text)]
         if problems:
             raise ValueError("; ".join(problems))
@@ -241,17 +245,17 @@ class HttpBlock(StrictModel):
 
     @field_validator("query")
     @classmethod
-    def _query_holds_texts(cls, value: dict[str, str]) -> dict[str, str]:
+    def _query_values_are_texts(cls, value: dict[str, str]) -> dict[str, str]:
         lists = sorted(places(value) & VALUES)
         if lists:
-            msg = f"a query holds texts, and {', '.join(lists)} is none; use body"
+            msg = f"a query has text values, but {', '.join(lists)} is not text; use body"
             raise ValueError(msg)
         return value
 
     @model_validator(mode="after")
     def _text_is_found_somewhere(self) -> Self:
         if (self.reply.text is None) == (self.stream is None):
-            msg = "give reply.text, or stream for an answer that comes as events"
+            msg = "give reply.text, or stream for an answer as server-sent events"
             raise ValueError(msg)
         if self.method == "GET" and self.body is not None:
             msg = "a GET has no body; use query, or another method"
@@ -266,15 +270,15 @@ def _header_problems(name: str, value: str) -> list[str]:
         return [f"the header {name!r} is set by the gate"]
     if _SECRET_NAME.search(name) or find_credentials(value):
         # The value is not repeated.
-        return [f"the header {name!r} looks like a credential, which has no place here; let a proxy add it"]
+        return [f"the header {name!r} looks like a credential, which is not allowed here; let a proxy add it"]
     return []
 
 
 class PromptBlock(StrictModel):
-    """No code at all: a file is the system prompt of a model, which is given the whole conversation."""
+    """A system without code: a prompt file and a model, which gets the whole conversation."""
 
     file: Annotated[str, Field(pattern=r"^[\w./-]+$", max_length=500)] = Field(
-        description="below root; counts as one of prompts"
+        description="path below root; counts as a prompt file"
     )
     provider: Literal["anthropic", "openai"]
     model: Name
@@ -290,7 +294,7 @@ class PromptBlock(StrictModel):
 
 
 class ReplayBlock(StrictModel):
-    """No system at all: what was captured is judged once more."""
+    """No running system: captured replies are scored."""
 
     transcripts: Name | None = Field(
         default=None, description="folder below root with <scenario id>.jsonl; default: the replies in the scenarios"

@@ -27,10 +27,10 @@ from ratiba_action.run.base_side import BaseSide, read_base_inputs
 from ratiba_action.run.configuration_checks import Setting, located, repaired, unusable_judges
 from ratiba_action.run.inputs import Choice, RunInputs, RunRequest
 from ratiba_action.settings.settings import Settings
-from ratiba_action.suite.gates import with_configured_gates
 from ratiba_action.suite.load import load_suite, read_scenario_files
-from ratiba_action.suite.ratchet import hold_to_base, with_assertions
+from ratiba_action.suite.ratchet import ratchet_suite, with_assertions
 from ratiba_action.suite.scenario_selection import edited_code, select, with_defaults, with_least_trials
+from ratiba_action.suite.thresholds import with_configured_thresholds
 from ratiba_action.util.locked_folder import read_plain_file
 from ratiba_action.util.text import did_you_mean
 
@@ -93,7 +93,7 @@ def _held_to_base(request: RunRequest) -> RunInputs:
         suite = _with_strategies(suite, defaults)
         more: tuple[str, ...] = ()
         if base.known:
-            suite, more = hold_to_base(suite, base_suite)
+            suite, more = ratchet_suite(suite, base_suite)
         if unusable:
             more += (f"The base could not be read in {', '.join(unusable)}, so the ratchet did not apply there.",)
         return RunInputs(
@@ -256,7 +256,7 @@ def _read_head(settings: Settings, repository: Path) -> tuple[Configuration, Sui
 def _complete(suite: Suite, configuration: Configuration) -> Suite:
     """The suite with the metrics and gates that it does not list, on both sides, so that they are held too."""
     measured = with_assertions(suite, lambda scenario: attach_metrics(scenario, configuration.metrics))
-    return with_configured_gates(measured, configuration.suite.gates)
+    return with_configured_thresholds(measured, configuration.suite.gates)
 
 
 def _with_strategies(suite: Suite, defaults: StrategyBlock) -> Suite:

@@ -1,4 +1,4 @@
-"""Scenario and case files: schema, loading, choice, and what the base keeps a change from relaxing.
+"""Scenario and case files: schema, loading, selection, and the ratchet between base and head.
 
 Imports ``config``, ``verdict`` and what lies below them. Start with ``load.py``.
 """

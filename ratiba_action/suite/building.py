@@ -1,4 +1,4 @@
-"""A checked file → ``Scenario``."""
+"""Builds a ``Scenario`` from a validated file."""
 
 from collections.abc import Sequence
 from decimal import Decimal
@@ -26,11 +26,11 @@ from ratiba_action.suite.turn_schema import ExpectBlock, RowsBlock, TurnBlock
 from ratiba_action.util.strict_yaml import Document, Path
 
 FAITHFULNESS = "FaithfulnessByClaimMetric"
-"""Measures the share of a reply's claims that are supported; what ``max_hallucination_risk`` is turned into."""
+"""Measures the share of a reply's claims that are supported; used for ``max_hallucination_risk``."""
 REFUSAL_BY_JUDGE = "RefusalByJudgeMetric"
-"""Asks a judge whether one reply refuses; what ``must_refuse`` with a judge is turned into."""
+"""Lets a judge decide whether a reply refuses; used for ``must_refuse`` with a judge."""
 _REFUSES = 0.5
-"""Between its two scores, and far enough from both that no vote is repeated."""
+"""Between its two possible scores, far enough from both that no score is repeated."""
 
 
 def build_scenario(block: ScenarioBlock, document: Document) -> Scenario:
@@ -68,7 +68,7 @@ def build_scenario(block: ScenarioBlock, document: Document) -> Scenario:
 
 
 def _replies(block: ScenarioBlock) -> tuple[str, ...]:
-    """The captured replies, one a turn."""
+    """The captured replies, one per turn."""
     return tuple(turn.reply or "" for turn in block.turns) if block.layer == "replay" else ()
 
 
@@ -82,7 +82,7 @@ def _assertions(block: ScenarioBlock, document: Document) -> tuple[Assertion, ..
 
 
 def _judged_rules(block: ScenarioBlock, document: Document) -> tuple[Assertion, ...]:
-    """The assertions that rules with a judge stand for."""
+    """The assertions of rules with a judge."""
     return tuple(
         judged_rule(rule.type, rule.value, document.line(("rules", index)))
         for index, rule in enumerate(block.rules)
@@ -91,9 +91,9 @@ def _judged_rules(block: ScenarioBlock, document: Document) -> tuple[Assertion, 
 
 
 def judged_rule(rule_type: str, value: Any, line: int = 0) -> Assertion:
-    """The assertion that a valid rule with a judge stands for.
+    """The assertion of a valid rule with a judge.
 
-    A share of claims that may be unsupported is one that must be supported: what faithfulness measures.
+    A maximum share of unsupported claims is a minimum share of supported ones, which faithfulness measures.
     """
     if rule_type == RISK:
         return Assertion(FAITHFULNESS, float(1 - Decimal(str(value))), line)
@@ -128,7 +128,7 @@ def _rows(blocks: Sequence[RowsBlock], document: Document, path: Path) -> tuple[
 
 
 def _expectation(block: ExpectBlock, captured: str | None, rows: tuple[ExpectedRows, ...]) -> Expectation:
-    """What a turn expects; a captured reply is the reference answer where no other is given."""
+    """What a turn expects; a captured reply is the reference answer if no other is given."""
     documents = dict.fromkeys(block.documents, 1.0) if isinstance(block.documents, list) else block.documents
     return Expectation(
         state=block.state,

@@ -1,4 +1,4 @@
-"""Ids of the cases of a case file: they name recordings and tenants, so that they must stay what they are."""
+"""Ids of the cases of a case file. They name recordings and tenants, so they must be stable."""
 
 import hashlib
 import json
@@ -11,20 +11,20 @@ from ratiba_action.util.validation import shorten
 
 COLUMN = "id"
 HISTORY = "history"
-"""Column of what was said before the case's own turns: a list of ``{"role", "content"}``, or empty."""
+"""Column for the messages before the case's own turns: a list of ``{"role", "content"}``, or empty."""
 CASE_ID = r"[a-z0-9][a-z0-9_-]*"
 ALLOWED = "use lower-case letters, digits, _ and -"
 _HASH_DIGITS = 12
 _LONGEST = 100
 
 
-def case_ids(data_set: str, path: str, rows: Sequence[Row]) -> tuple[list[str | None], list[FileProblem]]:
-    """The id of each row, ``<data set>__<case>``, None for one that cannot have it; and what is wrong with those.
+def case_ids(scenario_id: str, path: str, rows: Sequence[Row]) -> tuple[list[str | None], list[FileProblem]]:
+    """The id of each row, ``<scenario>__<case>``, None if it is invalid, and the problems.
 
-    The case is the column ``id`` where the rows have one, else a hash of the row's content.
+    The case part is the column ``id`` if there is one, else a hash of the row's content.
 
     Args:
-        data_set: id of the scenario that is repeated.
+        scenario_id: id of the scenario file.
         path: of the data file, for messages.
         rows: its rows.
     """
@@ -34,12 +34,12 @@ def case_ids(data_set: str, path: str, rows: Sequence[Row]) -> tuple[list[str | 
     problems: list[FileProblem] = []
     for row in rows:
         case = _named(row) if named else _content_hash(row)
-        name = f"{data_set}__{case}"
+        name = f"{scenario_id}__{case}"
         wrong = _shape_problem(row, case, name)
         earlier = first.setdefault(name, row)
         if not wrong and earlier is not row:
-            what = f"the id {case!r} stands" if named else "the same row stands"
-            wrong = f"{what} in line {earlier.line} already; cases are unique"
+            what = f"the id {case!r} is" if named else "the same row is"
+            wrong = f"{what} in line {earlier.line} already; cases must be unique"
         ids.append(None if wrong else name)
         problems += [FileProblem(path, row.line, wrong)] if wrong else []
     return ids, problems
@@ -47,7 +47,7 @@ def case_ids(data_set: str, path: str, rows: Sequence[Row]) -> tuple[list[str | 
 
 def _shape_problem(row: Row, case: str, name: str) -> str:
     if not case and COLUMN not in row.values:
-        return f"the row has no column {COLUMN!r}; others have one, so each needs it"
+        return f"the row has no column {COLUMN!r}, but other rows have one"
     if not re.fullmatch(CASE_ID, case):
         return f"the id {shorten(row.values[COLUMN])} is not allowed; {ALLOWED}"
     if len(name) > _LONGEST:

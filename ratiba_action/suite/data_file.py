@@ -38,13 +38,13 @@ class _Refused(Exception):  # noqa: N818 - control flow of this module, never se
 
 
 def read_rows(name: str, content: bytes) -> tuple[tuple[Row, ...], tuple[FileProblem, ...]]:
-    """The rows of a data file, and everything that is wrong with it.
+    """The rows of a file of cases, and all its problems.
 
-    A ``.jsonl`` file holds a JSON object a line; empty lines are left out. A ``.csv`` file begins with a line of column
-    names; its cells are texts (RFC 4180).
+    A ``.jsonl`` file has one JSON object per line; empty lines are skipped. A ``.csv`` file starts with a line of
+    column names; its cells are text (RFC 4180).
 
     Args:
-        name: the file's path; its ending tells the form.
+        name: the file's path; its suffix decides the format.
         content: its bytes, UTF-8.
     """
     try:
@@ -72,7 +72,7 @@ def _json_rows(text: str) -> Iterator[Row | _Refused]:
             value = json.loads(line, object_pairs_hook=_object, parse_float=_finite, parse_constant=_refuse_constant)
             json.dumps(value, ensure_ascii=False).encode()
         except UnicodeEncodeError:
-            yield _Refused(number, "half of a surrogate pair, which no text can hold")
+            yield _Refused(number, "half of a surrogate pair, which is not valid text")
             continue
         except (ValueError, RecursionError) as error:
             yield _Refused(number, f"not a JSON object on one line: {error}")
@@ -90,7 +90,7 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(found) < len(pairs):
         names = [name for name, _ in pairs]
         twice = next(name for name in names if names.count(name) > 1)
-        raise ValueError(f"the key {shorten(twice)} stands twice")
+        raise ValueError(f"duplicate key {shorten(twice)}")
     return found
 
 
@@ -138,7 +138,7 @@ def _csv_rows(text: str) -> Iterator[Row | _Refused]:
                 yield _Refused(line, wrong)
                 return
         elif cells and len(cells) != len(header):
-            yield _Refused(line, f"{len(cells)} cells, and the first line names {len(header)} columns")
+            yield _Refused(line, f"{len(cells)} cells, but the first line names {len(header)} columns")
         elif cells:
             yield Row(line, dict(zip(header, cells, strict=True)))
         line = reader.line_num + 1
@@ -148,4 +148,4 @@ def _header_problem(header: list[str]) -> str:
     if not all(name.strip() for name in header):
         return "a column has no name; the first line names the columns"
     twice = [name for name in header if header.count(name) > 1]
-    return f"the column {shorten(twice[0])} stands twice" if twice else ""
+    return f"duplicate column {shorten(twice[0])}" if twice else ""

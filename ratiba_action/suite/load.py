@@ -1,4 +1,4 @@
-"""Scenario files → ``Suite``; every mistake of every file at once."""
+"""Loads a ``Suite`` from scenario files; reports every mistake of every file at once."""
 
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
@@ -9,8 +9,8 @@ from ratiba_action.errors import FileProblem, SuiteError
 from ratiba_action.model.data_set import DataSet
 from ratiba_action.model.scenario import Scenario, Suite
 from ratiba_action.suite.building import build_scenario
+from ratiba_action.suite.cases import load_cases
 from ratiba_action.suite.data_file import SUFFIXES
-from ratiba_action.suite.data_set import load_data_set
 from ratiba_action.suite.loaded import Checks, Loaded
 from ratiba_action.suite.references import CATALOGUE_SUFFIX, MetricCheck, RuleCheck, TruthReaders, with_catalogues
 from ratiba_action.suite.scenario_schema import ScenarioBlock
@@ -19,7 +19,7 @@ from ratiba_action.util.strict_yaml import read_yaml
 from ratiba_action.util.validation import validate
 
 NOT_SCENARIOS = ("recordings", "calibration")
-"""Folders below the scenario folder that hold other data."""
+"""Folders in the scenarios folder with other data."""
 
 YAML_SUFFIXES = (".yaml", ".yml")
 
@@ -33,7 +33,7 @@ def read_scenario_files(repository: Path, folder: str) -> Mapping[str, bytes]:
     top = repository / folder
     if not is_folder(top):
         raise SuiteError(
-            [FileProblem(folder, 0, "there is no such folder. Run: ratiba init. Or name it with --scenarios")]
+            [FileProblem(folder, 0, "there is no such folder. Run: ratiba init. Or give it with --scenarios")]
         )
     files: dict[str, bytes] = {}
     problems: list[FileProblem] = []
@@ -57,7 +57,7 @@ def is_scenario_file(name: str, folder: str) -> bool:
 
 
 def is_data_file(name: str, folder: str) -> bool:
-    """Whether a repository path may hold a case file or a catalogue of terms, below the folder, outside the same."""
+    """Whether a repository path may be a file of cases or a catalogue, outside recordings and calibration."""
     return _is_suite_file(name, folder, SUFFIXES) or (
         name.endswith(CATALOGUE_SUFFIX) and _is_suite_file(name, folder, YAML_SUFFIXES)
     )
@@ -83,17 +83,17 @@ def load_suite(
         files: content by repository path.
         metric_problems: checks an assertion's metric and parameters.
         rule_problem: checks a failure rule's type and value.
-        readers: of each truth that a turn expects; None to let truths be that nobody reads.
-        added: metrics by type of system that scenarios are measured by without listing them.
+        readers: metrics that read each expected value; None to allow values that no metric reads.
+        added: metrics by type of system that apply without being listed.
 
     Raises:
-        SuiteError: any file is wrong, or there is no scenario at all; holds every problem.
+        SuiteError: a file is invalid, or there is no scenario; every problem.
     """
     checks = Checks(metric_problems, rule_problem, readers, added or {})
     scenarios, data_sets = list[Scenario](), list[DataSet]()
     problems: list[FileProblem] = []
     read: set[str] = set()
-    for name in sorted(one for one in files if one.endswith(YAML_SUFFIXES) and not one.endswith(CATALOGUE_SUFFIX)):
+    for name in sorted(file for file in files if file.endswith(YAML_SUFFIXES) and not file.endswith(CATALOGUE_SUFFIX)):
         loaded = _load_file(name, files, checks)
         read |= {name, *loaded.read}
         scenarios += loaded.scenarios
@@ -101,7 +101,9 @@ def load_suite(
         problems += loaded.problems
     problems.extend(_duplicates(scenarios))
     if not scenarios and not problems:
-        problems.append(FileProblem("scenarios", 0, "no scenario was found; write one, see docs/scenarios.md"))
+        problems.append(
+            FileProblem("scenarios", 0, "no scenario was found. Write one, or run: ratiba generate --templates")
+        )
     if problems:
         raise SuiteError(sorted(problems, key=lambda problem: (problem.path, problem.line, problem.message)))
     digest = suite_digest({name: files[name] for name in read})
@@ -116,7 +118,7 @@ def _load_file(name: str, files: Mapping[str, bytes], checks: Checks) -> Loaded:
     if problems:
         return Loaded(problems=problems, read=read)
     if isinstance(document.data, dict) and "cases" in document.data:
-        loaded = load_data_set(document, files, checks)
+        loaded = load_cases(document, files, checks)
         return replace(loaded, read=(*loaded.read, *read))
     block, problems = validate(ScenarioBlock, document)
     problems = (*problems, *checks.problems(document), *checks.unread(document))

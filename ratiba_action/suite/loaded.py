@@ -1,4 +1,4 @@
-"""What reading one scenario file needs, and what it gives."""
+"""Checks of one scenario file beyond its schema, and the result of reading it."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -20,16 +20,16 @@ _ONLY_IN = {
 
 
 def layer_problems(document: Document) -> Iterator[FileProblem]:
-    """Everything that does not fit the layer that a scenario file names.
+    """Everything that does not fit the layer of a scenario file.
 
     Args:
-        document: of any shape: what is wrong with its shape is told elsewhere.
+        document: may be invalid; schema problems are reported elsewhere.
     """
     data = document.data if isinstance(document.data, dict) else {}
     layer = data.get("layer", "golden")
     for key, layers in _ONLY_IN.items():
         if key in data and layer not in layers:
-            message = f"{key}: only a scenario of layer {', '.join(layers)} has one, and this is layer {layer!r:.40}"
+            message = f"{key}: only allowed in layer {', '.join(layers)}; this is layer {layer!r:.40}"
             yield FileProblem(document.name, document.line((key,)), message)
     turns = data.get("turns")
     listed = [turn if isinstance(turn, dict) else {} for turn in turns] if isinstance(turns, list) else []
@@ -38,10 +38,10 @@ def layer_problems(document: Document) -> Iterator[FileProblem]:
         message = "compare: metric needs an assertion whose metric compares with the captured replies"
         yield FileProblem(document.name, document.line(("compare",)), message)
     if layer == "fsm" and "script" not in data:
-        message = "layer fsm needs a 'script': what the model answers, in order; [] for a system that asks none"
+        message = "layer fsm needs a 'script': the mocked model's answers in order; [] for a system that calls no model"
         yield FileProblem(document.name, document.line(("layer",)), message)
     if layer == "turn" and (len(listed) != 1 or "user" not in listed[0]):
-        message = f"layer turn has exactly one turn, of the customer; here are {len(listed)}"
+        message = f"layer turn needs exactly one turn with 'user'; it has {len(listed)} turns"
         yield FileProblem(document.name, document.line(("turns",)), message)
     if layer == "production":
         yield from _production_problems(document, data)
@@ -68,8 +68,8 @@ def _production_problems(document: Document, data: dict[str, Any]) -> Iterator[F
     for path, text in _texts(data, ()):
         for found in find_identifiers(text):
             if not is_declared(found, declared):
-                where = ".".join(str(part) for part in path)
-                message = f"{where}: {found.kind} ({found.shown}) is not masked; `ratiba promote` masks it"
+                place = ".".join(str(part) for part in path)
+                message = f"{place}: {found.kind} ({found.shown}) is not masked; `ratiba promote` masks it"
                 yield FileProblem(document.name, document.line(path), message)
 
 
@@ -89,7 +89,7 @@ def _texts(value: Any, path: Path) -> Iterator[tuple[Path, str]]:
 
 @dataclass(frozen=True, slots=True)
 class Checks:
-    """What the shape of a file cannot tell; see ``load_suite``."""
+    """Checks beyond the schema; see ``load_suite``."""
 
     metric_problems: MetricCheck
     rule_problem: RuleCheck
@@ -97,21 +97,21 @@ class Checks:
     added: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
     def problems(self, document: Document) -> tuple[FileProblem, ...]:
-        """Metrics and rules that do not exist or cannot work, and what does not belong to the layer."""
+        """Unknown or invalid metrics and rules, and what does not fit the layer."""
         references = reference_problems(document, self.metric_problems, self.rule_problem)
         return (*references, *layer_problems(document))
 
     def unread(self, document: Document) -> tuple[FileProblem, ...]:
-        """Truths that nobody reads."""
+        """Expected values that no metric reads."""
         return () if self.readers is None else tuple(unread_truths(document, self.readers, self.added))
 
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """What one file holds.
+    """The content of one file.
 
     Args:
-        read: further files that it is made of.
+        read: further files that it uses.
     """
 
     scenarios: Sequence[Scenario] = ()

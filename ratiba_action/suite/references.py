@@ -1,4 +1,4 @@
-"""What a scenario file refers to: metrics and rules by name."""
+"""Checks what a scenario file refers to: catalogues, metrics and rules."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
@@ -21,14 +21,14 @@ _PARAMETER = "catalogue"
 def with_catalogues(
     document: Document, files: Mapping[str, bytes]
 ) -> tuple[Document, tuple[str, ...], tuple[FileProblem, ...]]:
-    """The document with each named catalogue instead of its name.
+    """The document with the content of each catalogue instead of its name.
 
     Args:
-        document: a scenario file, whatever its shape.
+        document: a scenario file; may be invalid.
         files: content of every file of the suite by its path.
 
     Returns:
-        The document, the paths of the catalogues that were read, and what is wrong.
+        The document, the paths of the catalogues that were read, and the problems.
     """
     data = document.data
     entries = data.get("assertions") if isinstance(data, dict) else None
@@ -44,7 +44,8 @@ def with_catalogues(
         content = files.get(path) if path.endswith(CATALOGUE_SUFFIX) else None
         if content is None:
             line = document.line(("assertions", index, "with", _PARAMETER))
-            wrong = f"{shorten(name)} is no *{CATALOGUE_SUFFIX} file of the scenario folder; name it from this folder"
+            wrong = f"{shorten(name)} is not a *{CATALOGUE_SUFFIX} file in the scenarios folder"
+            wrong += "; give its path relative to this file"
             problems.append(FileProblem(document.name, line, f"{_PARAMETER}: {wrong}"))
             continue
         catalogue, found = read_yaml(path, content)
@@ -61,7 +62,7 @@ def _named(entry: Any) -> str | None:
 
 
 def _path(scenario: str, name: str) -> str:
-    """The path that a name leads to from the folder of a scenario; empty when it leaves the repository."""
+    """The path of a name relative to a scenario's folder; empty if it leaves the repository."""
     parts: list[str] = []
     for part in (PurePosixPath(scenario).parent / name).parts:
         if part != "..":
@@ -74,22 +75,22 @@ def _path(scenario: str, name: str) -> str:
 
 
 RuleCheck = Callable[[str, Any], str | None]
-"""What is wrong with a rule of this type and value, or None."""
+"""Returns the problem of a rule of this type and value, or None."""
 
 TRUTHS = ("answer", "key_phrases", "documents", "label", "labels", "refusal")
-"""What a turn expects for metrics alone: no deterministic assertion reads it."""
+"""Expected values that only metrics read, no deterministic assertion."""
 
 TruthReaders = Callable[[str], Sequence[str]]
-"""Names of the metrics that read a truth; all that are named in the message about one that nobody reads."""
+"""Returns the names of the metrics that read an expected value."""
 
 MetricCheck = Callable[[str, JsonObject, AbstractSet[str] | None], Sequence[str]]
-"""Everything that is wrong with a metric of this name and these parameters, where the turns expect these things."""
+"""Returns the problems of a metric with this name, these parameters and these expected values."""
 
 
 def reference_problems(
     document: Document, metric_problems: MetricCheck, rule_problem: RuleCheck
 ) -> Iterable[FileProblem]:
-    """What the shape cannot tell: names of metrics, rules that cannot work.
+    """Problems beyond the schema: unknown metrics, invalid rules.
 
     Args:
         document: a scenario file, whatever its shape.
@@ -104,7 +105,7 @@ def reference_problems(
         label = assertion_label(str(name), own if isinstance(own, str) else "")
         if isinstance(name, str) and label in seen:
             line = document.line(("assertions", index, "metric"))
-            twice = f"the metric {shorten(label)} stands twice; give one threshold, or tell them apart by `name`"
+            twice = f"duplicate metric {shorten(label)}; remove one, or give each a different `name`"
             yield FileProblem(document.name, line, twice)
         seen |= {label} if isinstance(name, str) else set()
         parameters = entry.get("with", {})
@@ -121,24 +122,24 @@ def reference_problems(
 def unread_truths(
     document: Document, readers: TruthReaders, added: Mapping[str, Sequence[str]]
 ) -> Iterable[FileProblem]:
-    """Truths that no metric of the scenario reads: they would be written in vain.
+    """Expected values that no metric of the scenario reads.
 
     Args:
         document: a scenario file, whatever its shape.
-        readers: of each truth.
-        added: metrics by type of system that a scenario is measured by without listing them.
+        readers: of each expected value.
+        added: metrics by type of system that apply without being listed.
     """
     data = document.data if isinstance(document.data, dict) else {}
     metrics = {entry.get("metric") for entry in _entries(data.get("assertions"))}
     metrics |= set(added.get(str(data.get("system_type", "chatbot")), ()))
     for index, turn in enumerate(_entries(data.get("turns"))):
-        said = turn.get("expect")
-        expected: dict[str, Any] = said if isinstance(said, dict) else {}
+        expect = turn.get("expect")
+        expected: dict[str, Any] = expect if isinstance(expect, dict) else {}
         for truth in TRUTHS:
             if expected.get(truth) is not None and metrics.isdisjoint(readers(truth)):
                 line = document.line(("turns", index, "expect", truth))
                 message = (
-                    f"no metric of the scenario reads {truth}; add one of {', '.join(readers(truth))}, or leave it out"
+                    f"no metric of the scenario reads {truth}; add one of {', '.join(readers(truth))}, or remove it"
                 )
                 yield FileProblem(document.name, line, message)
 
@@ -146,7 +147,7 @@ def unread_truths(
 def _rule_problems(
     kind: str, value: Any, data: Mapping[str, Any], seen: set[str], checks: tuple[MetricCheck, RuleCheck]
 ) -> Iterator[str]:
-    """What is wrong with a rule; one that becomes an assertion needs its metric, once.
+    """Problems of a rule; a rule that becomes an assertion needs its metric, and only once.
 
     Args:
         kind: type of the rule.
@@ -163,28 +164,34 @@ def _rule_problems(
     turns = _entries(data.get("turns"))
     turn = refusal_turn(value) if kind == REFUSE else None
     if turn is not None and turn > len(turns) and data.get("simulated_user") is None:
-        yield f"the rule {REFUSE} names turn {turn}, and the scenario has {len(turns)}"
+        yield f"the rule {REFUSE} names turn {turn}, but the scenario has {len(turns)}"
     if not is_judged_rule(kind, value):
         return
     assertion = judged_rule(kind, value)
     label = assertion_label(assertion.metric, assertion.name)
     if label in seen and kind == RISK:
-        yield f"the rule {RISK} and the metric {label} ask for the same; keep one of them"
+        yield f"the rule {RISK} and the metric {label} are duplicates; remove one of them"
     elif label in seen:
-        yield f"the rule {REFUSE} with a judge asks for {label}, which stands here already; keep one of them"
+        yield f"the rule {REFUSE} with a judge duplicates {label}; remove one of them"
     if metric_problems(assertion.metric, assertion.parameters, None):
         yield f"the rule {kind} needs the metric {assertion.metric}, which is not installed"
     seen.add(label)
 
 
 def _truths(data: Mapping[str, Any]) -> AbstractSet[str]:
-    """What the turns expect."""
+    """Names of the values that the turns expect."""
     expected = [turn.get("expect") for turn in _entries(data.get("turns"))]
-    told = {key for one in expected if isinstance(one, dict) for key, value in one.items() if value is not None}
+    truths = {
+        key
+        for expectation in expected
+        if isinstance(expectation, dict)
+        for key, value in expectation.items()
+        if value is not None
+    }
     captured = any(turn.get("reply") for turn in _entries(data.get("turns")))
-    return told | {"answer"} if captured else told
+    return truths | {"answer"} if captured else truths
 
 
 def _entries(value: Any) -> list[dict[str, Any]]:
-    """The items of a list, each as a mapping, so that indices stay those of the file."""
+    """The items of a list, invalid ones as empty mappings, so that indices match the file."""
     return [item if isinstance(item, dict) else {} for item in value] if isinstance(value, list) else []

@@ -1,4 +1,4 @@
-"""What is allowed in a scenario and is probably not meant."""
+"""Warnings about scenarios that are valid but probably unintended."""
 
 from collections.abc import Iterator, Sequence
 from datetime import date
@@ -9,34 +9,34 @@ from ratiba_action.verdict.quarantine import ends_soon
 
 
 def quarantine_advice(scenario: Scenario, today: date) -> Iterator[tuple[int, str]]:
-    """A quarantine that is over, or ends within a week.
+    """Warns of a quarantine that has expired or ends within a week.
 
     Args:
         scenario: with or without one.
-        today: the last day of a quarantine still belongs to it.
+        today: a quarantine includes its last day.
     """
     if scenario.quarantine is not None and scenario.quarantine.until < today:
         until = scenario.quarantine.until.isoformat()
-        yield scenario.line, f"its quarantine ended on {until}, so that it decides again; take it out or renew it"
+        yield scenario.line, f"its quarantine ended on {until}, so it counts again; remove or renew the quarantine"
     elif scenario.quarantine is not None and ends_soon(scenario.quarantine, today):
         yield (
             scenario.line,
-            f"its quarantine ends on {scenario.quarantine.until.isoformat()}, and then it decides again",
+            f"its quarantine ends on {scenario.quarantine.until.isoformat()}; then it counts again",
         )
 
 
 def measuring_advice(scenario: Scenario) -> Iterator[tuple[int, str]]:
-    """A scenario that measures nothing, with the metrics that it does not list itself."""
+    """Warns of a scenario without any assertion, counting metrics that apply without being listed."""
     exact = (
         scenario.rules or scenario.rows or scenario.replies or any(_is_exact(turn.expect) for turn in scenario.turns)
     )
     limited = scenario.limits.seconds is not None or scenario.limits.usd is not None
     if not (scenario.assertions or exact or limited):
-        yield scenario.line, "it asserts nothing: give a turn an `expect`, or write rules or assertions"
+        yield scenario.line, "it asserts nothing: add `expect` to a turn, or add rules or assertions"
 
 
 def touches_advice(scenario: Scenario, paths: Sequence[str]) -> Iterator[tuple[int, str]]:
-    """Patterns of ``touches`` that match no file.
+    """Warns of ``touches`` patterns that match no file.
 
     Args:
         scenario: with its patterns.

@@ -1,4 +1,4 @@
-"""The shape of a scenario file, as strict models. ``docs/scenarios.md`` explains each field."""
+"""The schema of a scenario file, as strict models. ``docs/scenarios.md`` explains each field."""
 
 import re
 from datetime import date, datetime
@@ -14,7 +14,7 @@ from ratiba_action.util.validation import StrictModel
 LANGUAGE = Field(pattern=r"^([a-z]{2,3}|mixed)$", description="ISO 639 code, or mixed")
 IDENTIFIER = Field(pattern=r"^[a-z0-9][a-z0-9_-]*$", max_length=100, description="also names recordings and tenant")
 _DATE_AND_TIME = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9]{2}:[0-9]{2}")
-Threshold = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False, description="least value that passes, 0 to 1")]
+Threshold = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False, description="minimum value to pass, 0 to 1")]
 
 
 AssertionName = Annotated[
@@ -31,7 +31,7 @@ class RuleBlock(StrictModel):
     """A deterministic assertion on the whole conversation."""
 
     type: Text
-    value: Any = Field(default=None, description="what the rule looks for; see docs/scenarios.md")
+    value: Any = Field(default=None, description="what the rule looks for")
 
 
 class AssertionBlock(StrictModel):
@@ -44,7 +44,7 @@ class AssertionBlock(StrictModel):
 
 
 class CustomerBlock(StrictModel):
-    """The fictional customer; recordings hold no other identifiers."""
+    """The fictional customer; recordings may contain no other identifiers."""
 
     name: Text
     phone: Text
@@ -59,14 +59,14 @@ class SimulatedUserBlock(StrictModel):
 
 
 class LimitsBlock(StrictModel):
-    """What each turn may take at most."""
+    """Limits of each turn."""
 
     seconds: Seconds | None = None
     usd: Annotated[Decimal, Field(gt=0, le=1_000, allow_inf_nan=False, strict=False)] | None = None
 
 
 class QuarantineBlock(StrictModel):
-    """Why the scenario runs, is shown, and does not decide."""
+    """A quarantine: the scenario runs and is reported, but does not count."""
 
     reason: Text
     owner: Text
@@ -74,7 +74,7 @@ class QuarantineBlock(StrictModel):
 
 
 class GateBlock(StrictModel):
-    """What an aggregate score of a case file must reach."""
+    """A threshold over all cases of a case file."""
 
     metric: Text
     at_least: Threshold
@@ -95,13 +95,13 @@ class ScenarioBlock(StrictModel):
     customer: CustomerBlock
     turns: Annotated[list[TurnBlock], Field(max_length=200)] = Field(default_factory=list)
     rules: list[RuleBlock] = Field(default_factory=list)
-    rows: list[RowsBlock] = Field(default_factory=list, description="what the database holds after the conversation")
-    assertions: list[AssertionBlock] = Field(default_factory=list)
-    cases: Text | None = Field(default=None, description="rows that this scenario is repeated for: a JSONL or CSV file")
-    gates: list[GateBlock] = Field(
-        default_factory=list, description="what the aggregate scores of the cases must reach"
+    rows: list[RowsBlock] = Field(
+        default_factory=list, description="rows that the database must contain after the conversation"
     )
-    script: list[StepBlock] | None = Field(default=None, description="layer fsm: what the model answers, in order")
+    assertions: list[AssertionBlock] = Field(default_factory=list)
+    cases: Text | None = Field(default=None, description="JSONL or CSV file; the scenario is run once per row")
+    gates: list[GateBlock] = Field(default_factory=list, description="thresholds of the aggregate scores of the cases")
+    script: list[StepBlock] | None = Field(default=None, description="layer fsm: answers of the mocked model, in order")
     compare: Literal["exact", "metric"] | None = Field(
         default=None, description="layer replay: how a reply is compared with the captured one; default: exact"
     )
@@ -109,7 +109,7 @@ class ScenarioBlock(StrictModel):
     limits: LimitsBlock = Field(default_factory=LimitsBlock)
     strategy: StrategyBlock = Field(default_factory=StrategyBlock)
     quarantine: QuarantineBlock | None = None
-    provenance: dict[str, Any] = Field(default_factory=dict, description="where a captured conversation comes from")
+    provenance: dict[str, Any] = Field(default_factory=dict, description="source of a captured conversation")
 
     @model_validator(mode="after")
     def _somebody_speaks(self) -> Self:
@@ -123,14 +123,14 @@ class ScenarioBlock(StrictModel):
         loose = [f"strategy.{name}" for name in ("least_mean", "passes") if name in self.strategy.model_fields_set]
         loose += ["quarantine"] if self.quarantine is not None else []
         if self.critical and loose:
-            msg = f"a critical scenario is exact: leave out {', '.join(loose)}, or make it an ordinary one"
+            msg = f"a critical scenario cannot have {', '.join(loose)}; remove them, or remove `critical`"
             raise ValueError(msg)
         return self
 
     @model_validator(mode="after")
     def _gates_need_cases(self) -> Self:
         if self.gates and self.cases is None:
-            msg = "gates are thresholds of cases; give 'cases' or leave them out"
+            msg = "'gates' are thresholds of cases; add 'cases' or remove them"
             raise ValueError(msg)
         return self
 

@@ -1,4 +1,4 @@
-"""Which scenarios a mode runs."""
+"""Selects the scenarios that a mode runs."""
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
@@ -11,13 +11,13 @@ from ratiba_action.model.scenario import Scenario, Strategy, Suite
 from ratiba_action.util.gitignore import PatternList
 
 _LENIENT = frozenset({"least_mean", "passes"})
-"""What a critical scenario does not take from the suite: all of it is exact."""
+"""Defaults of the suite that do not apply to critical scenarios."""
 
 
 def with_defaults(scenario: Scenario, defaults: Strategy) -> Scenario:
-    """The scenario with what its file leaves open taken from the suite.
+    """The scenario with the suite's defaults for fields that its file does not set.
 
-    ``trials`` and ``passes`` belong together: who gives one of them takes neither from the suite.
+    ``trials`` and ``passes`` belong together: if a scenario sets one, neither is taken from the suite.
     """
     open_fields = defaults.given - scenario.strategy.given
     if scenario.critical:
@@ -29,7 +29,7 @@ def with_defaults(scenario: Scenario, defaults: Strategy) -> Scenario:
 
 
 def with_least_trials(scenario: Scenario, least: int) -> Scenario:
-    """The scenario held at least so often; no more of its trials may fail than before."""
+    """The scenario with a minimum number of trials; the number that may fail does not grow."""
     strategy = scenario.strategy
     more = max(least - strategy.trials, 0)
     passes = None if strategy.passes is None else strategy.passes + more
@@ -37,16 +37,16 @@ def with_least_trials(scenario: Scenario, least: int) -> Scenario:
 
 
 def edited_code(suite: Suite, root: str, changed: Iterable[str]) -> tuple[str, ...]:
-    """One note for each custom rule or metric whose module the change touches.
+    """A note for each custom rule or metric whose module the change edits.
 
     Args:
-        suite: that names them.
-        root: folder of the system, in which modules are looked up.
+        suite: with the rules and metrics.
+        root: folder of the system, where modules are looked up.
         changed: paths from the repository's root.
     """
     paths = set(changed)
     return tuple(
-        f"{address} is code that this change edits: it is measured by code of its own."
+        f"{address} is edited by this change, so the change is measured by its own code."
         for address in sorted(set(_addresses(suite)))
         if paths & set(_files(root, address))
     )
@@ -60,7 +60,7 @@ def _addresses(suite: Suite) -> Iterator[str]:
 
 
 def _files(root: str, address: str) -> Iterator[str]:
-    """The module's own file and the package files on the way to it."""
+    """The module's file and the ``__init__.py`` files of its packages."""
     folder = [part for part in root.split("/") if part not in {"", "."}]
     parts = address.partition(":")[0].split(".")
     yield "/".join([*folder, *parts]) + ".py"
@@ -76,22 +76,22 @@ def select(
 ) -> Selection:
     """The scenarios that a mode runs.
 
-    Blocking runs every scenario; skip none. Advisory runs those tagged ``smoke``, those whose ``touches`` match a
-    changed file, and every other one that costs nothing.
+    Blocking runs every scenario, skip none. Advisory runs those tagged ``smoke``, those whose ``touches`` match a
+    changed file, and all others that cost nothing.
 
     Args:
         decision: the mode.
         suite: every scenario.
         changed: the files that the change touches.
-        is_free: whether all answers of a scenario are recorded or scripted.
+        is_free: whether all answers of a scenario are recorded or mocked.
     """
     if decision.mode is not Mode.ADVISORY:
         chosen = suite.scenarios if decision.mode is Mode.BLOCKING else ()
-        return Selection(decision, chosen, () if chosen else tuple(one.id for one in suite.scenarios))
-    covering = {one.id for one in suite.scenarios if "smoke" in one.tags or _touched(one, changed)}
-    free = tuple(one.id for one in suite.scenarios if one.id not in covering and is_free(one))
-    chosen = tuple(one for one in suite.scenarios if one.id in covering or one.id in free)
-    left_out = tuple(one.id for one in suite.scenarios if one not in chosen)
+        return Selection(decision, chosen, () if chosen else tuple(scenario.id for scenario in suite.scenarios))
+    covering = {scenario.id for scenario in suite.scenarios if "smoke" in scenario.tags or _touched(scenario, changed)}
+    free = tuple(scenario.id for scenario in suite.scenarios if scenario.id not in covering and is_free(scenario))
+    chosen = tuple(scenario for scenario in suite.scenarios if scenario.id in covering or scenario.id in free)
+    left_out = tuple(scenario.id for scenario in suite.scenarios if scenario not in chosen)
     return Selection(decision, chosen, left_out, free, covered=bool(covering) or not changed.paths)
 
 
@@ -101,5 +101,5 @@ def _touched(scenario: Scenario, changed: ChangedFiles) -> bool:
     try:
         patterns = PatternList(scenario.touches)
     except ValueError:
-        return True  # a pattern that cannot be read must not hide its scenario
+        return True  # an invalid pattern must not exclude the scenario
     return any(patterns.match(path) is not None for path in changed.paths)

@@ -1,4 +1,4 @@
-"""The shape of one turn of a scenario file, as strict models. ``docs/scenarios.md`` explains each field."""
+"""The schema of one turn of a scenario file, as strict models. ``docs/scenarios.md`` explains each field."""
 
 from importlib.util import find_spec
 from typing import Annotated, Any, Literal, Self
@@ -26,7 +26,7 @@ def _detectable(code: str) -> str:
 Text = Annotated[str, Field(min_length=1, max_length=20_000)]
 LanguageCode = Annotated[str, Field(pattern=r"^[a-z]{2,3}$", description="ISO 639 code"), AfterValidator(_detectable)]
 JsonPathText = Annotated[str, Field(min_length=2, max_length=500), AfterValidator(_readable)]
-Grade = Annotated[float, Field(ge=0, le=100, allow_inf_nan=False)]
+Relevance = Annotated[float, Field(ge=0, le=100, allow_inf_nan=False)]
 
 
 class ToolBlock(StrictModel):
@@ -54,9 +54,7 @@ class OutputBlock(StrictModel):
     """The structured answer of the turn."""
 
     value: Any
-    ignore: list[JsonPathText] = Field(
-        default_factory=list, description="paths that do not count, such as $.items[*].id"
-    )
+    ignore: list[JsonPathText] = Field(default_factory=list, description="paths to ignore, such as $.items[*].id")
     ignore_whitespace: bool = False
     ignore_order: bool = False
 
@@ -67,7 +65,7 @@ class RowsBlock(StrictModel):
     table: Annotated[str, Field(min_length=1, max_length=63)] | None = Field(
         default=None, description="name of a table, as the database spells it"
     )
-    query: Text | None = Field(default=None, description="one SELECT, instead of a table")
+    query: Text | None = Field(default=None, description="a SELECT statement, instead of a table")
     where: dict[Text, Any] = Field(default_factory=dict, description="only rows with these values, by column")
     count: Annotated[int, Field(ge=0, le=1000)] | None = Field(
         default=None, description="how many rows; default: at least one"
@@ -78,7 +76,7 @@ class RowsBlock(StrictModel):
     )
 
     @model_validator(mode="after")
-    def _one_source(self) -> Self:
+    def _table_or_query(self) -> Self:
         if (self.table is None) == (self.query is None):
             msg = "give either 'table' or 'query'"
             raise ValueError(msg)
@@ -92,19 +90,19 @@ class RowsBlock(StrictModel):
     def _count_and_equals_agree(self) -> Self:
         listed = self.equals if isinstance(self.equals, list) else None
         if listed is not None and not all(isinstance(item, dict) for item in listed):
-            msg = "a list in 'equals' holds one object for each row"
+            msg = "a list in 'equals' must have one object per row"
             raise ValueError(msg)
         if listed is not None and self.count is not None and self.count != len(listed):
-            msg = f"'count' is {self.count}, and 'equals' lists {len(listed)}: leave 'count' out"
+            msg = f"'count' is {self.count}, and 'equals' lists {len(listed)}; remove 'count'"
             raise ValueError(msg)
         if self.count == 0 and self.equals is not None and listed is None:
-            msg = "'count' is 0, so that 'equals' would be compared with nothing: leave one of them out"
+            msg = "'count' is 0, so 'equals' would be compared with nothing; remove one of them"
             raise ValueError(msg)
         return self
 
 
 class ExpectBlock(StrictModel):
-    """What must be true after a turn, and the truth that metrics compare with."""
+    """What must be true after a turn, and the expected values for metrics."""
 
     state: Text | None = None
     payment: Text | None = None
@@ -113,18 +111,20 @@ class ExpectBlock(StrictModel):
     transitions: list[TransitionBlock] = Field(default_factory=list)
     output: OutputBlock | None = None
     language: LanguageCode | None = Field(default=None, description="the language of the reply")
-    rows: list[RowsBlock] = Field(default_factory=list, description="what the database holds after the turn")
+    rows: list[RowsBlock] = Field(
+        default_factory=list, description="rows that the database must contain after the turn"
+    )
     answer: Text | None = Field(default=None, description="a reference answer")
     key_phrases: list[Text] = Field(default_factory=list)
-    documents: list[Text] | dict[Text, Grade] | None = Field(
+    documents: list[Text] | dict[Text, Relevance] | None = Field(
         default=None, description="ids of relevant documents, or a mapping of them to graded relevance"
     )
     label: Text | None = None
     labels: list[Text] | None = None
-    refusal: bool | None = Field(default=None, description="whether the system has to refuse")
+    refusal: bool | None = Field(default=None, description="whether the system must refuse")
 
     @model_validator(mode="after")
-    def _one_kind_of_label(self) -> Self:
+    def _label_or_labels(self) -> Self:
         if self.label is not None and self.labels is not None:
             msg = "give either 'label' or 'labels'"
             raise ValueError(msg)
@@ -137,10 +137,10 @@ class TurnBlock(StrictModel):
     user: Text | None = None
     event: dict[str, Any] | None = Field(default=None, description="a mapping with a type, delivered to the system")
     expect: ExpectBlock = Field(default_factory=ExpectBlock)
-    reply: Text | None = Field(default=None, description="layer replay: what the system answered when it was captured")
+    reply: Text | None = Field(default=None, description="layer replay: the captured reply of the system")
 
     @model_validator(mode="after")
-    def _one_of_both(self) -> Self:
+    def _user_or_event(self) -> Self:
         if (self.user is None) == (self.event is None):
             msg = "give either 'user' or 'event'"
             raise ValueError(msg)
@@ -151,15 +151,17 @@ class TurnBlock(StrictModel):
 
 
 class StepBlock(StrictModel):
-    """One answer: a text or data, tool calls, or words beside tool calls."""
+    """One answer of the mocked model: text or data, tool calls, or text with tool calls."""
 
-    provider: Literal["anthropic", "openai"] | None = Field(default=None, description="default: whoever is asked")
+    provider: Literal["anthropic", "openai"] | None = Field(
+        default=None, description="default: the provider that is called"
+    )
     text: Text | None = None
     data: Any = Field(default=None, description="written as JSON")
-    tools: list[ToolBlock] = Field(default_factory=list, description="what the model calls, in order")
+    tools: list[ToolBlock] = Field(default_factory=list, description="tool calls of the model, in order")
 
     @model_validator(mode="after")
-    def _says_something(self) -> Self:
+    def _has_content(self) -> Self:
         if self.text is not None and self.data is not None:
             msg = "give either 'text' or 'data'"
             raise ValueError(msg)

@@ -84,7 +84,7 @@ def test_what_one_run_did_not_hold_has_no_score_there(folder: Path, capsys: pyte
 @pytest.mark.parametrize("count", [1, 7])
 def test_too_few_and_too_many_are_refused(folder: Path, capsys: pytest.CaptureFixture[str], count: int) -> None:
     assert run(["compare", *[write(folder, "a.json")] * count], {}) == 2
-    assert f"{count} results are named. Name 2 to 6" in capsys.readouterr().err
+    assert f"{count} results are given. Give 2 to 6" in capsys.readouterr().err
 
 
 def test_all_problems_of_all_files_are_told_at_once(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -165,4 +165,4 @@ def test_a_configuration_that_is_wrong_or_missing_is_misuse(
     assert run([*command, "--config", "own.yml"], {}) == 2
     assert "own.yml:4: comparison.least_margin" in capsys.readouterr().err
     assert run([*command, "--config", "missing.yml"], {}) == 2
-    assert "there is no file 'missing.yml'" in capsys.readouterr().err
+    assert "the file 'missing.yml' does not exist" in capsys.readouterr().err

@@ -116,7 +116,7 @@ def test_everything_that_is_missing_or_wrong_is_told_at_once(tmp_path: Path) -> 
             "exchanges.0: needs a 'request' and a 'response' that are text",
             "exchanges.1.tools: a list of mappings with a 'name' and 'args'",
             "tags: 'x' is not a list of texts",
-            "'evil' is unknown; known are captured_at, exchanges, id, language, messages, names, provider, tags",
+            "'evil' is unknown; known: captured_at, exchanges, id, language, messages, names, provider, tags",
         ),
     )
 

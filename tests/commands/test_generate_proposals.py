@@ -88,7 +88,7 @@ def test_proposals_are_scenarios_that_do_not_decide_until_somebody_has_read_them
     assert stage.propose() == 0
     (scenario,) = stage.written()
     assert scenario["tags"] == ["proposed", "ordinary"]
-    assert scenario["quarantine"]["reason"] == "Proposed by a model; nobody has read it yet."
+    assert scenario["quarantine"]["reason"] == "Proposed by a model; nobody has reviewed it yet."
     assert scenario["provenance"] == {
         "source": "proposed",
         "model": MODEL,
@@ -214,7 +214,7 @@ def test_a_judge_proposes_nothing_that_it_would_grade(stage: Stage, capsys: pyte
     configuration = f"{CONFIGURATION}simulator: {{model: claude-opus-5-5}}\n"
     (stage.folder / ".github" / "ratiba.yml").write_text(configuration)
     assert run(["generate", "--repo", str(stage.folder), "--propose", "1"], stage.environment) == 2
-    assert "which is a judge's" in capsys.readouterr().err
+    assert "which is also a judge" in capsys.readouterr().err
     assert stage.models.received == ()
 
 

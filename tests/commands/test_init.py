@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from ratiba_action.authoring.starter_answers import StarterAnswers, ask_everything
+from ratiba_action.authoring.starter_answers import StarterAnswers, ask_questions
 from ratiba_action.decide.rules import DEFAULT_RULES, RuleBook, parse_rules
 from ratiba_action.model.change import Mode
 from tests.support.gate_forks import GateForks
@@ -210,7 +210,7 @@ def test_on_a_terminal_it_asks_and_takes_the_proposals(empty: Path, home: dict[s
     os.close(ours)
     os.close(theirs)
     assert done.returncode == 0, done.stderr
-    assert "'English' cannot be used: give an ISO 639 code" in done.stdout
+    assert "'English' is not valid: give an ISO 639 code" in done.stdout
     assert 'language: "sw"' in (empty / "scenarios/first_conversation.yaml").read_text(encoding="utf-8")
     assert 'name: "salon"' in (empty / WORKFLOW).read_text(encoding="utf-8")
     assert "blocking *" in (empty / WORKFLOW).read_text(encoding="utf-8")
@@ -225,7 +225,7 @@ def test_nothing_typed_takes_what_is_proposed() -> None:
         asked.append(question)
         return ""
 
-    assert ask_everything(proposed, answer, told.append) == proposed
+    assert ask_questions(proposed, answer, told.append) == proposed
     proposals = [question.rpartition("[")[2] for question in asked]
     assert proposals == ["python]: ", "sw]: ", "prompts/*.md]: ", "ratiba]: ", "advisory]: "]
     assert any("python" in line for line in told)

@@ -77,4 +77,4 @@ def test_a_server_that_is_not_there_is_told_to_people(checkout: Path, capsys: py
     assert refused(checkout, "--seconds", "1") == 3
     printed = capsys.readouterr()
     assert "0 candidates of 0 thumbs-down." in printed.out
-    assert "the next run goes on behind it" in printed.err
+    assert "the next run continues" in printed.err

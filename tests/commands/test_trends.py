@@ -107,7 +107,7 @@ def test_results_are_written_once_however_often_they_are_sent(
 
 def test_without_a_run_only_the_tables_are_made(variables: dict[str, str], capsys: pytest.CaptureFixture[str]) -> None:
     assert [run(["report", "--to-history"], variables) for _ in range(2)] == [0, 0]
-    assert "The tables are there. There is no run in" in capsys.readouterr().out
+    assert "The tables exist. There is no run in" in capsys.readouterr().out
     counted = asyncio.run(fetch(variables["RATIBA_LEDGER_URL"], "SELECT count(*) FROM ratiba_history.run"))
     assert counted == [(0,)]
     assert run(["report", "--to-history", "--results", "missing.json"], variables) == 2

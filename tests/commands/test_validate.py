@@ -182,7 +182,7 @@ customer: {name: Amina, phone: "+254 700 000 001"}
         (
             "quarantine: {reason: flaky, owner: amina, until: 2026-01-31}\nturns: [{user: a, expect: {state: A}}]\n",
             1,
-            "its quarantine ended on 2026-01-31, so that it decides again",
+            "its quarantine ended on 2026-01-31, so it counts again",
         ),
         (
             "turns: [{user: a, expect: {documents: [x]}}]\nassertions: [{metric: MrrMetric, threshold: 0.5}]\n",
@@ -215,7 +215,7 @@ def test_a_grade_that_no_metric_of_the_scenario_asks_for_is_a_warning(
     write(tmp_path, configuration=CONFIGURATION, scenario=SCENARIO, talks=render_recordings([grade]).decode())
     assert validate(tmp_path) == 0
     told = capsys.readouterr().out
-    assert "warning: scenarios/recordings/talks.jsonl:1: it is never used: the scenario does not ask for" in told
+    assert "warning: scenarios/recordings/talks.jsonl:1: it is never used: the scenario does not use" in told
 
 
 GRADED = SCENARIO.replace("language: fr", "language: en")
@@ -254,7 +254,7 @@ def test_the_answers_of_a_model_beside_a_script_are_a_warning(
     scripted = SCENARIO + "layer: fsm\nscript: [{text: Bonjour}]\n"
     write(tmp_path, configuration=CONFIGURATION, scenario=scripted, talks=recorded("Bonjour"))
     assert validate(tmp_path) == 0
-    assert "talks.jsonl:1: it is never used: the scenario's script answers" in capsys.readouterr().out
+    assert "talks.jsonl:1: it is never used: the scenario has a mocked model" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("name", ["scenario", "configuration"])

@@ -46,7 +46,7 @@ def test_a_database_is_there_when_something_is_kept_in_it() -> None:
         ),
         ("{langgraph: {graph: 'a:b', saver: sqlite}}", "allowed: 'memory', 'postgres', 'redis'"),
         ("{langgraph: {graph: 'a:b', saver: redis}}", "set REDIS_URL in system.environment"),
-        ("{langgraph: {graph: 'a:b', saver: postgres}, database: false}", "langgraph keeps something in a database"),
+        ("{langgraph: {graph: 'a:b', saver: postgres}, database: false}", "langgraph needs a database"),
         ("{langgraph: {graph: 'a:b', reply: {state: 'a..b'}}}", "reply.state"),
         ("{langgraph: {graph: 'a:b', reply: {stage: a}}}", "stage"),
         ("{langchain: {runnable: 'a:b', takes: mapping}}", "needs input"),
@@ -100,8 +100,8 @@ def test_a_variant_of_a_prompt_changes_its_model_and_its_prompts_are_all_prompts
     [
         ("base: {environment: {MODEL: a}}", "base"),
         ("../up: {environment: {MODEL: a}}", "../up"),
-        ("mini: {}", "a variant that changes nothing"),
-        ("mini: {prompt: {model: a}}", "it changes nothing for a system that is given as 'adapter'"),
+        ("mini: {}", "the variant changes nothing"),
+        ("mini: {prompt: {model: a}}", "it has no effect for a system of kind 'adapter'"),
         ("mini: {environment: {OPENAI_API_KEY: a}}", "OPENAI_API_KEY cannot be set here"),
         ("mini: {environment: {DATABASE_URL: a}}", "DATABASE_URL cannot be set here"),
         ("mini: {environment: {MODEL: sk-ant-api03-abcdefghijklmnopqrstuvwxyz0123456789}}", "looks like a credential"),
@@ -115,4 +115,4 @@ def test_a_variant_names_what_differs_and_no_key(variant: str, said: str) -> Non
 
 def test_a_system_elsewhere_reads_no_variable_of_a_variant() -> None:
     (problem,) = problems_of(VARIANTS.replace("adapter: shop:Adapter", "url: http://shop:80"))
-    assert "it changes nothing for a system that is given as 'url'" in problem
+    assert "it has no effect for a system of kind 'url'" in problem

@@ -61,7 +61,7 @@ def test_a_metric_whose_truth_no_turn_says_is_not_added_and_that_is_told() -> No
     said = list(metrics_without_truth(metrics, Suite((silent, told), "0")))
     assert len(said) == len(STANDARD["search"])
     assert said[0] == (
-        "metrics.search: 1 of 2 scenarios does not say what NdcgMetric compares with, so that it is not added: silent"
+        "metrics.search: 1 of 2 scenarios does not have the expected values for NdcgMetric, so it is not added: silent"
     )
 
 
@@ -90,7 +90,7 @@ metrics:
     told = {problem.line: problem.message for problem in caught.value.problems}
     assert sorted(told) == [3, 5, 6, 7, 8, 9, 10, 11]
     assert "unknown metric 'FaithfulMetric'" in told[5]
-    assert "named from a scenario's folder" in told[8]
+    assert "path is relative to a scenario" in told[8]
     assert "give 'standard', or a list" in told[9]
-    assert "MrrMetric stands twice" in told[10]
+    assert "MrrMetric is listed twice" in told[10]
     assert "unknown key" in told[11]

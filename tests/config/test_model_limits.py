@@ -48,7 +48,7 @@ def test_all_mistakes_are_told_with_their_lines() -> None:
         (
             "  max_output_tokens: 9\n  overrides: {a: {default_output_tokens: 10}, b: {default_output_tokens: 11}}\n",
             4,
-            "a: default_output_tokens 10 is more than its most, 9; b: default_output_tokens 11",
+            "a: default_output_tokens 10 is more than its max_output_tokens, 9; b: default_output_tokens 11",
         ),
         ("  timeout_seconds: 5\n", 2, "connect_timeout_seconds 10 is more than timeout_seconds"),
         ("  retries: -1\n", 3, "-1 is not allowed"),

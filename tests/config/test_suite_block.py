@@ -21,9 +21,9 @@ def block(**given: Any) -> SuiteBlock:
 @pytest.mark.parametrize(
     ("gates", "message"),
     [
-        ("strict", "'strict' is not allowed; give 'standard', or gates with what they must reach"),
-        ({"macro_f2": 0.5}, "there is no gate 'macro_f2'; known: accuracy, macro_f1"),
-        ({"LabelMetric": 0.5}, "there is no gate 'LabelMetric'"),
+        ("strict", "'strict' is not allowed; give 'standard', or thresholds by name"),
+        ({"macro_f2": 0.5}, "unknown threshold 'macro_f2'; known: accuracy, macro_f1"),
+        ({"LabelMetric": 0.5}, "unknown threshold 'LabelMetric'"),
         ({"macro_f1": 1.5}, "less than or equal to 1"),
     ],
 )

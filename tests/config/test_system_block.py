@@ -75,7 +75,7 @@ def test_a_system_that_has_tables_may_do_without_but_then_rows_are_refused(kind:
 def test_a_system_that_cannot_be_told_of_a_database_has_none(kind: str) -> None:
     assert not configured({kind: ONE_OF_EACH[kind]}).system.has_database
     said = problems_of(json.dumps({"system": {kind: ONE_OF_EACH[kind], "database": True}}))
-    assert f"given as {kind!r} has no database" in "".join(said)
+    assert f"of kind {kind!r} gets no database" in "".join(said)
 
 
 def test_a_command_has_a_database_when_it_asks_for_one() -> None:
@@ -101,7 +101,7 @@ def test_the_file_of_a_prompt_lies_below_the_root(file: str) -> None:
 
 def test_a_prompt_asks_for_no_more_output_than_models_allows() -> None:
     said = problems_of(json.dumps({"system": {"prompt": ONE_OF_EACH["prompt"]}, "models": {"max_output_tokens": 5}}))
-    assert "system.prompt.max_output_tokens is 10, and models allows 5" in "".join(said)
+    assert "system.prompt.max_output_tokens is 10, but models allows 5" in "".join(said)
 
 
 def test_the_file_of_a_prompt_counts_as_a_prompt_and_its_model_as_one_of_the_systems() -> None:

@@ -93,5 +93,5 @@ def test_a_dataset_of_a_server_that_fails_holds_nothing(small: SmallRepository) 
     with langfuse_server(state) as host:
         ended = run_dataset(small, "--seconds", "1", **keys(host, state))
     assert ended.code == 3
-    assert "Langfuse did not do what it was asked: it answered with status 500" in ended.printed
+    assert "The request to Langfuse failed: it answered with status 500" in ended.printed
     assert not (small.report / "results.json").exists()

@@ -91,7 +91,7 @@ def test_room_for_the_comment_and_the_results_is_used_for_them(
     leave(disk, needed * PAGE)
     ended = gate(small, disk / "report", tmp_path / "step")
     assert_verdict_is_there(ended, tmp_path / "step")
-    assert "Of the report only comment.md and results.json could be written" in ended.printed
+    assert "Only comment.md and results.json of the report could be written" in ended.printed
     assert {path.name for path in (disk / "report").iterdir()} >= {"comment.md", "results.json"}
     assert not (disk / "report/report.html").exists()
 

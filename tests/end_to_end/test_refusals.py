@@ -144,7 +144,7 @@ async def test_validate_says_which_forms_there_are(live: LiveRepository, value: 
 async def test_the_same_reply_is_put_to_the_judge_once(live: LiveRepository) -> None:
     asks(live, f"{JUDGED}, {JUDGED}")
     done = live.small.run(["validate"], live.small.folder, live.small.environment)
-    assert "RefusalByJudgeMetric, which stands here already; keep one of them" in done.stdout + done.stderr
+    assert "RefusalByJudgeMetric, which duplicates" in done.stdout + done.stderr
 
 
 RETRIEVES = ADAPTER.replace(

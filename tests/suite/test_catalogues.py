@@ -53,7 +53,7 @@ def test_what_is_no_catalogue_of_the_folder_is_refused_at_its_line(name: str) ->
     if name.endswith("/"):
         assert load(name).scenarios  # a slash at the end leads to the same file
         return
-    with pytest.raises(SuiteError, match=r"scenarios/spa/a\.yaml:10: catalogue: .* is no \*\.terms\.yaml file"):
+    with pytest.raises(SuiteError, match=r"scenarios/spa/a\.yaml:10: catalogue: .* is not a \*\.terms\.yaml file"):
         load(name)
 
 

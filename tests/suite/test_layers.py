@@ -43,7 +43,7 @@ def test_a_scripted_model_belongs_to_the_layer_fsm() -> None:
     script = [{"text": "Karibu"}, {"provider": "openai", "data": {"intent": "book"}}, {"tools": [{"name": "look_up"}]}]
     assert len(only(layer="fsm", script=script).script or ()) == 3
     assert only(layer="fsm", script=[]).script == ()
-    assert "script: only a scenario of layer fsm has one, and this is layer 'golden'" in told(script=script)
+    assert "script: only allowed in layer fsm; this is layer 'golden'" in told(script=script)
     assert "layer fsm needs a 'script'" in told(layer="fsm")
 
 
@@ -57,7 +57,7 @@ def test_a_step_that_says_nothing_or_two_things_is_refused(step: object) -> None
 )
 def test_the_layer_turn_has_one_turn_of_the_customer(turns: list[object]) -> None:
     assert only(layer="turn").layer == "turn"
-    assert "layer turn has exactly one turn, of the customer" in told(layer="turn", turns=turns)
+    assert "layer turn needs exactly one turn with 'user'" in told(layer="turn", turns=turns)
 
 
 def test_captured_replies_belong_to_the_layer_replay_and_are_its_reference_answers() -> None:
@@ -72,7 +72,7 @@ def test_captured_replies_belong_to_the_layer_replay_and_are_its_reference_answe
     assert "turns.0.reply: only a scenario of layer replay" in told(turns=turns)
     assert "turns.0: layer replay needs the captured 'reply'" in told(layer="replay")
     assert "compare: metric needs an assertion" in told(layer="replay", turns=turns, compare="metric")
-    assert "compare: only a scenario of layer replay" in told(compare="exact")
+    assert "compare: only allowed in layer replay" in told(compare="exact")
 
 
 def test_production_needs_its_provenance_and_no_unmasked_person() -> None:

@@ -102,7 +102,7 @@ def test_a_threshold_is_a_number_from_0_to_1(threshold: bytes) -> None:
 def test_a_metric_has_one_threshold() -> None:
     twice = GOOD + b"  - {metric: BookingSlotConsistencyMetric, threshold: 0}\n"
     (said,) = problems_of(a=twice)
-    assert said.startswith("scenarios/a.yaml:17: the metric 'BookingSlotConsistencyMetric' stands twice")
+    assert said.startswith("scenarios/a.yaml:17: duplicate metric 'BookingSlotConsistencyMetric'")
 
 
 def test_a_rule_that_cannot_work_is_told() -> None:
@@ -180,7 +180,7 @@ def test_a_truth_that_no_metric_reads_is_refused_with_those_that_would() -> None
     with pytest.raises(SuiteError) as caught:
         load_suite({"scenarios/a.yaml": told}, metric_problems, any_rule, readers_of)
     assert [str(problem) for problem in caught.value.problems] == [
-        "scenarios/a.yaml:10: no metric of the scenario reads key_phrases; add one of KeyPhraseMetric, or leave it out"
+        "scenarios/a.yaml:10: no metric of the scenario reads key_phrases; add one of KeyPhraseMetric, or remove it"
     ]
     read = told.replace(b"BookingSlotConsistencyMetric", b"KeyPhraseMetric")
     assert load_suite({"scenarios/a.yaml": read}, metric_problems, any_rule, readers_of).scenarios

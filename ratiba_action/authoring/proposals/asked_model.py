@@ -1,4 +1,4 @@
-"""Asks the configured model for proposals: out of the budget, through the same purse as every other call."""
+"""Requests proposals from the configured model, paid from the budget like every other call."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -22,21 +22,21 @@ Question = tuple[str, str, JsonObject]
 
 
 def require_another_model(configuration: Configuration) -> None:
-    """Refuse a judge's own model: it would write what it scores afterwards.
+    """Refuse a model that is also a judge: it would score its own proposals.
 
     Raises:
-        ConfigurationError: the model that plays customers is a judge's.
+        ConfigurationError: the simulator's model is a judge.
     """
     judge, model = configuration.judge, configuration.simulator.model
     judges = {judge.model, *([judge.cross_check.model] if judge.cross_check is not None else [])}
     if model in judges:
         raise ConfigurationError(
-            f"simulator.model is {model!r}, which is a judge's: it would judge its own proposals.",
-            "Name another model in the block `simulator`.",
+            f"simulator.model is {model!r}, which is also a judge: it would score its own proposals.",
+            "Set another model as simulator.model.",
         )
 
 
-async def ask_for_proposals(
+async def request_proposals(
     questions: Sequence[Question],
     settings: Settings,
     configuration: Configuration,
@@ -46,20 +46,20 @@ async def ask_for_proposals(
     warn: Callable[[str], None],
     take: Callable[[str, list[dict[str, Any]]], None],
 ) -> None:
-    """Ask each question, one after the other.
+    """Send the questions one after the other.
 
     Args:
-        questions: what is asked.
+        questions: to send.
         settings: with keys and the shared ledger.
         configuration: names the model and its prices.
-        environment: the process's own.
-        ledger: the books.
-        warn: told what could not be written down after a call.
-        take: given each question's name and answer, as soon as it is there.
+        environment: of the process.
+        ledger: of the budget.
+        warn: called with what could not be recorded after a call.
+        take: called with each question's name and answer as soon as it arrives.
 
     Raises:
         BudgetError: the next call does not fit into the budget.
-        JudgeError: an answer cannot be used, twice.
+        JudgeError: an answer is unusable twice.
         ProviderError: the provider refused or could not be reached.
         ConfigurationError: the model has no price or no key.
     """
@@ -77,8 +77,8 @@ async def ask_for_proposals(
         concurrency=1,
         events=NoEvents(),
     ) as paid:
-        asking = StructuredCalls(paid.calls, JudgeModel(described.provider, described.model, tokens), Party.SIMULATOR)
+        calls = StructuredCalls(paid.calls, JudgeModel(described.provider, described.model, tokens), Party.SIMULATOR)
         for name, message, shape in questions:
             question = StructuredQuestion("proposals", 0, ("propose", name), INSTRUCTIONS, message, shape)
-            answer, _ = await asking.ask(question, read_answer)
+            answer, _ = await calls.ask(question, read_answer)
             take(name, answer)

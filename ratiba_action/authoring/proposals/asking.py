@@ -57,10 +57,12 @@ def form(
         "each_turn": {kind.truth: kind.asks},
         "must_not_contain": "words that no reply may hold; usually none",
     }
-    said = [_masked(session, redactor.knowing(session.names)) for session in transcripts]
+    sessions = [_masked(session, redactor.knowing(session.names)) for session in transcripts]
     shown = {name: redactor.text(text)[:_LONGEST_PROMPT] for name, text in prompts.items()}
-    told = [redactor.text(text)[:_LONGEST_TURN] for text in known]
-    return json.dumps({"task": task, "prompts": shown, "transcripts": said, "known": told}, ensure_ascii=False)
+    first_messages = [redactor.text(text)[:_LONGEST_TURN] for text in known]
+    return json.dumps(
+        {"task": task, "prompts": shown, "transcripts": sessions, "known": first_messages}, ensure_ascii=False
+    )
 
 
 def _masked(session: CapturedSession, redactor: Redactor) -> list[dict[str, str]]:
@@ -101,6 +103,6 @@ def read_answer(text: str) -> list[dict[str, Any]]:
     except (ValueError, RecursionError) as error:
         raise JudgeError(f"The answer is no JSON: {text[:120]!r}.") from error
     listed = answer.get("scenarios") if isinstance(answer, dict) else None
-    if not isinstance(listed, list) or not all(isinstance(one, dict) for one in listed):
+    if not isinstance(listed, list) or not all(isinstance(scenario, dict) for scenario in listed):
         raise JudgeError(f"The answer has another shape: {text[:120]!r}.")
     return listed

@@ -1,4 +1,4 @@
-"""What a model has proposed → scenario files: masked, checked as every scenario is, marked, none of them twice."""
+"""Turns a model's proposals into scenario files: masked, checked, tagged and without duplicates."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -16,25 +16,25 @@ from ratiba_action.production.candidate import PROPOSED, fingerprint_of
 from ratiba_action.suite.load import load_suite
 
 FOLDER = "proposed"
-REASON = "Proposed by a model; nobody has read it yet."
+REASON = "Proposed by a model; nobody has reviewed it yet."
 
 _CUSTOMER = {"name": "Achieng", "phone": "+254 700 000 101"}
 _LETTERS = str.maketrans("0123456789abcdef", "abcdefghijklmnop")
 _SHOWN = 12
 _NOTE = (
-    "# Proposed by a model. Read every line: whether it is worth testing, and whether what it expects is right, is\n"
-    f"# yours to judge. Then take the tag `{PROPOSED}` and the quarantine away.\n"
+    "# Proposed by a model. Check every line: whether it is worth testing, and whether its expectations are right.\n"
+    f"# Then remove the tag `{PROPOSED}` and the quarantine.\n"
 )
 
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """Where proposals come from, and who reads them.
+    """Where proposals come from, and who reviews them.
 
     Args:
         attack: kind of adversarial pair; empty for ordinary conversations.
         now: the clock of the scenarios, with its offset.
-        until: the last day on which they decide nothing.
+        until: last day of their quarantine.
     """
 
     system_type: str
@@ -48,14 +48,14 @@ class Origin:
 
 @dataclass(slots=True)
 class Proposals:
-    """What came of it.
+    """The collected proposals.
 
     Args:
         folder: of the scenarios.
-        known: fingerprints of what there is; grows.
+        known: fingerprints of existing scenarios; extended.
         files: content by path.
-        duplicates: how many said what a scenario says already.
-        dropped: why others can be no scenario.
+        duplicates: how many duplicate a scenario.
+        dropped: why others are not valid scenarios.
     """
 
     folder: str
@@ -65,21 +65,21 @@ class Proposals:
     dropped: list[str] = field(default_factory=list)
 
     def add(self, proposed: Sequence[Mapping[str, Any]], origin: Origin) -> None:
-        """Take what can be taken, and note what cannot."""
-        for number, one in enumerate(proposed, 1):
+        """Add the valid proposals, and note why others are dropped."""
+        for number, scenario in enumerate(proposed, 1):
             try:
-                self._take(one, origin)
+                self._take(scenario, origin)
             except SuiteError as error:
-                told = "; ".join(problem.message for problem in error.problems)
-                self.dropped.append(Redactor().text(f"number {number}: {told}"))
+                message = "; ".join(problem.message for problem in error.problems)
+                self.dropped.append(Redactor().text(f"number {number}: {message}"))
 
-    def _take(self, one: Mapping[str, Any], origin: Origin) -> None:
-        data = _data(one, origin)
+    def _take(self, scenario: Mapping[str, Any], origin: Origin) -> None:
+        data = _data(scenario, origin)
         fingerprint = fingerprint_of(_loaded("proposal.yaml", data)[0])
         if fingerprint in self.known:
             self.duplicates += 1
             return
-        # Letters only: a run of digits would look like a number that identifies a person.
+        # Letters only: digits could look like a phone or ID number.
         name = f"{PROPOSED}_{origin.attack or origin.system_type}_{fingerprint[:_SHOWN].translate(_LETTERS)}"
         path = f"{self.folder}/{FOLDER}/{name}.yaml"
         _, content = _loaded(path, {**data, "id": name})
@@ -88,7 +88,7 @@ class Proposals:
 
 
 def _loaded(path: str, data: Mapping[str, Any]) -> tuple[Scenario, bytes]:
-    """The scenario and its text, when `ratiba validate` would accept it.
+    """The scenario and its file content, if `ratiba validate` would accept it.
 
     Raises:
         SuiteError: every problem.
@@ -98,22 +98,22 @@ def _loaded(path: str, data: Mapping[str, Any]) -> tuple[Scenario, bytes]:
     text = _NOTE + yaml.safe_dump(dict(data), allow_unicode=True, sort_keys=False, width=110)
     kinds = sorted(set(find_credentials(text)))
     if kinds:
-        raise SuiteError([FileProblem(path, 0, f"it holds {', '.join(kinds)}")])
+        raise SuiteError([FileProblem(path, 0, f"it contains {', '.join(kinds)}")])
     (scenario,) = load_suite({path: text.encode()}, metric_problems, validate_rule).scenarios
     return scenario, text.encode()
 
 
-def _data(one: Mapping[str, Any], origin: Origin) -> dict[str, Any]:
-    """Its file, with nothing from the model that a scenario does not need, and all of that masked."""
-    masked = Redactor().value({name: one.get(name) for name in ("shows", "language", "turns", "must_not_contain")})
+def _data(scenario: Mapping[str, Any], origin: Origin) -> dict[str, Any]:
+    """The data of its file, with only known keys of the model's answer, masked."""
+    masked = Redactor().value({name: scenario.get(name) for name in ("shows", "language", "turns", "must_not_contain")})
     kind, listed = SYSTEM_KINDS[origin.system_type], masked["turns"]
     turns = [_turn(turn, kind.truth) for turn in listed] if isinstance(listed, list) else listed
     truths = isinstance(turns, list) and any(isinstance(turn, dict) and "expect" in turn for turn in turns)
     forbidden = masked["must_not_contain"]
     assertions = []
     if truths and kind.assertion is not None:
-        metric, threshold, told = kind.assertion
-        assertions = [{"metric": metric, "threshold": threshold, **({"with": dict(told)} if told else {})}]
+        metric, threshold, parameters = kind.assertion
+        assertions = [{"metric": metric, "threshold": threshold, **({"with": dict(parameters)} if parameters else {})}]
     return {
         "id": PROPOSED,
         "language": masked["language"],
@@ -138,7 +138,7 @@ def _data(one: Mapping[str, Any], origin: Origin) -> dict[str, Any]:
 def _turn(turn: Any, truth: str) -> Any:
     if not isinstance(turn, dict):
         return turn
-    told = turn.get(truth)
-    if truth == "tools" and isinstance(told, list):
-        told = [{"name": one} for one in told]
-    return {"user": turn.get("user"), **({"expect": {truth: told}} if told else {})}
+    expected = turn.get(truth)
+    if truth == "tools" and isinstance(expected, list):
+        expected = [{"name": name} for name in expected]
+    return {"user": turn.get("user"), **({"expect": {truth: expected}} if expected else {})}

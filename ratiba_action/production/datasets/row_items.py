@@ -10,8 +10,8 @@ from typing import Any
 
 from ratiba_action.production.datasets.file_writing import safe_path
 from ratiba_action.suite.case_ids import CASE_ID, COLUMN, HISTORY
+from ratiba_action.suite.cases import places
 from ratiba_action.suite.data_file import SUFFIXES
-from ratiba_action.suite.data_set import places
 from ratiba_action.util.validation import shorten
 
 MESSAGE = "message"

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ratiba_action.config.metrics_block import STANDARD_GATES, unknown_gates
+from ratiba_action.config.metrics_block import STANDARD_THRESHOLDS, unknown_aggregates
 from ratiba_action.metrics.aggregates import ANSWER_ACCURACY, LABELS, SKILL_RECALL, truth_of
 
 
@@ -14,7 +14,7 @@ def parse_threshold(text: str) -> tuple[str, float]:
         ValueError: it has another form.
     """
     name, _, least = text.partition("=")
-    if problem := unknown_gates([name]):
+    if problem := unknown_aggregates([name]):
         raise ValueError(f"NAME=LEAST such as macro_f1=0.85 ({problem})")
     try:
         value = float(least)
@@ -37,7 +37,7 @@ def with_standard_thresholds(data: Mapping[str, Any], requested: Mapping[str, fl
         # Not a valid scenario: loading it reports that.
         return dict(data)
     listed = {str(gate.get("metric")): gate.get("at_least") for gate in parts[0]}
-    standard = {name: least for name, least in STANDARD_GATES.items() if _has_truth(name, data, parts[1])}
+    standard = {name: least for name, least in STANDARD_THRESHOLDS.items() if _has_truth(name, data, parts[1])}
     gates = {**standard, **listed, **requested}
     return {**data, "gates": [{"metric": name, "at_least": least} for name, least in gates.items()]}
 

@@ -1,4 +1,4 @@
-"""What is wrong with the gates of a case file, and the metrics that they bring."""
+"""Thresholds over all cases of a case file (key ``gates``): their checks, and the metrics that they need."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -29,8 +29,8 @@ _RANKING_METRICS: Mapping[str, str] = MappingProxyType(
 )
 
 
-def gate_problems(gates: Sequence[Gate], scenario: Scenario) -> Iterator[tuple[Gate, str]]:
-    """Gates that stand twice, have no known name, or that a case gives no truth for.
+def threshold_problems(gates: Sequence[Gate], scenario: Scenario) -> Iterator[tuple[Gate, str]]:
+    """Thresholds that are duplicate, unknown, or lack the expected values that they need.
 
     Args:
         gates: of the case file.
@@ -39,7 +39,7 @@ def gate_problems(gates: Sequence[Gate], scenario: Scenario) -> Iterator[tuple[G
     seen: set[str] = set()
     for gate in gates:
         if gate.metric in seen:
-            yield gate, f"the gate {gate.metric!r} stands twice"
+            yield gate, f"duplicate threshold {gate.metric!r}"
         seen.add(gate.metric)
         wrong = _problem(gate.metric, scenario)
         if wrong:
@@ -48,21 +48,25 @@ def gate_problems(gates: Sequence[Gate], scenario: Scenario) -> Iterator[tuple[G
 
 def _problem(name: str, scenario: Scenario) -> str:
     truth, expected = truth_of(name), [turn.expect for turn in scenario.turns]
-    if truth == LABELS and not any(one.label is not None or one.labels is not None for one in expected):
-        return f"the gate {name!r} needs expect.label or expect.labels"
-    if truth == DOCUMENTS and not any(grade > 0 for one in expected for grade in (one.documents or {}).values()):
-        return f"the gate {name!r} needs a relevant document in expect.documents"
+    if truth == LABELS and not any(
+        expectation.label is not None or expectation.labels is not None for expectation in expected
+    ):
+        return f"the threshold {name!r} needs expect.label or expect.labels"
+    if truth == DOCUMENTS and not any(
+        relevance > 0 for expectation in expected for relevance in (expectation.documents or {}).values()
+    ):
+        return f"the threshold {name!r} needs a relevant document in expect.documents"
     listed = [assertion.label for assertion in scenario.assertions]
     if not truth and name != ANSWER_ACCURACY and name not in listed:
-        known = ", ".join([*AGGREGATES, *(one for one in listed if one not in AGGREGATES)])
-        return f"there is no gate {name!r:.80}; known: {known}"
+        known = ", ".join([*AGGREGATES, *(expectation for expectation in listed if expectation not in AGGREGATES)])
+        return f"unknown threshold {name!r:.80}; known: {known}"
     return ""
 
 
-def with_gate_metrics(scenario: Scenario, gates: Sequence[Gate]) -> Scenario:
-    """The case with the metric of each gate on labels or documents, so that a report shows what each case scored.
+def with_threshold_metrics(scenario: Scenario, gates: Sequence[Gate]) -> Scenario:
+    """The case with the metric of each threshold on labels or documents, so that reports show each case's score.
 
-    A metric that the file lists stays as it is. The threshold of the others is 0: the gate decides, not the case.
+    Metrics that the file lists are unchanged. The others have threshold 0: only the threshold over all cases counts.
     """
     assertions = {assertion.label: assertion for assertion in scenario.assertions}
     for gate in gates:
@@ -83,34 +87,35 @@ def _metrics(name: str, scenario: Scenario) -> Iterator[tuple[str, JsonObject]]:
             yield "LabelsMetric", {}
 
 
-def with_configured_gates(suite: Suite, gates: Mapping[str, float]) -> Suite:
-    """The suite with these thresholds for its cases too: of two on one aggregate the greater applies.
+def with_configured_thresholds(suite: Suite, gates: Mapping[str, float]) -> Suite:
+    """The suite with the configured thresholds for its cases; the greater of two for one aggregate applies.
 
-    A case file that does not say what an aggregate compares with is not held to it.
+    A case file without the expected values that an aggregate needs does not get its threshold.
 
     Args:
         suite: with the metrics of its system types.
-        gates: least value by name of the aggregate.
+        gates: threshold by name of the aggregate.
     """
     cases = _cases(suite)
-    held = {one.id: _held(one, gates, cases.get(one.id, ())) for one in suite.data_sets}
+    by_id = {found.id: _with_thresholds(found, gates, cases.get(found.id, ())) for found in suite.data_sets}
     return replace(
         suite,
-        data_sets=tuple(held.values()),
+        data_sets=tuple(by_id.values()),
         scenarios=tuple(
-            with_gate_metrics(one, held[one.data_set].gates) if one.data_set in held else one for one in suite.scenarios
+            with_threshold_metrics(scenario, by_id[scenario.data_set].gates) if scenario.data_set in by_id else scenario
+            for scenario in suite.scenarios
         ),
     )
 
 
-def gates_below(data_sets: Iterable[DataSet], gates: Mapping[str, float]) -> Iterator[str]:
-    """Each threshold of cases that asks for less than the configuration, in words."""
+def thresholds_below(data_sets: Iterable[DataSet], gates: Mapping[str, float]) -> Iterator[str]:
+    """A message for each threshold of cases that is lower than the configured one."""
     for data_set in data_sets:
         for gate in data_set.gates:
             least = gates.get(gate.metric, 0.0)
             if gate.at_least < least:
-                asked = f"the cases of {data_set.id} ask for {gate.at_least:.2f}"
-                yield f"suite.gates: {gate.metric} must reach {least:.2f}, though {asked}"
+                required = f"the cases of {data_set.id} set {gate.at_least:.2f}"
+                yield f"suite.gates: {gate.metric} must reach {least:.2f}, although {required}"
 
 
 def _cases(suite: Suite) -> Mapping[str, Sequence[Scenario]]:
@@ -120,9 +125,9 @@ def _cases(suite: Suite) -> Mapping[str, Sequence[Scenario]]:
     return found
 
 
-def _held(data_set: DataSet, gates: Mapping[str, float], cases: Sequence[Scenario]) -> DataSet:
-    own = tuple(replace(one, at_least=max(one.at_least, gates.get(one.metric, 0.0))) for one in data_set.gates)
-    listed = {one.metric for one in own}
+def _with_thresholds(data_set: DataSet, gates: Mapping[str, float], cases: Sequence[Scenario]) -> DataSet:
+    own = tuple(replace(gate, at_least=max(gate.at_least, gates.get(gate.metric, 0.0))) for gate in data_set.gates)
+    listed = {gate.metric for gate in own}
     added = (Gate(name, least) for name, least in gates.items() if name not in listed and _has_truth(name, cases))
     return replace(data_set, gates=(*own, *added))
 
@@ -133,6 +138,8 @@ def _has_truth(name: str, cases: Sequence[Scenario]) -> bool:
     expected = [turn.expect for case in cases for turn in case.turns]
     truth = truth_of(name)
     if truth == LABELS:
-        several = any(one.labels is not None for one in expected)
-        return several or (name != SKILL_RECALL and any(one.label is not None for one in expected))
-    return truth != DOCUMENTS or any(grade > 0 for one in expected for grade in (one.documents or {}).values())
+        several = any(expectation.labels is not None for expectation in expected)
+        return several or (name != SKILL_RECALL and any(expectation.label is not None for expectation in expected))
+    return truth != DOCUMENTS or any(
+        relevance > 0 for expectation in expected for relevance in (expectation.documents or {}).values()
+    )

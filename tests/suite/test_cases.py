@@ -103,7 +103,7 @@ def test_without_a_column_id_a_case_is_named_by_its_content_wherever_its_row_sta
     [
         ("not json", ":1: not a JSON object on one line"),
         ("[1, 2]", ":1: [1, 2] is not a JSON object"),
-        ('{"id": "a", "message": "x", "message": "y"}', "the key 'message' stands twice"),
+        ('{"id": "a", "message": "x", "message": "y"}', "duplicate key 'message'"),
         ('{"message": NaN, "intent": "A"}', "NaN is not a JSON number"),
         ('{"message": 1e999, "intent": "A"}', "'1e999' is too large a number"),
         ('{"message": "\\ud800", "intent": "A"}', "half of a surrogate pair"),
@@ -114,9 +114,9 @@ def test_without_a_column_id_a_case_is_named_by_its_content_wherever_its_row_sta
         ('{"id": null, "message": "x", "intent": "A"}', "the id None is not allowed"),
         ('{"id": true, "message": "x", "intent": "A"}', "the id True is not allowed"),
         ('{"id": "' + "a" * 95 + '", "message": "x", "intent": "A"}', "at most 100 are allowed"),
-        (ROWS + '{"id": "price", "message": "x", "intent": "A"}', ":4: the id 'price' stands in line 1 already"),
+        (ROWS + '{"id": "price", "message": "x", "intent": "A"}', ":4: the id 'price' is in line 1 already"),
         (ROWS + '{"message": "x", "intent": "A"}', ":4: the row has no column 'id'"),
-        ('{"message": "x", "intent": "A"}\n' * 2, ":2: the same row stands in line 1 already"),
+        ('{"message": "x", "intent": "A"}\n' * 2, ":2: the same row is in line 1 already"),
         (ROWS + '{"id": "b", "message": "x"}', ":4: the row has no column 'intent'"),
         ('{"id": "a", "message": "x", "intent": 3}', ":1: turns.0.expect.label: 3 is not allowed"),
         ('{"id": "a", "message": "", "intent": "A"}', ":1: turns.0.user: '' is not allowed"),
@@ -131,9 +131,9 @@ def test_a_mistake_of_a_row_is_told_at_its_line_of_the_data_file(rows: str, mess
 @pytest.mark.parametrize(
     ("rows", "message"),
     [
-        ("id,id\na,b", ":1: the column 'id' stands twice"),
+        ("id,id\na,b", ":1: duplicate column 'id'"),
         ("id,\na,b", ":1: a column has no name"),
-        ("id,message,intent\na,b", ":2: 2 cells, and the first line names 3 columns"),
+        ("id,message,intent\na,b", ":2: 2 cells, but the first line names 3 columns"),
         ('id,message,intent\na,"b,c', "not CSV"),
         ("id,message,intent", "the file has no rows"),
     ],
@@ -155,14 +155,14 @@ def test_bytes_that_are_no_text_are_told_at_their_line() -> None:
         ("${intent}", "${intnt}", "yaml:9: scenarios/intents.jsonl has no column 'intnt'; it has id, intent, message"),
         ("id: intents", "id: Intents", "intents.yaml:1: id: 'Intents' is not allowed"),
         ("id: intents\n", "", "id: None is not allowed"),
-        ("id: intents", "id: a${intent}", "intents.yaml:1: id: a column cannot stand here"),
+        ("id: intents", "id: a${intent}", "intents.yaml:1: id: columns are not allowed here"),
         ("_type: classifier", "_type: clasifier", "intents.yaml:3: system_type: 'clasifier' is not allowed"),
         ("LabelMetric", "LabelMetrik", "intents.yaml:11: unknown metric 'LabelMetrik'"),
-        ("intents.jsonl", "other.jsonl", "intents.yaml:6: cases: 'other.jsonl' is no .jsonl or .csv file"),
-        ("intents.jsonl", "../../etc/passwd", "is no .jsonl or .csv file of the scenario folder"),
-        ("intents.jsonl", "/etc/data.jsonl", "is no .jsonl or .csv file of the scenario folder"),
-        ("intents.jsonl", "intents.yaml", "is no .jsonl or .csv file of the scenario folder"),
-        ("intents.jsonl", "[1]", "is no .jsonl or .csv file of the scenario folder"),
+        ("intents.jsonl", "other.jsonl", "intents.yaml:6: cases: 'other.jsonl' is not a .jsonl or .csv file"),
+        ("intents.jsonl", "../../etc/passwd", "is not a .jsonl or .csv file in the scenarios folder"),
+        ("intents.jsonl", "/etc/data.jsonl", "is not a .jsonl or .csv file in the scenarios folder"),
+        ("intents.jsonl", "intents.yaml", "is not a .jsonl or .csv file in the scenarios folder"),
+        ("intents.jsonl", "[1]", "is not a .jsonl or .csv file in the scenarios folder"),
     ],
 )  # fmt: skip
 def test_a_mistake_of_the_scenario_is_told_once_at_its_own_line(old: str, new: str, message: str) -> None:
@@ -189,11 +189,14 @@ def test_gates_are_told_with_the_data_set_and_bring_their_metric() -> None:
 @pytest.mark.parametrize(
     ("gates", "message"),
     [
-        ("{metric: macrof1, at_least: 0.8}", ":12: there is no gate 'macrof1'; known: accuracy, macro_f1"),
-        ("{metric: ndcg@10, at_least: 0.8}", ":12: the gate 'ndcg@10' needs a relevant document in expect.documents"),
-        ("{metric: ndcg@0, at_least: 0.8}", ":12: there is no gate 'ndcg@0'"),
+        ("{metric: macrof1, at_least: 0.8}", ":12: unknown threshold 'macrof1'; known: accuracy, macro_f1"),
+        (
+            "{metric: ndcg@10, at_least: 0.8}",
+            ":12: the threshold 'ndcg@10' needs a relevant document in expect.documents",
+        ),
+        ("{metric: ndcg@0, at_least: 0.8}", ":12: unknown threshold 'ndcg@0'"),
         ("{metric: accuracy, at_least: 80}", ":12: gates.0.at_least: 80 is not allowed"),
-        ("{metric: accuracy, at_least: 0.8}, {metric: accuracy, at_least: 0.1}", "the gate 'accuracy' stands twice"),
+        ("{metric: accuracy, at_least: 0.8}, {metric: accuracy, at_least: 0.1}", "duplicate threshold 'accuracy'"),
     ],
 )
 def test_a_gate_that_cannot_work_is_refused_with_its_line(gates: str, message: str) -> None:
@@ -204,7 +207,9 @@ def test_a_gate_that_cannot_work_is_refused_with_its_line(gates: str, message: s
 def test_a_column_that_nothing_uses_is_told_unless_it_is_a_note() -> None:
     rows = '{"id": "a", "message": "x", "intent": "A", "source": "production", "_by": "Amina"}'
     (problem,) = problems_of(rows=rows)
-    assert "the column 'source' of scenarios/intents.jsonl is not used; name it _source if it is a note" in problem
+    assert (
+        "the column 'source' of scenarios/intents.jsonl is not used; rename it to _source if it is a comment" in problem
+    )
 
 
 def test_many_mistakes_are_told_up_to_what_a_person_reads() -> None:
@@ -225,7 +230,7 @@ def test_a_data_file_is_found_from_the_folder_of_its_scenario() -> None:
 def test_gates_without_cases_are_refused() -> None:
     gates = "gates: [{metric: accuracy, at_least: 0.5}]\n"
     plain = INTENTS.replace("cases: intents.jsonl\n", gates).replace("${message}", "x").replace("${intent}", "A")
-    assert "gates are thresholds of cases" in problems_of(plain)[0]
+    assert "'gates' are thresholds of cases" in problems_of(plain)[0]
 
 
 def test_data_files_are_read_from_a_checkout_and_no_link_is_followed(tmp_path: Path) -> None:

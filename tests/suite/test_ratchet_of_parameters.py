@@ -1,10 +1,10 @@
 from ratiba_action.model.scenario import Assertion
 from ratiba_action.model.values import JsonObject
-from ratiba_action.suite.ratchet import hold_parameters
+from ratiba_action.suite.ratchet import ratchet_parameters
 
 
 def told(head: JsonObject, base: JsonObject) -> tuple[JsonObject, tuple[str, ...]]:
-    return hold_parameters(Assertion("M", 0.5, parameters=head), Assertion("M", 0.9, parameters=base))
+    return ratchet_parameters(Assertion("M", 0.5, parameters=head), Assertion("M", 0.9, parameters=base))
 
 
 def test_parameters_that_stay_are_not_spoken_of() -> None:
@@ -13,7 +13,7 @@ def test_parameters_that_stay_are_not_spoken_of() -> None:
 
 def test_a_number_a_word_or_a_list_is_the_bases_also_when_the_change_removes_it() -> None:
     base = {"k": 5, "measure": "exact", "forbidden": ["canary"]}
-    note = "M keeps the base's parameters; this change edits them."
+    note = "M keeps the parameters of the base; this change edits them."
     assert told({"k": 500, "measure": "recall", "forbidden": []}, base) == (base, (note,))
     assert told({}, base) == (base, (note,))
 

@@ -16,7 +16,7 @@ from ratiba_action.model.scenario import (
     Turn,
     TurnLimits,
 )
-from ratiba_action.suite.ratchet import CONTENT, hold_to_base
+from ratiba_action.suite.ratchet import CONTENT, ratchet_suite
 from ratiba_action.suite.ratchet import RULES as RATCHET
 
 BASE = Scenario(
@@ -41,28 +41,28 @@ def test_every_field_of_a_scenario_has_a_rule_or_is_named_where_a_change_edits_i
 
 
 def test_an_edited_capture_is_named() -> None:
-    _, notes = hold_to_base(suite(replace(BASE, captured=("Hello.",))), suite(BASE))
+    _, notes = ratchet_suite(suite(replace(BASE, captured=("Hello.",))), suite(BASE))
     assert notes == ("spa: critical, and this change edits its captured.",)
 
 
 def test_a_suite_that_relaxes_nothing_stays_as_it_is() -> None:
-    assert hold_to_base(suite(BASE), suite(BASE)) == (suite(BASE), ())
+    assert ratchet_suite(suite(BASE), suite(BASE)) == (suite(BASE), ())
 
 
 def test_a_lower_threshold_is_raised_to_the_base() -> None:
-    held, notes = hold_to_base(suite(replace(BASE, assertions=(Assertion("SlotMetric", 0.5, 9),))), suite(BASE))
+    held, notes = ratchet_suite(suite(replace(BASE, assertions=(Assertion("SlotMetric", 0.5, 9),))), suite(BASE))
     assert held.scenarios[0].assertions == (Assertion("SlotMetric", 1.0, 9),)
-    assert notes == ("spa: the threshold of SlotMetric stays 1.00; this change asks for 0.50.",)
+    assert notes == ("spa: the threshold of SlotMetric stays 1.00; this change sets 0.50.",)
 
 
 def test_a_higher_threshold_holds() -> None:
     lower = replace(BASE, assertions=(Assertion("SlotMetric", 0.5, 9),))
-    assert hold_to_base(suite(BASE), suite(lower)) == (suite(BASE), ())
+    assert ratchet_suite(suite(BASE), suite(lower)) == (suite(BASE), ())
 
 
 def test_what_a_change_removes_still_holds_and_is_told() -> None:
     bare = replace(BASE, critical=False, rules=(), assertions=())
-    held, notes = hold_to_base(suite(bare), suite(BASE))
+    held, notes = ratchet_suite(suite(bare), suite(BASE))
     assert held.scenarios[0] == BASE
     assert len(notes) == 3
 
@@ -70,10 +70,10 @@ def test_what_a_change_removes_still_holds_and_is_told() -> None:
 def test_a_judge_does_not_replace_the_phrases_that_the_base_demands_nor_phrases_its_judge() -> None:
     phrases = replace(BASE, rules=(FailureRule("must_refuse", None, 3),), assertions=())
     judged = replace(BASE, rules=(), assertions=(Assertion("RefusalByJudgeMetric", 0.5, 4),))
-    both, notes = hold_to_base(suite(judged), suite(phrases))
+    both, notes = ratchet_suite(suite(judged), suite(phrases))
     assert (both.scenarios[0].rules, both.scenarios[0].assertions) == (phrases.rules, judged.assertions)
     assert len(notes) == 1
-    both, notes = hold_to_base(suite(phrases), suite(judged))
+    both, notes = ratchet_suite(suite(phrases), suite(judged))
     assert (both.scenarios[0].rules, both.scenarios[0].assertions) == (phrases.rules, judged.assertions)
     assert len(notes) == 1
 
@@ -81,26 +81,26 @@ def test_a_judge_does_not_replace_the_phrases_that_the_base_demands_nor_phrases_
 def test_removed_scenarios_and_edited_turns_are_told() -> None:
     edited = replace(BASE, turns=(Turn(user="hello"),))
     ordinary = replace(BASE, id="salon", critical=False)
-    _, notes = hold_to_base(suite(edited), suite(BASE, ordinary))
+    _, notes = ratchet_suite(suite(edited), suite(BASE, ordinary))
     assert notes == ("spa: critical, and this change edits its turns.", "This change removes scenarios: salon.")
 
 
 def test_a_critical_scenario_still_runs_when_a_change_removes_or_renames_it() -> None:
     renamed = replace(BASE, id="spa_new", critical=False, rules=(), assertions=())
-    held, notes = hold_to_base(suite(renamed), suite(BASE))
+    held, notes = ratchet_suite(suite(renamed), suite(BASE))
     assert held.scenarios == (renamed, BASE)
-    assert notes == ("spa: critical, so it still runs though this change removes it.",)
+    assert notes == ("spa: critical, so it still runs although this change removes it.",)
 
 
 def test_the_clock_the_customer_and_the_language_are_told_when_they_change() -> None:
     moved = replace(BASE, now=BASE.now.replace(year=2027), customer=Customer("Njeri", "+254700000002"), language="sw")
-    _, notes = hold_to_base(suite(moved), suite(BASE))
+    _, notes = ratchet_suite(suite(moved), suite(BASE))
     assert notes == ("spa: critical, and this change edits its now, customer, language.",)
 
 
 def test_the_strictest_of_several_thresholds_of_one_metric_holds() -> None:
     twice = replace(BASE, assertions=(Assertion("SlotMetric", 1.0, 5), Assertion("SlotMetric", 0.0, 6)))
-    held, _ = hold_to_base(suite(replace(BASE, assertions=(Assertion("SlotMetric", 0.0, 9),))), suite(twice))
+    held, _ = ratchet_suite(suite(replace(BASE, assertions=(Assertion("SlotMetric", 0.0, 9),))), suite(twice))
     assert held.scenarios[0].assertions[0].threshold == 1.0
 
 
@@ -151,7 +151,7 @@ def by_id(held: Suite) -> dict[str, Scenario]:
 
 @given(SUITES, SUITES)
 def test_what_is_run_is_never_looser_than_the_base_nor_than_the_change(head: Suite, base: Suite) -> None:
-    run, before = by_id(hold_to_base(head, base)[0]), by_id(base)
+    run, before = by_id(ratchet_suite(head, base)[0]), by_id(base)
     for asked in head.scenarios:
         held = run[asked.id]
         assert is_as_strict(held, asked)
@@ -163,7 +163,7 @@ def test_what_is_run_is_never_looser_than_the_base_nor_than_the_change(head: Sui
 @given(SUITES, SUITES)
 def test_nothing_is_demanded_that_neither_the_base_nor_the_change_demands(head: Suite, base: Suite) -> None:
     asked, before = by_id(head), by_id(base)
-    for name, held in by_id(hold_to_base(head, base)[0]).items():
+    for name, held in by_id(ratchet_suite(head, base)[0]).items():
         sources = [suite[name] for suite in (asked, before) if name in suite]
         assert rules(held) == set().union(*(rules(source) for source in sources))
         assert set(thresholds(held).items()) <= set().union(*(thresholds(source).items() for source in sources))
@@ -172,13 +172,13 @@ def test_nothing_is_demanded_that_neither_the_base_nor_the_change_demands(head: 
 
 @given(SUITES, SUITES)
 def test_what_is_held_to_the_base_once_stays_so(head: Suite, base: Suite) -> None:
-    held, _ = hold_to_base(head, base)
-    assert hold_to_base(held, base)[0] == held
+    held, _ = ratchet_suite(head, base)
+    assert ratchet_suite(held, base)[0] == held
 
 
 @given(SUITES)
 def test_an_unchanged_suite_is_run_as_it_is_and_nothing_is_told(same: Suite) -> None:
-    assert hold_to_base(same, same) == (same, ())
+    assert ratchet_suite(same, same) == (same, ())
 
 
 @pytest.mark.parametrize(
@@ -191,12 +191,12 @@ def test_an_unchanged_suite_is_run_as_it_is_and_nothing_is_told(same: Suite) -> 
     ],
 )
 def test_of_the_limits_of_a_turn_the_stricter_hold(asked: TurnLimits, before: TurnLimits, held: TurnLimits) -> None:
-    run, notes = hold_to_base(suite(replace(BASE, limits=asked)), suite(replace(BASE, limits=before)))
+    run, notes = ratchet_suite(suite(replace(BASE, limits=asked)), suite(replace(BASE, limits=before)))
     assert run.scenarios[0].limits == held
     assert any("limits of a turn" in note for note in notes) == (held != asked)
 
 
 def test_an_edited_script_or_persona_is_told() -> None:
     edited = replace(BASE, script=({"text": "Karibu"},), simulated_user=SimulatedUser("Amina", "a haircut"))
-    _, notes = hold_to_base(suite(edited), suite(BASE))
+    _, notes = ratchet_suite(suite(edited), suite(BASE))
     assert any("edits its script, simulated_user" in note for note in notes)

@@ -1,4 +1,4 @@
-"""A scenario file with ``cases`` → a scenario a row, and the case file that they make."""
+"""Expands a scenario file with ``cases`` into one scenario per row."""
 
 import hashlib
 import json
@@ -14,9 +14,9 @@ from ratiba_action.model.scenario import Scenario
 from ratiba_action.suite.building import build_scenario
 from ratiba_action.suite.case_ids import ALLOWED, CASE_ID, COLUMN, HISTORY, case_ids
 from ratiba_action.suite.data_file import SUFFIXES, Row, read_rows
-from ratiba_action.suite.gates import gate_problems, with_gate_metrics
 from ratiba_action.suite.loaded import Checks, Loaded
 from ratiba_action.suite.scenario_schema import ScenarioBlock
+from ratiba_action.suite.thresholds import threshold_problems, with_threshold_metrics
 from ratiba_action.util.strict_yaml import Document, Path
 from ratiba_action.util.validation import shorten, validate
 
@@ -25,11 +25,11 @@ _PLACE = re.compile(r"\$\$\{|\$\{([^{}]*)\}")
 
 
 class FillingError(ValueError):
-    """A row cannot fill the scenario; says why."""
+    """A row cannot fill the scenario's template; says why."""
 
 
 def places(value: Any, path: Path = ()) -> Iterator[tuple[Path, str]]:
-    """Each column that is named in a value, keys included, with the path of the text that names it.
+    """Each column that a value refers to, in keys too, with the path of the text.
 
     Args:
         value: plain data.
@@ -47,13 +47,13 @@ def places(value: Any, path: Path = ()) -> Iterator[tuple[Path, str]]:
 
 
 def earlier_turns(row: Mapping[str, Any]) -> list[dict[str, str]]:
-    """A turn for each message of the customer in a row's ``history``; what was answered then is not said again.
+    """A turn for each user message in a row's ``history``; the earlier replies are not used.
 
     Args:
-        row: values by column; of a CSV file, whose cells are texts, the history is JSON.
+        row: values by column; in a CSV file, the history is JSON text.
 
     Raises:
-        FillingError: it is no list of messages.
+        FillingError: it is not a list of messages.
     """
     history = row.get(HISTORY)
     if isinstance(history, str) and history.strip():
@@ -62,9 +62,9 @@ def earlier_turns(row: Mapping[str, Any]) -> list[dict[str, str]]:
         except (ValueError, RecursionError):
             raise FillingError(f"the column {HISTORY!r} is {shorten(history)}; {_MESSAGES}") from None
     messages = history or []
-    if not (isinstance(messages, list) and all(_is_message(one) for one in messages)):
+    if not (isinstance(messages, list) and all(_is_message(message) for message in messages)):
         raise FillingError(f"the column {HISTORY!r} is {shorten(history)}; {_MESSAGES}")
-    return [{"user": one["content"]} for one in messages if one["role"] == "user"]
+    return [{"user": message["content"]} for message in messages if message["role"] == "user"]
 
 
 def _is_message(value: Any) -> bool:
@@ -75,17 +75,17 @@ def _is_message(value: Any) -> bool:
 
 
 def fill(value: Any, row: Mapping[str, Any]) -> Any:
-    """The value with its columns filled.
+    """The value with its columns filled in.
 
-    A text that is one column takes the row's value with its type; in a longer text it is written out. ``$${`` stands
-    for ``${``.
+    A text that is only ``${column}`` becomes the row's value with its type; in a longer text the value is inserted.
+    ``$${`` is an escaped ``${``.
 
     Args:
         value: plain data.
         row: values by column.
 
     Raises:
-        FillingError: the row lacks a column, a list is to stand inside a text, or two keys become one.
+        FillingError: a column is missing, a list would be inserted into text, or two keys become equal.
     """
     if isinstance(value, str):
         return _fill_text(value, row)
@@ -115,7 +115,7 @@ def _written(text: str, row: Mapping[str, Any]) -> str:
 def _text(column: str, row: Mapping[str, Any]) -> str:
     value = _value(column, row)
     if value is None or isinstance(value, (dict, list)):
-        raise FillingError(f"the column {column!r} is {shorten(value)}, which cannot stand inside a text")
+        raise FillingError(f"the column {column!r} is {shorten(value)}, which cannot be inserted into text")
     return value if isinstance(value, str) else json.dumps(value)
 
 
@@ -126,11 +126,11 @@ def _value(column: str, row: Mapping[str, Any]) -> Any:
 
 
 FIXED = ("id", "cases", "gates", "touches")
-"""Keys that are the same for all rows: what depends on a file is decided before its rows are read."""
+"""Keys that cannot contain columns, because they are used before the rows are read."""
 
 _NOTE = "_"
-_TOLD = 50
-_ROW = 0  # line of a value that the row gives: no file has it
+_SHOWN = 50
+_ROW = 0  # marks a value that comes from the row
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +138,7 @@ class _Template:
     """A scenario file and its rows.
 
     Args:
-        lines: of its values; ``_ROW`` where a row decides.
+        lines: of its values; ``_ROW`` if the value comes from the row.
     """
 
     document: Document
@@ -155,23 +155,23 @@ class _Template:
         return FileProblem(self.document.name, self.document.line((key,)), f"{key}: {message}")
 
 
-def load_data_set(document: Document, files: Mapping[str, bytes], checks: Checks) -> Loaded:
-    """The scenarios of a case file.
+def load_cases(document: Document, files: Mapping[str, bytes], checks: Checks) -> Loaded:
+    """The scenarios of a file with ``cases``.
 
     Args:
         document: a scenario file with ``cases``.
         files: content of every file of the suite by its path.
-        checks: what the shape of a file cannot tell.
+        checks: beyond the schema.
     """
     path = _data_path(document)
     content = files.get(path) if path.endswith(SUFFIXES) else None
     if content is None:
-        wrong = f"{shorten(document.data['cases'])} is no .jsonl or .csv file of the scenario folder"
-        wrong += "; name it from the folder of this file, outside recordings and calibration"
+        wrong = f"{shorten(document.data['cases'])} is not a .jsonl or .csv file in the scenarios folder"
+        wrong += "; give its path relative to this file, outside recordings and calibration"
         return Loaded(problems=[FileProblem(document.name, document.line(("cases",)), f"cases: {wrong}")])
     rows, problems = read_rows(path, content)
     template = _Template(document, _lines(document), path, content, rows)
-    # Rows that cannot be read hide columns, so that those are looked at only when all rows are known.
+    # Unreadable rows may have further columns, so columns are checked only if all rows are readable.
     problems = problems or tuple(_column_problems(template))
     if problems:
         return Loaded(problems=_few(problems), read=[path])
@@ -179,7 +179,7 @@ def load_data_set(document: Document, files: Mapping[str, bytes], checks: Checks
 
 
 def _data_path(document: Document) -> str:
-    """The path that ``cases`` leads to from the folder of its file; what leaves the repository is no file of it."""
+    """The path of ``cases``, relative to the repository; a path that leaves it matches no file."""
     parts: list[str] = []
     for part in (PurePosixPath(document.name).parent / str(document.data["cases"])).parts:
         if part == ".." and parts:
@@ -194,7 +194,7 @@ def _lines(document: Document) -> dict[Path, int]:
 
 
 def _column_problems(template: _Template) -> Iterator[FileProblem]:
-    """An id that cannot begin those of the cases; columns that do not exist, or that nothing uses."""
+    """Problems of the id, which the ids of the cases start with, and of missing or unused columns."""
     if not re.fullmatch(CASE_ID, template.id):
         yield template.problem("id", f"{shorten(template.document.data.get('id'))} is not allowed; {ALLOWED}")
     columns = {column for row in template.rows for column in row.values}
@@ -203,7 +203,9 @@ def _column_problems(template: _Template) -> Iterator[FileProblem]:
         line = template.document.line(path)
         if path and path[0] in FIXED:
             yield FileProblem(
-                template.document.name, line, f"{path[0]}: a column cannot stand here; it is the same for all rows"
+                template.document.name,
+                line,
+                f"{path[0]}: columns are not allowed here; it must be the same for all rows",
             )
         elif column not in columns:
             known = ", ".join(sorted(columns))
@@ -211,7 +213,7 @@ def _column_problems(template: _Template) -> Iterator[FileProblem]:
         used.add(column)
     for column in sorted(columns - used - {COLUMN, HISTORY}):
         if not column.startswith(_NOTE):
-            message = f"the column {column!r} of {template.path} is not used; name it _{column} if it is a note"
+            message = f"the column {column!r} of {template.path} is not used; rename it to _{column} if it is a comment"
             yield template.problem("cases", message)
 
 
@@ -229,27 +231,30 @@ def _expand(template: _Template, checks: Checks) -> Loaded:
             continue
         document = Document(template.document.name, filled, _shifted(template.lines, len(earlier)))
         block, found = validate(ScenarioBlock, document)
-        # What is wrong without a row too is the file's mistake; what a row makes wrong is the row's.
-        referred = (replace(one, line=one.line if one in constant else _ROW) for one in checks.problems(document))
+        # Problems that exist without the row belong to the scenario file, others to the row.
+        referred = (
+            replace(problem, line=problem.line if problem in constant else _ROW)
+            for problem in checks.problems(document)
+        )
         problems += _placed((*found, *referred), template, row)
         if block is not None and name is not None:
             case = build_scenario(block, Document(template.path, filled, {(): row.line}))
             gates = gates or _gates(block, template.document)
             problems += _gate_problems(gates, case, template)
-            scenarios.append(replace(with_gate_metrics(case, gates), data_set=template.id))
+            scenarios.append(replace(with_threshold_metrics(case, gates), data_set=template.id))
     digest = hashlib.sha256(template.content).hexdigest()
-    data_set = DataSet(template.id, template.path, digest, len(template.rows), gates)
-    return Loaded(scenarios, [data_set], _few(problems), [template.path])
+    cases = DataSet(template.id, template.path, digest, len(template.rows), gates)
+    return Loaded(scenarios, [cases], _few(problems), [template.path])
 
 
 def _after(earlier: Sequence[Mapping[str, str]], data: Mapping[str, Any]) -> dict[str, Any]:
-    """The scenario with the customer's earlier messages before its own turns."""
+    """The scenario with the earlier user messages before its own turns."""
     turns = data.get("turns")
     return {**data, "turns": [*earlier, *turns]} if earlier and isinstance(turns, list) else dict(data)
 
 
 def _shifted(lines: Mapping[Path, int], count: int) -> Mapping[Path, int]:
-    """The lines of a scenario before whose turns there are others; those are the row's."""
+    """The lines of a scenario with inserted turns before its own; inserted turns belong to the row."""
     if not count:
         return lines
     moved: dict[Path, int] = {}
@@ -269,11 +274,11 @@ def _gates(block: ScenarioBlock, document: Document) -> tuple[Gate, ...]:
 
 
 def _gate_problems(gates: Sequence[Gate], case: Scenario, template: _Template) -> list[FileProblem]:
-    return [FileProblem(template.document.name, gate.line, wrong) for gate, wrong in gate_problems(gates, case)]
+    return [FileProblem(template.document.name, gate.line, wrong) for gate, wrong in threshold_problems(gates, case)]
 
 
 def _placed(problems: Iterable[FileProblem], template: _Template, row: Row) -> list[FileProblem]:
-    """What a row is to blame for is told at its line of the data file."""
+    """Problems of a row, reported at its line in the file of cases."""
     return [
         problem if problem.line != _ROW else FileProblem(template.path, row.line, problem.message)
         for problem in problems
@@ -281,13 +286,13 @@ def _placed(problems: Iterable[FileProblem], template: _Template, row: Row) -> l
 
 
 def _few(problems: Iterable[FileProblem]) -> list[FileProblem]:
-    """Each problem once, and of each file no more than a person reads."""
+    """Each problem once, and a bounded number per file."""
     by_file: dict[str, list[FileProblem]] = {}
     for problem in dict.fromkeys(problems):
         by_file.setdefault(problem.path, []).append(problem)
-    told: list[FileProblem] = []
+    shown: list[FileProblem] = []
     for path, found in by_file.items():
-        told += found[:_TOLD]
-        if len(found) > _TOLD:
-            told.append(FileProblem(path, found[_TOLD].line, f"and {len(found) - _TOLD} more mistakes"))
-    return told
+        shown += found[:_SHOWN]
+        if len(found) > _SHOWN:
+            shown.append(FileProblem(path, found[_SHOWN].line, f"and {len(found) - _SHOWN} more mistakes"))
+    return shown

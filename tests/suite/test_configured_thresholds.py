@@ -2,10 +2,10 @@
 
 from typing import Any
 
-from ratiba_action.config.metrics_block import STANDARD_GATES
+from ratiba_action.config.metrics_block import STANDARD_THRESHOLDS
 from ratiba_action.model.data_set import DataSet, Gate
 from ratiba_action.model.scenario import Expectation, Scenario, Suite, Turn
-from ratiba_action.suite.gates import gates_below, with_configured_gates
+from ratiba_action.suite.thresholds import thresholds_below, with_configured_thresholds
 from tests.support.sample_report import sample_scenario
 
 
@@ -18,7 +18,7 @@ def suite(*gates: Gate, **expected: Any) -> Suite:
 
 
 def held(before: Suite, **gates: float) -> dict[str, float]:
-    (data_set,) = with_configured_gates(before, gates or STANDARD_GATES).data_sets
+    (data_set,) = with_configured_thresholds(before, gates or STANDARD_THRESHOLDS).data_sets
     return {gate.metric: gate.at_least for gate in data_set.gates}
 
 
@@ -37,17 +37,17 @@ def test_the_standard_gates_hold_where_turns_say_the_truth_that_they_need() -> N
 def test_of_a_data_sets_own_gate_and_the_configurations_the_greater_holds() -> None:
     own = suite(Gate("macro_f1", 0.5), Gate("accuracy", 0.9), label="ANSWER")
     assert held(own, macro_f1=0.8, accuracy=0.6) == {"macro_f1": 0.8, "accuracy": 0.9}
-    assert list(gates_below(own.data_sets, {"macro_f1": 0.8, "accuracy": 0.6})) == [
-        "suite.gates: macro_f1 must reach 0.80, though the cases of intents ask for 0.50"
+    assert list(thresholds_below(own.data_sets, {"macro_f1": 0.8, "accuracy": 0.6})) == [
+        "suite.gates: macro_f1 must reach 0.80, although the cases of intents set 0.50"
     ]
 
 
 def test_a_gate_brings_its_metric_to_the_cases_and_to_nothing_else() -> None:
-    after = with_configured_gates(suite(label="ANSWER"), STANDARD_GATES)
+    after = with_configured_thresholds(suite(label="ANSWER"), STANDARD_THRESHOLDS)
     assert [[one.metric for one in case.assertions] for case in cases(after)] == [["LabelMetric"]]
     assert after.scenarios[1] == suite().scenarios[1]
 
 
 def test_without_gates_nothing_is_changed() -> None:
     before = suite(Gate("macro_f1", 0.5), label="ANSWER")
-    assert with_configured_gates(before, {}).data_sets == before.data_sets
+    assert with_configured_thresholds(before, {}).data_sets == before.data_sets

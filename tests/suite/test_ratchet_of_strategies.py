@@ -6,7 +6,7 @@ from datetime import date
 import pytest
 
 from ratiba_action.model.scenario import Assertion, Quarantine, Scenario, Strategy, Suite
-from ratiba_action.suite.ratchet import hold_to_base
+from ratiba_action.suite.ratchet import ratchet_suite
 from ratiba_action.suite.scenario_selection import with_defaults, with_least_trials
 from tests.support.sample_report import sample_scenario
 
@@ -18,7 +18,7 @@ def scenario(**changes: object) -> Scenario:
 
 
 def hold(head: Scenario, *base: Scenario) -> tuple[Scenario, tuple[str, ...]]:
-    suite, notes = hold_to_base(Suite((head,), "h"), Suite(base, "b"))
+    suite, notes = ratchet_suite(Suite((head,), "h"), Suite(base, "b"))
     return suite.scenarios[0], notes
 
 
@@ -50,7 +50,7 @@ def test_a_metric_that_would_lift_the_deciding_mean_waits_for_the_merge() -> Non
     base = scenario(strategy=Strategy(least_mean=0.5), assertions=(Assertion("A", 0.5),))
     got, notes = hold(replace(base, assertions=(*base.assertions, Assertion("B", 0.0))), base)
     assert [entry.metric for entry in got.assertions] == ["A"]
-    assert "B is not measured yet" in notes[0]
+    assert "B is measured only after the merge" in notes[0]
 
 
 def test_a_quarantine_of_the_changes_own_making_does_not_hold_and_is_told() -> None:
@@ -64,7 +64,7 @@ def test_a_quarantine_cannot_be_extended_and_may_be_ended() -> None:
     base = scenario(quarantine=FLAKY)
     got, notes = hold(scenario(quarantine=replace(FLAKY, until=date(2027, 1, 1))), base)
     assert got.quarantine == FLAKY
-    assert "this change asks for 2027-01-01" in notes[0]
+    assert "this change sets 2027-01-01" in notes[0]
     assert hold(scenario(), base)[0].quarantine is None
 
 
