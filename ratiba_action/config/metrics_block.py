@@ -142,7 +142,7 @@ def attach_metrics(scenario: Scenario, block: MetricsBlock) -> tuple[Assertion, 
 def metrics_without_truth(block: MetricsBlock, suite: Suite) -> Iterator[str]:
     """A message for each metric that some scenarios of its type do not get."""
     for system_type in SYSTEM_TYPES:
-        scenarios = [entry for entry in suite.scenarios if entry.system_type == system_type]
+        scenarios = [scenario for scenario in suite.scenarios if scenario.system_type == system_type]
         for entry in block.of(system_type):
             lacking = [
                 scenario
@@ -152,8 +152,8 @@ def metrics_without_truth(block: MetricsBlock, suite: Suite) -> Iterator[str]:
             if lacking:
                 count = part_of(len(lacking), len(scenarios), "scenario", "does", "do")
                 yield (
-                    f"metrics.{system_type}: {count} not have the expected values for {entry.metric}, so it is not added:"
-                    f" {lacking[0].id}{' and others' if len(lacking) > 1 else ''}"
+                    f"metrics.{system_type}: {count} not have the expected values for {entry.metric}, so it is"
+                    f" not added: {lacking[0].id}{' and others' if len(lacking) > 1 else ''}"
                 )
 
 
