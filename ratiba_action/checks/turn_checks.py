@@ -1,11 +1,6 @@
-"""What one turn expects of its reply: tool calls, output, text, compared exactly.
+"""What one turn expects of its reply: tool calls, output, text, compared exactly."""
 
-A path into JSON output starts with ``$`` and goes on with ``.name``, ``["any name"]``, ``[3]`` or ``[*]``, each item of
-a list or value of an object: the part of RFC 9535 (JSONPath) that names parts by their place.
-"""
-
-import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import tzinfo
 from typing import Any
@@ -16,88 +11,8 @@ from ratiba_action.model.conversation import Event, Reply, ToolCall
 from ratiba_action.model.measurement import Check
 from ratiba_action.model.scenario import Expectation, ExpectedOutput, ExpectedTool, ExpectedTransition, Turn
 from ratiba_action.util.instants import same_value
+from ratiba_action.util.json_expression import Step, parse_path, spell_path, without
 from ratiba_action.util.text import clip
-
-_STEP = re.compile(
-    r"\.(?P<name>[^\W\d][\w-]*)|\[(?P<index>\d{1,9})\]|\[(?P<every>\*)\]|\.(?P<each>\*)"
-    r"|\[(?P<quote>[\"'])(?P<quoted>(?:(?!(?P=quote))[^\\]|\\.)*)(?P=quote)\]"
-)
-
-
-@dataclass(frozen=True, slots=True)
-class JsonPath:
-    """A path that was read.
-
-    Args:
-        text: as it was written.
-        steps: a name, an index, or None for every part.
-    """
-
-    text: str
-    steps: tuple[str | int | None, ...]
-
-
-def parse_path(text: str) -> JsonPath:
-    """Read a path.
-
-    Raises:
-        ValueError: it is not one; says where.
-    """
-    if not text.startswith("$"):
-        raise ValueError(f"the path {text!r} does not start with '$'; write it like $.items[*].id")
-    steps: list[str | int | None] = []
-    at = 1
-    while at < len(text):
-        step = _STEP.match(text, at)
-        if step is None:
-            raise ValueError(f"the path {text!r} cannot be read from {text[at:]!r} on; write it like $.items[*].id")
-        steps.append(_step(step))
-        at = step.end()
-    if not steps:
-        raise ValueError("the path '$' is the whole value; leave the comparison out instead")
-    return JsonPath(text, tuple(steps))
-
-
-def without(value: Any, paths: Iterable[JsonPath]) -> Any:
-    """A copy of a JSON value without the parts that the paths name; a path that names nothing changes nothing.
-
-    An item of a list leaves the others their order, and they move up only after every path was looked up.
-    """
-    return _prune(value, [path.steps for path in paths])
-
-
-def _step(found: re.Match[str]) -> str | int | None:
-    if found["name"] is not None:
-        return found["name"]
-    if found["index"] is not None:
-        return int(found["index"])
-    return None if found["quoted"] is None else re.sub(r"\\(.)", r"\1", found["quoted"])
-
-
-def _prune(value: Any, paths: Sequence[Sequence[str | int | None]]) -> Any:
-    if not paths or not isinstance(value, dict | list | tuple):
-        return value
-    parts = value.items() if isinstance(value, dict) else enumerate(value)
-    remaining = []
-    for key, part in parts:
-        below = [path[1:] for path in paths if path and _names(path[0], key)]
-        if [] not in [list(rest) for rest in below]:
-            remaining.append((key, _prune(part, below)))
-    return dict(remaining) if isinstance(value, dict) else [part for _, part in remaining]
-
-
-def _names(step: str | int | None, key: str | int) -> bool:
-    return step is None or (type(step) is type(key) and step == key)
-
-
-def output_problem(expected: ExpectedOutput) -> str | None:
-    """What is wrong with an expected output, or None."""
-    for path in expected.ignore:
-        try:
-            parse_path(path)
-        except ValueError as error:
-            return str(error)
-    return None
 
 
 def first_difference(expected: ExpectedOutput, got: Any) -> str | None:
@@ -113,7 +28,7 @@ def first_difference(expected: ExpectedOutput, got: Any) -> str | None:
         ValueError: a path of ``expected.ignore`` cannot be read.
     """
     paths = [parse_path(path) for path in expected.ignore]
-    return _difference(_normal(without(expected.value, paths), expected), _normal(without(got, paths), expected), "$")
+    return _difference(_normal(without(expected.value, paths), expected), _normal(without(got, paths), expected), ())
 
 
 def _normal(value: Any, rule: ExpectedOutput) -> Any:
@@ -134,28 +49,30 @@ def _sort_key(value: Any) -> str:
     return canonical_json(value)
 
 
-def _difference(expected: Any, got: Any, path: str) -> str | None:
+def _difference(expected: Any, got: Any, place: tuple[Step, ...]) -> str | None:
+    where = spell_path(place) or "the answer"
     if isinstance(expected, dict) and isinstance(got, dict):
-        return _object_difference(expected, got, path)
+        return _object_difference(expected, got, place)
     if isinstance(expected, list) and isinstance(got, list):
         if len(expected) != len(got):
-            return f"{path} has {len(got)} items, not {len(expected)}"
+            return f"{where} has {len(got)} items, not {len(expected)}"
         parts = enumerate(zip(expected, got, strict=True))
-        found = (_difference(first, second, f"{path}[{index}]") for index, (first, second) in parts)
+        found = (_difference(first, second, (*place, index)) for index, (first, second) in parts)
         return next((difference for difference in found if difference is not None), None)
     if isinstance(expected, bool) == isinstance(got, bool) and expected == got:
         return None
-    return f"{path} is {_shown(got)}, not {_shown(expected)}"
+    return f"{where} is {_shown(got)}, not {_shown(expected)}"
 
 
-def _object_difference(expected: dict[str, Any], got: dict[str, Any], path: str) -> str | None:
+def _object_difference(expected: dict[str, Any], got: dict[str, Any], place: tuple[Step, ...]) -> str | None:
+    where = spell_path(place) or "the answer"
     missing = [key for key in expected if key not in got]
     if missing:
-        return f"{path} has no {missing[0]!r}"
+        return f"{where} has no {missing[0]!r}"
     more = [key for key in got if key not in expected]
     if more:
-        return f"{path} has {more[0]!r} besides"
-    found = (_difference(expected[key], got[key], f"{path}.{key}") for key in expected)
+        return f"{where} has {more[0]!r} besides"
+    found = (_difference(expected[key], got[key], (*place, key)) for key in expected)
     return next((difference for difference in found if difference is not None), None)
 
 

@@ -6,11 +6,11 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import BeforeValidator, Field, field_validator, model_validator
 
-from ratiba_action.config.json_expression import Expression
 from ratiba_action.config.model_limits import Name, TokenCount
 from ratiba_action.privacy.credentials import find_credentials
 from ratiba_action.settings.input_values import parse_folder
 from ratiba_action.util.body_template import VALUES, places, template_problems
+from ratiba_action.util.json_expression import Expression
 from ratiba_action.util.validation import StrictModel
 
 Address = Annotated[str, Field(pattern=r"^[A-Za-z_][\w.]*:[A-Za-z_]\w*(\.[A-Za-z_]\w*)*$", max_length=500)]

@@ -39,7 +39,7 @@ class ExpectedOutput:
 
     Args:
         value: any JSON.
-        ignore: paths of parts that are left out of the comparison, such as ``$.items[*].id``.
+        ignore: paths of parts that are left out of the comparison, such as ``items[*].id``.
         ignore_whitespace: runs of white space in texts are one space, and none at their ends.
         ignore_order: lists are compared as multisets.
     """

@@ -6,8 +6,8 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import AfterValidator, Field, model_validator
 
 from ratiba_action.checks.row_checks import query_problem
-from ratiba_action.checks.turn_checks import parse_path
 from ratiba_action.util.extras import how_to_install
+from ratiba_action.util.json_expression import parse_path
 from ratiba_action.util.validation import StrictModel
 
 
@@ -25,7 +25,7 @@ def _detectable(code: str) -> str:
 
 Text = Annotated[str, Field(min_length=1, max_length=20_000)]
 LanguageCode = Annotated[str, Field(pattern=r"^[a-z]{2,3}$", description="ISO 639 code"), AfterValidator(_detectable)]
-JsonPathText = Annotated[str, Field(min_length=2, max_length=500), AfterValidator(_readable)]
+JsonPathText = Annotated[str, Field(min_length=1, max_length=500), AfterValidator(_readable)]
 Relevance = Annotated[float, Field(ge=0, le=100, allow_inf_nan=False)]
 
 
@@ -54,7 +54,7 @@ class OutputBlock(StrictModel):
     """The structured answer of the turn."""
 
     value: Any
-    ignore: list[JsonPathText] = Field(default_factory=list, description="paths to ignore, such as $.items[*].id")
+    ignore: list[JsonPathText] = Field(default_factory=list, description="JMESPaths to ignore, such as items[*].id")
     ignore_whitespace: bool = False
     ignore_order: bool = False
 

@@ -4,11 +4,11 @@ import json
 from typing import Any
 from uuid import uuid4
 
-from ratiba_action.config.json_expression import Expression, ExpressionError
 from ratiba_action.config.system_kinds import HttpBlock
 from ratiba_action.errors import WorkerError
 from ratiba_action.model.scenario import Scenario, Turn
 from ratiba_action.util.body_template import fill, places
+from ratiba_action.util.json_expression import Expression, ExpressionError
 
 MOST_CHARACTERS = 1024 * 1024
 _REMEDY = "Correct `system.http` in the configuration; docs/adapters.md explains it."

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ratiba_action.checks.turn_checks import first_difference, output_problem
+from ratiba_action.checks.turn_checks import first_difference
 from ratiba_action.model.scenario import ExpectedOutput
 
 _json = st.recursive(
@@ -33,9 +33,9 @@ def test_the_comparison_says_the_same_in_both_directions(one: Any, other: Any) -
 
 @given(_json, _json)
 def test_what_is_ignored_never_counts(one: Any, other: Any) -> None:
-    expected = ExpectedOutput({"kept": 1, "ignored": one}, ignore=("$.ignored",))
+    expected = ExpectedOutput({"kept": 1, "ignored": one}, ignore=("ignored",))
     assert first_difference(expected, {"kept": 1, "ignored": other}) is None
-    assert first_difference(expected, {"kept": 2, "ignored": other}) == "$.kept is 2, not 1"
+    assert first_difference(expected, {"kept": 2, "ignored": other}) == "kept is 2, not 1"
 
 
 @given(st.text(max_size=20))
@@ -49,21 +49,16 @@ def test_white_space_is_ignored_only_where_that_is_said(text: str) -> None:
     ("expected", "got", "difference"),
     [
         (1, 1.0, None),
-        (1, True, "$ is true, not 1"),
-        (0, False, "$ is false, not 0"),
-        ("1", 1, '$ is 1, not "1"'),
-        ({"a": None}, {}, "$ has no 'a'"),
-        ({}, {"a": None}, "$ has 'a' besides"),
-        ([1, 2], [1], "$ has 1 items, not 2"),
-        ([1, 2], [2, 1], "$[0] is 2, not 1"),
-        ({"a": [{"b": 1}]}, {"a": [{"b": 2}]}, "$.a[0].b is 2, not 1"),
-        (None, {"a": 1}, '$ is {"a":1}, not null'),
+        (1, True, "the answer is true, not 1"),
+        (0, False, "the answer is false, not 0"),
+        ("1", 1, 'the answer is 1, not "1"'),
+        ({"a": None}, {}, "the answer has no 'a'"),
+        ({}, {"a": None}, "the answer has 'a' besides"),
+        ([1, 2], [1], "the answer has 1 items, not 2"),
+        ([1, 2], [2, 1], "[0] is 2, not 1"),
+        ({"a": [{"b": 1}]}, {"a": [{"b": 2}]}, "a[0].b is 2, not 1"),
+        (None, {"a": 1}, 'the answer is {"a":1}, not null'),
     ],
 )
 def test_the_first_difference_is_told_by_its_place(expected: Any, got: Any, difference: str | None) -> None:
     assert first_difference(ExpectedOutput(expected), got) == difference
-
-
-def test_a_path_that_cannot_be_read_is_a_problem_of_the_expectation() -> None:
-    assert output_problem(ExpectedOutput(1, ignore=("$.a",))) is None
-    assert "'items[0]'" in (output_problem(ExpectedOutput(1, ignore=("$.a", "items[0]"))) or "")

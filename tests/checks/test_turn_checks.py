@@ -56,7 +56,7 @@ def test_a_structured_answer_is_compared() -> None:
     right = case(replace(said, reply=replace(said.reply, output={"n": [2, 1]})))
     wrong = case(replace(said, reply=replace(said.reply, output={"n": [2, 3]})))
     assert check_transcript(right.scenario, right.transcript)[0].passed
-    assert check_transcript(wrong.scenario, wrong.transcript)[0].got == "$.n[0] is 2, not 1"
+    assert check_transcript(wrong.scenario, wrong.transcript)[0].got == "n[0] is 2, not 1"
 
 
 def test_the_language_of_a_reply_is_told_by_the_detector() -> None:

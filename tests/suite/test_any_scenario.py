@@ -43,7 +43,7 @@ WHOLE: dict[str, dict[str, Any]] = {
                     "tools": [{"name": "look", "args": {"hour": 18}}],
                     "documents": ["hours", "prices"],
                     "answer": "until six",
-                    "output": {"value": {"a": [1]}, "ignore": ["$.b"]},
+                    "output": {"value": {"a": [1]}, "ignore": ["b"]},
                 },
             },
             {"event": {"type": "payment", "rail": "mpesa"}, "expect": {"payment": "PAID"}},

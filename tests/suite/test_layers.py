@@ -93,8 +93,9 @@ def test_a_hallucination_risk_is_an_assertion_on_faithfulness_by_claim() -> None
 
 
 def test_an_ignored_path_that_cannot_be_read_is_refused_with_its_line() -> None:
-    problems = told(turns=[{"user": "a", "expect": {"output": {"value": 1, "ignore": ["$.a", "items..id"]}}}])
-    assert "turns.0.expect.output.ignore.1: the path 'items..id' does not start with '$'" in problems
+    problems = told(turns=[{"user": "a", "expect": {"output": {"value": 1, "ignore": ["a", "$.items[*].id"]}}}])
+    assert "turns.0.expect.output.ignore.1: the path '$.items[*].id' is a JSONPath" in problems
+    assert problems.count("write items[*].id") == 1
 
 
 def test_a_metric_of_the_repository_is_named_by_module_and_attribute() -> None:

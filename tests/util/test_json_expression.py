@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ratiba_action.config.json_expression import Expression, ExpressionError
+from ratiba_action.util.json_expression import Expression, ExpressionError
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(),
