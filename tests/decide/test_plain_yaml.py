@@ -9,7 +9,15 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ratiba_action.decide.plain_yaml import Node, YamlDoubt, read_plain_form, read_with_pyyaml, read_yaml_or_doubt
+from ratiba_action.decide.plain_yaml import (
+    MAX_BYTES,
+    Node,
+    YamlDoubt,
+    read_plain_form,
+    read_with_pyyaml,
+    read_yaml_or_doubt,
+)
+from ratiba_action.decide.plain_yaml import _decode as decode
 
 ROOT = Path(__file__).parents[2]
 OWN_FILES = sorted(
@@ -101,12 +109,13 @@ def pyyaml(text: str) -> Node:
 
 
 def both_agree(text: str) -> bool:
-    """Whether the plain form accepts a text; it then says what PyYAML says."""
+    """Whether the plain form accepts a text that was decoded for both; it then says what PyYAML says."""
     try:
-        plain = read_plain_form("f.yml", text)
+        decoded = decode("f.yml", text.encode(), MAX_BYTES)
+        plain = read_plain_form("f.yml", decoded)
     except YamlDoubt:
         return False
-    assert data_of(plain) == data_of(pyyaml(text)), text
+    assert data_of(plain) == data_of(pyyaml(decoded)), text
     return True
 
 
