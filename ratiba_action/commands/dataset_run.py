@@ -68,7 +68,7 @@ def run(arguments: argparse.Namespace, environment: MutableMapping[str, str]) ->
         SuiteError: its items are not a valid suite; nothing was run.
         InfrastructureError: the server failed.
     """
-    from ratiba_action.commands import gate  # noqa: PLC0415 - for this task only
+    from ratiba_action.commands.gate_run import run as run_gate  # noqa: PLC0415 - for this task only
     from ratiba_action.observability.langfuse_asking import LangfuseError  # noqa: PLC0415 - the same
     from ratiba_action.production.datasets.experiment import Experiment  # noqa: PLC0415 - the same
     from ratiba_action.production.datasets.pulled import stored_dataset  # noqa: PLC0415 - the same
@@ -91,7 +91,7 @@ def run(arguments: argparse.Namespace, environment: MutableMapping[str, str]) ->
     experiment = Experiment(task.access, task.dataset, suite.items)
     root = _root(task.repository)
     with scratch_folder(root, task.settings.scenarios, suite) as folder:
-        return gate.run(_of_gate(arguments, task, folder, root), environment, experiment.tracer)
+        return run_gate(_of_gate(arguments, task, folder, root), environment, experiment.tracer)
 
 
 def _root(repository: Path) -> Path:

@@ -20,7 +20,7 @@ def load_everything() -> None:
     import numpy as np  # noqa: F401, PLC0415 - only this process
     import scipy.stats  # noqa: F401, PLC0415 - the same
 
-    import ratiba_action.commands.gate  # noqa: PLC0415 - the same
+    import ratiba_action.commands.gate_run  # noqa: PLC0415 - the same
     import ratiba_action.commands.record  # noqa: F401, PLC0415 - the same
     from ratiba_action.metrics.judging.deepeval_bridge import load_deepeval, prepare_deepeval  # noqa: PLC0415 - the same
 

@@ -1,0 +1,284 @@
+"""A run of ``ratiba gate``: decide the mode, run scenarios, publish the report, and set the exit code."""
+
+import argparse
+import json
+import sys
+import traceback
+from collections.abc import MutableMapping, Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import NoReturn
+
+from ratiba_action.commands.gate_request import chosen_scenarios, decide_request
+from ratiba_action.commands.options import parse_option
+from ratiba_action.config.configuration import load_configuration
+from ratiba_action.decide.deciding import decide
+from ratiba_action.errors import (
+    InfrastructureError,
+    LedgerError,
+    PublishError,
+    RatibaError,
+    UsageError,
+)
+from ratiba_action.history.keeping import keep_run, with_trends
+from ratiba_action.metrics.judging.cache import JudgeCache
+from ratiba_action.model.change import Mode
+from ratiba_action.model.note import in_order
+from ratiba_action.model.plan import Selection
+from ratiba_action.model.scenario import MOST_TRIALS
+from ratiba_action.model.verdict import Conclusion, Report
+from ratiba_action.observability.logged_ports import NoEvents
+from ratiba_action.publish.full_publication import full_publication
+from ratiba_action.publish.publishing import Publication
+from ratiba_action.publish.unmeasured_runs import refuse_wrong_start, skipped, stopped
+from ratiba_action.reporting.money_facts import log_forecast
+from ratiba_action.reporting.results_json import write_baseline
+from ratiba_action.reporting.summary import ReportSummary
+from ratiba_action.reporting.terminal import make_progress
+from ratiba_action.reporting.wording import mode_line, selection_line
+from ratiba_action.run.estimating import forecast
+from ratiba_action.run.evaluation_inputs import read_inputs
+from ratiba_action.run.event_logging import Tracer, open_event_log, run_ended, tracer_of
+from ratiba_action.run.gate import evaluate
+from ratiba_action.run.inputs import RunInputs, RunLog, RunRequest
+from ratiba_action.run.provider_keys import cache_folder, require_key
+from ratiba_action.run.side_by_side import evaluate_side_by_side, variants_of
+from ratiba_action.settings.input_values import parse_count
+from ratiba_action.settings.run_deadline import read_deadline
+from ratiba_action.settings.settings import (
+    INPUTS,
+    read_settings_leniently,
+    unknown_variables,
+)
+from ratiba_action.settings.step_output import leave
+from ratiba_action.util.interruption import Interruption, current
+from ratiba_action.util.persisted_credentials import persisted_credentials
+from ratiba_action.util.text import unreadable_as_command
+from ratiba_action.verdict.decision import cut_short
+
+_PATIENCE = 3.0
+"""Seconds from a signal until a report without measurements is written; a runner kills the process after 10."""
+
+
+def run(arguments: argparse.Namespace, environment: MutableMapping[str, str], tracer: Tracer = tracer_of) -> int:
+    """Run the gate.
+
+    Args:
+        arguments: of the command.
+        environment: of the process.
+        tracer: makes the function that sends the run's traces.
+
+    Raises:
+        UsageError: an option is invalid; nothing is published then.
+    """
+    interruption = current()
+    interruption.watch(_PATIENCE, lambda: _leave_early(interruption))
+    options = {entry.name: getattr(arguments, entry.attribute, None) for entry in INPUTS}
+    settings, problems = read_settings_leniently(environment, options)
+    repository = Path(arguments.repo or environment.get("GITHUB_WORKSPACE") or ".").resolve()
+    if not repository.is_dir():
+        raise UsageError(f"There is no folder {str(repository)!r}.", "Give the checkout with --repo.")
+    stream = sys.stderr if arguments.json else sys.stdout
+    publication = full_publication(settings, environment, stream)
+    publication.hide_secrets()
+    publication.keep_room()
+    if arguments.variants and (arguments.variant or arguments.resume):
+        raise UsageError("--variants runs all variants from the start.", "Remove --variant and --resume.")
+    decided = decide(decide_request(arguments, environment, settings, repository), environment)
+    persisted = persisted_credentials(decided.change.git, environment)
+    publication.hide(persisted)
+    request = RunRequest(
+        settings=settings,
+        decided=decided,
+        repository=decided.change.git.root if decided.change.git is not None else repository,
+        environment=environment,
+        choice=chosen_scenarios(arguments, settings),
+        concurrency=_concurrency(arguments),
+        trials=parse_option("--trials", arguments.trials, partial(parse_count, most=MOST_TRIALS)),
+        seconds=parse_option("--deadline", arguments.deadline or "", lambda given: read_deadline(given, environment)),
+        resume=arguments.resume,
+        variant=arguments.variant,
+        cache=not arguments.no_deepeval_cache,
+    )
+    log = RunLog(make_progress(stream, environment, publication.redactor))
+    log.warnings += [f"The variable {name} is set, but no input reads it." for name in unknown_variables(environment)]
+    log.warnings += [persisted.warning] if persisted.warning else []
+    if arguments.deepeval_cache_clear:
+        JudgeCache(cache_folder(environment), log.note).clear()
+    with interruption.noting():
+        return _conclude(arguments, request, log, publication, problems=problems, tracer=tracer)
+
+
+def _leave_early(interruption: Interruption) -> NoReturn:
+    """Exit before there is anything to report; the action's last step publishes the report."""
+    sys.stderr.write(f"ratiba: {_cancelled(interruption)}\n")
+    leave(_cancelled(interruption).exit_code)
+
+
+def _concurrency(arguments: argparse.Namespace) -> int | None:
+    given = arguments.concurrency
+    return None if given is None else parse_option("--concurrency", given, parse_count)
+
+
+def _conclude(
+    arguments: argparse.Namespace,
+    request: RunRequest,
+    log: RunLog,
+    publication: Publication,
+    *,
+    problems: Sequence[str],
+    tracer: Tracer,
+) -> int:
+    """Run, publish the report, and return the exit code."""
+    failure: RatibaError | None = None
+    interruption = current()
+    interruption.replace_stand_in(lambda: _conclude_instead(request, log, publication, interruption))
+    try:
+        report = _report(arguments, request, log, publication, problems)
+    except UsageError:
+        raise
+    except Exception as error:  # noqa: BLE001 - every failure leaves a report, also a bug of the gate
+        failure = error if isinstance(error, RatibaError) else _defect(error)
+        log.events = NoEvents()
+        report = stopped(request.settings, request.decided, failure, log.warnings)
+    if report is None:
+        return 0
+    interruption.conclude()
+    trace = tracer(request.settings, request.environment, log.events)
+    complaint = "" if failure is None else str(failure)
+    report = _with_trends(_cut_short(report, interruption), publication)
+    published = publication.publish(report, trace, complaint=complaint)
+    # A signal may arrive while GitHub is slow: a cancelled run is never shown as passed.
+    if (short := _cut_short(published.report, interruption)) != published.report:
+        published = publication.publish(short)
+    if arguments.baseline_out:
+        _leave_baseline(published, Path(arguments.baseline_out), publication)
+    if arguments.json:
+        sys.stdout.write(unreadable_as_command(json.dumps(published.outputs, indent=2)) + "\n")
+        sys.stdout.flush()
+    # Last, because a cancelled run may be killed while the server is slow.
+    _keep(published.report, publication)
+    return published.exit_code
+
+
+def _cut_short(report: Report, interruption: Interruption) -> Report:
+    """The report, marked as cancelled if the run was cancelled after the verdict."""
+    reason, name = interruption.reason, interruption.name
+    if reason is None or name is None or any(name in text for text in (report.verdict.reason, *report.notes)):
+        return report
+    note = f"The run was cancelled by {name} after everything had been measured."
+    return replace(report, verdict=cut_short(report.verdict, reason), notes=in_order((*report.notes, note)))
+
+
+def _conclude_instead(
+    request: RunRequest, log: RunLog, publication: Publication, interruption: Interruption
+) -> NoReturn:
+    """Publish a report without measurements for a cancelled run whose main thread does not return in time."""
+    report = stopped(request.settings, request.decided, _cancelled(interruption), log.warnings)
+    leave(publication.publish(report).exit_code)
+
+
+def _cancelled(interruption: Interruption) -> InfrastructureError:
+    return InfrastructureError(f"The run was cancelled by {interruption.name}.", "Run the gate again.")
+
+
+def _go_on(interruption: Interruption) -> None:
+    """Check for cancellation between two steps.
+
+    Raises:
+        InfrastructureError: the run was cancelled.
+    """
+    if interruption.name is not None:
+        raise _cancelled(interruption)
+
+
+def _leave_baseline(summary: ReportSummary, path: Path, publication: Publication) -> None:
+    try:
+        write_baseline(summary, path)
+    except PublishError as error:
+        publication.warn(str(error))
+
+
+def _with_trends(report: Report, publication: Publication) -> Report:
+    """The report with the trends of its base branch, if there is a readable history."""
+    url = publication.settings.ledger_url
+    try:
+        return with_trends(report, url) if url else report
+    except LedgerError as error:
+        publication.warn(str(error))
+        return report
+
+
+def _keep(report: Report, publication: Publication) -> None:
+    """Add the run to the history; a failure never changes the verdict."""
+    url = publication.settings.ledger_url
+    if not url or report.verdict.conclusion is Conclusion.SKIPPED:
+        return
+    try:
+        keep_run(report, url)
+    except LedgerError as error:
+        publication.warn(str(error))
+
+
+def _defect(error: Exception) -> RatibaError:
+    frame = traceback.extract_tb(error.__traceback__)[-1]
+    problem = f"The gate itself failed at {Path(frame.filename).name}:{frame.lineno}: {type(error).__name__}: {error}"
+    return InfrastructureError(problem, "Please report it, with this line.")
+
+
+def _report(
+    arguments: argparse.Namespace,
+    request: RunRequest,
+    log: RunLog,
+    publication: Publication,
+    problems: Sequence[str],
+) -> Report | None:
+    """The report of the run; None for a dry run, which only prints. The log has the run's events."""
+    go_on = partial(_go_on, current())
+    go_on()
+    refuse_wrong_start(request.decided, problems)
+    decision = request.decided.decision
+    if decision.mode is Mode.SKIP:
+        if not request.decided.change.subject.event:
+            # In a local run a missing configuration is an error, since somebody asked for a run.
+            load_configuration(request.repository, request.settings.config)
+        if arguments.dry_run:
+            publication.announce(decision, Selection(decision, ()), ())
+            return None
+        return skipped(request.settings, request.decided, log.warnings)
+    require_key(request.settings, request.environment)
+    if not (arguments.dry_run or publication.in_workflow):
+        # A dry run and the decide step print it in detail.
+        publication.tell(mode_line(decision, enforce=request.settings.enforce))
+    inputs = read_inputs(request)
+    go_on()
+    if (partly := selection_line(inputs.selection)) and not arguments.dry_run:
+        publication.tell(partly)
+    variants = variants_of(inputs) if arguments.variants else ()
+    expected = forecast(inputs)
+    if arguments.dry_run:
+        publication.announce(decision, inputs.selection, inputs.notes, expected)
+        return None
+    if expected is not None:
+        log_forecast(expected, publication.tell, log.note)
+    for variant in variants:
+        _log_variant_forecast(variant, publication)
+    go_on()
+    with open_event_log(inputs, publication.redactor, log.note) as log.events:
+        if variants:
+            report = evaluate_side_by_side(inputs, log, variants)
+        else:
+            report = evaluate(inputs, log, expected=expected).report
+        noted = len(log.warnings)
+        log.events.emit(run_ended(report))
+    # Only now is it known whether the log is complete.
+    return replace(report, notes=in_order((*report.notes, *log.warnings[noted:])))
+
+
+def _log_variant_forecast(variant: RunInputs, publication: Publication) -> None:
+    """Print the expected cost of a variant; raises if one of its models has no price."""
+    expected = forecast(variant)
+    if expected is not None:
+        publication.tell(f"variant {variant.variant}:")
+        log_forecast(expected, publication.tell, lambda _: None)
