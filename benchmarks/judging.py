@@ -135,12 +135,12 @@ async def live_grading(
     ledger, prices = Ledger(Decimal(1_000_000)), PriceList()
     journal = begin_journal(folder / "journal.jsonl", "benchmark", Path(__file__).parents[1])
     purse = RunPurse(ledger, journal, warn=print)
-    trials = tuple(Trial(one.scenario, ARM) for one in cases)
+    trials = tuple(Trial(entry.scenario, ARM) for entry in cases)
     admissions = Admissions(trials, lambda _: Decimal("0.10"), ledger, journal)
     routes = (ProviderRoute("anthropic", "nobodys-key", url), ProviderRoute("openai", "nobodys-key", f"{url}/v1"))
     judge = JudgeBlock(cross_check=CrossCheckBlock(share=share))
     configuration = Configuration(system=SystemBlock(adapter="salon:open_system"), judge=judge)
-    arm = ArmInputs(ARM, configuration, [one.scenario for one in cases])
+    arm = ArmInputs(ARM, configuration, [entry.scenario for entry in cases])
     try:
         async with ProviderClient(routes, {}) as client:
             calls = KeepingJudgeCalls(MeteredCalls(client, purse, prices, concurrency=CONCURRENCY), sent)
@@ -166,7 +166,7 @@ async def judged(url: str, cases: Sequence[Case], share: float) -> tuple[Figures
         async with live_grading(url, Path(name), cases, share, sent) as grading, grading.cross_check:
 
             async def work() -> int:
-                await at_once(CONCURRENCY, [partial(_measured, grading, one) for one in cases])
+                await at_once(CONCURRENCY, [partial(_measured, grading, entry) for entry in cases])
                 await grading.cross_check.finish()
                 return len(sent)
 
@@ -175,8 +175,8 @@ async def judged(url: str, cases: Sequence[Case], share: float) -> tuple[Figures
     return figures, sent
 
 
-async def _measured(grading: Grading, one: Case) -> None:
-    score = await grading.metric(Assertion("SwahiliFluencyMetric", 0.8)).measure(one, 0.8)
+async def _measured(grading: Grading, case: Case) -> None:
+    score = await grading.metric(Assertion("SwahiliFluencyMetric", 0.8)).measure(case, 0.8)
     assert score.passed
     assert not score.votes
 

@@ -122,7 +122,7 @@ class Change:
             hit = self.random.choice(number, max(1, round(number * self.world.drop / FALL)), replace=False)
             drops = np.zeros(number)
             drops[hit] = self.world.drop * number / len(hit)
-        names = [one.id for one in self.scenarios]
+        names = [entry.id for entry in self.scenarios]
         self.worth = {
             "base": dict(zip(names, worth, strict=True)),
             "head": dict(zip(names, worth - drops, strict=True)),
@@ -167,14 +167,14 @@ def decide(
         return float(random.normal(0, world.run_effect)) if world.run_effect else 0.0
 
     def base_run(number: int) -> MeasuredRun:
-        trials = [Trial(one, BASE) for one in scenarios]
+        trials = [Trial(entry, BASE) for entry in scenarios]
         results = change.run(f"base {number}", trials, shift(), errors=world.errors)
         return MeasuredRun("a1b2c3d", NOW, "judge", AnswerOrigin.LIVE, tuple(results), digests)
 
     present = shift() + world.drift
     evidence = Evidence(
         Mode.BLOCKING,
-        tuple(change.run("head", [Trial(one, HEAD) for one in scenarios], present)),
+        tuple(change.run("head", [Trial(entry, HEAD) for entry in scenarios], present)),
         Limits(),
         judge_model="judge",
         answers=AnswerOrigin.LIVE,
@@ -194,7 +194,7 @@ def simulate(world: World, repeats: int, seed: int = 1) -> Rates:
     """Rates over many simulated changes."""
     random = np.random.default_rng(seed)
     scenarios = [scenario(number) for number in range(world.scenarios)]
-    digests = {one.id: content_digest(one) for one in scenarios}
+    digests = {entry.id: content_digest(entry) for entry in scenarios}
     decided = [decide(world, scenarios, digests, random) for _ in range(repeats)]
     conclusions = [verdict.conclusion for verdict, _ in decided]
     return Rates(
@@ -288,7 +288,13 @@ class Table:
 TABLES = (
     Table(
         "sizes",
-        ("scenarios", "sd of the judge", "base runs", *(one[0] for one in (*DROPS, *CONCENTRATED)), "trials at 0 / 10"),
+        (
+            "scenarios",
+            "sd of the judge",
+            "base runs",
+            *(entry[0] for entry in (*DROPS, *CONCENTRATED)),
+            "trials at 0 / 10",
+        ),
         [_size_row(*size) for size in SIZES],
     ),
     Table(
@@ -341,7 +347,7 @@ def pass_rate_blocks(truth: float, scenarios: int, rule: PassRateRule, repeats: 
     plain = [scenario(number) for number in range(scenarios)]
     spread = stats.norm.ppf((np.arange(scenarios) + 0.5) / scenarios) * 0.05
     middle = optimize.brentq(lambda mean: stats.norm.sf(0.80, mean + spread, noise).mean() - truth, 0, 2)
-    worth = {one.id: middle + own for one, own in zip(plain, spread, strict=True)}
+    worth = {entry.id: middle + own for entry, own in zip(plain, spread, strict=True)}
     conclusions, further = [], 0
 
     def result(trial: Trial) -> ScenarioResult:
@@ -351,7 +357,7 @@ def pass_rate_blocks(truth: float, scenarios: int, rule: PassRateRule, repeats: 
 
     for _ in range(repeats):
         limits = Limits(0.80, rule)
-        results = tuple(result(Trial(one, HEAD)) for one in plain)
+        results = tuple(result(Trial(entry, HEAD)) for entry in plain)
         step = next_step(Evidence(Mode.BLOCKING, results, limits, answers=AnswerOrigin.LIVE))
         if isinstance(step, Plan):
             further += len(step.trials)

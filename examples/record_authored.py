@@ -107,9 +107,9 @@ async def record(repository: Path, pull_request: str, scratch: Path, folder: Pat
     models: dict[str, list[Recording]] = {scenario.id: [] for scenario in asking}
     judges: dict[str, list[Recording]] = {scenario.id: [] for scenario in asking}
     for number in range(max(len(trials) for trials in authored.values())):
-        held = [scenario for scenario in asking if number < len(authored[scenario.id])]
-        described = {scenario.id: authored[scenario.id][number] for scenario in held}
-        for name, (answered, judged) in (await drive(repository, held, described, number, scratch)).items():
+        scenarios = [scenario for scenario in asking if number < len(authored[scenario.id])]
+        described = {scenario.id: authored[scenario.id][number] for scenario in scenarios}
+        for name, (answered, judged) in (await drive(repository, scenarios, described, number, scratch)).items():
             models[name] += answered
             judges[name] += judged
     return [Recorded(scenario, [*models[scenario.id], *judges[scenario.id]]) for scenario in asking]
@@ -204,8 +204,11 @@ def steps(described: Mapping[str, Any]) -> list[Step]:
 def customer_steps(described: Mapping[str, Any]) -> list[Step]:
     """What a simulated customer answers: each message, and then that the goal is reached."""
     messages = described.get("customer", [])
-    said = [{"message": message, "goal_reached": False} for message in messages]
-    return [Step("anthropic", data=one) for one in [*said, *([{"message": "", "goal_reached": True}] if said else [])]]
+    answers = [{"message": message, "goal_reached": False} for message in messages]
+    return [
+        Step("anthropic", data=answer)
+        for answer in [*answers, *([{"message": "", "goal_reached": True}] if answers else [])]
+    ]
 
 
 async def grades(case: Case, described: Mapping[str, Any], model: str) -> list[JudgeRecording]:

@@ -34,8 +34,8 @@ class BrokenInvariantError(Exception):
         told: what was found where.
     """
 
-    def __init__(self, invariant: str, told: str) -> None:
-        super().__init__(f"({invariant}) {told}")
+    def __init__(self, invariant: str, message: str) -> None:
+        super().__init__(f"({invariant}) {message}")
 
 
 @dataclass
@@ -80,14 +80,14 @@ class Case:
         """Add to a figure of the campaign."""
         self.figures[figure] = self.figures.get(figure, 0) + amount
 
-    def require(self, invariant: str, told: str, *, holds: bool) -> None:
+    def require(self, invariant: str, message: str, *, holds: bool) -> None:
         """Check an invariant.
 
         Raises:
             BrokenInvariantError: it does not hold.
         """
         if not holds:
-            raise BrokenInvariantError(invariant, told)
+            raise BrokenInvariantError(invariant, message)
 
     def require_no_secret(self, texts: Mapping[str, str], more: Iterable[str] = ()) -> None:
         """Invariant a: nothing planted stands in any text, and the system says of none that it found it."""
@@ -104,13 +104,13 @@ class Case:
     def require_harmless_log(self, printed: str) -> None:
         """Invariant e: a runner reads no command in what was printed but the gate's own."""
         for command in effective_commands(printed):
-            told = f"a runner takes {command.line!r:.200} as a command"
-            self.require("e", told, holds=command.name in GATE_COMMANDS)
-            self.require("e", told, holds=self.nonce not in command.properties)
+            message = f"a runner takes {command.line!r:.200} as a command"
+            self.require("e", message, holds=command.name in GATE_COMMANDS)
+            self.require("e", message, holds=self.nonce not in command.properties)
             if command.name in {"error", "warning", "notice"}:
-                self.require("e", told, holds=bool(command.properties))
+                self.require("e", message, holds=bool(command.properties))
             if command.name in {"add-mask", "stop-commands", "group"}:
-                self.require("e", told, holds=self.nonce not in command.data)
+                self.require("e", message, holds=self.nonce not in command.data)
 
     def require_no_defect(self, printed: str, theirs: str = "") -> None:
         """Invariant f: no traceback and no unexpected error of the gate's own.
@@ -123,9 +123,9 @@ class Case:
         for number, line in enumerate(lines):
             if not DEFECTS.search(line) or "init_import_site" in line or (theirs and theirs in line):
                 continue
-            told = "\n".join(lines[max(number - 3, 0) : number + 40])
+            message = "\n".join(lines[max(number - 3, 0) : number + 40])
             self.require(
-                "f", told, holds=line.lstrip().startswith("Traceback") and _is_of_the_system(lines[number + 1 :])
+                "f", message, holds=line.lstrip().startswith("Traceback") and _is_of_the_system(lines[number + 1 :])
             )
 
 

@@ -259,13 +259,13 @@ def decide_on_hostile_checkout(case: Case) -> None:
     event.write_text(json.dumps(change.pull_request_event()))
     if in_workflow:
         environment |= {"GITHUB_EVENT_NAME": "pull_request", "GITHUB_EVENT_PATH": str(event)}
-    asked = run_command(["decide", *(["--json"] if case.chance(0.5) else [])], environment)
+    result = run_command(["decide", *(["--json"] if case.chance(0.5) else [])], environment)
     output = Path(environment["GITHUB_OUTPUT"])
     written = output.read_text(errors="replace") if output.exists() else ""
     ran = marker.read_text(errors="replace") if marker.exists() else ""
     marker.unlink(missing_ok=True)
     mode = next((name for name in ORDER if f"\n{name}\n" in written), "")
-    require_decision(case, Decision(asked.code, asked.printed, written, ran, mode), least)
+    require_decision(case, Decision(result.code, result.printed, written, ran, mode), least)
     case.require("g", "decide changed the checkout", holds=_state(change.folder) == before)
 
 
@@ -293,8 +293,8 @@ def require_decision(case: Case, decision: Decision, least: str) -> None:
     case.require_no_secret({"output": printed, "step output": decision.written})
     case.require_harmless_log(printed)
     case.require("a", f"a command of the change ran: {decision.ran[:300]!r}", holds=not decision.ran)
-    told = f"the mode is {decision.mode!r}, and must be at least {least!r}: {printed[:1000]}"
-    case.require("c", told, holds=decision.mode in ORDER and ORDER.index(decision.mode) >= ORDER.index(least))
+    message = f"the mode is {decision.mode!r}, and must be at least {least!r}: {printed[:1000]}"
+    case.require("c", message, holds=decision.mode in ORDER and ORDER.index(decision.mode) >= ORDER.index(least))
 
 
 def _state(folder: Path) -> list[tuple[str, int, int]]:

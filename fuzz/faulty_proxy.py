@@ -149,9 +149,9 @@ class _Handler(BaseHTTPRequestHandler):
         }  # fmt: skip
         if fault in bodies:
             return 200, bodies[fault], [("Content-Type", "application/json")]
-        said = f'{{"message": "x {self.server.faults.hostile}"}}'.replace("\r\n", "\\r\\n").encode()
+        body = f'{{"message": "x {self.server.faults.hostile}"}}'.replace("\r\n", "\\r\\n").encode()
         headers = [("Retry-After", "1")] if "secondary" in fault or "retry-after" in fault else []
-        return int(fault.split(maxsplit=1)[0]), said, headers
+        return int(fault.split(maxsplit=1)[0]), body, headers
 
     def _reset(self) -> None:
         self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))

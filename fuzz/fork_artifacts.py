@@ -122,8 +122,8 @@ def require_dead(case: Case, name: str, text: str) -> None:
     inner = [child for token in tokens for child in token.children or ()]
     for token in inner:
         if token.type in {"image", "link_open"}:
-            told = f"{name} has a live {token.type}: {token.attrs}"
-            case.require("e", told, holds=case.nonce not in str(token.attrs))
+            message = f"{name} has a live {token.type}: {token.attrs}"
+            case.require("e", message, holds=case.nonce not in str(token.attrs))
     html = "".join(part.content for part in (*tokens, *inner) if part.type in {"html_block", "html_inline"})
     tags = _Tags()
     tags.feed(html)
@@ -135,5 +135,5 @@ def require_dead(case: Case, name: str, text: str) -> None:
     for found in AUTOLINK.findall(plain):
         case.require("e", f"{name} has the bare link {found!r}", holds=case.nonce not in found)
     for line in text.splitlines():
-        told = f"{name} has a second marker: {line[:200]}"
-        case.require("e", told, holds=not (line.startswith("<!-- ratiba-eval-gate name") and case.nonce in line))
+        message = f"{name} has a second marker: {line[:200]}"
+        case.require("e", message, holds=not (line.startswith("<!-- ratiba-eval-gate name") and case.nonce in line))

@@ -90,19 +90,19 @@ async def _send(case: Case) -> None:
 
 def require_priced(case: Case, body: Mapping[str, Any]) -> None:
     """Nothing was sent that bills more than tokens, or at another tier."""
-    told = f"a request was sent that may cost more than its tokens: {json.dumps(body)[:500]}"
+    message = f"a request was sent that may cost more than its tokens: {json.dumps(body)[:500]}"
     tools = body.get("tools") or []
-    case.require("b", told, holds=isinstance(tools, list))
+    case.require("b", message, holds=isinstance(tools, list))
     for tool in tools:
         kind = tool.get("type") if isinstance(tool, dict) else None
-        case.require("b", told, holds=kind not in RUN_BY_PROVIDER)
+        case.require("b", message, holds=kind not in RUN_BY_PROVIDER)
     tier = body.get("service_tier")
-    case.require("b", told, holds=tier in {None, "default", "standard_only", "flex"})
-    case.require("b", told, holds=not body.get("web_search_options") and not body.get("mcp_servers"))
-    case.require("b", told, holds="audio" not in (body.get("modalities") or ()) and not body.get("background"))
-    case.require("b", told, holds=body.get("model") not in BILLED_OTHERWISE)
+    case.require("b", message, holds=tier in {None, "default", "standard_only", "flex"})
+    case.require("b", message, holds=not body.get("web_search_options") and not body.get("mcp_servers"))
+    case.require("b", message, holds="audio" not in (body.get("modalities") or ()) and not body.get("background"))
+    case.require("b", message, holds=body.get("model") not in BILLED_OTHERWISE)
     judged = "claude-opus-5-5" in str(body.get("model")).lower()
-    case.require("b", f"the model of a judge was asked: {told}", holds=not judged)
+    case.require("b", f"the model of a judge was asked: {message}", holds=not judged)
 
 
 def _bytes(rng: random.Random, access: ScenarioAccess, nonce: str) -> bytes:
@@ -127,8 +127,8 @@ def _well_formed(rng: random.Random, access: ScenarioAccess, nonce: str) -> byte
 
 def hostile_body(rng: random.Random, path: str, nonce: str) -> dict[str, Any]:
     """A request with some fields that no ordinary system sends."""
-    said: Any = [{"role": "user", "content": f"Habari {nonce}"}]
-    body: dict[str, Any] = {"model": MODELS[path], "messages" if path in PATHS[:2] else "input": said}
+    messages: Any = [{"role": "user", "content": f"Habari {nonce}"}]
+    body: dict[str, Any] = {"model": MODELS[path], "messages" if path in PATHS[:2] else "input": messages}
     if path in {"messages", "chat/completions"}:
         body["max_tokens"] = rng.choice((1, 50, 500))
     if path == "embeddings":

@@ -16,8 +16,8 @@ def publish_to_faulty_github(case: Case) -> None:
     """``ratiba report --unfinished``, a workflow's last step, which comments on what was cancelled."""
     state = GithubState(heads={7: case.services.checkout.head})
     for number in range(case.rng.choice((0, 0, 1, 5, 130))):
-        said = case.rng.choice(("LGTM", "<!-- ratiba-eval-gate name=ratiba head=x run=1 attempt=1 -->", case.nonce))
-        state.add_comment(f"{said} {number}", "a-person")
+        text = case.rng.choice(("LGTM", "<!-- ratiba-eval-gate name=ratiba head=x run=1 attempt=1 -->", case.nonce))
+        state.add_comment(f"{text} {number}", "a-person")
     earlier = case.chance(0.3)
     if earlier:
         state.add_comment(
@@ -35,8 +35,8 @@ def publish_to_faulty_github(case: Case) -> None:
     case.require("c", f"an unfinished run ended with {ended.code}: {ended.printed[-500:]}", holds=ended.code == 3)
     require_comment(case, state, transient=transient, printed=ended.printed)
     require_file(case, texts, ended.printed)
-    told = f"a redirect carried the token: {faults.elsewhere}"
-    case.require("a", told, holds=not any("PLANTED" in headers for headers in faults.elsewhere))
+    message = f"a redirect carried the token: {faults.elsewhere}"
+    case.require("a", message, holds=not any("PLANTED" in headers for headers in faults.elsewhere))
 
 
 def _environment(case: Case, proxy: str) -> Mapping[str, str]:

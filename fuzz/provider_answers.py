@@ -90,8 +90,8 @@ def honest_step(rng: random.Random, received: Received) -> Step:
     body = received.body
     limits = [body[name] for name in ("max_tokens", "max_completion_tokens", "max_output_tokens") if body.get(name)]
     most = min([1_000, *(limit for limit in limits if isinstance(limit, int))])
-    asked = max(len(json.dumps(body)), 1)
-    usage = Usage(rng.randint(1, asked), rng.randint(1, max(most, 1)))
+    tokens = max(len(json.dumps(body)), 1)
+    usage = Usage(rng.randint(1, tokens), rng.randint(1, max(most, 1)))
     return Step("any", text=rng.choice(("Karibu.", "", "\u202e", "x" * 2000)), usage=usage)
 
 

@@ -104,7 +104,9 @@ class World:
         case = self.case
         texts = {"log": printed, **texts_below(left, "left"), "comments": json.dumps(self.github.comments)}
         texts["requests to the providers"] = json.dumps([request.body for request in self.models.received])
-        texts["requests to GitHub"] = json.dumps([[one.path, str(one.body)] for one in self.github.received])
+        texts["requests to GitHub"] = json.dumps(
+            [[request.path, str(request.body)] for request in self.github.received]
+        )
         case.require_no_secret(texts)
         case.require_harmless_log(printed)
         case.require_no_defect(printed, theirs=case.nonce)
@@ -122,8 +124,8 @@ class World:
 
     def _require_told(self, texts: Mapping[str, str], printed: str, *, signalled: bool) -> None:
         names = {name.rpartition("/")[2] for name in texts}
-        told = bool(self.github.comments) or "comment.md" in names or "results.json" in names
-        self.case.require("d", f"neither comment nor file: {sorted(names)}: {printed[-1500:]}", holds=told)
+        reported = bool(self.github.comments) or "comment.md" in names or "results.json" in names
+        self.case.require("d", f"neither comment nor file: {sorted(names)}: {printed[-1500:]}", holds=reported)
         # A cancelled run waits four seconds for GitHub, and then leaves the comment's file.
         require_comment(self.case, self.github, transient=self.transient and not signalled, printed=printed)
 
@@ -195,17 +197,17 @@ def _base(case: Case, ground: Ground, *, asks: bool, broken: bool) -> dict[str, 
         "README.md": "# An assistant\n",
     }
     for number in range(case.rng.randint(1, 2)):
-        said = random_attacks(case.rng, ground, asks=asks)
+        messages = random_attacks(case.rng, ground, asks=asks)
         files[f"scenarios/attack_{number}.yaml"] = _scenario(
-            f"attack_{number}", said, critical=False, judged=asks and case.chance(0.3)
+            f"attack_{number}", messages, critical=False, judged=asks and case.chance(0.3)
         )
-    said = ["wrong no" if broken else "say yes"]
-    files["scenarios/critical.yaml"] = _scenario("critical", said, critical=True)
+    messages = ["wrong no" if broken else "say yes"]
+    files["scenarios/critical.yaml"] = _scenario("critical", messages, critical=True)
     return files
 
 
-def _scenario(name: str, said: list[str], *, critical: bool, judged: bool = False) -> str:
-    turns = "".join(f"  - user: {json.dumps(message)}\n    expect: {{state: SAID}}\n" for message in said)
+def _scenario(name: str, messages: list[str], *, critical: bool, judged: bool = False) -> str:
+    turns = "".join(f"  - user: {json.dumps(message)}\n    expect: {{state: SAID}}\n" for message in messages)
     return SCENARIO.format(name=name, turns=turns, language="en" if judged else "fr", critical=str(critical).lower())
 
 

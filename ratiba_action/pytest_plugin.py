@@ -142,8 +142,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_load_initial_conftests(early_config: pytest.Config) -> Iterator[None]:
     """Keep what scenarios print from the runner of a workflow, before pytest itself takes hold of the output."""
-    asked = early_config.known_args_namespace.ratiba or early_config.getini("ratiba_scenarios")
-    if asked and os.environ.get("GITHUB_ACTIONS") == "true" and "PYTEST_XDIST_WORKER" not in os.environ:
+    requested = early_config.known_args_namespace.ratiba or early_config.getini("ratiba_scenarios")
+    if requested and os.environ.get("GITHUB_ACTIONS") == "true" and "PYTEST_XDIST_WORKER" not in os.environ:
         from ratiba_action.settings.environment import protect_process  # noqa: PLC0415 - only who asks for it pays
         from ratiba_action.settings.step_output import keep_harmless  # noqa: PLC0415 - the same
 

@@ -55,8 +55,8 @@ def redirect(state: State) -> State:
 
 def booking(state: State) -> State:
     """Offer a time for the demo, and ask for the email that the visitor wants to leave."""
-    asked = [ENDINGS["collect_email"]] if "collect_email" in state["classified"]["labels"] else []
-    return {"reply": " ".join(["Gladly! A demo takes 20 minutes. Does tomorrow at 10:00 suit you?", *asked])}
+    endings = [ENDINGS["collect_email"]] if "collect_email" in state["classified"]["labels"] else []
+    return {"reply": " ".join(["Gladly! A demo takes 20 minutes. Does tomorrow at 10:00 suit you?", *endings])}
 
 
 def build(saver: Any) -> Any:

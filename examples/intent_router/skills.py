@@ -10,5 +10,5 @@ WORDS = {
 
 def select_skills(message: str) -> list[str]:
     """The skills whose words stand in the message."""
-    said = message.lower()
-    return [skill for skill, words in WORDS.items() if any(word in said for word in words)]
+    text = message.lower()
+    return [skill for skill, words in WORDS.items() if any(word in text for word in words)]

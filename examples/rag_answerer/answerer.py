@@ -25,10 +25,10 @@ def answer(message: str) -> dict[str, Any]:
 def ask_model(question: str) -> str:
     """What the model says. The gate puts the model's address and a key into the environment."""
     with Anthropic(max_retries=0) as client:
-        said = client.messages.create(
+        response = client.messages.create(
             model=MODEL,
             max_tokens=300,
             system=(HERE / "prompts" / "answerer.md").read_text(encoding="utf-8"),
             messages=[{"role": "user", "content": question}],
         )
-    return "".join(block.text for block in said.content if block.type == "text")
+    return "".join(block.text for block in response.content if block.type == "text")

@@ -25,9 +25,9 @@ class Retriever:
 
     def best(self, question: str, most: int) -> list[tuple[str, float]]:
         """Ids and scores of the documents nearest to a question, the best first."""
-        asked = self._vector(Counter(words(question)))
+        query = self._vector(Counter(words(question)))
         scores = {
-            name: sum(weight * vector.get(word, 0.0) for word, weight in asked.items())
+            name: sum(weight * vector.get(word, 0.0) for word, weight in query.items())
             for name, vector in self._vectors.items()
         }
         ranked = sorted(scores.items(), key=lambda pair: (-pair[1], pair[0]))

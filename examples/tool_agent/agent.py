@@ -29,10 +29,10 @@ class Agent:
         self._messages.append({"role": "user", "content": message})
         reply: dict[str, Any] = {"text": "", "tool_calls": [], "events": []}
         for _ in range(MOST_STEPS):
-            said = self._ask()
-            calls = [block for block in said.content if block.type == "tool_use"]
+            response = self._ask()
+            calls = [block for block in response.content if block.type == "tool_use"]
             if not calls:
-                text = "".join(block.text for block in said.content if block.type == "text")
+                text = "".join(block.text for block in response.content if block.type == "text")
                 return {**reply, "text": text, "state": self._state}
             self._messages.append({"role": "user", "content": [self._use(call, reply) for call in calls]})
         return {**reply, "text": "Sorry, I could not find that out.", "state": self._state}
@@ -42,12 +42,12 @@ class Agent:
         self._client.close()
 
     def _ask(self) -> Any:
-        said = self._client.messages.create(
+        response = self._client.messages.create(
             model=MODEL, max_tokens=300, system=self._system, tools=TOOLS, messages=self._messages
         )
-        blocks = [block.model_dump(exclude_none=True) for block in said.content]
+        blocks = [block.model_dump(exclude_none=True) for block in response.content]
         self._messages.append({"role": "assistant", "content": blocks})
-        return said
+        return response
 
     def _use(self, call: Any, reply: dict[str, Any]) -> dict[str, Any]:
         output = self._depot.use(call.name, call.input)

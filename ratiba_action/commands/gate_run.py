@@ -82,7 +82,7 @@ def run(arguments: argparse.Namespace, environment: MutableMapping[str, str], tr
     stream = sys.stderr if arguments.json else sys.stdout
     publication = full_publication(settings, environment, stream)
     publication.hide_secrets()
-    publication.keep_room()
+    publication.reserve_space()
     if arguments.variants and (arguments.variant or arguments.resume):
         raise UsageError("--variants runs all variants from the start.", "Remove --variant and --resume.")
     decided = decide(decide_request(arguments, environment, settings, repository), environment)
@@ -250,18 +250,18 @@ def _report(
     require_key(request.settings, request.environment)
     if not (arguments.dry_run or publication.in_workflow):
         # A dry run and the decide step print it in detail.
-        publication.tell(mode_line(decision, enforce=request.settings.enforce))
+        publication.print_line(mode_line(decision, enforce=request.settings.enforce))
     inputs = read_inputs(request)
     go_on()
     if (partly := selection_line(inputs.selection)) and not arguments.dry_run:
-        publication.tell(partly)
+        publication.print_line(partly)
     variants = variants_of(inputs) if arguments.variants else ()
     expected = forecast(inputs)
     if arguments.dry_run:
         publication.announce(decision, inputs.selection, inputs.notes, expected)
         return None
     if expected is not None:
-        log_forecast(expected, publication.tell, log.note)
+        log_forecast(expected, publication.print_line, log.note)
     for variant in variants:
         _log_variant_forecast(variant, publication)
     go_on()
@@ -280,5 +280,5 @@ def _log_variant_forecast(variant: RunInputs, publication: Publication) -> None:
     """Print the expected cost of a variant; raises if one of its models has no price."""
     expected = forecast(variant)
     if expected is not None:
-        publication.tell(f"variant {variant.variant}:")
-        log_forecast(expected, publication.tell, lambda _: None)
+        publication.print_line(f"variant {variant.variant}:")
+        log_forecast(expected, publication.print_line, lambda _: None)

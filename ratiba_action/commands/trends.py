@@ -8,7 +8,7 @@ from pathlib import Path
 
 from ratiba_action.commands.options import parse_option
 from ratiba_action.errors import UsageError
-from ratiba_action.history.keeping import keep_run, prepare_history, read_trends
+from ratiba_action.history.keeping import create_tables, keep_run, read_trends
 from ratiba_action.history.store import Series
 from ratiba_action.model.codec import encode
 from ratiba_action.privacy.masking import Redactor
@@ -69,7 +69,7 @@ def write_to_history(settings: Settings, results: Path, *, named: bool) -> int:
     """
     url = _ledger(settings)
     if not named and not results.exists():
-        prepare_history(url)
+        create_tables(url)
         sys.stdout.write(f"The tables exist. There is no run in {str(results)!r} to write.\n")
         return 0
     new = keep_run(Redactor(settings.secrets).report(read_results(results)), url)

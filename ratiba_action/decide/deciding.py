@@ -300,5 +300,5 @@ def _from_root(path: str, request: DecideRequest, change: Change) -> list[str]:
         return [path]
     root = os.path.realpath(change.git.root)
     written = os.path.normpath(Path(os.path.realpath(request.repository)) / path)
-    found = [os.path.relpath(one, root) for one in (written, os.path.realpath(written))]
-    return [one for one in found if one != ".." and not one.startswith("../")]
+    found = [os.path.relpath(path, root) for path in (written, os.path.realpath(written))]
+    return [path for path in found if path != ".." and not path.startswith("../")]

@@ -101,7 +101,8 @@ def _imports(content: bytes, package: str) -> Iterator[str]:
     try:
         tree = ast.parse(content)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
-        yield from (one or other for one, other in _IMPORT.findall(content.decode("utf-8", "replace")))
+        found = _IMPORT.findall(content.decode("utf-8", "replace"))
+        yield from (from_import or plain_import for from_import, plain_import in found)
         return
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):

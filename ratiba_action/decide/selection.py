@@ -170,8 +170,8 @@ class _PathReasons:
         for link, why in self._links.broken.items():
             named = link in paths
             if named or any(self._is_blocking(name) for name in (link, f"{link}/.")):
-                told = f"the symbolic link {link!r} {why}, so it is not known what changed behind it"
-                yield Reason(link if named else "", "doubt", Mode.BLOCKING, told)
+                why_unknown = f"the symbolic link {link!r} {why}, so it is not known what changed behind it"
+                yield Reason(link if named else "", "doubt", Mode.BLOCKING, why_unknown)
 
     def _is_blocking(self, name: str) -> bool:
         rule = self._rules.rule_for(name)
@@ -236,11 +236,11 @@ class _PathReasons:
         if change.problem:
             self.dependencies.append(DependencyChange("*", None, None, "unreadable", path))
             yield Reason(path, "dependencies", Mode.BLOCKING, change.problem)
-        for one in change.changes:
-            self.dependencies.append(one)
-            counted = counts(one.package, self._narrowed())
-            mode = Mode.BLOCKING if blocks(one, lock=kind.lock, counted=counted) else Mode.ADVISORY
-            yield Reason(path, "dependencies", mode, _sentence(one, counted=counted))
+        for dependency in change.changes:
+            self.dependencies.append(dependency)
+            counted = counts(dependency.package, self._narrowed())
+            mode = Mode.BLOCKING if blocks(dependency, lock=kind.lock, counted=counted) else Mode.ADVISORY
+            yield Reason(path, "dependencies", mode, _sentence(dependency, counted=counted))
 
     def _narrowed(self) -> frozenset[str] | None:
         """The packages that count by the configuration of the base; read once."""

@@ -59,7 +59,7 @@ def history(earlier: tuple[Attempt, ...], present: Attempt | None) -> tuple[Atte
     """
     if present is None:
         return earlier[-MOST_ATTEMPTS:]
-    others = [one for one in earlier if (one.run_id, one.number) != (present.run_id, present.number)]
+    others = [attempt for attempt in earlier if (attempt.run_id, attempt.number) != (present.run_id, present.number)]
     return (*others, present)[-MOST_ATTEMPTS:]
 
 
@@ -82,7 +82,7 @@ def read_attempts(body: str) -> tuple[Attempt, ...]:
     if len(matches) != len(found) or len(found) > MOST_ATTEMPTS:
         return ()
     attempts = tuple(map(_attempt, matches))
-    return attempts if len({(one.run_id, one.number) for one in attempts}) == len(attempts) else ()
+    return attempts if len({(attempt.run_id, attempt.number) for attempt in attempts}) == len(attempts) else ()
 
 
 def _item(attempt: Attempt) -> str:

@@ -125,9 +125,9 @@ class PullRequestComment:
         """Leave one comment of this run, where GitHub has done late what it did not answer."""
         ours = marker_of(report)
         with contextlib.suppress(GithubError):
-            for one in list(self._found(api, number, ours.name)):
-                if one.marker == ours and one.url != url:
-                    api.send("DELETE", f"issues/comments/{one.id}", idempotent=True)
+            for comment in list(self._found(api, number, ours.name)):
+                if comment.marker == ours and comment.url != url:
+                    api.send("DELETE", f"issues/comments/{comment.id}", idempotent=True)
 
     def _found(self, api: GithubApi, number: int, name: str) -> Iterator[_Found]:
         for page in api.pages(f"issues/{number}/comments"):
@@ -138,8 +138,8 @@ class PullRequestComment:
 
     def _refused(self, error: GithubError) -> PublishError:
         if error.timed_out:
-            told = f"The comment could not be posted: GitHub took longer than {self.deadline_seconds:g} s."
-            return PublishError(told, _ELSEWHERE)
+            message = f"The comment could not be posted: GitHub took longer than {self.deadline_seconds:g} s."
+            return PublishError(message, _ELSEWHERE)
         remedy = error.remedy or _REMEDIES.get(error.status or 0, "Run the job again.")
         return PublishError(f"The comment could not be posted: {error.problem}", f"{remedy} {_ELSEWHERE}")
 

@@ -127,9 +127,9 @@ class GithubApi:
         answer = self._ask(method, self._url(path, None), content, idempotent=idempotent)
         return _decoded(answer, writes=True) if answer.body else None
 
-    def repeat(self, work: Callable[[], Result], may_repeat: Callable[[GithubError], bool]) -> Result:
+    def repeat(self, work: Callable[[], Result], is_repeatable: Callable[[GithubError], bool]) -> Result:
         """Do something again that several requests belong to; see ``github_retry.repeat``."""
-        return repeat(work, self.retry, self._ends, may_repeat)
+        return repeat(work, self.retry, self._ends, is_repeatable)
 
     def download(self, path: str) -> bytes:
         """A file that GitHub keeps elsewhere and redirects to; the token stays here.
@@ -203,10 +203,10 @@ def _headers(token: str, content: bytes | None) -> dict[str, str]:
 def _message_of(answer: Answer) -> str:
     """What a refusal says; empty when it says nothing that can be read."""
     try:
-        told = json.loads(answer.body)
+        data = json.loads(answer.body)
     except (ValueError, RecursionError):
         return ""
-    message = told.get("message") if isinstance(told, dict) else None
+    message = data.get("message") if isinstance(data, dict) else None
     return message if isinstance(message, str) else ""
 
 

@@ -68,7 +68,7 @@ USUAL = RetryPolicy()
 
 
 def repeat(
-    work: Callable[[], Result], policy: RetryPolicy, ends: float, may_repeat: Callable[[GithubError], bool]
+    work: Callable[[], Result], policy: RetryPolicy, ends: float, is_repeatable: Callable[[GithubError], bool]
 ) -> Result:
     """Do something until it succeeds, or may not be done again.
 
@@ -76,7 +76,7 @@ def repeat(
         work: makes one or more requests.
         policy: says how often, and how long to wait.
         ends: reading of the monotonic clock at which the result must be there.
-        may_repeat: whether the work may be done again after an error.
+        is_repeatable: whether the work may be done again after an error.
 
     Raises:
         GithubError: of the last try.
@@ -87,7 +87,7 @@ def repeat(
             return work()
         except GithubError as error:
             tries += 1
-            wait = policy.wait(tries, error, ends - time.monotonic()) if may_repeat(error) else None
+            wait = policy.wait(tries, error, ends - time.monotonic()) if is_repeatable(error) else None
             if wait is None:
                 raise
         time.sleep(wait)
@@ -193,15 +193,15 @@ def _unreachable(question: Question, reason: object) -> GithubError:
     writes = question.method != "GET"
     if isinstance(reason, TimeoutError):
         return _too_slow(writes=writes)
-    told = f"{type(reason).__name__}: {reason}"[:200]
+    message = f"{type(reason).__name__}: {reason}"[:200]
     remedy = "Check GITHUB_API_URL, the proxy and the network."
-    if "CERTIFICATE_VERIFY_FAILED" in told:
+    if "CERTIFICATE_VERIFY_FAILED" in message:
         remedy = "Name the certificates of your own authority by SSL_CERT_FILE."
     # The query of a file's address may hold a signature.
     shown = question.url.partition("?")[0].partition("/repos/")[0]
     never_sent = _was_never_sent(reason)
     return GithubError(
-        f"{shown!r} could not be reached ({told}).",
+        f"{shown!r} could not be reached ({message}).",
         remedy,
         transient=never_sent or _is_broken(reason),
         unclear=writes and not never_sent,

@@ -113,7 +113,7 @@ def remember(path: Path) -> StepFile:
         return StepFile(resolved)
 
 
-def keep_room(folder: Path, size: int) -> int | None:
+def reserve_space(folder: Path, size: int) -> int | None:
     """Take room on a folder's disk, so that something can be written when the disk is full.
 
     Args:
@@ -196,19 +196,19 @@ def trim(markdown: str, limit: int) -> str:
     """
     if len(markdown.encode("utf-8", "replace")) <= limit:
         return markdown
-    room = limit - len(_CUT.encode())
-    kept, size, safe = [], 0, 0
+    left = limit - len(_CUT.encode())
+    kept_lines, size, safe = [], 0, 0
     depth, fence = 0, ""
     for line in markdown.splitlines(keepends=True):
         size += len(line.encode("utf-8", "replace"))
-        if size > room:
+        if size > left:
             break
-        kept.append(line)
+        kept_lines.append(line)
         fence = _fence_after(line, fence)
         if not fence:
             depth += line.startswith("<details>") - line.startswith("</details>")
-            safe = len(kept) if not line.strip() and depth == 0 else safe
-    return ("".join(kept[:safe]).rstrip() + _CUT) if room >= 0 else ""
+            safe = len(kept_lines) if not line.strip() and depth == 0 else safe
+    return ("".join(kept_lines[:safe]).rstrip() + _CUT) if left >= 0 else ""
 
 
 def _fence_after(line: str, fence: str) -> str:

@@ -49,11 +49,11 @@ class WorkflowLog:
 
     def annotate(self, annotations: Sequence[Annotation]) -> None:
         """Write at most ten errors, as many as the runner shows for a step; the last one counts the rest."""
-        hidden = len(annotations) - _ERRORS_SHOWN
-        for annotation in annotations if hidden <= 0 else annotations[: _ERRORS_SHOWN - 1]:
+        omitted = len(annotations) - _ERRORS_SHOWN
+        for annotation in annotations if omitted <= 0 else annotations[: _ERRORS_SHOWN - 1]:
             self._write(_command(annotation))
-        if hidden > 0:
-            message = f"{hidden + 1} more failures are in the step summary and the report."
+        if omitted > 0:
+            message = f"{omitted + 1} more failures are in the step summary and the report."
             self._write(_command(Annotation("More failures", message, level=annotations[0].level)))
 
     def warning(self, message: str) -> None:

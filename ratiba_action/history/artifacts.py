@@ -78,13 +78,13 @@ def find_artifacts(api: GithubApi, wanted: Wanted) -> FoundBaseline:
 
 def _search(api: GithubApi, wanted: Wanted, notes: list[str]) -> tuple[MeasuredRun, ...]:
     artifacts = _artifacts(api, wanted)
-    newest = sorted(artifacts, key=lambda one: (one.commit == wanted.commit, one.created), reverse=True)
-    for commit in list(dict.fromkeys(one.commit for one in newest))[:_MOST_COMMITS]:
+    newest = sorted(artifacts, key=lambda artifact: (artifact.commit == wanted.commit, artifact.created), reverse=True)
+    for commit in list(dict.fromkeys(artifact.commit for artifact in newest))[:_MOST_COMMITS]:
         if not _is_ancestor(api, commit, wanted.commit):
             continue
         trusted = _trusted_runs(api, wanted, commit)
-        chosen = [one for one in newest if one.commit == commit and one.run in trusted]
-        runs = [run for one in chosen[: wanted.pooled] for run in _read(api, wanted, one, notes)]
+        chosen = [artifact for artifact in newest if artifact.commit == commit and artifact.run in trusted]
+        runs = [run for artifact in chosen[: wanted.pooled] for run in _read(api, wanted, artifact, notes)]
         if runs:
             return newest_first(runs, wanted.pooled)
     return ()
@@ -95,7 +95,7 @@ def _artifacts(api: GithubApi, wanted: Wanted) -> list[_Artifact]:
     for page in range(1, _MOST_PAGES + 1):
         query = {"name": wanted.artifact, "per_page": str(PAGE), "page": str(page)}
         rows = listed_in(api.get("actions/artifacts", query), "artifacts")
-        found = [one for row in rows for one in _artifact(row, wanted)]
+        found = [artifact for row in rows for artifact in _artifact(row, wanted)]
         if found or len(rows) < PAGE:
             return found
     return []
@@ -118,8 +118,8 @@ def _is_ancestor(api: GithubApi, commit: str, of: str) -> bool:
     if commit == of:
         return True
     # The clone of a pull request is shallow, so that git cannot tell.
-    told = _mapping(api.get(f"compare/{commit}...{of}", {"per_page": "1"}))
-    return told.get("status") in _ANCESTOR
+    comparison = _mapping(api.get(f"compare/{commit}...{of}", {"per_page": "1"}))
+    return comparison.get("status") in _ANCESTOR
 
 
 def _trusted_runs(api: GithubApi, wanted: Wanted, commit: str) -> frozenset[int]:

@@ -159,9 +159,9 @@ def _confirming(report: Report) -> dict[str, tuple[tuple[float, ...], tuple[floa
     """What an attempt measured on both arms to confirm a drop; of the base nothing else is kept of it."""
     scenarios = report.verdict.comparison.scenarios if report.verdict.comparison is not None else ()
     return {
-        one.scenario_id: (one.confirming_base, one.confirming_head)
-        for one in scenarios
-        if one.confirming_base and one.confirming_head
+        scenario.scenario_id: (scenario.confirming_base, scenario.confirming_head)
+        for scenario in scenarios
+        if scenario.confirming_base and scenario.confirming_head
     }
 
 

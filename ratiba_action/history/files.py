@@ -74,8 +74,8 @@ def newest_first(runs: list[MeasuredRun], pooled: int) -> tuple[MeasuredRun, ...
 
 def no_baseline(why: str, remedy: str = "") -> str:
     """The note that says why something was not compared with, and what to do about it where that is known."""
-    told = f"No baseline: {why}"
-    return Note(told, remedy) if remedy else told
+    message = f"No baseline: {why}"
+    return Note(message, remedy) if remedy else message
 
 
 def compared_with(results: Path, base: str, rules: Rules) -> Report:

@@ -22,7 +22,7 @@ def join_trends(points: Iterable[TrendPoint]) -> tuple[Trend, ...]:
         points: of any metrics, in any order.
     """
     found: dict[str, list[TrendPoint]] = {}
-    for point in sorted(points, key=lambda one: (one.metric, one.started_at)):
+    for point in sorted(points, key=lambda item: (item.metric, item.started_at)):
         found.setdefault(point.metric, []).append(point)
     return tuple(Trend(metric, _segments(ordered)) for metric, ordered in found.items())
 
@@ -45,9 +45,9 @@ def why_not_joined(before: TrendPoint, after: TrendPoint) -> str:
         ("the judge is", before.judge_model, after.judge_model),
         ("answers are", before.answers, after.answers),
     )
-    told = [f"{what} {new or 'none'} and was {old or 'none'}" for what, old, new in changes if old != new]
-    told += ["the suite changed"] if before.suite_version != after.suite_version else []
-    return "; ".join(told)
+    changes_found = [f"{what} {new or 'none'} and was {old or 'none'}" for what, old, new in changes if old != new]
+    changes_found += ["the suite changed"] if before.suite_version != after.suite_version else []
+    return "; ".join(changes_found)
 
 
 def record_of(report: Report) -> RunRecord:
@@ -77,9 +77,9 @@ def record_of(report: Report) -> RunRecord:
         trials=len(report.results),
         results=tuple(map(_result, report.results)),
         scores=tuple(
-            replace(_score(one, score, report.judge_model), required=required.get(score.metric, ""))
-            for one in report.results
-            for score in _scores(one)
+            replace(_score(result, score, report.judge_model), required=required.get(score.metric, ""))
+            for result in report.results
+            for score in _scores(result)
         ),
     )
 
@@ -131,7 +131,7 @@ def keep_run(report: Report, url: str, seconds: float = SECONDS) -> bool:
         ) from None
 
 
-def prepare_history(url: str) -> None:
+def create_tables(url: str) -> None:
     """Make the tables, or bring them up to date.
 
     Raises:

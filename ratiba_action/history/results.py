@@ -68,9 +68,9 @@ def measured_run(report: Report, repository: str = "") -> MeasuredRun:
 
 
 def _measured_run(report: Report, repository: str) -> MeasuredRun:
-    results = tuple(one for one in report.results if one.trial.arm.name == HEAD)
+    results = tuple(result for result in report.results if result.trial.arm.name == HEAD)
     problems = [*_problems_of_the_run(report, repository), *_problems_of_scores(report)]
-    if not any(isinstance(one, Scored) for one in results):
+    if not any(isinstance(result, Scored) for result in results):
         problems.append("it has no measured scenario")
     if problems:
         raise ConfigurationError(f"The results cannot be compared with: {'; '.join(problems)}.")
@@ -87,9 +87,9 @@ def _measured_run(report: Report, repository: str) -> MeasuredRun:
 
 
 def _problems_of_the_run(report: Report, repository: str) -> Iterator[str]:
-    told = report.subject.repository
-    if repository and told and told.casefold() != repository.casefold():
-        yield f"they are of the repository {told[:_QUOTED]!r}, not of {repository!r}"
+    measured = report.subject.repository
+    if repository and measured and measured.casefold() != repository.casefold():
+        yield f"they are of the repository {measured[:_QUOTED]!r}, not of {repository!r}"
     if report.llm not in RECORDED_BY:
         yield f"their answers came from {report.llm[:_QUOTED]!r}, and must come from {', '.join(sorted(RECORDED_BY))}"
     if report.started_at.tzinfo is None:
@@ -108,6 +108,8 @@ def _digests(report: Report) -> dict[str, str]:
     """Of each scenario, the one that was written down before its identifiers were masked, else its own."""
     scenarios = {result.trial.scenario.id: result.trial.scenario for result in report.results}
     try:
-        return {name: report.scenario_digests.get(name) or content_digest(one) for name, one in scenarios.items()}
+        return {
+            name: report.scenario_digests.get(name) or content_digest(scenario) for name, scenario in scenarios.items()
+        }
     except RecursionError as error:
         raise ConfigurationError("The results cannot be compared with: a scenario is nested too deeply.") from error

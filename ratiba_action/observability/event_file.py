@@ -16,7 +16,7 @@ from datetime import datetime
 from pathlib import Path
 
 from ratiba_action.model.event import Event, LoggedEvent
-from ratiba_action.observability.event_lines import Said, event_line, said
+from ratiba_action.observability.event_lines import EventKey, event_key, event_line
 from ratiba_action.observability.event_masking import EventMask
 from ratiba_action.observability.event_tampering import digest_of_run, ensure_plain_file, is_written_file, put_back
 from ratiba_action.settings.report_folder import remove_entry
@@ -59,8 +59,8 @@ class EventFile:
         self._shown = repr(str(path))
         self._descriptor = descriptor
         self._run = run
-        self._sequence = max((one.sequence for one in before), default=0)
-        self._said: Counter[Said | None] = Counter(said(one.event) for one in before)
+        self._sequence = max((logged.sequence for logged in before), default=0)
+        self._already_written: Counter[EventKey | None] = Counter(event_key(logged.event) for logged in before)
         self._mask = mask
         self._clock = clock
         self._warn = warn
@@ -86,7 +86,7 @@ class EventFile:
         try:
             masked = self._mask.event(event)
             with self._lock:
-                self._say(masked)
+                self._write_once(masked)
         except Exception as error:  # noqa: BLE001 - what tells of a run never stops it
             self._complain(error)
 
@@ -121,10 +121,10 @@ class EventFile:
         self._path = None
         self._warn(f"The events {self._shown} {why}, so they are not used.")
 
-    def _say(self, masked: Event) -> None:
-        known = said(masked)
-        if known is not None and self._said[known]:
-            self._said[known] -= 1
+    def _write_once(self, masked: Event) -> None:
+        known = event_key(masked)
+        if known is not None and self._already_written[known]:
+            self._already_written[known] -= 1
             return
         self._sequence += 1
         self._write(event_line(LoggedEvent(self._run, self._sequence, self._clock(), masked)))
@@ -141,8 +141,8 @@ class EventFile:
     def _complain(self, error: Exception) -> None:
         if not self._failed:
             self._failed = True
-            told = error.strerror if isinstance(error, OSError) and error.strerror else error
-            self._warn(f"Not every event of this run could be written to {self._shown}: {told}.")
+            reason = error.strerror if isinstance(error, OSError) and error.strerror else error
+            self._warn(f"Not every event of this run could be written to {self._shown}: {reason}.")
 
 
 def open_descriptor(path: Path, *, anew: bool) -> int:

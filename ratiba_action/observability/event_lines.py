@@ -13,7 +13,7 @@ from ratiba_action.model.codec import CodecError, decode, encode, schema_of
 from ratiba_action.model.event import EVENT_TYPES, SCHEMA, BudgetMoved, Event, LoggedEvent, Place, RunEnded, RunStarted
 from ratiba_action.observability.event_tampering import ensure_plain_file
 
-Said = tuple[str, Place, str]
+EventKey = tuple[str, Place, str]
 """What a resumed run would say again: its type, where, and of which metric."""
 
 
@@ -25,8 +25,8 @@ def unfinished_run(logged: Iterable[LoggedEvent], begun: RunStarted) -> tuple[Lo
         begun: how the run that is resumed begins.
     """
     runs: dict[str, list[LoggedEvent]] = {}
-    for one in logged:
-        runs.setdefault(one.run, []).append(one)
+    for event in logged:
+        runs.setdefault(event.run, []).append(event)
     for events in reversed(runs.values()):
         if _is_unfinished(events, begun):
             return tuple(events)
@@ -34,16 +34,21 @@ def unfinished_run(logged: Iterable[LoggedEvent], begun: RunStarted) -> tuple[Lo
 
 
 def _is_unfinished(events: Sequence[LoggedEvent], begun: RunStarted) -> bool:
-    ended = any(isinstance(one.event.data, RunEnded) for one in events)
-    starts = [one.event.data for one in events if isinstance(one.event.data, RunStarted)]
+    ended = any(isinstance(logged.event.data, RunEnded) for logged in events)
+    starts = [logged.event.data for logged in events if isinstance(logged.event.data, RunStarted)]
     return not ended and any(_same_subject(start, begun) for start in starts[:1])
 
 
-def _same_subject(one: RunStarted, other: RunStarted) -> bool:
-    return (one.gate, one.repository, one.commit, one.base) == (other.gate, other.repository, other.commit, other.base)
+def _same_subject(first: RunStarted, second: RunStarted) -> bool:
+    return (first.gate, first.repository, first.commit, first.base) == (
+        second.gate,
+        second.repository,
+        second.commit,
+        second.base,
+    )
 
 
-def said(event: Event) -> Said | None:
+def event_key(event: Event) -> EventKey | None:
     """What tells whether an event was said before; None of money, which moves once.
 
     A resumed run holds every conversation again and is answered from the journal, so it comes by the same events in

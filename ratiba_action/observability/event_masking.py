@@ -55,10 +55,10 @@ class EventMask:
 
 
 def _text(text: str, redactor: Redactor, name: str) -> str:
-    hidden = redactor.secretless(text)
-    if _DIGEST.fullmatch(hidden):
-        return hidden
+    without_secrets = redactor.secretless(text)
+    if _DIGEST.fullmatch(without_secrets):
+        return without_secrets
     if name == "receipt":
         # A receipt of digits alone is known as one only where it is called so; a phone number stays none.
-        return redactor.text(_RECEIPT + hidden).removeprefix(_RECEIPT)
-    return redactor.text(hidden)
+        return redactor.text(_RECEIPT + without_secrets).removeprefix(_RECEIPT)
+    return redactor.text(without_secrets)

@@ -47,8 +47,8 @@ def _items(server: LangfuseServer, name: str) -> tuple[DatasetItem, ...]:
     size, number = 0, 1
     while True:
         page = _page(server, name, number)
-        for one in page.data:
-            item = _item(one)
+        for row in page.data:
+            item = _item(row)
             items[item.id] = item
             size += len(canonical_json([item.input, item.expected_output, item.metadata]))
             _refuse_depth([item.input, item.expected_output, item.metadata])
@@ -80,14 +80,14 @@ def _page(server: LangfuseServer, name: str, number: int) -> Any:
     )
 
 
-def _item(one: Any) -> DatasetItem:
+def _item(item: Any) -> DatasetItem:
     return DatasetItem(
-        id=str(one.id),
-        input=one.input,
-        expected_output=one.expected_output,
-        metadata=one.metadata if isinstance(one.metadata, dict) else {},
-        active=str(getattr(one.status, "value", one.status)) == "ACTIVE",
-        source_trace_id=one.source_trace_id or "",
+        id=str(item.id),
+        input=item.input,
+        expected_output=item.expected_output,
+        metadata=item.metadata if isinstance(item.metadata, dict) else {},
+        active=str(getattr(item.status, "value", item.status)) == "ACTIVE",
+        source_trace_id=item.source_trace_id or "",
     )
 
 

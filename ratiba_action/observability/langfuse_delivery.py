@@ -101,11 +101,11 @@ class _Delivery:
             with self.lock:
                 self.spans_there |= {key for key in _keys(run) if key in there}
             dataset = server.dataset(run.dataset) if run.dataset else ""
-            prepared = as_experiment(run, self.project, dataset)
-            for spans in _batches(prepared.traces, there):
+            experiment = as_experiment(run, self.project, dataset)
+            for spans in _batches(experiment.traces, there):
                 self._send_spans(server, spans)
-            scores = [score for trace in prepared.traces for score in trace.scores]
-            scores += prepared.experiment_scores
+            scores = [score for trace in experiment.traces for score in trace.scores]
+            scores += experiment.experiment_scores
             for start in range(0, len(scores), _SCORES):
                 self._send_scores(server, scores[start : start + _SCORES])
 

@@ -62,8 +62,8 @@ def refused_spans(content_type: str, body: bytes) -> tuple[int, str]:
         partial = ExportTraceServiceResponse.FromString(body).partial_success
         return max(int(partial.rejected_spans), 0), str(partial.error_message)
     try:
-        told = json.loads(body or b"{}").get("partialSuccess") or {}
-        return max(int(told.get("rejectedSpans") or 0), 0), str(told.get("errorMessage") or "")
+        result = json.loads(body or b"{}").get("partialSuccess") or {}
+        return max(int(result.get("rejectedSpans") or 0), 0), str(result.get("errorMessage") or "")
     except (ValueError, AttributeError, TypeError):
         return 0, ""
 
@@ -86,7 +86,7 @@ def _readable(span: Span, public_key: str) -> Any:
 
 
 def _well_formed(value: AttributeValue) -> AttributeValue:
-    return well_formed(value) if isinstance(value, str) else tuple(well_formed(one) for one in value)
+    return well_formed(value) if isinstance(value, str) else tuple(well_formed(text) for text in value)
 
 
 def _context(trace_id: str, span_id: str) -> Any:
@@ -193,7 +193,7 @@ class LangfuseServer:
         cursor: str | None = None
         while True:
             page = self._page(run, cursor)
-            found |= {(str(one.trace_id), str(one.id)) for one in page.data}
+            found |= {(str(span.trace_id), str(span.id)) for span in page.data}
             cursor = page.meta.cursor
             if not cursor:
                 return frozenset(found)

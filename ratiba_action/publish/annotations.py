@@ -45,8 +45,8 @@ def _problems(result: Scored | Errored | NotRun) -> Iterator[tuple[int, str]]:
     lines = {item.label: item.line for item in result.trial.scenario.assertions}
     for score in result.deciding_scores:
         if not score.passed:
-            broken = "".join(f"; {item.name}: {item.detail}" for item in score.invariants if not item.satisfied)
-            message = f"{score.metric} {score.value:.2f} is below {score.threshold:.2f}{broken}"
+            failed = "".join(f"; {item.name}: {item.detail}" for item in score.invariants if not item.satisfied)
+            message = f"{score.metric} {score.value:.2f} is below {score.threshold:.2f}{failed}"
             yield lines.get(score.metric, 0), message
     if isinstance(result, Errored) and not exception_of(result):
         yield 0, f"Could not be measured ({result.phase.value}): {result.told}"

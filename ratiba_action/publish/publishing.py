@@ -16,7 +16,7 @@ from ratiba_action.errors import PublishError
 from ratiba_action.github.comment import COMMENT_SECONDS, PullRequestComment
 from ratiba_action.github.github_api import GITHUB_API
 from ratiba_action.github.status import CommitStatus
-from ratiba_action.github.step_files import StepFile, keep_room, remember, write_outputs, write_summary
+from ratiba_action.github.step_files import StepFile, remember, reserve_space, write_outputs, write_summary
 from ratiba_action.github.workflow import WorkflowLog
 from ratiba_action.model.change import ModeDecision
 from ratiba_action.model.plan import Selection
@@ -152,10 +152,10 @@ class Publication:
             for secret in secrets:
                 WorkflowLog(self.stream).mask(secret)
 
-    def keep_room(self) -> None:
+    def reserve_space(self) -> None:
         """Keep room for the step's files until they are written, since the run itself may fill the disk."""
         for folder in {file.path.parent for file in self._step_files.values()}:
-            number = keep_room(folder, _ROOM)
+            number = reserve_space(folder, _ROOM)
             self._room.extend([] if number is None else [number])
 
     def publish(
@@ -215,7 +215,7 @@ class Publication:
         """Only print a report."""
         self._print(summarise(self.redactor.report(report)), {})
 
-    def tell(self, message: str) -> None:
+    def print_line(self, message: str) -> None:
         """Say something in one line."""
         self._text(f"{printable(self.redactor.text(message))}\n")
 
@@ -241,8 +241,8 @@ class Publication:
         """Say what would run, for a dry run; ``forecast`` is None for a run that asks no model."""
         lines = [f"Mode: {decision.mode}"]
         lines += [f"- {reason.path or reason.rule}: {reason.why}" for reason in decision.reasons]
-        told = selection_line(selection)
-        lines += [told] if told else []
+        message = selection_line(selection)
+        lines += [message] if message else []
         turns = sum(len(scenario.turns) for scenario in selection.scenarios)
         count = f"{plural(len(selection.scenarios), 'scenario')} with {plural(turns, 'turn')}"
         lines += [f"Would run {count}, replayed: USD 0.00."] if forecast is None else [f"Would run {count}."]
@@ -268,7 +268,7 @@ class Publication:
         verdict = summary.report.verdict
         if verdict.conclusion is Conclusion.SKIPPED:
             # A fork may have written the reason.
-            self.tell(f"Skipped: {verdict.reason} {verdict.action}".rstrip())
+            self.print_line(f"Skipped: {verdict.reason} {verdict.action}".rstrip())
             return
         printer = self.make_printer(self.stream, self.environment)
         with WorkflowLog(self.stream).plain() if self.in_workflow else contextlib.nullcontext():
@@ -279,11 +279,11 @@ class Publication:
     def _print_complaint(self, summary: ReportSummary, complaint: str) -> None:
         """Each problem once, with its path as it can be copied, and where the report lies."""
         verdict = summary.report.verdict
-        self.tell(f"{summary.headline}. {verdict.reason}" if verdict.warnings else f"{summary.headline}.")
+        self.print_line(f"{summary.headline}. {verdict.reason}" if verdict.warnings else f"{summary.headline}.")
         self.complain(complaint)
         for note in summary.report.notes:
-            self.tell(f"Note: {note}")
-        self.tell(f"Report: {self._shown_directory}")
+            self.print_line(f"Note: {note}")
+        self.print_line(f"Report: {self._shown_directory}")
 
     def _write_step_files(self, summary: ReportSummary, url: str | None, *, early: bool = False) -> None:
         """Write outputs, their seal and the summary.
@@ -305,8 +305,8 @@ class Publication:
         """Write the summary, with what could not be done so far; ``early`` as in ``_write_step_files``."""
         file = self._step_files.get("GITHUB_STEP_SUMMARY")
         if file and not (early and not file.plain):
-            told = [f"> **Warning:** {inline(warning, 600)}" for warning in self._warnings]
-            text = "\n\n".join([render_comment(summary, limit=_SUMMARY_CHARACTERS), *told])
+            notes = [f"> **Warning:** {inline(warning, 600)}" for warning in self._warnings]
+            text = "\n\n".join([render_comment(summary, limit=_SUMMARY_CHARACTERS), *notes])
             self._try(lambda: write_summary(file, text), quiet=early)
 
     def _comment(self, summary: ReportSummary, *, only_missing: bool = False) -> str | None:
@@ -352,10 +352,10 @@ class Publication:
         except Exception as error:  # noqa: BLE001 - nothing that goes wrong here may change the verdict
             if quiet:
                 return None
-            told = str(error) if isinstance(error, PublishError) else f"{type(error).__name__}: {error}"
+            message = str(error) if isinstance(error, PublishError) else f"{type(error).__name__}: {error}"
             with contextlib.suppress(OSError, ValueError):
-                self.warn(told)
-            self._warnings.append(self.redactor.text(told))
+                self.warn(message)
+            self._warnings.append(self.redactor.text(message))
             return None
 
     def _text(self, text: str) -> None:

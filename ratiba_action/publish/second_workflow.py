@@ -57,7 +57,7 @@ class SecondWorkflow:
         """
         refusal = _nothing_to_do(self.run) or self._nothing_left()
         if refusal:
-            self.publication.tell(refusal)
+            self.publication.print_line(refusal)
             return None
         try:
             return self.publication.publish_comment(self._report(self._find()), only_missing=_is_own(self.run))
@@ -82,13 +82,13 @@ class SecondWorkflow:
         api = GithubApi(run.repository, self.settings.github_token, address, self.environment)
         query = {"head": f"{owner}:{run.branch}", "state": "open", "per_page": "100"}
         found = pull_requests_of(run, api.get("pulls", query))
-        current = [one for one in found if one.head == run.head]
+        current = [candidate for candidate in found if candidate.head == run.head]
         if not found:
             raise _refused(f"{run.head_repository!r} has no open pull request from its branch {run.branch!r}")
         if not current:
             raise _refused(f"the pull request has gone on from {run.head[:12]} to {found[0].head[:12]}")
         if len(current) > 1:
-            numbers = ", ".join(str(one.number) for one in current)
+            numbers = ", ".join(str(candidate.number) for candidate in current)
             raise _refused(f"the pull requests {numbers} have the same head, and the run does not say which it was for")
         return current[0]
 
@@ -103,8 +103,8 @@ class SecondWorkflow:
             ours = self.publication.redactor.report(self._own(theirs, pull_request))
             render_comment(summarise(ours))
         except Exception as error:  # noqa: BLE001 - whatever a fork writes, what is posted is a report
-            told = error.problem if isinstance(error, RatibaError) else type(error).__name__
-            return self._own(_invalid(told), pull_request)
+            problem = error.problem if isinstance(error, RatibaError) else type(error).__name__
+            return self._own(_invalid(problem), pull_request)
         if theirs.subject.head != self.run.head:
             raise _refused(f"the report is about {theirs.subject.head!r:.80}, and the run about {self.run.head!r}")
         return ours

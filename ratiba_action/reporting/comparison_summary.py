@@ -128,8 +128,10 @@ def summarise_comparison(report: Report, thresholds: Mapping[str, str]) -> Compa
         interval_note=_interval_note(found),
         not_comparable=_not_comparable(found),
         rows=metric_rows(found, thresholds),
-        scenarios=tuple(_scenario(one, found) for one in sorted(found.scenarios, key=lambda one: one.head - one.base)),
-        flips=tuple((one, _direction(one)) for one in found.flips),
+        scenarios=tuple(
+            _scenario(item, found) for item in sorted(found.scenarios, key=lambda item: item.head - item.base)
+        ),
+        flips=tuple((item, _direction(item)) for item in found.flips),
         obstacles=obstacles(found),
     )
 
@@ -208,12 +210,12 @@ def describe_tier(tier: Tier, difference: float, *, exact: bool) -> str:
 def obstacles(comparison: Comparison) -> tuple[Obstacle, ...]:
     """What cannot be compared, one entry per reason, the most frequent first."""
     found: dict[str, tuple[dict[str, None], dict[str, None]]] = {}
-    for one in comparison.not_comparable:
-        metrics, scenarios = found.setdefault(one.reason, ({}, {}))
-        metrics |= {one.metric: None} if one.metric else {}
-        scenarios[one.scenario_id] = None
+    for entry in comparison.not_comparable:
+        metrics, scenarios = found.setdefault(entry.reason, ({}, {}))
+        metrics |= {entry.metric: None} if entry.metric else {}
+        scenarios[entry.scenario_id] = None
     entries = (Obstacle(reason, tuple(sorted(names)), tuple(ids)) for reason, (names, ids) in found.items())
-    return tuple(sorted(entries, key=lambda one: -len(one.scenarios)))
+    return tuple(sorted(entries, key=lambda entry: -len(entry.scenarios)))
 
 
 def _age(facts: BaselineFacts, now: datetime) -> str:
@@ -300,8 +302,8 @@ def _interval_note(comparison: Comparison) -> str:
 
 
 def _not_comparable(comparison: Comparison) -> str:
-    whole = {one.scenario_id for one in comparison.not_comparable if not one.metric}
-    scores = [one for one in comparison.not_comparable if one.metric]
+    whole = {entry.scenario_id for entry in comparison.not_comparable if not entry.metric}
+    scores = [entry for entry in comparison.not_comparable if entry.metric]
     parts = [plural(len(whole), "scenario")] if whole else []
     parts += [plural(len(scores), "score")] if scores else []
     return " and ".join(parts)

@@ -153,7 +153,7 @@ def _differences(pairs: Sequence[RunPair]) -> str:
 def _pair_rows(pair: RunPair) -> Iterator[tuple[str, ...]]:
     for row in words.metric_rows(pair.comparison, {}):
         yield _named(pair), inline(row.name), row.change, row.status
-    whole = {one.metric for one in pair.comparison.metrics}
+    whole = {metric.metric for metric in pair.comparison.metrics}
     for obstacle in words.obstacles(pair.comparison):
         # A metric that some scenarios share has its row above.
         missing = [name for name in obstacle.metrics if name not in whole]
@@ -203,14 +203,16 @@ def _scenarios(runs: Sequence[NamedRun], pairs: Sequence[RunPair]) -> str:
 
 
 def _changes(pair: RunPair) -> Mapping[str, str]:
-    left = {one.scenario_id: f"not comparable: {inline(one.reason)}" for one in pair.comparison.not_comparable}
-    return left | {one.scenario_id: words.signed_points(one.head - one.base) for one in pair.comparison.scenarios}
+    left = {entry.scenario_id: f"not comparable: {inline(entry.reason)}" for entry in pair.comparison.not_comparable}
+    return left | {
+        entry.scenario_id: words.signed_points(entry.head - entry.base) for entry in pair.comparison.scenarios
+    }
 
 
-def _score(one: ScenarioOutcome | None) -> str:
-    if one is None:
+def _score(scenario: ScenarioOutcome | None) -> str:
+    if scenario is None:
         return "not run"
-    values = [score.value for trial in one.trials if isinstance(trial, Scored) for score in trial.scores]
-    ended = outcome(one.deciding)
+    values = [score.value for trial in scenario.trials if isinstance(trial, Scored) for score in trial.scores]
+    ended = outcome(scenario.deciding)
     parts = [words.format_mean(mean(values))] if values else []
     return ", ".join([*parts, *([ended] if ended != "passed" or not parts else [])])

@@ -221,7 +221,9 @@ def read_settings_leniently(
     settings = Settings(**values)
     problems += problems_of_deadline(environment)
     problems += problems_of_seconds(LANGFUSE_SECONDS, environment)
-    problems += _problems_of_langfuse(settings, host_is_wrong=any(one.startswith("langfuse-host") for one in problems))
+    problems += _problems_of_langfuse(
+        settings, host_is_wrong=any(problem.startswith("langfuse-host") for problem in problems)
+    )
     return settings, tuple(problems)
 
 

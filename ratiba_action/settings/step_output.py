@@ -73,8 +73,8 @@ class FilterProcess:
     def __init__(self, commands: int) -> None:
         self.token = f"{os.urandom(16).hex()}:"
         self._owner, self._ended = os.getpid(), False
-        one = os.path.sameopenfile(1, 2)
-        pipes = {1: os.pipe()} if one else {1: os.pipe(), 2: os.pipe()}
+        same_file = os.path.sameopenfile(1, 2)
+        pipes = {1: os.pipe()} if same_file else {1: os.pipe(), 2: os.pipe()}
         gone, self._alive = os.pipe()
         # A handler of this process must not run in that one, which ends only after it.
         signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)

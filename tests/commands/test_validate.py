@@ -62,8 +62,8 @@ def test_a_metric_of_a_system_type_that_scenarios_have_no_truth_for_is_told(
     write(tmp_path, scenario=SCENARIO)
     assert validate(tmp_path) == 0
     assert capsys.readouterr().out.splitlines()[0] == (
-        "warning: .github/ratiba.yml: metrics.chatbot: 1 of 1 scenario does not say what RougeLMetric compares with,"
-        " so that it is not added: talks"
+        "warning: .github/ratiba.yml: metrics.chatbot: 1 of 1 scenario does not have the expected values for"
+        " RougeLMetric, so it is not added: talks"
     )
 
 
@@ -227,8 +227,8 @@ def test_a_judged_metric_without_a_recorded_grade_is_a_warning(
     write(tmp_path, configuration=CONFIGURATION, scenario=GRADED, talks=recorded("Karibu"))
     assert validate(tmp_path) == 0
     assert capsys.readouterr().out.startswith(
-        "warning: scenarios/talks.yaml:1: no score of EnglishFluencyMetric is recorded for talks, so that a run without"
-        " a key is incomplete: 'ratiba record --scenario talks --accept'\n"
+        "warning: scenarios/talks.yaml:1: no score of EnglishFluencyMetric is recorded for talks, so a run without"
+        " an API key is incomplete. Run: ratiba record --scenario talks --accept\n"
     )
 
 

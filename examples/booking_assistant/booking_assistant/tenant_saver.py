@@ -76,6 +76,6 @@ class TenantScopedSaver(AsyncPostgresSaver):
         await super().aput_writes(config, writes, task_id, task_path)
 
     def _check(self, config: RunnableConfig) -> None:
-        asked = config.get("configurable", {}).get("tenant_id")
-        if asked != self._tenant.id:
-            raise WrongTenantError(f"tenant {asked!r} asked for checkpoints of tenant {self._tenant.id!r}")
+        requested = config.get("configurable", {}).get("tenant_id")
+        if requested != self._tenant.id:
+            raise WrongTenantError(f"tenant {requested!r} asked for checkpoints of tenant {self._tenant.id!r}")

@@ -20,14 +20,14 @@ class Conversations:
     def __init__(self) -> None:
         self._open: dict[str, tuple[Conversation, dict[str, str]]] = {}
 
-    def answer(self, path: str, asked: dict[str, Any]) -> Any:
+    def answer(self, path: str, request: dict[str, Any]) -> Any:
         """Do what one request asks for."""
         if path == "/migrate":
-            return Adapter().migrate(asked["database_url"])
+            return Adapter().migrate(request["database_url"])
         if path == "/conversations":
             identifier = uuid.uuid4().hex
-            conversation = Adapter().open(SimpleNamespace(**asked["context"]))
-            self._open[identifier] = (conversation, asked["environment"])
+            conversation = Adapter().open(SimpleNamespace(**request["context"]))
+            self._open[identifier] = (conversation, request["environment"])
             return {"id": identifier}
         _, _, identifier, operation = path.split("/")
         conversation, environment = self._open[identifier]
@@ -35,7 +35,7 @@ class Conversations:
             del self._open[identifier]
             return conversation.close()
         os.environ.update(environment)
-        return conversation.send(asked["message"])
+        return conversation.send(request["message"])
 
 
 def handler(conversations: Conversations) -> type[BaseHTTPRequestHandler]:
@@ -43,8 +43,8 @@ def handler(conversations: Conversations) -> type[BaseHTTPRequestHandler]:
 
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
-            asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-            body = json.dumps(conversations.answer(self.path, asked)).encode()
+            request = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+            body = json.dumps(conversations.answer(self.path, request)).encode()
             self.send_response(200)
             self.send_header("Content-Length", str(len(body)))
             self.end_headers()

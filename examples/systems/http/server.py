@@ -23,14 +23,14 @@ class Handler(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         """Answer one request."""
-        asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        said = answer(asked["text"], asked["earlier"])
+        request = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        reply = answer(request["text"], request["earlier"])
         if self.path == "/chat":
-            self._send("application/json", json.dumps(said))
+            self._send("application/json", json.dumps(reply))
             return
-        words = said["answer"]["text"].split(" ")
+        words = reply["answer"]["text"].split(" ")
         pieces = [{"delta": word if index == 0 else f" {word}"} for index, word in enumerate(words)]
-        events = [*pieces, {"state": said["answer"]["state"]}]
+        events = [*pieces, {"state": reply["answer"]["state"]}]
         self._send(
             "text/event-stream", "".join(f"data: {json.dumps(event)}\n\n" for event in events) + "data: [DONE]\n\n"
         )

@@ -92,8 +92,12 @@ def _shown(pins: Iterable[Pin], *, sources: bool = False) -> str:
 
 
 def _worst(name: str, old: frozenset[Pin], new: frozenset[Pin], path: str, steps: StepOf) -> DependencyChange | None:
-    pairs = [min(((_rank(one, pin, steps), one, pin) for one in old), key=_first) for pin in new - old]
-    pairs += [min(((_rank(pin, one, steps), pin, one) for one in new), key=_first) for pin in old - new]
+    pairs = [
+        min(((_rank(other_pin, pin, steps), other_pin, pin) for other_pin in old), key=_first) for pin in new - old
+    ]
+    pairs += [
+        min(((_rank(pin, other_pin, steps), pin, other_pin) for other_pin in new), key=_first) for pin in old - new
+    ]
     rank, before, after = max(pairs, key=_first)
     if rank < 0:
         return None

@@ -114,7 +114,7 @@ def range_step(before: Range, after: Range) -> str | None:
     if before.excluded != after.excluded:
         steps.append("patch")
     order = ["downgrade", "source", "major", "minor", "patch"]
-    return min((one for one in steps if one), key=order.index, default=None)
+    return min((step for step in steps if step), key=order.index, default=None)
 
 
 def _lower_step(before: Version | None, after: Version | None) -> str | None:

@@ -31,8 +31,10 @@ def parse(text: str) -> Manifest:
             if argument and not pins:
                 arguments[argument["name"]] = argument["value"].strip("\"'")
             rest.append(_without_versions(line) if argument and not pins else line)
-            names = [_filled(one, arguments) for one in _images(line) if one not in stages and not one.isdigit()]
-            pins += [image_pin(one) for one in names]
+            names = [
+                _filled(image, arguments) for image in _images(line) if image not in stages and not image.isdigit()
+            ]
+            pins += [image_pin(image) for image in names]
             if _SOURCE.search(_WITHOUT.sub("", line)) and not line.lstrip().startswith("#"):
                 settings.append((line.split()[0].upper(), " ".join(line.split())))
             continue

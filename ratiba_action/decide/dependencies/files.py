@@ -121,7 +121,9 @@ def compare_file(kind: Kind, path: str, before: bytes | None, after: bytes | Non
         # A whole file that comes or goes is judged as such, and by where it takes packages from. In a new lock file
         # every package names its registry, which says nothing.
         settings = {*old.sources, *new.sources}
-        foreign = [one for one in changes if one.change == "source" and (one.package in settings or not kind.lock)]
+        foreign = [
+            change for change in changes if change.change == "source" and (change.package in settings or not kind.lock)
+        ]
         return FileChange(tuple(foreign), rest=True)
     return FileChange(changes, rest=not changes or old.rest != new.rest)
 

@@ -80,12 +80,12 @@ def _bun_pin(entry: list[Any]) -> tuple[str, Pin] | None:
     name, reference = _split(entry[0])
     if reference.startswith(("workspace:", "root:")):
         return None
-    texts = [one for one in entry[1:] if isinstance(one, str) and one]
-    digest = next((one for one in reversed(texts) if re.match(r"sha\d+-", one)), "")
+    texts = [text for text in entry[1:] if isinstance(text, str) and text]
+    digest = next((text for text in reversed(texts) if re.match(r"sha\d+-", text)), "")
     hashes = frozenset({("tarball", digest)} if digest else ())
     if ":" in reference or "/" in reference:
         return name, Pin("", reference, hashes)
-    return name, Pin(reference, " ".join(one for one in texts if one != digest), hashes)
+    return name, Pin(reference, " ".join(text for text in texts if text != digest), hashes)
 
 
 def _split(text: str) -> tuple[str, str]:

@@ -55,7 +55,7 @@ def _take_settings(document: dict[str, Any]) -> Iterator[tuple[str, object]]:
     tools = document.get("tool", {})
     for tool in _RESOLVERS:
         table = tools.get(tool, {})
-        for key in [one for one in table if one not in _HARMLESS]:
+        for key in [entry for entry in table if entry not in _HARMLESS]:
             value = table.pop(key)
             if key != "dev-dependencies" or any(value.values()):
                 yield f"tool.{tool}.{key}", value
@@ -72,8 +72,8 @@ def _take_poetry(document: dict[str, Any]) -> Iterator[tuple[str, Pin]]:
     tables += [group.pop("dependencies", {}) for group in poetry.get("group", {}).values()]
     for table in tables:
         for name, value in table.items():
-            for one in value if isinstance(value, list) else [value]:
-                yield normalise(name), _poetry_pin(one)
+            for entry in value if isinstance(value, list) else [value]:
+                yield normalise(name), _poetry_pin(entry)
 
 
 def _poetry_pin(value: Any) -> Pin:

@@ -20,7 +20,7 @@ def parse_pdm(text: str) -> Manifest:
     """
     document = tomllib.loads(text)
     settings = {key: value for key, value in document["metadata"].items() if key not in ("content_hash", "groups")}
-    packages = [(normalise(one["name"]), _pdm_pin(one)) for one in document.get("package", [])]
+    packages = [(normalise(entry["name"]), _pdm_pin(entry)) for entry in document.get("package", [])]
     return Manifest(gather(packages), sources=gather_sources((f"metadata.{key}", settings[key]) for key in settings))
 
 
@@ -44,7 +44,7 @@ def parse_pylock(text: str) -> Manifest:
         KeyError: it has no packages, or a package no name.
     """
     document = tomllib.loads(text)
-    return Manifest(gather((normalise(one["name"]), _pylock_pin(one)) for one in document["packages"]))
+    return Manifest(gather((normalise(entry["name"]), _pylock_pin(entry)) for entry in document["packages"]))
 
 
 def _pylock_pin(package: Mapping[str, Any]) -> Pin:
@@ -68,10 +68,12 @@ def parse_pipfile(text: str) -> Manifest:
     """
     document = json.loads(text)
     meta = document.pop("_meta")
-    settings = [(f"sources.{one.get('name', '')}", one) for one in meta.get("sources", [])]
+    settings = [(f"sources.{entry.get('name', '')}", entry) for entry in meta.get("sources", [])]
     # The default index may be written out or left out; a package of another one is marked.
-    indices = [str(one.get("name", "")) for one in meta.get("sources", [])][:1]
-    pins = [(normalise(name), _pipfile_pin(one, indices)) for group in document.values() for name, one in group.items()]
+    indices = [str(entry.get("name", "")) for entry in meta.get("sources", [])][:1]
+    pins = [
+        (normalise(name), _pipfile_pin(entry, indices)) for group in document.values() for name, entry in group.items()
+    ]
     return Manifest(gather(pins), sources=gather_sources(settings))
 
 

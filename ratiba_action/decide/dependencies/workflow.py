@@ -35,5 +35,5 @@ def parse(text: str) -> Manifest:
 def _judged(version: str, comment: str) -> str:
     if not _DIGEST.fullmatch(version):
         return version
-    said = _VERSION.match(comment.strip())
-    return said[1] if said else version
+    named = _VERSION.match(comment.strip())
+    return named[1] if named else version

@@ -24,8 +24,8 @@ from ratiba_action.observability.traces.shown import Step, attributes_of, step_o
 
 def root_span(trace_id: str, place: Place, events: Sequence[LoggedEvent]) -> Span:
     """The conversation from its first event to its last."""
-    turns = [one.event.data for one in events if isinstance(one.event.data, TurnEnded)]
-    ended = [one.event.data for one in events if isinstance(one.event.data, ConversationEnded)]
+    turns = [logged.event.data for logged in events if isinstance(logged.event.data, TurnEnded)]
+    ended = [logged.event.data for logged in events if isinstance(logged.event.data, ConversationEnded)]
     last = ended[-1] if ended else None
     step = Step(
         name=place.scenario or "",
@@ -35,14 +35,14 @@ def root_span(trace_id: str, place: Place, events: Sequence[LoggedEvent]) -> Spa
         metadata=_told(last),
         problem=_root_problem(last),
     )
-    start = min(one.at for one in events)
+    start = min(logged.at for logged in events)
     return Span(
         trace_id=trace_id,
         span_id=span_id(trace_id, "conversation"),
         parent_id="",
         name=step.name,
         start=start,
-        end=max(one.at for one in events),
+        end=max(logged.at for logged in events),
         attributes=attributes_of(step),
     )
 
@@ -66,7 +66,7 @@ def step_spans(trace_id: str, root: str, events: Sequence[LoggedEvent]) -> Itera
 
     The name of each is derived from the number of its event, so that it is the same whenever the log is read.
     """
-    first = min(one.at for one in events)
+    first = min(logged.at for logged in events)
     parents = _parents(trace_id, root, events)
     for logged in events:
         data = logged.event.data
@@ -156,43 +156,43 @@ def traced_runs(events: Iterable[LoggedEvent]) -> tuple[TracedRun, ...]:
             name = conversation_id(logged.run, place)
             conversations.setdefault(name, _Conversation(logged.run, place)).events.append(logged)
     of_runs: dict[str, dict[str, _Conversation]] = {run: {} for run in started}
-    for name, one in conversations.items():
-        of_runs[one.run][name] = one
+    for name, conversation in conversations.items():
+        of_runs[conversation.run][name] = conversation
     return tuple(_traced_run(run, facts, of_runs[run]) for run, facts in started.items())
 
 
 def _traced_run(run: str, facts: dict[str | None, RunStarted], conversations: dict[str, _Conversation]) -> TracedRun:
     first = next(iter(facts.values()), None)
     traces = tuple(
-        _trace(name, one, facts.get(one.place.variant, first))
-        for name, one in conversations.items()
-        if any(isinstance(logged.event.data, ConversationStarted) for logged in one.events)
+        _trace(name, conversation, facts.get(conversation.place.variant, first))
+        for name, conversation in conversations.items()
+        if any(isinstance(logged.event.data, ConversationStarted) for logged in conversation.events)
     )
     return TracedRun(run, traces, suite_dataset(first.repository, first.gate) if first is not None else "")
 
 
-def _trace(trace_id: str, one: _Conversation, facts: RunStarted | None) -> Trace:
-    place = one.place
+def _trace(trace_id: str, conversation: _Conversation, facts: RunStarted | None) -> Trace:
+    place = conversation.place
     shared: dict[str, AttributeValue] = {
         attributes.TRACE_NAME: attributes.shortened(place.scenario or ""),
-        attributes.SESSION: attributes.shortened(one.run),
+        attributes.SESSION: attributes.shortened(conversation.run),
         attributes.ENVIRONMENT: ENVIRONMENT,
-        attributes.TAGS: tags_of(one.events, facts),
-        **dict(attributes.carried(carried_metadata(trace_id, one.run, place, one.events, facts))),
+        attributes.TAGS: tags_of(conversation.events, facts),
+        **dict(attributes.carried(carried_metadata(trace_id, conversation.run, place, conversation.events, facts))),
     }
     if facts is not None and facts.commit:
         shared[attributes.VERSION] = attributes.shortened(facts.commit)
-    root = root_span(trace_id, place, one.events)
-    spans = (root, *step_spans(trace_id, root.span_id, one.events))
+    root = root_span(trace_id, place, conversation.events)
+    spans = (root, *step_spans(trace_id, root.span_id, conversation.events))
     return Trace(
         trace_id=trace_id,
         spans=tuple(_with(span, shared) for span in spans),
-        scores=tuple(scores_of(trace_id, one.events)),
+        scores=tuple(scores_of(trace_id, conversation.events)),
         scenario=place.scenario or "",
         label=_label(place),
         arm=place.arm or "head",
         variant=place.variant or "",
-        passed=_passed(one.events),
+        passed=_passed(conversation.events),
     )
 
 

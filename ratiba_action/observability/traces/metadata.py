@@ -66,15 +66,15 @@ def _variant(run: TracedRun) -> str:
 
 def _as_item(trace: Trace, run: TracedRun, project: str, dataset: str) -> Trace:
     name = experiment_name(run.run, trace.arm, trace.variant)
-    told: dict[str, AttributeValue] = {
+    values: dict[str, AttributeValue] = {
         attributes.EXPERIMENT_ID: experiment_id(project, dataset, name),
         attributes.EXPERIMENT_NAME: attributes.shortened(name),
         attributes.EXPERIMENT_ITEM: run.items.get(trace.scenario) or dataset_item_id(run.dataset, trace.scenario),
         attributes.EXPERIMENT_ROOT: trace.spans[0].span_id,
     }
     if dataset:
-        told[attributes.EXPERIMENT_DATASET] = dataset
-    spans = tuple(replace(span, attributes={**span.attributes, **told}) for span in trace.spans)
+        values[attributes.EXPERIMENT_DATASET] = dataset
+    spans = tuple(replace(span, attributes={**span.attributes, **values}) for span in trace.spans)
     return replace(trace, spans=spans)
 
 
@@ -83,7 +83,7 @@ def carried_metadata(
 ) -> dict[str, str]:
     """By name; what is not known is empty."""
     begun = _begun(events)
-    calls = [one.event.data for one in events if isinstance(one.event.data, ModelCalled | JudgeCalled)]
+    calls = [logged.event.data for logged in events if isinstance(logged.event.data, ModelCalled | JudgeCalled)]
     paid = [call.cost_usd for call in calls if call.cost_usd is not None]
     models = sorted({call.model for call in calls if isinstance(call, ModelCalled)})
     own = {
@@ -134,5 +134,5 @@ def _tags(begun: ConversationStarted | None, facts: RunStarted | None) -> Iterat
 
 def _begun(events: Sequence[LoggedEvent]) -> ConversationStarted | None:
     """How the last attempt began."""
-    begun = [one.event.data for one in events if isinstance(one.event.data, ConversationStarted)]
+    begun = [logged.event.data for logged in events if isinstance(logged.event.data, ConversationStarted)]
     return begun[-1] if begun else None

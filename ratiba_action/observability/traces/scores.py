@@ -21,10 +21,10 @@ def scores_of(trace_id: str, events: Sequence[LoggedEvent]) -> Iterator[TraceSco
     for logged in events:
         data, turn = logged.event.data, logged.event.place.turn
         if isinstance(data, Scored):
-            one = _metric(trace_id, data, logged, f"{data.metric}\n{'' if turn is None else turn}")
-            latest[one.score_id] = one
+            score = _metric(trace_id, data, logged, f"{data.metric}\n{'' if turn is None else turn}")
+            latest[score.score_id] = score
         elif isinstance(data, ConversationEnded) and data.passed is not None:
-            one = TraceScore(
+            score = TraceScore(
                 score_id=score_id(trace_id, PASSED),
                 trace_id=trace_id,
                 name=PASSED,
@@ -33,7 +33,7 @@ def scores_of(trace_id: str, events: Sequence[LoggedEvent]) -> Iterator[TraceSco
                 at=logged.at,
                 comment=clip(data.reason, _COMMENT),
             )
-            latest[one.score_id] = one
+            latest[score.score_id] = score
     yield from latest.values()
 
 

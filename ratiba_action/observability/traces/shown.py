@@ -76,8 +76,8 @@ def _state(data: StateTransition, _: Place) -> Step:
 
 def _payment(data: PaymentChanged, _: Place) -> Step:
     amount = "" if data.amount is None else f"{data.amount} {data.currency}".strip()
-    told = {"rail": data.rail, "amount": amount, "receipt": data.receipt}
-    return Step("payment", "event", None, data.state, told)
+    metadata = {"rail": data.rail, "amount": amount, "receipt": data.receipt}
+    return Step("payment", "event", None, data.state, metadata)
 
 
 def _hand_off(data: HandedOff, _: Place) -> Step:
@@ -85,8 +85,8 @@ def _hand_off(data: HandedOff, _: Place) -> Step:
 
 
 def _failure(data: EvaluationFailed, _: Place) -> Step:
-    told = {"kind": data.kind, "expected": data.expected, "got": data.got, "flag": data.flag}
-    return Step(f"EVAL_FAIL {data.name}", "event", metadata=told, problem=data.reason or data.name)
+    metadata = {"kind": data.kind, "expected": data.expected, "got": data.got, "flag": data.flag}
+    return Step(f"EVAL_FAIL {data.name}", "event", metadata=metadata, problem=data.reason or data.name)
 
 
 def _model(data: ModelCalled, _: Place) -> Step:
@@ -94,8 +94,8 @@ def _model(data: ModelCalled, _: Place) -> Step:
 
 
 def _judge(data: JudgeCalled, _: Place) -> Step:
-    told = {"metric": data.metric, "version": data.version, "cached": data.cached}
-    return _call(f"judge {data.metric}", data, told)
+    metadata = {"metric": data.metric, "version": data.version, "cached": data.cached}
+    return _call(f"judge {data.metric}", data, metadata)
 
 
 def _call(name: str, data: ModelCalled | JudgeCalled, more: Mapping[str, Any]) -> Step:
@@ -111,8 +111,8 @@ def _call(name: str, data: ModelCalled | JudgeCalled, more: Mapping[str, Any]) -
         # Where no cost is told, Langfuse prices the tokens by its own list, those of a replayed call too.
         extra[attributes.COST] = json.dumps({"total": float(data.cost_usd)})
     listed = {} if data.list_price_usd is None else {"list_price_usd": str(data.list_price_usd)}
-    told = {"party": data.party, "replayed": data.replayed, **listed, **more}
-    return Step(name, "generation", metadata=told, extra=extra)
+    metadata = {"party": data.party, "replayed": data.replayed, **listed, **more}
+    return Step(name, "generation", metadata=metadata, extra=extra)
 
 
 _Show = Callable[[Any, Place], Step]
