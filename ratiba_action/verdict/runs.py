@@ -8,8 +8,8 @@ from ratiba_action.model.answer_origin import AnswerOrigin
 from ratiba_action.model.comparison import Comparison, Flip, MeasuredRun, MetricComparison, Pair, Rules, Tier
 from ratiba_action.model.measurement import Errored, ScenarioResult, Scored
 from ratiba_action.model.values import mean
+from ratiba_action.verdict.comparison import Wanted, examine
 from ratiba_action.verdict.exact_checks import HeldOnBoth, count_held, first_trials
-from ratiba_action.verdict.examination import Wanted, examine
 from ratiba_action.verdict.interval import t_interval
 from ratiba_action.verdict.pairing import common_trials, pair_up
 from ratiba_action.verdict.trials import Standing, standing

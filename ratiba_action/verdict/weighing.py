@@ -10,8 +10,8 @@ from ratiba_action.model.measurement import Scored
 from ratiba_action.model.plan import BASE, HEAD, Arm, Plan, Trial
 from ratiba_action.model.scenario import Scenario
 from ratiba_action.model.verdict import Conclusion, Evidence, Verdict
+from ratiba_action.verdict.comparison import Wanted, points
 from ratiba_action.verdict.exact_checks import held_on
-from ratiba_action.verdict.examination import Wanted, points
 from ratiba_action.verdict.pairing import content_digest, results_of
 from ratiba_action.verdict.quarantine import quarantine_in_force
 from ratiba_action.verdict.runs import compare_runs

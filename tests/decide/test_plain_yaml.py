@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 import yaml
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from ratiba_action.decide.plain_yaml import (
@@ -124,19 +124,16 @@ def test_every_file_of_this_repository_is_read_in_the_plain_form(path: Path) -> 
     assert both_agree(path.read_text("utf-8"))
 
 
-@settings(max_examples=1500, deadline=None)
 @given(st.lists(st.sampled_from(FRAGMENTS), max_size=14).map("".join))
 def test_any_text_that_the_plain_form_accepts_is_what_pyyaml_reads(text: str) -> None:
     both_agree(text)
 
 
-@settings(max_examples=600, deadline=None)
 @given(DATA, st.sampled_from([True, False, None]), st.integers(2, 5), st.sampled_from([20, 80, 400]))
 def test_data_written_by_pyyaml_is_read_the_same_or_is_a_doubt(data: Any, flow: Any, indent: int, width: int) -> None:
     both_agree(yaml.safe_dump(data, default_flow_style=flow, indent=indent, width=width, allow_unicode=True))
 
 
-@settings(max_examples=600, deadline=None)
 @given(st.sampled_from(OWN_FILES), st.data())
 def test_a_file_with_one_change_is_read_the_same_or_is_a_doubt(path: Path, data: st.DataObject) -> None:
     lines = path.read_text("utf-8").splitlines(keepends=True)

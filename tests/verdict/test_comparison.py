@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ratiba_action.model.comparison import Comparison, NotComparable, Pair, Rules, Tier
-from ratiba_action.verdict.examination import Wanted, examine
+from ratiba_action.verdict.comparison import Wanted, examine
 from ratiba_action.verdict.sign_flip import look_levels, sign_flip_p
 
 RULES = Rules()
