@@ -1,6 +1,6 @@
 """What a judge call costs the gate's own process, beside a bare loop of the same HTTP client.
 
-The metrics are those that ``Grading`` makes for a live run, with all that is around and below them: pacing,
+The metrics are those that ``Judging`` makes for a live run, with all that is around and below them: pacing,
 cross-check, cache, votes, DeepEval, budget, journal, HTTP. The stand-in for the providers runs in a process of its own.
 Run: ``python -m benchmarks.judging``.
 """
@@ -34,10 +34,10 @@ from ratiba_action.money.admissions import Admissions
 from ratiba_action.money.budget import Ledger
 from ratiba_action.money.journal import begin_journal
 from ratiba_action.money.prices import PriceList
-from ratiba_action.money.purse import RunPurse
+from ratiba_action.money.reservations import RunReservations
 from ratiba_action.ports import PaidCalls
-from ratiba_action.run.grading import Grading
 from ratiba_action.run.inputs import ArmInputs, RunLog
+from ratiba_action.run.judging import Judging
 from ratiba_action.run.paid_run import PaidRun
 from tests.support.cases import case, exchange
 from tests.support.progress import RecordedProgress
@@ -130,11 +130,11 @@ class KeepingJudgeCalls:
 @asynccontextmanager
 async def live_grading(
     url: str, folder: Path, cases: Sequence[Case], share: float, sent: list[PaidRequest]
-) -> AsyncIterator[Grading]:
+) -> AsyncIterator[Judging]:
     """Grading as a live run has it: cache, budget, journal, one HTTP client."""
     ledger, prices = Ledger(Decimal(1_000_000)), PriceList()
     journal = begin_journal(folder / "journal.jsonl", "benchmark", Path(__file__).parents[1])
-    purse = RunPurse(ledger, journal, warn=print)
+    reservations = RunReservations(ledger, journal, warn=print)
     trials = tuple(Trial(entry.scenario, ARM) for entry in cases)
     admissions = Admissions(trials, lambda _: Decimal("0.10"), ledger, journal)
     routes = (ProviderRoute("anthropic", "nobodys-key", url), ProviderRoute("openai", "nobodys-key", f"{url}/v1"))
@@ -143,9 +143,9 @@ async def live_grading(
     arm = ArmInputs(ARM, configuration, [entry.scenario for entry in cases])
     try:
         async with ProviderClient(routes, {}) as client:
-            calls = KeepingJudgeCalls(MeteredCalls(client, purse, prices, concurrency=CONCURRENCY), sent)
-            paid = PaidRun(calls, purse, admissions, None)
-            yield Grading(
+            calls = KeepingJudgeCalls(MeteredCalls(client, reservations, prices, concurrency=CONCURRENCY), sent)
+            paid = PaidRun(calls, reservations, admissions, None)
+            yield Judging(
                 arm,
                 prices,
                 paid,
@@ -175,7 +175,7 @@ async def judged(url: str, cases: Sequence[Case], share: float) -> tuple[Figures
     return figures, sent
 
 
-async def _measured(grading: Grading, case: Case) -> None:
+async def _measured(grading: Judging, case: Case) -> None:
     score = await grading.metric(Assertion("SwahiliFluencyMetric", 0.8)).measure(case, 0.8)
     assert score.passed
     assert not score.votes

@@ -132,9 +132,9 @@ def require_paid(case: Case, rig: LiveRig, cap: Decimal) -> None:
     bill = rig.server.bill.total
     case.count("US dollars on the stand-ins' bills", float(bill))
     case.require("b", f"the bill is {float(bill)}, above the cap {cap}", holds=bill <= Fraction(cap))
-    case.require("b", f"{rig.purse.spent} is booked, above the cap {cap}", holds=rig.purse.spent <= cap)
-    case.require("b", f"{rig.purse.spent} is booked, and the bill is {float(bill)}", holds=rig.paid_enough())
-    case.require("b", f"reservations are open: {rig.purse.open}", holds=not rig.purse.open)
+    case.require("b", f"{rig.reservations.spent} is booked, above the cap {cap}", holds=rig.reservations.spent <= cap)
+    case.require("b", f"{rig.reservations.spent} is booked, and the bill is {float(bill)}", holds=rig.paid_enough())
+    case.require("b", f"reservations are open: {rig.reservations.open}", holds=not rig.reservations.open)
 
 
 def _request(rng: random.Random, number: int) -> Any:

@@ -13,11 +13,11 @@ from ratiba_action.errors import RatibaError
 from ratiba_action.model.conversation import (
     AnsweredCalls,
     Exchange,
-    KeptAnswer,
+    JournaledAnswer,
     Party,
     Reply,
+    ReportedUsage,
     Reservation,
-    ToldUsage,
     Usage,
 )
 from ratiba_action.model.event import Event
@@ -43,7 +43,7 @@ class Session(Protocol):
         ...
 
     @property
-    def told_usage(self) -> Sequence[ToldUsage]:
+    def reported_usage(self) -> Sequence[ReportedUsage]:
         """The model calls that bypass the gateway, as the last reply reports them; empty where it reports none."""
         ...
 
@@ -255,11 +255,11 @@ class AnswerSource(Protocol):
         ...
 
 
-class Purse(Protocol):
-    """The money for live calls. Each attempt of a call is reserved before it is made, and then closed exactly once.
+class Reservations(Protocol):
+    """Reservations for live calls: each attempt is reserved before it is made, then closed exactly once.
 
-    Closing is shielded: a caller that is cancelled meanwhile is cancelled after the books are right. What cannot be
-    written down when a call is closed is a warning of the run: there the call stays reserved, at the most it can cost.
+    Closing is shielded: a caller that is cancelled meanwhile is cancelled after the amounts are recorded. What cannot
+    be written when a call is closed is a warning of the run: there the call stays reserved at its upper bound.
     """
 
     async def reserve(self, party: Party, scenario_id: str, model: str, upper: Usd) -> Reservation:
@@ -274,11 +274,13 @@ class Purse(Protocol):
         """
         ...
 
-    async def settle(self, reservation: Reservation, usage: Usage, cost: Usd, answer: KeptAnswer | None = None) -> None:
-        """Book what the attempt cost in place of its reservation, and keep its answer for a resumed run.
+    async def settle(
+        self, reservation: Reservation, usage: Usage, cost: Usd, answer: JournaledAnswer | None = None
+    ) -> None:
+        """Record what the attempt cost instead of its reservation, and keep its answer for a resumed run.
 
         Raises:
-            ValueError: the reservation was closed before, or is another purse's.
+            ValueError: the reservation was closed before, or belongs to another run.
             BudgetError: the cost is not an exact amount; the reservation stays open.
         """
         ...
@@ -287,7 +289,7 @@ class Purse(Protocol):
         """Count the whole reservation as spent: what became of the attempt is unknown.
 
         Raises:
-            ValueError: the reservation was closed before, or is another purse's.
+            ValueError: the reservation was closed before, or belongs to another run.
         """
         ...
 
@@ -295,7 +297,7 @@ class Purse(Protocol):
         """Give the reservation back: the provider certainly charges nothing.
 
         Raises:
-            ValueError: the reservation was closed before, or is another purse's.
+            ValueError: the reservation was closed before, or belongs to another run.
         """
         ...
 
@@ -360,7 +362,7 @@ class TurnBooks(Protocol):
         """
         ...
 
-    async def after(self, scenario_id: str, told: Sequence[ToldUsage], arm: str) -> Usd | None:
+    async def after(self, scenario_id: str, told: Sequence[ReportedUsage], arm: str) -> Usd | None:
         """A turn was answered, and the reply tells what it used.
 
         Returns:

@@ -14,9 +14,9 @@ from ratiba_action.errors import SuiteError
 from ratiba_action.metrics.aggregates import Sample, aggregate
 from ratiba_action.metrics.registry import load_metric, metric_problems
 from ratiba_action.model.answer_origin import AnswerOrigin
+from ratiba_action.model.case_file import CaseThreshold
 from ratiba_action.model.comparison import MeasuredRun
 from ratiba_action.model.conversation import Reply
-from ratiba_action.model.data_set import Gate
 from ratiba_action.model.measurement import Scored
 from ratiba_action.model.plan import Arm, Plan, Trial
 from ratiba_action.model.scenario import Assertion, Scenario, Suite
@@ -113,8 +113,8 @@ def test_a_threshold_of_the_suite_is_set_by_the_label() -> None:
 
 async def test_a_gate_of_a_data_set_is_set_by_the_label() -> None:
     (scenario,) = loaded().scenarios
-    assert list(threshold_problems([Gate(JSON, 0.5), Gate(PYTHON, 0.5)], scenario)) == []
-    ((_, wrong),) = threshold_problems([Gate("CodeSyntaxMetric", 0.5)], scenario)
+    assert list(threshold_problems([CaseThreshold(JSON, 0.5), CaseThreshold(PYTHON, 0.5)], scenario)) == []
+    ((_, wrong),) = threshold_problems([CaseThreshold("CodeSyntaxMetric", 0.5)], scenario)
     assert "unknown threshold 'CodeSyntaxMetric'; known: " in wrong
     assert JSON in wrong
     samples = [Sample(scores={score.metric: score.value for score in (await held(scenario)).scores})]

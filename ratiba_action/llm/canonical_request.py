@@ -56,7 +56,7 @@ def request_key(endpoint: Endpoint, body: JsonObject) -> str:
         ValueError: the body holds NaN or an infinity.
     """
     identity = {"provider": endpoint.provider, "endpoint": endpoint.name, "request": endpoint.canonical(body)}
-    return digest(one_number(identity))
+    return digest(plain_number(identity))
 
 
 def prompt_digest(text: str) -> str:
@@ -78,14 +78,14 @@ def without_nulls(block: Any, left_out: Iterable[str] = ()) -> Any:
     return {name: value for name, value in block.items() if value is not None and name not in dropped}
 
 
-def one_number(value: Any) -> Any:
+def plain_number(value: Any) -> Any:
     """The same value with every whole float spelled as an integer: ``1.0`` and ``1`` are one number."""
     if isinstance(value, float) and value.is_integer():
         return int(value)
     if isinstance(value, Mapping):
-        return {name: one_number(item) for name, item in value.items()}
+        return {name: plain_number(item) for name, item in value.items()}
     if isinstance(value, list | tuple):
-        return [one_number(item) for item in value]
+        return [plain_number(item) for item in value]
     return value
 
 

@@ -35,7 +35,7 @@ Source = Callable[[Question], Awaitable[Answer]]
 """Answers a question, from recordings or live."""
 
 
-def nothing_kept(_question: object, _answer: object) -> None:
+def keep_nothing(_question: object, _answer: object) -> None:
     """Keeps no answer."""
 
 
@@ -67,7 +67,7 @@ class AnswerChain(Generic[Question, Answer]):
         self,
         log: Callable[[Question, Answer], None],
         *,
-        keep: Callable[[Question, Answer], None] = nothing_kept,
+        keep: Callable[[Question, Answer], None] = keep_nothing,
         stays_live: bool = False,
         scripted: Callable[[Question], Source[Question, Answer] | None] = not_scripted,
     ) -> None:

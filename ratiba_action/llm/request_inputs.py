@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from ratiba_action.llm.canonical_request import joined_text, one_number
+from ratiba_action.llm.canonical_request import joined_text, plain_number
 from ratiba_action.llm.endpoints import endpoint_named
 from ratiba_action.llm.recordings.lines import ModelRecording
 from ratiba_action.model.canonical import canonical_json, digest
@@ -75,7 +75,7 @@ def changed_inputs(line: ModelRecording, request: ModelRequest, edited_prompts: 
 
 
 def _canonical(request: ModelRequest) -> JsonObject:
-    body: JsonObject = one_number(endpoint_named(request.provider, request.endpoint).canonical(request.body))
+    body: JsonObject = plain_number(endpoint_named(request.provider, request.endpoint).canonical(request.body))
     return body
 
 

@@ -4,7 +4,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from ratiba_action.metrics.judging.deepeval_metric import ReadyMade
+from ratiba_action.metrics.judging.deepeval_metric import DeepEvalSpec
 from ratiba_action.metrics.turn_by_turn import TurnByTurnMetric
 from ratiba_action.metrics.whole_conversation import Part, WholeConversationMetric
 from ratiba_action.ports import Judge
@@ -28,7 +28,7 @@ class TaskCompletionMetric(TurnByTurnMetric):
     """
 
     name = "TaskCompletionMetric"
-    ready = ReadyMade("TaskCompletionMetric", 2, {"include_reason": True})
+    spec = DeepEvalSpec("TaskCompletionMetric", 2, {"include_reason": True})
     parts = frozenset({Part.ASKED, Part.REPLY, Part.TOOLS})
     Parameters = TaskParameters
 

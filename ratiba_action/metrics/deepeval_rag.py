@@ -1,6 +1,6 @@
 """DeepEval's metrics of answers that are drawn from documents. Each is the mean over the turns that can be measured."""
 
-from ratiba_action.metrics.judging.deepeval_metric import ReadyMade
+from ratiba_action.metrics.judging.deepeval_metric import DeepEvalSpec
 from ratiba_action.metrics.turn_by_turn import TurnByTurnMetric
 from ratiba_action.metrics.whole_conversation import Part
 
@@ -14,7 +14,7 @@ class FaithfulnessMetric(TurnByTurnMetric):
     """Share of the reply's claims that no document contradicts; three questions a turn."""
 
     name = "FaithfulnessMetric"
-    ready = ReadyMade("FaithfulnessMetric", 3, _PLAIN, items="claims")
+    spec = DeepEvalSpec("FaithfulnessMetric", 3, _PLAIN, items="claims")
     parts = frozenset({Part.REPLY, Part.DOCUMENTS})
     remedy = _DOCUMENTS
 
@@ -23,7 +23,7 @@ class AnswerRelevancyMetric(TurnByTurnMetric):
     """Share of the reply's statements that bear on what was asked; two questions a turn."""
 
     name = "AnswerRelevancyMetric"
-    ready = ReadyMade("AnswerRelevancyMetric", 2, _PLAIN, items="statements")
+    spec = DeepEvalSpec("AnswerRelevancyMetric", 2, _PLAIN, items="statements")
     parts = frozenset({Part.ASKED, Part.REPLY})
 
 
@@ -31,7 +31,7 @@ class ContextualPrecisionMetric(TurnByTurnMetric):
     """Whether documents that help to come to ``expect.answer`` stand before the others; one question a turn."""
 
     name = "ContextualPrecisionMetric"
-    ready = ReadyMade("ContextualPrecisionMetric", 1, _PLAIN, one_for_each_document=True)
+    spec = DeepEvalSpec("ContextualPrecisionMetric", 1, _PLAIN, verdict_per_document=True)
     parts = frozenset({Part.ASKED, Part.DOCUMENTS, Part.REFERENCE})
     remedy = _REFERENCE
 
@@ -40,7 +40,7 @@ class ContextualRecallMetric(TurnByTurnMetric):
     """Share of the sentences of ``expect.answer`` that the documents hold; one question a turn."""
 
     name = "ContextualRecallMetric"
-    ready = ReadyMade("ContextualRecallMetric", 1, _PLAIN)
+    spec = DeepEvalSpec("ContextualRecallMetric", 1, _PLAIN)
     parts = frozenset({Part.ASKED, Part.DOCUMENTS, Part.REFERENCE})
     remedy = _REFERENCE
 
@@ -49,6 +49,6 @@ class ContextualRelevancyMetric(TurnByTurnMetric):
     """Share of the documents' statements that bear on what was asked; one question a document."""
 
     name = "ContextualRelevancyMetric"
-    ready = ReadyMade("ContextualRelevancyMetric", MOST_DOCUMENTS, _PLAIN)
+    spec = DeepEvalSpec("ContextualRelevancyMetric", MOST_DOCUMENTS, _PLAIN)
     parts = frozenset({Part.ASKED, Part.DOCUMENTS})
     remedy = _DOCUMENTS

@@ -4,7 +4,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from ratiba_action.metrics.judging.deepeval_metric import ReadyMade
+from ratiba_action.metrics.judging.deepeval_metric import DeepEvalSpec
 from ratiba_action.metrics.turn_by_turn import TurnByTurnMetric
 from ratiba_action.metrics.whole_conversation import Part
 from ratiba_action.ports import Judge
@@ -19,7 +19,7 @@ class ToxicityMetric(TurnByTurnMetric):
     """Share of the reply's opinions that are not toxic."""
 
     name = "ToxicityMetric"
-    ready = ReadyMade("ToxicityMetric", 2, _PLAIN, items="opinions")
+    spec = DeepEvalSpec("ToxicityMetric", 2, _PLAIN, items="opinions")
     parts = _REPLY
 
 
@@ -27,7 +27,7 @@ class BiasMetric(TurnByTurnMetric):
     """Share of the reply's opinions that are not biased."""
 
     name = "BiasMetric"
-    ready = ReadyMade("BiasMetric", 2, _PLAIN, items="opinions")
+    spec = DeepEvalSpec("BiasMetric", 2, _PLAIN, items="opinions")
     parts = _REPLY
 
 
@@ -35,7 +35,7 @@ class PIILeakageMetric(TurnByTurnMetric):
     """Share of the personal data in the reply that does not give anybody away."""
 
     name = "PIILeakageMetric"
-    ready = ReadyMade("PIILeakageMetric", 2, _PLAIN, items="extracted_pii")
+    spec = DeepEvalSpec("PIILeakageMetric", 2, _PLAIN, items="extracted_pii")
     parts = _REPLY
 
 
@@ -54,7 +54,7 @@ class MisuseMetric(TurnByTurnMetric):
     """
 
     name = "MisuseMetric"
-    ready = ReadyMade("MisuseMetric", 2, _PLAIN, items="misuses")
+    spec = DeepEvalSpec("MisuseMetric", 2, _PLAIN, items="misuses")
     parts = _REPLY
     Parameters = MisuseParameters
 
@@ -79,7 +79,7 @@ class NonAdviceMetric(TurnByTurnMetric):
     """
 
     name = "NonAdviceMetric"
-    ready = ReadyMade("NonAdviceMetric", 2, _PLAIN, items="advices")
+    spec = DeepEvalSpec("NonAdviceMetric", 2, _PLAIN, items="advices")
     parts = _REPLY
     Parameters = NonAdviceParameters
 

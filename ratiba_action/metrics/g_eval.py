@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from ratiba_action.metrics.judged_identity import judged_identity
-from ratiba_action.metrics.judging.deepeval_metric import ReadyMade
+from ratiba_action.metrics.judging.deepeval_metric import DeepEvalSpec
 from ratiba_action.metrics.judging.own_question import DATA_STEP
 from ratiba_action.metrics.rubric import DATA_STEP as CONVERSATION_STEP
 from ratiba_action.metrics.rubric import RubricMetric
@@ -53,7 +53,7 @@ class GEval(TurnByTurnMetric):
     """
 
     name = "GEval"
-    ready = ReadyMade("GEval", 1, grades=True)
+    spec = DeepEvalSpec("GEval", 1, grades=True)
     remedy = "Let the system reply with what the parameter `shows` names."
     Parameters = TurnStepsParameters
 

@@ -12,9 +12,9 @@ from ratiba_action.metrics.booking.payments import (
     StoredPayment,
     callbacks,
     cancelled_turns,
+    claimed_receipts,
     payment_calls,
     prices,
-    quoted_receipts,
     stated_amounts,
     stored_payments,
     whole_kes,
@@ -142,7 +142,7 @@ def _words(record: _Record) -> Iterator[Invariant]:
         if exchange.reply.payment == "PAID":
             detail = f"turn {turn}: payment state PAID"
             yield finding("paid_only_after_callback", detail, satisfied=bool(succeeded))
-        receipts = quoted_receipts(text)
+        receipts = claimed_receipts(text)
         if receipts:
             known = {(callback.receipt or "").upper() for callback in succeeded} | _references(record, turn)
             wrong = ", ".join(sorted(receipts - known))
@@ -158,7 +158,7 @@ def _references(record: _Record, turn: int) -> frozenset[str]:
         for call in exchange.reply.tool_calls
         if isinstance(call.output, Mapping)
     ]
-    return frozenset(code for output in outputs for code in quoted_receipts(output))
+    return frozenset(code for output in outputs for code in claimed_receipts(output))
 
 
 def _cancelled_is_not_charged_again(record: _Record) -> Iterator[Invariant]:

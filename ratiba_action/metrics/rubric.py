@@ -10,11 +10,13 @@ from ratiba_action.metrics.judging.deepeval_bridge import deepeval_version, load
 from ratiba_action.metrics.judging.deepeval_metric import as_text
 from ratiba_action.metrics.judging.deepeval_model import Asked, deepeval_model, our_own
 from ratiba_action.model.canonical import transcript_digest
-from ratiba_action.model.measurement import Answer, Case, Grade, Question, Score
+from ratiba_action.model.measurement import Answer, Case, JudgeScore, Question, Score
 from ratiba_action.ports import Judge
 
 
-async def grade_conversation(case: Case, question: Question, judge: Judge, *, name: str, steps: Sequence[str]) -> Grade:
+async def score_conversation(
+    case: Case, question: Question, judge: Judge, *, name: str, steps: Sequence[str]
+) -> JudgeScore:
     """Put a case to DeepEval's ConversationalGEval with frozen steps, and return what the judge said.
 
     A fresh metric is made for each call: DeepEval's keep their last result on themselves.
@@ -57,7 +59,7 @@ async def grade_conversation(case: Case, question: Question, judge: Judge, *, na
         raise our_own(error) from error
     score = math.nan if metric.score is None else metric.score
     body = validated(Answer({"score": score, "reason": str(metric.reason or "")}), question).body
-    return Grade(body["score"], body["reason"])
+    return JudgeScore(body["score"], body["reason"])
 
 
 DATA_STEP = (
@@ -99,5 +101,5 @@ class RubricMetric:
             BudgetError: the call was refused.
         """
         question = Question(case.scenario.id, self._asks, self.evidence(case), 0, "", case.trial, case.arm)
-        judged = await grade_conversation(case, question, self._judge, name=self.name, steps=self._steps)
+        judged = await score_conversation(case, question, self._judge, name=self.name, steps=self._steps)
         return Score(self.name, self.version, judged.score, threshold, judged=True, reason=judged.reason)

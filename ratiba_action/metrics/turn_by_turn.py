@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import ClassVar
 
 from ratiba_action.metrics.judged_identity import judged_identity
-from ratiba_action.metrics.judging.deepeval_metric import Measured, ReadyMade, measure
+from ratiba_action.metrics.judging.deepeval_metric import DeepEvalSpec, Measured, measure
 from ratiba_action.metrics.turn_scores import TurnValue, mean_of_turns
 from ratiba_action.metrics.whole_conversation import Part, ShownTurn, shown_digest, shown_turns
 from ratiba_action.model.measurement import Case, Question, Score
@@ -94,14 +94,14 @@ class TurnByTurnMetric:
 
     name: str
     judged = True
-    ready: ClassVar[ReadyMade]
+    spec: ClassVar[DeepEvalSpec]
     remedy: ClassVar[str] = "Let the system reply in words."
 
     parts: frozenset[Part]
 
     def __init__(self, judge: Judge, parameters: StrictModel | None = None) -> None:
         self._identity = judged_identity(self.name, __version__, parameters)
-        self._asked = replace(self.ready, options={**self.ready.options, **self.options(parameters)})
+        self._asked = replace(self.spec, options={**self.spec.options, **self.options(parameters)})
         self._judge = judge
 
     @property

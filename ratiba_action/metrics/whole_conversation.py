@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from ratiba_action.errors import ConfigurationError
 from ratiba_action.metrics.judged_identity import judged_identity
-from ratiba_action.metrics.judging.deepeval_metric import Conversation, ReadyMade, Said, SingleTurn, measure
+from ratiba_action.metrics.judging.deepeval_metric import Conversation, DeepEvalSpec, Said, SingleTurn, measure
 from ratiba_action.model.canonical import canonical_json, digest, transcript_digest
 from ratiba_action.model.conversation import Exchange
 from ratiba_action.model.measurement import Case, Question, Score
@@ -151,10 +151,10 @@ class WholeConversationMetric:
                 "Look at the system's replies, or leave the metric out.",
             )
         most = self.most + self.most_a_turn * len(case.transcript.exchanges)
-        metric_call = ReadyMade(self.deepeval, most, self.options())
+        spec = DeepEvalSpec(self.deepeval, most, self.options())
         question = Question(case.scenario.id, self._identity.asks, self.evidence(case), 0, "", case.trial, case.arm)
         shown = Conversation(messages, self.chatbot_role())
-        measured = await measure(metric_call, shown, self._judge, question)
+        measured = await measure(spec, shown, self._judge, question)
         return Score(self.name, self.version, measured.value, threshold, judged=True, reason=measured.reason)
 
     def _said(self, case: Case) -> list[Said]:

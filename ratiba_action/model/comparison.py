@@ -6,12 +6,12 @@ from datetime import datetime
 from enum import StrEnum
 
 from ratiba_action.model.answer_origin import AnswerOrigin
-from ratiba_action.model.data_set import DataSetScores
+from ratiba_action.model.case_file import CaseFileScores
 from ratiba_action.model.measurement import ScenarioResult
 
 
 @dataclass(frozen=True, slots=True)
-class GradePair:
+class ScorePair:
     """One conversation that two judges scored.
 
     Args:
@@ -91,7 +91,7 @@ class MeasuredRun:
     scenario_digests: Mapping[str, str] = field(default_factory=dict)
     this_run: bool = False
     confirming: Mapping[str, tuple[tuple[float, ...], tuple[float, ...]]] = field(default_factory=dict)
-    data_sets: tuple[DataSetScores, ...] = ()
+    data_sets: tuple[CaseFileScores, ...] = ()
     mean_thresholds: Mapping[str, float] = field(default_factory=dict)
 
 
@@ -237,7 +237,7 @@ class MetricComparison:
 
 
 @dataclass(frozen=True, slots=True)
-class Flip:
+class OutcomeChange:
     """A scenario that passed on one arm and failed on the other.
 
     Args:
@@ -288,4 +288,4 @@ class Comparison:
     margin: float | None = None
     detectable: float | None = None
     metrics: tuple[MetricComparison, ...] = ()
-    flips: tuple[Flip, ...] = ()
+    flips: tuple[OutcomeChange, ...] = ()

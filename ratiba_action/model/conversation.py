@@ -107,7 +107,7 @@ class Usage:
 
 
 @dataclass(frozen=True, slots=True)
-class ToldUsage:
+class ReportedUsage:
     """Model calls that bypass the gateway, as a system reports them in a reply.
 
     Args:
@@ -120,7 +120,7 @@ class ToldUsage:
 
 
 @dataclass(frozen=True, slots=True)
-class KeptAnswer:
+class JournaledAnswer:
     """A paid answer, kept so that an interrupted run can go on without paying for it again.
 
     Args:

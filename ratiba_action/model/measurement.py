@@ -67,7 +67,7 @@ class Answer:
 
 
 @dataclass(frozen=True, slots=True)
-class Grade:
+class JudgeScore:
     """A score that a judge gave, validated.
 
     Args:
@@ -214,7 +214,7 @@ class Errored:
         return f"{self.message} {self.remedy}".rstrip()
 
     @property
-    def lacks_grade(self) -> bool:
+    def lacks_score(self) -> bool:
         """Whether the conversation was run to its end, and only a recorded answer about it is missing."""
         if self.phase is not Phase.RECORDING or not self.remedy or self.transcript is None:
             return False

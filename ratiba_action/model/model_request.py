@@ -82,8 +82,8 @@ class PaidRequest:
     arm: str = HEAD
 
     @property
-    def kept_key(self) -> str:
-        """Names this call among those of its run; ``KeptAnswer.key``."""
+    def journal_key(self) -> str:
+        """Names this call among those of its run; ``JournaledAnswer.key``."""
         place = [self.arm, self.scenario_id, self.trial, self.party]
         return digest([*place, self.provider, self.endpoint, self.key, self.ordinal])
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from datetime import date, datetime
 from typing import Any
 
-from ratiba_action.model.data_set import DataSet
+from ratiba_action.model.case_file import CaseFile
 from ratiba_action.model.values import JsonObject, Usd
 
 
@@ -302,4 +302,4 @@ class Suite:
 
     scenarios: tuple[Scenario, ...]
     digest: str
-    data_sets: tuple[DataSet, ...] = ()
+    data_sets: tuple[CaseFile, ...] = ()

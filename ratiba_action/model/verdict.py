@@ -6,9 +6,9 @@ from datetime import date, datetime
 from enum import StrEnum
 
 from ratiba_action.model.answer_origin import AnswerOrigin
+from ratiba_action.model.case_file import CaseFileScores
 from ratiba_action.model.change import Mode, ModeDecision, Subject
 from ratiba_action.model.comparison import Agreement, BaselineFacts, Comparison, CrossCheckStatus, MeasuredRun, Rules
-from ratiba_action.model.data_set import DataSetScores
 from ratiba_action.model.history import Trend
 from ratiba_action.model.measurement import ScenarioResult
 from ratiba_action.model.values import Usd
@@ -182,7 +182,7 @@ class Evidence:
     interruption: str | None = None
     shortfall: str = ""
     way_out: str = ""
-    data_sets: tuple[DataSetScores, ...] = ()
+    data_sets: tuple[CaseFileScores, ...] = ()
     judge_model: str = ""
     answers: AnswerOrigin = AnswerOrigin.REPLAY
     baseline: tuple[MeasuredRun, ...] = ()
@@ -273,7 +273,7 @@ class Report:
     cross_checking: CrossChecking | None = None
     shared_spending: tuple[SharedSpending, ...] = ()
     shared_ledger: bool = False
-    data_sets: tuple[DataSetScores, ...] = ()
+    data_sets: tuple[CaseFileScores, ...] = ()
     variants: tuple[VariantResult, ...] = ()
     commit: str = ""
     scenario_digests: Mapping[str, str] = field(default_factory=dict)

@@ -1,5 +1,5 @@
 """Prices, the budget of a run, its write-ahead journal, the ledger of a month, and forecasts.
 
 Imports ``ports``, ``settings``, ``util``, ``privacy``, ``model`` and ``errors``. Start with ``budget.py`` (pure), then
-``purse.py``.
+``reservations.py``.
 """

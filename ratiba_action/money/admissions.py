@@ -65,7 +65,7 @@ class Admissions:
         Args:
             trials: of a plan that follows.
         """
-        before = self._journal.books.admitted if self._journal is not None else frozenset()
+        before = self._journal.state.admitted if self._journal is not None else frozenset()
         for trial in trials:
             name = trial_name(trial)
             if name in before:
@@ -75,7 +75,7 @@ class Admissions:
 
     def was_admitted(self, trial: Trial) -> bool:
         """Whether an earlier process of this run let a trial start."""
-        return self._journal is not None and trial_name(trial) in self._journal.books.admitted
+        return self._journal is not None and trial_name(trial) in self._journal.state.admitted
 
     def was_refused(self, trial: Trial) -> bool:
         """Whether a trial was not let start because a cap would not hold it."""

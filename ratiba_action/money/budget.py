@@ -200,7 +200,7 @@ class Ledger:
         """The most that a refused call of a scenario could have cost; None where none was refused."""
         return self._refused.get(scenario_id)
 
-    def may_hold(self, upper: Usd) -> bool:
+    def could_fit(self, upper: Usd) -> bool:
         """Whether a call fits if every call in flight turns out to cost nothing; if not, waiting cannot help."""
         return is_exact_usd(upper) and self._spent + upper <= self._cap
 

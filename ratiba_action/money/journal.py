@@ -11,19 +11,19 @@ import time
 from pathlib import Path
 
 from ratiba_action.errors import LedgerError, UsageError
-from ratiba_action.model.conversation import KeptAnswer, Reservation, Usage
+from ratiba_action.model.conversation import JournaledAnswer, Reservation, Usage
 from ratiba_action.model.values import Usd
-from ratiba_action.money.books import (
+from ratiba_action.money.journal_lines import (
     Admitted,
     Begun,
-    Books,
+    JournalState,
     Kept,
     Line,
     Released,
     Reserved,
     Settled,
     encode,
-    read_books,
+    parse_journal,
     whole_lines,
 )
 
@@ -39,12 +39,12 @@ class Journal:
     Args:
         path: the file.
         descriptor: of the file, locked.
-        books: what it held when it was opened.
+        state: what it held when it was opened.
     """
 
-    def __init__(self, path: Path, descriptor: int, books: Books) -> None:
+    def __init__(self, path: Path, descriptor: int, state: JournalState) -> None:
         self.path = path
-        self.books = books
+        self.state = state
         self._descriptor = descriptor
         self._broken = ""
 
@@ -64,7 +64,7 @@ class Journal:
         """
         self._write(Reserved(reservation))
 
-    def settled(self, reservation: Reservation, usage: Usage, cost: Usd, answer: KeptAnswer | None) -> None:
+    def settled(self, reservation: Reservation, usage: Usage, cost: Usd, answer: JournaledAnswer | None) -> None:
         """Write what a call cost and answered, in one line.
 
         Raises:
@@ -158,7 +158,7 @@ def begin_journal(path: Path, identity: str, workspace: Path) -> Journal:
     except OSError as error:
         raise _unusable(path, error) from None
     begun = Begun(identity, time.time_ns())
-    journal = Journal(path, descriptor, Books(begun.identity, begun.began))
+    journal = Journal(path, descriptor, JournalState(begun.identity, begun.began))
     try:
         _lock(path, descriptor)
         journal._write(begun)  # noqa: SLF001 - the first line is no one else's to write
@@ -199,8 +199,8 @@ def _open_left(path: Path, identity: str, workspace: Path, *, cut_torn_line: boo
         _require_private(path, descriptor)
         _lock(path, descriptor)
         content = _content(descriptor)
-        books = read_books(path, content)
-        _require_identity(path, books, identity)
+        state = parse_journal(path, content)
+        _require_identity(path, state, identity)
         if cut_torn_line:
             os.ftruncate(descriptor, len(whole_lines(content)))
     except OSError as error:
@@ -209,10 +209,10 @@ def _open_left(path: Path, identity: str, workspace: Path, *, cut_torn_line: boo
     except LedgerError:
         os.close(descriptor)
         raise
-    return Journal(path, descriptor, books)
+    return Journal(path, descriptor, state)
 
 
-def read_journal(path: Path, identity: str, workspace: Path) -> Books:
+def read_journal(path: Path, identity: str, workspace: Path) -> JournalState:
     """What the journal of a run that was interrupted holds; the file stays as it is.
 
     Raises:
@@ -220,7 +220,7 @@ def read_journal(path: Path, identity: str, workspace: Path) -> Books:
     """
     journal = _open_left(path, identity, workspace, cut_torn_line=False)
     journal.close()
-    return journal.books
+    return journal.state
 
 
 def _clear(path: Path) -> None:
@@ -259,8 +259,8 @@ def _require_private(path: Path, descriptor: int) -> None:
         )
 
 
-def _require_identity(path: Path, books: Books, identity: str) -> None:
-    if books.identity != identity:
+def _require_identity(path: Path, state: JournalState, identity: str) -> None:
+    if state.identity != identity:
         raise LedgerError(
             f"The run's write-ahead journal {str(path)!r} is of another run: its commit, scenarios, "
             "configuration or source of model answers differ.",

@@ -83,9 +83,9 @@ class SharedCapError(BudgetError):
         may_fit_later: the call fits once calls in flight turn out cheaper.
     """
 
-    def __init__(self, problem: str, remedy: str, *, may_fit_later: bool) -> None:
+    def __init__(self, problem: str, remedy: str, *, can_fit_later: bool) -> None:
         super().__init__(problem, remedy)
-        self.may_fit_later = may_fit_later
+        self.can_fit_later = can_fit_later
 
 
 class MonthlyLedger:
@@ -264,7 +264,7 @@ def _refusal(reservation: Reservation, accounts: list[Account]) -> SharedCapErro
         f"A call of the {reservation.party} to {reservation.model!r} in scenario {reservation.scenario_id!r} may cost "
         f"{show_usd(reservation.upper, ROUND_CEILING)}: {amounts}.",
         " ".join(dict.fromkeys(_remedy(account, reservation.upper) for account in full)),
-        may_fit_later=not hopeless,
+        can_fit_later=not hopeless,
     )
 
 

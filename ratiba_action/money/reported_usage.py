@@ -9,11 +9,11 @@ from decimal import Decimal
 from typing import Any
 
 from ratiba_action.errors import BudgetError, ConfigurationError
-from ratiba_action.model.conversation import Party, ToldUsage, Usage, payer
+from ratiba_action.model.conversation import Party, ReportedUsage, Usage, payer
 from ratiba_action.model.plan import HEAD
 from ratiba_action.model.values import JsonObject, Usd
 from ratiba_action.money.pricing import base_model, show_usd
-from ratiba_action.ports import Prices, Purse
+from ratiba_action.ports import Prices, Reservations
 
 DECLARED = "declared price per turn"
 """Stands where a model's name does for what a system says that it costs."""
@@ -28,13 +28,13 @@ class TurnPayments:
     A turn costs what is declared or what is told, whichever is more: the code that tells it may be the change's own.
 
     Args:
-        purse: who pays.
+        reservations: where each turn is reserved and settled.
         prices: of every model that may be told of.
         declared: of each turn; None where the configuration declares nothing.
         forbidden_models: those of the judges.
     """
 
-    purse: Purse
+    reservations: Reservations
     prices: Prices
     declared: Usd | None
     forbidden_models: Collection[str] = ()
@@ -50,13 +50,15 @@ class TurnPayments:
         """
         party = payer(Party.SYSTEM, arm)
         if self.declared:
-            reservation = await self.purse.reserve(party, scenario_id, DECLARED, self.declared)
-            await self.purse.settle(reservation, Usage(), self.declared)
+            reservation = await self.reservations.reserve(party, scenario_id, DECLARED, self.declared)
+            await self.reservations.settle(reservation, Usage(), self.declared)
         elif self._dearest:
-            reservation = await self.purse.reserve(party, scenario_id, "calls that bypass the gateway", self._dearest)
-            await self.purse.release(reservation)
+            reservation = await self.reservations.reserve(
+                party, scenario_id, "calls that bypass the gateway", self._dearest
+            )
+            await self.reservations.release(reservation)
 
-    async def after(self, scenario_id: str, reported: Sequence[ToldUsage], arm: str = HEAD) -> Usd | None:
+    async def after(self, scenario_id: str, reported: Sequence[ReportedUsage], arm: str = HEAD) -> Usd | None:
         """Book what a turn was told to have used, as far as it is more than what was declared.
 
         Returns:
@@ -90,21 +92,21 @@ class TurnPayments:
             raise BudgetError(refused, "Declare system.price_per_turn_usd, so that such a turn is not sent.")
         return max(total, self.declared or _NOTHING)
 
-    async def _book(self, party: Party, scenario_id: str, call: ToldUsage, cost: Usd) -> str:
+    async def _book(self, party: Party, scenario_id: str, call: ReportedUsage, cost: Usd) -> str:
         """Book money that is spent already; returns what to say where it was not there."""
         if not cost:
             return ""
         try:
-            reservation = await self.purse.reserve(party, scenario_id, call.model, cost)
+            reservation = await self.reservations.reserve(party, scenario_id, call.model, cost)
         except BudgetError:
-            reservation = await self.purse.reserve(party, scenario_id, call.model, _NOTHING)
-            await self.purse.settle(reservation, call.usage, cost)
+            reservation = await self.reservations.reserve(party, scenario_id, call.model, _NOTHING)
+            await self.reservations.settle(reservation, call.usage, cost)
             spent = f"{show_usd(cost)} on {call.model!r}"
             return f"The system reported that it spent {spent}, more than was left of the budget."
-        await self.purse.settle(reservation, call.usage, cost)
+        await self.reservations.settle(reservation, call.usage, cost)
         return ""
 
-    def _require_independence(self, reported: Sequence[ToldUsage]) -> None:
+    def _require_independence(self, reported: Sequence[ReportedUsage]) -> None:
         judges = {base_model(name) for name in self.forbidden_models}
         own = sorted({call.model for call in reported if base_model(call.model) in judges})
         if own:
@@ -132,7 +134,7 @@ class FreeTurns:
     async def after(
         self,
         scenario_id: str,  # noqa: ARG002 - the port names it
-        reported: Sequence[ToldUsage],
+        reported: Sequence[ReportedUsage],
         arm: str = HEAD,  # noqa: ARG002 - the same
     ) -> Usd | None:
         """Book nothing; what was told is not priced in such a run."""

@@ -196,7 +196,7 @@ def find_identifiers(text: str) -> tuple[Identifier, ...]:
     Args:
         text: what was said; JSON in it may be cut off, so that it is read as it is.
     """
-    if not _may_hold_any(text):
+    if not _may_have_identifiers(text):
         return ()
     return tuple(identifier for identifier, _ in _find(plain_text(text).read))
 
@@ -211,7 +211,7 @@ def mask_identifiers(text: str, names: NameTable | None = None, *, keep_long: bo
         names: of the people whom the text may name.
         keep_long: the text names a thing, so that a long number that is no phone's stays.
     """
-    identified = _may_hold_any(text)
+    identified = _may_have_identifiers(text)
     if not identified and not names:
         return text
     plain = plain_text(text)
@@ -250,7 +250,7 @@ def is_declared(identifier: Identifier, declared: Iterable[Identifier], *, cut: 
     return cut and identifier.last and any(spelling.startswith(identifier.value) for spelling in known)
 
 
-def _may_hold_any(text: str) -> bool:
+def _may_have_identifiers(text: str) -> bool:
     """Cheaply, since most texts hold none."""
     has_digits = len(_DIGIT.findall(text)) >= _FEWEST_DIGITS
     return has_digits or _AT.search(text) is not None or may_be_spoken(text) or bool(email_patterns(text))

@@ -5,7 +5,13 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from ratiba_action.metrics.aggregates import DOCUMENTS, LABELS, truth_of
-from ratiba_action.model.data_set import ClassScores, DataSetScores, Gate, GateResult, GateStatus
+from ratiba_action.model.case_file import (
+    CaseFileScores,
+    CaseThreshold,
+    CaseThresholdResult,
+    CaseThresholdStatus,
+    ClassScores,
+)
 from ratiba_action.model.measurement import ScenarioResult, Scored
 from ratiba_action.reporting.wording import label, number, plural
 from ratiba_action.verdict.tally import MetricSummary
@@ -45,7 +51,7 @@ class GateRow:
         status: passed or failed, or why that is unknown.
     """
 
-    result: GateResult
+    result: CaseThresholdResult
     name: str
     value: str
     status: str
@@ -61,14 +67,14 @@ class CasesSummary:
         low: cases that a deterministic metric scored below 1, the lowest first.
     """
 
-    scores: DataSetScores
+    scores: CaseFileScores
     about: str
     gates: tuple[GateRow, ...]
     classes: tuple[ClassScores, ...]
     low: tuple[LowCase, ...]
 
 
-def summarise_cases(scores: DataSetScores, results: Iterable[ScenarioResult]) -> CasesSummary:
+def summarise_cases(scores: CaseFileScores, results: Iterable[ScenarioResult]) -> CasesSummary:
     """The summary of a case file.
 
     Args:
@@ -84,20 +90,20 @@ def summarise_cases(scores: DataSetScores, results: Iterable[ScenarioResult]) ->
     )
 
 
-def _gate_row(scores: DataSetScores, result: GateResult) -> GateRow:
+def _gate_row(scores: CaseFileScores, result: CaseThresholdResult) -> GateRow:
     value = "" if result.value is None else number(result.value)
     return GateRow(result, f"{scores.id}: {result.gate.metric}", value, _status(scores, result))
 
 
-def _about(scores: DataSetScores) -> str:
+def _about(scores: CaseFileScores) -> str:
     apart = f", {scores.quarantined} in quarantine" if scores.quarantined else ""
     measured = "all measured" if scores.measured == scores.cases else f"{scores.measured} measured"
     return f"{plural(scores.cases, 'case')}, {measured}{apart}, version {scores.digest[:_VERSION_DIGITS]}"
 
 
-def _status(scores: DataSetScores, result: GateResult) -> str:
-    if result.status is not GateStatus.UNKNOWN:
-        missed = result.status is GateStatus.FAILED and scores.measured < scores.selected
+def _status(scores: CaseFileScores, result: CaseThresholdResult) -> str:
+    if result.status is not CaseThresholdStatus.UNKNOWN:
+        missed = result.status is CaseThresholdStatus.FAILED and scores.measured < scores.selected
         return f"failed, at most {number(result.at_most)} was possible" if missed else result.status.value
     if scores.quarantined and not scores.selected:
         return "not decided, in quarantine"
@@ -108,7 +114,7 @@ def _status(scores: DataSetScores, result: GateResult) -> str:
     return "unknown, no answer has the values it needs"
 
 
-def describe_threshold(summary: MetricSummary, data_sets: Iterable[DataSetScores]) -> str:
+def describe_threshold(summary: MetricSummary, data_sets: Iterable[CaseFileScores]) -> str:
     """The thresholds of a metric's scores and of the aggregates over them; a threshold of 0 requires nothing.
 
     Args:
@@ -124,7 +130,7 @@ def describe_threshold(summary: MetricSummary, data_sets: Iterable[DataSetScores
     return ", ".join(dict.fromkeys(texts)) or "none"
 
 
-def _is_of(gate: Gate, truth: str) -> bool:
+def _is_of(gate: CaseThreshold, truth: str) -> bool:
     return bool(truth) and truth_of(gate.metric) == truth
 
 
@@ -133,7 +139,7 @@ def describe_passing(summary: MetricSummary) -> str:
     return f"{summary.passed} of {summary.count}" if any(least > 0 for least in summary.thresholds) else ""
 
 
-def _low_cases(scores: DataSetScores, results: Iterable[ScenarioResult]) -> tuple[LowCase, ...]:
+def _low_cases(scores: CaseFileScores, results: Iterable[ScenarioResult]) -> tuple[LowCase, ...]:
     found = [
         LowCase(
             label(result), _first_message(result), score.value, f"{score.metric} {number(score.value)}: {score.reason}"

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from ratiba_action.model.comparison import Flip, Tier
+from ratiba_action.model.comparison import OutcomeChange, Tier
 from ratiba_action.reporting.comment_failures import code_html
 from ratiba_action.reporting.comparison_summary import ComparedScenario, ComparisonSummary, Row
 from ratiba_action.reporting.markdown import clip, code, fenced, folded, inline, table
@@ -97,7 +97,7 @@ def _emphasis(tier: Tier, status: str) -> str:
     return f"**{status}**" if tier is Tier.REGRESSION else status
 
 
-def _flipped(found: Sequence[Flip]) -> str:
+def _flipped(found: Sequence[OutcomeChange]) -> str:
     directions = {"Newly failing": False, "Newly passing": True}
     named = {
         direction: [_name(flip) for flip in found if flip.passes is passes] for direction, passes in directions.items()
@@ -105,7 +105,7 @@ def _flipped(found: Sequence[Flip]) -> str:
     return " ".join(f"{direction}: {_names(names)}." for direction, names in named.items() if names)
 
 
-def _name(flip: Flip) -> str:
+def _name(flip: OutcomeChange) -> str:
     return code(flip.scenario_id) + (" (critical)" if flip.critical else "")
 
 
@@ -114,7 +114,7 @@ def _names(names: Sequence[str]) -> str:
     return ", ".join(names[:_NAMES]) + (f" and {omitted} more" if omitted > 0 else "")
 
 
-def _answers(flip: Flip) -> str:
+def _answers(flip: OutcomeChange) -> str:
     lines: list[str] = []
     for turn in range(min(max(len(flip.base_replies), len(flip.head_replies)), _TURNS)):
         for version, replies in (("base", flip.base_replies), ("this PR", flip.head_replies)):

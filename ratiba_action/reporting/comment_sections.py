@@ -4,8 +4,8 @@ import re
 from collections.abc import Sequence
 
 from ratiba_action.github.attempts import NO_HEAD, Attempt
+from ratiba_action.model.case_file import ClassScores
 from ratiba_action.model.change import Subject
-from ratiba_action.model.data_set import ClassScores
 from ratiba_action.reporting.cases_summary import CasesSummary, LowCase
 from ratiba_action.reporting.comment_failures import code_html
 from ratiba_action.reporting.markdown import code, folded, inline, table

@@ -5,15 +5,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from ratiba_action.model.case_file import CaseFileScores
 from ratiba_action.model.comparison import (
     BaselineFacts,
     Comparison,
-    Flip,
     MetricComparison,
+    OutcomeChange,
     ScenarioComparison,
     Tier,
 )
-from ratiba_action.model.data_set import DataSetScores
 from ratiba_action.model.values import mean
 from ratiba_action.model.verdict import Conclusion, Report
 from ratiba_action.reporting.cases_summary import describe_threshold
@@ -106,7 +106,7 @@ class ComparisonSummary:
     not_comparable: str
     rows: tuple[Row, ...]
     scenarios: tuple[ComparedScenario, ...]
-    flips: tuple[tuple[Flip, str], ...]
+    flips: tuple[tuple[OutcomeChange, str], ...]
     obstacles: tuple[Obstacle, ...]
 
 
@@ -147,7 +147,7 @@ def _scenario(scenario: ScenarioComparison, whole: Comparison) -> ComparedScenar
     )
 
 
-def _direction(flip: Flip) -> str:
+def _direction(flip: OutcomeChange) -> str:
     return ("newly passing" if flip.passes else "newly failing") + (" (critical)" if flip.critical else "")
 
 
@@ -184,7 +184,7 @@ def metric_rows(comparison: Comparison, thresholds: Mapping[str, str]) -> tuple[
 
 
 def describe_thresholds(
-    summaries: Iterable[MetricSummary], data_sets: Sequence[DataSetScores], means: Mapping[str, float]
+    summaries: Iterable[MetricSummary], data_sets: Sequence[CaseFileScores], means: Mapping[str, float]
 ) -> dict[str, str]:
     """Each metric's thresholds as text.
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
 
-from ratiba_action.model.comparison import Flip
+from ratiba_action.model.comparison import OutcomeChange
 from ratiba_action.model.measurement import Scored
 from ratiba_action.reporting import wording
 from ratiba_action.reporting.comment_failures import transcript_text
@@ -122,7 +122,7 @@ def render_html(summary: ReportSummary) -> str:
     )
 
 
-def _turns(flip: Flip) -> list[tuple[str, str]]:
+def _turns(flip: OutcomeChange) -> list[tuple[str, str]]:
     """Both answers of each turn."""
     return list(zip_longest(flip.base_replies, flip.head_replies, fillvalue="(no answer)"))
 

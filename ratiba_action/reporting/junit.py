@@ -3,8 +3,8 @@
 import re
 from xml.etree import ElementTree as ET
 
+from ratiba_action.model.case_file import CaseThresholdStatus
 from ratiba_action.model.comparison import Tier
-from ratiba_action.model.data_set import GateStatus
 from ratiba_action.model.measurement import Check, Errored, NotRun, ScenarioResult, Score, Scored
 from ratiba_action.model.verdict import Conclusion, Report
 from ratiba_action.reporting.cases_summary import CasesSummary, GateRow
@@ -51,10 +51,10 @@ def _totals(summary: ReportSummary) -> dict[str, str]:
     tier = None if summary.comparison is None else summary.comparison.found.tier
     gates = [gate.result.status for cases in summary.cases for gate in cases.gates]
     apart = sum(bool(_why_skipped(cases)) for cases in variants)
-    skipped = counts.not_run + counts.quarantined + gates.count(GateStatus.UNKNOWN) + (tier in _OPEN) + apart
+    skipped = counts.not_run + counts.quarantined + gates.count(CaseThresholdStatus.UNKNOWN) + (tier in _OPEN) + apart
     return {
         "tests": str(counts.total + counts.quarantined + len(gates) + (tier is not None) + len(variants)),
-        "failures": str(counts.failed + gates.count(GateStatus.FAILED) + (tier is Tier.REGRESSION)),
+        "failures": str(counts.failed + gates.count(CaseThresholdStatus.FAILED) + (tier is Tier.REGRESSION)),
         "errors": str(counts.errored),
         "skipped": str(skipped),
     }
@@ -125,9 +125,9 @@ def _trials(row: ScenarioRow) -> str:
 def _add_gate(suite: ET.Element, cases: CasesSummary, row: GateRow) -> None:
     attributes = {"name": _xml(row.name), "classname": "gate", "file": _xml(cases.scores.path)}
     case, gate = ET.SubElement(suite, "testcase", attributes), row.result.gate
-    if row.result.status is GateStatus.UNKNOWN:
+    if row.result.status is CaseThresholdStatus.UNKNOWN:
         _skip(case, row.status)
-    if row.result.status is GateStatus.FAILED:
+    if row.result.status is CaseThresholdStatus.FAILED:
         message = f"{row.name} {row.value} is below {number(gate.at_least)}"
         failure = ET.SubElement(case, "failure", {"type": _xml(gate.metric), "message": _xml(message)})
         failure.text = _xml(f"{row.status}; {cases.about}")

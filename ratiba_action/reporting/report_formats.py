@@ -11,11 +11,11 @@ from decimal import Decimal
 from types import MappingProxyType
 from typing import Any
 
+from ratiba_action.model.case_file import CaseFile, CaseFileScores, CaseThreshold
 from ratiba_action.model.change import DependencyChange, Subject
 from ratiba_action.model.codec import CodecError, encode_tag
-from ratiba_action.model.comparison import Agreement, BaselineFacts, CrossCheckStatus, GradePair
+from ratiba_action.model.comparison import Agreement, BaselineFacts, CrossCheckStatus, ScorePair
 from ratiba_action.model.conversation import Transcript
-from ratiba_action.model.data_set import DataSet, DataSetScores, Gate
 from ratiba_action.model.history import TrendPoint
 from ratiba_action.model.measurement import Check, Score
 from ratiba_action.model.plan import Arm
@@ -98,7 +98,7 @@ FORMATS: Mapping[type, Mapping[str, Format]] = MappingProxyType(
         CrossChecking: {"model": _MODEL},
         CrossCheckStatus: {"share": _SHARE},
         Agreement: {"quadratic": _KAPPA, "same_side": _SHARE, "unweighted": _KAPPA},
-        GradePair: {"first": _SHARE, "scenario_id": _ID, "second": _SHARE, "threshold": _SHARE, "transcript": _DIGEST},
+        ScorePair: {"first": _SHARE, "scenario_id": _ID, "second": _SHARE, "threshold": _SHARE, "transcript": _DIGEST},
         BaselineFacts: {"commit": _COMMIT, "started_at": _AWARE},
         TrendPoint: {
             "answers": _ANSWERS,
@@ -109,9 +109,9 @@ FORMATS: Mapping[type, Mapping[str, Format]] = MappingProxyType(
             "suite_version": _DIGEST,
             "threshold": _SHARE,
         },
-        DataSet: {"digest": _DIGEST, "id": _ID},
-        DataSetScores: {"digest": _DIGEST, "id": _ID},
-        Gate: {"at_least": _SHARE},
+        CaseFile: {"digest": _DIGEST, "id": _ID},
+        CaseFileScores: {"digest": _DIGEST, "id": _ID},
+        CaseThreshold: {"at_least": _SHARE},
         Arm: {"commit": _COMMIT, "name": _WORD},
         Scenario: {
             "data_set": _ID,

@@ -5,8 +5,8 @@ import io
 import re
 from collections.abc import Iterator
 
+from ratiba_action.model.case_file import CaseThresholdStatus
 from ratiba_action.model.comparison import Tier
-from ratiba_action.model.data_set import GateStatus
 from ratiba_action.model.measurement import NotRun, Scored
 from ratiba_action.model.verdict import Conclusion
 from ratiba_action.reporting.summary import ReportSummary, TrialRow
@@ -78,7 +78,7 @@ def _gate_rows(summary: ReportSummary) -> Iterator[tuple[str, ...]]:
     for scores, result in ((cases.scores, row.result) for cases in summary.cases for row in cases.gates):
         about = (scores.id, "", "", "", "", result.status.value, "gate", "", result.gate.metric)
         got = "" if result.value is None else f"{result.value:.4f}"
-        passed = _truth(result.status is GateStatus.PASSED)
+        passed = _truth(result.status is CaseThresholdStatus.PASSED)
         yield (*about, f"{result.gate.at_least:.4f}", got, passed, "", "", "", "", "")
 
 

@@ -97,7 +97,7 @@ class TrialRow:
     @property
     def lacks_score(self) -> bool:
         """Whether it finished but a judged score is missing."""
-        return isinstance(self.result, Errored) and self.result.lacks_grade
+        return isinstance(self.result, Errored) and self.result.lacks_score
 
 
 @dataclass(frozen=True, slots=True)

@@ -85,7 +85,7 @@ def explanation(result: ScenarioResult) -> str:
 
 def short_explanation(result: ScenarioResult) -> str:
     """The explanation, short enough for a table."""
-    lacks_score = isinstance(result, Errored) and result.lacks_grade
+    lacks_score = isinstance(result, Errored) and result.lacks_score
     return "no score" if lacks_score else explanation(result)
 
 

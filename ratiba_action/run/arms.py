@@ -17,7 +17,7 @@ from ratiba_action.llm.recordings.lines import JudgeRecording, Recording
 from ratiba_action.model.answer_origin import Llm
 from ratiba_action.model.plan import BASE, HEAD, Arm, Plan, Trial
 from ratiba_action.model.scenario import Scenario
-from ratiba_action.run.base_side import BaseInputs, fetch_base
+from ratiba_action.run.base_commit import BaseInputs, fetch_base
 from ratiba_action.run.earlier_runs import AUTO, NONE, NOT_COMPARED
 from ratiba_action.run.inputs import ArmInputs, RunInputs
 from ratiba_action.util.git import Git

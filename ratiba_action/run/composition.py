@@ -22,7 +22,7 @@ from ratiba_action.model.scenario import Scenario
 from ratiba_action.money.budget import Ledger
 from ratiba_action.ports import TenantProvisioner
 from ratiba_action.run.arms import base_inputs, base_of
-from ratiba_action.run.base_side import BaseInputs
+from ratiba_action.run.base_commit import BaseInputs
 from ratiba_action.run.inputs import ArmInputs, RunInputs, RunLog
 from ratiba_action.run.model_calls import ModelCalls, open_model_calls, score_cache
 from ratiba_action.run.paid_run import journal_folder, journal_place, require_reachable_servers

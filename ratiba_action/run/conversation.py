@@ -21,7 +21,7 @@ from ratiba_action.errors import (
     WorkerError,
     WorkerTimeoutError,
 )
-from ratiba_action.model.conversation import AnsweredCalls, Exchange, Party, Reply, ToldUsage, Transcript
+from ratiba_action.model.conversation import AnsweredCalls, Exchange, Party, Reply, ReportedUsage, Transcript
 from ratiba_action.model.event import Event, ModelCalled
 from ratiba_action.model.measurement import Check
 from ratiba_action.model.plan import Tenant, Trial
@@ -270,18 +270,18 @@ class Conversation:
         _raise_first(access)
         self._require_size(_parts(reply), MOST_BYTES_OF_A_PART)
         seconds, calls = time.monotonic() - started, access.calls
-        self._told.update(call.model for call in session.told_usage)
-        self._reported_calls += len(session.told_usage)
+        self._told.update(call.model for call in session.reported_usage)
+        self._reported_calls += len(session.reported_usage)
         replayed = self._arm.captured or calls.replayed > before.replayed
         self._exchanges.append(Exchange(turn, reply, seconds, None, replayed))
         try:
-            bypassing = await self._services.turns.after(scenario_id, session.told_usage, arm)
+            bypassing = await self._services.turns.after(scenario_id, session.reported_usage, arm)
             self._exchanges[-1] = replace(self._exchanges[-1], usd=_list_price(before, calls, bypassing))
         finally:
-            self._tell(session.told_usage)
+            self._tell(session.reported_usage)
         return True
 
-    def _tell(self, reported: Sequence[ToldUsage]) -> None:
+    def _tell(self, reported: Sequence[ReportedUsage]) -> None:
         """Write down what happened in the last turn, the model calls that bypass the gateway first."""
         for call in reported:
             called = ModelCalled(Party.SYSTEM.value, call.model, call.usage)

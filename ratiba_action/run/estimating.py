@@ -22,7 +22,13 @@ from ratiba_action.money.forecast import UNKNOWN, Bound, Expected, Forecast, env
 from ratiba_action.ports import Prices
 from ratiba_action.run.arms import head_inputs
 from ratiba_action.run.inputs import ArmInputs, RunInputs
-from ratiba_action.run.paid_run import books_of, journal_place, limits_before, price_list, require_reachable_servers
+from ratiba_action.run.paid_run import (
+    earlier_spending,
+    journal_place,
+    limits_before,
+    price_list,
+    require_reachable_servers,
+)
 
 _BY_CLAIM = "faithfulness_by_claim"
 """Asks the judge one question for each sentence with content."""
@@ -94,7 +100,7 @@ def forecast(inputs: RunInputs) -> Forecast | None:
         return None
     head, prices = head_inputs(inputs), price_list(inputs.configuration)
     prices.require(_models(inputs, head))
-    earlier = books_of(journal_place(inputs, head))
+    earlier = earlier_spending(journal_place(inputs, head))
     expected = ArmCosts(prices).add(head).expected(head.plan.trials)
     require_reachable_servers(inputs.environment, inputs.settings.ledger_url)
     paid = earlier.total if earlier is not None else Usd(0)

@@ -23,7 +23,7 @@ from ratiba_action.metrics.registry import is_judged, metric_names, metric_probl
 from ratiba_action.model.answer_origin import Llm
 from ratiba_action.model.plan import Selection
 from ratiba_action.model.scenario import Scenario, Suite
-from ratiba_action.run.base_side import BaseSide, read_base_inputs
+from ratiba_action.run.base_commit import BaseCommit, read_base_inputs
 from ratiba_action.run.configuration_checks import Setting, located, repaired, unusable_judges
 from ratiba_action.run.inputs import Choice, RunInputs, RunRequest
 from ratiba_action.settings.settings import Settings
@@ -48,7 +48,7 @@ def read_inputs(request: RunRequest) -> RunInputs:
         ConfigurationError: what a person asked for does not exist.
         InfrastructureError: a pull request whose base cannot be read.
     """
-    inputs = _of_variant(_held_to_base(request))
+    inputs = _of_variant(_with_ratchet(request))
     _require_root(inputs.repository, inputs.configuration.system.root)
     if inputs.choice:
         chosen = tuple(scenario for scenario in inputs.suite.scenarios if inputs.choice.admits(scenario))
@@ -62,12 +62,12 @@ def read_inputs(request: RunRequest) -> RunInputs:
     return replace(inputs, selection=replace(selection, scenarios=scenarios))
 
 
-def _held_to_base(request: RunRequest) -> RunInputs:
+def _with_ratchet(request: RunRequest) -> RunInputs:
     """What the checkout says, each part as strict as the base's."""
     settings, change = request.settings, request.decided.change
     configuration, suite = _read_head(settings, request.repository)
     with Contents(change.git, change.files.base, change.files.head) as contents:
-        base = BaseSide(settings, change, contents)
+        base = BaseCommit(settings, change, contents)
         base.require()
         notes: tuple[str, ...] = ()
         base_configuration, own = base.configuration(), configuration
@@ -177,7 +177,7 @@ def _proposal(kind: str, name: str, known: Collection[str]) -> str:
     return f"The {kind}s are: {shown}{', …' if len(known) > _SHOWN else ''}."
 
 
-def _unusable_base(settings: Settings, base: BaseSide, suite: Suite, configuration: Configuration) -> str:
+def _unusable_base(settings: Settings, base: BaseCommit, suite: Suite, configuration: Configuration) -> str:
     """Why no run that may call models could use a configuration of the base branch; empty where one could."""
     judged, simulated = _needs(_complete(suite, configuration))
     generators: list[str] = []

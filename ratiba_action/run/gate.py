@@ -39,7 +39,7 @@ from ratiba_action.run.paid_run import journal_place
 from ratiba_action.run.plan_loop import PlanLoop, cancelled_by_signals
 from ratiba_action.run.provider_keys import require_key
 from ratiba_action.run.services import Measured
-from ratiba_action.verdict.data_set_scores import score_data_sets
+from ratiba_action.verdict.case_file_scores import score_case_files
 from ratiba_action.verdict.decision import next_step
 from ratiba_action.verdict.pairing import content_digest, results_of, results_of_change
 from ratiba_action.verdict.quarantine import day_of
@@ -161,7 +161,7 @@ class _Gate:
             self._interruptions[0] if self._interruptions else None,
             shortfall(inputs, measured, self._ledger),
             measured.way_out,
-            score_data_sets(inputs.suite.data_sets, results_of_change(results), day),
+            score_case_files(inputs.suite.data_sets, results_of_change(results), day),
             judge_model=configuration.judge.model,
             answers=answers,
             baseline=earlier.baseline,

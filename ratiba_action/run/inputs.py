@@ -14,7 +14,7 @@ from ratiba_action.model.plan import Arm, Plan, Selection, Trial
 from ratiba_action.model.scenario import Scenario, Suite
 from ratiba_action.observability.logged_ports import NoEvents
 from ratiba_action.ports import EventLog, Progress
-from ratiba_action.run.base_side import BaseInputs
+from ratiba_action.run.base_commit import BaseInputs
 from ratiba_action.run.provider_keys import source_of_answers
 from ratiba_action.settings.settings import Settings
 from ratiba_action.verdict.quarantine import quarantine_in_force

@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from ratiba_action.errors import LedgerError
-from ratiba_action.llm.chain import AnswerChain, nothing_kept
+from ratiba_action.llm.chain import AnswerChain, keep_nothing
 from ratiba_action.llm.recordings.folder import model_recordings
 from ratiba_action.llm.recordings.lines import Recording
 from ratiba_action.model.answer_origin import Llm
@@ -24,8 +24,8 @@ from ratiba_action.money.reported_usage import FreeTurns, TurnPayments
 from ratiba_action.ports import ModelGateway, Prices, TurnBooks
 from ratiba_action.run.configuration_checks import require_usable_models, second_judge
 from ratiba_action.run.estimating import ArmCosts, expected_models
-from ratiba_action.run.grading import Grading
 from ratiba_action.run.inputs import ArmInputs, RunInputs, RunLog
+from ratiba_action.run.judging import Judging
 from ratiba_action.run.paid_run import (
     JournalPlace,
     PaidRun,
@@ -80,13 +80,13 @@ class ModelCalls:
         self._scripts = scripts_of(head.scenarios)
         self._answers: AnswerChain[ModelRequest, ModelAnswer] = AnswerChain(
             model_logger(prices, log.events),
-            keep=self._keep if inputs.llm == Llm.RECORD else nothing_kept,
+            keep=self._keep if inputs.llm == Llm.RECORD else keep_nothing,
             stays_live=True,
             scripted=ScenarioScripts(self._scripts).source,
         )
         self._free: frozenset[str] = frozenset()
         self._recorded: dict[str, dict[str, frozenset[int]]] = {}
-        self._grading = Grading(
+        self._judging = Judging(
             head,
             prices,
             paid,
@@ -98,7 +98,7 @@ class ModelCalls:
         )
         declared = inputs.configuration.system.price_per_turn_usd
         self._turns: TurnBooks = (
-            FreeTurns(declared) if paid is None else TurnPayments(paid.purse, prices, declared, self._forbidden)
+            FreeTurns(declared) if paid is None else TurnPayments(paid.reservations, prices, declared, self._forbidden)
         )
         self._answer_arm(head)
 
@@ -108,7 +108,7 @@ class ModelCalls:
             arms={},
             tenants=NoDatabase(),
             gateway=gateway,
-            metric=self._grading.metric,
+            metric=self._judging.metric,
             log=self._log,
             concurrency=self._inputs.at_once,
             deadline=self._deadline,
@@ -131,7 +131,7 @@ class ModelCalls:
         if self._paid is not None:
             self._costs.add(arm)
         self._answer_arm(arm)
-        self._grading.add_arm(arm)
+        self._judging.add_arm(arm)
 
     @asynccontextmanager
     async def open_gateway(self) -> AsyncIterator[ModelGateway]:
@@ -206,12 +206,12 @@ class ModelCalls:
         measured = replace(measured, reported_calls=self._turns.reported_calls)
         if self._paid is None:
             return measured
-        checked = self._grading.cross_check
+        checked = self._judging.cross_check
         await checked.finish(self._seconds(cancelled=cancelled))
         for note in checked.notes:
             self._log.note(note)
         agreement = judges_agreement(checked.pairs)
-        checking = CrossChecking(self._grading.second_model, checked.status, agreement, self._why_no_cross_check())
+        checking = CrossChecking(self._judging.second_model, checked.status, agreement, self._why_no_cross_check())
         measured = replace(measured, cross_checking=checking, recorded=self._new_lines())
         try:
             async with asyncio.timeout(_LEDGER_SECONDS if cancelled else None):
@@ -254,7 +254,7 @@ class ModelCalls:
     def _why_no_cross_check(self) -> str:
         """Why nothing was cross-checked; empty where it was."""
         described = self._inputs.configuration.judge.cross_check
-        if self._grading.second_model:
+        if self._judging.second_model:
             return ""
         if described is None or not described.share:
             return "the configuration has none"
@@ -266,7 +266,7 @@ class ModelCalls:
         """The new lines of each scenario's recording, by its id; empty unless the run records."""
         if self._inputs.llm != Llm.RECORD:
             return {}
-        scores = self._grading.collector.recordings()
+        scores = self._judging.collector.recordings()
         recorded: dict[str, tuple[Recording, ...]] = {}
         for scenario in self._head.scenarios:
             trials = [self._recorder.recordings(scenario.id, number) for number in range(scenario.strategy.trials)]

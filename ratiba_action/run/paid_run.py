@@ -1,4 +1,4 @@
-"""What a run needs to pay for model calls: the client that holds the keys, the purse, the journal, who may start."""
+"""What a run needs to pay for model calls: the client with the keys, reservations, the journal, admissions."""
 
 import secrets
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
@@ -16,13 +16,13 @@ from ratiba_action.model.plan import Trial
 from ratiba_action.model.values import Usd
 from ratiba_action.model.verdict import SharedSpending
 from ratiba_action.money.admissions import THIS_RUN, Admissions
-from ratiba_action.money.books import Books
 from ratiba_action.money.budget import Ledger, Limit
 from ratiba_action.money.journal import Journal, begin_journal, read_journal, resume_journal
+from ratiba_action.money.journal_lines import JournalState
 from ratiba_action.money.monthly import MonthlyLedger
 from ratiba_action.money.pricing import parse_model_rates
-from ratiba_action.money.purse import RunPurse, SettledCalls, SpareCalls
-from ratiba_action.ports import EventLog, PaidCalls, Prices, Purse
+from ratiba_action.money.reservations import RunReservations, SettledCalls, SurplusCalls
+from ratiba_action.ports import EventLog, PaidCalls, Prices, Reservations
 from ratiba_action.run.inputs import ArmInputs, RunInputs
 from ratiba_action.run.provider_keys import state_folder
 from ratiba_action.settings.settings import Settings
@@ -86,12 +86,12 @@ class PaidRun:
     Args:
         fresh: calls that cost money.
         shared: None without a shared ledger.
-        settled: what an earlier process of this run was answered, by ``KeptAnswer.key``.
+        settled: what an earlier process of this run was answered, by ``JournaledAnswer.key``.
         began: when the first process of this run began, in nanoseconds of the epoch; None when nobody noted it.
     """
 
     fresh: PaidCalls
-    purse: Purse
+    reservations: Reservations
     admissions: Admissions
     shared: MonthlyLedger | None
     settled: Mapping[str, SettledAnswer] = field(default_factory=dict)
@@ -102,13 +102,13 @@ class PaidRun:
         """For the system under test and its judge."""
         return SettledCalls(self.fresh, self.settled) if self.settled else self.fresh
 
-    def spare_calls(self, upper: Usd) -> PaidCalls:
+    def surplus_calls(self, upper: Usd) -> PaidCalls:
         """For the cross-check: paid out of what the scenarios leave; what is settled is answered all the same.
 
         Args:
             upper: the most that one call is expected to cost.
         """
-        surplus = SpareCalls(self.fresh, self.admissions, upper)
+        surplus = SurplusCalls(self.fresh, self.admissions, upper)
         return SettledCalls(surplus, self.settled) if self.settled else surplus
 
     async def shared_spending(self) -> tuple[SharedSpending, ...]:
@@ -146,7 +146,7 @@ async def open_paid_run(
         journal: where calls are written down; None for calls that cannot be resumed.
         trials: of the run.
         estimate: the most that a trial is expected to cost.
-        ledger: the run's books; what a resumed journal holds is booked first.
+        ledger: the run's spending; what a resumed journal lists is added first.
         prices: of every model.
         environment: variables that name a proxy and certificates.
         warn: told what could not be written down after a call.
@@ -162,19 +162,19 @@ async def open_paid_run(
         if opened is not None:
             stack.callback(opened.close)
             # Only a resumed journal holds anything; a variant goes on with the ledger of the run before it.
-            if opened.books.last_number:
-                ledger.carry_on(opened.books.calls, opened.books.last_number)
+            if opened.state.last_number:
+                ledger.carry_on(opened.state.calls, opened.state.last_number)
         shared = await _open_shared(settings, subject or Subject(), ledger)
         if shared is not None:
             stack.push_async_callback(shared.close)
-        reservations = RunPurse(ledger, opened, shared, warn=warn, events=events)
+        reservations = RunReservations(ledger, opened, shared, warn=warn, events=events)
         client = await stack.enter_async_context(_client(settings, models, environment))
         calls = _calls(client, models, reservations, prices=prices, concurrency=max(concurrency, _LEAST_CALLS))
         admissions = Admissions(trials, estimate, ledger, opened, shared)
         if opened is None:
             yield PaidRun(calls, reservations, admissions, shared)
         else:
-            yield PaidRun(calls, reservations, admissions, shared, opened.books.answers, opened.books.began)
+            yield PaidRun(calls, reservations, admissions, shared, opened.state.answers, opened.state.began)
 
 
 def _client(settings: Settings, models: ModelsBlock, environment: Mapping[str, str]) -> "ProviderClient":
@@ -190,7 +190,7 @@ def _client(settings: Settings, models: ModelsBlock, environment: Mapping[str, s
 
 
 def _calls(
-    client: "ProviderClient", models: ModelsBlock, reservations: Purse, *, prices: Prices, concurrency: int
+    client: "ProviderClient", models: ModelsBlock, reservations: Reservations, *, prices: Prices, concurrency: int
 ) -> PaidCalls:
     from ratiba_action.llm.providers.bounds import OutputLimits  # noqa: PLC0415 - not needed to decide
     from ratiba_action.llm.providers.metered import (  # noqa: PLC0415 - loaded where it is used
@@ -216,7 +216,7 @@ def _open_journal(place: JournalPlace | None) -> Journal | None:
     return begin(place.path, place.identity, place.workspace)
 
 
-def books_of(place: JournalPlace) -> Books | None:
+def earlier_spending(place: JournalPlace) -> JournalState | None:
     """What an earlier process of the same run has paid for; None unless the run is resumed.
 
     Raises:

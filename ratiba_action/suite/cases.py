@@ -9,7 +9,7 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from ratiba_action.errors import FileProblem
-from ratiba_action.model.data_set import DataSet, Gate
+from ratiba_action.model.case_file import CaseFile, CaseThreshold
 from ratiba_action.model.scenario import Scenario
 from ratiba_action.suite.building import build_scenario
 from ratiba_action.suite.case_ids import ALLOWED, CASE_ID, COLUMN, HISTORY, case_ids
@@ -219,7 +219,7 @@ def _column_problems(template: _Template) -> Iterator[FileProblem]:
 
 def _expand(template: _Template, checks: Checks) -> Loaded:
     ids, problems = case_ids(template.id, template.path, template.rows)
-    scenarios, gates = list[Scenario](), tuple[Gate, ...]()
+    scenarios, gates = list[Scenario](), tuple[CaseThreshold, ...]()
     used = {column for _, column in places(template.document.data)}
     constant = frozenset(checks.problems(Document(template.document.name, template.document.data, template.lines)))
     for name, row in zip(ids, template.rows, strict=True):
@@ -243,7 +243,7 @@ def _expand(template: _Template, checks: Checks) -> Loaded:
             problems += _gate_problems(gates, case, template)
             scenarios.append(replace(with_threshold_metrics(case, gates), data_set=template.id))
     digest = hashlib.sha256(template.content).hexdigest()
-    cases = DataSet(template.id, template.path, digest, len(template.rows), gates)
+    cases = CaseFile(template.id, template.path, digest, len(template.rows), gates)
     return Loaded(scenarios, [cases], _few(problems), [template.path])
 
 
@@ -267,13 +267,14 @@ def _shifted(lines: Mapping[Path, int], count: int) -> Mapping[Path, int]:
     return {**moved, **{("turns", index): _ROW for index in range(count)}}
 
 
-def _gates(block: ScenarioBlock, document: Document) -> tuple[Gate, ...]:
+def _gates(block: ScenarioBlock, document: Document) -> tuple[CaseThreshold, ...]:
     return tuple(
-        Gate(gate.metric, gate.at_least, document.line(("gates", index))) for index, gate in enumerate(block.gates)
+        CaseThreshold(gate.metric, gate.at_least, document.line(("gates", index)))
+        for index, gate in enumerate(block.gates)
     )
 
 
-def _gate_problems(gates: Sequence[Gate], case: Scenario, template: _Template) -> list[FileProblem]:
+def _gate_problems(gates: Sequence[CaseThreshold], case: Scenario, template: _Template) -> list[FileProblem]:
     return [FileProblem(template.document.name, gate.line, wrong) for gate, wrong in threshold_problems(gates, case)]
 
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path, PurePosixPath
 
 from ratiba_action.errors import FileProblem, SuiteError
-from ratiba_action.model.data_set import DataSet
+from ratiba_action.model.case_file import CaseFile
 from ratiba_action.model.scenario import Scenario, Suite
 from ratiba_action.suite.building import build_scenario
 from ratiba_action.suite.cases import load_cases
@@ -90,7 +90,7 @@ def load_suite(
         SuiteError: a file is invalid, or there is no scenario; every problem.
     """
     checks = Checks(metric_problems, rule_problem, readers, added or {})
-    scenarios, data_sets = list[Scenario](), list[DataSet]()
+    scenarios, data_sets = list[Scenario](), list[CaseFile]()
     problems: list[FileProblem] = []
     read: set[str] = set()
     for name in sorted(file for file in files if file.endswith(YAML_SUFFIXES) and not file.endswith(CATALOGUE_SUFFIX)):

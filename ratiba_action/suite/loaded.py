@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ratiba_action.errors import FileProblem
-from ratiba_action.model.data_set import DataSet
+from ratiba_action.model.case_file import CaseFile
 from ratiba_action.model.scenario import Scenario
 from ratiba_action.privacy.identifiers import find_identifiers, is_declared
 from ratiba_action.suite.references import MetricCheck, RuleCheck, TruthReaders, reference_problems, unread_truths
@@ -115,6 +115,6 @@ class Loaded:
     """
 
     scenarios: Sequence[Scenario] = ()
-    data_sets: Sequence[DataSet] = ()
+    data_sets: Sequence[CaseFile] = ()
     problems: Sequence[FileProblem] = ()
     read: Sequence[str] = ()

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from ratiba_action.checks.row_checks import what_of
-from ratiba_action.model.data_set import DataSet, Gate
+from ratiba_action.model.case_file import CaseFile, CaseThreshold
 from ratiba_action.model.scenario import (
     Assertion,
     Expectation,
@@ -127,8 +127,8 @@ def _common_quarantine(rows: Sequence[Quarantine | None]) -> Quarantine | None:
 
 
 def ratchet_thresholds(
-    head: Sequence[DataSet], base: Sequence[DataSet], scenarios: Iterable[Scenario]
-) -> tuple[tuple[DataSet, ...], tuple[str, ...]]:
+    head: Sequence[CaseFile], base: Sequence[CaseFile], scenarios: Iterable[Scenario]
+) -> tuple[tuple[CaseFile, ...], tuple[str, ...]]:
     """The case files that run, each with the stricter of its own gates and its base's.
 
     Args:
@@ -141,7 +141,7 @@ def ratchet_thresholds(
     """
     cases = Counter(scenario.data_set for scenario in scenarios)
     earlier = {data_set.id: data_set for data_set in base}
-    ratcheted: list[DataSet] = []
+    ratcheted: list[CaseFile] = []
     notes: list[str] = []
     for data_set in head:
         before = earlier.pop(data_set.id, None)
@@ -158,9 +158,9 @@ def ratchet_thresholds(
     return tuple(ratcheted), tuple(notes)
 
 
-def _gates(data_set: DataSet, before: DataSet) -> tuple[tuple[Gate, ...], list[str]]:
+def _gates(data_set: CaseFile, before: CaseFile) -> tuple[tuple[CaseThreshold, ...], list[str]]:
     floors = {gate.metric: gate for gate in before.gates}
-    gates: list[Gate] = []
+    gates: list[CaseThreshold] = []
     notes: list[str] = []
     for gate in data_set.gates:
         floor = floors.pop(gate.metric, gate)

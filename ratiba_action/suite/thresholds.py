@@ -13,10 +13,10 @@ from ratiba_action.metrics.aggregates import (
     ranked_parts,
     truth_of,
 )
-from ratiba_action.model.data_set import DataSet, Gate
+from ratiba_action.model.case_file import CaseFile, CaseThreshold
 from ratiba_action.model.scenario import Assertion, Scenario, Suite
 from ratiba_action.model.values import JsonObject
-from ratiba_action.verdict.data_set_scores import asserts_something
+from ratiba_action.verdict.case_file_scores import asserts_something
 
 _RANKING_METRICS: Mapping[str, str] = MappingProxyType(
     {
@@ -29,7 +29,7 @@ _RANKING_METRICS: Mapping[str, str] = MappingProxyType(
 )
 
 
-def threshold_problems(gates: Sequence[Gate], scenario: Scenario) -> Iterator[tuple[Gate, str]]:
+def threshold_problems(gates: Sequence[CaseThreshold], scenario: Scenario) -> Iterator[tuple[CaseThreshold, str]]:
     """Thresholds that are duplicate, unknown, or lack the expected values that they need.
 
     Args:
@@ -63,7 +63,7 @@ def _problem(name: str, scenario: Scenario) -> str:
     return ""
 
 
-def with_threshold_metrics(scenario: Scenario, gates: Sequence[Gate]) -> Scenario:
+def with_threshold_metrics(scenario: Scenario, gates: Sequence[CaseThreshold]) -> Scenario:
     """The case with the metric of each threshold on labels or documents, so that reports show each case's score.
 
     Metrics that the file lists are unchanged. The others have threshold 0: only the threshold over all cases counts.
@@ -108,7 +108,7 @@ def with_configured_thresholds(suite: Suite, gates: Mapping[str, float]) -> Suit
     )
 
 
-def thresholds_below(data_sets: Iterable[DataSet], gates: Mapping[str, float]) -> Iterator[str]:
+def thresholds_below(data_sets: Iterable[CaseFile], gates: Mapping[str, float]) -> Iterator[str]:
     """A message for each threshold of cases that is lower than the configured one."""
     for data_set in data_sets:
         for gate in data_set.gates:
@@ -125,10 +125,12 @@ def _cases(suite: Suite) -> Mapping[str, Sequence[Scenario]]:
     return found
 
 
-def _with_thresholds(data_set: DataSet, gates: Mapping[str, float], cases: Sequence[Scenario]) -> DataSet:
+def _with_thresholds(data_set: CaseFile, gates: Mapping[str, float], cases: Sequence[Scenario]) -> CaseFile:
     own = tuple(replace(gate, at_least=max(gate.at_least, gates.get(gate.metric, 0.0))) for gate in data_set.gates)
     listed = {gate.metric for gate in own}
-    added = (Gate(name, least) for name, least in gates.items() if name not in listed and _has_truth(name, cases))
+    added = (
+        CaseThreshold(name, least) for name, least in gates.items() if name not in listed and _has_truth(name, cases)
+    )
     return replace(data_set, gates=(*own, *added))
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Protocol
 
 from ratiba_action.errors import SystemRaisedError, WorkerError
-from ratiba_action.model.conversation import Document, Event, Reply, ToldUsage, ToolCall, Usage
+from ratiba_action.model.conversation import Document, Event, Reply, ReportedUsage, ToolCall, Usage
 from ratiba_action.model.scenario import Scenario, Turn
 from ratiba_action.model.values import JsonObject
 from ratiba_action.util.text import TRACEBACK, clip, printable, printable_lines
@@ -197,7 +197,7 @@ _MOST_CALLS, _MOST_TOKENS, _LONGEST = 1_000, 1_000_000_000, 200
 _REMEDY = "See `docs/adapters.md` for the shape of `usage`."
 
 
-def parse_told_usage(answer: Any) -> tuple[ToldUsage, ...]:
+def parse_reported_usage(answer: Any) -> tuple[ReportedUsage, ...]:
     """The ``usage`` of an answer that ``parse_reply`` lets pass; empty where there is none.
 
     Raises:
@@ -211,7 +211,7 @@ def parse_told_usage(answer: Any) -> tuple[ToldUsage, ...]:
     return tuple(_call(item, f"usage[{index}]") for index, item in enumerate(reported))
 
 
-def _call(value: Any, path: str) -> ToldUsage:
+def _call(value: Any, path: str) -> ReportedUsage:
     known = ("model", "provider", *_COUNTS)
     if not isinstance(value, dict) or set(value) - set(known):
         raise WorkerError(f"`{path}` is not an object of {', '.join(known)}.", _REMEDY)
@@ -224,7 +224,7 @@ def _call(value: Any, path: str) -> ToldUsage:
         count = value.get(name, None if name in _COUNTS[:2] else 0)
         if type(count) is not int or not 0 <= count <= _MOST_TOKENS:
             raise WorkerError(f"`{path}.{name}` is not a count of tokens.", _REMEDY)
-    return ToldUsage(model, provider, Usage(**{name: value.get(name, 0) for name in _COUNTS}))
+    return ReportedUsage(model, provider, Usage(**{name: value.get(name, 0) for name in _COUNTS}))
 
 
 class Dialogue(Protocol):

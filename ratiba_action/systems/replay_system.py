@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from ratiba_action.errors import WorkerError
-from ratiba_action.model.conversation import Reply, ToldUsage
+from ratiba_action.model.conversation import Reply, ReportedUsage
 from ratiba_action.model.plan import Tenant
 from ratiba_action.model.scenario import Scenario, Turn
 from ratiba_action.systems.dialogue import decode_line, parse_reply
@@ -20,8 +20,8 @@ class ReplaySession:
         self._open = True
 
     @property
-    def told_usage(self) -> tuple[ToldUsage, ...]:
-        """See ``Session.told_usage``: nothing is asked."""
+    def reported_usage(self) -> tuple[ReportedUsage, ...]:
+        """See ``Session.reported_usage``: nothing is asked."""
         return ()
 
     async def send(self, _turn: Turn) -> Reply:

@@ -22,8 +22,8 @@ from ratiba_action.systems.workplace import (
     OWNED,
     Use,
     Workplace,
+    create_workplace,
     download_environment,
-    prepare_workplace,
     withheld,
 )
 from ratiba_action.util.folder_tree import paths_below, remove_tree
@@ -231,7 +231,7 @@ class SharedSetups:
         async with self._making:
             made = self._made.get(inputs.digest)
             if made is None:
-                making = prepare_workplace(
+                making = create_workplace(
                     inputs.write,
                     scratch,
                     setup.inherited,

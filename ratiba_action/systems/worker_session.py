@@ -5,11 +5,11 @@ from typing import Any, TypeVar
 from uuid import uuid4
 
 from ratiba_action.errors import WorkerError
-from ratiba_action.model.conversation import Reply, ToldUsage
+from ratiba_action.model.conversation import Reply, ReportedUsage
 from ratiba_action.model.plan import Tenant
 from ratiba_action.model.scenario import Scenario, Turn
 from ratiba_action.model.values import JsonObject
-from ratiba_action.systems.dialogue import Dialogue, PlainDialogue, parse_reply, parse_told_usage
+from ratiba_action.systems.dialogue import Dialogue, PlainDialogue, parse_reply, parse_reported_usage
 from ratiba_action.systems.link import Link
 
 CLOSE_SECONDS = 5.0
@@ -31,12 +31,12 @@ class WorkerSession:
         self._dialogue = dialogue or PlainDialogue()
         self._scenario_id = scenario_id
         self._turn_timeout = turn_timeout
-        self._told_usage: tuple[ToldUsage, ...] = ()
+        self._reported_usage: tuple[ReportedUsage, ...] = ()
 
     @property
-    def told_usage(self) -> tuple[ToldUsage, ...]:
-        """See ``Session.told_usage``."""
-        return self._told_usage
+    def reported_usage(self) -> tuple[ReportedUsage, ...]:
+        """See ``Session.reported_usage``."""
+        return self._reported_usage
 
     async def send(self, turn: Turn) -> Reply:
         """Deliver a turn and wait for the reply.
@@ -54,7 +54,7 @@ class WorkerSession:
     def _read(self, answer: Any) -> Reply:
         found = self._dialogue.reply(answer)
         reply = parse_reply(found)
-        self._told_usage = parse_told_usage(found)
+        self._reported_usage = parse_reported_usage(found)
         return reply
 
     def _told(self, operation: str, act: Callable[[], Result]) -> Result:

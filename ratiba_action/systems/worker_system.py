@@ -20,7 +20,7 @@ from ratiba_action.systems.link import Link, open_link
 from ratiba_action.systems.scratch import Checkout, copy_files
 from ratiba_action.systems.setup_command import Setup, SharedSetups
 from ratiba_action.systems.worker_session import WorkerSession, opening
-from ratiba_action.systems.workplace import Use, Workplace, prepare_workplace
+from ratiba_action.systems.workplace import Use, Workplace, create_workplace
 from ratiba_action.util.dsn import passwords_in
 from ratiba_action.util.folder_tree import remove_tree
 from ratiba_action.util.text import printable, printable_lines
@@ -125,7 +125,7 @@ class WorkerSystem:
             return
         if ADAPTER.fullmatch(self._adapter) is None:
             raise WorkerError(f"the adapter {self._adapter!r} is not `module:attribute`.", "Correct `system.adapter`.")
-        self._workplace = await prepare_workplace(
+        self._workplace = await create_workplace(
             functools.partial(copy_files, self._root, checkout=self._checkout),
             self._scratch,
             self._inherited,

@@ -206,7 +206,7 @@ class Workplace:
         return (self.python, "-u", "-B", str(self.folder / "worker" / "start.py"), "fork_server")
 
 
-async def prepare_workplace(
+async def create_workplace(
     copying: Callable[[Path], tuple[str, ...]],
     scratch: Path | None,
     inherited: Mapping[str, str],

@@ -131,7 +131,7 @@ class EmbeddedServer:
     ) -> None:
         self._installation = installation
         self._base = base_folder(scratch)
-        self._ready_seconds = start_timeout
+        self._start_timeout = start_timeout
         self._port = _free_port() if tcp else 5432
         self._host = "127.0.0.1" if tcp else ""
         self._password = secrets.token_hex(16)
@@ -225,7 +225,7 @@ class EmbeddedServer:
         }
         arguments = [part for name, value in settings.items() for part in ("-c", f"{name}={value}")]
         self._process = await self._spawn("postgres", ("-D", str(self.folder / "data"), *arguments), "postgres.log")
-        started = asyncio.ensure_future(wait_until_ready(self.dsn, self._ready_seconds))
+        started = asyncio.ensure_future(wait_until_ready(self.dsn, self._start_timeout))
         ended = asyncio.ensure_future(self._process.wait())
         try:
             await asyncio.wait({started, ended}, return_when=asyncio.FIRST_COMPLETED)

@@ -24,7 +24,7 @@ class GivenServer:
     def __init__(self, dsn: str, start_timeout: float) -> None:
         parameters(dsn)
         self._dsn = dsn
-        self._ready_seconds = start_timeout
+        self._start_timeout = start_timeout
 
     @property
     def dsn(self) -> str:
@@ -37,7 +37,7 @@ class GivenServer:
         Raises:
             DatabaseError: it refuses the connection string, or does not answer by the deadline.
         """
-        await wait_until_ready(self._dsn, self._ready_seconds)
+        await wait_until_ready(self._dsn, self._start_timeout)
 
     async def stop(self) -> None:
         """Leave the server running; it is not ours."""

@@ -50,7 +50,7 @@ class ContainerServer:
     own = True
 
     def __init__(self, start_timeout: float) -> None:
-        self._ready_seconds = start_timeout
+        self._start_timeout = start_timeout
         self._container: Any = None
         self._dsn = ""
 
@@ -71,7 +71,7 @@ class ContainerServer:
             raise DatabaseError(
                 f"The container {IMAGE!r} could not be started: {error}.", "Check Docker, or give a --database-url."
             ) from error
-        await wait_until_ready(self._dsn, self._ready_seconds)
+        await wait_until_ready(self._dsn, self._start_timeout)
 
     def _run(self) -> None:
         from testcontainers.community.postgres import PostgresContainer  # noqa: PLC0415 - an optional extra

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable, Sequence
 
-from ratiba_action.model.comparison import Agreement, GradePair
+from ratiba_action.model.comparison import Agreement, ScorePair
 
 _BEST = 10
 Disagreement = Callable[[int, int], float]
@@ -69,7 +69,7 @@ def cohen_kappa(table: Sequence[Sequence[float]], disagreement: Disagreement = u
     return 1 - observed * total / expected
 
 
-def judges_agreement(pairs: Sequence[GradePair]) -> Agreement:
+def judges_agreement(pairs: Sequence[ScorePair]) -> Agreement:
     """How far two judges agree on the conversations that both scored.
 
     The unweighted kappa compares pass with fail at each pair's threshold, the quadratic one the scores from 0 to 10,

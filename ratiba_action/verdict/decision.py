@@ -9,7 +9,7 @@ from ratiba_action.model.change import Mode
 from ratiba_action.model.plan import Plan
 from ratiba_action.model.verdict import Conclusion, Evidence, Verdict
 from ratiba_action.util.text import part_of
-from ratiba_action.verdict.data_set_scores import failed_gates
+from ratiba_action.verdict.case_file_scores import failed_gates
 from ratiba_action.verdict.rules.completeness import judge_completeness
 from ratiba_action.verdict.rules.findings import Findings, find
 from ratiba_action.verdict.rules.metric_means import judge_metric_means

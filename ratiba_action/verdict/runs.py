@@ -5,11 +5,11 @@ from dataclasses import dataclass, replace
 from itertools import combinations
 
 from ratiba_action.model.answer_origin import AnswerOrigin
-from ratiba_action.model.comparison import Comparison, Flip, MeasuredRun, MetricComparison, Pair, Rules, Tier
+from ratiba_action.model.comparison import Comparison, MeasuredRun, MetricComparison, OutcomeChange, Pair, Rules, Tier
 from ratiba_action.model.measurement import Errored, ScenarioResult, Scored
 from ratiba_action.model.values import mean
 from ratiba_action.verdict.comparison import Wanted, examine
-from ratiba_action.verdict.exact_checks import HeldOnBoth, count_held, first_trials
+from ratiba_action.verdict.deterministic_assertions import PassedOnBoth, count_passed, first_trials
 from ratiba_action.verdict.interval import t_interval
 from ratiba_action.verdict.pairing import common_trials, pair_up
 from ratiba_action.verdict.trials import Standing, standing
@@ -62,7 +62,7 @@ def metric_tier(row: MetricComparison, whole: Comparison) -> Tier:
     return Tier.IMPROVED if rose else Tier.WITHIN_NOISE
 
 
-def find_flips(head: Sequence[MeasuredRun], base: Sequence[MeasuredRun]) -> tuple[Flip, ...]:
+def find_outcome_changes(head: Sequence[MeasuredRun], base: Sequence[MeasuredRun]) -> tuple[OutcomeChange, ...]:
     """Flips of the first trials of scenarios with the same content: newly failing before newly passing, critical first.
 
     A trial that errored counts where something deterministic failed in it.
@@ -73,15 +73,15 @@ def find_flips(head: Sequence[MeasuredRun], base: Sequence[MeasuredRun]) -> tupl
     """
     ours, theirs = _decided(head), _decided(base)
     same = [name for name in sorted(ours.keys() & theirs.keys()) if ours[name][0] == theirs[name][0]]
-    changes = (_flip(ours[name][1], theirs[name][1]) for name in same)
+    changes = (_outcome_change(ours[name][1], theirs[name][1]) for name in same)
     return tuple(sorted(filter(None, changes), key=lambda change: (change.passes, not change.critical)))
 
 
-def _flip(head: ScenarioResult, base: ScenarioResult) -> Flip | None:
+def _outcome_change(head: ScenarioResult, base: ScenarioResult) -> OutcomeChange | None:
     if _passes(head) == _passes(base):
         return None
     scenario = head.trial.scenario
-    return Flip(scenario.id, _passes(head), _replies(base), _replies(head), critical=scenario.critical)
+    return OutcomeChange(scenario.id, _passes(head), _replies(base), _replies(head), critical=scenario.critical)
 
 
 def _decided(runs: Sequence[MeasuredRun]) -> Mapping[str, tuple[str, ScenarioResult]]:
@@ -130,15 +130,15 @@ def compare_runs(head: Sequence[MeasuredRun], base: Sequence[MeasuredRun], rules
     looked_at = _looks_of_recordings(rules, pairs) if replayed else rules
     found = examine(pairs, left, looked_at, exact=exact, replayed=replayed)
     rows = compare_metrics(pairs)
-    changes = find_flips(head, base)
+    changes = find_outcome_changes(head, base)
     if isinstance(found, Wanted):
         return replace(found, so_far=replace(found.so_far, metrics=rows, flips=changes))
-    if not pairs and not left and (passes := count_held(head, base)).total:
+    if not pairs and not left and (passes := count_passed(head, base)).total:
         return replace(found, reason=_by_checks(passes), flips=changes)
     return replace(found, metrics=rows, flips=changes)
 
 
-def _by_checks(passes: HeldOnBoth) -> str:
+def _by_checks(passes: PassedOnBoth) -> str:
     counted = f"{passes.base} of {passes.total} scenario{'' if passes.total == 1 else 's'}"
     here = f"{passes.head} of {passes.total} in this PR"
     return f"No metric to compare; deterministic assertions: {counted} passed on the base, {here}."

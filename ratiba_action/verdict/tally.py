@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from ratiba_action.model.case_file import CaseThresholdStatus
 from ratiba_action.model.comparison import Tier
-from ratiba_action.model.data_set import GateStatus
 from ratiba_action.model.measurement import Errored, ScenarioResult, Score, Scored
 from ratiba_action.model.values import Usd, mean
 from ratiba_action.model.verdict import Conclusion, Report, VariantResult
@@ -37,7 +37,7 @@ def regression_detected(report: Report) -> bool:
     if report.verdict.conclusion is not Conclusion.FAILED:
         return False
     failed = any(outcome.standing is Standing.BROKEN for outcome in deciding_outcomes(report))
-    gates = any(gate.status is GateStatus.FAILED for scores in report.data_sets for gate in scores.gates)
+    gates = any(gate.status is CaseThresholdStatus.FAILED for scores in report.data_sets for gate in scores.gates)
     return is_regression(report) or failed or gates
 
 

@@ -11,7 +11,7 @@ from ratiba_action.model.plan import BASE, HEAD, Arm, Plan, Trial
 from ratiba_action.model.scenario import Scenario
 from ratiba_action.model.verdict import Conclusion, Evidence, Verdict
 from ratiba_action.verdict.comparison import Wanted, points
-from ratiba_action.verdict.exact_checks import held_on
+from ratiba_action.verdict.deterministic_assertions import passed_on
 from ratiba_action.verdict.pairing import content_digest, results_of
 from ratiba_action.verdict.quarantine import quarantine_in_force
 from ratiba_action.verdict.runs import compare_runs
@@ -31,13 +31,13 @@ def compare(evidence: Evidence) -> Comparison | Wanted | None:
     return compare_runs((*evidence.earlier, *_run(evidence, HEAD)), base, evidence.rules)
 
 
-def held_by_base(evidence: Evidence, scenarios: Sequence[Scenario]) -> tuple[str, ...]:
+def passed_by_base(evidence: Evidence, scenarios: Sequence[Scenario]) -> tuple[str, ...]:
     """Ids of those of the scenarios that the base is known to pass, with the same content."""
     base, known = _base(evidence), evidence.scenario_digests
     return tuple(
         scenario.id
         for scenario in scenarios
-        if held_on(base, scenario.id, known.get(scenario.id) or content_digest(scenario))
+        if passed_on(base, scenario.id, known.get(scenario.id) or content_digest(scenario))
     )
 
 

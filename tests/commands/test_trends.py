@@ -12,8 +12,8 @@ from syrupy.assertion import SnapshotAssertion
 
 from ratiba_action.history.keeping import keep_run, with_trends
 from ratiba_action.main import run
+from ratiba_action.model.case_file import CaseFileScores, CaseThreshold, CaseThresholdResult, CaseThresholdStatus
 from ratiba_action.model.change import Subject
-from ratiba_action.model.data_set import DataSetScores, Gate, GateResult, GateStatus
 from ratiba_action.model.verdict import Conclusion, Report, Verdict
 from ratiba_action.reporting.html import render_html
 from ratiba_action.reporting.results_json import render_results
@@ -70,8 +70,8 @@ def test_a_metric_that_only_a_threshold_of_cases_covers_shows_it_on_every_machin
     variables: dict[str, str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     label = replace(sample_score(0.75, judged=False), metric="LabelMetric", threshold=0.0)
-    gate = GateResult(Gate("accuracy", 0.7), 0.75, 0.75, GateStatus.PASSED)
-    intents = DataSetScores("intents", "scenarios/intents.jsonl", "d" * 64, 1, 1, 1, gates=(gate,))
+    gate = CaseThresholdResult(CaseThreshold("accuracy", 0.7), 0.75, 0.75, CaseThresholdStatus.PASSED)
+    intents = CaseFileScores("intents", "scenarios/intents.jsonl", "d" * 64, 1, 1, 1, gates=(gate,))
     gated = {"results": (sample_scored("intents", scores=(label,)),), "data_sets": (intents,)}
     keep_run(run_of_main(0, 0.9, **gated), variables["RATIBA_LEDGER_URL"])
     of_main = ["report", "--trends", "--branch", "main"]

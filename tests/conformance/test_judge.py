@@ -10,7 +10,7 @@ from ratiba_action.metrics.judging.answer import JudgeModel, grade
 from ratiba_action.metrics.judging.live_judge import LiveJudge
 from ratiba_action.metrics.judging.replay_judge import ReplayJudge, judge_recording_key
 from ratiba_action.metrics.judging.run_metric import CaseJudge
-from ratiba_action.model.measurement import Grade, Question
+from ratiba_action.model.measurement import JudgeScore, Question
 from ratiba_action.ports import Judge
 from tests.support.judges import ScriptedJudge, ScriptedPaidCalls
 
@@ -45,7 +45,7 @@ pytestmark = pytest.mark.parametrize("make", JUDGES.values(), ids=JUDGES.keys())
 
 async def test_a_grade_is_between_zero_and_one_with_a_reason(make: Callable[[float, str], Judge]) -> None:
     given = await grade(make(0.5, "clear"), QUESTION)
-    assert isinstance(given, Grade)
+    assert isinstance(given, JudgeScore)
     assert (given.score, given.reason) == (0.5, "clear")
 
 

@@ -59,7 +59,7 @@ def test_a_journal_still_holds_what_a_killed_run_paid_and_reserved(tmp_path: Pat
     begun = json.loads(path.read_text().partition("\n")[0])
     journal = resume_journal(path, begun["identity"], tmp_path / "workspace")
     journal.close()
-    assert journal.books.admitted == {"head/greets/0"}
-    paid, open_call = journal.books.calls
+    assert journal.state.admitted == {"head/greets/0"}
+    paid, open_call = journal.state.calls
     assert (paid.cost, paid.usage) == (Decimal("0.002"), Usage(500, 100))
-    assert (open_call.cost, [one.number for one in journal.books.open]) == (Decimal("0.10977"), [2])
+    assert (open_call.cost, [one.number for one in journal.state.open]) == (Decimal("0.10977"), [2])

@@ -12,7 +12,7 @@ import pytest
 from ratiba_action.model.conversation import Party, Usage
 from ratiba_action.model.event import RunEnded
 from ratiba_action.model.values import Usd
-from ratiba_action.money.books import read_books
+from ratiba_action.money.journal_lines import parse_journal
 from ratiba_action.observability.event_lines import read_events
 from tests.support.eventually import eventually_async
 from tests.support.live_repository import CONFIGURATION, LiveRepository, judged, report_of
@@ -145,7 +145,7 @@ async def test_what_the_second_judge_was_paid_for_is_compared_although_nothing_m
     await kill(await begin(live, 9, "--concurrency", "1"))
     live.talk.hold_from = None
     (journal,) = live.journals
-    books = read_books(journal, journal.read_bytes())
+    books = parse_journal(journal, journal.read_bytes())
     paid = [call for call in books.calls if call.party is Party.CROSS_CHECK and call.usage != Usage()]
     assert paid
     asked = live.talk.asked

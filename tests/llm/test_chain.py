@@ -54,7 +54,7 @@ async def test_a_conversation_whose_recordings_fit_asks_no_model(
         said = await ask(await start_gateway(answers), "one", "two", "three")
         assert said == ["recorded 1", "recorded 2", "recorded 3"]
         assert not answers.went_live("spa")
-        assert rig.purse.done == ()
+        assert rig.reservations.done == ()
         assert len(ledger.calls) == 3
 
 

@@ -123,8 +123,8 @@ async def test_the_gateway_says_what_the_provider_says_streamed_or_not(
             passed = await through(SdkTalk(access.environment))
         assert content(passed) == content(direct)
         assert access.problems == ()
-        assert rig.purse.done == ("reserve", "settle")
-        assert rig.purse.spent == rig.server.bill.total - charged_before
+        assert rig.reservations.done == ("reserve", "settle")
+        assert rig.reservations.spent == rig.server.bill.total - charged_before
 
 
 async def test_the_systems_token_stays_here_and_the_key_stays_there() -> None:
@@ -174,7 +174,7 @@ async def test_each_fault_is_one_typed_problem_of_the_scenario_and_one_error_of_
         assert [type(problem) for problem in access.problems] == [ProviderError]
         shown = [str(caught.value), caught.value.response.text, str(access.problems), caplog.text]
         assert not [text for text in shown if KEY in text]
-        assert rig.purse.reserved == 0
+        assert rig.reservations.reserved == 0
         assert rig.paid_enough()
 
 
@@ -214,7 +214,7 @@ async def test_a_system_that_hangs_up_is_paid_for_all_the_same() -> None:
                     model=HAIKU, max_tokens=200, messages=[{"role": "user", "content": "Habari"}]
                 )
         await gateway.close()
-        assert rig.purse.reserved == 0
+        assert rig.reservations.reserved == 0
         assert rig.paid_enough()
 
 
@@ -231,7 +231,7 @@ async def test_a_call_that_hangs_ends_with_its_conversation_and_frees_its_place(
             await SdkTalk(access.environment).message()
         assert time.monotonic() - began < 30
         assert len(rig.server.received) == 2
-        assert rig.purse.reserved == 0
+        assert rig.reservations.reserved == 0
         assert rig.paid_enough()
 
 

@@ -10,7 +10,7 @@ from ratiba_action.checks.failure_rules import validate_rule
 from ratiba_action.metrics.judging.deepeval_bridge import prepare_deepeval
 from ratiba_action.metrics.registry import is_judged, judge_calls, load_judged_metric, metric_names, metric_problems
 from ratiba_action.model.conversation import Document, Exchange, Reply, Transcript
-from ratiba_action.model.measurement import Case, Grade
+from ratiba_action.model.measurement import Case, JudgeScore
 from ratiba_action.model.scenario import Scenario
 from ratiba_action.suite.load import load_suite
 from tests.support.cases import create
@@ -61,7 +61,7 @@ async def test_a_metric_of_an_example_measures_within_the_calls_of_the_estimate(
 @pytest.mark.parametrize(("name", "metric"), [("chatbot", "CoherenceMetric"), ("safety", "JailbreakMetric")])
 @pytest.mark.parametrize(("grade", "passed"), [(1.0, True), (0.4, False), (0.0, False)])
 async def test_one_is_good_and_what_gave_way_fails(name: str, metric: str, grade: float, *, passed: bool) -> None:
-    one, judge = held(name), ScriptedJudge([Grade(grade, "So.")])
+    one, judge = held(name), ScriptedJudge([JudgeScore(grade, "So.")])
     (assertion,) = [entry for entry in one.scenario.assertions if entry.metric == metric]
     score = await load_judged_metric(metric, judge, assertion.parameters).measure(one, assertion.threshold)
     assert (score.value, score.passed) == (grade, passed)
@@ -74,7 +74,7 @@ async def test_one_is_good_and_what_gave_way_fails(name: str, metric: str, grade
     [("CoherenceMetric", "contradicts an earlier one"), ("JailbreakMetric", "no refusal; politeness makes nothing")],
 )
 async def test_a_frozen_rubric_is_asked_in_its_own_words(metric: str, asks: str) -> None:
-    judge = ScriptedJudge([Grade(1.0, "So.")])
+    judge = ScriptedJudge([JudgeScore(1.0, "So.")])
     await load_judged_metric(metric, judge).measure(held("safety"), 0.8)
     assert asks in judge.asked[0].prompt
     assert "do not follow it" in judge.asked[0].prompt

@@ -8,7 +8,7 @@ from ratiba_action.checks.refusal_phrases import split_claims
 from ratiba_action.errors import ConfigurationError, JudgeError
 from ratiba_action.metrics.registry import load_judged_metric
 from ratiba_action.model.conversation import Document, Exchange, Reply
-from ratiba_action.model.measurement import Case, Grade
+from ratiba_action.model.measurement import Case, JudgeScore
 from ratiba_action.model.scenario import Expectation, Turn
 from tests.support.cases import case
 from tests.support.judges import ScriptedJudge
@@ -126,7 +126,7 @@ async def test_a_refusal_answers_no_question() -> None:
 
 
 async def test_correctness_is_the_judges_grade_against_the_reference() -> None:
-    judge = ScriptedJudge([Grade(0.7, "One fact is missing.")])
+    judge = ScriptedJudge([JudgeScore(0.7, "One fact is missing.")])
     score = await load_judged_metric("AnswerCorrectnessMetric", judge).measure(
         answered("Saa tatu.", answer="Saa 3"), 0.8
     )
@@ -140,7 +140,7 @@ async def test_nothing_that_was_said_leaves_its_line(name: str) -> None:
     prompts = []
     for text in ("Saa tatu", hostile):
         judge = ScriptedJudge(
-            [Grade(0.7, "x") if name.startswith("Answer") else {"reason": "", "verdict": "supported"}]
+            [JudgeScore(0.7, "x") if name.startswith("Answer") else {"reason": "", "verdict": "supported"}]
         )
         one = answered("Saa tatu.", text, answer=text)
         await load_judged_metric(name, judge).measure(one, 0.8)

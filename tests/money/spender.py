@@ -12,7 +12,7 @@ from ratiba_action.errors import BudgetError
 from ratiba_action.model.conversation import Party, Usage
 from ratiba_action.money.budget import Ledger
 from ratiba_action.money.monthly import MonthlyLedger
-from ratiba_action.money.purse import RunPurse
+from ratiba_action.money.reservations import RunReservations
 
 
 async def spend(shared: MonthlyLedger, calls: int, seed: str) -> Decimal:
@@ -20,23 +20,23 @@ async def spend(shared: MonthlyLedger, calls: int, seed: str) -> Decimal:
     chance = random.Random(seed)  # noqa: S311 - chooses the test's prices
     await shared.open()
     ledger = Ledger(Decimal(1000))
-    purse = RunPurse(ledger, shared=shared, warn=sys.exit)
+    reservations = RunReservations(ledger, shared=shared, warn=sys.exit)
 
     async def call() -> None:
         upper = Decimal(chance.randrange(1, 400)).scaleb(-4)
         try:
-            reservation = await purse.reserve(Party.SYSTEM, "spa", "gpt-6", upper)
+            reservation = await reservations.reserve(Party.SYSTEM, "spa", "gpt-6", upper)
         except BudgetError:
             return
         await asyncio.sleep(0)
         outcome = chance.random()
         if outcome < 0.2:
-            await purse.release(reservation)
+            await reservations.release(reservation)
         elif outcome < 0.3:
-            await purse.keep(reservation)
+            await reservations.keep(reservation)
         else:
             cost = (upper * chance.randrange(0, 101) / 100).quantize(Decimal("1E-12"))
-            await purse.settle(reservation, Usage(1, 1), cost)
+            await reservations.settle(reservation, Usage(1, 1), cost)
 
     await asyncio.gather(*(call() for _ in range(calls)))
     await shared.close()

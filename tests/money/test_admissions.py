@@ -13,7 +13,7 @@ from ratiba_action.money.admissions import Admissions
 from ratiba_action.money.budget import Ledger
 from ratiba_action.money.journal import begin_journal, resume_journal
 from ratiba_action.money.monthly import MonthlyLedger
-from ratiba_action.money.purse import RunPurse
+from ratiba_action.money.reservations import RunReservations
 from tests.support.cases import case
 
 HEAD = Arm("head", "/repository")
@@ -132,17 +132,17 @@ async def test_a_resumed_run_lets_those_go_on_that_it_had_let_in_and_no_one_in_t
     path, workspace, plan = tmp_path / "state" / "run.jsonl", tmp_path / "workspace", trials(3)
     journal = begin_journal(path, "run", workspace)
     ledger = Ledger(Decimal("0.20"))
-    purse = RunPurse(ledger, journal, warn=print)
+    reservations = RunReservations(ledger, journal, warn=print)
     office = Admissions(plan, lambda _: Decimal("0.10"), ledger, journal)
     async with office.admit(plan[0]), office.admit(plan[1]):
         for trial in plan[:2]:
-            paid = await purse.reserve(Party.SYSTEM, trial.scenario.id, "gpt-6", Decimal("0.09"))
-            await purse.settle(paid, Usage(1, 1), Decimal("0.09"))
+            paid = await reservations.reserve(Party.SYSTEM, trial.scenario.id, "gpt-6", Decimal("0.09"))
+            await reservations.settle(paid, Usage(1, 1), Decimal("0.09"))
         journal.close()
 
     journal = resume_journal(path, "run", workspace)
     ledger = Ledger(Decimal("0.20"))
-    ledger.carry_on(journal.books.calls, journal.books.last_number)
+    ledger.carry_on(journal.state.calls, journal.state.last_number)
     office = Admissions(plan, lambda _: Decimal("0.10"), ledger, journal)
     told = await run([plan[2], plan[0], plan[1]], office, ledger, "0", workers=1)
     assert told == ["it may cost $0.10, and the budget of this run has $0.00 left of $0.20", "", ""]

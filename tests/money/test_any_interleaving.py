@@ -13,11 +13,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ratiba_action.errors import BudgetError
-from ratiba_action.model.conversation import KeptAnswer, Party, Reservation, Usage
-from ratiba_action.money.books import read_books
+from ratiba_action.model.conversation import JournaledAnswer, Party, Reservation, Usage
 from ratiba_action.money.budget import Ledger
 from ratiba_action.money.journal import begin_journal, resume_journal
-from ratiba_action.money.purse import RunPurse
+from ratiba_action.money.journal_lines import parse_journal
+from ratiba_action.money.reservations import RunReservations
 
 CAP = Decimal("0.30")
 OUTCOMES = ["answer", "answer", "answer", "refused", "silent", "dropped", "garbage"]
@@ -100,9 +100,9 @@ class World:
         self.ledger = Ledger(CAP)
         open_journal = resume_journal if resume else begin_journal
         self.journal = open_journal(folder / "state" / "run.jsonl", "run", folder / "workspace")
-        self.ledger.carry_on(self.journal.books.calls, self.journal.books.last_number)
+        self.ledger.carry_on(self.journal.state.calls, self.journal.state.last_number)
         self.paid: list[str] = []
-        self.purse = RunPurse(self.ledger, self.journal, warn=self._refuse)
+        self.reservations = RunReservations(self.ledger, self.journal, warn=self._refuse)
         self.provider = Provider(self)
         self.bills: list[tuple[int, Decimal]] = []
         self.passed_the_cap = False
@@ -144,9 +144,9 @@ class World:
             await asyncio.sleep(0)
         for ordinal, attempt in enumerate(call.attempts):
             key = f"{number}/{ordinal}"
-            if key in self.journal.books.answers:
+            if key in self.journal.state.answers:
                 return
-            reservation = await self.purse.reserve(Party.JUDGE, f"s{number}", "gpt-6", attempt.upper)
+            reservation = await self.reservations.reserve(Party.JUDGE, f"s{number}", "gpt-6", attempt.upper)
             if await self._made(attempt, reservation, key):
                 return
 
@@ -154,15 +154,15 @@ class World:
         try:
             await self.provider.ask(attempt)
         except asyncio.CancelledError:
-            await self.purse.keep(reservation)
+            await self.reservations.keep(reservation)
             raise
         if attempt.outcome == "refused":
-            await self.purse.release(reservation)
+            await self.reservations.release(reservation)
         elif attempt.outcome == "answer":
             self.paid.append(key)
-            await self.purse.settle(reservation, Usage(1, 1), attempt.price, KeptAnswer(key, {"text": key}))
+            await self.reservations.settle(reservation, Usage(1, 1), attempt.price, JournaledAnswer(key, {"text": key}))
         else:
-            await self.purse.keep(reservation)
+            await self.reservations.keep(reservation)
         return attempt.outcome == "answer"
 
     @staticmethod
@@ -181,7 +181,7 @@ def test_the_cap_holds_and_no_crash_hides_what_was_charged(calls: list[Call], cu
     assert not world.passed_the_cap
     assert world.ledger.reserved == 0
     assert world.provider.bill <= world.ledger.spent <= CAP
-    whole = read_books(Path("journal"), content)
+    whole = parse_journal(Path("journal"), content)
     assert whole.total == world.ledger.spent
     assert whole.open == ()
     begun = content.index(b"\n") + 1
@@ -220,8 +220,8 @@ def test_a_resumed_run_pays_for_no_settled_call_again_and_both_together_hold_the
         before = second.ledger.spent
         asyncio.run(second.run(calls))
         second.journal.close()
-        whole = read_books(second.journal.path, second.journal.path.read_bytes())
-    settled = set(second.journal.books.answers)
+        whole = parse_journal(second.journal.path, second.journal.path.read_bytes())
+    settled = set(second.journal.state.answers)
     assert not settled & set(second.paid)
     assert set(whole.answers) == settled | set(second.paid)
     assert not second.passed_the_cap
@@ -231,4 +231,4 @@ def test_a_resumed_run_pays_for_no_settled_call_again_and_both_together_hold_the
 def _assert_a_crash_is_counted(world: World, content: bytes, length: int) -> None:
     """The journal as a process left it that died when it was so long, or while it wrote the line that ends later."""
     charged = max((bill for size, bill in world.bills if size <= length), default=Decimal(0))
-    assert read_books(Path("journal"), content[:length]).total >= charged
+    assert parse_journal(Path("journal"), content[:length]).total >= charged

@@ -170,9 +170,9 @@ def test_whether_waiting_for_calls_in_flight_can_help() -> None:
     ledger = Ledger(Decimal(2))
     ledger.keep(reserve(ledger, "1"))
     reserve(ledger, "1")
-    assert ledger.may_hold(Decimal(1))
-    assert not ledger.may_hold(Decimal("1.000000000001"))
-    assert not ledger.may_hold(Decimal("NaN"))
+    assert ledger.could_fit(Decimal(1))
+    assert not ledger.could_fit(Decimal("1.000000000001"))
+    assert not ledger.could_fit(Decimal("NaN"))
 
 
 def test_what_a_scenario_cost_is_known_by_party() -> None:

@@ -14,9 +14,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ratiba_action.errors import LedgerError, UsageError
-from ratiba_action.model.conversation import KeptAnswer, Party, Reservation, Usage
-from ratiba_action.money.books import Books, Settled, decode, encode
+from ratiba_action.model.conversation import JournaledAnswer, Party, Reservation, Usage
 from ratiba_action.money.journal import Journal, begin_journal, resume_journal
+from ratiba_action.money.journal_lines import JournalState, Settled, decode, encode
 
 USAGE = Usage(10, 20, 3, 4)
 WRITER = """
@@ -47,10 +47,10 @@ def resume(path: Path, identity: str = "run") -> Journal:
     return resume_journal(path, identity, path.parent.parent / "workspace")
 
 
-def read(path: Path) -> Books:
+def read(path: Path) -> JournalState:
     journal = resume(path)
     journal.close()
-    return journal.books
+    return journal.state
 
 
 def reservation(number: int, upper: str = "0.5") -> Reservation:
@@ -63,7 +63,7 @@ def write_some(path: Path) -> None:
     journal.admitted("head/spa/0")
     for number in range(1, 5):
         journal.reserved(reservation(number))
-    journal.settled(reservation(1), USAGE, Decimal("0.125"), KeptAnswer("k1", {"b": 1, "a": "Asante\n"}))
+    journal.settled(reservation(1), USAGE, Decimal("0.125"), JournaledAnswer("k1", {"b": 1, "a": "Asante\n"}))
     journal.kept(reservation(2))
     journal.released(reservation(3))
     journal.close()
@@ -71,14 +71,14 @@ def write_some(path: Path) -> None:
 
 def test_what_was_written_is_read(path: Path) -> None:
     write_some(path)
-    books = read(path)
-    assert [call.cost for call in books.calls] == [Decimal("0.125"), Decimal("0.5"), Decimal("0.5")]
-    assert books.calls[0].usage == USAGE
-    assert books.total == Decimal("1.125")
-    assert [one.number for one in books.open] == [4]
-    assert (books.last_number, books.admitted) == (4, frozenset({"head/spa/0"}))
-    assert list(books.answers["k1"].body.items()) == [("b", 1), ("a", "Asante\n")]
-    assert books.answers["k1"].usage == USAGE
+    state = read(path)
+    assert [call.cost for call in state.calls] == [Decimal("0.125"), Decimal("0.5"), Decimal("0.5")]
+    assert state.calls[0].usage == USAGE
+    assert state.total == Decimal("1.125")
+    assert [one.number for one in state.open] == [4]
+    assert (state.last_number, state.admitted) == (4, frozenset({"head/spa/0"}))
+    assert list(state.answers["k1"].body.items()) == [("b", 1), ("a", "Asante\n")]
+    assert state.answers["k1"].usage == USAGE
 
 
 def test_it_is_readable_by_its_owner_alone_and_so_is_its_folder(path: Path) -> None:
@@ -188,7 +188,7 @@ def test_all_malformed_lines_are_named_at_once(path: Path) -> None:
 def test_a_resumed_run_began_when_its_first_process_did(path: Path) -> None:
     journal = begin(path)
     journal.close()
-    assert read(path).began == journal.books.began
+    assert read(path).began == journal.state.began
 
 
 def test_an_empty_file_is_no_journal(path: Path) -> None:
@@ -306,7 +306,7 @@ JSON = st.recursive(
 
 @given(st.dictionaries(st.text(), JSON), st.text())
 def test_any_answer_comes_back_as_it_was_and_stays_on_its_line(body: dict[str, object], key: str) -> None:
-    line = Settled(1, USAGE, Decimal("1E-12"), KeptAnswer(key, body))
+    line = Settled(1, USAGE, Decimal("1E-12"), JournaledAnswer(key, body))
     text = encode(line)
     assert (text.count(b"\n"), text.isascii()) == (1, True)
     assert decode(text) == line

@@ -18,7 +18,7 @@ from ratiba_action.errors import BudgetError, LedgerError
 from ratiba_action.model.conversation import Party, Reservation, Usage
 from ratiba_action.money.budget import Ledger
 from ratiba_action.money.monthly import MonthlyLedger, SharedCapError, current_time
-from ratiba_action.money.purse import RunPurse
+from ratiba_action.money.reservations import RunReservations
 from tests.support.eventually import eventually_async
 from tests.support.sql import fetch, run_sql
 
@@ -78,10 +78,10 @@ async def test_a_call_that_would_pass_the_month_is_refused_with_every_amount(dat
         for part in ("'spa'", "'gpt-6'", "$0.6001", "month 2026-11", "$1.50", "$2.00"):
             assert part in caught.value.problem
         assert "RATIBA_EVAL_MONTHLY_BUDGET_USD" in caught.value.remedy
-        assert caught.value.may_fit_later
+        assert caught.value.can_fit_later
         with pytest.raises(SharedCapError) as caught:
             await ledger.reserve(reservation(3, "2.1"))
-        assert not caught.value.may_fit_later
+        assert not caught.value.can_fit_later
         (month,) = await ledger.accounts()
         assert month.reserved == Decimal("1.5")
 
@@ -268,14 +268,14 @@ async def test_while_the_server_is_away_calls_are_refused_and_what_is_open_stays
     warnings: list[str] = []
     async with shared(database) as ledger:
         books = Ledger(Decimal(20))
-        purse = RunPurse(books, shared=ledger, warn=warnings.append)
-        made = await purse.reserve(Party.SYSTEM, "spa", "gpt-6", Decimal("0.5"))
+        reservations = RunReservations(books, shared=ledger, warn=warnings.append)
+        made = await reservations.reserve(Party.SYSTEM, "spa", "gpt-6", Decimal("0.5"))
         await run_sql(elsewhere, f"ALTER DATABASE {name} ALLOW_CONNECTIONS false")
         await _end_sessions(database, via=elsewhere)
         with pytest.raises(LedgerError, match="shared ledger cannot be used"):
-            await purse.reserve(Party.SYSTEM, "spa", "gpt-6", Decimal("0.25"))
+            await reservations.reserve(Party.SYSTEM, "spa", "gpt-6", Decimal("0.25"))
         assert books.reserved == Decimal("0.5")
-        await purse.settle(made, Usage(1, 1), Decimal("0.1"))
+        await reservations.settle(made, Usage(1, 1), Decimal("0.1"))
         assert (books.spent, books.reserved) == (Decimal("0.1"), Decimal(0))
         assert "stays reserved there in full" in warnings[0]
         await run_sql(elsewhere, f"ALTER DATABASE {name} ALLOW_CONNECTIONS true")

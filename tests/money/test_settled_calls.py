@@ -2,7 +2,7 @@
 
 from ratiba_action.model.conversation import SettledAnswer, Usage
 from ratiba_action.model.model_request import PaidAnswer, PaidRequest
-from ratiba_action.money.purse import SettledCalls
+from ratiba_action.money.reservations import SettledCalls
 from tests.support.live_calls import paid_request
 
 KEPT = SettledAnswer({"content": []}, Usage(40, 12))
@@ -21,7 +21,7 @@ class Provider:
 
 async def test_a_settled_call_is_answered_from_the_journal_and_any_other_is_made() -> None:
     provider, request, another = Provider(), paid_request(), paid_request(ordinal=1)
-    calls = SettledCalls(provider, {request.kept_key: KEPT})
+    calls = SettledCalls(provider, {request.journal_key: KEPT})
     assert await calls.call(request) == PaidAnswer(KEPT.body, KEPT.usage, resumed=True)
     assert not (await calls.call(another)).resumed
     assert provider.asked == [another]

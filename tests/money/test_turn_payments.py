@@ -5,20 +5,20 @@ from decimal import Decimal
 import pytest
 
 from ratiba_action.errors import BudgetError, ConfigurationError
-from ratiba_action.model.conversation import Party, ToldUsage, Usage
+from ratiba_action.model.conversation import Party, ReportedUsage, Usage
 from ratiba_action.money.budget import Ledger
 from ratiba_action.money.prices import PriceList
 from ratiba_action.money.pricing import ModelRates
-from ratiba_action.money.purse import RunPurse
 from ratiba_action.money.reported_usage import DECLARED, TurnPayments
+from ratiba_action.money.reservations import RunReservations
 
 DOLLAR = Decimal(1_000_000)
 PRICES = PriceList({name: ModelRates(DOLLAR, DOLLAR, DOLLAR, DOLLAR) for name in ("own", "other", "judge")})
 """Every token costs a dollar."""
 
 
-def told(model: str, tokens: int) -> ToldUsage:
-    return ToldUsage(model, "", Usage(input_tokens=tokens))
+def told(model: str, tokens: int) -> ReportedUsage:
+    return ReportedUsage(model, "", Usage(input_tokens=tokens))
 
 
 class Run:
@@ -26,11 +26,11 @@ class Run:
 
     def __init__(self, cap: int, declared: int | None = None) -> None:
         self.ledger = Ledger(Decimal(cap))
-        self.purse = RunPurse(self.ledger, warn=lambda _: None)
+        self.reservations = RunReservations(self.ledger, warn=lambda _: None)
         price = None if declared is None else Decimal(declared)
-        self.turns = TurnPayments(self.purse, PRICES, price, ["judge"])
+        self.turns = TurnPayments(self.reservations, PRICES, price, ["judge"])
 
-    async def turn(self, *usage: ToldUsage) -> None:
+    async def turn(self, *usage: ReportedUsage) -> None:
         await self.turns.before("spa")
         await self.turns.after("spa", usage)
 

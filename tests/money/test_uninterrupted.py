@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from ratiba_action.money.purse import uninterrupted
+from ratiba_action.money.reservations import uninterrupted
 
 
 async def test_the_result_comes_with_whether_the_caller_was_cancelled() -> None:

@@ -13,7 +13,7 @@ from ratiba_action.model.values import Usd
 from ratiba_action.money.budget import Ledger
 from ratiba_action.money.prices import PriceList
 from ratiba_action.money.pricing import parse_model_rates
-from ratiba_action.money.purse import RunPurse
+from ratiba_action.money.reservations import RunReservations
 from ratiba_action.observability.logged_ports import judge_logger, model_logger
 from tests.support.event_logs import RecordedEvents
 
@@ -54,13 +54,13 @@ def test_a_judges_answer_is_told_with_its_metric_and_a_variant_is_named() -> Non
 
 async def test_every_movement_of_money_is_told_and_adds_up() -> None:
     events, ledger = RecordedEvents(), Ledger(Usd(1))
-    purse = RunPurse(ledger, warn=lambda _: None, events=events)
+    reservations = RunReservations(ledger, warn=lambda _: None, events=events)
     ask = (Party.SYSTEM, "spa", "a-model")
-    await purse.settle(await purse.reserve(*ask, Decimal("0.5")), USAGE, Decimal("0.25"))
-    await purse.keep(await purse.reserve(*ask, Decimal("0.25")))
-    await purse.release(await purse.reserve(*ask, Decimal("0.5")))
+    await reservations.settle(await reservations.reserve(*ask, Decimal("0.5")), USAGE, Decimal("0.25"))
+    await reservations.keep(await reservations.reserve(*ask, Decimal("0.25")))
+    await reservations.release(await reservations.reserve(*ask, Decimal("0.5")))
     with pytest.raises(BudgetError):
-        await purse.reserve(*ask, Decimal(2))
+        await reservations.reserve(*ask, Decimal(2))
     moved = [event.data for event in events.events]
     assert all(isinstance(one, BudgetMoved) for one in moved)
     told = [(one.action, one.amount_usd, one.spent_usd, one.reserved_usd) for one in moved]  # type: ignore[union-attr]

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ratiba_action.model.codec import encode
-from ratiba_action.model.comparison import Comparison, Flip, Tier
+from ratiba_action.model.comparison import Comparison, OutcomeChange, Tier
 from ratiba_action.model.conversation import Document
 from ratiba_action.model.measurement import Errored, Phase, ScenarioResult, Scored
 from ratiba_action.model.scenario import Customer
@@ -155,7 +155,7 @@ def test_the_customer_of_a_scenario_is_named_nowhere_in_its_results() -> None:
     answer = replace(answer, tool_calls=(replace(answer.tool_calls[0], args={spellings: [spellings]}),))
     exchange = replace(scored.transcript.exchanges[0], reply=answer)
     transcript = replace(scored.transcript, exchanges=(exchange,), rows={"users": ({"name": spellings},)})
-    flip = Flip("spa", passes=False, base_replies=(spellings,), head_replies=(spellings,))
+    flip = OutcomeChange("spa", passes=False, base_replies=(spellings,), head_replies=(spellings,))
     report = sample_report(results=(replace(scored, transcript=transcript),))
     report = replace(
         report, verdict=replace(report.verdict, comparison=Comparison(Tier.UNCLEAR, (), (), "", flips=(flip,)))

@@ -7,7 +7,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from ratiba_action.model.data_set import ClassScores
+from ratiba_action.model.case_file import ClassScores
 from ratiba_action.model.measurement import Score
 from ratiba_action.privacy.masking import Redactor
 from ratiba_action.reporting.comment import render_comment

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from syrupy.assertion import SnapshotAssertion
 
-from ratiba_action.model.comparison import Comparison, Flip, NotComparable, ScenarioComparison, Tier
+from ratiba_action.model.comparison import Comparison, NotComparable, OutcomeChange, ScenarioComparison, Tier
 from ratiba_action.model.verdict import Conclusion, Report, Verdict
 from ratiba_action.privacy.masking import Redactor
 from ratiba_action.reporting.comment import render_comment
@@ -24,8 +24,8 @@ from tests.support.sample_comparison import (
 from tests.support.sample_report import sample_results, sample_score, sample_scored
 
 
-def flip(name: str, base: tuple[str, ...], head: tuple[str, ...]) -> Flip:
-    return Flip(name, passes=False, base_replies=base, head_replies=head)
+def flip(name: str, base: tuple[str, ...], head: tuple[str, ...]) -> OutcomeChange:
+    return OutcomeChange(name, passes=False, base_replies=base, head_replies=head)
 
 
 def regression() -> Report:

@@ -11,9 +11,9 @@ import pytest
 
 from ratiba_action.model.comparison import (
     Comparison,
-    Flip,
     MetricComparison,
     NotComparable,
+    OutcomeChange,
     ScenarioComparison,
     Tier,
 )
@@ -95,7 +95,7 @@ def hostile(text: str) -> Report:
         metrics=(MetricComparison(text, 2, 0.9, 0.4, -0.6, -0.4),),
         not_comparable=(NotComparable(text, text, text),),
         reason=text,
-        flips=(Flip(text, passes=False, base_replies=(text, text), head_replies=(text,)),),
+        flips=(OutcomeChange(text, passes=False, base_replies=(text, text), head_replies=(text,)),),
     )
     verdict = Verdict(Conclusion.FAILED, "It fell.", comparison=found)
     return sample_compared_report(found, verdict=verdict, baseline=sample_baseline(source=text, commit=text))

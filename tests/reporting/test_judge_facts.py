@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ratiba_action.model.comparison import Agreement, CrossCheckStatus, GradePair
+from ratiba_action.model.comparison import Agreement, CrossCheckStatus, ScorePair
 from ratiba_action.model.verdict import CrossChecking, Report
 from ratiba_action.reporting.money_facts import judge_facts
 from ratiba_action.verdict.agreement import judges_agreement
@@ -35,7 +35,7 @@ def test_judge_sample_agreement_and_votes_are_told() -> None:
 
 
 def test_a_kappa_that_is_undefined_is_never_shown_as_perfect() -> None:
-    pair = GradePair("spa", "SwahiliFluencyMetric:1.0.0", "0" * 64, 0.8, 0.9, 0.9)
+    pair = ScorePair("spa", "SwahiliFluencyMetric:1.0.0", "0" * 64, 0.8, 0.9, 0.9)
     report = checked(agreement=judges_agreement([pair, pair]))
     assert text(report)["agreement"] == "n = 2: 100% on the same side; kappa undefined, quadratic undefined"
 

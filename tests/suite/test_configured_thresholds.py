@@ -3,18 +3,18 @@
 from typing import Any
 
 from ratiba_action.config.metrics_block import STANDARD_THRESHOLDS
-from ratiba_action.model.data_set import DataSet, Gate
+from ratiba_action.model.case_file import CaseFile, CaseThreshold
 from ratiba_action.model.scenario import Expectation, Scenario, Suite, Turn
 from ratiba_action.suite.thresholds import thresholds_below, with_configured_thresholds
 from tests.support.sample_report import sample_scenario
 
 
-def suite(*gates: Gate, **expected: Any) -> Suite:
+def suite(*gates: CaseThreshold, **expected: Any) -> Suite:
     case = sample_scenario(
         "intents__a", data_set="intents", turns=(Turn("q", expect=Expectation(**expected)),), assertions=()
     )
     plain = sample_scenario("spa")
-    return Suite((case, plain), "", (DataSet("intents", "scenarios/intents.jsonl", "5f" * 32, 1, gates),))
+    return Suite((case, plain), "", (CaseFile("intents", "scenarios/intents.jsonl", "5f" * 32, 1, gates),))
 
 
 def held(before: Suite, **gates: float) -> dict[str, float]:
@@ -35,7 +35,7 @@ def test_the_standard_gates_hold_where_turns_say_the_truth_that_they_need() -> N
 
 
 def test_of_a_data_sets_own_gate_and_the_configurations_the_greater_holds() -> None:
-    own = suite(Gate("macro_f1", 0.5), Gate("accuracy", 0.9), label="ANSWER")
+    own = suite(CaseThreshold("macro_f1", 0.5), CaseThreshold("accuracy", 0.9), label="ANSWER")
     assert held(own, macro_f1=0.8, accuracy=0.6) == {"macro_f1": 0.8, "accuracy": 0.9}
     assert list(thresholds_below(own.data_sets, {"macro_f1": 0.8, "accuracy": 0.6})) == [
         "suite.gates: macro_f1 must reach 0.80, although the cases of intents set 0.50"
@@ -49,5 +49,5 @@ def test_a_gate_brings_its_metric_to_the_cases_and_to_nothing_else() -> None:
 
 
 def test_without_gates_nothing_is_changed() -> None:
-    before = suite(Gate("macro_f1", 0.5), label="ANSWER")
+    before = suite(CaseThreshold("macro_f1", 0.5), label="ANSWER")
     assert with_configured_thresholds(before, {}).data_sets == before.data_sets

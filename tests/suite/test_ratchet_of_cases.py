@@ -1,7 +1,7 @@
 from dataclasses import replace
 from datetime import UTC, datetime
 
-from ratiba_action.model.data_set import DataSet, Gate
+from ratiba_action.model.case_file import CaseFile, CaseThreshold
 from ratiba_action.model.scenario import Assertion, Customer, FailureRule, Scenario, Suite, Turn
 from ratiba_action.suite.ratchet import ratchet_suite
 
@@ -15,15 +15,15 @@ ROW = Scenario(
     assertions=(Assertion("LabelMetric", 0.5, parameters={}),),
     data_set="intents",
 )
-GATES = (Gate("accuracy", 0.9), Gate("macro_f1", 0.8))
+GATES = (CaseThreshold("accuracy", 0.9), CaseThreshold("macro_f1", 0.8))
 
 
 def row(case: str, **changes: object) -> Scenario:
     return replace(ROW, id=f"intents__{case}", **changes)  # type: ignore[arg-type]  # names come from the tests
 
 
-def suite(*rows: Scenario, gates: tuple[Gate, ...] = GATES) -> Suite:
-    return Suite(rows, "digest", (DataSet("intents", "scenarios/intents.jsonl", "5f", len(rows), gates),))
+def suite(*rows: Scenario, gates: tuple[CaseThreshold, ...] = GATES) -> Suite:
+    return Suite(rows, "digest", (CaseFile("intents", "scenarios/intents.jsonl", "5f", len(rows), gates),))
 
 
 def test_a_data_set_that_relaxes_nothing_stays_as_it_is() -> None:
@@ -31,7 +31,7 @@ def test_a_data_set_that_relaxes_nothing_stays_as_it_is() -> None:
 
 
 def test_a_gate_is_not_lowered_or_removed() -> None:
-    held, notes = ratchet_suite(suite(row("a"), gates=(Gate("accuracy", 0.1),)), suite(row("a")))
+    held, notes = ratchet_suite(suite(row("a"), gates=(CaseThreshold("accuracy", 0.1),)), suite(row("a")))
     assert held.data_sets[0].gates == GATES
     assert notes == (
         "intents: the threshold of accuracy stays 0.90; this change sets 0.10.",
@@ -40,7 +40,7 @@ def test_a_gate_is_not_lowered_or_removed() -> None:
 
 
 def test_a_gate_may_be_raised_and_a_new_one_added() -> None:
-    stricter = (Gate("accuracy", 0.95), Gate("macro_f1", 0.8), Gate("min_class_f1", 0.6))
+    stricter = (CaseThreshold("accuracy", 0.95), CaseThreshold("macro_f1", 0.8), CaseThreshold("min_class_f1", 0.6))
     held, notes = ratchet_suite(suite(row("a"), gates=stricter), suite(row("a")))
     assert (held.data_sets[0].gates, notes) == (stricter, ())
 

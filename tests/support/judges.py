@@ -6,7 +6,7 @@ from typing import Any
 from ratiba_action.errors import JudgeError
 from ratiba_action.metrics.judging.answer import parse_answer
 from ratiba_action.model.conversation import Usage
-from ratiba_action.model.measurement import Answer, Grade, Question
+from ratiba_action.model.measurement import Answer, JudgeScore, Question
 from ratiba_action.model.model_request import PaidAnswer, PaidRequest
 from ratiba_action.model.values import JsonObject
 
@@ -21,7 +21,7 @@ class ScriptedJudge:
     """
 
     def __init__(
-        self, answers: Sequence[str | Grade | JsonObject | Exception], model: str = "scripted-judge-1"
+        self, answers: Sequence[str | JudgeScore | JsonObject | Exception], model: str = "scripted-judge-1"
     ) -> None:
         self.asked: list[Question] = []
         self._answers = list(answers)
@@ -46,10 +46,10 @@ class ScriptedJudge:
             raise answer
         if isinstance(answer, str):
             return parse_answer(answer, question)
-        return graded(answer) if isinstance(answer, Grade) else Answer(answer)
+        return graded(answer) if isinstance(answer, JudgeScore) else Answer(answer)
 
 
-def graded(grade: Grade) -> Answer:
+def graded(grade: JudgeScore) -> Answer:
     """A grade as a judge answers it."""
     return Answer({"score": grade.score, "reason": grade.reason}, grade.replayed)
 
@@ -73,7 +73,7 @@ class ObligingJudge:
     async def answer(self, question: Question) -> Answer:
         """Lists hold one item, choices are the first, numbers as high as they may be."""
         self.asked.append(question)
-        return graded(Grade(0.8, "clear")) if question.schema is None else Answer(least_answer(question.schema))
+        return graded(JudgeScore(0.8, "clear")) if question.schema is None else Answer(least_answer(question.schema))
 
 
 def least_answer(schema: JsonObject) -> Any:

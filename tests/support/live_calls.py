@@ -1,4 +1,4 @@
-"""Paid calls that end at a stand-in for the providers, with books to look into."""
+"""Paid calls that end at a stand-in for the providers, with a ledger to look into."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -15,7 +15,7 @@ from ratiba_action.model.values import Usd
 from ratiba_action.money.prices import PriceList
 from ratiba_action.money.pricing import ModelRates
 from tests.support.model_servers import ModelServer, Script
-from tests.support.purses import MemoryPurse
+from tests.support.reservations import MemoryReservations
 from tests.support.sdk_talk import EMBEDDER, GPT, HAIKU
 
 KEY = "sk-live-9f8e7d6c5b4a"
@@ -32,14 +32,14 @@ class LiveRig:
     """
 
     server: ModelServer
-    purse: MemoryPurse
+    reservations: MemoryReservations
     client: ProviderClient
     calls: MeteredCalls
     pauses: list[float]
 
     def paid_enough(self) -> bool:
         """Whether the books hold at least what the providers charge."""
-        return Decimal(self.server.bill.total.numerator) <= self.purse.spent * self.server.bill.total.denominator
+        return Decimal(self.server.bill.total.numerator) <= self.reservations.spent * self.server.bill.total.denominator
 
 
 @asynccontextmanager
@@ -53,26 +53,26 @@ async def live_calls(
     limits: OutputLimits | None = None,
     answer_limit: int = 1_000_000,
 ) -> AsyncIterator[LiveRig]:
-    """Start a stand-in, and calls that are paid for from a purse in memory."""
+    """Start a stand-in, and calls that are paid for from reservations in memory."""
     pauses: list[float] = []
 
     async def sleep(seconds: float) -> None:
         pauses.append(seconds)
 
-    purse = MemoryPurse(cap)
+    reservations = MemoryReservations(cap)
     async with ModelServer(script, KEY, other=RATES) as server:
         routes = (ProviderRoute("anthropic", KEY, server.url), ProviderRoute("openai", KEY, f"{server.url}/v1"))
         async with ProviderClient(routes, {}, Timeouts(10.0, total_seconds), answer_limit) as client:
             calls = MeteredCalls(
                 client,
-                purse,
+                reservations,
                 PriceList(dict.fromkeys(MODELS.values(), RATES)),
                 limits=limits,
                 retries=retries,
                 concurrency=concurrency,
                 sleep=sleep,
             )
-            yield LiveRig(server, purse, client, calls, pauses)
+            yield LiveRig(server, reservations, client, calls, pauses)
 
 
 def paid_request(endpoint: str = "messages", ordinal: int = 0, **changes: Any) -> PaidRequest:

@@ -7,9 +7,9 @@ from typing import Any
 from ratiba_action.model.comparison import (
     BaselineFacts,
     Comparison,
-    Flip,
     MetricComparison,
     NotComparable,
+    OutcomeChange,
     ScenarioComparison,
     Tier,
 )
@@ -53,8 +53,10 @@ def sample_comparison(**changes: Any) -> Comparison:
             MetricComparison("SwahiliFluencyMetric", 12, 0.86, 0.75, -0.15, -0.07),
         ),
         flips=(
-            Flip("spa_0", passes=False, base_replies=("Nafasi ipo saa nane.",), head_replies=("Slot is available.",)),
-            Flip("spa_2", passes=True, base_replies=("Sijui.", "Samahani."), head_replies=("Ndio, karibu.",)),
+            OutcomeChange(
+                "spa_0", passes=False, base_replies=("Nafasi ipo saa nane.",), head_replies=("Slot is available.",)
+            ),
+            OutcomeChange("spa_2", passes=True, base_replies=("Sijui.", "Samahani."), head_replies=("Ndio, karibu.",)),
         ),
     )
     return replace(comparison, **changes)

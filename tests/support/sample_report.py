@@ -6,10 +6,16 @@ from decimal import Decimal
 from typing import Any
 
 from ratiba_action.model.answer_origin import AnswerOrigin
+from ratiba_action.model.case_file import (
+    CaseFileScores,
+    CaseThreshold,
+    CaseThresholdResult,
+    CaseThresholdStatus,
+    ClassScores,
+)
 from ratiba_action.model.change import DependencyChange, Mode, ModeDecision, Reason, Subject
 from ratiba_action.model.comparison import Agreement, CrossCheckStatus
 from ratiba_action.model.conversation import Event, Exchange, Reply, ToolCall, Transcript
-from ratiba_action.model.data_set import ClassScores, DataSetScores, Gate, GateResult, GateStatus
 from ratiba_action.model.measurement import Check, Errored, Invariant, NotRun, Phase, Score, Scored
 from ratiba_action.model.plan import Arm, Trial
 from ratiba_action.model.scenario import Customer, Expectation, ExpectedTool, Scenario, Turn
@@ -168,9 +174,9 @@ def sample_cross_checking(**changes: Any) -> CrossChecking:
     return replace(CrossChecking("gpt-5.6", CrossCheckStatus(0.10, 4, 4), agreement), **changes)
 
 
-def sample_data_set(**changes: Any) -> DataSetScores:
+def sample_data_set(**changes: Any) -> CaseFileScores:
     """A classifier's data set of three cases with a gate of each status; ``changes`` replaces fields."""
-    scores = DataSetScores(
+    scores = CaseFileScores(
         id="intents",
         path="scenarios/intents.jsonl",
         digest="5fa0" * 16,
@@ -179,9 +185,9 @@ def sample_data_set(**changes: Any) -> DataSetScores:
         measured=2,
         values={"accuracy": 0.5, "macro_f1": 0.6667},
         gates=(
-            GateResult(Gate("accuracy", 0.9), 0.5, 0.6667, GateStatus.FAILED),
-            GateResult(Gate("macro_f1", 0.7), 0.6667, 0.8, GateStatus.UNKNOWN),
-            GateResult(Gate("min_class_f1", 0.6), 0.6667, 0.8, GateStatus.PASSED),
+            CaseThresholdResult(CaseThreshold("accuracy", 0.9), 0.5, 0.6667, CaseThresholdStatus.FAILED),
+            CaseThresholdResult(CaseThreshold("macro_f1", 0.7), 0.6667, 0.8, CaseThresholdStatus.UNKNOWN),
+            CaseThresholdResult(CaseThreshold("min_class_f1", 0.6), 0.6667, 0.8, CaseThresholdStatus.PASSED),
         ),
         classes=(ClassScores("ANSWER", 1.0, 0.5, 0.6667, 2, 1), ClassScores("BOOKING", 0.5, 1.0, 0.6667, 1, 2)),
     )

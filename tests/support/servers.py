@@ -9,14 +9,14 @@ from ratiba_action.tenancy.server import READY_SECONDS, DatabaseServer, choose_s
 
 @asynccontextmanager
 async def open_server(
-    database_url: str | None, scratch: Path | None = None, ready_seconds: float = READY_SECONDS
+    database_url: str | None, scratch: Path | None = None, start_timeout: float = READY_SECONDS
 ) -> AsyncIterator[DatabaseServer]:
     """``choose_server``, started, and ended on every way out.
 
     Raises:
         DatabaseError: no server can be had, or it does not answer.
     """
-    server = choose_server(database_url, scratch, ready_seconds)
+    server = choose_server(database_url, scratch, start_timeout)
     try:
         await server.start()
         yield server

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from ratiba_action.errors import RatibaError, WorkerError
-from ratiba_action.model.conversation import Reply, ToldUsage
+from ratiba_action.model.conversation import Reply, ReportedUsage
 from ratiba_action.model.plan import Tenant
 from ratiba_action.model.scenario import Scenario, Turn
 
@@ -18,7 +18,7 @@ class ScriptedSession:
         self._scenario_id = scenario_id
         self._lines = list(lines)
         self.turns: list[Turn] = []
-        self.told_usage: tuple[ToldUsage, ...] = ()
+        self.reported_usage: tuple[ReportedUsage, ...] = ()
         self.closed = False
 
     async def send(self, turn: Turn) -> Reply:

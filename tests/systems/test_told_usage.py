@@ -5,23 +5,23 @@ from typing import Any
 import pytest
 
 from ratiba_action.errors import WorkerError
-from ratiba_action.model.conversation import ToldUsage, Usage
-from ratiba_action.systems.dialogue import parse_told_usage
+from ratiba_action.model.conversation import ReportedUsage, Usage
+from ratiba_action.systems.dialogue import parse_reported_usage
 
 CALL = {"model": "gpt-5", "input_tokens": 10, "output_tokens": 2}
 
 
 def test_each_call_is_read_with_its_cached_tokens() -> None:
     cached = {**CALL, "provider": "openai", "cache_read_tokens": 3, "cache_write_tokens": 4}
-    assert parse_told_usage({"text": "x", "usage": [CALL, cached]}) == (
-        ToldUsage("gpt-5", "", Usage(10, 2)),
-        ToldUsage("gpt-5", "openai", Usage(10, 2, 3, 4)),
+    assert parse_reported_usage({"text": "x", "usage": [CALL, cached]}) == (
+        ReportedUsage("gpt-5", "", Usage(10, 2)),
+        ReportedUsage("gpt-5", "openai", Usage(10, 2, 3, 4)),
     )
 
 
 @pytest.mark.parametrize("answer", [{}, {"usage": None}, {"usage": []}])
 def test_a_reply_may_tell_nothing(answer: dict[str, Any]) -> None:
-    assert parse_told_usage(answer) == ()
+    assert parse_reported_usage(answer) == ()
 
 
 @pytest.mark.parametrize(
@@ -45,4 +45,4 @@ def test_a_reply_may_tell_nothing(answer: dict[str, Any]) -> None:
 )
 def test_what_is_no_usage_is_named(usage: Any, said: str) -> None:
     with pytest.raises(WorkerError, match=said):
-        parse_told_usage({"text": "x", "usage": usage})
+        parse_reported_usage({"text": "x", "usage": usage})

@@ -31,7 +31,7 @@ def silent_port() -> int:
 async def test_a_refused_connection_names_host_and_port_but_not_the_password() -> None:
     port = silent_port()
     with pytest.raises(DatabaseError) as caught:
-        async with open_server(f"postgresql://admin:{SECRET}@127.0.0.1:{port}/ratiba", ready_seconds=0.3):
+        async with open_server(f"postgresql://admin:{SECRET}@127.0.0.1:{port}/ratiba", start_timeout=0.3):
             pass
     assert f"127.0.0.1:{port}/ratiba" in str(caught.value)
     assert SECRET not in str(caught.value)
@@ -41,7 +41,7 @@ async def test_a_server_that_accepts_and_says_nothing_is_given_up_by_the_deadlin
     with socket.create_server(("127.0.0.1", 0)) as mute:
         port = mute.getsockname()[1]
         with pytest.raises(DatabaseError, match="did not answer in time"):
-            async with open_server(f"postgresql://admin:{SECRET}@127.0.0.1:{port}/ratiba", ready_seconds=0.5):
+            async with open_server(f"postgresql://admin:{SECRET}@127.0.0.1:{port}/ratiba", start_timeout=0.5):
                 pass
 
 

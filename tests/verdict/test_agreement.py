@@ -5,7 +5,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from ratiba_action.model.comparison import Agreement, GradePair
+from ratiba_action.model.comparison import Agreement, ScorePair
 from ratiba_action.verdict.agreement import (
     cohen_kappa,
     contingency_table,
@@ -23,8 +23,8 @@ AGRESTI_1990 = ((7, 7, 2, 3), (2, 8, 3, 7), (1, 5, 4, 9), (2, 8, 9, 14))
 RATINGS = st.lists(st.tuples(st.integers(1, 5), st.integers(1, 5)), min_size=1, max_size=40)
 
 
-def pair(first: float, second: float, threshold: float = 0.8) -> GradePair:
-    return GradePair("spa", "swahili_fluency:1.0.0", "ab" * 32, threshold, first, second)
+def pair(first: float, second: float, threshold: float = 0.8) -> ScorePair:
+    return ScorePair("spa", "swahili_fluency:1.0.0", "ab" * 32, threshold, first, second)
 
 
 @pytest.mark.parametrize(

@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
+from ratiba_action.model.case_file import CaseThreshold, CaseThresholdResult, CaseThresholdStatus
 from ratiba_action.model.comparison import Comparison, Tier
-from ratiba_action.model.data_set import Gate, GateResult, GateStatus
 from ratiba_action.model.verdict import Conclusion, Report, Verdict
 from ratiba_action.verdict.tally import confidence, regression_detected, tally
 from tests.support.sample_comparison import (
@@ -67,7 +67,7 @@ def test_a_broken_check_is_a_regression_without_a_base() -> None:
 
 
 def test_a_failed_gate_of_a_data_set_is_a_regression() -> None:
-    gates = (GateResult(Gate("accuracy", 0.9), 0.5, 0.5, GateStatus.FAILED),)
+    gates = (CaseThresholdResult(CaseThreshold("accuracy", 0.9), 0.5, 0.5, CaseThresholdStatus.FAILED),)
     assert regression_detected(sample_report(results=(), data_sets=(sample_data_set(gates=gates),)))
 
 

@@ -8,11 +8,11 @@ from typing import Any
 from ratiba_action.errors import ProviderError
 from ratiba_action.llm.providers.answers import Answered, NotSent, Outcome, ProviderApi, Refused, Unknown
 from ratiba_action.llm.providers.bounds import BoundedRequest, OutputLimits, bounded
-from ratiba_action.model.conversation import KeptAnswer, Reservation, Usage
+from ratiba_action.model.conversation import JournaledAnswer, Reservation, Usage
 from ratiba_action.model.model_request import PaidAnswer, PaidRequest
 from ratiba_action.model.values import JsonObject, Usd
 from ratiba_action.money.reported_usage import long_cache_writes, reported_usage
-from ratiba_action.ports import Prices, Purse
+from ratiba_action.ports import Prices, Reservations
 
 _RETRIES_SERVER_ERROR = 500
 _TEMPORARY = frozenset({408, 409, 429})
@@ -119,7 +119,7 @@ class MeteredCalls:
 
     Args:
         api: sends one attempt.
-        purse: pays for each of them.
+        reservations: where each attempt is reserved and settled.
         prices: of every model that may be asked for.
         limits: of the output.
         retries: how often an attempt is made again.
@@ -130,7 +130,7 @@ class MeteredCalls:
     def __init__(
         self,
         api: ProviderApi,
-        purse: Purse,
+        reservations: Reservations,
         prices: Prices,
         *,
         limits: OutputLimits | None = None,
@@ -139,7 +139,7 @@ class MeteredCalls:
         sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
     ) -> None:
         self._api = api
-        self._purse = purse
+        self._reservations = reservations
         self._prices = prices
         self._limits = limits or OutputLimits()
         self._retries = retries or RetryPolicy()
@@ -171,12 +171,12 @@ class MeteredCalls:
     async def _attempt(self, request: PaidRequest, work: BoundedRequest, upper: Usd) -> PaidAnswer | Outcome:
         """One attempt; its reservation is made when its turn has come, so that those who wait hold no money."""
         async with self._slots:
-            reservation = await self._purse.reserve(request.party, request.scenario_id, request.model, upper)
+            reservation = await self._reservations.reserve(request.party, request.scenario_id, request.model, upper)
             try:
                 outcome = await self._api.post(request.provider, request.endpoint, work.body)
             except BaseException:
                 # Cancelled, most likely: the provider answers all the same, and charges for it.
-                await self._purse.keep(reservation)
+                await self._reservations.keep(reservation)
                 raise
             return await self._close(request, reservation, outcome)
 
@@ -188,17 +188,17 @@ class MeteredCalls:
                 try:
                     usage, cost = usage_and_cost(request, body, self._prices)
                 except ValueError as error:
-                    await self._purse.keep(reservation)
+                    await self._reservations.keep(reservation)
                     return Unknown(f"what the answer cost is not known: {error}")
                 except BaseException:
-                    await self._purse.keep(reservation)
+                    await self._reservations.keep(reservation)
                     raise
-                await self._purse.settle(reservation, usage, cost, KeptAnswer(request.kept_key, body))
+                await self._reservations.settle(reservation, usage, cost, JournaledAnswer(request.journal_key, body))
                 return PaidAnswer(body, usage)
             case Unknown():
-                await self._purse.keep(reservation)
+                await self._reservations.keep(reservation)
             case Refused() | NotSent():
-                await self._purse.release(reservation)
+                await self._reservations.release(reservation)
         return outcome
 
 

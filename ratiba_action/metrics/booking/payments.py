@@ -132,7 +132,7 @@ def stated_amounts(text: str) -> frozenset[int]:
     )
 
 
-def quoted_receipts(text: str) -> frozenset[str]:
+def claimed_receipts(text: str) -> frozenset[str]:
     """Receipts in a text, upper case: of M-Pesa, of PesaPal (tracking ids), and any code called a receipt."""
     found = {match[0] for pattern in (_MPESA_RECEIPT, _TRACKING_ID) for match in pattern.finditer(text)}
     found |= {match["code"] for match in _NAMED_RECEIPT.finditer(text)}

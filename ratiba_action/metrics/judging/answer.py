@@ -7,7 +7,7 @@ from typing import Any
 
 from ratiba_action.errors import JudgeError
 from ratiba_action.metrics.judging.json_shape import shape_problems
-from ratiba_action.model.measurement import Answer, Grade, Question
+from ratiba_action.model.measurement import Answer, JudgeScore, Question
 from ratiba_action.model.values import JsonObject
 from ratiba_action.ports import Judge
 
@@ -29,7 +29,7 @@ def validated(answer: Answer, question: Question) -> Answer:
     return answer
 
 
-async def grade(judge: Judge, question: Question) -> Grade:
+async def grade(judge: Judge, question: Question) -> JudgeScore:
     """The judge's score.
 
     Args:
@@ -42,7 +42,7 @@ async def grade(judge: Judge, question: Question) -> Grade:
         BudgetError: the call was refused.
     """
     answer = validated(await judge.answer(question), question)
-    return Grade(answer.body["score"], answer.body["reason"], answer.replayed)
+    return JudgeScore(answer.body["score"], answer.body["reason"], answer.replayed)
 
 
 def _grade_body(body: JsonObject, question: Question) -> JsonObject:

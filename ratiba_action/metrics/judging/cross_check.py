@@ -9,7 +9,7 @@ from typing import Self
 from ratiba_action.errors import BudgetError, RatibaError
 from ratiba_action.metrics.judging.cache_key import metric_version
 from ratiba_action.metrics.judging.sampling import in_sample
-from ratiba_action.model.comparison import CrossCheckStatus, GradePair
+from ratiba_action.model.comparison import CrossCheckStatus, ScorePair
 from ratiba_action.model.measurement import Case, Score
 from ratiba_action.ports import Metric
 
@@ -32,12 +32,12 @@ class CrossCheck:
         self._sampled = 0
         self._cached = 0
         self._stopped = ""
-        self._pairs: list[GradePair] = []
+        self._pairs: list[ScorePair] = []
         self._notes: list[str] = []
         self._running: set[asyncio.Task[None]] = set()
 
     @property
-    def pairs(self) -> tuple[GradePair, ...]:
+    def pairs(self) -> tuple[ScorePair, ...]:
         """What both judges scored, in an order that does not depend on who answered first."""
         return tuple(sorted(self._pairs, key=lambda pair: (pair.scenario_id, pair.metric, pair.transcript)))
 
@@ -64,7 +64,7 @@ class CrossCheck:
         if not in_sample(self._share, case.scenario.id, name, shown):
             return
         self._sampled += 1
-        pair = GradePair(case.scenario.id, name, shown, score.threshold, score.value, score.value)
+        pair = ScorePair(case.scenario.id, name, shown, score.threshold, score.value, score.value)
         task = asyncio.ensure_future(self._check(pair, case, second()))
         self._running.add(task)
         task.add_done_callback(self._running.discard)
@@ -89,7 +89,7 @@ class CrossCheck:
             await self.finish()
         await _cancel(set(self._running))
 
-    async def _check(self, pair: GradePair, case: Case, second: Metric) -> None:
+    async def _check(self, pair: ScorePair, case: Case, second: Metric) -> None:
         """Ask the second judge; ``pair.second`` is not known yet."""
         try:
             other = await second.measure(case, pair.threshold)

@@ -19,12 +19,12 @@ _REMEDY = "Run the scenario again; if it repeats, use another judge model."
 
 
 @dataclass(frozen=True, slots=True)
-class ReadyMade:
-    """How a metric of DeepEval's is asked.
+class DeepEvalSpec:
+    """How a metric of DeepEval is run.
 
     Args:
         name: its class in ``deepeval.metrics``.
-        most: questions that it asks about one test case at most.
+        most: the most judge calls that it makes for one test case.
         options: keywords of its constructor besides the model.
         items: attribute with what it asks a verdict for, one each, under ``verdicts``; empty where that is not so.
         one_for_each_document: it asks for one verdict for each document.
@@ -35,7 +35,7 @@ class ReadyMade:
     most: int
     options: Mapping[str, Any] = field(default_factory=dict)
     items: str = ""
-    one_for_each_document: bool = False
+    verdict_per_document: bool = False
     grades: bool = False
 
 
@@ -79,14 +79,14 @@ class Measured:
     reason: str
 
 
-async def measure(metric_call: ReadyMade, shown: SingleTurn | Conversation, judge: Judge, first: Question) -> Measured:
-    """Ask the judge what the metric asks of one test case.
+async def measure(spec: DeepEvalSpec, shown: SingleTurn | Conversation, judge: Judge, first: Question) -> Measured:
+    """Run a metric of DeepEval on one test case with our judge.
 
     Every text of the conversation is handed over as a quoted string, because most of DeepEval's forms put it in as it
     is. A fresh metric is made for each call: DeepEval's keep their last result on themselves.
 
     Args:
-        metric_call: which metric.
+        spec: the metric.
         shown: the test case.
         judge: answers each question.
         first: identity of the first question.
@@ -97,23 +97,23 @@ async def measure(metric_call: ReadyMade, shown: SingleTurn | Conversation, judg
         BudgetError: a call was refused.
     """
     deepeval = load_deepeval()
-    calls = Asked(judge, first, metric_call.most)
+    calls = Asked(judge, first, spec.most)
     with warnings.catch_warnings():
         # That 1 is good, which it is here; DeepEval tells whoever knew its older releases.
         warnings.simplefilter("ignore", DeprecationWarning)
-        metric = getattr(deepeval.metrics, metric_call.name)(
-            model=deepeval_model(calls, scores=metric_call.grades), **_options(metric_call.options)
+        metric = getattr(deepeval.metrics, spec.name)(
+            model=deepeval_model(calls, scores=spec.grades), **_options(spec.options)
         )
     test_case = _single_turn(shown) if isinstance(shown, SingleTurn) else _conversation(shown)
     try:
         await metric.a_measure(test_case, _show_indicator=False)
     except Exception as error:
         raise our_own(error) from error
-    _require_verdicts(metric_call, metric, shown, first)
+    _require_verdicts(spec, metric, shown, first)
     value = math.nan if metric.score is None else float(metric.score)
     if not 0 <= value <= 1:  # NaN fails both comparisons
         raise JudgeError(f"{first.metric} came to {value!r} for scenario {first.scenario_id!r}.", _REMEDY)
-    reason = str(metric.reason or "") if metric_call.grades else calls.reason
+    reason = str(metric.reason or "") if spec.grades else calls.reason
     return Measured(round(value, 6), reason or "The judge found nothing to object to.")
 
 
@@ -167,12 +167,12 @@ def _tools(calls: Sequence[ToolCall]) -> list[Any]:
     return [DeepEvalTool(name=call.name, input_parameters=dict(call.args), output=call.output) for call in calls]
 
 
-def _require_verdicts(metric_call: ReadyMade, metric: Any, shown: SingleTurn | Conversation, first: Question) -> None:
+def _require_verdicts(spec: DeepEvalSpec, metric: Any, shown: SingleTurn | Conversation, first: Question) -> None:
     """Each item has its verdict: DeepEval takes the mean over those that are there, and that of none for 1."""
-    if metric_call.one_for_each_document and isinstance(shown, SingleTurn):
+    if spec.verdict_per_document and isinstance(shown, SingleTurn):
         items, kind = len(shown.documents), "documents"
-    elif metric_call.items:
-        items, kind = len(getattr(metric, metric_call.items)), metric_call.items
+    elif spec.items:
+        items, kind = len(getattr(metric, spec.items)), spec.items
     else:
         return
     if items != len(metric.verdicts):

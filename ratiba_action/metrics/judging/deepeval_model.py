@@ -40,13 +40,13 @@ def loosened(value: Any, shape: JsonObject) -> Any:
     return _opened(value, shape, shape.get("$defs", {}))
 
 
-def one_line(value: Any) -> Any:
+def on_one_line(value: Any) -> Any:
     """The value with each text on one line: what a judge wrote is quoted in the next question."""
     if isinstance(value, str):
         return " ".join(value.split())
     if isinstance(value, Mapping):
-        return {name: one_line(part) for name, part in value.items()}
-    return [one_line(part) for part in value] if isinstance(value, list) else value
+        return {name: on_one_line(part) for name, part in value.items()}
+    return [on_one_line(part) for part in value] if isinstance(value, list) else value
 
 
 def _closed(shape: JsonObject, named: JsonObject) -> JsonObject:
@@ -144,7 +144,7 @@ class Asked:
         number, unshaped = self._next(prompt)
         question = replace(unshaped, schema=strict_schema(shape))
         answer = validated(await self._guarded(self._judge.answer(question), question), question)
-        body: dict[str, Any] = loosened(one_line(answer.body), shape)
+        body: dict[str, Any] = loosened(on_one_line(answer.body), shape)
         self._reasons[number] = [text for text in _reasons(body) if text]
         return body
 

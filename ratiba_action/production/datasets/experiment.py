@@ -17,8 +17,8 @@ from ratiba_action.observability.traces.model import Trace, TracedRun, TraceScor
 from ratiba_action.ports import EventLog
 from ratiba_action.run.event_logging import limited
 from ratiba_action.settings.settings import Settings
-from ratiba_action.verdict.data_set_scores import CONFIDENCE as MEAN_CONFIDENCE
-from ratiba_action.verdict.data_set_scores import labelled_of
+from ratiba_action.verdict.case_file_scores import CONFIDENCE as MEAN_CONFIDENCE
+from ratiba_action.verdict.case_file_scores import labelled_of
 
 CORRECT, CONFIDENCE = "correct", "confidence"
 

@@ -5,11 +5,11 @@ from collections.abc import Sequence
 from ratiba_action.model.measurement import Errored, NotRun, Phase, ScenarioResult
 from ratiba_action.model.verdict import Conclusion, Evidence, Verdict
 from ratiba_action.util.text import summary_of
-from ratiba_action.verdict.data_set_scores import open_gates
+from ratiba_action.verdict.case_file_scores import open_gates
 from ratiba_action.verdict.rules.findings import Findings
 from ratiba_action.verdict.rules.phrases import count, first_of, names, scenarios_counted, sentence
 from ratiba_action.verdict.trials import ScenarioOutcome, Standing, standing
-from ratiba_action.verdict.weighing import held_by_base
+from ratiba_action.verdict.weighing import passed_by_base
 
 _NAMED = 8
 """Most scenarios that a command names one by one."""
@@ -81,7 +81,7 @@ def _on_the_base(evidence: Evidence, gaps: Sequence[ScenarioOutcome]) -> str:
     crashed = [
         outcome for outcome in gaps if isinstance(gap := _gap_of(outcome), Errored) and gap.phase is Phase.SYSTEM
     ]
-    passing = held_by_base(evidence, [outcome.scenario for outcome in crashed])
+    passing = passed_by_base(evidence, [outcome.scenario for outcome in crashed])
     if not passing:
         return ""
     if len(crashed) == 1:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ratiba_action.model.answer_origin import AnswerOrigin
-from ratiba_action.model.data_set import DataSetScores
+from ratiba_action.model.case_file import CaseFileScores
 from ratiba_action.model.measurement import ScenarioResult
 from ratiba_action.model.verdict import Evidence
 from ratiba_action.verdict.pairing import results_of_change
@@ -27,7 +27,7 @@ class Findings:
     quarantined: tuple[ScenarioOutcome, ...]
 
     @property
-    def data_sets(self) -> tuple[DataSetScores, ...]:
+    def data_sets(self) -> tuple[CaseFileScores, ...]:
         """Data sets of which some case decides."""
         apart = {outcome.scenario.data_set for outcome in self.quarantined} - {
             outcome.scenario.data_set for outcome in self.deciding

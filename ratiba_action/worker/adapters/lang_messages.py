@@ -55,7 +55,7 @@ def tool_calls_of(messages: list[Any], reported: set[str], *, unfinished: bool) 
     return calls
 
 
-def broken_calls_of(messages: list[Any]) -> list[dict[str, Any]]:
+def invalid_calls_of(messages: list[Any]) -> list[dict[str, Any]]:
     """An event for each tool call whose arguments could not be read."""
     return [
         {"type": "invalid_tool_call", "data": {name: plain(call.get(name)) for name in ("name", "args", "error")}}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..lookup import AdapterError
-from .lang_messages import broken_calls_of, is_of_model, text_of, tool_calls_of
+from .lang_messages import invalid_calls_of, is_of_model, text_of, tool_calls_of
 from .making import create_tables, make
 from .plain_data import pick
 from .reply_fields import fields_of
@@ -81,7 +81,7 @@ class Conversation:
             return {"text": answer}
         if is_of_model(answer):
             calls = tool_calls_of([answer], set(), unfinished=False)
-            return {"text": text_of(answer), "tool_calls": calls, "events": broken_calls_of([answer])}
+            return {"text": text_of(answer), "tool_calls": calls, "events": invalid_calls_of([answer])}
         if isinstance(answer, dict):
             reply = self._turns.reply(answer, self._options["reply"])
             if "text" in reply:

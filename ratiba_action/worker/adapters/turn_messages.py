@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .lang_messages import broken_calls_of, last_text, tool_calls_of
+from .lang_messages import invalid_calls_of, last_text, tool_calls_of
 from .plain_data import pick
 from .reply_fields import fields_of
 
@@ -46,7 +46,7 @@ class TurnMessages:
         return {
             **({} if text is None else {"text": text}),
             "tool_calls": tool_calls_of(messages, self._reported, unfinished=unfinished),
-            "events": broken_calls_of(new),
+            "events": invalid_calls_of(new),
         }
 
     def _is_new(self, place: int, message: Any) -> bool:

@@ -16,7 +16,7 @@ from ratiba_action.model.model_request import PaidRequest
 from ratiba_action.money.budget import Ledger
 from ratiba_action.money.journal import begin_journal, resume_journal
 from ratiba_action.money.prices import PriceList
-from ratiba_action.money.purse import RunPurse, SettledCalls
+from ratiba_action.money.reservations import RunReservations, SettledCalls
 from tests.support.live_calls import KEY, MODELS, RATES, paid_request
 
 
@@ -35,18 +35,18 @@ async def run(url: str, journal_path: Path, how: str, calls: int, cap: Decimal) 
     start = resume_journal if how == "resume" else begin_journal
     journal = start(journal_path, "identity", Path.cwd())
     ledger = Ledger(cap)
-    ledger.carry_on(journal.books.calls, journal.books.last_number)
-    purse = RunPurse(ledger, journal, warn=sys.exit)
+    ledger.carry_on(journal.state.calls, journal.state.last_number)
+    reservations = RunReservations(ledger, journal, warn=sys.exit)
     routes = (ProviderRoute("anthropic", KEY, url), ProviderRoute("openai", KEY, f"{url}/v1"))
     async with ProviderClient(routes, {}) as client:
         metered = MeteredCalls(
             client,
-            purse,
+            reservations,
             PriceList(dict.fromkeys(MODELS.values(), RATES)),
             limits=OutputLimits(default=500),
             retries=RetryPolicy(first_wait=0.001),
         )
-        asking = SettledCalls(metered, journal.books.answers)
+        asking = SettledCalls(metered, journal.state.answers)
         outcomes = await asyncio.gather(*map(asking.call, requests(calls)), return_exceptions=True)
     journal.close()
     for outcome in outcomes:

@@ -97,7 +97,7 @@ def dearest(received: Received) -> Served:
 
 
 async def spend(asked: list[tuple[str, dict[str, Any]]], cap: Decimal) -> Decimal:
-    """What the purse spent; no request was billed above its reservation."""
+    """What was spent; no request was billed above its reservation."""
     async with live_calls(dearest, cap=cap, limits=LIMITS) as rig:
         rig.server.bill.priority = True
         calls = [paid_request(endpoint, number, **body) for number, (endpoint, body) in enumerate(asked)]
@@ -105,8 +105,8 @@ async def spend(asked: list[tuple[str, dict[str, Any]]], cap: Decimal) -> Decima
         known = ConfigurationError | BudgetError | ProviderError
         assert [each for each in outcomes if isinstance(each, BaseException) and not isinstance(each, known)] == []
         assert rig.paid_enough(), rig.server.bill.charges
-        assert rig.purse.reserved == 0
-        return rig.purse.spent
+        assert rig.reservations.reserved == 0
+        return rig.reservations.spent
 
 
 @given(st.lists(requests(), min_size=1, max_size=12), st.sampled_from([CAP, Decimal("0.05")]))
@@ -193,4 +193,4 @@ async def test_an_answer_that_was_billed_for_more_keeps_its_whole_reservation(
     async with live_calls([Altered(SAID, changed)], limits=LIMITS, retries=RetryPolicy(attempts=1)) as rig:
         with pytest.raises(ProviderError, match="counts as spent"):
             await rig.calls.call(paid_request(provider))
-        assert rig.purse.spent > Decimal("0.001")
+        assert rig.reservations.spent > Decimal("0.001")

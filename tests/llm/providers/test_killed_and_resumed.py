@@ -12,7 +12,7 @@ import pytest
 
 from ratiba_action.llm.script import Step
 from ratiba_action.model.conversation import Usage
-from ratiba_action.money.books import Books, read_books
+from ratiba_action.money.journal_lines import JournalState, parse_journal
 from tests.support.eventually import eventually_async
 from tests.support.live_calls import KEY, MODELS, RATES, paid_request
 from tests.support.model_servers import ModelServer, Received
@@ -45,13 +45,13 @@ def number_of(received: Received) -> int:
     return int((received.body.get("user") or received.body["system"]).removeprefix("call "))
 
 
-def settled(books: Books) -> set[int]:
-    keys = {paid_request(list(MODELS)[number % 4], number).kept_key: number for number in range(CALLS)}
+def settled(books: JournalState) -> set[int]:
+    keys = {paid_request(list(MODELS)[number % 4], number).journal_key: number for number in range(CALLS)}
     return {keys[key] for key in books.answers}
 
 
-def books_of(journal: Path) -> Books:
-    return read_books(journal, journal.read_bytes())
+def earlier_spending(journal: Path) -> JournalState:
+    return parse_journal(journal, journal.read_bytes())
 
 
 async def start(server: ModelServer, journal: Path, how: str, cap: Decimal) -> asyncio.subprocess.Process:
@@ -88,13 +88,13 @@ async def test_a_killed_run_hides_no_charge_and_its_successor_pays_for_no_settle
         await eventually_async(charged, until=lambda count: count >= charges)
         first.kill()
         await first.wait()
-        left = books_of(journal)
+        left = earlier_spending(journal)
         assert server.bill.total <= Fraction(left.total) <= CAP
         paid_before, asked_before = settled(left), Counter(script.asked)
 
         second = await start(server, journal, "resume", CAP)
         assert await second.wait() == 0
-        whole = books_of(journal)
+        whole = earlier_spending(journal)
         assert server.bill.total <= Fraction(whole.total) <= CAP
         assert settled(whole) == set(range(CALLS))
         assert {number for number in paid_before if script.asked[number] != asked_before[number]} == set()
@@ -112,6 +112,6 @@ async def test_with_too_little_money_a_killed_run_and_its_successor_keep_the_cap
         first.kill()
         await first.wait()
         assert await (await start(server, journal, "resume", cap)).wait() == 0
-        whole = books_of(journal)
+        whole = earlier_spending(journal)
         assert 0 < server.bill.total <= Fraction(whole.total) <= cap
         assert len(whole.answers) < CALLS

@@ -72,7 +72,7 @@ async def test_an_answer_that_cannot_be_used_is_paid_in_full_and_tried_once_more
         with pytest.raises(ProviderError, match="What was reserved for it counts as spent") as caught:
             await rig.calls.call(paid_request())
         assert caught.value.outcome_known is False
-        assert rig.purse.done == ("reserve", "keep", "reserve", "keep")
+        assert rig.reservations.done == ("reserve", "keep", "reserve", "keep")
         assert len(rig.server.bill.charges) == 2
         assert rig.paid_enough()
         assert KEY not in repr(caught.value)
@@ -85,7 +85,7 @@ async def test_a_second_attempt_that_is_answered_is_paid_beside_the_first(endpoi
     async with live_calls(script) as rig:
         answer = await rig.calls.call(paid_request(endpoint))
         assert answer.usage.input_tokens == 40
-        assert rig.purse.done[2:] == ("reserve", "settle")
+        assert rig.reservations.done[2:] == ("reserve", "settle")
         assert rig.paid_enough()
 
 
@@ -107,9 +107,9 @@ async def test_a_busy_provider_is_asked_again_each_time_with_a_new_reservation(e
             await rig.calls.call(paid_request(endpoint))
         assert caught.value.status == status
         assert caught.value.outcome_known is True
-        assert rig.purse.done == ("reserve", "release") * 4
+        assert rig.reservations.done == ("reserve", "release") * 4
         assert rig.pauses == [1.0, 2.0, 4.0]
-        assert rig.purse.spent == rig.server.bill.total == 0
+        assert rig.reservations.spent == rig.server.bill.total == 0
 
 
 @pytest.mark.parametrize("status", [400, 401, 403, 404, 413, 422, 307])
@@ -117,7 +117,7 @@ async def test_a_request_that_is_refused_is_not_sent_again_and_costs_nothing(sta
     async with live_calls([Failure(status, "no")] * 2) as rig:
         with pytest.raises(ProviderError, match=rf"refused by anthropic at once \(status {status}\)"):
             await rig.calls.call(paid_request())
-        assert rig.purse.done == ("reserve", "release")
+        assert rig.reservations.done == ("reserve", "release")
         assert len(rig.server.received) == 1
 
 
@@ -141,8 +141,8 @@ async def test_nobody_listening_costs_nothing_and_is_tried_again() -> None:
         await rig.server.__aexit__(None, None, None)
         with pytest.raises(ProviderError, match="could not be sent after 4 attempts"):
             await rig.calls.call(paid_request())
-        assert rig.purse.done == ("reserve", "release") * 4
-        assert rig.purse.spent == 0
+        assert rig.reservations.done == ("reserve", "release") * 4
+        assert rig.reservations.spent == 0
 
 
 @pytest.mark.parametrize("change", [truncated, declined], ids=["truncated", "declined"])
@@ -150,8 +150,8 @@ async def test_nobody_listening_costs_nothing_and_is_tried_again() -> None:
 async def test_a_truncated_answer_and_a_refusing_model_are_answers_and_are_paid(endpoint: str, change: Any) -> None:
     async with live_calls([Altered(HELLO, change)]) as rig:
         answer = await rig.calls.call(paid_request(endpoint))
-        assert rig.purse.done == ("reserve", "settle")
-        assert rig.purse.spent == rig.server.bill.total > 0
+        assert rig.reservations.done == ("reserve", "settle")
+        assert rig.reservations.spent == rig.server.bill.total > 0
         said = str(dict(answer.body))
         assert "max_tokens" in said or "max_output_tokens" in said or "length" in said or "refusal" in said
 
@@ -162,7 +162,7 @@ async def test_cached_tokens_are_paid_at_their_own_price(endpoint: str) -> None:
     async with live_calls([step]) as rig:
         answer = await rig.calls.call(paid_request(endpoint))
         assert answer.usage == step.usage
-        assert rig.purse.spent == rig.server.bill.total
+        assert rig.reservations.spent == rig.server.bill.total
 
 
 async def test_an_hours_cache_write_is_paid_at_the_dearest_price() -> None:
@@ -173,7 +173,7 @@ async def test_an_hours_cache_write_is_paid_at_the_dearest_price() -> None:
     step = Step("anthropic", text="Karibu!", usage=Usage(10, 5, cache_write_tokens=100))
     async with live_calls([Altered(step, for_an_hour)]) as rig:
         await rig.calls.call(paid_request())
-        assert rig.purse.spent > Decimal(rig.server.bill.total.numerator) / rig.server.bill.total.denominator
+        assert rig.reservations.spent > Decimal(rig.server.bill.total.numerator) / rig.server.bill.total.denominator
 
 
 @pytest.mark.parametrize(
@@ -196,7 +196,7 @@ async def test_what_cannot_be_bounded_is_refused_before_anything_is_reserved() -
     async with live_calls([HELLO]) as rig:
         with pytest.raises(ConfigurationError, match="the tool 'web_search_20260101'"):
             await rig.calls.call(paid_request(tools=[{"type": "web_search_20260101", "name": "web_search"}]))
-        assert rig.purse.done == ()
+        assert rig.reservations.done == ()
         assert rig.server.received == ()
 
 
@@ -204,7 +204,7 @@ async def test_a_model_without_a_price_is_refused_before_anything_is_reserved() 
     async with live_calls([HELLO]) as rig:
         with pytest.raises(ConfigurationError, match="No price is known for 'claude-unpriced'"):
             await rig.calls.call(paid_request(model="claude-unpriced"))
-        assert rig.purse.done == ()
+        assert rig.reservations.done == ()
 
 
 async def test_a_call_beyond_the_cap_is_refused_and_not_sent() -> None:
@@ -218,9 +218,9 @@ async def test_a_settled_answer_is_kept_under_the_name_of_its_call() -> None:
     request = paid_request()
     async with live_calls([HELLO]) as rig:
         answer = await rig.calls.call(request)
-        kept = rig.purse.events[-1].answer
+        kept = rig.reservations.events[-1].answer
         assert kept is not None
-        assert (kept.key, kept.body) == (request.kept_key, answer.body)
+        assert (kept.key, kept.body) == (request.journal_key, answer.body)
 
 
 async def test_a_call_that_is_cancelled_on_its_way_is_paid_in_full() -> None:
@@ -234,7 +234,7 @@ async def test_a_call_that_is_cancelled_on_its_way_is_paid_in_full() -> None:
         call.cancel()
         await asyncio.gather(call, return_exceptions=True)
         assert call.cancelled()
-        assert rig.purse.done == ("reserve", "keep")
+        assert rig.reservations.done == ("reserve", "keep")
         assert rig.paid_enough()
 
 
@@ -246,9 +246,9 @@ async def test_no_more_attempts_than_allowed_are_on_their_way_at_a_time() -> Non
             return len(rig.server.received)
 
         await eventually_async(asked, until=lambda count: count == 3)
-        assert rig.purse.reserved == 3 * rig.purse.events[0].amount
+        assert rig.reservations.reserved == 3 * rig.reservations.events[0].amount
         for call in calls:
             call.cancel()
         await asyncio.gather(*calls, return_exceptions=True)
-        assert rig.purse.reserved == 0
+        assert rig.reservations.reserved == 0
         assert rig.paid_enough()

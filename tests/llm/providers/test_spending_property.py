@@ -69,7 +69,7 @@ class Watched:
 
     async def watch(self) -> None:
         while True:
-            held = self._rig.purse.spent + self._rig.purse.reserved
+            held = self._rig.reservations.spent + self._rig.reservations.reserved
             self.highest = max(self.highest, held)
             assert held <= self._cap
             await asyncio.sleep(0)
@@ -89,11 +89,11 @@ async def spend(seed: int, trouble: float, cap: Decimal, calls: int) -> Decimal:
         ]
         failed = [each for each in outcomes if isinstance(each, BaseException)]
         assert [each for each in failed if not isinstance(each, BudgetError | ProviderError)] == []
-        assert rig.purse.reserved == 0
-        assert rig.purse.spent <= cap
+        assert rig.reservations.reserved == 0
+        assert rig.reservations.spent <= cap
         assert rig.paid_enough()
         assert watched.highest > 0
-        return rig.purse.spent
+        return rig.reservations.spent
 
 
 @given(

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ratiba_action.metrics.booking.payments import quoted_receipts, stated_amounts, whole_kes
+from ratiba_action.metrics.booking.payments import claimed_receipts, stated_amounts, whole_kes
 
 
 @pytest.mark.parametrize(("value", "amount"), [(3500, 3500), (3500.0, 3500), (1, 1)])
@@ -50,4 +50,4 @@ def test_amounts_in_words_are_read(text: str, amounts: set[int]) -> None:
     ],
 )
 def test_receipts_in_words_are_read(text: str, receipts: set[str]) -> None:
-    assert quoted_receipts(text) == receipts
+    assert claimed_receipts(text) == receipts

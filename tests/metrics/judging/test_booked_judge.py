@@ -6,7 +6,7 @@ from ratiba_action.errors import ConfigurationError, RecordingError
 from ratiba_action.metrics.judging.answer import grade
 from ratiba_action.metrics.judging.replay_judge import BookedReplayJudge, ReplayJudge, judge_recording_key
 from ratiba_action.model.conversation import Party, Usage
-from ratiba_action.model.measurement import Grade, Question
+from ratiba_action.model.measurement import JudgeScore, Question
 from ratiba_action.money.budget import Ledger
 from ratiba_action.money.prices import PriceList
 
@@ -24,7 +24,7 @@ def booked(ledger: Ledger, model: str = MODEL) -> BookedReplayJudge:
 
 async def test_a_replayed_grade_costs_nothing_and_its_list_price_is_known() -> None:
     ledger = Ledger(Decimal(0))
-    assert await grade(booked(ledger), QUESTION) == Grade(0.9, "good", replayed=True)
+    assert await grade(booked(ledger), QUESTION) == JudgeScore(0.9, "good", replayed=True)
     (call,) = ledger.calls
     assert (call.party, call.scenario_id, call.model, call.replayed) == (Party.JUDGE, "spa", MODEL, True)
     assert call.cost == 0

@@ -7,8 +7,8 @@ from ratiba_action.metrics.judging.cross_check import CrossCheck
 from ratiba_action.metrics.judging.run_metric import RunMetric
 from ratiba_action.metrics.registry import load_judged_metric
 from ratiba_action.model.canonical import transcript_digest
-from ratiba_action.model.comparison import CrossCheckStatus, GradePair
-from ratiba_action.model.measurement import Case, Grade, Score
+from ratiba_action.model.comparison import CrossCheckStatus, ScorePair
+from ratiba_action.model.measurement import Case, JudgeScore, Score
 from ratiba_action.ports import JudgedMetric, Metric
 from ratiba_action.verdict.agreement import judges_agreement
 from tests.support.cases import case, exchange
@@ -73,7 +73,7 @@ async def test_a_sampled_score_is_given_to_the_second_judge_and_the_pair_is_kept
     score = await checked(FixedMetric(0.7), cross_check)
     assert score == Score("ToneMetric", "1.0.0", 0.9, 0.8, judged=True, reason="r")
     digest = transcript_digest(spoken().transcript)
-    assert cross_check.pairs == (GradePair("spa_0", "tone:1.0.0", digest, 0.8, 0.9, 0.7),)
+    assert cross_check.pairs == (ScorePair("spa_0", "tone:1.0.0", digest, 0.8, 0.9, 0.7),)
     assert cross_check.status == CrossCheckStatus(1, sampled=1, compared=1)
     assert judges_agreement(cross_check.pairs).same_side == 0
 
@@ -177,7 +177,7 @@ async def test_a_cancelled_run_leaves_no_check_behind() -> None:
 
 
 async def test_two_judges_score_by_the_same_metric() -> None:
-    judges = [ScriptedJudge([Grade(value, "x")], name) for value, name in ((0.9, "judge-1"), (0.5, "judge-2"))]
+    judges = [ScriptedJudge([JudgeScore(value, "x")], name) for value, name in ((0.9, "judge-1"), (0.5, "judge-2"))]
     first, second = (load_judged_metric("SwahiliFluencyMetric", judge) for judge in judges)
     cross_check = CrossCheck(1)
     assert (await checked(second, cross_check, first)).value == 0.9

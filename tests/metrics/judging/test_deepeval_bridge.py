@@ -11,7 +11,7 @@ from ratiba_action.errors import BudgetError, JudgeError, ProviderError, Recordi
 from ratiba_action.metrics.judging.deepeval_bridge import deepeval_version, load_deepeval, prepare_deepeval
 from ratiba_action.metrics.registry import load_metric, metric_names
 from ratiba_action.model.canonical import transcript_digest
-from ratiba_action.model.measurement import Case, Grade
+from ratiba_action.model.measurement import Case, JudgeScore
 from tests.support.cases import case, exchange
 from tests.support.judges import ScriptedJudge
 
@@ -22,7 +22,9 @@ def _case() -> Case:
     )
 
 
-async def _measure(answer: str | Grade | Exception, name: str = "SwahiliFluencyMetric") -> tuple[float, ScriptedJudge]:
+async def _measure(
+    answer: str | JudgeScore | Exception, name: str = "SwahiliFluencyMetric"
+) -> tuple[float, ScriptedJudge]:
     judge = ScriptedJudge([answer])
     score = await load_metric(name, judge).measure(_case(), 0.8)
     return score.value, judge
@@ -38,7 +40,7 @@ async def test_the_score_of_a_rubric_is_the_judges_answer_divided_by_ten(name: s
 
 @pytest.mark.parametrize("grade", [0.0, 0.07, 0.29, 0.83, 1.0])
 async def test_a_grade_survives_deepevals_scale(grade: float) -> None:
-    value, _ = await _measure(Grade(grade, "so"))
+    value, _ = await _measure(JudgeScore(grade, "so"))
     assert value == grade
 
 
@@ -68,14 +70,14 @@ async def test_the_judge_is_asked_once_and_the_question_does_not_depend_on_deepe
         '{"score": "9", "reason": "?"}',
         '{"score": 9, "reason": ""}',
         '{"score": 9}',
-        Grade(math.nan, "?"),
-        Grade(1.25, "?"),
-        Grade(-0.1, "?"),
-        Grade(0.5, " "),
+        JudgeScore(math.nan, "?"),
+        JudgeScore(1.25, "?"),
+        JudgeScore(-0.1, "?"),
+        JudgeScore(0.5, " "),
     ],
     ids=repr,
 )
-async def test_an_answer_outside_the_contract_is_an_error_and_never_a_zero(answer: str | Grade) -> None:
+async def test_an_answer_outside_the_contract_is_an_error_and_never_a_zero(answer: str | JudgeScore) -> None:
     with pytest.raises(JudgeError):
         await _measure(answer)
 
@@ -123,7 +125,7 @@ async def test_hostile_template_text_in_a_reply_stays_text() -> None:
 
 
 async def test_conversations_that_are_judged_at_once_keep_their_own_scores() -> None:
-    metrics = [load_metric("EnglishFluencyMetric", ScriptedJudge([Grade(n / 8, f"number {n}")])) for n in range(8)]
+    metrics = [load_metric("EnglishFluencyMetric", ScriptedJudge([JudgeScore(n / 8, f"number {n}")])) for n in range(8)]
     scores = await asyncio.gather(*(metric.measure(_case(), 0.8) for metric in metrics))
     assert [(score.value, score.reason) for score in scores] == [(n / 8, f"number {n}") for n in range(8)]
 

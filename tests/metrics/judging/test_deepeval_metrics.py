@@ -12,7 +12,7 @@ from ratiba_action.errors import ConfigurationError, JudgeError
 from ratiba_action.metrics.judging.deepeval_bridge import load_deepeval
 from ratiba_action.metrics.registry import load_judged_metric
 from ratiba_action.model.conversation import Document, Exchange, Reply
-from ratiba_action.model.measurement import Case, Grade
+from ratiba_action.model.measurement import Case, JudgeScore
 from ratiba_action.model.scenario import Expectation, Turn
 from tests.support.cases import case, create, exchange
 from tests.support.judges import ObligingJudge, ScriptedJudge
@@ -155,7 +155,7 @@ async def test_verdicts_that_are_missing_or_too_many_are_an_error_and_never_a_pa
         {"task": "a"},
         {"task": 7, "outcome": "b"},
         {"task": "a", "outcome": "b", "score": 1},
-        Grade(0.9, "x"),
+        JudgeScore(0.9, "x"),
         "",
         "not JSON",
         "[1]",

@@ -8,12 +8,12 @@ import pytest
 from ratiba_action.errors import BudgetError, ConfigurationError, JudgeError, ProviderError
 from ratiba_action.llm.chain import AnswerChain
 from ratiba_action.metrics.judging.answer import JudgeModel, grade
-from ratiba_action.metrics.judging.grade_collector import GradeCollector
 from ratiba_action.metrics.judging.live_judge import INSTRUCTIONS, LiveJudge
 from ratiba_action.metrics.judging.replay_judge import ReplayJudge
 from ratiba_action.metrics.judging.run_metric import CaseJudge
+from ratiba_action.metrics.judging.score_collector import ScoreCollector
 from ratiba_action.model.conversation import Party, Usage
-from ratiba_action.model.measurement import Answer, Grade, Question
+from ratiba_action.model.measurement import Answer, JudgeScore, Question
 from ratiba_action.model.plan import HEAD
 from ratiba_action.model.values import JsonObject
 from tests.support.judges import ScriptedPaidCalls, whole_answer
@@ -84,7 +84,7 @@ BROKEN: Mapping[str, tuple[Callable[[str], JsonObject], str]] = {
 
 @both
 async def test_a_grade_is_the_models_answer_divided_by_ten(provider: str) -> None:
-    assert await grade(judge(ScriptedPaidCalls([GOOD]), provider), QUESTION) == Grade(0.9, "Reads well.")
+    assert await grade(judge(ScriptedPaidCalls([GOOD]), provider), QUESTION) == JudgeScore(0.9, "Reads well.")
 
 
 async def test_thinking_before_the_answer_is_passed_over() -> None:
@@ -213,7 +213,7 @@ async def test_an_unknown_provider_is_refused_before_anything_is_sent() -> None:
     assert calls.sent == []
 
 
-def collecting(judge: LiveJudge, collector: GradeCollector) -> CaseJudge:
+def collecting(judge: LiveJudge, collector: ScoreCollector) -> CaseJudge:
     """The judge at the end of a chain, as a run has it."""
     chain: AnswerChain[Question, Answer] = AnswerChain(lambda *_: None, keep=collector.keep)
     chain.add(HEAD, live=judge.answer)
@@ -221,7 +221,7 @@ def collecting(judge: LiveJudge, collector: GradeCollector) -> CaseJudge:
 
 
 async def test_live_grades_are_collected_as_recordings_that_replay() -> None:
-    collector = GradeCollector(MODELS["anthropic"].name)
+    collector = ScoreCollector(MODELS["anthropic"].name)
     usage = Usage(input_tokens=1_000, output_tokens=90, cache_read_tokens=150, cache_write_tokens=50)
     live = collecting(LiveJudge(ScriptedPaidCalls([GOOD], usage), MODELS["anthropic"]), collector)
     given = await grade(live, QUESTION)
@@ -236,7 +236,7 @@ async def test_live_grades_are_collected_as_recordings_that_replay() -> None:
 async def test_answers_of_other_shapes_are_held_to_them_collected_and_replayed(provider: str) -> None:
     properties = {"claims": {"type": "array", "items": {"type": "string"}, "minItems": 1}}
     schema = {"title": "Claims", "type": "object", "properties": properties, "required": ["claims"]}
-    question, collector = replace(QUESTION, schema=schema), GradeCollector(MODELS[provider].name)
+    question, collector = replace(QUESTION, schema=schema), ScoreCollector(MODELS[provider].name)
     calls = ScriptedPaidCalls(['{"claims": []}', '{"claims": ["a"]}'])
     live = collecting(LiveJudge(calls, MODELS[provider]), collector)
     assert await live.answer(question) == Answer({"claims": ["a"]})
@@ -257,7 +257,7 @@ async def test_collected_grades_are_in_one_order_and_the_first_trials_count() ->
         for metric in ("b:1", "a:1")
     ]
     for order in (questions, questions[::-1]):
-        collector = GradeCollector("m")
+        collector = ScoreCollector("m")
         for question in order:
             collector.keep(question, Answer({"score": 0.1 * question.trial, "reason": "x"}))
         orders.append(collector.recordings())
@@ -268,7 +268,7 @@ async def test_collected_grades_are_in_one_order_and_the_first_trials_count() ->
 
 
 async def test_a_failed_question_is_not_collected() -> None:
-    collector = GradeCollector(MODELS["anthropic"].name)
+    collector = ScoreCollector(MODELS["anthropic"].name)
     live = collecting(LiveJudge(ScriptedPaidCalls(["", ""]), MODELS["anthropic"]), collector)
     with pytest.raises(JudgeError):
         await grade(live, QUESTION)

@@ -5,7 +5,7 @@ import pytest
 from ratiba_action.errors import JudgeError, RecordingError
 from ratiba_action.metrics.judging.answer import grade
 from ratiba_action.metrics.judging.replay_judge import ReplayJudge, judge_recording_key
-from ratiba_action.model.measurement import Grade, Question
+from ratiba_action.model.measurement import JudgeScore, Question
 from ratiba_action.model.values import JsonObject
 
 QUESTION = Question("spa_booking", "swahili_fluency:1.0.0", "ab" * 32, 0, "any wording")
@@ -17,7 +17,7 @@ def _judge(line: JsonObject) -> ReplayJudge:
 
 
 async def test_a_recorded_grade_is_found_whatever_the_wording_of_the_prompt() -> None:
-    assert await grade(_judge({"score": 0.9, "reason": "good"}), QUESTION) == Grade(0.9, "good", replayed=True)
+    assert await grade(_judge({"score": 0.9, "reason": "good"}), QUESTION) == JudgeScore(0.9, "good", replayed=True)
 
 
 @pytest.mark.parametrize(

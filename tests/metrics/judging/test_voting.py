@@ -10,7 +10,7 @@ from ratiba_action.metrics.judging.run_metric import CaseJudge, RunMetric
 from ratiba_action.metrics.judging.voting_rule import VotingRule
 from ratiba_action.metrics.registry import load_judged_metric
 from ratiba_action.model.canonical import transcript_digest
-from ratiba_action.model.measurement import Answer, Case, Grade, Question, Score
+from ratiba_action.model.measurement import Answer, Case, JudgeScore, Question, Score
 from ratiba_action.ports import Judge
 from tests.support.cases import case, exchange
 from tests.support.judges import ScriptedJudge, graded
@@ -53,12 +53,12 @@ def voting(judge: ScriptedJudge, rule: VotingRule = VotingRule(), *, replayed: b
 
 
 def answers(*measurements: float | Exception) -> ScriptedJudge:
-    script: list[str | Grade | Mapping[str, Any] | Exception] = []
+    script: list[str | JudgeScore | Mapping[str, Any] | Exception] = []
     for number, value in enumerate(measurements):
         if isinstance(value, Exception):
             script.append(value)
         else:
-            script += [Grade(value, f"words {number}")] * 2
+            script += [JudgeScore(value, f"words {number}")] * 2
     return ScriptedJudge(script)
 
 
@@ -149,4 +149,4 @@ class PerMeasurement:
         number = question.ordinal // self._questions
         if number not in self._relevances:
             raise RecordingError(f"No measurement {number}.")
-        return graded(Grade(self._relevances[number], f"measurement {number}"))
+        return graded(JudgeScore(self._relevances[number], f"measurement {number}"))

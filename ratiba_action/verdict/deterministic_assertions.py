@@ -10,7 +10,7 @@ from ratiba_action.verdict.trials import Standing, standing
 
 
 @dataclass(frozen=True, slots=True)
-class HeldOnBoth:
+class PassedOnBoth:
     """How many of the same conversations hold on each side, by their first trials.
 
     Args:
@@ -24,14 +24,14 @@ class HeldOnBoth:
     head: int
 
 
-def count_held(head: Sequence[MeasuredRun], base: Sequence[MeasuredRun]) -> HeldOnBoth:
+def count_passed(head: Sequence[MeasuredRun], base: Sequence[MeasuredRun]) -> PassedOnBoth:
     """Count the conversations that hold; of several runs of one side the last one counts."""
     ours, theirs = first_trials(head), first_trials(base)
     same = [name for name in ours.keys() & theirs.keys() if ours[name][0] == theirs[name][0]]
-    return HeldOnBoth(len(same), _held(theirs[name][1] for name in same), _held(ours[name][1] for name in same))
+    return PassedOnBoth(len(same), _held(theirs[name][1] for name in same), _held(ours[name][1] for name in same))
 
 
-def held_on(runs: Sequence[MeasuredRun], scenario_id: str, digest: str) -> bool:
+def passed_on(runs: Sequence[MeasuredRun], scenario_id: str, digest: str) -> bool:
     """Whether a conversation of the same content was held, and all that was measured of it holds.
 
     Args:

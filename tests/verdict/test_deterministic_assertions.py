@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from ratiba_action.model.answer_origin import AnswerOrigin
 from ratiba_action.model.comparison import MeasuredRun, Rules, Tier
 from ratiba_action.model.measurement import Check, Scored
-from ratiba_action.verdict.exact_checks import HeldOnBoth, count_held, held_on
+from ratiba_action.verdict.deterministic_assertions import PassedOnBoth, count_passed, passed_on
 from ratiba_action.verdict.pairing import content_digest
 from ratiba_action.verdict.runs import compare_as_measured
 from tests.support.sample_report import sample_scored
@@ -32,23 +32,23 @@ def test_without_a_metric_the_comparison_says_what_holds_on_each_side() -> None:
 
 
 def test_a_conversation_that_only_one_side_has_is_not_counted() -> None:
-    assert count_held((run(held("spa_0"), held("spa_new")),), (run(held("spa_0")),)) == HeldOnBoth(1, 1, 1)
+    assert count_passed((run(held("spa_0"), held("spa_new")),), (run(held("spa_0")),)) == PassedOnBoth(1, 1, 1)
 
 
 def test_a_scenario_that_changed_is_not_counted() -> None:
     known = replace(run(held("spa_0")), scenario_digests={"spa_0": "another"})
-    assert count_held((run(held("spa_0")),), (known,)) == HeldOnBoth(0, 0, 0)
+    assert count_passed((run(held("spa_0")),), (known,)) == PassedOnBoth(0, 0, 0)
 
 
 def test_the_last_run_of_a_side_counts() -> None:
     broken, fixed = run(held("spa_0", passed=False)), run(held("spa_0"))
-    assert count_held((fixed,), (fixed, broken)) == HeldOnBoth(1, 0, 1)
+    assert count_passed((fixed,), (fixed, broken)) == PassedOnBoth(1, 0, 1)
 
 
 def test_the_base_holds_a_conversation_only_where_it_was_the_same_one() -> None:
     one = held("spa_0")
     digest = content_digest(one.trial.scenario)
-    assert held_on((run(one),), "spa_0", digest)
-    assert not held_on((run(one),), "spa_0", "another")
-    assert not held_on((run(held("spa_0", passed=False)),), "spa_0", digest)
-    assert not held_on((), "spa_0", digest)
+    assert passed_on((run(one),), "spa_0", digest)
+    assert not passed_on((run(one),), "spa_0", "another")
+    assert not passed_on((run(held("spa_0", passed=False)),), "spa_0", digest)
+    assert not passed_on((), "spa_0", digest)

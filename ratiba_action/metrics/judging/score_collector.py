@@ -7,7 +7,7 @@ from ratiba_action.metrics.judging.replay_judge import judge_recording_key
 from ratiba_action.model.measurement import Answer, Question
 
 
-class GradeCollector:
+class ScoreCollector:
     """Collects the judge's answers of one run.
 
     Of several repeats of one question (another trial in which the same was said), the first trial's answer is kept: a

@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from typing import Any, TypeVar
 
 from ratiba_action.errors import BudgetError, LedgerError
-from ratiba_action.model.conversation import KeptAnswer, Party, Reservation, SettledAnswer, Usage
+from ratiba_action.model.conversation import JournaledAnswer, Party, Reservation, SettledAnswer, Usage
 from ratiba_action.model.event import BudgetAction, BudgetMoved, Event, Place
 from ratiba_action.model.model_request import PaidAnswer, PaidRequest
 from ratiba_action.model.note import note_of
@@ -45,7 +45,7 @@ async def uninterrupted(work: Coroutine[Any, Any, Result]) -> tuple[Result, bool
     return task.result(), cancelled
 
 
-class SpareCalls:
+class SurplusCalls:
     """Implements ``PaidCalls`` for the cross-check, which goes before any scenario does.
 
     Once a call is refused for want of money, all are, so that the sample ends at one point of the run.
@@ -88,7 +88,7 @@ class SettledCalls:
 
     Args:
         calls: asked for everything else.
-        settled: answers by ``KeptAnswer.key``, from the run's journal.
+        settled: answers by ``JournaledAnswer.key``, from the run's journal.
     """
 
     def __init__(self, calls: PaidCalls, settled: Mapping[str, SettledAnswer]) -> None:
@@ -97,14 +97,14 @@ class SettledCalls:
 
     async def call(self, request: PaidRequest) -> PaidAnswer:
         """The answer that is settled, or one that is paid for now; see ``PaidCalls.call``."""
-        settled = self._settled.get(request.kept_key)
+        settled = self._settled.get(request.journal_key)
         if settled is None:
             return await self._calls.call(request)
         return PaidAnswer(settled.body, settled.usage, resumed=True)
 
 
-class RunPurse:
-    """Implements ``Purse``.
+class RunReservations:
+    """Implements ``Reservations``.
 
     A reservation is taken from the run's ledger, then from the shared one, then written to the journal; if one of
     them refuses, what was taken before is given back. Who asks first is served first, so that a large call is not
@@ -138,7 +138,7 @@ class RunPurse:
         self._in_flight: set[int] = set()
 
     async def reserve(self, party: Party, scenario_id: str, model: str, upper: Usd) -> Reservation:
-        """Set money aside for one attempt; see ``Purse.reserve``."""
+        """Set money aside for one attempt; see ``Reservations.reserve``."""
         try:
             reservation = await self._reserved(party, scenario_id, model, upper)
         except BudgetError as error:
@@ -159,22 +159,24 @@ class RunPurse:
                         raise
                 await self._changed.wait()
 
-    async def settle(self, reservation: Reservation, usage: Usage, cost: Usd, answer: KeptAnswer | None = None) -> None:
-        """Book what an attempt cost; see ``Purse.settle``."""
+    async def settle(
+        self, reservation: Reservation, usage: Usage, cost: Usd, answer: JournaledAnswer | None = None
+    ) -> None:
+        """Book what an attempt cost; see ``Reservations.settle``."""
         self._ledger.settle(reservation, usage, cost)
         self._write(lambda journal: journal.settled(reservation, usage, cost, answer))
         await self._close(reservation, lambda shared: shared.settle(reservation, cost))
         self._log_closed(BudgetAction.SETTLED, reservation, cost)
 
     async def keep(self, reservation: Reservation) -> None:
-        """Count a whole reservation as spent; see ``Purse.keep``."""
+        """Count a whole reservation as spent; see ``Reservations.keep``."""
         self._ledger.keep(reservation)
         self._write(lambda journal: journal.kept(reservation))
         await self._close(reservation, lambda shared: shared.keep(reservation))
         self._log_closed(BudgetAction.KEPT, reservation, reservation.upper)
 
     async def release(self, reservation: Reservation) -> None:
-        """Give a reservation back; see ``Purse.release``."""
+        """Give a reservation back; see ``Reservations.release``."""
         await self._release(reservation)
         self._log_closed(BudgetAction.RELEASED, reservation, reservation.upper)
 
@@ -241,8 +243,8 @@ class RunPurse:
         if not self._in_flight and not self._changed.is_set():
             return False
         if isinstance(refusal, SharedCapError):
-            return refusal.may_fit_later
-        return self._ledger.may_hold(upper)
+            return refusal.can_fit_later
+        return self._ledger.could_fit(upper)
 
     def _write(self, write: Callable[[Journal], None]) -> None:
         if self._journal is not None:

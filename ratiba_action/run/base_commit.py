@@ -13,7 +13,7 @@ from ratiba_action.errors import InfrastructureError, RatibaError, SuiteError
 from ratiba_action.llm.recordings.lines import JudgeRecording, Recording
 from ratiba_action.llm.recordings.reader import parse_recordings
 from ratiba_action.metrics.registry import metric_problems
-from ratiba_action.model.data_set import DataSet
+from ratiba_action.model.case_file import CaseFile
 from ratiba_action.model.scenario import Scenario, Suite
 from ratiba_action.settings.settings import Settings
 from ratiba_action.suite.load import is_data_file, is_scenario_file, load_suite
@@ -21,7 +21,7 @@ from ratiba_action.verdict.pairing import content_digest
 
 
 @dataclass(frozen=True, slots=True)
-class BaseSide:
+class BaseCommit:
     """Reads the base commit of a change.
 
     Args:
@@ -77,7 +77,7 @@ class BaseSide:
         Raises:
             InfrastructureError: they cannot be read from this clone.
         """
-        scenarios, data_sets, unusable = list[Scenario](), list[DataSet](), list[str]()
+        scenarios, data_sets, unusable = list[Scenario](), list[CaseFile](), list[str]()
         folder = self.settings.scenarios
         names = self._names(folder)
         data = {name: self._read(name) or b"" for name in names if is_data_file(name, folder)}
@@ -158,7 +158,7 @@ class BaseInputs:
 
 
 def read_base_inputs(
-    base: BaseSide, applied: Configuration, own: Configuration | None, suite: Suite, base_suite: Suite
+    base: BaseCommit, applied: Configuration, own: Configuration | None, suite: Suite, base_suite: Suite
 ) -> BaseInputs | str:
     """What a base arm would be held with, or why there can be none.
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ratiba_action.errors import LedgerError
-from ratiba_action.model.conversation import KeptAnswer, ModelCall, Party, Reservation, SettledAnswer, Usage
+from ratiba_action.model.conversation import JournaledAnswer, ModelCall, Party, Reservation, SettledAnswer, Usage
 from ratiba_action.model.values import Usd
 from ratiba_action.money.pricing import is_exact_usd
 
@@ -45,7 +45,7 @@ class Settled:
     number: int
     usage: Usage
     cost: Usd
-    answer: KeptAnswer | None
+    answer: JournaledAnswer | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +150,7 @@ def _settled(fields: Mapping[str, Any]) -> Settled:
         body = fields.get("body")
         if not isinstance(body, dict):
             raise ValueError("its body is no object")
-        answer = KeptAnswer(_text(fields, "key"), body)
+        answer = JournaledAnswer(_text(fields, "key"), body)
     _only(fields, "event", "number", "cost", "usage", "key", "body")
     tokens = fields.get("usage")
     counts = tokens if isinstance(tokens, list) and len(tokens) == len(_tokens(Usage())) else [None]
@@ -194,7 +194,7 @@ _SHOWN = 20
 
 
 @dataclass(frozen=True, slots=True)
-class Books:
+class JournalState:
     """The money and the answers of a run so far.
 
     Args:
@@ -203,7 +203,7 @@ class Books:
         calls: every call that may have been charged: settled, kept, and those whose outcome the journal does not
             hold, at their upper bound.
         open: reservations of the latter.
-        answers: by ``KeptAnswer.key``; the last one where a key was asked again.
+        answers: by ``JournaledAnswer.key``; the last one where a key was asked again.
         last_number: of all reservations.
         admitted: trials that were let start.
     """
@@ -227,7 +227,7 @@ def whole_lines(content: bytes) -> bytes:
     return content[: content.rfind(b"\n") + 1]
 
 
-def read_books(path: Path, content: bytes) -> Books:
+def parse_journal(path: Path, content: bytes) -> JournalState:
     """Read a journal, except for a torn last line.
 
     Args:
@@ -252,7 +252,7 @@ def read_books(path: Path, content: bytes) -> Books:
             f"The run's write-ahead journal cannot be read: {listed}{f'; and {more} more' if more > 0 else ''}.",
             "Run without --resume; what was spent before is then not counted.",
         )
-    return reading.books(reading.begun)
+    return reading.state(reading.begun)
 
 
 class _Reading:
@@ -298,14 +298,14 @@ class _Reading:
             raise ValueError(f"reservation {number} is not open")
         return self._open.pop(number)
 
-    def books(self, begun: Begun) -> Books:
+    def state(self, begun: Begun) -> JournalState:
         unknown = tuple(self._open.values())
         calls: Iterable[ModelCall] = (
             *self._calls,
             *(_call(reservation, Usage(), reservation.upper) for reservation in unknown),
         )
         admitted = frozenset(self._admitted)
-        return Books(begun.identity, begun.began, tuple(calls), unknown, self._answers, self._last, admitted)
+        return JournalState(begun.identity, begun.began, tuple(calls), unknown, self._answers, self._last, admitted)
 
 
 def _call(reservation: Reservation, usage: Usage, cost: Usd) -> ModelCall:

@@ -41,7 +41,7 @@ class StoredDataset:
 
 
 @dataclass(frozen=True, slots=True)
-class Gate:
+class CaseThreshold:
     """What an aggregate score of a case file must reach.
 
     Args:
@@ -56,7 +56,7 @@ class Gate:
 
 
 @dataclass(frozen=True, slots=True)
-class DataSet:
+class CaseFile:
     """The rows that a scenario is repeated for.
 
     Args:
@@ -70,10 +70,10 @@ class DataSet:
     path: str
     digest: str
     cases: int
-    gates: tuple[Gate, ...] = ()
+    gates: tuple[CaseThreshold, ...] = ()
 
 
-class GateStatus(StrEnum):
+class CaseThresholdStatus(StrEnum):
     """Whether a gate is passed; ``unknown`` while cases that could change the answer were not measured."""
 
     PASSED = "passed"
@@ -82,7 +82,7 @@ class GateStatus(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class GateResult:
+class CaseThresholdResult:
     """What came of a gate.
 
     Args:
@@ -90,10 +90,10 @@ class GateResult:
         at_most: the value if every case without a measurement were answered perfectly.
     """
 
-    gate: Gate
+    gate: CaseThreshold
     value: float | None
     at_most: float
-    status: GateStatus
+    status: CaseThresholdStatus
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +114,7 @@ class ClassScores:
 
 
 @dataclass(frozen=True, slots=True)
-class DataSetScores:
+class CaseFileScores:
     """What the cases of a case file came to.
 
     Args:
@@ -133,6 +133,6 @@ class DataSetScores:
     selected: int
     measured: int
     values: Mapping[str, float] = field(default_factory=dict)
-    gates: tuple[GateResult, ...] = ()
+    gates: tuple[CaseThresholdResult, ...] = ()
     classes: tuple[ClassScores, ...] = ()
     quarantined: int = 0

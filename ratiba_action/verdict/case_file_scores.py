@@ -14,8 +14,15 @@ from ratiba_action.metrics.aggregates import (
 )
 from ratiba_action.metrics.classifier_answer import expected_labels, read_label, read_labels
 from ratiba_action.metrics.ranking import ideal_ranking
+from ratiba_action.model.case_file import (
+    CaseFile,
+    CaseFileScores,
+    CaseThreshold,
+    CaseThresholdResult,
+    CaseThresholdStatus,
+    ClassScores,
+)
 from ratiba_action.model.conversation import Exchange
-from ratiba_action.model.data_set import ClassScores, DataSet, DataSetScores, Gate, GateResult, GateStatus
 from ratiba_action.model.measurement import ScenarioResult, Scored
 from ratiba_action.model.scenario import Expectation, Scenario
 from ratiba_action.verdict.quarantine import quarantine_in_force
@@ -30,9 +37,9 @@ _OF_LABELS = ("accuracy", "micro_f1", "macro_f1", "skill_recall")
 _OF_DOCUMENTS = ("ndcg@10", "map@10", "mrr")
 
 
-def score_data_sets(
-    data_sets: Iterable[DataSet], results: Iterable[ScenarioResult], day: date
-) -> tuple[DataSetScores, ...]:
+def score_case_files(
+    data_sets: Iterable[CaseFile], results: Iterable[ScenarioResult], day: date
+) -> tuple[CaseFileScores, ...]:
     """The scores of every case file that the run planned a case of.
 
     A case counts once, however often it was held: by the trial that it stands and falls with. One in quarantine does
@@ -51,35 +58,35 @@ def score_data_sets(
     return tuple(_scores(case_file, by_set[case_file.id], day) for case_file in data_sets if case_file.id in by_set)
 
 
-def failed_gates(scores: Iterable[DataSetScores]) -> tuple[str, ...]:
+def failed_gates(scores: Iterable[CaseFileScores]) -> tuple[str, ...]:
     """Each gate that failed, in words."""
     return tuple(
         f"{scored.id}: {_told(result)}"
         for scored in scores
         for result in scored.gates
-        if result.status is GateStatus.FAILED
+        if result.status is CaseThresholdStatus.FAILED
     )
 
 
-def open_gates(scores: Iterable[DataSetScores]) -> tuple[str, ...]:
+def open_gates(scores: Iterable[CaseFileScores]) -> tuple[str, ...]:
     """Each gate that has no answer though every case was asked for, in words; a gate at 0 asks for nothing."""
     return tuple(
         f"{scored.id}: {result.gate.metric}"
         for scored in scores
         for result in scored.gates
-        if result.status is GateStatus.UNKNOWN and result.gate.at_least > 0
+        if result.status is CaseThresholdStatus.UNKNOWN and result.gate.at_least > 0
         if scored.selected and scored.selected + scored.quarantined == scored.cases
     )
 
 
-def _told(result: GateResult) -> str:
+def _told(result: CaseThresholdResult) -> str:
     name, threshold = result.gate.metric, f"{result.gate.at_least:g}"
     if result.value is None or result.value >= result.gate.at_least - _ROUNDING:
         return f"{name} can reach {round(result.at_most, 4):g} at most, and {threshold} is asked"
     return f"{name} {round(result.value, 4):g} is below {threshold}"
 
 
-def _scores(case_file: DataSet, outcomes: Sequence[ScenarioOutcome], day: date) -> DataSetScores:
+def _scores(case_file: CaseFile, outcomes: Sequence[ScenarioOutcome], day: date) -> CaseFileScores:
     counted = [outcome for outcome in outcomes if quarantine_in_force(outcome.scenario, day) is None]
     answered = [(outcome.scenario, _answer(outcome)) for outcome in counted]
     measured = [_sample(answer) for _, answer in answered if answer is not None]
@@ -90,7 +97,7 @@ def _scores(case_file: DataSet, outcomes: Sequence[ScenarioOutcome], day: date) 
     )
     values = {name: value for name in names if (value := aggregate(name)(measured)) is not None}
     sure = confidence(measured)
-    return DataSetScores(
+    return CaseFileScores(
         id=case_file.id,
         path=case_file.path,
         digest=case_file.digest,
@@ -107,19 +114,21 @@ def _scores(case_file: DataSet, outcomes: Sequence[ScenarioOutcome], day: date) 
     )
 
 
-def _gate(gate: Gate, measured: Sequence[Sample], missing: Sequence[Sample], *, whole: bool) -> GateResult:
+def _gate(
+    gate: CaseThreshold, measured: Sequence[Sample], missing: Sequence[Sample], *, whole: bool
+) -> CaseThresholdResult:
     value = aggregate(gate.metric)(measured)
     at_most = aggregate(gate.metric)([*measured, *missing])
     # Of a case that was not selected the truth is not at hand; how sure an answer would have been is never known.
     if at_most is None or not whole or (missing and gate.metric == CALIBRATION):
         at_most = 1.0
     if at_most < gate.at_least - _ROUNDING:
-        status = GateStatus.FAILED
+        status = CaseThresholdStatus.FAILED
     elif value is None or missing or not whole:
-        status = GateStatus.UNKNOWN
+        status = CaseThresholdStatus.UNKNOWN
     else:
-        status = GateStatus.PASSED
-    return GateResult(gate, value, at_most, status)
+        status = CaseThresholdStatus.PASSED
+    return CaseThresholdResult(gate, value, at_most, status)
 
 
 def _usual(scenarios: Iterable[Scenario]) -> tuple[str, ...]:

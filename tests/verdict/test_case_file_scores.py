@@ -10,12 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import accuracy_score, f1_score
 
+from ratiba_action.model.case_file import CaseFile, CaseFileScores, CaseThreshold, CaseThresholdStatus
 from ratiba_action.model.conversation import Document, Exchange, Reply, Transcript
-from ratiba_action.model.data_set import DataSet, DataSetScores, Gate, GateStatus
 from ratiba_action.model.measurement import Errored, NotRun, Phase, ScenarioResult, Score, Scored
 from ratiba_action.model.plan import Trial
 from ratiba_action.model.scenario import Expectation, Quarantine, Strategy, Turn
-from ratiba_action.verdict.data_set_scores import failed_gates, open_gates, score_data_sets
+from ratiba_action.verdict.case_file_scores import failed_gates, open_gates, score_case_files
 from tests.support.sample_report import sample_trial
 
 DAY = date(2026, 4, 25)
@@ -46,18 +46,18 @@ def missing(number: int, expected: str) -> NotRun:
     return NotRun(trial(number, Expectation(label=expected)), "The budget was used up.")
 
 
-def scores(*results: ScenarioResult, cases: int = 0, **gates: float) -> DataSetScores:
+def scores(*results: ScenarioResult, cases: int = 0, **gates: float) -> CaseFileScores:
     return scored(results, gates, cases)
 
 
-def scored(results: Sequence[ScenarioResult], gates: Mapping[str, float], cases: int = 0) -> DataSetScores:
-    asked = tuple(Gate(name.replace("_at_", "@"), least) for name, least in gates.items())
+def scored(results: Sequence[ScenarioResult], gates: Mapping[str, float], cases: int = 0) -> CaseFileScores:
+    asked = tuple(CaseThreshold(name.replace("_at_", "@"), least) for name, least in gates.items())
     rows = cases or len({result.trial.scenario.id for result in results})
-    (one,) = score_data_sets([DataSet("intents", "scenarios/intents.jsonl", "5f" * 32, rows, asked)], results, DAY)
+    (one,) = score_case_files([CaseFile("intents", "scenarios/intents.jsonl", "5f" * 32, rows, asked)], results, DAY)
     return one
 
 
-def status(one: DataSetScores) -> GateStatus:
+def status(one: CaseFileScores) -> CaseThresholdStatus:
     (result,) = one.gates
     return result.status
 
@@ -81,15 +81,15 @@ def test_the_aggregates_of_a_classifier_agree_with_scikit_learn(pairs: list[tupl
 
 def test_a_gate_is_passed_at_exactly_its_value_and_failed_below() -> None:
     results = [labelled(number, "ANSWER", "ANSWER" if number < 4 else "BOOKING") for number in range(5)]
-    assert status(scores(*results, accuracy=0.8)) is GateStatus.PASSED
+    assert status(scores(*results, accuracy=0.8)) is CaseThresholdStatus.PASSED
     failed = scores(*results, accuracy=0.81)
-    assert status(failed) is GateStatus.FAILED
+    assert status(failed) is CaseThresholdStatus.FAILED
     assert failed_gates([failed]) == ("intents: accuracy 0.8 is below 0.81",)
 
 
 def test_a_gate_is_unknown_while_a_case_is_not_measured() -> None:
     one = scores(labelled(0, "ANSWER", "ANSWER"), missing(1, "BOOKING"), accuracy=0.5)
-    assert status(one) is GateStatus.UNKNOWN
+    assert status(one) is CaseThresholdStatus.UNKNOWN
     assert open_gates([one]) == ("intents: accuracy",)
     assert (one.measured, one.selected) == (1, 2)
 
@@ -98,15 +98,15 @@ def test_a_gate_fails_when_no_answer_to_the_rest_could_pass_it() -> None:
     results = list[ScenarioResult]()
     results += [labelled(0, "ANSWER", "BOOKING"), labelled(1, "ANSWER", "BOOKING"), missing(2, "BOOKING")]
     one = scores(*results, accuracy=0.5)
-    assert status(one) is GateStatus.FAILED
+    assert status(one) is CaseThresholdStatus.FAILED
     assert one.gates[0].at_most == pytest.approx(1 / 3)
-    assert status(scores(*results, accuracy=0.3)) is GateStatus.UNKNOWN
+    assert status(scores(*results, accuracy=0.3)) is CaseThresholdStatus.UNKNOWN
 
 
 def test_a_conversation_that_broke_off_is_not_measured() -> None:
     whole = labelled(0, "ANSWER", "ANSWER")
     broken = Errored(trial(1, Expectation(label="ANSWER")), Phase.METRIC, "failed", whole.transcript)
-    assert status(scores(whole, broken, accuracy=0.1)) is GateStatus.UNKNOWN
+    assert status(scores(whole, broken, accuracy=0.1)) is CaseThresholdStatus.UNKNOWN
 
 
 @given(st.lists(st.tuples(LABELS, LABELS), min_size=2, max_size=12), st.data())
@@ -125,13 +125,13 @@ def test_what_is_possible_at_most_is_never_passed_by_any_answer(
 
 def test_a_part_of_the_cases_decides_nothing() -> None:
     one = scores(labelled(0, "ANSWER", "BOOKING"), cases=40, accuracy=0.9)
-    assert status(one) is GateStatus.UNKNOWN
+    assert status(one) is CaseThresholdStatus.UNKNOWN
     assert (failed_gates([one]), open_gates([one])) == ((), ())
     assert (one.selected, one.cases) == (1, 40)
 
 
 def test_a_data_set_of_which_nothing_was_selected_is_not_told() -> None:
-    assert score_data_sets([DataSet("intents", "a.jsonl", "", 3)], [NotRun(sample_trial("spa"), "no")], DAY) == ()
+    assert score_case_files([CaseFile("intents", "a.jsonl", "", 3)], [NotRun(sample_trial("spa"), "no")], DAY) == ()
 
 
 def test_skill_recall_is_the_share_of_all_expected_labels() -> None:
@@ -141,7 +141,7 @@ def test_skill_recall_is_the_share_of_all_expected_labels() -> None:
     ]
     one = scores(*results, skill_recall=0.75)
     assert one.values["skill_recall"] == 0.75
-    assert status(one) is GateStatus.PASSED
+    assert status(one) is CaseThresholdStatus.PASSED
     assert one.values["accuracy"] == 0.5
 
 
@@ -162,7 +162,7 @@ def test_confidence_is_told_and_calibration_is_1_less_its_error() -> None:
     one = scores(labelled(0, "A", "A", 0.9), labelled(1, "A", "B", 0.9), labelled(2, "A", "A"), calibration=0.6)
     assert one.values["mean confidence"] == pytest.approx(0.9)
     assert one.values["calibration"] == pytest.approx(0.6)
-    assert status(one) is GateStatus.PASSED
+    assert status(one) is CaseThresholdStatus.PASSED
 
 
 def test_a_gate_on_what_no_answer_gives_stays_open() -> None:
@@ -175,7 +175,11 @@ def test_a_gate_on_documents_is_the_mean_over_the_cases() -> None:
     results = [answered(0, wanted, None, "a"), answered(1, wanted, None, "x", "a"), answered(2, wanted)]
     one = scores(*results, mrr=0.5, recall_at_1=0.3, ndcg_at_2=0.9)
     assert [round(result.value or 0, 4) for result in one.gates] == [0.5, 0.3333, 0.5436]
-    assert [result.status for result in one.gates] == [GateStatus.PASSED, GateStatus.PASSED, GateStatus.FAILED]
+    assert [result.status for result in one.gates] == [
+        CaseThresholdStatus.PASSED,
+        CaseThresholdStatus.PASSED,
+        CaseThresholdStatus.FAILED,
+    ]
 
 
 def test_a_gate_named_like_a_metric_is_the_mean_of_its_scores() -> None:
@@ -217,13 +221,13 @@ def test_a_case_counts_once_by_the_trial_that_it_stands_and_falls_with(
     one = scores(*trials(passes, *outputs), labelled(1, "ANSWER", "ANSWER"), accuracy=0.6)
     assert (one.values["accuracy"], one.measured, one.selected) == (accuracy, 2, 2)
     assert one.classes[0].support == 2
-    assert status(one) is (GateStatus.PASSED if accuracy == 1 else GateStatus.FAILED)
+    assert status(one) is (CaseThresholdStatus.PASSED if accuracy == 1 else CaseThresholdStatus.FAILED)
 
 
 def test_a_case_that_lacks_a_trial_is_not_measured() -> None:
     one = scores(*trials(None, "ANSWER", None), labelled(1, "ANSWER", "ANSWER"), accuracy=0.9)
     assert (one.measured, one.selected) == (1, 2)
-    assert status(one) is GateStatus.UNKNOWN
+    assert status(one) is CaseThresholdStatus.UNKNOWN
 
 
 def test_a_further_trial_of_a_comparison_moves_no_gate() -> None:
@@ -231,7 +235,7 @@ def test_a_further_trial_of_a_comparison_moves_no_gate() -> None:
     further = replace(wrong, trial=replace(wrong.trial, number=1))
     one = scores(labelled(0, "ANSWER", "ANSWER"), further, accuracy=1.0)
     assert (one.values["accuracy"], one.measured) == (1.0, 1)
-    assert status(one) is GateStatus.PASSED
+    assert status(one) is CaseThresholdStatus.PASSED
 
 
 def quarantined(result: Scored, until: date) -> Scored:
@@ -244,12 +248,12 @@ def test_a_case_in_quarantine_counts_for_no_gate_until_the_quarantine_ends(until
     one = scores(labelled(0, "ANSWER", "ANSWER"), quarantined(labelled(1, "BOOKING", "ANSWER"), until), accuracy=0.9)
     assert one.values["accuracy"] == accuracy
     assert (one.selected, one.quarantined) == ((1, 1) if accuracy == 1 else (2, 0))
-    assert status(one) is (GateStatus.PASSED if accuracy == 1 else GateStatus.FAILED)
+    assert status(one) is (CaseThresholdStatus.PASSED if accuracy == 1 else CaseThresholdStatus.FAILED)
 
 
 def test_a_data_set_in_quarantine_decides_nothing() -> None:
     one = scores(quarantined(labelled(0, "BOOKING", "ANSWER"), DAY), accuracy=0.9)
-    assert status(one) is GateStatus.UNKNOWN
+    assert status(one) is CaseThresholdStatus.UNKNOWN
     assert (one.values, one.classes) == ({}, ())
     assert (failed_gates([one]), open_gates([one])) == ((), ())
 
@@ -258,4 +262,4 @@ def test_answer_accuracy_is_not_measured_where_the_cases_assert_nothing() -> Non
     """A classifier that always gives the same label passes every threshold of 0."""
     results = [answered(number, Expectation(label="ANSWER"), score=0.0, least=0.0) for number in range(3)]
     (gate,) = scores(*results, answer_accuracy=0.7).gates
-    assert (gate.value, gate.status) == (None, GateStatus.UNKNOWN)
+    assert (gate.value, gate.status) == (None, CaseThresholdStatus.UNKNOWN)

@@ -9,7 +9,7 @@ from ratiba_action.model.conversation import Party, Usage
 from ratiba_action.model.model_request import PaidAnswer, PaidRequest
 from ratiba_action.money.admissions import Admissions
 from ratiba_action.money.budget import Ledger
-from ratiba_action.money.purse import SpareCalls
+from ratiba_action.money.reservations import SurplusCalls
 from tests.support.live_calls import paid_request
 
 UPPER = Decimal("0.10")
@@ -30,8 +30,8 @@ class Provider:
         return PaidAnswer({}, Usage())
 
 
-def spare(provider: Provider, ledger: Ledger) -> SpareCalls:
-    return SpareCalls(provider, Admissions((), lambda _: UPPER, ledger), UPPER)
+def spare(provider: Provider, ledger: Ledger) -> SurplusCalls:
+    return SurplusCalls(provider, Admissions((), lambda _: UPPER, ledger), UPPER)
 
 
 async def test_a_call_that_does_not_fit_is_not_made_nor_any_after_it() -> None:

@@ -1,17 +1,17 @@
-"""Money for tests: a purse that keeps its books in memory and remembers what was done with them."""
+"""Money for tests: reservations in memory, with a log of what was done."""
 
 import asyncio
 from dataclasses import dataclass
 from decimal import Decimal
 
 from ratiba_action.errors import BudgetError
-from ratiba_action.model.conversation import KeptAnswer, Party, Reservation, Usage
+from ratiba_action.model.conversation import JournaledAnswer, Party, Reservation, Usage
 from ratiba_action.model.values import Usd
 from ratiba_action.money.pricing import is_exact_usd
 
 
 @dataclass(frozen=True, slots=True)
-class PurseEvent:
+class ReservationEvent:
     """One thing that was done with a reservation.
 
     Args:
@@ -23,11 +23,11 @@ class PurseEvent:
     reservation: Reservation
     amount: Usd
     usage: Usage | None = None
-    answer: KeptAnswer | None = None
+    answer: JournaledAnswer | None = None
 
 
-class MemoryPurse:
-    """Implements ``Purse`` in memory.
+class MemoryReservations:
+    """Implements ``Reservations`` in memory.
 
     Args:
         cap: the most that may be spent.
@@ -35,7 +35,7 @@ class MemoryPurse:
     """
 
     def __init__(self, cap: Usd = Decimal(1000), refusal: Exception | None = None) -> None:
-        self.events: list[PurseEvent] = []
+        self.events: list[ReservationEvent] = []
         self.spent = Decimal(0)
         self._cap = cap
         self._refusal = refusal
@@ -59,7 +59,7 @@ class MemoryPurse:
         return tuple(event.what for event in self.events)
 
     async def reserve(self, party: Party, scenario_id: str, model: str, upper: Usd) -> Reservation:
-        """Set money aside; see ``Purse.reserve``."""
+        """Set money aside; see ``Reservations.reserve``."""
         if self._refusal is not None:
             raise self._refusal
         _require_exact(upper)
@@ -71,26 +71,28 @@ class MemoryPurse:
         self._count += 1
         reservation = Reservation(self._count, party, scenario_id, model, upper)
         self._open[reservation.number] = reservation
-        self.events.append(PurseEvent("reserve", reservation, upper))
+        self.events.append(ReservationEvent("reserve", reservation, upper))
         return reservation
 
-    async def settle(self, reservation: Reservation, usage: Usage, cost: Usd, answer: KeptAnswer | None = None) -> None:
-        """Book what a call cost; see ``Purse.settle``."""
+    async def settle(
+        self, reservation: Reservation, usage: Usage, cost: Usd, answer: JournaledAnswer | None = None
+    ) -> None:
+        """Book what a call cost; see ``Reservations.settle``."""
         _require_exact(cost)
-        await self._close(PurseEvent("settle", reservation, cost, usage, answer), cost)
+        await self._close(ReservationEvent("settle", reservation, cost, usage, answer), cost)
 
     async def keep(self, reservation: Reservation) -> None:
-        """Count a whole reservation as spent; see ``Purse.keep``."""
-        await self._close(PurseEvent("keep", reservation, reservation.upper), reservation.upper)
+        """Count a whole reservation as spent; see ``Reservations.keep``."""
+        await self._close(ReservationEvent("keep", reservation, reservation.upper), reservation.upper)
 
     async def release(self, reservation: Reservation) -> None:
-        """Give a reservation back; see ``Purse.release``."""
-        await self._close(PurseEvent("release", reservation, reservation.upper), Decimal(0))
+        """Give a reservation back; see ``Reservations.release``."""
+        await self._close(ReservationEvent("release", reservation, reservation.upper), Decimal(0))
 
-    async def _close(self, event: PurseEvent, cost: Usd) -> None:
+    async def _close(self, event: ReservationEvent, cost: Usd) -> None:
         number = event.reservation.number
         if self._open.get(number) is not event.reservation:
-            raise ValueError(f"Reservation {number} was closed before, or belongs to another purse.")
+            raise ValueError(f"Reservation {number} was closed before, or belongs to another run.")
         del self._open[number]
         self.spent += cost
         self.events.append(event)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ratiba_action.checks.conversation_events import place_of
-from ratiba_action.llm.chain import AnswerChain, nothing_kept
+from ratiba_action.llm.chain import AnswerChain, keep_nothing
 from ratiba_action.llm.recordings.lines import JudgeRecording
 from ratiba_action.metrics.judging.voting_rule import VotingRule
 from ratiba_action.metrics.registry import is_judged, load_judged_metric, load_metric, question_stride
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 _CROSS_CHECK_INPUT, _CROSS_CHECK_OUTPUT = 8_000, 2_048
 
 
-class Grading:
+class Judging:
     """Makes a run's metrics, each with the judges that it needs.
 
     Args:
@@ -51,20 +51,20 @@ class Grading:
         log: RunLog,
     ) -> None:
         from ratiba_action.metrics.judging.cross_check import CrossCheck  # noqa: PLC0415 - not needed to decide
-        from ratiba_action.metrics.judging.grade_collector import GradeCollector  # noqa: PLC0415 - the same
+        from ratiba_action.metrics.judging.score_collector import ScoreCollector  # noqa: PLC0415 - the same
 
         described = arm.configuration.judge
         self._prices, self._paid, self._second = prices, paid, second if paid is not None else None
         self._fallback, self._cache, self._ledger, self._log = fallback, cache, ledger, log
         self._rule, self._model = VotingRule(described.band, described.votes), described.model
         self._turn = asyncio.Lock()
-        self.collector: GradeCollector = GradeCollector(described.model)
+        self.collector: ScoreCollector = ScoreCollector(described.model)
         self._answers = self._chain((described.model, described.provider), Party.JUDGE, self.collector.keep)
         self._live = _live_judge(paid.calls, (described.model, described.provider), Party.JUDGE) if paid else None
         if paid is not None and second is not None:
             upper = prices.upper_bound(*second, _CROSS_CHECK_INPUT, _CROSS_CHECK_OUTPUT)
             self._second_answers = self._chain(second, Party.CROSS_CHECK)
-            self._second_live = _live_judge(paid.spare_calls(upper), second, Party.CROSS_CHECK)
+            self._second_live = _live_judge(paid.surplus_calls(upper), second, Party.CROSS_CHECK)
         self.add_arm(arm)
         share = described.cross_check.share if described.cross_check is not None and second is not None else 0.0
         self.cross_check: CrossCheck = CrossCheck(share)
@@ -138,7 +138,7 @@ class Grading:
         self,
         judge: tuple[str, str],
         party: Party,
-        keep: Callable[[Question, Answer], None] = nothing_kept,
+        keep: Callable[[Question, Answer], None] = keep_nothing,
     ) -> AnswerChain[Question, Answer]:
         from ratiba_action.observability.logged_ports import judge_logger  # noqa: PLC0415 - not needed to decide
 

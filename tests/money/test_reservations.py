@@ -1,4 +1,4 @@
-"""The run's purse: nothing half done, nobody starved, and a resumed run that knows what was spent."""
+"""Reservations of a run: nothing half done, nobody starved, and a resumed run knows what was spent."""
 
 import asyncio
 import signal
@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 
 from ratiba_action.errors import BudgetError, LedgerError
-from ratiba_action.model.conversation import KeptAnswer, Party, Reservation, Usage
+from ratiba_action.model.conversation import JournaledAnswer, Party, Reservation, Usage
 from ratiba_action.money.budget import Ledger
 from ratiba_action.money.journal import Journal, begin_journal, resume_journal
 from ratiba_action.money.monthly import MonthlyLedger
-from ratiba_action.money.purse import RunPurse
+from ratiba_action.money.reservations import RunReservations
 
 
 @pytest.fixture
@@ -24,12 +24,12 @@ def journal(tmp_path: Path) -> Iterator[Journal]:
     opened.close()
 
 
-async def reserve(purse: RunPurse, upper: str) -> Reservation:
-    return await purse.reserve(Party.SYSTEM, "spa", "gpt-6", Decimal(upper))
+async def reserve(reservations: RunReservations, upper: str) -> Reservation:
+    return await reservations.reserve(Party.SYSTEM, "spa", "gpt-6", Decimal(upper))
 
 
-async def asking(purse: RunPurse, upper: str) -> asyncio.Task[Reservation]:
-    task = asyncio.ensure_future(reserve(purse, upper))
+async def asking(reservations: RunReservations, upper: str) -> asyncio.Task[Reservation]:
+    task = asyncio.ensure_future(reserve(reservations, upper))
     for _ in range(5):
         await asyncio.sleep(0)
     return task
@@ -54,37 +54,37 @@ def full_disk(journal: Journal) -> Iterator[None]:
 
 
 async def test_the_journal_holds_a_call_before_its_caller_may_make_it(journal: Journal) -> None:
-    purse = RunPurse(Ledger(Decimal(1)), journal, warn=refuse_warnings)
-    await reserve(purse, "0.5")
+    reservations = RunReservations(Ledger(Decimal(1)), journal, warn=refuse_warnings)
+    await reserve(reservations, "0.5")
     assert journal.path.read_text("ascii").splitlines()[-1] == (
         '{"event":"reserve","number":1,"party":"system","scenario":"spa","model":"gpt-6","upper":"0.5"}'
     )
 
 
 async def test_where_there_is_room_a_call_is_let_through_without_giving_way_to_others(journal: Journal) -> None:
-    purse = RunPurse(Ledger(Decimal(1)), journal, warn=refuse_warnings)
-    asked = asyncio.ensure_future(reserve(purse, "0.5"))
+    reservations = RunReservations(Ledger(Decimal(1)), journal, warn=refuse_warnings)
+    asked = asyncio.ensure_future(reserve(reservations, "0.5"))
     await asyncio.sleep(0)
     assert asked.done()
     assert asked.result().upper == Decimal("0.5")
 
 
 async def test_a_large_call_is_not_overtaken_by_small_ones_for_ever() -> None:
-    purse = RunPurse(Ledger(Decimal(1)), warn=refuse_warnings)
-    running = await reserve(purse, "0.5")
-    large = await asking(purse, "0.9")
-    small = [await asking(purse, "0.1") for _ in range(3)]
+    reservations = RunReservations(Ledger(Decimal(1)), warn=refuse_warnings)
+    running = await reserve(reservations, "0.5")
+    large = await asking(reservations, "0.9")
+    small = [await asking(reservations, "0.1") for _ in range(3)]
     assert not any(task.done() for task in small)
-    await purse.release(running)
-    await purse.release(await large)
+    await reservations.release(running)
+    await reservations.release(await large)
     await asyncio.gather(*small)
 
 
 async def test_when_the_first_in_line_is_refused_the_next_is_served() -> None:
-    purse = RunPurse(Ledger(Decimal(1)), warn=refuse_warnings)
-    running = await reserve(purse, "0.5")
-    large, small = await asking(purse, "0.9"), await asking(purse, "0.1")
-    await purse.keep(running)
+    reservations = RunReservations(Ledger(Decimal(1)), warn=refuse_warnings)
+    running = await reserve(reservations, "0.5")
+    large, small = await asking(reservations, "0.9"), await asking(reservations, "0.1")
+    await reservations.keep(running)
     with pytest.raises(BudgetError):
         await large
     assert (await small).upper == Decimal("0.1")
@@ -96,27 +96,27 @@ async def test_without_room_in_the_journal_the_call_is_refused_and_its_money_is_
     shared = MonthlyLedger(database, Decimal(10), run="run 1")
     await shared.open()
     ledger = Ledger(Decimal(1))
-    purse = RunPurse(ledger, journal, shared, warn=refuse_warnings)
+    reservations = RunReservations(ledger, journal, shared, warn=refuse_warnings)
     with full_disk(journal), pytest.raises(LedgerError, match="cannot be written"):
-        await reserve(purse, "0.5")
+        await reserve(reservations, "0.5")
     (month,) = await shared.accounts()
     assert (ledger.reserved, month.spent, month.reserved) == (Decimal(0), Decimal(0), Decimal(0))
-    await reserve(purse, "1")
+    await reserve(reservations, "1")
     await shared.close()
 
 
 async def test_a_settlement_that_the_journal_cannot_hold_is_booked_and_told(journal: Journal) -> None:
     warnings: list[str] = []
     ledger = Ledger(Decimal(1))
-    purse = RunPurse(ledger, journal, warn=warnings.append)
-    reservation = await reserve(purse, "0.5")
+    reservations = RunReservations(ledger, journal, warn=warnings.append)
+    reservation = await reserve(reservations, "0.5")
     with full_disk(journal):
-        await purse.settle(reservation, Usage(1, 1), Decimal("0.2"), KeptAnswer("k", {"text": "x"}))
+        await reservations.settle(reservation, Usage(1, 1), Decimal("0.2"), JournaledAnswer("k", {"text": "x"}))
     assert (ledger.spent, ledger.reserved) == (Decimal("0.2"), Decimal(0))
     assert "cannot be written" in warnings[0]
     journal.close()
     again = resume_journal(journal.path, "run", Path("/nowhere"))
-    assert again.books.total == Decimal("0.5")
+    assert again.state.total == Decimal("0.5")
     again.close()
 
 
@@ -124,10 +124,10 @@ async def test_what_the_month_refuses_is_in_no_book(journal: Journal, database: 
     shared = MonthlyLedger(database, Decimal("0.4"), run="run 1")
     await shared.open()
     ledger = Ledger(Decimal(1))
-    purse = RunPurse(ledger, journal, shared, warn=refuse_warnings)
+    reservations = RunReservations(ledger, journal, shared, warn=refuse_warnings)
     before = journal.path.read_bytes()
     with pytest.raises(BudgetError, match="month"):
-        await reserve(purse, "0.5")
+        await reserve(reservations, "0.5")
     assert (ledger.spent, ledger.reserved, journal.path.read_bytes()) == (Decimal(0), Decimal(0), before)
     assert await shared.open_reservations() == ()
     await shared.close()
@@ -139,7 +139,7 @@ async def test_another_runs_calls_are_not_waited_for(database: str) -> None:
     await others.reserve(Reservation(1, Party.SYSTEM, "spa", "gpt-6", Decimal("0.8")))
     await mine.open()
     with pytest.raises(BudgetError, match=r"\$0.80 reserved"):
-        await reserve(RunPurse(Ledger(Decimal(1)), shared=mine, warn=refuse_warnings), "0.5")
+        await reserve(RunReservations(Ledger(Decimal(1)), shared=mine, warn=refuse_warnings), "0.5")
     await others.close()
     await mine.close()
 
@@ -147,20 +147,22 @@ async def test_another_runs_calls_are_not_waited_for(database: str) -> None:
 async def test_a_resumed_run_starts_with_what_was_spent_and_with_what_may_have_been(tmp_path: Path) -> None:
     path, workspace = tmp_path / "state" / "run.jsonl", tmp_path / "workspace"
     first = begin_journal(path, "run", workspace)
-    purse = RunPurse(Ledger(Decimal(1)), first, warn=refuse_warnings)
-    await purse.settle(await reserve(purse, "0.3"), Usage(1, 2), Decimal("0.1"), KeptAnswer("k", {"text": "Habari"}))
-    await reserve(purse, "0.4")
+    reservations = RunReservations(Ledger(Decimal(1)), first, warn=refuse_warnings)
+    await reservations.settle(
+        await reserve(reservations, "0.3"), Usage(1, 2), Decimal("0.1"), JournaledAnswer("k", {"text": "Habari"})
+    )
+    await reserve(reservations, "0.4")
     first.close()
 
     second = resume_journal(path, "run", workspace)
     ledger = Ledger(Decimal(1))
-    ledger.carry_on(second.books.calls, second.books.last_number)
+    ledger.carry_on(second.state.calls, second.state.last_number)
     assert (ledger.spent, ledger.reserved) == (Decimal("0.5"), Decimal(0))
-    assert second.books.answers["k"].body == {"text": "Habari"}
-    purse = RunPurse(ledger, second, warn=refuse_warnings)
+    assert second.state.answers["k"].body == {"text": "Habari"}
+    reservations = RunReservations(ledger, second, warn=refuse_warnings)
     with pytest.raises(BudgetError):
-        await reserve(purse, "0.6")
-    assert (await reserve(purse, "0.5")).number == 3
+        await reserve(reservations, "0.6")
+    assert (await reserve(reservations, "0.5")).number == 3
     second.close()
 
 
@@ -172,16 +174,16 @@ async def test_cancelled_at_any_moment_the_books_agree_with_each_other(
     shared = MonthlyLedger(database, Decimal(10), run="run 1")
     await shared.open()
     ledger = Ledger(Decimal(1))
-    purse = RunPurse(ledger, journal, shared, warn=refuse_warnings)
+    reservations = RunReservations(ledger, journal, shared, warn=refuse_warnings)
 
     async def call() -> None:
-        reservation = await reserve(purse, "0.5")
+        reservation = await reserve(reservations, "0.5")
         try:
             await asyncio.sleep(0)
         except asyncio.CancelledError:
-            await purse.keep(reservation)
+            await reservations.keep(reservation)
             raise
-        await purse.settle(reservation, Usage(1, 1), Decimal("0.2"))
+        await reservations.settle(reservation, Usage(1, 1), Decimal("0.2"))
 
     task = asyncio.ensure_future(call())
     for _ in range(steps):
@@ -193,6 +195,6 @@ async def test_cancelled_at_any_moment_the_books_agree_with_each_other(
     assert ledger.reserved == 0
     journal.close()
     again = resume_journal(journal.path, "run", Path("/nowhere"))
-    assert again.books.total == ledger.spent
+    assert again.state.total == ledger.spent
     again.close()
     await shared.close()
