@@ -32,7 +32,7 @@ class ModelsBlock(StrictModel):
         default=60.0, description="maximum wait before a retry; a call is not retried if the provider asks for more"
     )
     timeout_seconds: Annotated[float, Field(ge=1, le=3_600, allow_inf_nan=False)] = Field(
-        default=600.0, description="time until the last byte of an answer"
+        default=120.0, description="time until the last byte of an answer"
     )
     connect_timeout_seconds: Annotated[float, Field(gt=0, le=300, allow_inf_nan=False)] = 10.0
 

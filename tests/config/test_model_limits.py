@@ -20,7 +20,7 @@ def problems_of(block: str) -> list[str]:
 def test_without_the_block_calls_have_the_usual_limits() -> None:
     limits = read_configuration("ratiba.yml", b"system: {adapter: 'a:A'}").models
     assert limits.output_of("gpt-5") == (8_192, 64_000)
-    assert (limits.retries, limits.timeout_seconds, limits.connect_timeout_seconds) == (3, 600, 10)
+    assert (limits.retries, limits.timeout_seconds, limits.connect_timeout_seconds) == (3, 120, 10)
 
 
 def test_a_model_may_have_limits_of_its_own() -> None:

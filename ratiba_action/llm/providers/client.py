@@ -104,7 +104,7 @@ class Timeouts:
     """Seconds; ``connect`` includes the handshake, ``total`` everything until the answer's last byte."""
 
     connect: float = 10.0
-    total: float = 600.0
+    total: float = 120.0
 
 
 class ProviderClient:
