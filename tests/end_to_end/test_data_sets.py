@@ -58,7 +58,7 @@ def test_a_gate_that_fails_fails_the_run_and_a_change_cannot_lower_it(small: Sma
         "2 thresholds of cases failed: intents: accuracy 0.6 is below 0.75; intents: min_class_f1 0.5 is below 0.6."
     )
     assert reason in ended.comment.replace("\\", "")
-    assert "the gate accuracy stays 0.75; this change sets 0.10." in ended.comment
+    assert "the threshold of accuracy stays 0.75; this change sets 0.10." in ended.comment
     assert "| `accuracy` | 0.60 | 0.75 | failed |" in ended.comment
     assert 'name="intents: min_class_f1" classname="gate"' in (ended.report / "junit.xml").read_text()
     assert "intents,,,,,failed,gate,,accuracy,0.7500,0.6000,false" in (ended.report / "results.csv").read_text()

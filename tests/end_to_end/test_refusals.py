@@ -128,8 +128,8 @@ async def test_the_judges_call_stands_in_the_forecast_and_waits_for_the_budget(l
         ("{turn: 1}", "must be {judge: true} or {judge: true, turn: N}"),
         ("{judge: true, threshold: 0.5}", "must be {judge: true} or {judge: true, turn: N}"),
         ("{judge: true, turn: 0}", "must be a turn, from 1, or {judge: true}"),
-        ("{judge: true, turn: 2}", "names turn 2, and the scenario has 1"),
-        ("2", "names turn 2, and the scenario has 1"),
+        ("{judge: true, turn: 2}", "names turn 2, but the scenario has 1"),
+        ("2", "names turn 2, but the scenario has 1"),
     ],
 )
 async def test_validate_says_which_forms_there_are(live: LiveRepository, value: str, told: str) -> None:
@@ -144,7 +144,7 @@ async def test_validate_says_which_forms_there_are(live: LiveRepository, value: 
 async def test_the_same_reply_is_put_to_the_judge_once(live: LiveRepository) -> None:
     asks(live, f"{JUDGED}, {JUDGED}")
     done = live.small.run(["validate"], live.small.folder, live.small.environment)
-    assert "RefusalByJudgeMetric, which duplicates" in done.stdout + done.stderr
+    assert "duplicates RefusalByJudgeMetric" in done.stdout + done.stderr
 
 
 RETRIEVES = ADAPTER.replace(
