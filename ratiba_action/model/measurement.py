@@ -210,7 +210,7 @@ class Errored:
 
     @property
     def told(self) -> str:
-        """What errored, and what ends it."""
+        """What errored, and how to fix it."""
         return f"{self.message} {self.remedy}".rstrip()
 
     @property

@@ -1,4 +1,4 @@
-"""The lines of a run's write-ahead journal, and what they come to: money spent, answers paid for."""
+"""The lines of a run's write-ahead journal, and the state that they add up to: money spent, answers paid for."""
 
 import json
 from collections.abc import Iterable, Mapping
@@ -99,7 +99,7 @@ def _tokens(usage: Usage) -> list[int]:
 
 
 def decode(text: bytes) -> Line:
-    """What a line says.
+    """Parse one line.
 
     Raises:
         ValueError: it is malformed; says how.
@@ -195,15 +195,15 @@ _SHOWN = 20
 
 @dataclass(frozen=True, slots=True)
 class JournalState:
-    """The money and the answers of a run so far.
+    """Spending and paid answers of a run so far.
 
     Args:
         identity: digest of what must be equal for the run to go on.
         began: when its first process began, in nanoseconds of the epoch.
-        calls: every call that may have been charged: settled, kept, and those whose outcome the journal does not
-            hold, at their upper bound.
+        calls: every call that may have been charged: settled, kept, and those without an outcome in the
+            journal, at their upper bound.
         open: reservations of the latter.
-        answers: by ``JournaledAnswer.key``; the last one where a key was asked again.
+        answers: by ``JournaledAnswer.key``; the last one where a key was called again.
         last_number: of all reservations.
         admitted: trials that were let start.
     """
@@ -256,7 +256,7 @@ def parse_journal(path: Path, content: bytes) -> JournalState:
 
 
 class _Reading:
-    """Folds lines into books."""
+    """Folds lines into the state of the journal."""
 
     def __init__(self) -> None:
         self.begun: Begun | None = None

@@ -1,4 +1,4 @@
-"""The money of a run for live calls: its cap, its write-ahead journal, what it shares with other runs."""
+"""Reservations of live calls against the cap of the run, its write-ahead journal and the shared ledger."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
@@ -38,7 +38,7 @@ async def uninterrupted(work: Coroutine[Any, Any, Result]) -> tuple[Result, bool
             if task.cancelled():
                 raise
             cancelled = True
-        except Exception:  # noqa: BLE001 - told below
+        except Exception:  # noqa: BLE001 - raised below
             break
     if cancelled and (error := task.exception()) is not None:
         raise asyncio.CancelledError from error
@@ -46,9 +46,9 @@ async def uninterrupted(work: Coroutine[Any, Any, Result]) -> tuple[Result, bool
 
 
 class SurplusCalls:
-    """Implements ``PaidCalls`` for the cross-check, which goes before any scenario does.
+    """Implements ``PaidCalls`` for the cross-check, which runs only on money that no scenario may still need.
 
-    Once a call is refused for want of money, all are, so that the sample ends at one point of the run.
+    Once a call is refused for lack of budget, all are, so that the sample ends at one point of the run.
 
     Args:
         calls: makes the call.
@@ -87,7 +87,7 @@ class SettledCalls:
     """Implements ``PaidCalls`` around those that cost money; what is settled needs neither a key nor a budget.
 
     Args:
-        calls: asked for everything else.
+        calls: makes every other call.
         settled: answers by ``JournaledAnswer.key``, from the run's journal.
     """
 
@@ -107,14 +107,14 @@ class RunReservations:
     """Implements ``Reservations``.
 
     A reservation is taken from the run's ledger, then from the shared one, then written to the journal; if one of
-    them refuses, what was taken before is given back. Who asks first is served first, so that a large call is not
-    overtaken for ever by small ones.
+    them refuses, what was taken before is given back. Callers are served in order, so that small calls
+    never starve a large one.
 
     Args:
-        ledger: the run's books and cap; one that goes on with a journal holds what that says.
+        ledger: cap and spending of the run, with what a resumed journal lists.
         journal: written before each call; None to do without ``--resume``.
         shared: the month's and the pull request's caps; None when they are not tracked.
-        warn: told what could not be written down after a call. Such a call stays reserved there, at the most it can
+        warn: called with what could not be written after a call. Such a call stays reserved there, at the most it can
             have cost.
         events: where each movement is written down; None to write none.
     """
@@ -231,7 +231,7 @@ class RunReservations:
         try:
             self._write_reserved(reservation)
         except LedgerError:
-            await self._tell(shared.release(reservation))
+            await self._close_shared(shared.release(reservation))
             raise
 
     def _write_reserved(self, reservation: Reservation) -> None:
@@ -258,15 +258,15 @@ class RunReservations:
         cancelled = False
         try:
             if self._shared is not None:
-                _, cancelled = await uninterrupted(self._tell(close(self._shared)))
+                _, cancelled = await uninterrupted(self._close_shared(close(self._shared)))
         finally:
             self._in_flight.discard(reservation.number)
             self._changed.set()
         if cancelled:
             raise asyncio.CancelledError
 
-    async def _tell(self, closing: Awaitable[None]) -> None:
-        """Close a reservation in the shared ledger, or say that it stays open there."""
+    async def _close_shared(self, closing: Awaitable[None]) -> None:
+        """Close a reservation in the shared ledger, or warn that it stays open there."""
         try:
             await closing
         except LedgerError as error:

@@ -1,4 +1,4 @@
-"""What the base commit says: the side that a pull request cannot write to."""
+"""Reads the base commit, which a pull request cannot change."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -33,7 +33,7 @@ class BaseCommit:
     contents: Contents
 
     def require(self) -> None:
-        """Check that a pull request can be held to its base at all.
+        """Check that a pull request can be compared with its base at all.
 
         Raises:
             InfrastructureError: its base commit is not in this clone.
@@ -142,13 +142,13 @@ _ELSEWHERE = frozenset({"url", "http"})
 
 @dataclass(frozen=True, slots=True)
 class BaseInputs:
-    """What the base's conversations would be held with.
+    """What the base's scenarios would run with.
 
     Args:
         commit: full id of the merge base.
         configuration: the run's own, with the base's system and rows: all else is the same on both arms.
         scenarios: ids of those that are the same on both arms; a score of any other cannot be compared.
-        recordings: of these, as the base commit holds them.
+        recordings: of these, as in the base commit.
     """
 
     commit: str
@@ -160,13 +160,13 @@ class BaseInputs:
 def read_base_inputs(
     base: BaseCommit, applied: Configuration, own: Configuration | None, suite: Suite, base_suite: Suite
 ) -> BaseInputs | str:
-    """What a base arm would be held with, or why there can be none.
+    """What a base arm would run with, or why there can be none.
 
     Args:
         base: reads the base commit.
         applied: the configuration of this run.
         own: the base's configuration.
-        suite: of this run, held to the base.
+        suite: of this run, after the ratchet.
         base_suite: of the base, with the metrics of its languages.
     """
     commit = base.change.files.base

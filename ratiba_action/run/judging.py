@@ -1,4 +1,4 @@
-"""Who scores a run: recorded judges, live ones, a vote near the threshold, a second judge for a sample."""
+"""Judges of a run: recorded, live, votes near the threshold, a second judge for a sample."""
 
 import asyncio
 from collections.abc import Callable

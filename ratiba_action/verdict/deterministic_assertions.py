@@ -1,4 +1,4 @@
-"""What both sides of a change come to by deterministic assertions, where no metric was measured."""
+"""Scenarios that pass on base and head by deterministic assertions, where no metric was measured."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,12 +11,12 @@ from ratiba_action.verdict.trials import Standing, standing
 
 @dataclass(frozen=True, slots=True)
 class PassedOnBoth:
-    """How many of the same conversations hold on each side, by their first trials.
+    """How many scenarios pass on base and on head, by their first trials.
 
     Args:
-        total: that both sides have a result of, and whose scenario is the same.
-        base: of them hold on the base.
-        head: of them hold with the change.
+        total: scenarios with the same content and a result on both.
+        base: passed on the base.
+        head: passed with the change.
     """
 
     total: int
@@ -25,22 +25,22 @@ class PassedOnBoth:
 
 
 def count_passed(head: Sequence[MeasuredRun], base: Sequence[MeasuredRun]) -> PassedOnBoth:
-    """Count the conversations that hold; of several runs of one side the last one counts."""
+    """Count the scenarios that passed; of several runs of an arm the last one counts."""
     ours, theirs = first_trials(head), first_trials(base)
     same = [name for name in ours.keys() & theirs.keys() if ours[name][0] == theirs[name][0]]
-    return PassedOnBoth(len(same), _held(theirs[name][1] for name in same), _held(ours[name][1] for name in same))
+    return PassedOnBoth(len(same), _count(theirs[name][1] for name in same), _count(ours[name][1] for name in same))
 
 
 def passed_on(runs: Sequence[MeasuredRun], scenario_id: str, digest: str) -> bool:
-    """Whether a conversation of the same content was held, and all that was measured of it holds.
+    """Whether a scenario of the same content ran, and all that was measured of it passed.
 
     Args:
-        runs: of one side; the last one counts.
-        scenario_id: of the conversation.
+        runs: of one arm; the last one counts.
+        scenario_id: of the scenario.
         digest: of its content.
     """
     content, result = first_trials(runs).get(scenario_id, ("", None))
-    return result is not None and content == digest and _holds(result)
+    return result is not None and content == digest and _passes(result)
 
 
 def first_trials(runs: Sequence[MeasuredRun]) -> Mapping[str, tuple[str, ScenarioResult]]:
@@ -56,9 +56,9 @@ def first_trials(runs: Sequence[MeasuredRun]) -> Mapping[str, tuple[str, Scenari
     }
 
 
-def _held(results: Iterable[ScenarioResult]) -> int:
-    return sum(map(_holds, results))
+def _count(results: Iterable[ScenarioResult]) -> int:
+    return sum(map(_passes, results))
 
 
-def _holds(result: ScenarioResult) -> bool:
+def _passes(result: ScenarioResult) -> bool:
     return isinstance(result, Scored) and standing(result) is Standing.PASSED

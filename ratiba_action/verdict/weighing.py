@@ -1,4 +1,4 @@
-"""What a comparison means for a run whose deterministic assertions and thresholds hold."""
+"""What a comparison means for a run whose deterministic assertions and thresholds passed."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -23,7 +23,7 @@ def compare(evidence: Evidence) -> Comparison | Wanted | None:
     """Head against base; None where there is nothing of the base.
 
     Earlier runs of the base and a base arm that was run now are pooled, and so are earlier attempts of the head.
-    Scenarios in quarantine are left out, and so are those that this run was not to hold.
+    Scenarios in quarantine are left out, and so are those that this run does not include.
     """
     base = _base(evidence)
     if not base:

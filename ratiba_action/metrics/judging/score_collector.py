@@ -1,4 +1,4 @@
-"""Live answers of the judge kept for recordings, in an order that does not depend on who answered first."""
+"""Collects live answers of the judge for recordings, in an order that does not depend on timing."""
 
 from collections import defaultdict
 
