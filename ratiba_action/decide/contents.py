@@ -8,7 +8,7 @@ from typing import Self
 
 from ratiba_action.errors import InfrastructureError
 from ratiba_action.util.git import EXECUTABLE, LINK, SUBMODULE, Git, TreeEntry
-from ratiba_action.util.links import Links, Side
+from ratiba_action.util.links import Links, TreeListing
 
 _NO_DOCUMENT = (EXECUTABLE, SUBMODULE)
 _LARGEST_KEPT = 100_000  # bytes; what is larger is read again when it is asked for again
@@ -78,11 +78,11 @@ class Contents:
             self._links = Links(sides if self._commits["head"] else [*sides, _work_tree(self._git)])
         return self._links or Links()
 
-    def _committed(self, git: Git, side: str, commit: str) -> Side:
+    def _committed(self, git: Git, side: str, commit: str) -> TreeListing:
         tree = self._trees[side] = git.tree(commit)
         of = {mode: [path for path, entry in tree.items() if entry.mode == mode] for mode in (LINK, *_NO_DOCUMENT)}
         targets = {path: _text(self.read(side, path) or b"") for path in of[LINK]}
-        return Side(tuple(tree), targets, frozenset(of[EXECUTABLE]), frozenset(of[SUBMODULE]))
+        return TreeListing(tuple(tree), targets, frozenset(of[EXECUTABLE]), frozenset(of[SUBMODULE]))
 
     def _blob(self, git: Git, commit: str, side: str, path: str) -> bytes | None:
         if side in self._trees and path not in self._trees[side]:
@@ -94,7 +94,7 @@ class Contents:
         return content
 
 
-def _work_tree(git: Git) -> Side:
+def _work_tree(git: Git) -> TreeListing:
     """The head of a change that is not committed: what is tracked or could be."""
     index = git.index()
     submodules = frozenset(path for path, entry in index.items() if entry.mode == SUBMODULE)
@@ -112,7 +112,7 @@ def _work_tree(git: Git) -> Side:
         except OSError:
             continue  # gone, or replaced meanwhile
         paths.append(path)
-    return Side(tuple(paths), targets, frozenset(executables), submodules)
+    return TreeListing(tuple(paths), targets, frozenset(executables), submodules)
 
 
 def _text(path: bytes) -> str:

@@ -152,7 +152,7 @@ class _PathReasons:
             return [*reasons, Reason(path, "doubt", Mode.BLOCKING, str(error))]
         if not others:
             return reasons
-        strictest = max(reason.mode.strictness for reason in reasons)
+        strictest = max(reason.mode.rank for reason in reasons)
         for name in others:
             found = [*self._under(name, path), *self._floors.of(path, name)]
             what = f"as {name.removesuffix('/.')}, through a symbolic link"
@@ -160,7 +160,7 @@ class _PathReasons:
             reasons += [
                 replace(reason, why=f"{reason.why} {what}")
                 for reason in found
-                if reason.mode.strictness > strictest and reason.rule != _NO_RULE
+                if reason.mode.rank > strictest and reason.rule != _NO_RULE
             ]
         return reasons
 

@@ -10,7 +10,7 @@ from typing import Generic, Protocol, TypeVar
 from ratiba_action.errors import InfrastructureError, RecordingError
 
 
-class Asked(Protocol):
+class QuestionIdentity(Protocol):
     """What is known of a question, whoever it is from."""
 
     @property
@@ -29,7 +29,7 @@ class Asked(Protocol):
         ...
 
 
-Question = TypeVar("Question", bound=Asked)
+Question = TypeVar("Question", bound=QuestionIdentity)
 Answer = TypeVar("Answer")
 Source = Callable[[Question], Awaitable[Answer]]
 """Answers a question, from recordings or live."""

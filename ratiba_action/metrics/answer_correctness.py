@@ -1,6 +1,6 @@
 """Does a reply say what the reference answer says? One score a turn."""
 
-from ratiba_action.metrics.judging.answer import grade
+from ratiba_action.metrics.judging.answer import judge_score
 from ratiba_action.metrics.judging.own_question import worded
 from ratiba_action.metrics.turn_by_turn import OwnTurnsMetric
 from ratiba_action.metrics.turn_scores import TurnValue
@@ -29,5 +29,5 @@ class AnswerCorrectnessMetric(OwnTurnsMetric):
     async def value(self, turn: ShownTurn, first: Question) -> TurnValue | None:
         """The judge's score of one reply."""
         compared = {"asked": turn.shown.asked, "reply": turn.shown.reply, "reference": turn.shown.reference}
-        given = await grade(self._judge, worded(first, STEPS, compared))
+        given = await judge_score(self._judge, worded(first, STEPS, compared))
         return TurnValue(turn.number, given.score, given.reason)

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from ratiba_action.checks.refusal_phrases import has_content, refuses, split_claims
 from ratiba_action.errors import JudgeError
-from ratiba_action.metrics.judging.own_question import ask, closed_object, worded
+from ratiba_action.metrics.judging.own_question import call_judge, closed_object, worded
 from ratiba_action.metrics.turn_by_turn import OwnTurnsMetric
 from ratiba_action.metrics.turn_scores import TurnValue
 from ratiba_action.metrics.whole_conversation import Part, ShownTurn
@@ -69,4 +69,4 @@ class FaithfulnessByClaimMetric(OwnTurnsMetric):
     async def _verdict(self, claim: str, turn: ShownTurn, first: Question, number: int) -> str:
         question = replace(first, ordinal=first.ordinal + number, schema=SCHEMA)
         shown = {"documents": list(turn.shown.documents), "sentence": claim}
-        return str((await ask(self._judge, worded(question, STEPS, shown)))["verdict"])
+        return str((await call_judge(self._judge, worded(question, STEPS, shown)))["verdict"])

@@ -9,7 +9,7 @@ import asyncio
 from collections.abc import Mapping
 from dataclasses import replace
 
-from ratiba_action.metrics.judging.own_question import ask, closed_object, worded
+from ratiba_action.metrics.judging.own_question import call_judge, closed_object, worded
 from ratiba_action.metrics.turn_by_turn import OwnTurnsMetric
 from ratiba_action.metrics.turn_scores import TurnValue
 from ratiba_action.metrics.whole_conversation import Part, ShownTurn
@@ -62,7 +62,7 @@ class PairwisePreferenceMetric(OwnTurnsMetric):
         return TurnValue(turn.number, values[0], given["reason"])
 
     async def _prefer(self, question: Question, shown: JsonObject) -> JsonObject:
-        return await ask(self._judge, worded(replace(question, schema=PREFERENCE), STEPS, shown))
+        return await call_judge(self._judge, worded(replace(question, schema=PREFERENCE), STEPS, shown))
 
 
 def _answered(outcome: JsonObject | BaseException) -> JsonObject:

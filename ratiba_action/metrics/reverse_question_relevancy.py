@@ -8,7 +8,7 @@ scores 0. The likeness is judged, because two wordings of one question share few
 from dataclasses import replace
 
 from ratiba_action.checks.refusal_phrases import refuses
-from ratiba_action.metrics.judging.own_question import ask, closed_object, worded
+from ratiba_action.metrics.judging.own_question import call_judge, closed_object, worded
 from ratiba_action.metrics.turn_by_turn import OwnTurnsMetric
 from ratiba_action.metrics.turn_scores import TurnValue
 from ratiba_action.metrics.whole_conversation import Part, ShownTurn
@@ -57,9 +57,9 @@ class ReverseQuestionRelevancyMetric(OwnTurnsMetric):
         if refuses(turn.shown.reply):
             return TurnValue(turn.number, 0.0, "the reply refuses")
         write = worded(replace(first, schema=WRITTEN), WRITE, {"reply": turn.shown.reply})
-        questions = (await ask(self._judge, write))["questions"]
+        questions = (await call_judge(self._judge, write))["questions"]
         comparison = replace(first, ordinal=first.ordinal + 1, schema=COMPARED)
         shown = {"asked": turn.shown.asked, "questions": questions}
-        answers = (await ask(self._judge, worded(comparison, COMPARE, shown)))["asks"]
+        answers = (await call_judge(self._judge, worded(comparison, COMPARE, shown)))["asks"]
         reason = "; ".join(f"{question} ({how})" for question, how in zip(questions, answers, strict=True))
         return TurnValue(turn.number, sum(WORTH[how] for how in answers) / QUESTIONS, reason)

@@ -8,7 +8,7 @@ from ratiba_action.metrics.judging.answer import validated
 from ratiba_action.metrics.judging.cache_key import metric_version
 from ratiba_action.metrics.judging.deepeval_bridge import deepeval_version, load_deepeval
 from ratiba_action.metrics.judging.deepeval_metric import as_text
-from ratiba_action.metrics.judging.deepeval_model import Asked, deepeval_model, our_own
+from ratiba_action.metrics.judging.deepeval_model import JudgeCalls, deepeval_model, our_own
 from ratiba_action.model.canonical import transcript_digest
 from ratiba_action.model.measurement import Answer, Case, JudgeScore, Question, Score
 from ratiba_action.ports import Judge
@@ -50,7 +50,7 @@ async def score_conversation(
         name=name,
         evaluation_params=[MultiTurnParams.ROLE, MultiTurnParams.CONTENT],
         evaluation_steps=list(steps),
-        model=deepeval_model(Asked(judge, question, most=1), scores=True),
+        model=deepeval_model(JudgeCalls(judge, question, most=1), scores=True),
         _include_g_eval_suffix=False,
     )
     try:

@@ -103,11 +103,11 @@ class Catalogue:
         uses = []
         for canonical, pattern in self._rivals:
             for match in pattern.finditer(line):
-                if allowed.hold(match.start(), match.end()):
+                if allowed.cover(match.start(), match.end()):
                     continue
                 first, last = bisect_left(starts, match.start()), bisect_left(starts, match.end()) - 1
                 start, end = tokens[first][1], tokens[last][2]
-                if not quotes.hold(start, end):
+                if not quotes.cover(start, end):
                     uses.append((start, RivalUse(canonical, text[start:end])))
         return tuple(dict.fromkeys(use for _, use in sorted(uses, key=lambda use: use[0])))
 
@@ -142,7 +142,7 @@ class _Spans:
         self._starts = [start for start, _ in ordered]
         self._furthest = list(accumulate((end for _, end in ordered), max))
 
-    def hold(self, start: int, end: int) -> bool:
+    def cover(self, start: int, end: int) -> bool:
         """Whether one of them holds a place as a whole."""
         before = bisect_right(self._starts, start)
         return bool(before) and end <= self._furthest[before - 1]

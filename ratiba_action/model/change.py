@@ -15,7 +15,7 @@ class Mode(StrEnum):
     BLOCKING = "blocking"
 
     @property
-    def strictness(self) -> int:
+    def rank(self) -> int:
         """Rank of the mode: 0 for skip, 2 for blocking."""
         return list(Mode).index(self)
 

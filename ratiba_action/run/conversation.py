@@ -1,4 +1,4 @@
-"""Hold one trial's conversation in its own tenant."""
+"""Run one trial of a scenario in its own tenant."""
 
 import contextlib
 import json
@@ -69,7 +69,7 @@ class Conversation:
         """Number of the turn that is going on, from 1."""
         return len(self._exchanges) + 1
 
-    async def hold(self) -> Transcript:
+    async def run(self) -> Transcript:
         """Provision, speak every turn, read the rows; the tenant is gone afterwards."""
         scenario, arm = self._trial.scenario, self._trial.arm
         async with self._services.tenants.provision(scenario.id, arm, self._trial.number) as tenant:

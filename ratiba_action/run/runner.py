@@ -195,7 +195,7 @@ async def _run_trial(trial: Trial, services: RunServices, attempt: int) -> Scena
     limit, checks = asyncio.timeout(seconds), tuple[Check, ...]()
     try:
         async with limit:
-            transcript = await conversation.hold()
+            transcript = await conversation.run()
             if services.deadline is not None and time.monotonic() >= services.deadline:
                 # Reading and masking took the processor without a pause, so that no timer could end the trial.
                 return NotRun(trial, _LATE)

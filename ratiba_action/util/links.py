@@ -13,7 +13,7 @@ _MOST_FILES = 20_000
 
 
 @dataclass(frozen=True, slots=True)
-class Side:
+class TreeListing:
     """The files of one side of a change.
 
     Args:
@@ -83,14 +83,14 @@ class Links:
         sides: base and head, as far as they are known.
     """
 
-    def __init__(self, sides: Sequence[Side] = ()) -> None:
-        self._sides = sides
+    def __init__(self, trees: Sequence[TreeListing] = ()) -> None:
+        self._trees = trees
         self._leading: dict[str, dict[str, None]] = {}
         self._above: dict[str, dict[str, None]] = {}
         self.broken: dict[str, str] = {}
-        for side in sides:
-            for link in side.targets:
-                self._follow(link, side.targets)
+        for tree in trees:
+            for link in tree.targets:
+                self._follow(link, tree.targets)
 
     def _follow(self, link: str, targets: Mapping[str, str]) -> None:
         try:
@@ -107,9 +107,9 @@ class Links:
     def leads(self, path: str) -> tuple[str, str]:
         """Where a path leads at base and head; why it cannot be followed, where it cannot."""
         found: list[str] = []
-        for side in self._sides:
+        for tree in self._trees:
             try:
-                found.append(resolve(path, side.targets)[0] or ".")
+                found.append(resolve(path, tree.targets)[0] or ".")
             except ValueError as error:
                 found.append(str(error))
         return (found[0], found[-1]) if found else ("", "")
@@ -117,15 +117,15 @@ class Links:
     @property
     def paths(self) -> frozenset[str]:
         """Every path of both sides."""
-        return frozenset(path for side in self._sides for path in side.paths)
+        return frozenset(path for tree in self._trees for path in tree.paths)
 
     def executable(self, path: str) -> bool:
         """Whether a file may be run, at either side."""
-        return any(path in side.executables for side in self._sides)
+        return any(path in tree.executables for tree in self._trees)
 
     def submodule(self, path: str) -> bool:
         """Whether a path is another repository, at either side."""
-        return any(path in side.submodules for side in self._sides)
+        return any(path in tree.submodules for tree in self._trees)
 
     def names(self, path: str) -> tuple[str, ...]:
         """The other names of a changed path; of a link also those of the files below it.
@@ -133,10 +133,10 @@ class Links:
         Raises:
             ValueError: there are too many to look at.
         """
-        if not any(side.targets for side in self._sides):
+        if not any(tree.targets for tree in self._trees):
             return ()
-        linked = [side for side in self._sides if path in side.targets and path not in self.broken]
-        found = dict.fromkeys(name for side in linked for name in (f"{path}/.", *side.below(path)))
+        linked = [tree for tree in self._trees if path in tree.targets and path not in self.broken]
+        found = dict.fromkeys(name for tree in linked for name in (f"{path}/.", *tree.below(path)))
         used: dict[str, frozenset[str]] = {path: frozenset()}
         # What lies below a path that was or is no folder: a submodule, or a file instead of one.
         found |= dict.fromkeys(link for link in self._above.get(path, ()))

@@ -6,7 +6,7 @@ from functools import partial
 import pytest
 
 from ratiba_action.errors import JudgeError
-from ratiba_action.metrics.judging.answer import JudgeModel, grade
+from ratiba_action.metrics.judging.answer import JudgeModel, judge_score
 from ratiba_action.metrics.judging.live_judge import LiveJudge
 from ratiba_action.metrics.judging.replay_judge import ReplayJudge, judge_recording_key
 from ratiba_action.metrics.judging.run_metric import CaseJudge
@@ -44,7 +44,7 @@ pytestmark = pytest.mark.parametrize("make", JUDGES.values(), ids=JUDGES.keys())
 
 
 async def test_a_grade_is_between_zero_and_one_with_a_reason(make: Callable[[float, str], Judge]) -> None:
-    given = await grade(make(0.5, "clear"), QUESTION)
+    given = await judge_score(make(0.5, "clear"), QUESTION)
     assert isinstance(given, JudgeScore)
     assert (given.score, given.reason) == (0.5, "clear")
 
@@ -56,9 +56,9 @@ def test_a_judge_names_its_model(make: Callable[[float, str], Judge]) -> None:
 @pytest.mark.parametrize("score", [-0.1, 1.1, float("nan"), float("inf")])
 async def test_an_answer_out_of_range_is_a_judge_error(make: Callable[[float, str], Judge], score: float) -> None:
     with pytest.raises(JudgeError):
-        await grade(make(score, "clear"), QUESTION)
+        await judge_score(make(score, "clear"), QUESTION)
 
 
 async def test_an_answer_without_a_reason_is_a_judge_error(make: Callable[[float, str], Judge]) -> None:
     with pytest.raises(JudgeError):
-        await grade(make(0.5, " "), QUESTION)
+        await judge_score(make(0.5, " "), QUESTION)

@@ -255,7 +255,7 @@ PATHS = st.sampled_from(
 
 @given(st.lists(PATHS, max_size=5), PATHS)
 def test_another_changed_file_never_relaxes(paths: list[str], more: str) -> None:
-    assert decide(*paths, more).mode.strictness >= decide(*paths).mode.strictness
+    assert decide(*paths, more).mode.rank >= decide(*paths).mode.rank
 
 
 @given(st.lists(PATHS, max_size=5), st.text(min_size=1, max_size=9))
@@ -265,7 +265,7 @@ def test_any_doubt_is_blocking(paths: list[str], doubt: str) -> None:
 
 @given(st.lists(PATHS, min_size=1, max_size=5))
 def test_the_mode_is_that_of_the_strictest_file_alone(paths: list[str]) -> None:
-    assert decide(*paths).mode == max((decide(path).mode for path in paths), key=lambda mode: mode.strictness)
+    assert decide(*paths).mode == max((decide(path).mode for path in paths), key=lambda mode: mode.rank)
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ _DIGEST_DIGITS = 12
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class AnswerParts:
     """The readable part of an answer.
 
     Args:
@@ -31,7 +31,7 @@ class Said:
     ended: str = ""
 
 
-def read_said(response: JsonObject) -> Said:
+def read_answer(response: JsonObject) -> AnswerParts:
     """The readable part; an answer that says nothing, such as an embedding, is told by a digest of its content."""
     texts: list[str] = []
     tools: list[str] = []
@@ -44,7 +44,7 @@ def read_said(response: JsonObject) -> Said:
         texts += [block[name] for name in ("content", "text", "refusal") if isinstance(block.get(name), str)]
     if not texts and not tools:
         texts.append(f"(no text; content {digest(lasting(response))[:_DIGEST_DIGITS]})")
-    return Said("\n".join(texts), tuple(tools), ", ".join(ends))
+    return AnswerParts("\n".join(texts), tuple(tools), ", ".join(ends))
 
 
 def lasting(response: JsonObject) -> dict[str, Any]:
@@ -227,7 +227,7 @@ def _what(line: Recording) -> str:
 def _held(line: Recording) -> Parts:
     """What a reviewer wants to see of a line, nothing empty."""
     if isinstance(line, ModelRecording):
-        answer = read_said(line.response)
+        answer = read_answer(line.response)
         parts = {"said": answer.text, "tools": "\n".join(answer.tools), "ended": answer.ended, "prompt": line.system}
     else:
         parts = {**_answered(line), "metric": line.metric}

@@ -29,7 +29,7 @@ def validated(answer: Answer, question: Question) -> Answer:
     return answer
 
 
-async def grade(judge: Judge, question: Question) -> JudgeScore:
+async def judge_score(judge: Judge, question: Question) -> JudgeScore:
     """The judge's score.
 
     Args:

@@ -8,7 +8,7 @@ from typing import Any, Literal, TypeVar
 
 from ratiba_action.errors import JudgeError
 from ratiba_action.metrics.judging.deepeval_bridge import load_deepeval
-from ratiba_action.metrics.judging.deepeval_model import Asked, deepeval_model, our_own
+from ratiba_action.metrics.judging.deepeval_model import JudgeCalls, deepeval_model, our_own
 from ratiba_action.model.conversation import ToolCall
 from ratiba_action.model.measurement import Question
 from ratiba_action.ports import Judge
@@ -97,7 +97,7 @@ async def measure(spec: DeepEvalSpec, shown: SingleTurn | Conversation, judge: J
         BudgetError: a call was refused.
     """
     deepeval = load_deepeval()
-    calls = Asked(judge, first, spec.most)
+    calls = JudgeCalls(judge, first, spec.most)
     with warnings.catch_warnings():
         # That 1 is good, which it is here; DeepEval tells whoever knew its older releases.
         warnings.simplefilter("ignore", DeprecationWarning)

@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 from ratiba_action.errors import JudgeError, RatibaError
-from ratiba_action.metrics.judging.answer import grade, validated
+from ratiba_action.metrics.judging.answer import judge_score, validated
 from ratiba_action.model.measurement import Question
 from ratiba_action.model.values import JsonObject
 from ratiba_action.ports import Judge
@@ -105,7 +105,7 @@ def _referred(shape: JsonObject, named: JsonObject) -> JsonObject:
 _MOST_REASONS = 3
 
 
-class Asked:
+class JudgeCalls:
     """What a metric asked its judge, and what reasons it was given.
 
     Args:
@@ -133,10 +133,10 @@ class Asked:
         more = f"; and {len(found) - _MOST_REASONS} more" if len(found) > _MOST_REASONS else ""
         return "; ".join(found[:_MOST_REASONS]) + more
 
-    async def grade(self, prompt: str) -> dict[str, Any]:
+    async def judge_score(self, prompt: str) -> dict[str, Any]:
         """A score on DeepEval's scale of 0 to 10."""
         _, question = self._next(prompt)
-        given = await self._guarded(grade(self._judge, question), question)
+        given = await self._guarded(judge_score(self._judge, question), question)
         return {"score": given.score * 10, "reason": given.reason}
 
     async def answer(self, prompt: str, shape: dict[str, Any]) -> dict[str, Any]:
@@ -168,7 +168,7 @@ class Asked:
             ) from error
 
 
-def deepeval_model(calls: Asked, *, scores: bool) -> Any:
+def deepeval_model(calls: JudgeCalls, *, scores: bool) -> Any:
     """A DeepEval model of the judge.
 
     Args:
@@ -189,7 +189,7 @@ def deepeval_model(calls: Asked, *, scores: bool) -> Any:
 
         async def a_generate(self, *args: Any, schema: Any = None, **_: Any) -> Any:
             if scores:
-                answer = await calls.grade(str(args[0]))
+                answer = await calls.judge_score(str(args[0]))
                 return schema(**answer) if schema is not None else answer
             shape = schema.model_json_schema() if schema is not None else {}
             if set(shape.get("properties", ())) <= {"reason"}:

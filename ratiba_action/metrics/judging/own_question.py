@@ -27,7 +27,7 @@ def worded(question: Question, steps: Sequence[str], shown: JsonObject) -> Quest
     return replace(question, prompt=f"Evaluation Steps:\n{numbered}\n\nQuoted:\n{quoted(dict(shown))}")
 
 
-async def ask(judge: Judge, question: Question) -> JsonObject:
+async def call_judge(judge: Judge, question: Question) -> JsonObject:
     """The judge's answer, validated.
 
     Raises:

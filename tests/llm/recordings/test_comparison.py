@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ratiba_action.llm.recordings.comparison import Kind, compare, read_said, render, without_noise
+from ratiba_action.llm.recordings.comparison import Kind, compare, read_answer, render, without_noise
 from ratiba_action.llm.recordings.lines import JudgeRecording, ModelRecording, Recording
 
 
@@ -197,11 +197,11 @@ def test_every_line_of_both_sides_is_accounted_for(old: list[Recording], new: li
     ],
 )
 def test_what_was_said_is_read_from_every_endpoint(response: dict[str, Any], text: str, tools: tuple[str, ...]) -> None:
-    said = read_said(response)
+    said = read_answer(response)
     assert (said.text, said.tools) == (text, tools)
 
 
 def test_an_embedding_is_told_by_a_digest_that_changes_with_it() -> None:
     one, other = ({"data": [{"embedding": [value]}], "usage": {}} for value in (0.25, 0.5))
-    assert read_said(one).text.startswith("(no text; content ")
-    assert read_said(one) != read_said(other)
+    assert read_answer(one).text.startswith("(no text; content ")
+    assert read_answer(one) != read_answer(other)

@@ -3,7 +3,7 @@ from decimal import Decimal
 import pytest
 
 from ratiba_action.errors import ConfigurationError, RecordingError
-from ratiba_action.metrics.judging.answer import grade
+from ratiba_action.metrics.judging.answer import judge_score
 from ratiba_action.metrics.judging.replay_judge import BookedReplayJudge, ReplayJudge, judge_recording_key
 from ratiba_action.model.conversation import Party, Usage
 from ratiba_action.model.measurement import JudgeScore, Question
@@ -24,7 +24,7 @@ def booked(ledger: Ledger, model: str = MODEL) -> BookedReplayJudge:
 
 async def test_a_replayed_grade_costs_nothing_and_its_list_price_is_known() -> None:
     ledger = Ledger(Decimal(0))
-    assert await grade(booked(ledger), QUESTION) == JudgeScore(0.9, "good", replayed=True)
+    assert await judge_score(booked(ledger), QUESTION) == JudgeScore(0.9, "good", replayed=True)
     (call,) = ledger.calls
     assert (call.party, call.scenario_id, call.model, call.replayed) == (Party.JUDGE, "spa", MODEL, True)
     assert call.cost == 0
@@ -34,10 +34,10 @@ async def test_a_replayed_grade_costs_nothing_and_its_list_price_is_known() -> N
 async def test_an_answer_that_was_not_recorded_is_not_booked() -> None:
     ledger = Ledger(Decimal(0))
     with pytest.raises(RecordingError):
-        await grade(booked(ledger), Question("spa", "swahili_fluency:2.0.0", "ab" * 32, 0, "wording"))
+        await judge_score(booked(ledger), Question("spa", "swahili_fluency:2.0.0", "ab" * 32, 0, "wording"))
     assert ledger.calls == ()
 
 
 async def test_a_judge_without_a_price_is_an_error_never_free() -> None:
     with pytest.raises(ConfigurationError):
-        await grade(booked(Ledger(Decimal(0)), "nobody-knows-this-model"), QUESTION)
+        await judge_score(booked(Ledger(Decimal(0)), "nobody-knows-this-model"), QUESTION)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from ratiba_action.metrics.judging.answer import grade
+from ratiba_action.metrics.judging.answer import judge_score
 from ratiba_action.metrics.judging.run_metric import CaseJudge
 from ratiba_action.model.measurement import Answer, JudgeScore, Question
 from tests.support.judges import graded
@@ -32,5 +32,5 @@ async def test_a_score_is_fresh_only_if_no_grade_of_it_was_recorded(
     grades: tuple[JudgeScore, ...], *, fresh: bool
 ) -> None:
     judge = CaseJudge(GradesInTurn(*grades).answer, "judge-1")
-    assert [await grade(judge.repeat(number), QUESTION) for number, _ in enumerate(grades)] == list(grades)
+    assert [await judge_score(judge.repeat(number), QUESTION) for number, _ in enumerate(grades)] == list(grades)
     assert (judge.model, judge.fresh) == ("judge-1", fresh)

@@ -7,7 +7,7 @@ import pytest
 
 from ratiba_action.errors import BudgetError, ConfigurationError, JudgeError, ProviderError
 from ratiba_action.llm.chain import AnswerChain
-from ratiba_action.metrics.judging.answer import JudgeModel, grade
+from ratiba_action.metrics.judging.answer import JudgeModel, judge_score
 from ratiba_action.metrics.judging.live_judge import INSTRUCTIONS, LiveJudge
 from ratiba_action.metrics.judging.replay_judge import ReplayJudge
 from ratiba_action.metrics.judging.run_metric import CaseJudge
@@ -84,18 +84,18 @@ BROKEN: Mapping[str, tuple[Callable[[str], JsonObject], str]] = {
 
 @both
 async def test_a_grade_is_the_models_answer_divided_by_ten(provider: str) -> None:
-    assert await grade(judge(ScriptedPaidCalls([GOOD]), provider), QUESTION) == JudgeScore(0.9, "Reads well.")
+    assert await judge_score(judge(ScriptedPaidCalls([GOOD]), provider), QUESTION) == JudgeScore(0.9, "Reads well.")
 
 
 async def test_thinking_before_the_answer_is_passed_over() -> None:
     body = dict(whole_answer("anthropic", GOOD))
     body["content"] = [{"type": "thinking", "thinking": "hm", "signature": "s"}, *body["content"]]
-    assert (await grade(judge(ScriptedPaidCalls([body])), QUESTION)).score == 0.9
+    assert (await judge_score(judge(ScriptedPaidCalls([body])), QUESTION)).score == 0.9
 
 
 async def test_anthropic_is_asked_for_structured_output_without_a_temperature() -> None:
     calls = ScriptedPaidCalls([GOOD])
-    await grade(judge(calls), QUESTION)
+    await judge_score(judge(calls), QUESTION)
     (sent,) = calls.sent
     assert (sent.provider, sent.endpoint, sent.model) == ("anthropic", "messages", "claude-opus-5-5")
     assert set(sent.body) == {"model", "max_tokens", "system", "messages", "output_config"}
@@ -107,7 +107,7 @@ async def test_anthropic_is_asked_for_structured_output_without_a_temperature() 
 
 async def test_openai_is_asked_for_structured_output_without_a_temperature() -> None:
     calls = ScriptedPaidCalls([GOOD])
-    await grade(judge(calls, "openai"), QUESTION)
+    await judge_score(judge(calls, "openai"), QUESTION)
     (sent,) = calls.sent
     assert (sent.provider, sent.endpoint, sent.model) == ("openai", "chat/completions", "gpt-5.6")
     assert set(sent.body) == {"model", "max_completion_tokens", "messages", "response_format"}
@@ -138,7 +138,7 @@ async def test_an_unusable_answer_is_asked_for_once_more_and_then_an_error(provi
     make, told = BROKEN[name]
     calls = ScriptedPaidCalls([make(provider)] * 3)
     with pytest.raises(JudgeError, match=told) as caught:
-        await grade(judge(calls, provider), QUESTION)
+        await judge_score(judge(calls, provider), QUESTION)
     assert "asked twice" in str(caught.value)
     assert len(calls.sent) == 2
 
@@ -147,14 +147,14 @@ async def test_an_unusable_answer_is_asked_for_once_more_and_then_an_error(provi
 @pytest.mark.parametrize("name", BROKEN)
 async def test_a_second_answer_that_is_usable_counts(provider: str, name: str) -> None:
     calls = ScriptedPaidCalls([BROKEN[name][0](provider), GOOD])
-    assert (await grade(judge(calls, provider), QUESTION)).score == 0.9
+    assert (await judge_score(judge(calls, provider), QUESTION)).score == 0.9
 
 
 async def test_the_second_attempt_is_a_call_of_its_own_so_that_a_resumed_run_does_not_find_the_bad_answer_again() -> (
     None
 ):
     calls = ScriptedPaidCalls(["", GOOD])
-    await grade(judge(calls), QUESTION)
+    await judge_score(judge(calls), QUESTION)
     first, second = calls.sent
     assert (first.ordinal, second.ordinal) == (0, 1)
     assert second == replace(first, ordinal=1)
@@ -163,14 +163,14 @@ async def test_the_second_attempt_is_a_call_of_its_own_so_that_a_resumed_run_doe
 async def test_a_retry_that_the_budget_does_not_hold_leaves_the_first_error_and_says_so() -> None:
     calls = ScriptedPaidCalls(["", BudgetError("It may cost $0.03.", "Raise the cap.")])
     with pytest.raises(JudgeError, match=r"empty.*not asked again.*\$0\.03"):
-        await grade(judge(calls), QUESTION)
+        await judge_score(judge(calls), QUESTION)
 
 
 @pytest.mark.parametrize("refused", [BudgetError("spent"), ProviderError("down"), ConfigurationError("no price")])
 async def test_a_call_that_is_refused_is_not_asked_again(refused: Exception) -> None:
     calls = ScriptedPaidCalls([refused, GOOD])
     with pytest.raises(type(refused)):
-        await grade(judge(calls), QUESTION)
+        await judge_score(judge(calls), QUESTION)
     assert len(calls.sent) == 1
 
 
@@ -187,14 +187,14 @@ async def test_a_call_that_is_refused_is_not_asked_again(refused: Exception) -> 
 async def test_another_question_has_another_key_even_with_the_same_words(other: Question) -> None:
     calls = ScriptedPaidCalls([GOOD, GOOD])
     for question in (QUESTION, other):
-        await grade(judge(calls), question)
+        await judge_score(judge(calls), question)
     assert calls.sent[0].key != calls.sent[1].key
 
 
 async def test_the_same_question_has_the_same_key_and_its_trial_is_told() -> None:
     calls = ScriptedPaidCalls([GOOD, GOOD])
-    await grade(judge(calls), QUESTION)
-    await grade(judge(calls), replace(QUESTION, trial=2))
+    await judge_score(judge(calls), QUESTION)
+    await judge_score(judge(calls), replace(QUESTION, trial=2))
     assert calls.sent[0].key == calls.sent[1].key
     assert [sent.trial for sent in calls.sent] == [0, 2]
 
@@ -202,14 +202,14 @@ async def test_the_same_question_has_the_same_key_and_its_trial_is_told() -> Non
 @pytest.mark.parametrize("party", [Party.JUDGE, Party.CROSS_CHECK])
 async def test_the_call_is_booked_on_whoever_judges(party: Party) -> None:
     calls = ScriptedPaidCalls([GOOD])
-    await grade(judge(calls, party=party), QUESTION)
+    await judge_score(judge(calls, party=party), QUESTION)
     assert (calls.sent[0].party, calls.sent[0].scenario_id) == (party, "spa")
 
 
 async def test_an_unknown_provider_is_refused_before_anything_is_sent() -> None:
     calls = ScriptedPaidCalls([GOOD])
     with pytest.raises(ConfigurationError, match="'acme'"):
-        await grade(LiveJudge(calls, JudgeModel("acme", "m")), QUESTION)
+        await judge_score(LiveJudge(calls, JudgeModel("acme", "m")), QUESTION)
     assert calls.sent == []
 
 
@@ -224,12 +224,12 @@ async def test_live_grades_are_collected_as_recordings_that_replay() -> None:
     collector = ScoreCollector(MODELS["anthropic"].name)
     usage = Usage(input_tokens=1_000, output_tokens=90, cache_read_tokens=150, cache_write_tokens=50)
     live = collecting(LiveJudge(ScriptedPaidCalls([GOOD], usage), MODELS["anthropic"]), collector)
-    given = await grade(live, QUESTION)
+    given = await judge_score(live, QUESTION)
     (line,) = collector.recordings()["spa"]
     assert (line.source, line.score, line.reason, line.ordinal) == ("live", 0.9, "Reads well.", 0)
     assert line.usage == {"input_tokens": 1_200, "output_tokens": 90}
     replay = ReplayJudge(live.model, {line.key: line.body})
-    assert await grade(replay, QUESTION) == replace(given, replayed=True)
+    assert await judge_score(replay, QUESTION) == replace(given, replayed=True)
 
 
 @both
@@ -271,5 +271,5 @@ async def test_a_failed_question_is_not_collected() -> None:
     collector = ScoreCollector(MODELS["anthropic"].name)
     live = collecting(LiveJudge(ScriptedPaidCalls(["", ""]), MODELS["anthropic"]), collector)
     with pytest.raises(JudgeError):
-        await grade(live, QUESTION)
+        await judge_score(live, QUESTION)
     assert collector.recordings() == {}

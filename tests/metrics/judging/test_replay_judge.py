@@ -3,7 +3,7 @@ import math
 import pytest
 
 from ratiba_action.errors import JudgeError, RecordingError
-from ratiba_action.metrics.judging.answer import grade
+from ratiba_action.metrics.judging.answer import judge_score
 from ratiba_action.metrics.judging.replay_judge import ReplayJudge, judge_recording_key
 from ratiba_action.model.measurement import JudgeScore, Question
 from ratiba_action.model.values import JsonObject
@@ -17,7 +17,9 @@ def _judge(line: JsonObject) -> ReplayJudge:
 
 
 async def test_a_recorded_grade_is_found_whatever_the_wording_of_the_prompt() -> None:
-    assert await grade(_judge({"score": 0.9, "reason": "good"}), QUESTION) == JudgeScore(0.9, "good", replayed=True)
+    assert await judge_score(_judge({"score": 0.9, "reason": "good"}), QUESTION) == JudgeScore(
+        0.9, "good", replayed=True
+    )
 
 
 @pytest.mark.parametrize(
@@ -30,7 +32,7 @@ async def test_a_recorded_grade_is_found_whatever_the_wording_of_the_prompt() ->
 )
 async def test_another_metric_version_transcript_or_ordinal_has_no_recording(other: Question) -> None:
     with pytest.raises(RecordingError) as caught:
-        await grade(_judge({"score": 0.9, "reason": "good"}), other)
+        await judge_score(_judge({"score": 0.9, "reason": "good"}), other)
     message = str(caught.value)
     assert other.metric in message
     assert "it was never judged, or the conversation changed since" in message
@@ -41,13 +43,13 @@ async def test_another_metric_version_transcript_or_ordinal_has_no_recording(oth
 async def test_another_model_has_no_recording() -> None:
     key = judge_recording_key(QUESTION.metric, "judge-1", QUESTION.transcript, 0)
     with pytest.raises(RecordingError, match="judge-2"):
-        await grade(ReplayJudge("judge-2", {key: {"score": 0.9, "reason": "good"}}), QUESTION)
+        await judge_score(ReplayJudge("judge-2", {key: {"score": 0.9, "reason": "good"}}), QUESTION)
 
 
 @pytest.mark.parametrize("score", [9.0, -0.1, math.nan, math.inf])
 async def test_a_recorded_score_out_of_range_is_an_error_not_a_score(score: float) -> None:
     with pytest.raises(JudgeError):
-        await grade(_judge({"score": score, "reason": "good"}), QUESTION)
+        await judge_score(_judge({"score": score, "reason": "good"}), QUESTION)
 
 
 def test_the_recording_key_is_the_one_that_sha256sum_computes() -> None:

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from ratiba_action.errors import BudgetError, JudgeError, RecordingError
-from ratiba_action.metrics.judging.answer import grade
+from ratiba_action.metrics.judging.answer import judge_score
 from ratiba_action.metrics.judging.run_metric import CaseJudge, RunMetric
 from ratiba_action.metrics.judging.voting_rule import VotingRule
 from ratiba_action.metrics.registry import load_judged_metric
@@ -33,10 +33,10 @@ class TwoQuestionMetric:
 
     async def measure(self, one: Case, threshold: float) -> Score:
         grades = [
-            await grade(self._judge, Question(one.scenario.id, "tone:1.0.0", "t", number, "", one.trial, one.arm))
+            await judge_score(self._judge, Question(one.scenario.id, "tone:1.0.0", "t", number, "", one.trial, one.arm))
             for number in range(2)
         ]
-        mean = sum(grade.score for grade in grades) / 2
+        mean = sum(judge_score.score for judge_score in grades) / 2
         return Score(self.name, self.version, mean, threshold, judged=True, reason=grades[0].reason)
 
 
