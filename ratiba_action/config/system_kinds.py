@@ -4,17 +4,21 @@ import re
 from collections.abc import Callable
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BeforeValidator, Field, field_validator, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, field_validator, model_validator
 
 from ratiba_action.config.model_limits import Name, TokenCount
 from ratiba_action.privacy.credentials import find_credentials
 from ratiba_action.settings.input_values import parse_folder
 from ratiba_action.util.body_template import VALUES, places, template_problems
-from ratiba_action.util.json_expression import Expression
+from ratiba_action.util.json_expression import Expression, require_field_path
 from ratiba_action.util.validation import StrictModel
 
 Address = Annotated[str, Field(pattern=r"^[A-Za-z_][\w.]*:[A-Za-z_]\w*(\.[A-Za-z_]\w*)*$", max_length=500)]
-Path = Annotated[str, Field(pattern=r"^[^.\s]+(\.[^.\s]+)*$", max_length=500, description="keys, separated by dots")]
+Path = Annotated[
+    str,
+    Field(min_length=1, max_length=500, description="a JMESPath of names and indexes"),
+    AfterValidator(require_field_path),
+]
 
 
 class FieldsBlock(StrictModel):

@@ -125,11 +125,33 @@ def parse_path(text: str) -> JsonPath:
         raise ValueError(f"the path {text!r} is a JSONPath, and paths are JMESPath now; {instead}")
     Expression(text)
     steps = _steps(jmespath.compile(text).parsed)
-    if steps is None:
+    if steps is None or any(isinstance(step, int) and step < 0 for step in steps):
         raise ValueError(f"the path {text!r} does more than name places; write it like items[*].id")
     if not steps:
         raise ValueError(f"the path {text!r} is the whole value; leave the comparison out instead")
     return JsonPath(text, steps)
+
+
+def require_field_path(text: str) -> str:
+    """Check a JMESPath of names and ``[3]`` in its usual spelling, in which the worker's adapters read it.
+
+    Raises:
+        ValueError: it is none; says what to write instead of ``items.0.id``, the form of earlier versions.
+    """
+    steps: tuple[Step, ...] | None
+    if "[" in text or '"' in text:
+        Expression(text)
+        steps = _steps(jmespath.compile(text).parsed)
+    else:
+        parts = text.split(".")
+        steps = (
+            tuple(int(part) if re.fullmatch(r"-?[0-9]{1,9}", part) else part for part in parts) if all(parts) else None
+        )
+    if not steps or any(isinstance(step, Each) for step in steps):
+        raise ValueError(f"the path {text!r} is no JMESPath of names and indexes; write it like items[0].id")
+    if spell_path(steps) != text:
+        raise ValueError(f"the path {text!r} is not spelled as a JMESPath; write {spell_path(steps)}")
+    return text
 
 
 def without(value: Any, paths: Iterable[JsonPath]) -> Any:
@@ -190,7 +212,7 @@ def _steps(node: Mapping[str, Any]) -> tuple[Step, ...] | None:
     """The steps of a compiled expression; None where it does more than name places."""
     kind: str = node["type"]
     value: Any = node.get("value")
-    if kind == "field" or (kind == "index" and value >= 0):
+    if kind in ("field", "index"):
         return (value,)
     if kind in ("identity", "current"):
         return ()

@@ -2,7 +2,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ratiba_action.util.json_expression import Each, Expression, Step, parse_path, spell_path, without
+from ratiba_action.util.json_expression import (
+    Each,
+    Expression,
+    Step,
+    parse_path,
+    require_field_path,
+    spell_path,
+    without,
+)
+from ratiba_action.worker.adapters.plain_data import steps_of
 
 VALUE = {"items": [{"id": 1, "name": "a"}, {"id": 2, "name": "b"}], "at": "now", "odd key": {"x": [1, 2, 3]}}
 
@@ -111,3 +120,35 @@ def test_what_is_left_out_is_what_the_expression_finds(value: object) -> None:
 def places(value: object) -> list[tuple[Step, ...]]:
     parts = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
     return [place for key, part in parts for place in ((key,), *((key, *rest) for rest in places(part)))]
+
+
+@pytest.mark.parametrize("path", ["stage", "payment.status", "orders[0].id", "orders[-1]", '"odd-name".x'])
+def test_a_field_path_of_names_and_indexes_is_kept(path: str) -> None:
+    assert require_field_path(path) == path
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [("orders.0.id", "orders[0].id"), ("messages.-1", "messages[-1]"), ("odd-name.x", '"odd-name".x')],
+)
+def test_a_field_path_of_the_earlier_form_is_refused_with_its_new_spelling(old: str, new: str) -> None:
+    with pytest.raises(ValueError, match="not spelled as a JMESPath") as refused:
+        require_field_path(old)
+    assert str(refused.value).endswith(f"; write {new}")
+    assert require_field_path(new) == new
+
+
+@pytest.mark.parametrize("path", ["", ".", "a..b", "a[*].b", "a[", "a[1:2]", '"a', "a[?b]", "$.a[0]"])
+def test_what_is_no_field_path_is_refused(path: str) -> None:
+    with pytest.raises(ValueError, match="JMESPath"):
+        require_field_path(path)
+
+
+@given(st.lists(st.text(max_size=6) | st.integers(-9, 99), min_size=1, max_size=6))
+def test_the_worker_reads_the_steps_that_the_gate_checked(steps: list[str | int]) -> None:
+    try:
+        path = require_field_path(spell_path(steps))
+    except ValueError:
+        assert not all(steps[:1])
+        return
+    assert steps_of(path) == steps

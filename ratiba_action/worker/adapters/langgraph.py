@@ -8,7 +8,7 @@ from typing import Any
 from ..lookup import AdapterError
 from . import savers
 from .making import create_tables, make
-from .plain_data import plain
+from .plain_data import plain, steps_of
 from .streamed_text import streamed_text
 from .turn_messages import TurnMessages
 
@@ -60,7 +60,7 @@ def _require_known(graph: Any, options: dict[str, Any]) -> None:
     """Refuse keys and nodes that the graph does not have: what they would give is nothing, in silence."""
     keys = {name for name in graph.channels if ":" not in name and not name.startswith("__")}
     nodes = {name for part in (graph, *(sub for _, sub in graph.get_subgraphs(recurse=True))) for name in part.nodes}
-    named = [path.partition(".")[0] for path in options["reply"].values()] + [options["input"] or options["messages"]]
+    named = [str(steps_of(path)[0]) for path in options["reply"].values()] + [options["input"] or options["messages"]]
     for what, names, known in (
         ("state has no key", named, keys),
         ("graph has no node", options["response_nodes"], nodes),

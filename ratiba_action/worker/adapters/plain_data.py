@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import enum
+import json
+import re
 from datetime import date, datetime
 from typing import Any
 
@@ -36,13 +38,18 @@ def _own_words(value: Any) -> Any:
 
 
 def pick(values: Any, path: str) -> Any:
-    """What stands at a path of keys, attributes or list indexes, ``order.status``; None where nothing does."""
+    """What stands at a path of keys, attributes or list indexes, ``orders[0].status``; None where nothing does."""
     found = values
-    for name in path.split("."):
-        if isinstance(found, dict):
-            found = found.get(name)
-        elif isinstance(found, (list, tuple)) and name.lstrip("-").isdigit():
-            found = found[int(name)] if -len(found) <= int(name) < len(found) else None
+    for step in steps_of(path):
+        if isinstance(step, int):
+            inside = isinstance(found, (list, tuple)) and -len(found) <= step < len(found)
+            found = found[step] if inside else None
         else:
-            found = getattr(found, name, None)
+            found = found.get(step) if isinstance(found, dict) else getattr(found, step, None)
     return found
+
+
+def steps_of(path: str) -> list[str | int]:
+    """The names and indexes of a path, which the gate has checked."""
+    steps = re.findall(r'\[(-?[0-9]+)\]|("(?:[^"\\]|\\.)*")|([A-Za-z_][A-Za-z0-9_]*)', path)
+    return [int(index) if index else json.loads(quoted) if quoted else name for index, quoted, name in steps]
