@@ -23,7 +23,6 @@ _PATTERNS: Mapping[str, str] = {
     r"^[A-Za-z_][\w.]*:[A-Za-z_]\w*(\.[A-Za-z_]\w*)*$": "give module:attribute, such as shop.graph:graph",
     r"^[A-Za-z_][\w.]*$": "give the name of a module, such as shop.adapter",
     r"^[A-Za-z_]\w*$": "give the name of a variable: letters, digits and _",
-    r"^[^.\s]+(\.[^.\s]+)*$": "give keys with dots between, such as reply.text",
 }
 """What a regular expression of a schema asks for, in words."""
 
