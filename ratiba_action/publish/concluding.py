@@ -74,7 +74,7 @@ def conclude(
     Returns:
         The exit code.
     """
-    notes = [f"The variable {name} is set, and no input reads it." for name in unknown_variables(environment)]
+    notes = [f"The variable {name} is set, but no input reads it." for name in unknown_variables(environment)]
     complaint = ""
     try:
         refuse_wrong_start(decided, problems)

@@ -193,7 +193,7 @@ def test_a_defect_of_deciding_still_leaves_a_blocking_report(
 def test_the_variables_of_the_actions_own_steps_are_no_misspelt_inputs(step: dict[str, str]) -> None:
     own = {"RATIBA_ENDED": "killed", "RATIBA_IMAGE": "x", "RATIBA_JOB_NETWORK": "y", "RATIBA_SEAL_KEY": "z"}
     assert run(["report", "--unfinished"], step | own | {"RATIBA_MOED": "blocking"}) == 3
-    assert left(step).notes == ("The variable RATIBA_MOED is set, and no input reads it.",)
+    assert left(step).notes == ("The variable RATIBA_MOED is set, but no input reads it.",)
 
 
 def test_an_unfinished_run_is_reported_with_nothing_installed(step: dict[str, str], tmp_path: Path) -> None:

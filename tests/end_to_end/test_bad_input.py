@@ -217,7 +217,7 @@ def test_the_configuration_cannot_set_what_the_gate_itself_relies_on(small: Smal
 
 def test_a_misspelt_variable_is_said(small: SmallRepository) -> None:
     small.scenario("talks", "say hello")
-    assert "The variable RATIBA_BUDGET_USD is set, and no input reads it." in small.gate(RATIBA_BUDGET_USD="5").comment
+    assert "The variable RATIBA_BUDGET_USD is set, but no input reads it." in small.gate(RATIBA_BUDGET_USD="5").comment
 
 
 def test_only_what_was_asked_for_runs_and_the_comment_says_so(small: SmallRepository) -> None:

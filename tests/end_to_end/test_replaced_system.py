@@ -149,7 +149,7 @@ def test_another_kind_of_system_is_named_with_both_kinds(change: Change, replace
     assert ended.code != 0
     told = " ".join(ended.results["report"]["replaced"])
     assert f"system.{replaced.partition(':')[0]} is" in told
-    assert "system.adapter is not given (base: 'bot:answer')" in told
+    assert "system.adapter is not set (base: 'bot:answer')" in told
 
 
 @pytest.mark.parametrize("link", ["root", "module"])
