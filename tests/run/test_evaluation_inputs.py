@@ -169,5 +169,5 @@ def test_mistakes_of_configuration_and_scenarios_are_told_together(tmp_path: Pat
 
 
 def test_a_missing_configuration_is_named_with_its_remedy(tmp_path: Path) -> None:
-    with pytest.raises(ConfigurationError, match=r"there is no file '\.github/ratiba\.yml'\. Run: ratiba init"):
+    with pytest.raises(ConfigurationError, match=r"the file '\.github/ratiba\.yml' does not exist\. Run: ratiba init"):
         inputs(tmp_path, BASE, {".github/ratiba.yml": None})
