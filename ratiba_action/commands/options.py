@@ -49,7 +49,7 @@ def read_rules(arguments: argparse.Namespace, environment: Mapping[str, str]) ->
     Raises:
         ConfigurationError: the configuration is invalid, or one that was given cannot be read.
     """
-    from ratiba_action.config.configured_rules import configured_rules  # noqa: PLC0415 - needs the package's dependencies
+    from ratiba_action.config.configuration import configured_rules  # noqa: PLC0415 - needs the package's dependencies
     from ratiba_action.settings.settings import read_settings  # noqa: PLC0415 - the same
 
     name = read_settings(environment, {"config": arguments.config}).config

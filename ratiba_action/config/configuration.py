@@ -12,6 +12,7 @@ from ratiba_action.config.model_limits import ModelsBlock, Name
 from ratiba_action.config.suite_block import ComparisonBlock, SuiteBlock
 from ratiba_action.config.system_block import SystemBlock
 from ratiba_action.errors import ConfigurationError, SuiteError
+from ratiba_action.model.comparison import Rules
 from ratiba_action.model.verdict import PassRateRule
 from ratiba_action.settings.report_folder import parse_report_folder
 from ratiba_action.util.locked_folder import read_plain_file
@@ -161,6 +162,27 @@ def load_configuration(repository: Path, name: str) -> Configuration:
     except OSError as error:
         raise unreadable_configuration(name, error) from error
     return read_configuration(name, content)
+
+
+def configured_rules(repository: Path, name: str, *, required: bool) -> Rules:
+    """The rules of the ``comparison`` section.
+
+    Args:
+        repository: the checkout.
+        name: path of the configuration below it.
+        required: whether the file must exist; if not, the defaults apply without it.
+
+    Raises:
+        SuiteError: the file is wrong; holds every problem.
+        ConfigurationError: it cannot be read.
+    """
+    try:
+        content = read_plain_file(repository, name)
+    except OSError as error:
+        if isinstance(error, FileNotFoundError) and not required:
+            return Rules()
+        raise unreadable_configuration(name, error) from error
+    return read_configuration(name, content).comparison.rules
 
 
 def unreadable_configuration(name: str, error: OSError) -> ConfigurationError:

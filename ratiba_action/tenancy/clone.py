@@ -1,19 +1,20 @@
 """Reads a migrated schema once and says how to make it again under another name."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Hashable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, LiteralString, TypeAlias
+from graphlib import CycleError, TopologicalSorter
+from typing import TYPE_CHECKING, Any, LiteralString, TypeAlias, TypeVar
 
 from ratiba_action.errors import DatabaseError
-from ratiba_action.tenancy.comments import COMMENTS
-from ratiba_action.tenancy.definitions import CREATED, FINISHED, ROWS, SEQUENCES
+from ratiba_action.tenancy.definitions import COMMENTS, CREATED, FINISHED, ROWS, SEQUENCES
 from ratiba_action.tenancy.dependencies import DEPENDENCIES, UNSUPPORTED
-from ratiba_action.tenancy.order import creation_order
 
 if TYPE_CHECKING:
     from psycopg import AsyncConnection
 
     Connection: TypeAlias = AsyncConnection[tuple[Any, ...]]
+
+Key = TypeVar("Key", bound=Hashable)
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +94,7 @@ async def _created(connection: "Connection", schema: str) -> tuple[Statement, ..
             statements[catalogue, oid] = Statement(name, text)
     depends = await _rows(connection, DEPENDENCIES, schema)
     names = {key: statements[key].name for key in sorted(statements, key=lambda key: key[1])}
-    order = creation_order(names, [((a, b), (c, d)) for a, b, c, d in depends])
+    order = _creation_order(names, [((a, b), (c, d)) for a, b, c, d in depends])
     return tuple(statements[key] for key in order)
 
 
@@ -123,3 +124,27 @@ async def _finished(connection: "Connection", schema: str) -> AsyncIterator[Stat
     for query in (*FINISHED, COMMENTS):
         for name, text in await _rows(connection, query, schema):
             yield Statement(name, text)
+
+
+def _creation_order(names: Mapping[Key, str], depends: Iterable[tuple[Key, Key]]) -> tuple[Key, ...]:
+    """Keys sorted so that each stands after all that it depends on; otherwise in the order given.
+
+    Args:
+        names: each object's name, for messages, by its key.
+        depends: pairs of an object and one that it depends on; pairs with a key that is not in ``names`` are left out.
+
+    Raises:
+        DatabaseError: objects depend on each other in a circle; names them.
+    """
+    graph: dict[Key, set[Key]] = {key: set() for key in names}
+    for key, needed in depends:
+        if key in graph and needed in graph and key != needed:
+            graph[key].add(needed)
+    try:
+        return tuple(TopologicalSorter(graph).static_order())
+    except CycleError as error:
+        circle = ", ".join(repr(names[key]) for key in error.args[1])
+        raise DatabaseError(
+            f"The schema cannot be cloned: these objects depend on each other in a circle: {circle}.",
+            "Break the circle, for example by a column default that calls no function on its own table.",
+        ) from None

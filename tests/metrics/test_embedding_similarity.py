@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from sklearn.metrics.pairwise import cosine_similarity
 
 from ratiba_action.errors import ConfigurationError
+from ratiba_action.metrics.embedding_similarity import embedding_similarity
 from ratiba_action.metrics.registry import load_metric, metric_problems
-from ratiba_action.metrics.vector_similarity import embedding_similarity
 from ratiba_action.model.conversation import Exchange, Reply
 from ratiba_action.model.measurement import Score
 from ratiba_action.model.scenario import Expectation, Turn
