@@ -1,6 +1,7 @@
 """How long the demo takes and how much memory its processes hold. Run: ``python -m benchmarks.gate``."""
 
 import argparse
+import os
 import statistics
 import subprocess
 import sys
@@ -8,7 +9,10 @@ import tempfile
 import time
 from pathlib import Path
 
+from benchmarks.side_by_side import write_repository
+
 PROJECT = Path(__file__).resolve().parents[1]
+SUITE = 5_200
 LIMIT = 20.0  # seconds for the bundled conversations on two cores
 
 
@@ -48,11 +52,19 @@ def run(pull_request: str) -> tuple[float, int]:
         return time.perf_counter() - started, most
 
 
-def help_seconds() -> float:
-    """Seconds of ``ratiba --help``, from start to exit."""
+def seconds_of(*words: str, folder: Path = PROJECT) -> float:
+    """Seconds of ``ratiba`` with these words, from start to exit."""
     started = time.perf_counter()
-    subprocess.run([sys.executable, "-m", "ratiba_action", "--help"], cwd=PROJECT, check=True, capture_output=True)
+    command = [sys.executable, "-m", "ratiba_action", *words]
+    subprocess.run(command, cwd=folder, env=os.environ | {"PYTHONPATH": str(PROJECT)}, check=True, capture_output=True)
     return time.perf_counter() - started
+
+
+def validate_seconds(runs: int) -> float:
+    """Median seconds of ``ratiba validate`` on a suite of ``SUITE`` captured conversations."""
+    with tempfile.TemporaryDirectory() as folder:
+        write_repository(Path(folder), SUITE)
+        return statistics.median(seconds_of("validate", folder=Path(folder)) for _ in range(runs))
 
 
 def main() -> int:
@@ -66,7 +78,10 @@ def main() -> int:
     seconds = statistics.median(figure[0] for figure in figures)
     print(f"demo, {conversations} conversations: median {seconds:.1f} s of {runs} runs, limit {LIMIT:.0f} s")
     print(f"memory of the whole process tree at its highest: {max(figure[1] for figure in figures) / 1024:.0f} MB")
-    print(f"ratiba --help: median {statistics.median(help_seconds() for _ in range(runs)):.2f} s, limit 0.3 s")
+    for words in (("--help",), ("gate", "--help")):
+        helped = statistics.median(seconds_of(*words) for _ in range(runs))
+        print(f"ratiba {' '.join(words)}: median {helped:.2f} s, limit 0.3 s")
+    print(f"ratiba validate, {SUITE:,} scenarios: median {validate_seconds(runs):.1f} s, limit 4 s")
     print(f"demo of a skipped pull request: median {statistics.median(skips):.2f} s")
     return 0 if seconds <= LIMIT else 1
 

@@ -136,10 +136,12 @@ def contestants(url: str, count: int, report: Path) -> dict[str, list[str]]:
     """The command of each, by name."""
     loop = [sys.executable, "-m", "benchmarks.side_by_side", "--count", str(count), "--loop"]
     gate = [sys.executable, "-m", "ratiba_action", "gate", "--mode", "blocking", "--llm", "live"]
+    gate += ["--concurrency", str(AT_ONCE)]
     return {
         "bare loop, aiohttp": [*loop, "aiohttp", "--url", url],
         "bare loop, official SDK (floor)": [*loop, "sdk", "--url", url],
-        "this gate": [*gate, "--concurrency", str(AT_ONCE), "--report-dir", str(report)],
+        "this gate": [*gate, "--report-dir", str(report)],
+        "this gate again, judge cache warm": [*gate, "--report-dir", f"{report}-again"],
     }
 
 

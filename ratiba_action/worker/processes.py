@@ -34,10 +34,10 @@ def _parent(pid: str) -> str:
 
 
 def end_children(excluded: Iterable[int] = ()) -> None:
-    """Kill and reap every child but those in ``spare``, and the orphans that they hand up, until none is left."""
-    spared = set(excluded)
+    """Kill and reap every child but the excluded ones, and the orphans that they hand up, until none is left."""
+    kept = set(excluded)
     while True:
-        doomed = [pid for pid in children() if pid not in spared]
+        doomed = [pid for pid in children() if pid not in kept]
         if not doomed:
             return
         for pid in doomed:

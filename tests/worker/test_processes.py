@@ -22,7 +22,7 @@ branch = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {leaf!r
 process = subprocess.Popen([sys.executable, "-c", branch], stdout=subprocess.PIPE)
 leaf_pid = int(process.stdout.readline())
 os.kill(process.pid, signal.SIGKILL)
-processes.end_children(spare=[spared.pid])
+processes.end_children(excluded=[spared.pid])
 print(os.path.exists(f"/proc/{leaf_pid}"), spared.poll(), len(processes.children()))
 spared.kill()
 """

@@ -560,7 +560,7 @@ def test_a_recorded_scenario_fails_too_though_its_recording_no_longer_fits(
         ended = replay(scenario)
     assert ended.code == 1, ended.printed
     assert "tool calls of the turn" in failing_part(ended.comment)
-    assert "Recorded answers stood in" in ended.comment
+    assert "Recorded answers to earlier requests were used" in ended.comment
     assert "The base passes these assertions" in ended.comment
 
 

@@ -102,7 +102,7 @@ def test_a_trace_becomes_a_scenario_in_quarantine_that_a_pull_writes_and_a_push_
 
 
 def test_a_trace_becomes_a_case_once_a_person_says_what_is_right(project: Project) -> None:
-    assert "leave it out until --expected" in project.do("add-trace", TRACE, "--case")[1]
+    assert "leave it out until it has an expected answer: give --expected" in project.do("add-trace", TRACE, "--case")[1]
     item = project.added()
     assert item["expectedOutput"] is None
     assert item["metadata"]["source"] == "production"
@@ -139,7 +139,7 @@ def test_a_tenant_that_must_not_leave_production_is_refused_and_nothing_is_writt
     [
         (["0123456789abcdef0123456789abcdef"], "no observation of the trace"),
         (["../../etc/passwd"], "Give the id of a trace"),
-        ([TRACE, "--expected", '{"intent": '], "Give whole JSON"),
+        ([TRACE, "--expected", '{"intent": '], "valid JSON"),
         ([TRACE, "--dataset", "nowhere"], "no dataset 'nowhere'"),
     ],
 )

@@ -258,7 +258,7 @@ def test_a_push_that_broke_off_goes_on_and_makes_nothing_twice(checkout: Checkou
     checkout.state.mode = Mode.ANSWER_LOST
     code, printed = checkout.do("push", "--seconds", "2")
     assert code == 3
-    assert "0 items were written; another push goes on from there" in printed
+    assert "0 items were written; another push continues from there" in printed
     checkout.state.mode = Mode.HEALTHY
     assert checkout.do("push")[0] == 0
     assert (len(checkout.state.datasets), len(checkout.state.items)) == (1, 3)
