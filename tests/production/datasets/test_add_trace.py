@@ -102,7 +102,8 @@ def test_a_trace_becomes_a_scenario_in_quarantine_that_a_pull_writes_and_a_push_
 
 
 def test_a_trace_becomes_a_case_once_a_person_says_what_is_right(project: Project) -> None:
-    assert "leave it out until it has an expected answer: give --expected" in project.do("add-trace", TRACE, "--case")[1]
+    printed = project.do("add-trace", TRACE, "--case")[1]
+    assert "leave it out until it has an expected answer: give --expected" in printed
     item = project.added()
     assert item["expectedOutput"] is None
     assert item["metadata"]["source"] == "production"
