@@ -55,7 +55,7 @@ def test_a_server_that_shows_nothing_is_told(
     state: LangfuseState, environment: dict[str, str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     state.visible = False
-    assert run(["dataset", "verify", "--seconds", "4", "--json"], environment) == 3
+    assert run(["dataset", "verify", "--seconds", "10", "--json"], environment) == 3
     told = json.loads(capsys.readouterr().out)
     assert told["problem"] == "the trace cannot be read back"
     assert told["steps"][-1] == "a trace with 2 spans and 2 scores was taken"
