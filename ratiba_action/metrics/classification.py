@@ -13,6 +13,8 @@ from collections.abc import Iterable, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
+from ratiba_action.model.values import mean
+
 Case = tuple[AbstractSet[str], AbstractSet[str]]
 """Labels that are expected, and labels that were given."""
 
@@ -75,7 +77,7 @@ def macro_f1(classes: Sequence[ClassCounts]) -> float:
     Args:
         classes: at least one.
     """
-    return sum(scores.f1 for scores in classes) / len(classes)
+    return mean([scores.f1 for scores in classes])
 
 
 def weighted_f1(classes: Sequence[ClassCounts]) -> float:

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable
 from ratiba_action.errors import ConfigurationError
 from ratiba_action.metrics.classifier_answer import ClassifierAnswer
 from ratiba_action.model.measurement import Case, Score
+from ratiba_action.model.values import mean
 from ratiba_action.util.text import clip
 
 Labels = frozenset[str]
@@ -43,7 +44,7 @@ def score_labels(
             f"{metric[0]} has nothing to measure: no turn of {case.scenario.id} says which label is right.",
             "Give it, such as expect: {label: BOOKING} or expect: {labels: [hours, prices]}.",
         )
-    return Score(*metric, sum(values) / len(values), threshold, judged=False, reason="; ".join(details))
+    return Score(*metric, mean(values), threshold, judged=False, reason="; ".join(details))
 
 
 def _names(labels: Labels) -> str:

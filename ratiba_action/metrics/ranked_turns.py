@@ -8,6 +8,7 @@ from pydantic import Field
 from ratiba_action.errors import ConfigurationError
 from ratiba_action.metrics.ranking import Judgements
 from ratiba_action.model.measurement import Case, Score
+from ratiba_action.model.values import mean
 from ratiba_action.util.validation import StrictModel
 
 Formula = Callable[[Sequence[str], Judgements], float]
@@ -43,7 +44,7 @@ def score_rankings(name: str, version: str, case: Case, threshold: float, formul
         details.append(f"turn {number}: {values[-1]:.4f}" + ("" if found else ", the reply has no documents"))
     if not values:
         raise _nothing(name, f"no turn of {case.scenario.id} has expect.documents")
-    return Score(name, version, sum(values) / len(values), threshold, judged=False, reason="; ".join(details))
+    return Score(name, version, mean(values), threshold, judged=False, reason="; ".join(details))
 
 
 def _nothing(name: str, why: str) -> ConfigurationError:

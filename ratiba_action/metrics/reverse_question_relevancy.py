@@ -13,6 +13,7 @@ from ratiba_action.metrics.turn_by_turn import OwnTurnsMetric
 from ratiba_action.metrics.turn_scores import TurnValue
 from ratiba_action.metrics.whole_conversation import Part, ShownTurn
 from ratiba_action.model.measurement import Question
+from ratiba_action.model.values import mean
 
 __version__ = "1.0.0"
 QUESTIONS = 3
@@ -62,4 +63,4 @@ class ReverseQuestionRelevancyMetric(OwnTurnsMetric):
         shown = {"asked": turn.shown.asked, "questions": questions}
         answers = (await call_judge(self._judge, worded(comparison, COMPARE, shown)))["asks"]
         reason = "; ".join(f"{question} ({how})" for question, how in zip(questions, answers, strict=True))
-        return TurnValue(turn.number, sum(WORTH[how] for how in answers) / QUESTIONS, reason)
+        return TurnValue(turn.number, mean([WORTH[how] for how in answers]), reason)

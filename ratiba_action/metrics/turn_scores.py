@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from ratiba_action.errors import ConfigurationError
 from ratiba_action.model.measurement import Invariant, Score
+from ratiba_action.model.values import mean
 from ratiba_action.util.text import clip
 
 
@@ -84,12 +85,11 @@ def mean_of_turns(metric: str, version: str, threshold: float, values: Sequence[
     """
     if not values:
         raise ConfigurationError(f"{metric} found nothing to measure in this conversation.", remedy)
-    mean = sum(turn.value for turn in values) / len(values)
     lowest = sorted(values, key=lambda turn: turn.value)[:_NAMED]
     lowest_turns = "; ".join(f"turn {turn.turn}: {turn.value:.2f}{_because(turn)}" for turn in lowest)
     more = f"; {len(values) - _NAMED} more turns, none lower" if len(values) > _NAMED else ""
-    # Rounding of the sum must not lead out of the range.
-    return Score(metric, version, min(1.0, max(0.0, mean)), threshold, judged=False, reason=lowest_turns + more)
+    average = mean([turn.value for turn in values])
+    return Score(metric, version, average, threshold, judged=False, reason=lowest_turns + more)
 
 
 def _because(value: TurnValue) -> str:

@@ -17,7 +17,7 @@ def mean(values: Sequence[float]) -> float:
     """
     if not all(map(math.isfinite, values)):
         return math.nan
-    return float(sum((Fraction(str(value)) for value in values), Fraction(0)) / len(values))
+    return float(sum((Fraction(str(float(value))) for value in values), Fraction(0)) / len(values))
 
 
 Usd = Decimal

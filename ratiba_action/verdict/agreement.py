@@ -4,6 +4,7 @@ import math
 from collections.abc import Callable, Sequence
 
 from ratiba_action.model.comparison import Agreement, ScorePair
+from ratiba_action.model.values import mean
 
 _BEST = 10
 Disagreement = Callable[[int, int], float]
@@ -154,4 +155,4 @@ def fleiss_kappa(counts: Sequence[Sequence[int]]) -> float | None:
     if expected == 1:
         return None
     agreeing = [(sum(count * count for count in item) - number) / (number * (number - 1)) for item in counts]
-    return (sum(agreeing) / len(agreeing) - expected) / (1 - expected)
+    return (mean(agreeing) - expected) / (1 - expected)

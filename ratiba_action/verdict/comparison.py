@@ -7,7 +7,7 @@ this code.
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from statistics import fmean, median, variance
+from statistics import median, variance
 
 from ratiba_action.model.comparison import Comparison, NotComparable, Pair, Rules, ScenarioComparison, Tier
 from ratiba_action.model.values import mean
@@ -77,7 +77,7 @@ def examine(
 def _examine_exactly(pairs: Sequence[Pair], left: tuple[NotComparable, ...], rules: Rules) -> Comparison:
     changes = [_mean_change(pair) for pair in pairs]
     dropped = [pair for pair in pairs if _mean_change(pair) <= -rules.scenario_drop + _ROUNDING]
-    difference = fmean(changes)
+    difference = mean(changes)
     # It decides nothing: it tells how far other conversations like these might move.
     interval = t_interval(changes, _CONFIDENCE) if len(changes) > 1 else None
     regression = difference <= -rules.least_margin + _ROUNDING or _counts(dropped)
@@ -109,7 +109,7 @@ def _too_few(pairs: Sequence[Pair], left: tuple[NotComparable, ...], rules: Rule
         tuple(_scenario(pair, (pair.base, pair.head), rules, again=False) for pair in pairs),
         left,
         reason,
-        difference=fmean(_mean_change(pair) for pair in pairs),
+        difference=mean([_mean_change(pair) for pair in pairs]),
     )
 
 
@@ -123,7 +123,7 @@ class _Examination:
 
     def __init__(self, pairs: Sequence[Pair], left: tuple[NotComparable, ...], rules: Rules, *, replayed: bool) -> None:
         self._pairs, self._left, self._rules, self._replayed = tuple(pairs), left, rules, replayed
-        first = [fmean(pair.head) - fmean(pair.base) for pair in pairs]
+        first = list(map(_mean_change, pairs))
         self._screen_p = sign_flip_p(first)
         self._suspects = [
             pair for pair, change in zip(pairs, first, strict=True) if change <= -rules.scenario_drop + _ROUNDING
@@ -169,7 +169,7 @@ class _Examination:
             tuple(self._scenario(pair) for pair in self._pairs),
             self._left,
             self._because(),
-            difference=fmean(changes),
+            difference=mean(changes),
             low=interval.low,
             high=interval.high,
             screen_p=self._screen_p,
@@ -184,7 +184,7 @@ class _Examination:
 
     def _conclude(self, again: Sequence[Pair]) -> Comparison:
         changes = self._changes()
-        difference, interval = fmean(changes), t_interval(changes, _CONFIDENCE)
+        difference, interval = mean(changes), t_interval(changes, _CONFIDENCE)
         detectable = minimum_detectable_effect(_spread(changes), len(changes), power=self._rules.detectable_power)
         margin = max(self._rules.least_margin, detectable)
         tier = self._tier(interval.low, margin, fell=self._mean_fell or _counts(again))
@@ -204,7 +204,7 @@ class _Examination:
         )
 
     def _changes(self) -> list[float]:
-        return [fmean(head) - fmean(base) for base, head in map(self._compared, self._pairs)]
+        return [mean(head) - mean(base) for base, head in map(self._compared, self._pairs)]
 
     def _compared(self, pair: Pair) -> tuple[Sequence[float], Sequence[float]]:
         base = compared_trials(pair.base, pair.fresh_base, self._common, replayed=self._replayed)
@@ -221,7 +221,7 @@ class _Examination:
         So the standard error is at least that of all suspects together.
         """
         base, head = _further(pair)
-        change = fmean(head) - fmean(base)
+        change = mean(head) - mean(base)
         own = _squared_error(head) + _squared_error(base)
         common = _pooled_variance(self._suspects) * (1 / len(head) + 1 / len(base))
         return change <= -max(self._rules.scenario_drop, _ERRORS * math.sqrt(max(own, common))) + _ROUNDING
@@ -259,7 +259,7 @@ def _counts(dropped: Sequence[Pair]) -> bool:
 
 
 def _mean_change(pair: Pair) -> float:
-    return fmean(pair.head) - fmean(pair.base)
+    return mean(pair.head) - mean(pair.base)
 
 
 def _further(pair: Pair) -> tuple[tuple[float, ...], tuple[float, ...]]:
@@ -270,7 +270,7 @@ def _further(pair: Pair) -> tuple[tuple[float, ...], tuple[float, ...]]:
 def _fresh_change(pair: Pair, common: int) -> float:
     """The change in as many further trials as every scenario has, and in those of earlier attempts."""
     head, base = (*pair.fresh_head[:common], *pair.added_head), (*pair.fresh_base[:common], *pair.added_base)
-    return fmean(head) - fmean(base)
+    return mean(head) - mean(base)
 
 
 def _is_looked_at(pair: Pair, rules: Rules) -> bool:

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from statistics import fmean, stdev
+from statistics import stdev
 
 from ratiba_action.model.values import mean
 
@@ -88,7 +88,7 @@ def t_interval(values: Sequence[float], confidence: float = 0.95) -> Interval:
     from scipy import stats  # noqa: PLC0415 - half a second, only when a run is compared
 
     _require_two(values)
-    middle, error = fmean(values), standard_error(values)
+    middle, error = mean(values), standard_error(values)
     reach = float(stats.t.ppf((1 + confidence) / 2, len(values) - 1)) * error
     return Interval(middle - reach, middle + reach)
 

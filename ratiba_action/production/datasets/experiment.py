@@ -2,12 +2,12 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from statistics import fmean
 
 from ratiba_action.checks.conversation_events import place_of_trial
 from ratiba_action.model.event import conversation_id
 from ratiba_action.model.measurement import Scored
 from ratiba_action.model.note import Note, in_order
+from ratiba_action.model.values import mean
 from ratiba_action.model.verdict import Conclusion, Report, TraceDelivery
 from ratiba_action.observability.event_lines import read_events
 from ratiba_action.observability.langfuse_asking import LangfuseAccess
@@ -36,7 +36,7 @@ def case_scores(result: Scored) -> Iterator[tuple[str, float]]:
     yield CORRECT, float(right)
     sure = [answer.confidence for answer in labelled if answer.confidence is not None]
     if sure:
-        yield CONFIDENCE, fmean(sure)
+        yield CONFIDENCE, mean(sure)
 
 
 PASSED = "passed"

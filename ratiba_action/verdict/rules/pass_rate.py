@@ -4,10 +4,11 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
-from statistics import fmean, variance
+from statistics import variance
 
 from ratiba_action.model.measurement import ScenarioResult, Scored
 from ratiba_action.model.plan import Plan, Trial
+from ratiba_action.model.values import mean
 from ratiba_action.model.verdict import Conclusion, PassRateRule, Verdict
 from ratiba_action.util.text import part_of
 from ratiba_action.verdict.interval import Interval, wilson_interval
@@ -78,7 +79,9 @@ def extended_share(findings: Findings) -> ExtendedShare:
     extra = min(
         len(passed) - outcome.scenario.strategy.trials for passed, outcome in zip(trials, findings.judged, strict=True)
     )
-    return ExtendedShare(fmean(map(fmean, trials)), math.sqrt(math.fsum(errors)) / len(trials), max(extra, 0))
+    return ExtendedShare(
+        mean([mean(passed) for passed in trials]), math.sqrt(math.fsum(errors)) / len(trials), max(extra, 0)
+    )
 
 
 def extend(findings: Findings) -> Plan | Verdict | None:
