@@ -26,7 +26,6 @@ from ratiba_action.model.model_request import ModelAnswer, ModelRequest, PaidAns
 from ratiba_action.model.plan import Arm, Tenant, Trial
 from ratiba_action.model.scenario import Scenario, SimulatedUser, Turn
 from ratiba_action.model.values import JsonObject, Usd
-from ratiba_action.model.verdict import Report
 
 
 class Session(Protocol):
@@ -406,16 +405,4 @@ class EventLog(Protocol):
 
     def emit(self, event: Event) -> None:
         """Write an event down at once, masked. Never raises and never waits for a network: what fails is a warning."""
-        ...
-
-
-class Publisher(Protocol):
-    """Somewhere that a report goes."""
-
-    def publish(self, report: Report) -> str | None:
-        """Publish, and return the address of what was written if it has one.
-
-        Raises:
-            PublishError: it could not be written; the run goes on.
-        """
         ...

@@ -30,7 +30,7 @@ from ratiba_action.suite.load import load_suite
 from ratiba_action.suite.ratchet import ratchet_suite
 from ratiba_action.suite.thresholds import threshold_problems
 from ratiba_action.verdict.pairing import pair_up
-from ratiba_action.verdict.rules.metric_means import metric_means
+from ratiba_action.verdict.rules.metric_means import metric_values
 from tests.support.gateways import InMemoryGateway
 from tests.support.progress import RecordedProgress
 from tests.support.sample_report import sample_report
@@ -98,7 +98,7 @@ async def test_each_has_its_score_its_mean_and_its_place_in_the_comment() -> Non
         PYTHON: (1.0, True),
         JSON: (0.0, False),
     }
-    assert metric_means([result]) == {PYTHON: 1.0, JSON: 0.0}
+    assert metric_values([result]) == {PYTHON: [1.0], JSON: [0.0]}
     report = sample_report(results=(result,))
     said = render_comment(summarise(report))
     assert all(name in said for name in (PYTHON, JSON))

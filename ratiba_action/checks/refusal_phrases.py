@@ -112,12 +112,6 @@ def _parts(sentence: str, phrases: _Phrases) -> Iterator[str]:
     yield from (part for part in phrases.turns.split(sentence) if re.search(r"\w", part))
 
 
-def refusal_in(text: str) -> str | None:
-    """The words by which a message refuses, None when it does not, or says something else as well."""
-    found = read_refusal(text)
-    return found.words if found.whole else None
-
-
 def refuses(text: str) -> bool:
     """Whether a message refuses what was asked."""
     return read_refusal(text).whole

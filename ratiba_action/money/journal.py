@@ -33,8 +33,8 @@ _FLAGS = os.O_RDWR | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC
 class Journal:
     """A run's journal, open and locked for as long as this process lives.
 
-    It holds model answers as they came, because a resumed run needs them: only its owner may read it, and a run that
-    ends with a conclusion deletes it. Make one with ``begin_journal`` or ``resume_journal``.
+    It holds model answers as they came, because a resumed run needs them: only its owner may read it, and the
+    gate deletes it once the run has its verdict. Make one with ``begin_journal`` or ``resume_journal``.
 
     Args:
         path: the file.
@@ -93,23 +93,6 @@ class Journal:
         if self._descriptor >= 0:
             os.close(self._descriptor)
             self._descriptor = -1
-
-    def delete(self) -> None:
-        """Remove the file: the run has its conclusion. May be called twice.
-
-        Raises:
-            LedgerError: it cannot be removed.
-        """
-        try:
-            if self._descriptor >= 0:
-                self.path.unlink(missing_ok=True)
-        except OSError as error:
-            raise LedgerError(
-                f"The run's write-ahead journal {str(self.path)!r} cannot be deleted: {error.strerror}.",
-                "It holds model answers: delete it.",
-            ) from None
-        finally:
-            self.close()
 
     def _write(self, line: Line) -> None:
         if self._descriptor < 0:

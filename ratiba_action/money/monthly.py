@@ -17,7 +17,6 @@ from ratiba_action.money.statements import (
     ACCOUNTS,
     CLOSE,
     OPEN_ACCOUNTS,
-    OPEN_RESERVATIONS,
     RESERVE,
     ensure_schema,
     has_schema,
@@ -59,19 +58,6 @@ class Account:
     def left(self) -> Usd:
         """What new calls may still take; below 0 where the cap was lowered."""
         return self.cap - self.spent - self.reserved
-
-
-@dataclass(frozen=True, slots=True)
-class OpenReservation:
-    """Money of a call that is in flight, or that a crashed run has left."""
-
-    id: uuid.UUID
-    run: str
-    scopes: tuple[str, ...]
-    party: str
-    model: str
-    upper: Usd
-    opened_at: datetime
 
 
 class SharedCapError(BudgetError):
@@ -220,15 +206,6 @@ class MonthlyLedger:
         rows: list[tuple[Any, ...]] = await self._connection.fetch_surely(ACCOUNTS, {"scopes": list(caps)})
         found = {scope: (spent, reserved) for scope, spent, reserved in rows}
         return tuple(Account(scope, cap, *found.get(scope, (Decimal(0), Decimal(0)))) for scope, cap in caps.items())
-
-    async def open_reservations(self) -> tuple[OpenReservation, ...]:
-        """Every reservation that no run has closed, the oldest first.
-
-        Raises:
-            LedgerError: the ledger cannot be used.
-        """
-        rows = await self._connection.fetch_surely(OPEN_RESERVATIONS)
-        return tuple(OpenReservation(row[0], row[1], tuple(row[2]), *row[3:]) for row in rows)
 
     async def close(self) -> None:
         """End the connection; may be called twice."""

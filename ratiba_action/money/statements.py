@@ -126,8 +126,3 @@ WHERE reservation.id = mine.id
 ACCOUNTS = """
 SELECT scope, spent, reserved FROM ratiba_ledger.account WHERE scope = ANY(%(scopes)s::text[]) ORDER BY scope
 """
-
-OPEN_RESERVATIONS = """
-SELECT id, run, scopes, party, model, upper, opened_at
-FROM ratiba_ledger.reservation WHERE closed_at IS NULL ORDER BY opened_at, id
-"""

@@ -41,32 +41,6 @@ def minimum_detectable_effect(spread: float, pairs: int, *, significance: float 
     return float(shift) * spread / math.sqrt(pairs)
 
 
-def scenarios_needed(
-    effect: float, between: float, within: float = 0.0, *, significance: float = 0.05, power: float = 0.80
-) -> int:
-    """How many scenarios a two-sided paired comparison needs to see an effect (Miller 2024, equation 9).
-
-    Args:
-        effect: the mean difference to be seen, above 0.
-        between: variance of the scenarios' true differences.
-        within: variances of both arms' single measurements, added, each divided by its repeats.
-        significance: of the two-sided test.
-        power: chance of finding it.
-
-    Raises:
-        ValueError: the effect is not above 0.
-    """
-    from scipy import stats  # noqa: PLC0415 - half a second, only when a run is compared
-
-    if not effect > 0:
-        raise ValueError(f"The effect {effect!r} must be above 0.")
-    z = float(stats.norm.ppf(1 - significance / 2) + stats.norm.ppf(power))
-    return round(z * z * (between + within) / effect**2)
-
-
-_DRAWS = 4_000
-
-
 @dataclass(frozen=True, slots=True)
 class Interval:
     """Where the truth lies, with the confidence that was asked for."""
@@ -105,36 +79,6 @@ def mean_below_p(values: Sequence[float], limit: float) -> float:
     if len(set(values)) < 2:  # noqa: PLR2004 - nothing varies
         return 0.0 if mean(values) < limit else 1.0
     return float(stats.ttest_1samp(values, limit, alternative="less").pvalue)
-
-
-def bootstrap_t_interval(values: Sequence[float], confidence: float = 0.95, *, seed: int = 0) -> Interval:
-    """Interval of the mean from resampled t statistics (Efron and Tibshirani 1993, section 12.5); skew is no problem.
-
-    Resamples without any spread have no t statistic and are left out; values that are all equal give an interval of
-    no width.
-
-    Args:
-        values: independent measurements, at least two.
-        confidence: such as 0.95.
-        seed: of the 4,000 resamples.
-
-    Raises:
-        ValueError: fewer than two values.
-    """
-    import numpy as np  # noqa: PLC0415 - the runner's bare Python has none
-
-    _require_two(values)
-    sample = np.asarray(values, dtype=float)
-    middle, error = float(sample.mean()), standard_error(values)
-    if not error:
-        return Interval(middle, middle)
-    picks = np.random.default_rng(seed).integers(0, sample.size, size=(_DRAWS, sample.size))
-    drawn = sample[picks]
-    errors = drawn.std(axis=1, ddof=1) / math.sqrt(sample.size)
-    usable = errors > np.finfo(float).eps * np.abs(sample).max()
-    statistics = (drawn.mean(axis=1)[usable] - middle) / errors[usable]
-    low, high = np.quantile(statistics, [(1 - confidence) / 2, (1 + confidence) / 2])
-    return Interval(middle - float(high) * error, middle - float(low) * error)
 
 
 def wilson_interval(successes: int, trials: int, confidence: float = 0.95) -> Interval:

@@ -282,15 +282,6 @@ def test_when_the_disk_is_full_half_a_line_is_taken_back_and_the_call_is_refused
     assert read(path).total == Decimal("0.5")
 
 
-def test_a_run_with_a_conclusion_leaves_none(path: Path) -> None:
-    journal = begin(path)
-    journal.delete()
-    journal.delete()
-    assert not path.exists()
-    with pytest.raises(LedgerError, match="closed"):
-        journal.reserved(reservation(1))
-
-
 def test_it_is_not_inherited_by_programs_that_the_gate_starts(path: Path) -> None:
     journal = begin(path)
     assert not os.get_inheritable(journal._descriptor)

@@ -11,6 +11,7 @@ from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from ratiba_action.model.conversation import Party, Reservation
 from ratiba_action.money.monthly import MonthlyLedger
+from tests.support.sql import open_reservations
 
 RESERVATION = Reservation(1, Party.SYSTEM, "spa", "gpt-6", Decimal(1))
 
@@ -76,7 +77,7 @@ async def test_a_reservation_whose_answer_was_lost_is_made_once(database: str) -
         await ledger.reserve(RESERVATION)
         (month,) = await ledger.accounts()
         assert (wire.swallowed, month.spent, month.reserved) == (1, Decimal(0), Decimal(1))
-        assert len(await ledger.open_reservations()) == 1
+        assert len(await open_reservations(database)) == 1
 
 
 async def test_a_settlement_whose_answer_was_lost_is_booked_once(database: str) -> None:

@@ -15,6 +15,7 @@ from ratiba_action.money.budget import Ledger
 from ratiba_action.money.journal import Journal, begin_journal, resume_journal
 from ratiba_action.money.monthly import MonthlyLedger
 from ratiba_action.money.reservations import RunReservations
+from tests.support.sql import open_reservations
 
 
 @pytest.fixture
@@ -129,7 +130,7 @@ async def test_what_the_month_refuses_is_in_no_book(journal: Journal, database: 
     with pytest.raises(BudgetError, match="month"):
         await reserve(reservations, "0.5")
     assert (ledger.spent, ledger.reserved, journal.path.read_bytes()) == (Decimal(0), Decimal(0), before)
-    assert await shared.open_reservations() == ()
+    assert await open_reservations(database) == []
     await shared.close()
 
 

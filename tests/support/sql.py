@@ -27,6 +27,15 @@ def migration(text: str) -> Callable[[str], Awaitable[None]]:
     return migrate
 
 
+async def open_reservations(dsn: str) -> list[tuple[Any, ...]]:
+    """Run, accounts, party, model, amount and time of the reservations of a ledger that no run has closed."""
+    return await fetch(
+        dsn,
+        "SELECT run, scopes, party, model, upper, opened_at FROM ratiba_ledger.reservation"
+        " WHERE closed_at IS NULL ORDER BY opened_at, id",
+    )
+
+
 async def tenants_on(dsn: str) -> set[str]:
     """Names of all schemas and roles on a server that look like the gate's."""
     rows = await fetch(

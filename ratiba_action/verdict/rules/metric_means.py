@@ -29,11 +29,6 @@ def holm(p_values: Sequence[float]) -> tuple[float, ...]:
     return tuple(adjusted)
 
 
-def metric_means(results: Iterable[ScenarioResult]) -> dict[str, float]:
-    """The mean of each metric, by its name, over every trial that ran to its end."""
-    return {name: mean(found) for name, found in metric_values(results).items()}
-
-
 def metric_values(results: Iterable[ScenarioResult]) -> dict[str, list[float]]:
     """The values of each metric, by its name, of every trial that ran to its end."""
     values: dict[str, list[float]] = {}
