@@ -4,7 +4,7 @@ Fakes that implement each port are in ``tests.support``; one contract suite per 
 (``tests/conformance``).
 """
 
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
@@ -405,4 +405,80 @@ class EventLog(Protocol):
 
     def emit(self, event: Event) -> None:
         """Write an event down at once, masked. Never raises and never waits for a network: what fails is a warning."""
+        ...
+
+
+class GithubRepository(Protocol):
+    """What the gate asks GitHub about one repository, and writes there.
+
+    Objects are GitHub's JSON as it came: whoever reads them checks their shape. Lists are read page by page, as far as
+    they are used. ``github/urllib_repository.py`` needs the standard library only, ``github/pygithub_repository.py`` is
+    PyGithub; token, retries, deadline and errors are those of ``GithubApi`` in both.
+
+    Every method raises GithubError where GitHub refuses, does not answer in time, or answers anything that is not
+    understood.
+    """
+
+    def pull_request(self, number: int) -> Any:
+        """One pull request."""
+        ...
+
+    def open_pull_requests(self, head: str) -> Iterator[Any]:
+        """The open pull requests from a branch.
+
+        Args:
+            head: ``owner:branch``.
+        """
+        ...
+
+    def changed_files(self, number: int) -> Iterator[Any]:
+        """The files of a pull request."""
+        ...
+
+    def comments(self, number: int) -> Iterator[Any]:
+        """The comments below a pull request, oldest first."""
+        ...
+
+    def create_comment(self, number: int, body: str) -> Any:
+        """Write a comment below a pull request; gives it back."""
+        ...
+
+    def edit_comment(self, comment: int, body: str) -> Any:
+        """Replace a comment's text; gives the comment back."""
+        ...
+
+    def delete_comment(self, comment: int) -> None:
+        """Remove a comment."""
+        ...
+
+    def set_status(self, commit: str, *, state: str, context: str, description: str, url: str) -> None:
+        """Set a status of a commit.
+
+        Args:
+            commit: its full id.
+            state: ``success``, ``failure``, ``error`` or ``pending``.
+            context: its name; of several statuses with one name the last one counts.
+            description: at most 140 characters.
+            url: where it leads; empty for nowhere.
+        """
+        ...
+
+    def artifacts(self, name: str) -> Iterator[Any]:
+        """The repository's artifacts of a name, newest first."""
+        ...
+
+    def artifacts_of_run(self, run: int, name: str) -> Iterator[Any]:
+        """One workflow run's artifacts of a name."""
+        ...
+
+    def successful_runs(self, commit: str, branch: str, event: str) -> Iterator[Any]:
+        """The workflow runs of a commit that an event started on a branch, and that succeeded."""
+        ...
+
+    def comparison(self, base: str, head: str) -> Any:
+        """How two commits stand to each other."""
+        ...
+
+    def download_artifact(self, artifact: int) -> bytes:
+        """An artifact's archive."""
         ...

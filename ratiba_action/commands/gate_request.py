@@ -8,6 +8,7 @@ from pathlib import Path
 from ratiba_action.authoring.captured_session import CapturedSession, read_session
 from ratiba_action.decide.deciding import DecideRequest
 from ratiba_action.errors import FileProblem, SuiteError, UsageError
+from ratiba_action.github.clients import by_pygithub
 from ratiba_action.model.change import Mode
 from ratiba_action.reporting.results_json import load_report
 from ratiba_action.run.inputs import Choice
@@ -61,6 +62,7 @@ def decide_request(
         config=settings.config,
         scenarios=settings.scenarios,
         pull_request=settings.pull_request,
+        connect=by_pygithub,
     )
 
 

@@ -15,6 +15,7 @@ from ratiba_action.commands.options import add_variant, parse_option
 from ratiba_action.config.configuration import load_configuration
 from ratiba_action.decide.deciding import DecideRequest, decide, request_of
 from ratiba_action.errors import UsageError
+from ratiba_action.github.clients import by_pygithub
 from ratiba_action.github.workflow import WorkflowLog
 from ratiba_action.llm.recordings.comparison import Kind, render
 from ratiba_action.llm.recordings.folder import read_folder
@@ -169,7 +170,8 @@ def _request(arguments: argparse.Namespace, environment: MutableMapping[str, str
     if not repository.is_dir():
         raise UsageError(f"There is no folder {str(repository)!r}.", "Give the checkout with --repo.")
     event = environment.get("GITHUB_EVENT_PATH")
-    place = DecideRequest(repository, environment.get("GITHUB_EVENT_NAME", ""), Path(event) if event else None)
+    name, path = environment.get("GITHUB_EVENT_NAME", ""), Path(event) if event else None
+    place = DecideRequest(repository, name, path, connect=by_pygithub)
     # Recording runs whatever has changed.
     decided = decide(replace(request_of(settings, place), floor=Mode.BLOCKING), environment)
     refuse_wrong_start(decided, ())

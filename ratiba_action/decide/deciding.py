@@ -16,11 +16,12 @@ from ratiba_action.decide.event import infer_name, load_event, subject_of
 from ratiba_action.decide.judging_code import Modules, read_addresses
 from ratiba_action.decide.plain_yaml import Node, YamlDoubt, read_yaml_or_doubt
 from ratiba_action.decide.protection import Protection
-from ratiba_action.decide.read import UNKNOWN_REFUSED, Change, read_change
+from ratiba_action.decide.read import UNKNOWN_REFUSED, Change, Connect, read_change
 from ratiba_action.decide.rules import default_rules, parse_rules
 from ratiba_action.decide.selection import decide_mode
 from ratiba_action.decide.system_paths import read_root, read_system_paths, read_touches
 from ratiba_action.errors import InfrastructureError, RatibaError
+from ratiba_action.github.urllib_repository import UrllibRepository
 from ratiba_action.model.change import ChangedFiles, Mode, ModeDecision, Reason, Rule
 from ratiba_action.util.links import Links
 from ratiba_action.util.locked_folder import is_file, is_folder
@@ -89,6 +90,7 @@ class DecideRequest:
         scenarios: the folder of scenarios, from the repository's root.
         protected: more paths that only a blocking run may change.
         pull_request: number that a manual run is about; empty for none.
+        connect: which client asks GitHub.
     """
 
     repository: Path
@@ -101,6 +103,7 @@ class DecideRequest:
     scenarios: str = "scenarios"
     protected: Sequence[str] = ()
     pull_request: str = ""
+    connect: Connect = UrllibRepository
 
 
 def request_of(settings: "Settings", event: DecideRequest) -> DecideRequest:
@@ -132,7 +135,14 @@ def decide(request: DecideRequest, environment: Mapping[str, str]) -> Decided:
     """Decide the mode. Nothing that can be wrong with the world raises: every doubt is a reason to be blocking."""
     doubts: list[str] = []
     event, event_name = _event(request, doubts)
-    change = read_change(event_name, event, request.repository, environment, pull_request=request.pull_request)
+    change = read_change(
+        event_name,
+        event,
+        request.repository,
+        environment,
+        pull_request=request.pull_request,
+        connect=request.connect,
+    )
     protection = Protection(
         request.config,
         request.scenarios,

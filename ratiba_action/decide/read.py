@@ -1,6 +1,7 @@
 """From an event and a repository to the list of changed files."""
 
-from collections.abc import Mapping
+import itertools
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -9,9 +10,14 @@ from ratiba_action.decide.event import PullRequest, mapping, read_pull_request, 
 from ratiba_action.errors import InfrastructureError
 from ratiba_action.github.github_api import GithubApi
 from ratiba_action.github.github_connection import RetryPolicy
+from ratiba_action.github.urllib_repository import UrllibRepository
 from ratiba_action.model.change import ChangedFiles, Subject
+from ratiba_action.ports import GithubRepository
 from ratiba_action.util.git import Git
 from ratiba_action.util.work_tree import changed_since
+
+Connect = Callable[[GithubApi], GithubRepository]
+"""Makes the client that asks for pull requests."""
 
 _SECONDS = 60.0
 _RETRY = RetryPolicy(most_tries=4)  # a few seconds: without an answer the mode is blocking
@@ -25,10 +31,14 @@ class PullRequestApi:
         environment: its ``GITHUB_API_URL``, ``GITHUB_REPOSITORY`` and ``RATIBA_GITHUB_TOKEN`` or ``GITHUB_TOKEN``, and
             what names proxies and certificates.
         repository: ``owner/name`` where the environment has none.
+        connect: which client asks.
     """
 
-    def __init__(self, environment: Mapping[str, str], repository: str = "") -> None:
+    def __init__(
+        self, environment: Mapping[str, str], repository: str = "", connect: Connect = UrllibRepository
+    ) -> None:
         self._environment = environment
+        self._connect = connect
         self._repository = environment.get("GITHUB_REPOSITORY") or repository
 
     def pull_request(self, number: int) -> PullRequest:
@@ -37,7 +47,7 @@ class PullRequestApi:
         Raises:
             InfrastructureError: the API cannot be used or answers anything else.
         """
-        return read_pull_request(self._api().get(f"pulls/{number}"))
+        return read_pull_request(self._github().pull_request(number))
 
     def files(self, pull_request: PullRequest) -> tuple[str, ...]:
         """All paths of a pull request, with both names of renamed files.
@@ -47,19 +57,16 @@ class PullRequestApi:
         """
         paths: dict[str, None] = {}
         rows = 0
-        for page in self._api().pages(f"pulls/{pull_request.number}/files"):
-            for row in page:
-                paths.update(dict.fromkeys(_names(row)))
-            rows += len(page)
-            if rows >= _CAP:
-                break
+        for row in itertools.islice(self._github().changed_files(pull_request.number), _CAP):
+            paths.update(dict.fromkeys(_names(row)))
+            rows += 1
         if pull_request.changed_files != rows or rows >= _CAP:
             raise InfrastructureError(
                 f"The API lists {rows} files of the pull request's {pull_request.changed_files}, so some are not known."
             )
         return tuple(paths)
 
-    def _api(self) -> GithubApi:
+    def _github(self) -> GithubRepository:
         environment = self._environment
         token = environment.get("RATIBA_GITHUB_TOKEN") or environment.get("GITHUB_TOKEN") or ""
         address = environment.get("GITHUB_API_URL", "")
@@ -68,7 +75,7 @@ class PullRequestApi:
                 "The API cannot be asked without GITHUB_TOKEN, GITHUB_API_URL and GITHUB_REPOSITORY.",
                 "Give the step the workflow's token, or check out with fetch-depth: 2.",
             )
-        return GithubApi(self._repository, token, address, environment, _SECONDS, _RETRY)
+        return self._connect(GithubApi(self._repository, token, address, environment, _SECONDS, _RETRY))
 
 
 def _names(row: Any) -> list[str]:
@@ -137,6 +144,7 @@ def read_change(
     environment: Mapping[str, str],
     *,
     pull_request: str = "",
+    connect: Connect = UrllibRepository,
 ) -> Change:
     """Find out what changed; whatever goes wrong becomes a doubt, never an exception.
 
@@ -146,8 +154,9 @@ def read_change(
         repository: a folder inside the checkout.
         environment: variables of the run.
         pull_request: number of the pull request that a manual run is about; empty for none.
+        connect: which client asks GitHub.
     """
-    reader = _ChangeReader(event or {}, environment, pull_request)
+    reader = _ChangeReader(event or {}, environment, pull_request, connect)
     try:
         reader.git = Git(repository, environment)
         files = reader.read(event_name, missing=event is None)
@@ -179,7 +188,7 @@ def _is_merged(event_name: str, event: Mapping[str, Any]) -> bool:
 class _ChangeReader:
     """Reads one event; which commits count for which is in ``docs/decisions/0001-mode-from-paths.md``."""
 
-    def __init__(self, event: Mapping[str, Any], environment: Mapping[str, str], number: str) -> None:
+    def __init__(self, event: Mapping[str, Any], environment: Mapping[str, str], number: str, connect: Connect) -> None:
         self.event = event
         self.pull_request: PullRequest | None = None
         self.git: Git | None = None
@@ -188,6 +197,7 @@ class _ChangeReader:
         self.evaluated: str | None = None  # the pull request's head, or what is checked out instead
         self._environment = environment
         self._number = number
+        self._connect = connect
 
     @property
     def number(self) -> str:
@@ -246,10 +256,9 @@ class _ChangeReader:
     def _from_api(self, pull_request: PullRequest, tip: str | None) -> ChangedFiles:
         return ChangedFiles(self._api().files(pull_request), None, tip)
 
-    def _api(self) -> Any:
-        from ratiba_action.decide.read import PullRequestApi  # noqa: PLC0415 - urllib is slow to import, seldom needed
-
-        return PullRequestApi(self._environment, str(mapping(self.event.get("repository")).get("full_name") or ""))
+    def _api(self) -> PullRequestApi:
+        named = str(mapping(self.event.get("repository")).get("full_name") or "")
+        return PullRequestApi(self._environment, named, self._connect)
 
     def _merge_group(self, git: Git) -> ChangedFiles:
         group = mapping(self.event.get("merge_group"))

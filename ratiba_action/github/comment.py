@@ -10,7 +10,9 @@ from ratiba_action.github.attempts import Attempt, read_attempts
 from ratiba_action.github.github_api import GITHUB_API, GithubApi
 from ratiba_action.github.github_connection import USUAL, RetryPolicy
 from ratiba_action.github.marker import Marker, is_stale, marker_of, read_marker
+from ratiba_action.github.urllib_repository import UrllibRepository
 from ratiba_action.model.verdict import Report
+from ratiba_action.ports import GithubRepository
 
 COMMENT_SECONDS = 90.0
 """For the comment; long enough to wait out a secondary rate limit, for which GitHub asks a minute."""
@@ -53,6 +55,7 @@ class PullRequestComment:
         environment: names proxies and certificates.
         retry: how often a request is made.
         only_missing: leave the comment as it is where this very run has written it.
+        connect: which client writes it.
     """
 
     token: str = field(repr=False)
@@ -64,6 +67,7 @@ class PullRequestComment:
     environment: Mapping[str, str] = field(default_factory=dict, repr=False)
     retry: RetryPolicy = USUAL
     only_missing: bool = False
+    connect: Callable[[GithubApi], GithubRepository] = UrllibRepository
 
     def publish(self, report: Report) -> str | None:
         """Update the gate's comment, or create it.
@@ -84,11 +88,11 @@ class PullRequestComment:
             api = GithubApi(
                 subject.repository, self.token, self.api_url, self.environment, self.deadline_seconds, self.retry
             )
-            return self._write(api, report, subject.pull_request)
+            return self._write(api, self.connect(api), report, subject.pull_request)
         except GithubError as error:
             raise self._refused(error) from error
 
-    def _write(self, api: GithubApi, report: Report, number: int) -> str | None:
+    def _write(self, api: GithubApi, github: GithubRepository, report: Report, number: int) -> str | None:
         """Write the comment; where it is not known what came of it, look for it before it is written again."""
         unclear: list[GithubError] = []
 
@@ -96,21 +100,21 @@ class PullRequestComment:
             unclear.extend([error] if error.unclear else [])
             return error.unclear
 
-        url = api.repeat(lambda: self._write_once(api, report, number), is_unclear)
+        url = api.repeat(lambda: self._write_once(github, report, number), is_unclear)
         if unclear and url:
-            self._remove_copies(api, report, number, url)
+            self._remove_copies(github, report, number, url)
         return url
 
-    def _write_once(self, api: GithubApi, report: Report, number: int) -> str | None:
+    def _write_once(self, github: GithubRepository, report: Report, number: int) -> str | None:
         ours = marker_of(report)
-        found = next(self._found(api, number, ours.name), None)
+        found = next(self._found(github, number, ours.name), None)
         if found is None:
             if not self.create:
                 return None
-            return _address(api.send("POST", f"issues/{number}/comments", {"body": self.render(report, ())}))
+            return _address(github.create_comment(number, self.render(report, ())))
         if self.only_missing and found.marker == ours:
             return found.url
-        if is_stale(ours, found.marker, _head(api.get(f"pulls/{number}"))):
+        if is_stale(ours, found.marker, _head(github.pull_request(number))):
             raise PublishError(
                 f"The comment was left as it is: run {found.marker.run_id} for {found.marker.head[:12]} wrote it, "
                 f"which is newer than run {ours.run_id} for {ours.head[:12]}.",
@@ -119,22 +123,21 @@ class PullRequestComment:
         body = self.render(report, read_attempts(found.body))
         if body == found.body:
             return found.url
-        return _address(api.send("PATCH", f"issues/comments/{found.id}", {"body": body}))
+        return _address(github.edit_comment(found.id, body))
 
-    def _remove_copies(self, api: GithubApi, report: Report, number: int, url: str) -> None:
+    def _remove_copies(self, github: GithubRepository, report: Report, number: int, url: str) -> None:
         """Leave one comment of this run, where GitHub has done late what it did not answer."""
         ours = marker_of(report)
         with contextlib.suppress(GithubError):
-            for comment in list(self._found(api, number, ours.name)):
+            for comment in list(self._found(github, number, ours.name)):
                 if comment.marker == ours and comment.url != url:
-                    api.send("DELETE", f"issues/comments/{comment.id}", idempotent=True)
+                    github.delete_comment(comment.id)
 
-    def _found(self, api: GithubApi, number: int, name: str) -> Iterator[_Found]:
-        for page in api.pages(f"issues/{number}/comments"):
-            for row in page:
-                found = _read(row, self.author)
-                if found is not None and found.marker.name == name:
-                    yield found
+    def _found(self, github: GithubRepository, number: int, name: str) -> Iterator[_Found]:
+        for row in github.comments(number):
+            found = _read(row, self.author)
+            if found is not None and found.marker.name == name:
+                yield found
 
     def _refused(self, error: GithubError) -> PublishError:
         if error.timed_out:

@@ -1,5 +1,6 @@
-"""GitHub's REST API by the standard library alone: the one client of every part that asks it.
+"""GitHub's REST API over HTTP: where the token may go, what is tried again, what a refusal means.
 
+Whoever asks for something by name uses a ``GithubRepository``; there are two, and both send their requests from here.
 Nothing is imported at the top that a step which only decides would have to wait for.
 """
 
@@ -31,6 +32,7 @@ API_VERSION = "2022-11-28"
 """The oldest version that GitHub serves, so that enterprise servers know it."""
 
 PAGE = 100
+USER_AGENT = "ratiba-eval-gate"
 _REPOSITORY = re.compile(r"(?!\.{1,2}/)[A-Za-z0-9_.-]{1,100}/(?!\.{1,2}\Z)[A-Za-z0-9_.-]{1,100}")
 _ADDRESS = re.compile(
     r"(?P<scheme>https?)://(?P<host>\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9.-]+)(?::[0-9]{1,5})?(?:/[A-Za-z0-9._/-]*)?"
@@ -38,8 +40,9 @@ _ADDRESS = re.compile(
 _LOOPBACK = frozenset({"127.0.0.1", "localhost", "[::1]"})
 _NEXT = re.compile(r'<([^<>\s]+)>\s*;[^,<]*\brel="?next\b')
 _ORIGIN = re.compile(r"https?://[^/?#]+", re.IGNORECASE)
+_STATUS = re.compile(r"/repos/[^/]+/[^/]+/statuses/[0-9a-f]+\Z")
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
-_ANONYMOUS: Mapping[str, str] = {"User-Agent": "ratiba-eval-gate"}
+_ANONYMOUS: Mapping[str, str] = {"User-Agent": USER_AGENT}
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,42 +96,69 @@ class GithubApi:
         Raises:
             GithubError: GitHub refused, or did not answer in time, or not in JSON.
         """
-        return _decoded(self._ask("GET", self._url(path, query)))
+        return decoded(self.request("GET", self._url(path, query)))
 
-    def pages(self, path: str, query: Mapping[str, str] | None = None) -> Iterator[list[Any]]:
+    def pages(self, path: str, query: Mapping[str, str] | None = None, name: str = "") -> Iterator[list[Any]]:
         """Every page of a list, as its Link headers give them.
+
+        Args:
+            path: below the repository.
+            query: parameters, not yet escaped.
+            name: of the list in each answer; empty where the answer is the list.
 
         Raises:
             GithubError: as for ``get``; an answer is not a list, or the next page is on another host.
         """
         address: str | None = self._url(path, {**(query or {}), "per_page": str(PAGE)})
         while address:
-            answer = self._ask("GET", address)
-            rows = _decoded(answer)
+            answer = self.request("GET", address)
+            rows = decoded(answer)
+            if name:
+                rows = rows.get(name) if isinstance(rows, dict) else None
             if not isinstance(rows, list):
-                raise GithubError("GitHub's answer was not understood: a list was expected.", status=answer.status)
+                expected = f"it holds no list {name!r}" if name else "a list was expected"
+                raise GithubError(f"GitHub's answer was not understood: {expected}.", status=answer.status)
             yield rows
             address = self._next(answer.headers.get("link", ""))
 
-    def send(self, method: str, path: str, body: Mapping[str, Any] | None = None, *, idempotent: bool = False) -> Any:
+    def send(self, method: str, path: str, body: Mapping[str, Any] | None = None) -> Any:
         """The decoded answer to a request that writes; None where it has no content.
 
         Args:
             method: of HTTP.
             path: below the repository.
             body: None for none.
-            idempotent: doing it twice leaves what doing it once leaves, so that it is asked for again even where it
-                is not known what came of it.
 
         Raises:
             GithubError: as for ``get``. It says ``unclear`` where GitHub may have done it all the same.
         """
         content = None if body is None else json.dumps(body).encode()
-        answer = self._ask(method, self._url(path, None), content, idempotent=idempotent)
-        return _decoded(answer, writes=True) if answer.body else None
+        answer = self.request(method, self._url(path, None), content)
+        return decoded(answer, writes=True) if answer.body else None
+
+    def request(self, method: str, url: str, content: bytes | None = None) -> Answer:
+        """The answer to one request that succeeded; it is made again where that may help and can do no harm.
+
+        Args:
+            method: of HTTP.
+            url: below ``address``.
+            content: JSON, None for none.
+
+        Raises:
+            GithubError: GitHub refused, or did not answer in time.
+        """
+        question = Question(method, url, _headers(self.token, content), content)
+
+        def once() -> Answer:
+            answer = self._exchange(question)
+            if not 200 <= answer.status < 300:  # noqa: PLR2004 - what HTTP calls success
+                raise _refusal(answer, writes=method != "GET")
+            return answer
+
+        return self.repeat(once, lambda error: _is_idempotent(method, url) or not error.unclear)
 
     def repeat(self, work: Callable[[], Result], is_repeatable: Callable[[GithubError], bool]) -> Result:
-        """Do something again that several requests belong to; see ``github_retry.repeat``."""
+        """Do something again that several requests belong to; see ``github_connection.repeat``."""
         return repeat(work, self.retry, self._ends, is_repeatable)
 
     def download(self, path: str) -> bytes:
@@ -175,17 +205,6 @@ class GithubApi:
             raise GithubError(f"The next page is said to be at {found[1][:200]!r}, which is not GITHUB_API_URL's host.")
         return found[1]
 
-    def _ask(self, method: str, url: str, content: bytes | None = None, *, idempotent: bool = True) -> Answer:
-        question = Question(method, url, _headers(self.token, content), content)
-
-        def once() -> Answer:
-            answer = self._exchange(question)
-            if not 200 <= answer.status < 300:  # noqa: PLR2004 - what HTTP calls success
-                raise _refusal(answer, writes=method != "GET")
-            return answer
-
-        return self.repeat(once, lambda error: idempotent or not error.unclear)
-
     def _exchange(self, question: Question) -> Answer:
         return exchange(question, self.environment, min(self._ends, time.monotonic() + self.retry.try_seconds))
 
@@ -195,9 +214,14 @@ def _headers(token: str, content: bytes | None) -> dict[str, str]:
         "Authorization": f"Bearer {token}",
         "Accept": "application/vnd.github+json",
         "X-GitHub-Api-Version": API_VERSION,
-        "User-Agent": "ratiba-eval-gate",
+        "User-Agent": USER_AGENT,
         **({} if content is None else {"Content-Type": "application/json"}),
     }
+
+
+def _is_idempotent(method: str, url: str) -> bool:
+    """Whether doing it twice leaves what doing it once leaves: of several statuses with one context the last counts."""
+    return method in {"GET", "DELETE"} or (method == "POST" and _STATUS.search(url) is not None)
 
 
 def _message_of(answer: Answer) -> str:
@@ -233,7 +257,16 @@ def _refusal(answer: Answer, *, writes: bool = False) -> GithubError:
     return GithubError(f"{answered}.", status=status, transient=failed, unclear=writes and failed, wait_seconds=wait)
 
 
-def _decoded(answer: Answer, *, writes: bool = False) -> Any:
+def decoded(answer: Answer, *, writes: bool = False) -> Any:
+    """The JSON of an answer.
+
+    Args:
+        answer: as it came.
+        writes: what was asked may have been done although the answer is none.
+
+    Raises:
+        GithubError: it is not JSON.
+    """
     try:
         return json.loads(answer.body)
     except (ValueError, RecursionError) as error:

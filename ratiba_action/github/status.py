@@ -4,14 +4,16 @@ A run of a pull request has a check of its own; one of ``workflow_dispatch`` sho
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from ratiba_action.errors import GithubError, PublishError
 from ratiba_action.github.github_api import GITHUB_API, GithubApi
 from ratiba_action.github.github_connection import USUAL, RetryPolicy
+from ratiba_action.github.urllib_repository import UrllibRepository
 from ratiba_action.model.change import Subject
 from ratiba_action.model.verdict import Report
+from ratiba_action.ports import GithubRepository
 from ratiba_action.util.text import printable
 
 LONGEST_DESCRIPTION = 140
@@ -41,6 +43,8 @@ class CommitStatus:
         api_url: base of the API, ``GITHUB_API_URL`` on an enterprise server.
         deadline_seconds: for all requests together, with the waits between them.
         environment: names proxies and certificates.
+        retry: how often a request is made.
+        connect: which client sets it.
     """
 
     token: str = field(repr=False)
@@ -48,6 +52,7 @@ class CommitStatus:
     deadline_seconds: float = 60.0
     environment: Mapping[str, str] = field(default_factory=dict, repr=False)
     retry: RetryPolicy = USUAL
+    connect: Callable[[GithubApi], GithubRepository] = UrllibRepository
 
     def publish(self, report: Report, *, code: int, description: str) -> str | None:
         """Set the status.
@@ -73,19 +78,17 @@ class CommitStatus:
         if not _COMMIT.fullmatch(subject.head):
             raise PublishError(f"No commit status was set: the head is {subject.head[:80]!r}, not a commit id.")
         context = f"ratiba / {printable(report.name)[:_LONGEST_NAME]}"
-        body = {
-            "state": _STATES.get(code, "error"),
-            "context": context,
-            "description": description[:LONGEST_DESCRIPTION],
-        }
-        if subject.run_url:
-            body["target_url"] = subject.run_url
         try:
             api = GithubApi(
                 subject.repository, self.token, self.api_url, self.environment, self.deadline_seconds, self.retry
             )
-            # Of several statuses with one context the last one counts.
-            api.send("POST", f"statuses/{subject.head}", body, idempotent=True)
+            self.connect(api).set_status(
+                subject.head,
+                state=_STATES.get(code, "error"),
+                context=context,
+                description=description[:LONGEST_DESCRIPTION],
+                url=subject.run_url,
+            )
         except GithubError as error:
             remedy = error.remedy or _REMEDIES.get(error.status or 0, "Run the job again.")
             raise PublishError(f"The commit status could not be set: {error.problem}", remedy) from error

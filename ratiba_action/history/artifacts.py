@@ -1,17 +1,19 @@
 """Results that runs of the base branch have left on GitHub, and who may be believed to have left them."""
 
+import itertools
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from ratiba_action.errors import ConfigurationError, GithubError, RatibaError
-from ratiba_action.github.github_api import PAGE, GithubApi
+from ratiba_action.github.github_api import PAGE
 from ratiba_action.history.archive import results_in
 from ratiba_action.history.files import FoundBaseline, newest_first, no_baseline
 from ratiba_action.history.results import load_baseline, measured_run
 from ratiba_action.model.comparison import MeasuredRun
 from ratiba_action.model.verdict import Report
+from ratiba_action.ports import GithubRepository
 
 TRUSTED_EVENTS = ("push", "schedule", "workflow_dispatch")
 """What starts a run of the base branch's own code. A pull request's run measures the pull request."""
@@ -57,11 +59,11 @@ class _Artifact:
     created: str
 
 
-def find_artifacts(api: GithubApi, wanted: Wanted) -> FoundBaseline:
+def find_artifacts(github: GithubRepository, wanted: Wanted) -> FoundBaseline:
     """The runs of the commit itself, else of the newest of its ancestors that has some.
 
     Args:
-        api: its deadline holds for everything.
+        github: its deadline holds for everything.
         wanted: what is looked for.
 
     Returns:
@@ -69,40 +71,40 @@ def find_artifacts(api: GithubApi, wanted: Wanted) -> FoundBaseline:
     """
     notes: list[str] = []
     try:
-        runs = _search(api, wanted, notes)
+        runs = _search(github, wanted, notes)
     except GithubError as error:
         remedy = "Give the job the permission 'actions: read'." if error.status in _FORBIDDEN else ""
         return FoundBaseline(notes=(*notes, no_baseline(error.problem, remedy)))
     return FoundBaseline(runs, wanted.branch, tuple(notes))
 
 
-def _search(api: GithubApi, wanted: Wanted, notes: list[str]) -> tuple[MeasuredRun, ...]:
-    artifacts = _artifacts(api, wanted)
+def _search(github: GithubRepository, wanted: Wanted, notes: list[str]) -> tuple[MeasuredRun, ...]:
+    artifacts = _artifacts(github, wanted)
     newest = sorted(artifacts, key=lambda artifact: (artifact.commit == wanted.commit, artifact.created), reverse=True)
     for commit in list(dict.fromkeys(artifact.commit for artifact in newest))[:_MOST_COMMITS]:
-        if not _is_ancestor(api, commit, wanted.commit):
+        if not _is_ancestor(github, commit, wanted.commit):
             continue
-        trusted = _trusted_runs(api, wanted, commit)
+        trusted = _trusted_runs(github, wanted, commit)
         chosen = [artifact for artifact in newest if artifact.commit == commit and artifact.run in trusted]
-        runs = [run for artifact in chosen[: wanted.pooled] for run in _read(api, wanted, artifact, notes)]
+        runs = [run for artifact in chosen[: wanted.pooled] for run in _read(github, wanted, artifact, notes)]
         if runs:
             return newest_first(runs, wanted.pooled)
     return ()
 
 
-def _artifacts(api: GithubApi, wanted: Wanted) -> list[_Artifact]:
+def _artifacts(github: GithubRepository, wanted: Wanted) -> list[_Artifact]:
     """Those of the base branch on the newest page that has any; forks may leave as many as they like."""
-    for page in range(1, _MOST_PAGES + 1):
-        query = {"name": wanted.artifact, "per_page": str(PAGE), "page": str(page)}
-        rows = listed_in(api.get("actions/artifacts", query), "artifacts")
-        found = [artifact for row in rows for artifact in _artifact(row, wanted)]
-        if found or len(rows) < PAGE:
+    rows = github.artifacts(wanted.artifact)
+    for _ in range(_MOST_PAGES):
+        page = list(itertools.islice(rows, PAGE))
+        found = [artifact for row in page for artifact in _artifact(mapping_of(row), wanted)]
+        if found or len(page) < PAGE:
             return found
     return []
 
 
 def _artifact(row: Mapping[str, Any], wanted: Wanted) -> Iterator[_Artifact]:
-    run = _mapping(row.get("workflow_run"))
+    run = mapping_of(row.get("workflow_run"))
     number, of_run, commit, created = row.get("id"), run.get("id"), run.get("head_sha"), row.get("created_at")
     if not (isinstance(number, int) and isinstance(of_run, int)):
         return
@@ -114,20 +116,19 @@ def _artifact(row: Mapping[str, Any], wanted: Wanted) -> Iterator[_Artifact]:
         yield _Artifact(number, of_run, commit, created)
 
 
-def _is_ancestor(api: GithubApi, commit: str, of: str) -> bool:
+def _is_ancestor(github: GithubRepository, commit: str, of: str) -> bool:
     if commit == of:
         return True
     # The clone of a pull request is shallow, so that git cannot tell.
-    comparison = _mapping(api.get(f"compare/{commit}...{of}", {"per_page": "1"}))
+    comparison = mapping_of(github.comparison(commit, of))
     return comparison.get("status") in _ANCESTOR
 
 
-def _trusted_runs(api: GithubApi, wanted: Wanted, commit: str) -> frozenset[int]:
-    query = {"head_sha": commit, "branch": wanted.branch, "status": "success", "per_page": str(PAGE)}
+def _trusted_runs(github: GithubRepository, wanted: Wanted, commit: str) -> frozenset[int]:
     found: set[int] = set()
     for event in TRUSTED_EVENTS:
         # Event by event: a fork's many runs of the same commit must not fill the page.
-        rows = listed_in(api.get("actions/runs", {**query, "event": event}), "workflow_runs")
+        rows = map(mapping_of, itertools.islice(github.successful_runs(commit, wanted.branch, event), PAGE))
         found |= {row["id"] for row in rows if isinstance(row.get("id"), int) and _is_trusted(row, wanted, commit)}
         if found:
             break
@@ -135,7 +136,7 @@ def _trusted_runs(api: GithubApi, wanted: Wanted, commit: str) -> frozenset[int]
 
 
 def _is_trusted(run: Mapping[str, Any], wanted: Wanted, commit: str) -> bool:
-    owner = _mapping(run.get("head_repository")).get("full_name")
+    owner = mapping_of(run.get("head_repository")).get("full_name")
     return (
         isinstance(owner, str)
         and owner.casefold() == wanted.repository.casefold()
@@ -145,9 +146,9 @@ def _is_trusted(run: Mapping[str, Any], wanted: Wanted, commit: str) -> bool:
     )
 
 
-def _read(api: GithubApi, wanted: Wanted, artifact: _Artifact, notes: list[str]) -> Iterator[MeasuredRun]:
+def _read(github: GithubRepository, wanted: Wanted, artifact: _Artifact, notes: list[str]) -> Iterator[MeasuredRun]:
     try:
-        report = load_baseline(results_in(api.download(f"actions/artifacts/{artifact.number}/zip")))
+        report = load_baseline(results_in(github.download_artifact(artifact.number)))
         _require_own(report, wanted, artifact)
         yield measured_run(report, wanted.repository)
     except GithubError:
@@ -172,17 +173,6 @@ def _require_own(report: Report, wanted: Wanted, artifact: _Artifact) -> None:
         raise ConfigurationError(f"The results are of the gate {report.name!r:.80}, not of {wanted.gate!r}.")
 
 
-def listed_in(answer: Any, name: str) -> list[Mapping[str, Any]]:
-    """The objects of a list in an answer.
-
-    Raises:
-        GithubError: there is no such list.
-    """
-    rows = _mapping(answer).get(name)
-    if not isinstance(rows, list):
-        raise GithubError(f"GitHub's answer was not understood: it holds no list {name!r}.")
-    return [_mapping(row) for row in rows]
-
-
-def _mapping(value: Any) -> Mapping[str, Any]:
+def mapping_of(value: Any) -> Mapping[str, Any]:
+    """An object of an answer; an empty one for anything else."""
     return value if isinstance(value, dict) else {}

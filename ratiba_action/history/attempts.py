@@ -1,5 +1,6 @@
 """Earlier attempts of the same run: a red run that is run again adds its data instead of replacing it."""
 
+import itertools
 import json
 import os
 from collections.abc import Iterable
@@ -8,14 +9,14 @@ from datetime import datetime
 from pathlib import Path
 
 from ratiba_action.errors import RatibaError
-from ratiba_action.github.github_api import GithubApi
 from ratiba_action.history.archive import results_in
-from ratiba_action.history.artifacts import listed_in
+from ratiba_action.history.artifacts import mapping_of
 from ratiba_action.history.results import load_baseline, measured_run
 from ratiba_action.model.answer_origin import AnswerOrigin
 from ratiba_action.model.comparison import MeasuredRun
 from ratiba_action.model.values import JsonObject
 from ratiba_action.model.verdict import Conclusion, Report
+from ratiba_action.ports import GithubRepository
 from ratiba_action.util.locked_folder import read_plain_file
 
 _MOST_ATTEMPTS = 10
@@ -134,7 +135,7 @@ def _is_plain(folder: Path) -> bool:
     return folder.is_dir() and not folder.is_symlink()
 
 
-def attempts_on_github(api: GithubApi, attempt: Attempt) -> tuple[MeasuredRun, ...]:
+def attempts_on_github(github: GithubRepository, attempt: Attempt) -> tuple[MeasuredRun, ...]:
     """What earlier attempts of a workflow run have left, by the name that the workflow gives their reports.
 
     Raises:
@@ -142,12 +143,11 @@ def attempts_on_github(api: GithubApi, attempt: Attempt) -> tuple[MeasuredRun, .
     """
     if attempt.run_attempt <= 1 or not attempt.run_id:
         return ()
-    query = {"name": f"{attempt.gate}-report", "per_page": "100"}
-    rows = listed_in(api.get(f"actions/runs/{attempt.run_id}/artifacts", query), "artifacts")
-    numbers = [row["id"] for row in rows if isinstance(row.get("id"), int) and row.get("expired") is False]
+    rows = map(mapping_of, github.artifacts_of_run(attempt.run_id, f"{attempt.gate}-report"))
+    kept = (row["id"] for row in rows if isinstance(row.get("id"), int) and row.get("expired") is False)
     contents = []
-    for number in numbers[:_MOST_ATTEMPTS]:
-        archive = api.download(f"actions/artifacts/{number}/zip")
+    for number in itertools.islice(kept, _MOST_ATTEMPTS):
+        archive = github.download_artifact(number)
         try:
             contents.append(results_in(archive))
         except RatibaError:

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import TextIO
 
+from ratiba_action.github.clients import by_pygithub
 from ratiba_action.publish.publishing import Publication
 from ratiba_action.reporting.directory import plain_files
 from ratiba_action.reporting.html import render_html
@@ -24,4 +25,4 @@ def every_file(summary: ReportSummary) -> dict[str, bytes]:
 
 def full_publication(settings: Settings, environment: Mapping[str, str], stream: TextIO) -> Publication:
     """A publication with everything that an installed gate can render; see ``Publication``."""
-    return Publication(settings, environment, stream, RichPrinter, every_file)
+    return Publication(settings, environment, stream, RichPrinter, every_file, by_pygithub)

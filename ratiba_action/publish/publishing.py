@@ -14,14 +14,16 @@ from typing import Protocol, TextIO, TypeVar
 
 from ratiba_action.errors import PublishError
 from ratiba_action.github.comment import COMMENT_SECONDS, PullRequestComment
-from ratiba_action.github.github_api import GITHUB_API
+from ratiba_action.github.github_api import GITHUB_API, GithubApi
 from ratiba_action.github.status import CommitStatus
 from ratiba_action.github.step_files import StepFile, remember, reserve_space, write_outputs, write_summary
+from ratiba_action.github.urllib_repository import UrllibRepository
 from ratiba_action.github.workflow import WorkflowLog
 from ratiba_action.model.change import ModeDecision
 from ratiba_action.model.plan import Selection
 from ratiba_action.model.verdict import Conclusion, Report
 from ratiba_action.money.forecast import Forecast
+from ratiba_action.ports import GithubRepository
 from ratiba_action.privacy.masking import Redactor
 from ratiba_action.publish.annotations import annotations_of
 from ratiba_action.publish.seal import SEAL, SEAL_KEY, Sealed, seal
@@ -94,6 +96,7 @@ class Publication:
         stream: what a person or the log reads.
         make_printer: makes what prints to the stream.
         files: contents of the report directory by name.
+        connect: which client writes the comment and the status.
         redactor: the run's own, for whatever else is printed.
     """
 
@@ -102,6 +105,7 @@ class Publication:
     stream: TextIO
     make_printer: Callable[[TextIO, Mapping[str, str]], Printer] = PlainPrinter
     files: Callable[[ReportSummary], Mapping[str, bytes]] = plain_files
+    connect: Callable[[GithubApi], GithubRepository] = UrllibRepository
     redactor: Redactor = field(init=False, repr=False)
     _step_files: Mapping[str, StepFile] = field(init=False, repr=False)
     _report_before: frozenset[str] | None = field(init=False, repr=False)
@@ -321,6 +325,7 @@ class Publication:
             deadline_seconds=_CANCELLED_SECONDS if current().name else COMMENT_SECONDS,
             environment=self.environment,
             only_missing=only_missing,
+            connect=self.connect,
         )
         return self._try(lambda: publisher.publish(report))
 
@@ -329,6 +334,7 @@ class Publication:
             token=self.settings.github_token,
             api_url=self.environment.get("GITHUB_API_URL") or GITHUB_API,
             environment=self.environment,
+            connect=self.connect,
         )
         self._try(lambda: publisher.publish(summary.report, code=summary.exit_code, description=summary.status))
 

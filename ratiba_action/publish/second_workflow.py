@@ -14,6 +14,7 @@ from ratiba_action.decide.event import PullRequest
 from ratiba_action.decide.workflow_run import WorkflowRun, pull_requests_of
 from ratiba_action.errors import PublishError, RatibaError
 from ratiba_action.github.github_api import GITHUB_API, GithubApi
+from ratiba_action.github.urllib_repository import UrllibRepository
 from ratiba_action.model.change import Mode, ModeDecision, Reason, Subject
 from ratiba_action.model.verdict import Conclusion, Limits, Report, Verdict
 from ratiba_action.money.budget import Ledger
@@ -80,8 +81,7 @@ class SecondWorkflow:
         owner = run.head_repository.partition("/")[0]
         address = self.environment.get("GITHUB_API_URL") or GITHUB_API
         api = GithubApi(run.repository, self.settings.github_token, address, self.environment)
-        query = {"head": f"{owner}:{run.branch}", "state": "open", "per_page": "100"}
-        found = pull_requests_of(run, api.get("pulls", query))
+        found = pull_requests_of(run, list(UrllibRepository(api).open_pull_requests(f"{owner}:{run.branch}")))
         current = [candidate for candidate in found if candidate.head == run.head]
         if not found:
             raise _refused(f"{run.head_repository!r} has no open pull request from its branch {run.branch!r}")

@@ -7,6 +7,7 @@ from datetime import datetime
 from pathlib import Path
 
 from ratiba_action.errors import GithubError, InfrastructureError
+from ratiba_action.github.clients import by_pygithub
 from ratiba_action.github.github_api import GithubApi
 from ratiba_action.history.artifacts import Wanted, find_artifacts
 from ratiba_action.history.attempts import Attempt, attempts_in_folder, attempts_on_github, keep_attempt
@@ -14,6 +15,7 @@ from ratiba_action.history.files import FoundBaseline, no_baseline, read_named_b
 from ratiba_action.model.answer_origin import AnswerOrigin
 from ratiba_action.model.comparison import BaselineFacts, MeasuredRun, Rules
 from ratiba_action.model.note import Note
+from ratiba_action.ports import GithubRepository
 from ratiba_action.run.inputs import RunInputs, RunRequest
 from ratiba_action.util.git import Git
 from ratiba_action.util.work_tree import changed_since
@@ -53,10 +55,10 @@ def find_earlier_runs(run: RunInputs, now: datetime, rules: Rules, commit: str) 
         rules: of the comparison.
         commit: ``measured_commit`` of the run.
     """
-    api, notes = _api(run)
-    found = _baseline(run, api, rules)
+    github, notes = _github(run)
+    found = _baseline(run, github, rules)
     facts = found.facts(now, rules)
-    earlier, troubles = _earlier(run, api, commit)
+    earlier, troubles = _earlier(run, github, commit)
     notes = (*notes, *found.notes, *troubles, *_warning_of_age(facts, now, rules))
     return EarlierRuns(found.runs, earlier, facts, notes)
 
@@ -82,7 +84,7 @@ def not_added(earlier: Sequence[MeasuredRun], answers: AnswerOrigin) -> tuple[st
     return tuple(message.format(other, answers) for other in others)
 
 
-def _api(run: RunRequest) -> tuple[GithubApi | None, tuple[str, ...]]:
+def _github(run: RunRequest) -> tuple[GithubRepository | None, tuple[str, ...]]:
     """GitHub, where there is something to ask it about: a workflow's run with a token. One deadline for all of it."""
     subject, environment = run.decided.change.subject, run.environment
     token, address = run.settings.github_token, environment.get("GITHUB_API_URL") or ""
@@ -90,7 +92,7 @@ def _api(run: RunRequest) -> tuple[GithubApi | None, tuple[str, ...]]:
     if not (needed and token and address and subject.repository and subject.run_id):
         return None, ()
     try:
-        return GithubApi(subject.repository, token, address, environment, _SECONDS), ()
+        return by_pygithub(GithubApi(subject.repository, token, address, environment, _SECONDS)), ()
     except GithubError as error:
         return None, (no_baseline(error.problem),)
 
@@ -100,7 +102,9 @@ def _is_searched(run: RunRequest) -> bool:
     return run.settings.baseline == AUTO and bool(subject.base_branch) and subject.event not in NOT_COMPARED
 
 
-def _earlier(run: RunInputs, api: GithubApi | None, commit: str) -> tuple[tuple[MeasuredRun, ...], tuple[str, ...]]:
+def _earlier(
+    run: RunInputs, github: GithubRepository | None, commit: str
+) -> tuple[tuple[MeasuredRun, ...], tuple[str, ...]]:
     subject = run.decided.change.subject
     attempt = Attempt(
         gate=run.settings.name,
@@ -115,20 +119,20 @@ def _earlier(run: RunInputs, api: GithubApi | None, commit: str) -> tuple[tuple[
         folder = Path(run.settings.report_dir).absolute()
         keep_attempt(folder, attempt)
         return attempts_in_folder(folder, attempt), ()
-    if api is None:
+    if github is None:
         return (), ()
     try:
-        return attempts_on_github(api, attempt), ()
+        return attempts_on_github(github, attempt), ()
     except GithubError as error:
         return (), (f"Earlier attempts of this run could not be added: {error.problem}",)
 
 
-def _baseline(run: RunRequest, api: GithubApi | None, rules: Rules) -> FoundBaseline:
+def _baseline(run: RunRequest, github: GithubRepository | None, rules: Rules) -> FoundBaseline:
     setting = run.settings.baseline
     if setting == NONE:
         return FoundBaseline()
     if setting == AUTO:
-        return _search(run, api, rules)
+        return _search(run, github, rules)
     if _is_doubtful(run, Path(setting)):
         why = f"what the change edits is not known, and {setting!r} is a file of the repository."
         return FoundBaseline(notes=(no_baseline(why),))
@@ -137,13 +141,13 @@ def _baseline(run: RunRequest, api: GithubApi | None, rules: Rules) -> FoundBase
     return read_named_baseline(setting, run.repository, change.files, repository, pooled=rules.pooled_runs)
 
 
-def _search(run: RunRequest, api: GithubApi | None, rules: Rules) -> FoundBaseline:
+def _search(run: RunRequest, github: GithubRepository | None, rules: Rules) -> FoundBaseline:
     subject, base = run.decided.change.subject, run.decided.change.files.base
-    if api is None or not _is_searched(run):
+    if github is None or not _is_searched(run):
         return FoundBaseline()
     commit, name = base or subject.base, run.settings.name
     wanted = Wanted(subject.repository, name, subject.base_branch, commit, rules.pooled_runs)
-    found = find_artifacts(api, wanted)
+    found = find_artifacts(github, wanted)
     return found if found.runs or found.notes else FoundBaseline(notes=(FIRST_RUN,))
 
 

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from ratiba_action.errors import GithubError
+from ratiba_action.github.clients import by_pygithub
 from ratiba_action.github.github_api import GithubApi
 from ratiba_action.history.artifacts import Wanted, find_artifacts
 from ratiba_action.history.attempts import Attempt, attempts_on_github
@@ -67,7 +68,7 @@ def artifact(number: int, commit: str = BASE, content: bytes | None = None, **ch
 
 
 def search(address: str, **changes: Any) -> FoundBaseline:
-    return find_artifacts(GithubApi(REPOSITORY, TOKEN, address, {}, **changes), WANTED)
+    return find_artifacts(by_pygithub(GithubApi(REPOSITORY, TOKEN, address, {}, **changes)), WANTED)
 
 
 def commits(found: FoundBaseline) -> Sequence[str | None]:
@@ -254,7 +255,7 @@ def attempt(number: int, run_attempt: int, **changes: Any) -> Artifact:
 
 def test_earlier_attempts_of_a_run_are_added_in_their_order(state: GithubState, address: str) -> None:
     state.kept += [attempt(1, 2), attempt(2, 1), attempt(3, 3)]
-    runs = attempts_on_github(GithubApi(REPOSITORY, TOKEN, address, {}), ATTEMPT)
+    runs = attempts_on_github(by_pygithub(GithubApi(REPOSITORY, TOKEN, address, {})), ATTEMPT)
     assert [run.answers for run in runs] == ["live", "live"]
 
 
@@ -273,11 +274,14 @@ def test_an_attempt_that_measured_anything_else_adds_nothing(
     state: GithubState, address: str, changes: dict[str, Any]
 ) -> None:
     state.kept.append(attempt(1, 1, **changes))
-    assert attempts_on_github(GithubApi(REPOSITORY, TOKEN, address, {}), ATTEMPT) == ()
+    assert attempts_on_github(by_pygithub(GithubApi(REPOSITORY, TOKEN, address, {})), ATTEMPT) == ()
 
 
 def test_a_first_attempt_asks_nothing(state: GithubState, address: str) -> None:
-    assert attempts_on_github(GithubApi(REPOSITORY, TOKEN, address, {}), replace(ATTEMPT, run_attempt=1)) == ()
+    assert (
+        attempts_on_github(by_pygithub(GithubApi(REPOSITORY, TOKEN, address, {})), replace(ATTEMPT, run_attempt=1))
+        == ()
+    )
     assert state.requests == []
 
 
