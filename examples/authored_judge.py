@@ -6,6 +6,7 @@ from typing import Any
 from ratiba_action.llm.recordings.lines import JudgeRecording
 from ratiba_action.metrics.judging.answer import validated
 from ratiba_action.metrics.judging.replay_judge import judge_recording_key
+from ratiba_action.model.answer_origin import RecordingSource
 from ratiba_action.model.measurement import Answer, Question
 
 USAGE = {"input_tokens": 1_200, "output_tokens": 90}
@@ -35,7 +36,7 @@ class AuthoredJudge:
         self._lines[question.ordinal] = JudgeRecording(
             key=judge_recording_key(question.metric, self.model, question.transcript, question.ordinal),
             ordinal=question.ordinal,
-            source="authored",
+            source=RecordingSource.AUTHORED,
             metric=question.metric,
             model=self.model,
             transcript=question.transcript,

@@ -7,6 +7,7 @@ from ratiba_action.authoring.captured_session import CapturedSession, CapturedTu
 from ratiba_action.checks.failure_rules import validate_rule
 from ratiba_action.errors import FileProblem, SuiteError
 from ratiba_action.metrics.registry import metric_problems
+from ratiba_action.model.scenario import Layer
 from ratiba_action.privacy.credentials import find_credentials
 from ratiba_action.privacy.masking import Redactor
 from ratiba_action.production.candidate import PROPOSED
@@ -67,7 +68,7 @@ def propose(session: CapturedSession, layer: str, folder: str) -> Proposal:
 
 
 def _compared(session: CapturedSession, layer: str) -> bool:
-    return layer == "golden" and any(turn.reply for turn in session.turns)
+    return layer == Layer.GOLDEN and any(turn.reply for turn in session.turns)
 
 
 def _turn(turn: CapturedTurn, layer: str, redactor: Redactor) -> dict[str, Any]:
@@ -75,9 +76,9 @@ def _turn(turn: CapturedTurn, layer: str, redactor: Redactor) -> dict[str, Any]:
     expect: dict[str, Any] = {}
     if turn.tools:
         expect["tools"] = [{"name": name, "args": redactor.value(dict(args))} for name, args in turn.tools]
-    if layer == "golden" and reply:
+    if layer == Layer.GOLDEN and reply:
         expect["answer"] = reply
     values: dict[str, Any] = {"user": redactor.text(turn.user)}
-    if layer == "replay":
+    if layer == Layer.REPLAY:
         values["reply"] = reply
     return {**values, **({"expect": expect} if expect else {})}

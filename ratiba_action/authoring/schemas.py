@@ -7,7 +7,8 @@ from typing import Any
 from ratiba_action.authoring.schema_files import CONFIGURATION_SCHEMA, SCENARIO_SCHEMA
 from ratiba_action.checks.failure_rules import RULE_TYPES
 from ratiba_action.config.configuration import Configuration
-from ratiba_action.metrics.registry import METRICS, metric_names, parameters_of
+from ratiba_action.metrics.metric_table import METRICS
+from ratiba_action.metrics.registry import metric_names, parameters_of
 from ratiba_action.suite.cases import FIXED
 from ratiba_action.suite.scenario_schema import ScenarioBlock
 

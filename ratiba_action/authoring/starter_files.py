@@ -15,6 +15,7 @@ from ratiba_action.llm.recordings.writer import render_recordings
 from ratiba_action.metrics.judging.cache_key import metric_version
 from ratiba_action.metrics.judging.replay_judge import judge_recording_key
 from ratiba_action.metrics.registry import is_judged, load_metric, metric_problems, readers_of
+from ratiba_action.model.answer_origin import RecordingSource
 from ratiba_action.model.canonical import transcript_digest
 from ratiba_action.model.conversation import Exchange, Reply, Transcript
 from ratiba_action.model.measurement import Answer, Question
@@ -77,7 +78,17 @@ def authored_scores(scenario: Scenario, words: FirstWords, model: str) -> tuple[
             metric = metric_version(metric_object.name, metric_object.version.partition("+")[0])
             key = judge_recording_key(metric, model, transcript, 0)
             lines.append(
-                JudgeRecording(key, 0, "authored", metric, model, transcript, _SCORE, words.judge_reason, dict(_USAGE))
+                JudgeRecording(
+                    key,
+                    0,
+                    RecordingSource.AUTHORED,
+                    metric,
+                    model,
+                    transcript,
+                    _SCORE,
+                    words.judge_reason,
+                    dict(_USAGE),
+                )
             )
     return tuple(lines)
 

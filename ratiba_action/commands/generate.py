@@ -15,6 +15,7 @@ from ratiba_action.commands import generate_proposals
 from ratiba_action.commands.gate_request import read_session_file
 from ratiba_action.commands.options import parse_option
 from ratiba_action.errors import FileProblem, SuiteError, UsageError
+from ratiba_action.model.scenario import Layer
 from ratiba_action.production.candidate import PROPOSED
 from ratiba_action.settings.settings import read_settings
 from ratiba_action.util.locked_folder import write_new_files
@@ -42,7 +43,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     what.add_argument("--propose", metavar="N", help="let the configured simulator model propose N scenarios (1 to 20)")
     parser.add_argument(
         "--layer",
-        choices=("replay", "golden"),
+        choices=[Layer.REPLAY.value, Layer.GOLDEN.value],
         default="replay",
         help="layer of the scenario, with --from (default: replay)",
     )

@@ -14,6 +14,7 @@ from ratiba_action.authoring.proposals.kinds import ADVERSARIAL, SYSTEM_KINDS
 from ratiba_action.commands.options import parse_option
 from ratiba_action.errors import BudgetError, InfrastructureError, JudgeError, UsageError
 from ratiba_action.model.answer_origin import Llm
+from ratiba_action.model.scenario import SystemType
 from ratiba_action.settings.settings import Settings, read_settings
 from ratiba_action.util.locked_folder import is_file
 from ratiba_action.util.text import printable_lines
@@ -33,7 +34,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of ``--propose``."""
     parser.add_argument(
         "--system-type",
-        choices=tuple(SYSTEM_KINDS),
+        choices=[kind.value for kind in SYSTEM_KINDS],
         default="chatbot",
         help="type of the system, with --propose (default: chatbot)",
     )
@@ -188,7 +189,8 @@ def _questions(
             "There is nothing to propose scenarios from: the system has no prompt files.",
             "Give some with --prompt or --transcript, or set system.prompts.",
         )
-    kind, shape = arguments.system_type, schema(arguments.system_type, languages)
+    kind = SystemType(arguments.system_type)
+    shape = schema(kind, languages)
     return [
         (
             attack,
@@ -206,7 +208,7 @@ def _origin(
 
     now = datetime.now(UTC) + timedelta(hours=3)
     return Origin(
-        system_type=arguments.system_type,
+        system_type=SystemType(arguments.system_type),
         attack=attack,
         model=configuration.simulator.model,
         prompts=tuple(prompts),

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from ratiba_action.commands.options import parse_option
 from ratiba_action.errors import UsageError
 from ratiba_action.model.canonical import digest
+from ratiba_action.model.scenario import SystemType
 from ratiba_action.settings.run_deadline import parse_seconds, read_deadline
 from ratiba_action.settings.settings import Settings, read_settings
 from ratiba_action.util.text import printable
@@ -82,7 +83,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--system-type",
         default="chatbot",
-        choices=("chatbot", "agent", "rag", "search", "classifier"),
+        choices=[kind.value for kind in SystemType],
         help="type of systems whose traces name none (default: chatbot)",
     )
     parser.add_argument(
@@ -196,7 +197,7 @@ def _rules(arguments: argparse.Namespace, cursor: Path, tenants: "Mapping[str, T
         feedback=arguments.feedback,
         environment=arguments.environment,
         language=arguments.language,
-        system_type=arguments.system_type,
+        system_type=SystemType(arguments.system_type),
         tenants=tenants,
     )
 

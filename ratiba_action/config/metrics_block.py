@@ -8,10 +8,9 @@ from pydantic import BeforeValidator, Field, field_validator, model_validator
 
 from ratiba_action.config.model_limits import Name
 from ratiba_action.metrics.aggregates import AGGREGATES, ANSWER_ACCURACY, SKILL_RECALL, truth_of
-from ratiba_action.metrics.entry import SYSTEM_TYPES
 from ratiba_action.metrics.registry import metric_problems
 from ratiba_action.metrics.standard import STANDARD
-from ratiba_action.model.scenario import Assertion, Expectation, Scenario, Suite
+from ratiba_action.model.scenario import Assertion, Expectation, Layer, Scenario, Suite, SystemType
 from ratiba_action.util.text import part_of
 from ratiba_action.util.validation import StrictModel
 
@@ -30,8 +29,7 @@ def unknown_aggregates(names: Iterable[str]) -> str:
 
 
 FLUENCY_THRESHOLD = 0.80
-_WITHOUT_PROSE = ("search", "classifier")
-_SCRIPTED = "fsm"
+_WITHOUT_PROSE = (SystemType.SEARCH, SystemType.CLASSIFIER)
 
 
 def attach_language_metrics(scenario: Scenario) -> tuple[Assertion, ...]:
@@ -41,7 +39,7 @@ def attach_language_metrics(scenario: Scenario) -> tuple[Assertion, ...]:
     and classifiers answer with documents and labels, and a scripted model (layer ``fsm``) says what the scenario wrote:
     there is no prose of a model to judge.
     """
-    if scenario.system_type in _WITHOUT_PROSE or scenario.layer == _SCRIPTED:
+    if scenario.system_type in _WITHOUT_PROSE or scenario.layer == Layer.FSM:
         return scenario.assertions
     metric = {"sw": "SwahiliFluencyMetric", "mixed": "SwahiliFluencyMetric", "en": "EnglishFluencyMetric"}.get(
         scenario.language
@@ -71,7 +69,7 @@ class MeasuredBy(StrictModel):
         return self
 
 
-def _or_standard(system_type: str) -> Callable[[Any], Any]:
+def _or_standard(system_type: SystemType) -> Callable[[Any], Any]:
     """Replaces the word ``standard`` by the list of the table."""
 
     def read(given: Any) -> Any:
@@ -86,11 +84,13 @@ def _or_standard(system_type: str) -> Callable[[Any], Any]:
 
 
 _Input = list[MeasuredBy] | Literal["standard"]
-_Chatbot = Annotated[list[MeasuredBy], BeforeValidator(_or_standard("chatbot"), json_schema_input_type=_Input)]
-_Agent = Annotated[list[MeasuredBy], BeforeValidator(_or_standard("agent"), json_schema_input_type=_Input)]
-_Rag = Annotated[list[MeasuredBy], BeforeValidator(_or_standard("rag"), json_schema_input_type=_Input)]
-_Search = Annotated[list[MeasuredBy], BeforeValidator(_or_standard("search"), json_schema_input_type=_Input)]
-_Classifier = Annotated[list[MeasuredBy], BeforeValidator(_or_standard("classifier"), json_schema_input_type=_Input)]
+_Chatbot = Annotated[list[MeasuredBy], BeforeValidator(_or_standard(SystemType.CHATBOT), json_schema_input_type=_Input)]
+_Agent = Annotated[list[MeasuredBy], BeforeValidator(_or_standard(SystemType.AGENT), json_schema_input_type=_Input)]
+_Rag = Annotated[list[MeasuredBy], BeforeValidator(_or_standard(SystemType.RAG), json_schema_input_type=_Input)]
+_Search = Annotated[list[MeasuredBy], BeforeValidator(_or_standard(SystemType.SEARCH), json_schema_input_type=_Input)]
+_Classifier = Annotated[
+    list[MeasuredBy], BeforeValidator(_or_standard(SystemType.CLASSIFIER), json_schema_input_type=_Input)
+]
 
 
 class MetricsBlock(StrictModel):
@@ -103,7 +103,7 @@ class MetricsBlock(StrictModel):
     search: _Search = Field(default_factory=list)
     classifier: _Classifier = Field(default_factory=list)
 
-    @field_validator(*SYSTEM_TYPES)
+    @field_validator(*SystemType)
     @classmethod
     def _no_duplicates(cls, value: list[MeasuredBy]) -> list[MeasuredBy]:
         names = [entry.metric for entry in value]
@@ -113,7 +113,7 @@ class MetricsBlock(StrictModel):
             raise ValueError(msg)
         return value
 
-    def of(self, system_type: str) -> Sequence[MeasuredBy]:
+    def of(self, system_type: SystemType) -> Sequence[MeasuredBy]:
         """The metrics for a type of system."""
         listed: list[MeasuredBy] = getattr(self, system_type)
         return listed
@@ -121,7 +121,7 @@ class MetricsBlock(StrictModel):
     @property
     def names(self) -> Mapping[str, Sequence[str]]:
         """Names of the metrics by type of system."""
-        return {system_type: tuple(entry.metric for entry in self.of(system_type)) for system_type in SYSTEM_TYPES}
+        return {system_type: tuple(entry.metric for entry in self.of(system_type)) for system_type in SystemType}
 
 
 def attach_metrics(scenario: Scenario, block: MetricsBlock) -> tuple[Assertion, ...]:
@@ -141,7 +141,7 @@ def attach_metrics(scenario: Scenario, block: MetricsBlock) -> tuple[Assertion, 
 
 def metrics_without_truth(block: MetricsBlock, suite: Suite) -> Iterator[str]:
     """A message for each metric that some scenarios of its type do not get."""
-    for system_type in SYSTEM_TYPES:
+    for system_type in SystemType:
         scenarios = [scenario for scenario in suite.scenarios if scenario.system_type == system_type]
         for entry in block.of(system_type):
             lacking = [

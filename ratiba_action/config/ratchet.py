@@ -10,7 +10,7 @@ from typing import Any
 from ratiba_action.config.configuration import Configuration
 from ratiba_action.config.metrics_block import MeasuredBy
 from ratiba_action.config.model_limits import ModelsBlock, OutputBlock
-from ratiba_action.metrics.entry import SYSTEM_TYPES
+from ratiba_action.model.scenario import SystemType
 from ratiba_action.model.verdict import PassRateRule
 from ratiba_action.util.validation import StrictModel
 
@@ -134,7 +134,7 @@ _SUITE: Mapping[str, Rule] = {
     "metric_thresholds": _each_greater,
     "gates": _each_greater,
 }
-_METRICS: Mapping[str, Rule] = {"fluency": GREATER, **dict.fromkeys(SYSTEM_TYPES, _each_metric)}
+_METRICS: Mapping[str, Rule] = {"fluency": GREATER, **dict.fromkeys(SystemType, _each_metric)}
 _COMPARISON: Mapping[str, Rule] = {
     # A greater level and a smaller drop both detect more.
     **dict.fromkeys(("screen_level", "single_run_screen_level", "confirm_level"), GREATER),

@@ -10,6 +10,7 @@ from ratiba_action.errors import RecordingError
 from ratiba_action.llm.endpoints import endpoint_named
 from ratiba_action.llm.recordings.lines import ModelRecording
 from ratiba_action.llm.request_inputs import VOLATILE, changed_inputs, request_inputs
+from ratiba_action.model.answer_origin import RecordingSource
 from ratiba_action.model.conversation import Party
 from ratiba_action.model.model_request import ModelAnswer, ModelRequest, PaidRequest
 from ratiba_action.model.values import JsonObject
@@ -33,7 +34,7 @@ class AnswerRecorder:
         self._kept.setdefault((request.scenario_id, request.trial), {})[_place(request)] = ModelRecording(
             key=request.key,
             ordinal=request.ordinal,
-            source="live",
+            source=RecordingSource.LIVE,
             provider=request.provider,
             model=request.model,
             asked=request.asked,

@@ -9,6 +9,7 @@ from ratiba_action.errors import RecordingError
 from ratiba_action.llm.recordings.lines import ModelRecording
 from ratiba_action.llm.request_inputs import request_inputs
 from ratiba_action.llm.script import Step, estimated_usage
+from ratiba_action.model.answer_origin import RecordingSource
 from ratiba_action.model.canonical import digest
 from ratiba_action.model.conversation import Party, ToolCall, Usage
 from ratiba_action.model.model_request import ModelAnswer, ModelRequest
@@ -144,7 +145,7 @@ class ScriptedAnswers:
         source: what the recordings give as their source.
     """
 
-    def __init__(self, scripts: Mapping[str, Sequence[Step]], source: str = "authored") -> None:
+    def __init__(self, scripts: Mapping[str, Sequence[Step]], source: str = RecordingSource.AUTHORED) -> None:
         self._scripts = {scenario_id: tuple(steps) for scenario_id, steps in scripts.items()}
         self._source = source
         self._recordings: dict[str, list[ModelRecording]] = {}

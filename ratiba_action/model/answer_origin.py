@@ -15,6 +15,13 @@ class Llm(StrEnum):
     RECORD = "record"
 
 
+class RecordingSource(StrEnum):
+    """Where one recorded answer comes from: written by hand, or from a provider."""
+
+    AUTHORED = "authored"
+    LIVE = "live"
+
+
 class AnswerOrigin(StrEnum):
     """Where the model answers of a run came from."""
 

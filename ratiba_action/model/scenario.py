@@ -3,10 +3,34 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import date, datetime
+from enum import StrEnum
 from typing import Any
 
 from ratiba_action.model.case_file import CaseFile
 from ratiba_action.model.values import JsonObject, Usd
+
+
+class Layer(StrEnum):
+    """What a scenario runs: the system with a mocked model, one turn, captured replies, all of it, a real customer's.
+
+    A scenario file names it under ``layer``.
+    """
+
+    FSM = "fsm"
+    TURN = "turn"
+    REPLAY = "replay"
+    GOLDEN = "golden"
+    PRODUCTION = "production"
+
+
+class SystemType(StrEnum):
+    """What kind of system a scenario talks to; it decides the metrics that ``metrics`` of the configuration adds."""
+
+    CHATBOT = "chatbot"
+    AGENT = "agent"
+    RAG = "rag"
+    SEARCH = "search"
+    CLASSIFIER = "classifier"
 
 
 @dataclass(frozen=True, slots=True)
@@ -274,8 +298,8 @@ class Scenario:
     turns: tuple[Turn, ...]
     now: datetime
     customer: Customer
-    layer: str = "golden"
-    system_type: str = "chatbot"
+    layer: Layer = Layer.GOLDEN
+    system_type: SystemType = SystemType.CHATBOT
     vertical: str = ""
     tags: frozenset[str] = frozenset()
     critical: bool = False

@@ -13,7 +13,7 @@ from ratiba_action.checks.failure_rules import validate_rule
 from ratiba_action.errors import FileProblem, SuiteError
 from ratiba_action.metrics.registry import metric_problems
 from ratiba_action.model.canonical import arguments_digest
-from ratiba_action.model.scenario import Scenario
+from ratiba_action.model.scenario import Layer, Scenario, SystemType
 from ratiba_action.model.values import JsonObject
 from ratiba_action.privacy.credentials import find_credentials
 from ratiba_action.privacy.masking import MASK, Redactor
@@ -35,7 +35,6 @@ _LETTERS = str.maketrans("0123456789abcdef", "abcdefghijklmnop")
 _SHOWN = 12
 _EAST_AFRICA = timezone(timedelta(hours=3))
 _LANGUAGE = re.compile(r"([a-z]{2,3}|mixed)(?:[-_].*)?")
-_SYSTEM_TYPES = ("chatbot", "agent", "rag", "search", "classifier")
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,8 +82,8 @@ def make_candidate(
     data = {
         "id": name,
         "language": _language(conversation.language) or facts.language or UNDETERMINED,
-        "layer": "production",
-        **({"system_type": system_type} if system_type in _SYSTEM_TYPES else {}),
+        "layer": Layer.PRODUCTION.value,
+        **({"system_type": system_type} if system_type in set(SystemType) else {}),
         "vertical": next(iter(sorted(conversation.verticals)), facts.vertical),
         "tags": [PROPOSED, _FROM_PRODUCTION],
         "now": conversation.started.astimezone(_EAST_AFRICA).isoformat(timespec="seconds"),

@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any
 
 from ratiba_action.model.conversation import Document, Reply, ToolCall
-from ratiba_action.model.scenario import Customer, Scenario, Turn
+from ratiba_action.model.scenario import Customer, Layer, Scenario, SystemType, Turn
 from ratiba_action.model.values import JsonObject
 
 METADATA = (
@@ -217,9 +217,6 @@ def _content(content: Any, names: Sequence[str]) -> str:
 _READERS: tuple[Callable[[Any, Sequence[str], str], str], ...] = (_plain, _named, _last)
 
 
-LAYER = "production"
-
-
 @dataclass(frozen=True, slots=True)
 class CapturedConversation:
     """A production conversation as a scenario with its replies; not masked.
@@ -242,7 +239,7 @@ def captured_conversation(
     observations: Sequence[Observation],
     *,
     language: str,
-    system_type: str,
+    system_type: SystemType,
     names: tuple[str, ...] = (),
 ) -> CapturedConversation:
     """Make a captured conversation.
@@ -254,17 +251,17 @@ def captured_conversation(
         system_type: used if the traces name no known one.
         names: of people: the identity table.
     """
-    known = {"chatbot", "agent", "rag", "search", "classifier"}
+    named = conversation.system_type
     scenario = Scenario(
         id=conversation.trace_ids[0],
         language=conversation.language or language,
         turns=tuple(Turn(user=turn.user, event=turn.event) for turn in conversation.turns),
         now=conversation.started,
         customer=Customer("", ""),
-        layer=LAYER,
-        system_type=conversation.system_type if conversation.system_type in known else system_type,
+        layer=Layer.PRODUCTION,
+        system_type=SystemType(named) if named in set(SystemType) else system_type,
         vertical=", ".join(sorted(conversation.verticals)),
-        tags=frozenset({LAYER}),
+        tags=frozenset({Layer.PRODUCTION.value}),
     )
     replies = tuple(
         Reply(turn.reply, tool_calls=tuple(_calls(below)), documents=tuple(_documents(below)))

@@ -13,6 +13,7 @@ from typing import Any
 
 from ratiba_action.metrics.judging.sampling import in_sample
 from ratiba_action.model.measurement import Errored, NotRun, ScenarioResult, Scored
+from ratiba_action.model.scenario import SystemType
 from ratiba_action.model.values import Usd
 from ratiba_action.observability.langfuse_asking import Deadline, LangfuseAccess, LangfuseError, ask
 from ratiba_action.observability.langfuse_server import LangfuseServer, connected
@@ -230,7 +231,7 @@ class SampleRules:
     feedback: str = "user_feedback"
     environment: str = ""
     language: str = "und"
-    system_type: str = "chatbot"
+    system_type: SystemType = SystemType.CHATBOT
     tenants: Mapping[str, TenantFacts] = field(default_factory=dict)
 
 

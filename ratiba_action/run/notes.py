@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from ratiba_action.llm.recordings.lines import ModelRecording
-from ratiba_action.model.answer_origin import AnswerOrigin, Llm
+from ratiba_action.model.answer_origin import AnswerOrigin, Llm, RecordingSource
 from ratiba_action.model.change import Subject
 from ratiba_action.model.conversation import Party
 from ratiba_action.model.measurement import Errored, ScenarioResult, Scored
@@ -156,7 +156,7 @@ def answers_of(inputs: RunInputs, ledger: Ledger) -> AnswerOrigin:
 def authored(head: ArmInputs, spending: Spending) -> tuple[str, ...]:
     """Recordings that no model ever said are never presented as if one had; nothing where none of them answered."""
     sources = [line.source for lines in head.recordings.values() for line in lines]
-    count = sources.count("authored")
+    count = sources.count(RecordingSource.AUTHORED)
     if not count or not spending.replayed_calls:
         return ()
     # Which of the recordings answered is known only where all answers are theirs.

@@ -15,6 +15,7 @@ from ratiba_action.model.scenario import (
     ExpectedTool,
     ExpectedTransition,
     FailureRule,
+    Layer,
     Quarantine,
     Scenario,
     SimulatedUser,
@@ -69,7 +70,7 @@ def build_scenario(block: ScenarioBlock, document: Document) -> Scenario:
 
 def _replies(block: ScenarioBlock) -> tuple[str, ...]:
     """The captured replies, one per turn."""
-    return tuple(turn.reply or "" for turn in block.turns) if block.layer == "replay" else ()
+    return tuple(turn.reply or "" for turn in block.turns) if block.layer == Layer.REPLAY else ()
 
 
 def _assertions(block: ScenarioBlock, document: Document) -> tuple[Assertion, ...]:

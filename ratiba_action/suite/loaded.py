@@ -6,16 +6,16 @@ from typing import Any
 
 from ratiba_action.errors import FileProblem
 from ratiba_action.model.case_file import CaseFile
-from ratiba_action.model.scenario import Scenario
+from ratiba_action.model.scenario import Layer, Scenario
 from ratiba_action.privacy.identifiers import find_identifiers, is_declared
 from ratiba_action.suite.references import MetricCheck, RuleCheck, TruthReaders, reference_problems, unread_truths
 from ratiba_action.util.strict_yaml import Document, Path
 
 _ONLY_IN = {
-    "script": ("fsm",),
-    "compare": ("replay",),
-    "simulated_user": ("golden",),
-    "provenance": ("replay", "golden", "production"),
+    "script": (Layer.FSM,),
+    "compare": (Layer.REPLAY,),
+    "simulated_user": (Layer.GOLDEN,),
+    "provenance": (Layer.REPLAY, Layer.GOLDEN, Layer.PRODUCTION),
 }
 
 
@@ -26,7 +26,7 @@ def layer_problems(document: Document) -> Iterator[FileProblem]:
         document: may be invalid; schema problems are reported elsewhere.
     """
     data = document.data if isinstance(document.data, dict) else {}
-    layer = data.get("layer", "golden")
+    layer = data.get("layer", Layer.GOLDEN.value)
     for key, layers in _ONLY_IN.items():
         if key in data and layer not in layers:
             message = f"{key}: only allowed in layer {', '.join(layers)}; this is layer {layer!r:.40}"
@@ -34,26 +34,26 @@ def layer_problems(document: Document) -> Iterator[FileProblem]:
     turns = data.get("turns")
     listed = [turn if isinstance(turn, dict) else {} for turn in turns] if isinstance(turns, list) else []
     yield from _reply_problems(document, layer, listed)
-    if layer == "replay" and data.get("compare") == "metric" and not data.get("assertions"):
+    if layer == Layer.REPLAY and data.get("compare") == "metric" and not data.get("assertions"):
         message = "compare: metric needs an assertion whose metric compares with the captured replies"
         yield FileProblem(document.name, document.line(("compare",)), message)
-    if layer == "fsm" and "script" not in data:
+    if layer == Layer.FSM and "script" not in data:
         message = "layer fsm needs a 'script': the mocked model's answers in order; [] for a system that calls no model"
         yield FileProblem(document.name, document.line(("layer",)), message)
-    if layer == "turn" and (len(listed) != 1 or "user" not in listed[0]):
+    if layer == Layer.TURN and (len(listed) != 1 or "user" not in listed[0]):
         message = f"layer turn needs exactly one turn with 'user'; it has {len(listed)} turns"
         yield FileProblem(document.name, document.line(("turns",)), message)
-    if layer == "production":
+    if layer == Layer.PRODUCTION:
         yield from _production_problems(document, data)
 
 
 def _reply_problems(document: Document, layer: Any, turns: list[dict[str, Any]]) -> Iterator[FileProblem]:
     for index, turn in enumerate(turns):
         line = document.line(("turns", index, "reply"))
-        if layer != "replay" and "reply" in turn:
+        if layer != Layer.REPLAY and "reply" in turn:
             message = f"turns.{index}.reply: only a scenario of layer replay has captured replies"
             yield FileProblem(document.name, line, message)
-        if layer == "replay" and "user" in turn and "reply" not in turn:
+        if layer == Layer.REPLAY and "user" in turn and "reply" not in turn:
             message = f"turns.{index}: layer replay needs the captured 'reply' to each message"
             yield FileProblem(document.name, line, message)
 

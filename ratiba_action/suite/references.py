@@ -8,7 +8,7 @@ from typing import Any
 
 from ratiba_action.checks.failure_rules import REFUSE, RISK, is_judged_rule, refusal_turn
 from ratiba_action.errors import FileProblem
-from ratiba_action.model.scenario import assertion_label
+from ratiba_action.model.scenario import SystemType, assertion_label
 from ratiba_action.model.values import JsonObject
 from ratiba_action.suite.building import judged_rule
 from ratiba_action.util.strict_yaml import Document, read_yaml
@@ -131,7 +131,7 @@ def unread_truths(
     """
     data = document.data if isinstance(document.data, dict) else {}
     metrics = {entry.get("metric") for entry in _entries(data.get("assertions"))}
-    metrics |= set(added.get(str(data.get("system_type", "chatbot")), ()))
+    metrics |= set(added.get(str(data.get("system_type", SystemType.CHATBOT)), ()))
     for index, turn in enumerate(_entries(data.get("turns"))):
         expect = turn.get("expect")
         expected: dict[str, Any] = expect if isinstance(expect, dict) else {}

@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import Field, field_validator, model_validator
 
 from ratiba_action.config.suite_block import Seconds, StrategyBlock
+from ratiba_action.model.scenario import Layer, SystemType
 from ratiba_action.suite.turn_schema import RowsBlock, StepBlock, Text, TurnBlock
 from ratiba_action.util.validation import StrictModel
 
@@ -85,8 +86,8 @@ class ScenarioBlock(StrictModel):
 
     id: Annotated[str, IDENTIFIER]
     language: Annotated[str, LANGUAGE]
-    layer: Literal["fsm", "turn", "replay", "golden", "production"] = "golden"
-    system_type: Literal["chatbot", "agent", "rag", "search", "classifier"] = "chatbot"
+    layer: Annotated[Layer, Field(strict=False)] = Layer.GOLDEN
+    system_type: Annotated[SystemType, Field(strict=False)] = SystemType.CHATBOT
     vertical: str = ""
     tags: list[Text] = Field(default_factory=list)
     critical: bool = False

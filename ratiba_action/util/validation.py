@@ -134,7 +134,7 @@ def _message(details: ErrorDetails, model: type[StrictModel], path: Path) -> str
         return f"unknown key; {meant}"
     if kind == "missing":
         return "missing; it must be given"
-    if kind == "literal_error":
+    if kind in {"literal_error", "enum"}:
         return f"{shown} is not allowed; allowed: {str(context.get('expected', '')).replace(' or ', ', ')}"
     if kind == "value_error":
         return f"{context.get('error', details['msg'])}"

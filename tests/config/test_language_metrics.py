@@ -3,7 +3,7 @@ from dataclasses import replace
 import pytest
 
 from ratiba_action.config.metrics_block import attach_language_metrics
-from ratiba_action.model.scenario import Assertion
+from ratiba_action.model.scenario import Assertion, SystemType
 from tests.support.cases import case
 
 
@@ -25,6 +25,6 @@ def test_a_listed_threshold_stands_and_other_metrics_stay() -> None:
     assert attach_language_metrics(replace(case(language="sw").scenario, assertions=listed)) == listed
 
 
-@pytest.mark.parametrize("system_type", ["search", "classifier"])
-def test_a_system_that_answers_without_prose_gets_none(system_type: str) -> None:
+@pytest.mark.parametrize("system_type", [SystemType.SEARCH, SystemType.CLASSIFIER])
+def test_a_system_that_answers_without_prose_gets_none(system_type: SystemType) -> None:
     assert attach_language_metrics(replace(case(language="sw").scenario, system_type=system_type)) == ()

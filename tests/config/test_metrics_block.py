@@ -10,7 +10,7 @@ from ratiba_action.config.metrics_block import MetricsBlock, attach_metrics, met
 from ratiba_action.errors import SuiteError
 from ratiba_action.metrics.registry import made_for, metric_problems
 from ratiba_action.metrics.standard import STANDARD
-from ratiba_action.model.scenario import Assertion, Expectation, Scenario, Suite, Turn
+from ratiba_action.model.scenario import Assertion, Expectation, Scenario, Suite, SystemType, Turn
 from tests.support.sample_report import sample_scenario
 
 
@@ -24,14 +24,14 @@ def listed(metric: str, threshold: float, **parameters: Any) -> dict[str, Any]:
 
 def search(name: str = "finds", **expected: Any) -> Scenario:
     turns = (Turn(user="bread", expect=Expectation(**expected)),)
-    return replace(sample_scenario(name), system_type="search", turns=turns, assertions=())
+    return replace(sample_scenario(name), system_type=SystemType.SEARCH, turns=turns, assertions=())
 
 
 RELEVANT: dict[str, Any] = {"documents": {"loaf": 1.0}}
 
 
 @pytest.mark.parametrize("system_type", STANDARD)
-def test_the_standard_metrics_are_made_for_their_system_and_need_no_parameters(system_type: str) -> None:
+def test_the_standard_metrics_are_made_for_their_system_and_need_no_parameters(system_type: SystemType) -> None:
     for metric, threshold in STANDARD[system_type]:
         assert system_type in made_for(metric)
         assert metric_problems(metric, {}) == ()
@@ -40,7 +40,7 @@ def test_the_standard_metrics_are_made_for_their_system_and_need_no_parameters(s
 
 def test_the_word_standard_stands_for_the_table() -> None:
     attached = attach_metrics(search(**RELEVANT), block(search="standard"))
-    assert [(one.metric, one.threshold) for one in attached] == list(STANDARD["search"])
+    assert [(one.metric, one.threshold) for one in attached] == list(STANDARD[SystemType.SEARCH])
 
 
 def test_only_scenarios_of_the_type_are_measured_by_it() -> None:
@@ -59,7 +59,7 @@ def test_a_metric_whose_truth_no_turn_says_is_not_added_and_that_is_told() -> No
     silent, told = search("silent"), search("told", **RELEVANT)
     assert attach_metrics(silent, metrics) == ()
     said = list(metrics_without_truth(metrics, Suite((silent, told), "0")))
-    assert len(said) == len(STANDARD["search"])
+    assert len(said) == len(STANDARD[SystemType.SEARCH])
     assert said[0] == (
         "metrics.search: 1 of 2 scenarios does not have the expected values for NdcgMetric, so it is not added: silent"
     )

@@ -3,7 +3,8 @@ from functools import partial
 import pytest
 
 from ratiba_action.errors import ConfigurationError
-from ratiba_action.metrics.registry import METRICS, is_judged, judge_calls, load_metric, metric_names, metric_problems
+from ratiba_action.metrics.metric_table import METRICS
+from ratiba_action.metrics.registry import is_judged, judge_calls, load_metric, metric_names, metric_problems
 from tests.support.judges import ScriptedJudge
 from tests.support.metric_samples import PARAMETERS
 

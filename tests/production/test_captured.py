@@ -4,6 +4,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from ratiba_action.model.conversation import Document, ToolCall
+from ratiba_action.model.scenario import SystemType
 from ratiba_action.production.conversation import (
     CapturedConversation,
     Observation,
@@ -22,7 +23,9 @@ def step(name: str, parent: str, second: int, **more: Any) -> Observation:
 def captured(*steps: Observation) -> CapturedConversation:
     conversation = read_conversation(steps)
     assert conversation is not None
-    return captured_conversation(conversation, steps, language="und", system_type="chatbot", names=("Wanjiku",))
+    return captured_conversation(
+        conversation, steps, language="und", system_type=SystemType.CHATBOT, names=("Wanjiku",)
+    )
 
 
 def test_a_turn_has_the_tool_calls_and_documents_below_it_and_not_its_neighbours() -> None:

