@@ -91,7 +91,7 @@ def test_a_dataset_is_held_its_gates_decide_and_the_run_is_an_experiment_with_sc
 def test_a_dataset_of_a_server_that_fails_holds_nothing(small: SmallRepository) -> None:
     state = LangfuseState(mode=Mode.FAILING)
     with langfuse_server(state) as host:
-        ended = run_dataset(small, "--seconds", "1", **keys(host, state))
+        ended = run_dataset(small, "--seconds", "10", **keys(host, state))
     assert ended.code == 3
     assert "The request to Langfuse failed: it answered with status 500" in ended.printed
     assert not (small.report / "results.json").exists()
