@@ -397,11 +397,8 @@ class _PlainForm:
     def _unquoted(self, single: str | None, double: str | None) -> str:
         lines = (single if single is not None else double or "").split("\n")
         if len(lines) > 1:
-            middle = [line.strip(" ") for line in lines[1:-1]]
-            ends = (lines[0].rstrip(" "), lines[-1].lstrip(" "))
-            text = _folded([ends[0], *middle, ends[1]], keep_ends=True)
-        else:
-            text = lines[0]
+            lines = [lines[0].rstrip(" "), *(line.strip(" ") for line in lines[1:-1]), lines[-1].lstrip(" ")]
+        text = _folded(lines)
         return text.replace("''", "'") if single is not None else _ESCAPE.sub(self._unescaped, text)
 
     def _unescaped(self, found: re.Match[str]) -> str:
@@ -422,12 +419,9 @@ class _PlainForm:
         if style is None:
             raise self._doubt(f"the value {header[:80]!r} is not read in the plain form")
         self._at += 1
-        ahead = self._at
-        while ahead < len(self._lines) - 1 and not self._lines[ahead].strip(" "):
-            ahead += 1
-        first = self._lines[ahead] if ahead < len(self._lines) else ""
+        first = next((line for line in self._lines[self._at :] if line.strip(" ")), "")
         indent = len(first) - len(first.lstrip(" "))
-        if indent <= max(parent, 0) or not first.strip(" "):
+        if indent <= max(parent, 0):
             raise self._doubt(f"there is no text below {header!r}")
         lines = []
         while self._at < len(self._lines) and (not self._line.strip(" ") or self._indent >= indent):
@@ -437,15 +431,12 @@ class _PlainForm:
             self._at += 1
         if style[1] == ">" and (not lines[0] or any(line.startswith(" ") for line in lines)):
             raise self._doubt("an empty first line or an indented line of a folded text is not read in the plain form")
-        ending = len(lines)
-        while not lines[ending - 1]:
-            ending -= 1
-        at_end = self._at == len(self._lines)
-        trailing = len(lines) - ending - (1 if at_end and len(lines) > ending else 0)
-        if at_end and len(lines) == ending:
+        text = "\n".join(lines).rstrip("\n")
+        breaks = len("\n".join(lines)) - len(text) + (self._at < len(self._lines))
+        if not breaks:
             raise self._doubt("a text ends without a line break")
-        body = "\n".join(lines[:ending]) if style[1] == "|" else _folded(lines[:ending], keep_ends=True)
-        return body + {"-": "", "": "\n", "+": "\n" * (1 + trailing)}[style[2]]
+        body = text if style[1] == "|" else _folded(text.split("\n"))
+        return body + {"-": "", "": "\n", "+": "\n" * breaks}[style[2]]
 
     def _flow(self, column: int, depth: int) -> tuple[list[Node] | dict[str, Node], int]:
         """A list in brackets or a mapping in braces, and the column behind it."""
@@ -474,10 +465,8 @@ class _PlainForm:
     def _next_token(self, column: int) -> int:
         """The column of the next character that is neither space nor comment, on this line or a later one."""
         while True:
-            line = self._line
-            start = column
-            while line[column : column + 1] == " ":
-                column += 1
+            line, start = self._line, column
+            column = len(line) - len(line[column:].lstrip(" "))
             if column < len(line) and not (line[column] == "#" and (column > start or column == 0)):
                 return column
             self._at += 1
@@ -530,18 +519,6 @@ def _is_item(text: str) -> bool:
     return text == "-" or text.startswith("- ")
 
 
-def _folded(lines: list[str], *, keep_ends: bool = False) -> str:
+def _folded(lines: list[str]) -> str:
     """Lines joined by spaces; an empty line is a line break."""
-    if not keep_ends:
-        while lines and not lines[-1]:
-            lines.pop()
-    text, breaks = lines[0], 0
-    for line in lines[1:-1]:
-        if line:
-            text += ("\n" * breaks or " ") + line
-            breaks = 0
-        else:
-            breaks += 1
-    if len(lines) > 1:
-        text += ("\n" * breaks or " ") + lines[-1]
-    return text
+    return re.sub(r"\n(\n*)", lambda breaks: breaks[1] or " ", "\n".join(lines))

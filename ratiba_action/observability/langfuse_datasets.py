@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ratiba_action.model.canonical import canonical_json
-from ratiba_action.model.case_file import DatasetItem, StoredDataset
+from ratiba_action.model.langfuse_dataset import DatasetItem, StoredDataset
 from ratiba_action.observability.langfuse_asking import LangfuseError, ask
 from ratiba_action.observability.langfuse_server import LangfuseServer
 

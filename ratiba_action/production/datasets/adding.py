@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from ratiba_action.errors import ConfigurationError, UsageError
-from ratiba_action.model.case_file import DatasetItem, StoredDataset
+from ratiba_action.model.langfuse_dataset import DatasetItem, StoredDataset
 from ratiba_action.observability.langfuse_asking import Deadline, LangfuseAccess
 from ratiba_action.observability.langfuse_datasets import read_dataset, write_item
 from ratiba_action.observability.langfuse_server import connected

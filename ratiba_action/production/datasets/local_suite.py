@@ -8,7 +8,7 @@ from typing import Any
 from ratiba_action.checks.failure_rules import validate_rule
 from ratiba_action.errors import FileProblem, SuiteError
 from ratiba_action.metrics.registry import metric_problems
-from ratiba_action.model.case_file import DatasetItem
+from ratiba_action.model.langfuse_dataset import DatasetItem
 from ratiba_action.observability.traces.datasets import dataset_item_id
 from ratiba_action.privacy.credentials import find_credentials
 from ratiba_action.production.datasets.file_writing import ALLOWED, safe_path

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ratiba_action.errors import FileProblem
-from ratiba_action.model.case_file import DatasetItem, StoredDataset
+from ratiba_action.model.langfuse_dataset import DatasetItem, StoredDataset
 from ratiba_action.observability.langfuse_asking import Deadline, LangfuseAccess
 from ratiba_action.observability.langfuse_datasets import read_dataset
 from ratiba_action.observability.langfuse_server import connected

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from ratiba_action.model.case_file import DatasetItem
+from ratiba_action.model.langfuse_dataset import DatasetItem
 from ratiba_action.observability.langfuse_asking import Deadline, LangfuseAccess, LangfuseError
 from ratiba_action.observability.langfuse_datasets import read_dataset, write_dataset, write_item
 from ratiba_action.observability.langfuse_server import connected

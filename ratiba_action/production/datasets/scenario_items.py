@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ratiba_action.model.canonical import digest
-from ratiba_action.model.case_file import DatasetItem
+from ratiba_action.model.langfuse_dataset import DatasetItem
 
 OURS = "ratiba"
 """Key of the gate's own data in the metadata of items and datasets."""

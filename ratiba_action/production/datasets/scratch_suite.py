@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ratiba_action.errors import FileProblem, SuiteError, UsageError
-from ratiba_action.model.case_file import StoredDataset
+from ratiba_action.model.langfuse_dataset import StoredDataset
 from ratiba_action.observability.traces.datasets import dataset_item_id
 from ratiba_action.production.datasets.file_writing import replace_files
 from ratiba_action.production.datasets.local_suite import LocalSuite

@@ -7,7 +7,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ratiba_action.model.case_file import DatasetItem, StoredDataset
+from ratiba_action.model.langfuse_dataset import DatasetItem, StoredDataset
 from ratiba_action.production.datasets.local_suite import (
     LocalSuite,
     adopted_item,

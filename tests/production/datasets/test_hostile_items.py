@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from ratiba_action.errors import SuiteError, UsageError
-from ratiba_action.model.case_file import DatasetItem, StoredDataset
+from ratiba_action.model.langfuse_dataset import DatasetItem, StoredDataset
 from ratiba_action.production.datasets.file_writing import replace_files, safe_path
 from ratiba_action.production.datasets.local_suite import (
     LocalSuite,

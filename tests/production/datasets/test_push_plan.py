@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from ratiba_action.model.case_file import DatasetItem
+from ratiba_action.model.langfuse_dataset import DatasetItem
 from ratiba_action.production.datasets.pushing import PushPlan, plan_push
 from ratiba_action.production.datasets.scenario_items import OURS, fingerprint, inexact_number, plain_numbers, stamped
 
