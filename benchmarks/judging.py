@@ -25,7 +25,7 @@ from ratiba_action.config.configuration import Configuration, CrossCheckBlock, J
 from ratiba_action.config.system_block import SystemBlock
 from ratiba_action.llm.providers.client import ProviderClient, ProviderRoute
 from ratiba_action.llm.providers.metered import MeteredCalls
-from ratiba_action.metrics.judging.deepeval_bridge import load_deepeval, prepare_deepeval
+from ratiba_action.metrics.judging.deepeval_bridge import configure_deepeval, load_deepeval
 from ratiba_action.model.measurement import Case
 from ratiba_action.model.model_request import PaidAnswer, PaidRequest
 from ratiba_action.model.plan import Arm, Trial
@@ -231,7 +231,7 @@ async def time_is_within_limits() -> bool:
 def main() -> int:
     """Print all figures; 1 when one is beyond its limit."""
     with tempfile.TemporaryDirectory() as home:
-        prepare_deepeval(os.environ, Path(home))
+        configure_deepeval(os.environ, Path(home))
         load_deepeval()
         within = [asyncio.run(cpu_is_within_limits()), asyncio.run(time_is_within_limits())]
     return 0 if all(within) else 1

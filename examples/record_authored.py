@@ -30,7 +30,7 @@ from ratiba_action.llm.recordings.writer import render_recordings, write_recordi
 from ratiba_action.llm.script import Step
 from ratiba_action.llm.scripted_answers import ScriptedAnswers
 from ratiba_action.llm.server import Gateway
-from ratiba_action.metrics.judging.deepeval_bridge import prepare_deepeval
+from ratiba_action.metrics.judging.deepeval_bridge import configure_deepeval
 from ratiba_action.metrics.registry import is_judged, load_metric, metric_problems
 from ratiba_action.model.conversation import ToolCall
 from ratiba_action.model.measurement import Case, Scored
@@ -65,7 +65,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory(prefix="ratiba-record-") as folder:
         scratch = Path(folder)
         scratch.chmod(0o711)  # the users of database and worker pass through
-        prepare_deepeval(os.environ, scratch / "deepeval")
+        configure_deepeval(os.environ, scratch / "deepeval")
         examples = sorted(path.name for path in AUTHORED.iterdir() if path.is_dir())
         known = {example: record_system(example, scratch) for example in ("", *examples)}
         for bundle in sorted(path.parent for path in BUNDLED.glob("*/pull_request.yaml")):

@@ -132,7 +132,7 @@ def _refusal_rule(rule: FailureRule, transcript: Transcript) -> Check:
     reached = 1 <= number <= len(transcript.exchanges)
     text = transcript.exchanges[number - 1].reply.text if reached else "(turn not reached)"
     found = read_refusal(text) if reached else Refusal("", ())
-    got = f"{found.told()}; the reply: {_around(text, found.words)}" if reached else text
+    got = f"{found.describe()}; the reply: {_around(text, found.words)}" if reached else text
     return Check("rule", number, REFUSE, LOOKED_FOR, clip(got), passed=found.whole, line=rule.line)
 
 

@@ -64,7 +64,7 @@ class Refusal:
         """Whether the message refuses, and says nothing else."""
         return bool(self.words) and not self.content
 
-    def told(self) -> str:
+    def describe(self) -> str:
         """Why the message is a refusal or none."""
         if not self.words:
             return "does not refuse"

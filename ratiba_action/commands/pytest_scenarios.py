@@ -171,7 +171,7 @@ def describe(result: ScenarioResult) -> Iterable[str]:
     if isinstance(result, NotRun):
         return [f"not run: {printable(result.reason)}"]
     if isinstance(result, Errored):
-        return [f"{result.phase.value} error: {printable(result.told)}"]
+        return [f"{result.phase.value} error: {printable(result.explanation)}"]
     lines: list[str] = []
     for check in result.checks:
         if check.passed:

@@ -37,7 +37,7 @@ class AnswerRecorder:
             source=RecordingSource.LIVE,
             provider=request.provider,
             model=request.model,
-            asked=request.asked,
+            asked=request.last_message,
             system=request.system,
             response=answer.body,
             trial=request.trial,

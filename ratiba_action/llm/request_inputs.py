@@ -67,8 +67,8 @@ def changed_inputs(line: ModelRecording, request: ModelRequest, edited_prompts: 
     found = [*_other_model(line, request), *_other_prompt(line, request, edited_prompts)]
     if was is not None:
         found += _other_results(was, now)
-    if line.asked != request.asked:
-        found.append(f"the customer's message to the model changed {_arrow(line.asked, request.asked)}")
+    if line.asked != request.last_message:
+        found.append(f"the customer's message to the model changed {_arrow(line.asked, request.last_message)}")
     if was is not None:
         found += [*_other_parameters(was, now), *(() if found else _other_messages(was, now, request))]
     return tuple(found)

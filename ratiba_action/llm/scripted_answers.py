@@ -173,7 +173,7 @@ class ScriptedAnswers:
                 source=self._source,
                 provider=request.provider,
                 model=request.model,
-                asked=request.asked,
+                asked=request.last_message,
                 system=request.system,
                 response=answer.body,
                 usage_estimated=steps[len(self.recordings(request.scenario_id))].usage is None,

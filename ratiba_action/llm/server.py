@@ -159,7 +159,7 @@ class Gateway:
         try:
             body = await self._read(endpoint, request)
             with access.answering():
-                answer = await self._ask(endpoint, body, access)
+                answer = await self._answer(endpoint, body, access)
             events = _events(endpoint, body, answer.body, access) if body.get("stream") is True else None
         except _RefusedError as refused:
             access.note(refused.problem)
@@ -194,7 +194,7 @@ class Gateway:
             raise _RefusedError(400, flaw)
         return body
 
-    async def _ask(self, endpoint: Endpoint, body: JsonObject, access: ScenarioAccess) -> ModelAnswer:
+    async def _answer(self, endpoint: Endpoint, body: JsonObject, access: ScenarioAccess) -> ModelAnswer:
         try:
             call = _understand(endpoint, body, access)
         except (ValueError, RecursionError):
@@ -251,7 +251,7 @@ def _understand(endpoint: Endpoint, body: JsonObject, access: ScenarioAccess) ->
         key=key,
         ordinal=ordinal,
         system=prompt_digest(endpoint.system_prompt(body)),
-        asked=endpoint.last_user_text(body)[:_ASKED_LIMIT],
+        last_message=endpoint.last_user_text(body)[:_ASKED_LIMIT],
         body=body,
         arm=access.arm,
     )

@@ -23,7 +23,7 @@ class CodeSwitchMetric:
     async def measure(self, case: Case, threshold: float) -> Score:
         """Score each reply that is long enough to tell."""
         values = [
-            TurnValue(reply.turn, reply.share, reply.told)
+            TurnValue(reply.turn, reply.share, reply.described)
             for reply in reply_languages(self.name, case, self._parameters)
         ]
         score = mean_of_turns(self.name, self.version, threshold, values, DECIDED)

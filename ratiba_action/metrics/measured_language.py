@@ -52,7 +52,7 @@ class ReplyLanguages:
         return min(1.0, self.shares.get(self.expected, 0.0))
 
     @property
-    def told(self) -> str:
+    def described(self) -> str:
         """The shares in words."""
         return ", ".join(
             f"{code} {share:.0%}" for code, share in sorted(self.shares.items(), key=lambda pair: -pair[1])

@@ -19,7 +19,7 @@ from ratiba_action.metrics.booking.payments import (
     stored_payments,
     whole_kes,
 )
-from ratiba_action.metrics.booking.speech_acts import asks_for_pin, asks_to_pay, assents, claims_payment
+from ratiba_action.metrics.booking.speech_acts import assents, claims_payment, requests_payment, requests_pin
 from ratiba_action.metrics.turn_scores import finding, score_invariants
 from ratiba_action.model.conversation import Exchange
 from ratiba_action.model.measurement import Case, Invariant, Score
@@ -131,7 +131,7 @@ def _words(record: _Record) -> Iterator[Invariant]:
         text = exchange.reply.text
         succeeded = [callback for callback in record.callbacks if callback.succeeded and callback.turn <= turn]
         if text.strip():
-            pin_request, claim = asks_for_pin(text), claims_payment(text)
+            pin_request, claim = requests_pin(text), claims_payment(text)
             yield finding(
                 "never_asks_for_pin",
                 f"turn {turn}: {pin_request!r}" if pin_request else "",
@@ -164,7 +164,7 @@ def _references(record: _Record, turn: int) -> frozenset[str]:
 def _cancelled_is_not_charged_again(record: _Record) -> Iterator[Invariant]:
     """After a cancelled payment money is asked for again only in a turn in which the customer asks to pay."""
     for cancel in record.cancelled:
-        again = [call for call in record.calls if call.turn > cancel and not asks_to_pay(record.said(call.turn))]
+        again = [call for call in record.calls if call.turn > cancel and not requests_payment(record.said(call.turn))]
         detail = f"cancelled in turn {cancel}" + (f", charged again in turn {again[0].turn}" if again else "")
         yield finding("cancelled_is_not_charged_again", detail, satisfied=not again)
 

@@ -21,5 +21,5 @@ class RefusalMetric:
             expected = exchange.turn.expect.refusal
             if expected is not None:
                 found = read_refusal(exchange.reply.text)
-                values.append(TurnValue(number, float(found.whole == expected), found.told()))
+                values.append(TurnValue(number, float(found.whole == expected), found.describe()))
         return mean_of_turns(self.name, self.version, threshold, values, "Give a turn `expect.refusal`.")

@@ -38,7 +38,7 @@ class ReplyLanguageMetric:
             TurnValue(
                 reply.turn,
                 float(reply.share >= self._parameters.least_share),
-                f"expected {reply.expected}: {reply.told}",
+                f"expected {reply.expected}: {reply.described}",
             )
             for reply in reply_languages(self.name, case, self._parameters)
         ]

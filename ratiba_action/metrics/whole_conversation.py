@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from ratiba_action.errors import ConfigurationError
 from ratiba_action.metrics.judged_identity import judged_identity
-from ratiba_action.metrics.judging.deepeval_metric import Conversation, DeepEvalSpec, Said, SingleTurn, measure
+from ratiba_action.metrics.judging.deepeval_metric import Conversation, DeepEvalSpec, Message, SingleTurn, measure
 from ratiba_action.model.canonical import canonical_json, digest, transcript_digest
 from ratiba_action.model.conversation import Exchange
 from ratiba_action.model.measurement import Case, Question, Score
@@ -143,7 +143,7 @@ class WholeConversationMetric:
             RecordingError: replaying, and no recording fits.
             BudgetError: the call was refused.
         """
-        messages = self._said(case)
+        messages = self._messages(case)
         roles = [message.role for message in messages]
         if ("user", "assistant") not in pairwise(roles):
             raise ConfigurationError(
@@ -157,14 +157,14 @@ class WholeConversationMetric:
         measured = await measure(spec, shown, self._judge, question)
         return Score(self.name, self.version, measured.value, threshold, judged=True, reason=measured.reason)
 
-    def _said(self, case: Case) -> list[Said]:
+    def _messages(self, case: Case) -> list[Message]:
         """What was said; silence and events of the world are left out."""
-        messages: list[Said] = []
+        messages: list[Message] = []
         for exchange in case.transcript.exchanges:
             if exchange.turn.user and exchange.turn.user.strip():
-                messages.append(Said("user", exchange.turn.user))
+                messages.append(Message("user", exchange.turn.user))
             if exchange.reply.text.strip():
                 messages.append(
-                    Said("assistant", exchange.reply.text, exchange.reply.tool_calls if self.shows_tools else ())
+                    Message("assistant", exchange.reply.text, exchange.reply.tool_calls if self.shows_tools else ())
                 )
         return messages

@@ -209,7 +209,7 @@ class Errored:
     suspected: tuple[Check, ...] = ()
 
     @property
-    def told(self) -> str:
+    def explanation(self) -> str:
         """What errored, and how to fix it."""
         return f"{self.message} {self.remedy}".rstrip()
 

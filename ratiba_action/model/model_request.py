@@ -17,7 +17,7 @@ class ModelRequest:
         ordinal: how often the same key was asked before within the trial.
         key: SHA-256 of the canonical request.
         system: first 12 hexadecimal digits of the SHA-256 of the system prompt.
-        asked: the last message of the user, at most 200 characters.
+        last_message: of the user, at most 200 characters.
         body: the request as it came over the wire.
         arm: name of the arm whose conversation it belongs to.
     """
@@ -32,7 +32,7 @@ class ModelRequest:
     key: str
     ordinal: int
     system: str
-    asked: str
+    last_message: str
     body: JsonObject = field(repr=False)
     arm: str = HEAD
 

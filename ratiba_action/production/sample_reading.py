@@ -99,7 +99,7 @@ class Sample:
 def _sample_why(result: ScenarioResult) -> str:
     if isinstance(result, NotRun):
         return result.reason
-    return f"{result.phase.value}: {result.told}" if isinstance(result, Errored) else ""
+    return f"{result.phase.value}: {result.explanation}" if isinstance(result, Errored) else ""
 
 
 _OBSERVATIONS = 1000

@@ -49,4 +49,4 @@ def _problems(result: Scored | Errored | NotRun) -> Iterator[tuple[int, str]]:
             message = f"{score.metric} {score.value:.2f} is below {score.threshold:.2f}{failed}"
             yield lines.get(score.metric, 0), message
     if isinstance(result, Errored) and not exception_of(result):
-        yield 0, f"Could not be measured ({result.phase.value}): {result.told}"
+        yield 0, f"Could not be measured ({result.phase.value}): {result.explanation}"

@@ -160,7 +160,7 @@ def _failed(row: ScenarioRow, rate: float) -> str:
     about = [code(row.name)]
     about += ["critical"] if scenario.critical else []
     about += [_trials(row)] if len(row.trials) > 1 else []
-    about += [f"judged: {rate:.0%} of such scores must pass"] if row.below else []
+    about += [f"judged: {rate:.0%} of such scores must pass"] if row.below_threshold else []
     line = next((check.line for check in result.checks if not check.passed and check.line), scenario.line)
     about += [code(f"{scenario.path}") + (f" line {line}" if line else "")] if scenario.path else []
     rows = [_check_row(check, scenario) for check in result.checks if not check.passed]

@@ -109,7 +109,7 @@ def _add_measured(case: ET.Element, result: Scored | Errored) -> None:
         _add_score(case, score)
     if isinstance(result, Errored):
         error = ET.SubElement(case, "error", {"type": result.phase.value, "message": _xml(explanation(result))})
-        error.text = _xml(result.told)
+        error.text = _xml(result.explanation)
 
 
 def _trials(row: ScenarioRow) -> str:

@@ -113,7 +113,7 @@ class ScenarioRow:
         quarantine: in force on the day of the run, so the scenario does not count; None if it counts.
         expired: whether it counts again because its quarantine has expired.
         failing: whether an assertion or a score of it failed.
-        below: whether only judged scores failed, so that the pass rate applies.
+        below_threshold: whether only judged scores failed, so that the pass rate applies.
         must_pass: how many of the counted trials must pass.
     """
 
@@ -125,7 +125,7 @@ class ScenarioRow:
     quarantine: Quarantine | None
     expired: bool
     failing: bool
-    below: bool
+    below_threshold: bool
     must_pass: int
 
     @property
@@ -321,7 +321,7 @@ def _scenario_row(outcome: ScenarioOutcome, day: date) -> ScenarioRow:
         quarantine=quarantine_in_force(outcome.scenario, day),
         expired=bool(expired_quarantine(outcome.scenario, day)),
         failing=any(not item.passed for item in measured),
-        below=outcome.standing is Standing.BELOW,
+        below_threshold=outcome.standing is Standing.BELOW_THRESHOLD,
         must_pass=len(outcome.counted) - most_failures(outcome.scenario),
     )
 
@@ -394,7 +394,7 @@ def _critical_failures(report: Report, decide: Iterable[ScenarioRow]) -> str:
     if report.verdict.conclusion is not Conclusion.FAILED or report.decision.mode is not Mode.ADVISORY:
         return ""
     critical = [row for row in decide if row.scenario.critical]
-    failed = [row.scenario.id for row in critical if row.outcome.standing is Standing.BROKEN]
+    failed = [row.scenario.id for row in critical if row.outcome.standing is Standing.FAILED]
     more = f" and {len(failed) - _NAMED} more" if len(failed) > _NAMED else ""
     noun = "critical scenario" if len(failed) == 1 else "critical scenarios"
     return f", {noun} {', '.join(failed[:_NAMED])}{more} failed" if failed else ""

@@ -55,7 +55,7 @@ def outcome(result: ScenarioResult) -> str:
     if isinstance(result, Errored):
         raised = exception_of(result)
         failed = f"failed: {raised}" if raised else "failed"
-        return failed if standing(result) is Standing.BROKEN else f"{result.phase.value} error"
+        return failed if standing(result) is Standing.FAILED else f"{result.phase.value} error"
     return "not run"
 
 

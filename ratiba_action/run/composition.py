@@ -233,9 +233,9 @@ async def load_judging(inputs: RunInputs, arm: ArmInputs, scratch: Path) -> None
     """Import DeepEval in a thread, and only when something is judged."""
     if not arm.judged:
         return
-    from ratiba_action.metrics.judging.deepeval_bridge import load_deepeval, prepare_deepeval  # noqa: PLC0415 - on demand
+    from ratiba_action.metrics.judging.deepeval_bridge import configure_deepeval, load_deepeval  # noqa: PLC0415 - on demand
 
-    prepare_deepeval(inputs.environment, scratch / "deepeval")
+    configure_deepeval(inputs.environment, scratch / "deepeval")
     await asyncio.to_thread(load_deepeval)
 
 

@@ -249,7 +249,7 @@ def _refused_by_budget(inputs: RunInputs, head: ArmInputs, expected: Forecast | 
 def _not_run(results: Sequence[ScenarioResult], free: Collection[str]) -> frozenset[str]:
     """Ids of scenarios that ran only because they cost nothing, and whose recordings no longer fit."""
     own = [result for result in results_of_change(results) if result.trial.scenario.id in free]
-    failed = {result.trial.scenario.id for result in own if standing(result) is Standing.BROKEN}
+    failed = {result.trial.scenario.id for result in own if standing(result) is Standing.FAILED}
     stale = {
         result.trial.scenario.id
         for result in own

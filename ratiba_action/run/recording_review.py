@@ -113,7 +113,7 @@ def review(
 
 def _failed_checks(trials: Sequence[ScenarioResult]) -> str:
     """The deterministic assertions that failed where the scenario fails by them; empty where it does not."""
-    if all(outcome.standing is not Standing.BROKEN for outcome in outcomes_of(trials)):
+    if all(outcome.standing is not Standing.FAILED for outcome in outcomes_of(trials)):
         return ""
     scored = [result for result in trials if isinstance(result, Scored)]
     reasons = [_check_words(check) for result in scored for check in result.checks if not check.passed]
@@ -134,7 +134,7 @@ def _check_words(check: Check) -> str:
 
 def _why(result: ScenarioResult | None) -> str:
     if isinstance(result, Errored):
-        return f"{result.phase.value} error: {result.told}"
+        return f"{result.phase.value} error: {result.explanation}"
     return result.reason if result is not None and not isinstance(result, Scored) else "it was not run"
 
 

@@ -119,7 +119,7 @@ async def with_retries(attempt: Callable[[], Awaitable[ScenarioResult]], retries
 
 def may_retry(result: Errored) -> bool:
     """Whether a trial errored by chance, and nothing exact was measured in it that failed."""
-    return result.phase in RETRIED and standing(result) is not Standing.BROKEN
+    return result.phase in RETRIED and standing(result) is not Standing.FAILED
 
 
 _LATE = "the run's deadline passed while it ran"

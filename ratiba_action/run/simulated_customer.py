@@ -106,7 +106,7 @@ class SimulatedCustomer:
             key=digest(identity),
             ordinal=attempt,
             system=digest(INSTRUCTIONS)[:_SYSTEM_DIGITS],
-            asked=exchanges[-1].reply.text[:_ASKED_LIMIT] if exchanges else "",
+            last_message=exchanges[-1].reply.text[:_ASKED_LIMIT] if exchanges else "",
             body=structured_request(simulator, INSTRUCTIONS, _form(user, exchanges), SCHEMA),
             arm=trial.arm.name,
         )

@@ -90,14 +90,14 @@ def load_suite(
         SuiteError: a file is invalid, or there is no scenario; every problem.
     """
     checks = Checks(metric_problems, rule_problem, readers, added or {})
-    scenarios, data_sets = list[Scenario](), list[CaseFile]()
+    scenarios, case_files = list[Scenario](), list[CaseFile]()
     problems: list[FileProblem] = []
     read: set[str] = set()
     for name in sorted(file for file in files if file.endswith(YAML_SUFFIXES) and not file.endswith(CATALOGUE_SUFFIX)):
         loaded = _load_file(name, files, checks)
         read |= {name, *loaded.read}
         scenarios += loaded.scenarios
-        data_sets += loaded.data_sets
+        case_files += loaded.data_sets
         problems += loaded.problems
     problems.extend(_duplicates(scenarios))
     if not scenarios and not problems:
@@ -107,7 +107,7 @@ def load_suite(
     if problems:
         raise SuiteError(sorted(problems, key=lambda problem: (problem.path, problem.line, problem.message)))
     digest = suite_digest({name: files[name] for name in read})
-    return Suite(tuple(sorted(scenarios, key=lambda scenario: scenario.id)), digest, tuple(data_sets))
+    return Suite(tuple(sorted(scenarios, key=lambda scenario: scenario.id)), digest, tuple(case_files))
 
 
 def _load_file(name: str, files: Mapping[str, bytes], checks: Checks) -> Loaded:

@@ -140,36 +140,38 @@ def ratchet_thresholds(
         The case files, and one note for each gate that the change tried to relax or take away.
     """
     cases = Counter(scenario.data_set for scenario in scenarios)
-    earlier = {data_set.id: data_set for data_set in base}
+    earlier = {case_file.id: case_file for case_file in base}
     ratcheted: list[CaseFile] = []
     notes: list[str] = []
-    for data_set in head:
-        before = earlier.pop(data_set.id, None)
-        gates, more = (data_set.gates, []) if before is None else _gates(data_set, before)
-        ratcheted.append(replace(data_set, gates=gates, cases=cases[data_set.id]))
+    for case_file in head:
+        before = earlier.pop(case_file.id, None)
+        gates, more = (case_file.gates, []) if before is None else _thresholds(case_file, before)
+        ratcheted.append(replace(case_file, gates=gates, cases=cases[case_file.id]))
         notes += more
     # Critical rows of a removed case file still run, and its thresholds still apply to them.
-    ratcheted += [replace(data_set, cases=cases[data_set.id]) for data_set in earlier.values() if cases[data_set.id]]
+    ratcheted += [
+        replace(case_file, cases=cases[case_file.id]) for case_file in earlier.values() if cases[case_file.id]
+    ]
     notes += [
-        f"{data_set.id}: this change removes the thresholds of these cases."
-        for data_set in earlier.values()
-        if data_set.gates
+        f"{case_file.id}: this change removes the thresholds of these cases."
+        for case_file in earlier.values()
+        if case_file.gates
     ]
     return tuple(ratcheted), tuple(notes)
 
 
-def _gates(data_set: CaseFile, before: CaseFile) -> tuple[tuple[CaseThreshold, ...], list[str]]:
+def _thresholds(case_file: CaseFile, before: CaseFile) -> tuple[tuple[CaseThreshold, ...], list[str]]:
     floors = {gate.metric: gate for gate in before.gates}
     gates: list[CaseThreshold] = []
     notes: list[str] = []
-    for gate in data_set.gates:
+    for gate in case_file.gates:
         floor = floors.pop(gate.metric, gate)
         if floor.at_least > gate.at_least:
             requested = f"this change sets {gate.at_least:.2f}"
-            notes.append(f"{data_set.id}: the threshold of {gate.metric} stays {floor.at_least:.2f}; {requested}.")
+            notes.append(f"{case_file.id}: the threshold of {gate.metric} stays {floor.at_least:.2f}; {requested}.")
         gates.append(max(gate, floor, key=lambda gate: gate.at_least))
     notes += [
-        f"{data_set.id}: the threshold of {name} still applies, although this change removes it."
+        f"{case_file.id}: the threshold of {name} still applies, although this change removes it."
         for name in sorted(floors)
     ]
     return (*gates, *floors.values()), notes
@@ -252,8 +254,8 @@ def ratchet_suite(head: Suite, base: Suite) -> tuple[Suite, tuple[str, ...]]:
     critical = [scenario for scenario in earlier.values() if scenario.critical]
     all_notes += [(scenario, "critical, so it still runs although this change removes it.") for scenario in critical]
     removals = [f"This change removes scenarios: {', '.join(names_of(removed))}."] if removed else []
-    data_sets, more = ratchet_thresholds(head.data_sets, base.data_sets, (*ratcheted, *critical))
-    suite = replace(head, scenarios=(*ratcheted, *critical), data_sets=data_sets)
+    case_files, more = ratchet_thresholds(head.data_sets, base.data_sets, (*ratcheted, *critical))
+    suite = replace(head, scenarios=(*ratcheted, *critical), data_sets=case_files)
     return suite, (*join_notes(all_notes), *removals, *more)
 
 

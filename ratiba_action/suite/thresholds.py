@@ -108,13 +108,13 @@ def with_configured_thresholds(suite: Suite, gates: Mapping[str, float]) -> Suit
     )
 
 
-def thresholds_below(data_sets: Iterable[CaseFile], gates: Mapping[str, float]) -> Iterator[str]:
+def thresholds_below(case_files: Iterable[CaseFile], gates: Mapping[str, float]) -> Iterator[str]:
     """A message for each threshold of cases that is lower than the configured one."""
-    for data_set in data_sets:
-        for gate in data_set.gates:
+    for case_file in case_files:
+        for gate in case_file.gates:
             least = gates.get(gate.metric, 0.0)
             if gate.at_least < least:
-                required = f"the cases of {data_set.id} set {gate.at_least:.2f}"
+                required = f"the cases of {case_file.id} set {gate.at_least:.2f}"
                 yield f"suite.gates: {gate.metric} must reach {least:.2f}, although {required}"
 
 
@@ -125,13 +125,13 @@ def _cases(suite: Suite) -> Mapping[str, Sequence[Scenario]]:
     return found
 
 
-def _with_thresholds(data_set: CaseFile, gates: Mapping[str, float], cases: Sequence[Scenario]) -> CaseFile:
-    own = tuple(replace(gate, at_least=max(gate.at_least, gates.get(gate.metric, 0.0))) for gate in data_set.gates)
+def _with_thresholds(case_file: CaseFile, gates: Mapping[str, float], cases: Sequence[Scenario]) -> CaseFile:
+    own = tuple(replace(gate, at_least=max(gate.at_least, gates.get(gate.metric, 0.0))) for gate in case_file.gates)
     listed = {gate.metric for gate in own}
     added = (
         CaseThreshold(name, least) for name, least in gates.items() if name not in listed and _has_truth(name, cases)
     )
-    return replace(data_set, gates=(*own, *added))
+    return replace(case_file, gates=(*own, *added))
 
 
 def _has_truth(name: str, cases: Sequence[Scenario]) -> bool:

@@ -39,7 +39,7 @@ def passed(findings: Findings) -> Verdict:
     """Passed, or inconclusive where the pass rate is; the reason names what the pass rate allows."""
     if is_unclear(findings) and not reaches_after_all(findings):
         return _unclear(findings)
-    low = findings.below
+    low = findings.below_threshold
     apart = f"; {scenarios_counted(findings.quarantined)} in quarantine" if findings.quarantined else ""
     if not low:
         single = len(findings.deciding) == 1
@@ -63,8 +63,8 @@ def _unclear(findings: Findings) -> Verdict:
     return Verdict(
         Conclusion.INCONCLUSIVE,
         f"Every deterministic assertion passed. {doubt}",
-        f"Read what the judge says about {ids_of(findings.below)[0]}, or set pass_rate_rule: strict to fail every run "
-        f"below {rate:.0%}.",
+        f"Read what the judge says about {ids_of(findings.below_threshold)[0]}, or set pass_rate_rule: strict to fail "
+        f"every run below {rate:.0%}.",
         warnings=(doubt,),
     )
 
@@ -80,15 +80,15 @@ def _doubt(findings: Findings) -> str:
     interval, passing = share_interval(findings), sum(outcome.standing is Standing.PASSED for outcome in judged)
     return (
         f"{part_of(passing, len(judged), 'judged scenario', 'passes', 'pass')}, and {rate:.0%} must: "
-        f"{names(findings.below)}. The true share lies between {interval.low:.0%} and {interval.high:.0%}, so this may "
-        "be chance."
+        f"{names(findings.below_threshold)}. The true share lies between {interval.low:.0%} and {interval.high:.0%}, "
+        "so this may be chance."
     )
 
 
 def judge_exactness(findings: Findings) -> Verdict | None:
     """Failed when a deterministic assertion or a threshold of cases failed, whatever else is not known."""
-    raised = [outcome for outcome in findings.broken if exception_of(outcome.deciding)]
-    failed, gates = [outcome for outcome in findings.broken if outcome not in raised], failed_gates(findings.data_sets)
+    raised = [outcome for outcome in findings.failed if exception_of(outcome.deciding)]
+    failed, gates = [outcome for outcome in findings.failed if outcome not in raised], failed_gates(findings.data_sets)
     if not raised and not failed and not gates:
         return None
     parts = [_exceptions(raised)] if raised else []

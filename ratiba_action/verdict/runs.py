@@ -89,7 +89,7 @@ def _decided(runs: Sequence[MeasuredRun]) -> Mapping[str, tuple[str, ScenarioRes
     return {
         name: (content, result)
         for name, (content, result) in first_trials(runs).items()
-        if isinstance(result, Scored) or standing(result) is Standing.BROKEN
+        if isinstance(result, Scored) or standing(result) is Standing.FAILED
     }
 
 

@@ -36,7 +36,7 @@ def regression_detected(report: Report) -> bool:
     """
     if report.verdict.conclusion is not Conclusion.FAILED:
         return False
-    failed = any(outcome.standing is Standing.BROKEN for outcome in deciding_outcomes(report))
+    failed = any(outcome.standing is Standing.FAILED for outcome in deciding_outcomes(report))
     gates = any(gate.status is CaseThresholdStatus.FAILED for scores in report.data_sets for gate in scores.gates)
     return is_regression(report) or failed or gates
 
@@ -107,7 +107,7 @@ def status_of(result: ScenarioResult) -> str:
     if isinstance(result, Scored):
         return "passed" if result.passed else "failed"
     if isinstance(result, Errored):
-        return "failed" if standing(result) is Standing.BROKEN else "errored"
+        return "failed" if standing(result) is Standing.FAILED else "errored"
     return "not run"
 
 

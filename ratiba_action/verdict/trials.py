@@ -24,9 +24,9 @@ class Standing(IntEnum):
 
     PASSED = 0
     UNMEASURED = 1
-    BELOW = 2
+    BELOW_THRESHOLD = 2
     """Only judged scores are below what they must reach; the pass rate decides what that means."""
-    BROKEN = 3
+    FAILED = 3
     """Something exact failed."""
 
 
@@ -65,7 +65,7 @@ class ScenarioOutcome:
     @property
     def open(self) -> bool:
         """Whether a trial is unmeasured that could change what the scenario counts for."""
-        if self.standing is Standing.BELOW:
+        if self.standing is Standing.BELOW_THRESHOLD:
             # How many of its judged scores count is not known before all are.
             return any(standing(trial) is Standing.UNMEASURED for trial in self.trials)
         return self.standing is Standing.UNMEASURED
@@ -85,14 +85,14 @@ def outcomes_of(results: Iterable[ScenarioResult]) -> tuple[ScenarioOutcome, ...
 
 
 def standing(result: ScenarioResult) -> Standing:
-    """How one trial stands; one that errored is broken when something exact was measured that failed."""
+    """How one trial stands; one that errored has failed when something exact was measured that failed."""
     if isinstance(result, NotRun):
         return Standing.UNMEASURED
-    if _is_broken(result):
-        return Standing.BROKEN
+    if _fails_deterministically(result):
+        return Standing.FAILED
     if isinstance(result, Errored) or not is_measured(result):
         return Standing.UNMEASURED
-    return Standing.PASSED if result.passed else Standing.BELOW
+    return Standing.PASSED if result.passed else Standing.BELOW_THRESHOLD
 
 
 def decides(result: ScenarioResult) -> bool:
@@ -102,7 +102,7 @@ def decides(result: ScenarioResult) -> bool:
     stays exact, so one that breaks something counts.
     """
     further = result.trial.number >= result.trial.scenario.strategy.trials
-    return not further or standing(result) is Standing.BROKEN
+    return not further or standing(result) is Standing.FAILED
 
 
 def is_measured(result: Scored) -> bool:
@@ -116,7 +116,7 @@ def most_failures(scenario: Scenario) -> int:
     return 0 if scenario.critical or strategy.passes is None else strategy.trials - strategy.passes
 
 
-def _is_broken(result: Scored | Errored) -> bool:
+def _fails_deterministically(result: Scored | Errored) -> bool:
     exact = result.trial.scenario.critical
     return not all(check.passed for check in result.checks) or any(
         not score.passed and (exact or not score.judged) for score in result.deciding_scores
@@ -161,7 +161,7 @@ def stop_reason(results: Iterable[ScenarioResult], most_failed: int | None, day:
     outcomes = [
         outcome for outcome in outcomes_of(results_of_change(results)) if not quarantine_in_force(outcome.scenario, day)
     ]
-    failed = sorted(outcome.scenario.id for outcome in outcomes if outcome.standing is Standing.BROKEN)
+    failed = sorted(outcome.scenario.id for outcome in outcomes if outcome.standing is Standing.FAILED)
     if len(failed) < most_failed:
         return ""
     return f"the run stopped after {len(failed)} failed: {', '.join(failed[:3])} (suite.stop_on_failure)"

@@ -15,7 +15,7 @@ pytest.importorskip("langfuse", reason="needs the extra 'langfuse'")
 
 from ratiba_action.llm.script import Step
 from ratiba_action.main import run
-from ratiba_action.metrics.judging.deepeval_bridge import prepare_deepeval
+from ratiba_action.metrics.judging.deepeval_bridge import configure_deepeval
 from ratiba_action.model.conversation import Usage
 from tests.support.langfuse_server import LangfuseState, Mode, langfuse_server
 from tests.support.live_repository import RATES
@@ -77,7 +77,7 @@ class Stage:
 @pytest.fixture(autouse=True, scope="module")
 def quiet_deepeval(tmp_path_factory: pytest.TempPathFactory) -> None:
     # Not undone: DeepEval reads its opt-out again when the interpreter ends.
-    prepare_deepeval(os.environ, tmp_path_factory.mktemp("deepeval"))
+    configure_deepeval(os.environ, tmp_path_factory.mktemp("deepeval"))
 
 
 @pytest.fixture

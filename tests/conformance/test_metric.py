@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from ratiba_action.metrics.judging.cache import JudgeCache
-from ratiba_action.metrics.judging.deepeval_bridge import prepare_deepeval
+from ratiba_action.metrics.judging.deepeval_bridge import configure_deepeval
 from ratiba_action.metrics.judging.run_metric import RunMetric
 from ratiba_action.metrics.registry import is_judged, judge_calls, load_judged_metric, load_metric, metric_names
 from ratiba_action.ports import Metric
@@ -38,7 +38,7 @@ every = pytest.mark.parametrize("make", METRICS.values(), ids=METRICS.keys())
 @pytest.fixture(autouse=True, scope="module")
 def quiet_deepeval(tmp_path_factory: pytest.TempPathFactory) -> None:
     # Not undone: DeepEval reads its opt-out again when the interpreter ends.
-    prepare_deepeval(os.environ, tmp_path_factory.mktemp("deepeval"))
+    configure_deepeval(os.environ, tmp_path_factory.mktemp("deepeval"))
 
 
 @every

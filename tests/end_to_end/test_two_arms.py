@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from ratiba_action.decide.deciding import DecideRequest, decide
-from ratiba_action.metrics.judging.deepeval_bridge import prepare_deepeval
+from ratiba_action.metrics.judging.deepeval_bridge import configure_deepeval
 from ratiba_action.model.change import Mode
 from ratiba_action.model.conversation import Party
 from ratiba_action.model.measurement import ScenarioResult, Scored
@@ -32,7 +32,7 @@ NAMES = ("asks", "greets")
 @pytest.fixture(autouse=True, scope="module")
 def quiet_deepeval(tmp_path_factory: pytest.TempPathFactory) -> None:
     # Runs of this module share its process. Not undone: DeepEval reads its opt-out again when the interpreter ends.
-    prepare_deepeval(os.environ, tmp_path_factory.mktemp("deepeval"))
+    configure_deepeval(os.environ, tmp_path_factory.mktemp("deepeval"))
 
 
 def replies(results: tuple[ScenarioResult, ...], arm: str) -> list[str]:

@@ -74,7 +74,7 @@ async def test_a_source_is_told_who_asks_what(start_gateway: Start) -> None:
     second = answers.asked[1]
     assert (second.scenario_id, second.trial, second.party) == ("spa", 3, Party.SIMULATOR)
     assert (second.provider, second.endpoint, second.model) == ("anthropic", "messages", "claude-haiku-4-5")
-    assert (second.position, second.ordinal, second.asked) == (1, 0, "Kesho")
+    assert (second.position, second.ordinal, second.last_message) == (1, 0, "Kesho")
     assert second.body["system"] == SYSTEM
 
 

@@ -59,7 +59,7 @@ def request(provider: str, name: str, body: Mapping[str, Any]) -> ModelRequest:
 def recorded(asked: ModelRequest) -> ModelRecording:
     """As it is read back from its file."""
     line = ModelRecording(
-        asked.key, 0, "live", asked.provider, asked.model, asked.asked, asked.system, {"usage": {}},
+        asked.key, 0, "live", asked.provider, asked.model, asked.last_message, asked.system, {"usage": {}},
         inputs=request_inputs(asked),
     )  # fmt: skip
     (read,) = parse_recordings(render_recordings([line]), "spa.jsonl")

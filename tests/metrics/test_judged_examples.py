@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from ratiba_action.checks.failure_rules import validate_rule
-from ratiba_action.metrics.judging.deepeval_bridge import prepare_deepeval
+from ratiba_action.metrics.judging.deepeval_bridge import configure_deepeval
 from ratiba_action.metrics.registry import is_judged, judge_calls, load_judged_metric, metric_names, metric_problems
 from ratiba_action.model.conversation import Document, Exchange, Reply, Transcript
 from ratiba_action.model.measurement import Case, JudgeScore
@@ -36,7 +36,7 @@ REPLIES: Mapping[str, tuple[Reply, ...]] = {
 @pytest.fixture(autouse=True, scope="module")
 def quiet_deepeval(tmp_path_factory: pytest.TempPathFactory) -> None:
     # Not undone: DeepEval reads its opt-out again when the interpreter ends.
-    prepare_deepeval(os.environ, tmp_path_factory.mktemp("deepeval"))
+    configure_deepeval(os.environ, tmp_path_factory.mktemp("deepeval"))
 
 
 def held(name: str) -> Case:

@@ -22,9 +22,9 @@ def load_everything() -> None:
 
     import ratiba_action.commands.gate_run  # noqa: PLC0415 - the same
     import ratiba_action.commands.record  # noqa: F401, PLC0415 - the same
-    from ratiba_action.metrics.judging.deepeval_bridge import load_deepeval, prepare_deepeval  # noqa: PLC0415 - the same
+    from ratiba_action.metrics.judging.deepeval_bridge import configure_deepeval, load_deepeval  # noqa: PLC0415 - the same
 
-    prepare_deepeval(os.environ, Path(tempfile.gettempdir()) / "deepeval")
+    configure_deepeval(os.environ, Path(tempfile.gettempdir()) / "deepeval")
     load_deepeval()
     tempfile.tempdir = None
 

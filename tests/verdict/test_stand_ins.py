@@ -25,7 +25,7 @@ def test_a_failure_that_the_base_passes_is_one() -> None:
     head, _ = confirm_suspected((STALE, on_the_base(PASSED)))
     assert isinstance(head, Errored)
     assert (head.checks, head.suspected) == ((FAILED,), ())
-    assert standing(head) is Standing.BROKEN
+    assert standing(head) is Standing.FAILED
 
 
 def test_without_a_base_that_passes_it_nothing_is_known() -> None:

@@ -45,13 +45,13 @@ def decide(*results: ScenarioResult, day: date = DAY, **limits: object) -> Verdi
     ("kinds", "passes", "stands"),
     [
         ("ppppb", 4, Standing.PASSED),
-        ("pppbb", 4, Standing.BROKEN),
+        ("pppbb", 4, Standing.FAILED),
         ("pppp", None, Standing.PASSED),
-        ("pppb", None, Standing.BROKEN),
+        ("pppb", None, Standing.FAILED),
         ("ppe", 2, Standing.PASSED),
         ("pee", 2, Standing.UNMEASURED),
-        ("bbe", 2, Standing.BROKEN),
-        ("lle", 2, Standing.BELOW),
+        ("bbe", 2, Standing.FAILED),
+        ("lle", 2, Standing.BELOW_THRESHOLD),
     ],
 )
 def test_a_scenario_stands_where_the_trial_stands_that_decides(kinds: str, passes: int, stands: Standing) -> None:

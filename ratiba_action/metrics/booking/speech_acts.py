@@ -81,7 +81,7 @@ def requests(text: str) -> bool:
     return _REQUEST.search(text) is not None
 
 
-def asks_to_pay(text: str) -> bool:
+def requests_payment(text: str) -> bool:
     """Whether a customer's message asks for a payment request."""
     return _PAY.search(text) is not None and _DISSENT.search(text) is None
 
@@ -96,7 +96,7 @@ def claims_payment(text: str) -> str | None:
     return _claim(text, _PAID, _UNPAID)
 
 
-def asks_for_pin(text: str) -> str | None:
+def requests_pin(text: str) -> str | None:
     """The sentence that asks the customer to hand over a PIN, or None.
 
     "Weka PIN kwenye simu yako" (enter it on your phone) is how M-Pesa works and asks for nothing.

@@ -27,7 +27,7 @@ QUIET: Mapping[str, str] = {
 }
 
 
-def prepare_deepeval(environment: MutableMapping[str, str], home: Path) -> None:
+def configure_deepeval(environment: MutableMapping[str, str], home: Path) -> None:
     """Set the variables that keep DeepEval off the network and off the workspace; call before ``load_deepeval``.
 
     Args:

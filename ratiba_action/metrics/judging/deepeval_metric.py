@@ -51,7 +51,7 @@ class SingleTurn:
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class Message:
     """One message of a conversation."""
 
     role: Literal["user", "assistant"]
@@ -67,7 +67,7 @@ class Conversation:
         chatbot_role: who the assistant has to be, ours; empty where the metric does not read it.
     """
 
-    said: Sequence[Said]
+    messages: Sequence[Message]
     chatbot_role: str = ""
 
 
@@ -156,7 +156,7 @@ def _conversation(shown: Conversation) -> Any:
 
     turns = [
         Turn(role=message.role, content=quoted(message.text), tools_called=_tools(message.tools) or None)
-        for message in shown.said
+        for message in shown.messages
     ]
     return as_text(ConversationalTestCase(turns=turns, chatbot_role=shown.chatbot_role or None))
 

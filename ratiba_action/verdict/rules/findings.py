@@ -35,9 +35,9 @@ class Findings:
         return tuple(scores for scores in self.evidence.data_sets if scores.id not in apart)
 
     @property
-    def broken(self) -> tuple[ScenarioOutcome, ...]:
+    def failed(self) -> tuple[ScenarioOutcome, ...]:
         """Those that break something exact, critical ones first."""
-        failed = [outcome for outcome in self.deciding if outcome.standing is Standing.BROKEN]
+        failed = [outcome for outcome in self.deciding if outcome.standing is Standing.FAILED]
         return tuple(sorted(failed, key=lambda outcome: not outcome.scenario.critical))
 
     @property
@@ -46,14 +46,14 @@ class Findings:
         return tuple(outcome for outcome in self.deciding if outcome.open)
 
     @property
-    def below(self) -> tuple[ScenarioOutcome, ...]:
+    def below_threshold(self) -> tuple[ScenarioOutcome, ...]:
         """Those that only judged scores keep from passing."""
-        return tuple(outcome for outcome in self.deciding if outcome.standing is Standing.BELOW)
+        return tuple(outcome for outcome in self.deciding if outcome.standing is Standing.BELOW_THRESHOLD)
 
     @property
     def judged(self) -> tuple[ScenarioOutcome, ...]:
         """Those that the pass rate covers: not critical, and measured by a judge."""
-        counted = (Standing.PASSED, Standing.BELOW)
+        counted = (Standing.PASSED, Standing.BELOW_THRESHOLD)
         apart = self.evidence.recorded_only if self.evidence.answers != AnswerOrigin.REPLAY else ()
         return tuple(
             outcome

@@ -31,8 +31,8 @@ def judge_pass_rate(findings: Findings) -> Verdict | None:
         return None
     passed, judged = _passed(findings), findings.judged
     message = part_of(passed, len(judged), "judged scenario", "passes", "pass")
-    reason = f"{message}, and {rate:.0%} must: {names(findings.below)}."
-    first = findings.below[0].scenario.id
+    reason = f"{message}, and {rate:.0%} must: {names(findings.below_threshold)}."
+    first = findings.below_threshold[0].scenario.id
     return Verdict(Conclusion.FAILED, reason, f"Read what the judge says about {first}, then fix the prompt.")
 
 
@@ -99,9 +99,9 @@ def extend(findings: Findings) -> Plan | Verdict | None:
     trials = measured.extra + 1
     reason = (
         f"{measured.share:.0%} of {trials} trials of each judged scenario pass, and {rate:.0%} must: "
-        f"{names(findings.below)}."
+        f"{names(findings.below_threshold)}."
     )
-    first = findings.below[0].scenario.id
+    first = findings.below_threshold[0].scenario.id
     return Verdict(Conclusion.FAILED, reason, f"Read what the judge says about {first}, then fix the prompt.")
 
 

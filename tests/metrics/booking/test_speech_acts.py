@@ -1,6 +1,12 @@
 import pytest
 
-from ratiba_action.metrics.booking.speech_acts import asks_for_pin, asks_to_pay, assents, claims_booking, claims_payment
+from ratiba_action.metrics.booking.speech_acts import (
+    assents,
+    claims_booking,
+    claims_payment,
+    requests_payment,
+    requests_pin,
+)
 
 
 @pytest.mark.parametrize(
@@ -100,7 +106,7 @@ def test_these_do_not_say_that_money_was_received(text: str) -> None:
      "Naomba PIN yako tafadhali", "What is your PIN?"],
 )  # fmt: skip
 def test_these_ask_for_a_pin(text: str) -> None:
-    assert asks_for_pin(text)
+    assert requests_pin(text)
 
 
 @pytest.mark.parametrize(
@@ -109,14 +115,14 @@ def test_these_ask_for_a_pin(text: str) -> None:
      "Enter your PIN on your phone.", "I have sent a request; type nothing here."],
 )  # fmt: skip
 def test_these_keep_the_pin_with_the_customer(text: str) -> None:
-    assert asks_for_pin(text) is None
+    assert requests_pin(text) is None
 
 
 @pytest.mark.parametrize("text", ["Naomba kulipa kwa M-Pesa", "Sasa tuma tena", "Send it again", "I want to pay"])
 def test_these_ask_for_a_payment_request(text: str) -> None:
-    assert asks_to_pay(text)
+    assert requests_payment(text)
 
 
 @pytest.mark.parametrize("text", ["Usitume tena", "I don't want to pay now", "Asante tena", "Thanks again"])
 def test_these_do_not_ask_for_a_payment_request(text: str) -> None:
-    assert not asks_to_pay(text)
+    assert not requests_payment(text)

@@ -2,10 +2,10 @@ import os
 
 import pytest
 
-from ratiba_action.metrics.judging.deepeval_bridge import prepare_deepeval
+from ratiba_action.metrics.judging.deepeval_bridge import configure_deepeval
 
 
 @pytest.fixture(autouse=True, scope="session")
 def quiet_deepeval(tmp_path_factory: pytest.TempPathFactory) -> None:
     # Not undone: DeepEval reads its opt-out again when the interpreter ends.
-    prepare_deepeval(os.environ, tmp_path_factory.mktemp("deepeval"))
+    configure_deepeval(os.environ, tmp_path_factory.mktemp("deepeval"))

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from ratiba_action.errors import BudgetError, JudgeError, ProviderError, RecordingError
-from ratiba_action.metrics.judging.deepeval_bridge import deepeval_version, load_deepeval, prepare_deepeval
+from ratiba_action.metrics.judging.deepeval_bridge import configure_deepeval, deepeval_version, load_deepeval
 from ratiba_action.metrics.registry import load_metric, metric_names
 from ratiba_action.model.canonical import transcript_digest
 from ratiba_action.model.measurement import Case, JudgeScore
@@ -137,7 +137,7 @@ def test_preparing_keeps_deepeval_off_the_network_and_out_of_the_workspace(tmp_p
         "DEEPEVAL_MODE": "experimental",
         "DEEPEVAL_TELEMETRY_OPT_OUT": "0",
     }
-    prepare_deepeval(environment, tmp_path / "home")
+    configure_deepeval(environment, tmp_path / "home")
     assert environment["DEEPEVAL_TELEMETRY_OPT_OUT"] == environment["DEEPEVAL_DISABLE_DOTENV"] == "1"
     assert environment["DEEPEVAL_CACHE_FOLDER"].startswith(str(tmp_path))
     assert not {"CONFIDENT_API_KEY", "DEEPEVAL_EVAL_MODE", "DEEPEVAL_MODE"} & set(environment)
@@ -150,8 +150,8 @@ def test_a_planted_env_file_does_not_reach_the_environment_and_the_workspace_sta
     (workspace / ".env").write_text("ANTHROPIC_BASE_URL=https://evil.example\n")
     script = (
         "import os, sys, pathlib\n"
-        "from ratiba_action.metrics.judging.deepeval_bridge import load_deepeval, prepare_deepeval\n"
-        "prepare_deepeval(os.environ, pathlib.Path(sys.argv[1]))\n"
+        "from ratiba_action.metrics.judging.deepeval_bridge import load_deepeval, configure_deepeval\n"
+        "configure_deepeval(os.environ, pathlib.Path(sys.argv[1]))\n"
         "load_deepeval()\n"
         "print(os.environ.get('ANTHROPIC_BASE_URL'), sorted(os.listdir('.')))\n"
     )
@@ -187,8 +187,8 @@ def test_no_module_of_metrics_or_judging_imports_deepeval_before_a_judged_metric
 def test_loading_leaves_out_an_sdk_that_the_gate_has_no_use_for_and_others_still_find_it(tmp_path: Path) -> None:
     script = (
         "import os, sys, pathlib\n"
-        "from ratiba_action.metrics.judging.deepeval_bridge import load_deepeval, prepare_deepeval\n"
-        "prepare_deepeval(os.environ, pathlib.Path(sys.argv[1]))\n"
+        "from ratiba_action.metrics.judging.deepeval_bridge import load_deepeval, configure_deepeval\n"
+        "configure_deepeval(os.environ, pathlib.Path(sys.argv[1]))\n"
         "finders = list(sys.meta_path)\n"
         "load_deepeval()\n"
         "print('anthropic' in sys.modules, sys.meta_path == finders)\n"
