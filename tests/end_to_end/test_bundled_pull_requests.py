@@ -2,15 +2,21 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from benchmarks.judging import stand_in
+from benchmarks.side_by_side import KEY, write_repository
 from tests.support.import_times import ASKED_FOR, imported
+from tests.support.measured_facts import measured_facts
 
 PROJECT = Path(__file__).parent.parent.parent
+BEFORE = PROJECT / "tests/end_to_end/measured_before"
+"""Facts of runs by the version before the gate was made faster; they change only with the example or a measure."""
 
 
 def demo(pull_request: str, report: Path, **variables: str) -> "subprocess.CompletedProcess[str]":
@@ -34,6 +40,14 @@ def outputs(report: Path) -> Mapping[str, Any]:
 def comparison(report: Path) -> Mapping[str, Any]:
     content: Mapping[str, Any] = json.loads((report / "results.json").read_text())["report"]["verdict"]["comparison"]
     return content
+
+
+def tables(report: Path) -> str:
+    """The comment's headings and tables, without seconds and commits."""
+    lines = (report / "comment.md").read_text().splitlines()
+    kept = [line for line in lines if line.startswith(("#", "|"))]
+    text = "".join(f"{line}\n" for line in kept)
+    return re.sub(r"\b[0-9a-f]{7,40}\b", "commit", re.sub(r"\| [0-9.]+ \|$", "| seconds |", text, flags=re.MULTILINE))
 
 
 def test_a_tone_edit_passes_and_its_comment_says_what_was_measured(tmp_path: Path) -> None:
@@ -76,6 +90,8 @@ def test_a_lost_rule_for_swahili_hours_breaks_exactly_two_conversations(tmp_path
     exact = "The mean score fell by 0.5 points, exactly: each side ran once, and the gateway saw no new model call."
     assert f"{exact} The interval is an estimate for other scenarios like these" in comment
     assert "| all scenarios | 0.96 | 0.95 | −0.5 (−1.0 to +0.1) | above −10.0 | a little lower |" in comment
+    assert measured_facts(tmp_path / "report") == json.loads((BEFORE / "regression.json").read_text())
+    assert tables(tmp_path / "report") == (BEFORE / "regression.md").read_text()
 
 
 def test_scores_that_fell_in_the_first_trials_and_not_in_the_further_ones_are_within_noise(tmp_path: Path) -> None:
@@ -104,3 +120,21 @@ def test_a_change_of_documentation_is_skipped_and_loads_neither_database_nor_web
     loaded = imported(done.stderr)
     assert "ratiba_action" in loaded
     assert loaded & {"psycopg", "aiohttp", "deepeval"} == set()
+
+
+def test_judged_calls_settle_what_they_settled_before(tmp_path: Path) -> None:
+    write_repository(tmp_path / "repository", 6)
+    command = [sys.executable, "-m", "ratiba_action", "gate", "--mode", "blocking", "--llm", "live"]
+    with stand_in(0.0) as url:
+        live = {"RATIBA_ANTHROPIC_API_KEY": KEY, "RATIBA_ANTHROPIC_BASE_URL": url, "RATIBA_CONCURRENCY": "20"}
+        done = subprocess.run(
+            [*command, "--report-dir", str(tmp_path / "report")],
+            cwd=tmp_path / "repository",
+            env=os.environ | live | {"HOME": str(tmp_path), "PYTHONPATH": str(PROJECT)},
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=300,
+        )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert measured_facts(tmp_path / "report") == json.loads((BEFORE / "live.json").read_text())
