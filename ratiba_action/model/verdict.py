@@ -157,21 +157,21 @@ class Evidence:
 
     Args:
         interruption: why the run did not go to its end.
-        shortfall: what was asked for and not done, such as live answers; a run that lacks it is never passed.
-        way_out: what to do about conversations that a cap did not hold; empty where all were held.
+        shortfall: what was asked for and not done, such as live answers; with one a run never passes.
+        way_out: what to do about conversations that a cap did not hold; None where all were run.
         data_sets: what the cases of each case file came to together.
         judge_model: of the judged scores.
         answers: ``replay``, ``mixed`` or ``live``: where the model answers came from.
         baseline: earlier runs of the base.
         earlier: earlier attempts of the same commit; a repeated run adds its data to theirs.
         rules: of the comparison with the base.
-        no_further: why no further trial can be run; empty where it can.
-        no_base: why none can be run on the base; empty where it can.
+        no_further: why no further trial can be run; None where it can.
+        no_base: why none can be run on the base; None where it can.
         day: of the run, in UTC; a quarantine that ended before it does not hold. Without it none holds.
         scenario_digests: of the contents of scenarios by their ids; worked out where they are missing.
         left_out: ids of scenarios that this run was not to hold.
-        unconfirmed: why a person has to confirm what was tested before it may pass; empty when nobody has to.
-        confirm: how that is done.
+        confirm: how a person confirms a system that replaces the base's before the run may pass; None where nobody
+            has to.
         recorded_only: ids of scenarios for which no model is called; where other answers are live, their judged scores
             are neither compared nor counted.
     """
@@ -180,21 +180,20 @@ class Evidence:
     results: tuple[ScenarioResult, ...]
     limits: Limits
     interruption: str | None = None
-    shortfall: str = ""
-    way_out: str = ""
+    shortfall: str | None = None
+    way_out: str | None = None
     data_sets: tuple[CaseFileScores, ...] = ()
     judge_model: str = ""
     answers: AnswerOrigin = AnswerOrigin.REPLAY
     baseline: tuple[MeasuredRun, ...] = ()
     earlier: tuple[MeasuredRun, ...] = ()
     rules: Rules = field(default_factory=Rules)
-    no_further: str = ""
-    no_base: str = ""
+    no_further: str | None = None
+    no_base: str | None = None
     day: date = date.max
     scenario_digests: Mapping[str, str] = field(default_factory=dict)
     left_out: tuple[str, ...] = ()
-    unconfirmed: str = ""
-    confirm: str = ""
+    confirm: str | None = None
     recorded_only: tuple[str, ...] = ()
 
 

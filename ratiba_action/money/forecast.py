@@ -155,15 +155,15 @@ def without_paid(conversations: Sequence[Expected], calls: Iterable[ModelCall]) 
 _CENT = Decimal("0.01")
 
 
-def way_out(rest: Forecast) -> str:
-    """Which cap to raise, what it is, and about how much the rest would have needed; empty without a rest.
+def way_out(rest: Forecast) -> str | None:
+    """Which cap to raise, what it is, and about how much the rest would have needed; None without a rest.
 
     Args:
         rest: the conversations that were not run to their end for want of money, and what their caps have left.
     """
     count = len(rest.conversations)
     if not rest.most:
-        return ""
+        return None
     # What was reserved for other calls then may be free by now: room for both is enough in any case.
     short = [limit for limit in rest.limits if limit.left < rest.most]
     short = short or [replace(rest.binding, spent=rest.binding.cap)]

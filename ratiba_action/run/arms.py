@@ -130,9 +130,9 @@ def first_plan(inputs: RunInputs, head: ArmInputs, *, measured: bool) -> Plan:
     return with_recorded(head.plan, recorded_trials(head.recordings), theirs)
 
 
-def no_further_trials(inputs: RunInputs) -> str:
-    """Why no trial can be run beyond those that are planned; empty where one can."""
-    return "the recordings hold no further trials" if inputs.llm == Llm.REPLAY else ""
+def no_further_trials(inputs: RunInputs) -> str | None:
+    """Why no trial can be run beyond those that are planned; None where one can."""
+    return "the recordings hold no further trials" if inputs.llm == Llm.REPLAY else None
 
 
 @dataclass(frozen=True, slots=True)

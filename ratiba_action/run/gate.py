@@ -32,7 +32,6 @@ from ratiba_action.run.notes import (
     notes_of_stale,
     shortfall,
     silent,
-    unconfirmed,
     unseen_calls,
 )
 from ratiba_action.run.paid_run import journal_place
@@ -108,7 +107,7 @@ class _Gate:
     def __init__(self, inputs: RunInputs, log: RunLog, ledger: Ledger, earlier: EarlierRuns) -> None:
         self._inputs, self._log, self._ledger, self._earlier = inputs, log, ledger, earlier
         self._interruptions: list[str] = []
-        self._no_base = ""
+        self._no_base: str | None = None
 
     def measure(self, head: ArmInputs, expected: Forecast | None) -> Measured:
         """Run every plan that the evidence asks for; nothing where the caps hold none of the first one's trials."""
@@ -123,7 +122,7 @@ class _Gate:
 
     def _run(self, head: ArmInputs, scratch: Path) -> Measured:
         base = base_of(self._inputs)
-        self._no_base = base if isinstance(base, str) else ""
+        self._no_base = base if isinstance(base, str) else None
         loop = PlanLoop(
             first_plan(self._inputs, head, measured=bool(self._earlier.baseline)),
             lambda measured: next_step(self.evidence(measured)),
@@ -172,8 +171,7 @@ class _Gate:
             day=day,
             left_out=tuple(sorted({*inputs.selection.left_out, *stale})),
             recorded_only=inputs.selection.free,
-            unconfirmed=unconfirmed(inputs),
-            confirm=how_to_confirm(decided.change.subject),
+            confirm=how_to_confirm(inputs),
         )
 
     def _counted(self, measured: Measured) -> tuple[tuple[ScenarioResult, ...], frozenset[str]]:

@@ -186,10 +186,10 @@ class ModelCalls:
             name, frozenset()
         )
 
-    async def _afford(self, trials: Sequence[Trial]) -> str:
+    async def _afford(self, trials: Sequence[Trial]) -> str | None:
         """Why the caps do not cover further trials, all of them; those that they cover are expected from now on."""
         if self._paid is None:
-            return ""
+            return None
         admissions = self._paid.admissions
         fresh = [trial for trial in trials if not admissions.was_admitted(trial) and self._calls_models(trial)]
         try:
@@ -199,7 +199,7 @@ class ModelCalls:
         if rest.left_out:
             return way_out(rest)
         admissions.expect(trials)
-        return ""
+        return None
 
     async def _finish(self, measured: Measured, *, cancelled: bool) -> Measured:
         """Wait for the cross-checks and gather the rest; nothing besides its results of a run that pays nobody."""
@@ -228,10 +228,10 @@ class ModelCalls:
             return 0.0
         return None if self._deadline is None else max(self._deadline - time.monotonic(), 0.0)
 
-    async def _way_out(self, results: Sequence[ScenarioResult]) -> str:
+    async def _way_out(self, results: Sequence[ScenarioResult]) -> str | None:
         """What to do about the trials that were not run to their end for want of money."""
         if self._paid is None:
-            return ""
+            return None
         admissions, ledger, expected = self._paid.admissions, self._ledger, self._costs.expected
         refused = [result.trial for result in results if admissions.was_refused(result.trial)]
         # A model without a price ends a trial too, and no budget would have covered it.
@@ -243,7 +243,7 @@ class ModelCalls:
             and ledger.refused_on(result.trial.scenario.id) is not None
         ]
         if not refused and not unaffordable:
-            return ""
+            return None
         undone = without_paid(expected(unaffordable), ledger.calls)
         rest = (
             *expected(refused),

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 
 from ratiba_action.llm.recordings.lines import ModelRecording
 from ratiba_action.model.answer_origin import AnswerOrigin, Llm, RecordingSource
-from ratiba_action.model.change import Subject
 from ratiba_action.model.conversation import Party
 from ratiba_action.model.measurement import Errored, ScenarioResult, Scored
 from ratiba_action.model.note import Note
@@ -31,15 +30,11 @@ def notes_of_stale(inputs: RunInputs, left_out: Sequence[str]) -> tuple[str, ...
     return (Note(message, f"To see what changed, run: ratiba gate --llm replay --scenario {names[0]}"),)
 
 
-def unconfirmed(inputs: RunInputs) -> str:
-    """Why a person has to start the run by hand before it may pass; empty where nobody has to."""
+def how_to_confirm(inputs: RunInputs) -> str | None:
+    """How a person confirms a run whose system is another than the base's; None where nobody has to."""
     if not inputs.replaced or not inputs.decided.change.needs_confirmation:
-        return ""
-    return "Another system than the base's was tested, and no maintainer has confirmed it by a manual run."
-
-
-def how_to_confirm(subject: Subject) -> str:
-    """How a person confirms a run whose system is another than the base's."""
+        return None
+    subject = inputs.decided.change.subject
     number = f" pull-request: {subject.pull_request} and" if subject.pull_request is not None else ""
     return (
         "Read what replaces the system. If it is right, start this workflow by hand (Actions, Run workflow) with"
@@ -61,8 +56,8 @@ def notes_of_choice(inputs: RunInputs) -> tuple[str, ...]:
     return (f"Only {part_of(count, total, 'scenario', 'was', 'were')} asked for.",)
 
 
-def shortfall(inputs: RunInputs, measured: Measured, ledger: Ledger) -> str:
-    """What was asked for and not done: a fair comparison, a cost that is known, or answers that are live."""
+def shortfall(inputs: RunInputs, measured: Measured, ledger: Ledger) -> str | None:
+    """What was asked for and not done: a fair comparison, a known cost or live answers; None for nothing."""
     if measured.altered:
         return (
             f"What system.setup made for all sides of the change was altered while they ran ({measured.altered!r}), so "
@@ -72,7 +67,7 @@ def shortfall(inputs: RunInputs, measured: Measured, ledger: Ledger) -> str:
         result for result in measured.own if isinstance(result, Scored) and result.trial.scenario.script is None
     ]
     if inputs.llm == Llm.REPLAY or inputs.configuration.system.costs_are_declared or not answered:
-        return ""
+        return None
     if _saw_no_call(inputs, measured, ledger):
         return (
             "The gateway saw no model call of the system, so what it cost is not known: let it call its models through "
@@ -80,7 +75,7 @@ def shortfall(inputs: RunInputs, measured: Measured, ledger: Ledger) -> str:
         )
     if inputs.llm in LIVE and not ledger.snapshot().live_calls:
         return f"No model was called, though llm is {inputs.settings.llm.value!r}: nothing was measured live."
-    return ""
+    return None
 
 
 def _saw_no_call(inputs: RunInputs, measured: Measured, ledger: Ledger) -> bool:

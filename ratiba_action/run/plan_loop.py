@@ -65,11 +65,11 @@ class Ran:
 
     Args:
         results: in the plan's order.
-        refusal: why none of its trials was begun; empty where they were.
+        refusal: why none of its trials was begun; None where they were.
     """
 
     results: tuple[ScenarioResult, ...]
-    refusal: str = ""
+    refusal: str | None = None
 
 
 async def run_first(plan: Plan, services: RunServices) -> Ran:
@@ -89,11 +89,11 @@ async def run_further(plan: Plan, services: RunServices) -> Ran:
     return Ran((), refusal) if refusal else Ran(await run_plan(placed, services))
 
 
-async def _require_arms(plan: Plan, services: RunServices) -> str:
-    """Start what a plan names; why that cannot be, empty where it is started."""
+async def _require_arms(plan: Plan, services: RunServices) -> str | None:
+    """Start what a plan names; why that cannot be, None where it is started."""
     missing = {trial.arm.name for trial in plan.trials} - services.arms.keys()
     if not missing:
-        return ""
+        return None
     start, services.start_base = services.start_base, None
     if start is None or missing != {BASE}:
         return services.no_base or f"there is no arm {', '.join(sorted(missing))}"
@@ -102,7 +102,7 @@ async def _require_arms(plan: Plan, services: RunServices) -> str:
     except RatibaError as error:
         services.no_base = f"the base could not be started: {error}"
         return services.no_base
-    return ""
+    return None
 
 
 def _placed(plan: Plan, services: RunServices) -> Plan:
@@ -118,7 +118,7 @@ class PlanLoop:
     Args:
         first: what is run in any case.
         ask: what the evidence so far asks for.
-        no_further: why no further plan can be run, known before; empty where one can.
+        no_further: why no further plan can be run, known before; None where one can.
         interruptions: filled when the run is cancelled; nothing is begun from then on.
     """
 
@@ -126,7 +126,7 @@ class PlanLoop:
         self,
         first: Plan,
         next_step: Callable[[Measured], Plan | Verdict],
-        no_further: str,
+        no_further: str | None,
         interruptions: Sequence[str],
     ) -> None:
         self._first = first

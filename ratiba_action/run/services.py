@@ -32,7 +32,7 @@ class Measured:
 
     Args:
         results: of every arm.
-        no_base: why the base was not run beside the head; empty where it was, or nobody asked for it.
+        no_base: why the base was not run beside the head; None where it was, or nobody asked for it.
         no_further: see ``Evidence``.
         way_out: see ``Evidence``.
         recorded: new lines of each scenario, by its id; empty unless the run records.
@@ -41,11 +41,11 @@ class Measured:
     """
 
     results: tuple[ScenarioResult, ...] = ()
-    no_base: str = ""
-    no_further: str = ""
+    no_base: str | None = None
+    no_further: str | None = None
     cross_checking: CrossChecking | None = None
     shared_spending: tuple[SharedSpending, ...] = ()
-    way_out: str = ""
+    way_out: str | None = None
     recorded: Mapping[str, tuple[Recording, ...]] = field(default_factory=dict)
     reported_calls: int = 0
     altered: str = ""
@@ -61,9 +61,8 @@ def admit_all(_: Trial) -> AbstractAsyncContextManager[str]:
     return nullcontext("")
 
 
-async def afford_all(_: Sequence[Trial]) -> str:
+async def afford_all(_: Sequence[Trial]) -> None:
     """Lets every further trial run."""
-    return ""
 
 
 def never_stop(_: Sequence[ScenarioResult]) -> str:
@@ -126,7 +125,7 @@ class RunServices:
         simulator: plays the customer; needed where a scenario has a simulated user.
         stop: why no further trial starts, given what came of those before; empty while one may.
         retries: whether trials that errored are run again, as their strategies say.
-        afford: says why the caps do not cover some further trials; empty where they do, which are then waited for.
+        afford: says why the caps do not cover some further trials; None where they do, which are then waited for.
         start_base: starts the base; None where there is none to run scenarios on.
         no_base: why there is none.
         finish: adds to what was measured what is known at the end.
@@ -146,7 +145,7 @@ class RunServices:
     simulator: CustomerSimulator | None = None
     stop: Callable[[Sequence[ScenarioResult]], str] = never_stop
     retries: bool = True
-    afford: Callable[[Sequence[Trial]], Awaitable[str]] = afford_all
+    afford: Callable[[Sequence[Trial]], Awaitable[str | None]] = afford_all
     start_base: Callable[[], Awaitable[ArmServices]] | None = None
     no_base: str = "there is no base to compare with"
     finish: Finish = finish_nothing

@@ -161,9 +161,10 @@ def next_step(evidence: Evidence) -> Plan | Verdict:
 
 def _confirmed(evidence: Evidence, verdict: Verdict) -> Verdict:
     """A verdict that a person has to confirm first is incomplete; what failed has failed without it."""
-    if not evidence.unconfirmed or verdict.conclusion not in (Conclusion.PASSED, Conclusion.INCONCLUSIVE):
+    if evidence.confirm is None or verdict.conclusion not in (Conclusion.PASSED, Conclusion.INCONCLUSIVE):
         return verdict
-    return replace(verdict, conclusion=Conclusion.INCOMPLETE, reason=evidence.unconfirmed, action=evidence.confirm)
+    reason = "Another system than the base's was tested, and no maintainer has confirmed it by a manual run."
+    return replace(verdict, conclusion=Conclusion.INCOMPLETE, reason=reason, action=evidence.confirm)
 
 
 def cut_short(verdict: Verdict, interruption: str) -> Verdict:

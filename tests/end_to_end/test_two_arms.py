@@ -129,7 +129,7 @@ async def test_confirming_trials_that_the_cap_does_not_hold_are_not_begun(live: 
         refused = await run_further(tight.plan(HEAD, BASE, number=1), services)
         assert len(live.models.received) == asked
     assert refused.results == ()
-    assert "RATIBA_EVAL_BUDGET_USD" in refused.refusal
+    assert "RATIBA_EVAL_BUDGET_USD" in (refused.refusal or "")
     assert tight.ledger.spent <= tight.settings.budget_usd
 
 
@@ -146,7 +146,7 @@ async def test_a_base_whose_system_does_not_start_is_a_reason_and_no_defect(
         refused = await run_further(run.plan(HEAD, BASE, number=1), services)
     assert replies(first.results, HEAD) == ["fine"] * 2
     assert refused.results == ()
-    assert "the base could not be started" in refused.refusal
+    assert "the base could not be started" in (refused.refusal or "")
 
 
 ADAPTER_OF_HEAD = """

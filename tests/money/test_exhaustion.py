@@ -41,8 +41,8 @@ def test_a_call_that_did_not_fit_beside_others_names_the_cap_that_binds_and_what
 
 
 def test_without_an_amount_no_cap_is_named() -> None:
-    assert way_out(rest(RUN, cost="0", count=1)) == ""
+    assert way_out(rest(RUN, cost="0", count=1)) is None
 
 
 def test_without_a_rest_there_is_nothing_to_do() -> None:
-    assert way_out(rest(RUN, count=0)) == ""
+    assert way_out(rest(RUN, count=0)) is None

@@ -220,3 +220,13 @@ def test_a_gate_that_passes_decides_nothing_else() -> None:
     verdict = next_step(Evidence(Mode.BLOCKING, (sample_scored("a"),), Limits(), data_sets=(passed,)))
     assert isinstance(verdict, Verdict)
     assert verdict.conclusion is Conclusion.PASSED
+
+
+@pytest.mark.parametrize(
+    ("result", "conclusion"), [(sample_scored("a"), Conclusion.INCOMPLETE), (BROKEN, Conclusion.FAILED)]
+)
+def test_a_run_that_a_person_has_to_confirm_does_not_pass_before(result: Scored, conclusion: Conclusion) -> None:
+    found = next_step(Evidence(Mode.BLOCKING, (result,), Limits(), confirm="Start this workflow by hand."))
+    assert isinstance(found, Verdict)
+    assert found.conclusion is conclusion
+    assert (found.action == "Start this workflow by hand.") is (conclusion is Conclusion.INCOMPLETE)
