@@ -87,7 +87,7 @@ METRICS: Mapping[str, MetricEntry] = {
         "reply_language", "replies are in the expected language", _SPEAKING, package="lingua"
     ),
     "CodeSwitchMetric": MetricEntry(
-        "code_switch", "replies do not switch to another language; 1 is no switch", _SPEAKING, package="lingua"
+        "reply_language", "replies do not switch to another language; 1 is no switch", _SPEAKING, package="lingua"
     ),
     "RefusalMetric": MetricEntry(
         "refusal",

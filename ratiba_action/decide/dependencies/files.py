@@ -53,15 +53,15 @@ _OPAQUE = (
 """Files that say which packages are installed, or from where, in a way that is not read here."""
 _KINDS: tuple[tuple[str, Kind], ...] = (
     (r"pyproject\.toml", Kind("pyproject", _MANIFEST, versions.pep440)),
-    (r"uv\.lock", Kind("uv_lock", _LOCK, versions.pep440, lock=True)),
-    (r"poetry\.lock", Kind("poetry_lock", _LOCK, versions.pep440, lock=True)),
+    (r"uv\.lock", Kind("python_locks:parse_uv", _LOCK, versions.pep440, lock=True)),
+    (r"poetry\.lock", Kind("python_locks:parse_poetry", _LOCK, versions.pep440, lock=True)),
     (
         r"[\w.-]*(?:requirements|constraints)[\w.-]*\.(?:txt|in)|(?:requirements|constraints)/[^/]*\.(?:txt|in)",
         Kind("requirements", _MANIFEST, versions.pep440),
     ),
     (r"package\.json", Kind("package_json", _MANIFEST, versions.semver)),
-    (r"package-lock\.json|npm-shrinkwrap\.json", Kind("package_lock", _LOCK, versions.semver, lock=True)),
-    (r"pnpm-lock\.yaml", Kind("pnpm_lock", _LOCK, versions.semver, lock=True)),
+    (r"package-lock\.json|npm-shrinkwrap\.json", Kind("node_locks:parse_npm", _LOCK, versions.semver, lock=True)),
+    (r"pnpm-lock\.yaml", Kind("node_locks:parse_pnpm", _LOCK, versions.semver, lock=True)),
     (r"pdm\.lock", Kind("python_locks:parse_pdm", _LOCK, versions.pep440, lock=True)),
     (r"pylock(?:\.[^/]*)?\.toml", Kind("python_locks:parse_pylock", _LOCK, versions.pep440, lock=True)),
     (r"Pipfile\.lock", Kind("python_locks:parse_pipfile", _LOCK, versions.pep440, lock=True)),

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from ratiba_action.decide.dependencies.manifest import Manifest, Pin, gather, gather_sources
-from ratiba_action.decide.dependencies.uv_lock import normalise, parse_requirement
+from ratiba_action.decide.dependencies.requirements import normalise, parse_requirement
 
 _RESOLVERS = ("uv", "pdm", "rye", "pixi", "pip", "conda-lock")
 """Tools whose tables say where packages come from; only the keys below are known to say nothing of it."""

@@ -1,4 +1,4 @@
-"""Lock files of PDM and Pipenv, and ``pylock.toml`` of PEP 751."""
+"""Lock files of uv, Poetry, PDM and Pipenv, and ``pylock.toml`` of PEP 751."""
 
 import json
 import tomllib
@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from ratiba_action.decide.dependencies.manifest import Manifest, Pin, gather, gather_sources, with_hosts
-from ratiba_action.decide.dependencies.uv_lock import normalise
+from ratiba_action.decide.dependencies.requirements import normalise
 
 _VCS = ("git", "hg", "svn", "bzr", "ref", "revision", "url", "path", "editable", "subdirectory")
 
@@ -88,3 +88,51 @@ def _pipfile_pin(package: Mapping[str, Any], indices: Iterable[str]) -> Pin:
 def _origin(package: Mapping[str, Any], keys: Iterable[str]) -> str:
     """What a package says of where it comes from besides its registry."""
     return " ".join(f"{key}={package[key]}" for key in keys if key in package)
+
+
+def parse_uv(text: str) -> Manifest:
+    """Read ``uv.lock``; the project's own editable entries are not dependencies.
+
+    Raises:
+        ValueError: it is not TOML.
+        KeyError: a package has no name.
+    """
+    packages = tomllib.loads(text)["package"]
+    return Manifest(gather(_uv_pin(package) for package in packages if not _uv_is_own(package)))
+
+
+def _uv_is_own(package: dict[str, Any]) -> bool:
+    return bool({"editable", "virtual"} & package.get("source", {}).keys())
+
+
+def _uv_pin(package: dict[str, Any]) -> tuple[str, Pin]:
+    source = package.get("source", {})
+    shown = " ".join(f"{kind}={value}" for kind, value in sorted(source.items()))
+    files = [*package.get("wheels", []), *([package["sdist"]] if "sdist" in package else [])]
+    hashes = frozenset(
+        (str(file.get("url", file.get("path", file.get("filename", "")))).rpartition("/")[2], file["hash"])
+        for file in files
+        if "hash" in file
+    )
+    origin = with_hosts(shown, (str(file["url"]) for file in files if "url" in file))
+    return normalise(package["name"]), Pin(str(package.get("version", "")), origin, hashes)
+
+
+def parse_poetry(text: str) -> Manifest:
+    """Read ``poetry.lock``.
+
+    Raises:
+        ValueError: it is not TOML.
+        KeyError: it has no metadata, or a package no name or version.
+    """
+    document = tomllib.loads(text)
+    shared = document["metadata"].get("files", {})
+    return Manifest(gather(_poetry_pin(package, shared) for package in document.get("package", [])))
+
+
+def _poetry_pin(package: dict[str, Any], shared: dict[str, Any]) -> tuple[str, Pin]:
+    source = package.get("source", {})
+    shown = " ".join(f"{key}={value}" for key, value in sorted(source.items()))
+    files = package.get("files") or shared.get(package["name"], [])
+    hashes = frozenset((str(file["file"]), str(file["hash"])) for file in files)
+    return normalise(package["name"]), Pin(str(package["version"]), shown, hashes)

@@ -4,13 +4,11 @@ import pytest
 
 from ratiba_action.decide.dependencies import (
     dockerfile,
+    node_locks,
     package_json,
-    package_lock,
-    pnpm_lock,
-    poetry_lock,
     pyproject,
+    python_locks,
     requirements,
-    uv_lock,
     workflow,
 )
 from ratiba_action.decide.dependencies.manifest import Manifest, Pin
@@ -77,7 +75,7 @@ def test_poetry_tables_are_read() -> None:
 
 
 def test_uv_lock_is_read_without_the_project_itself() -> None:
-    manifest = uv_lock.parse(
+    manifest = python_locks.parse_uv(
         'version = 1\n[[package]]\nname = "me"\nversion = "0.1"\nsource = { editable = "." }\n'
         f'[[package]]\nname = "LangGraph"\nversion = "1.2.0"\nsource = {{ registry = "{REGISTRY}" }}\n'
         f'sdist = {{ url = "{REGISTRY}/x/langgraph-1.2.0.tar.gz", hash = "sha256:a" }}\n'
@@ -88,7 +86,7 @@ def test_uv_lock_is_read_without_the_project_itself() -> None:
 
 
 def test_poetry_lock_is_read() -> None:
-    manifest = poetry_lock.parse(
+    manifest = python_locks.parse_poetry(
         '[[package]]\nname = "anthropic"\nversion = "2.12"\nfiles = [{file = "a.whl", hash = "sha256:b"}]\n'
         '[package.source]\ntype = "git"\nurl = "https://git.example/a"\n[metadata]\nlock-version = "2.1"\n'
     )
@@ -130,7 +128,7 @@ def test_package_json_is_read() -> None:
 
 
 def test_package_lock_is_read_with_nested_copies_and_without_the_project() -> None:
-    manifest = package_lock.parse(
+    manifest = node_locks.parse_npm(
         '{"lockfileVersion": 3, "packages": {"": {"version": "9"}, "packages/member": {"version": "1"},'
         f' "node_modules/@ai/sdk": {{"version": "5.0.1", "resolved": "{REGISTRY}/@ai/sdk/-/sdk-5.0.1.tgz"}},'
         ' "node_modules/b/node_modules/@ai/sdk": {"version": "4.0.0"}, "node_modules/member": {"link": true},'
@@ -143,7 +141,7 @@ def test_package_lock_is_read_with_nested_copies_and_without_the_project() -> No
 
 
 def test_an_old_package_lock_is_read() -> None:
-    manifest = package_lock.parse(
+    manifest = node_locks.parse_npm(
         '{"dependencies": {"a": {"version": "1.0.0", "dependencies": {"b": {"version": "2.0.0"}}}}}'
     )
 
@@ -167,7 +165,7 @@ def test_pnpm_lock_keys_of_every_version_are_read(key: str, name: str, version: 
         "snapshots:\n\n  other@1.0.0: {}\n"
     )
 
-    manifest = pnpm_lock.parse(text)
+    manifest = node_locks.parse_pnpm(text)
 
     assert versions(manifest) == {name: [version]}
     assert only(manifest, name).hashes == {("tarball", "sha512-abc==")}
@@ -208,11 +206,11 @@ def test_actions_of_a_workflow_are_judged_by_their_comment_or_tag() -> None:
         (pyproject.parse, '[project]\ndependencies = ["!!"]'),
         (requirements.parse, "???"),
         (package_json.parse, "{"),
-        (pnpm_lock.parse, "packages:\n"),
-        (pnpm_lock.parse, "lockfileVersion: 9\npackages:\n  what is this:\n"),
-        (uv_lock.parse, "="),
-        (poetry_lock.parse, "="),
-        (package_lock.parse, "["),
+        (node_locks.parse_pnpm, "packages:\n"),
+        (node_locks.parse_pnpm, "lockfileVersion: 9\npackages:\n  what is this:\n"),
+        (python_locks.parse_uv, "="),
+        (python_locks.parse_poetry, "="),
+        (node_locks.parse_npm, "["),
     ],
 )
 def test_a_broken_file_is_refused(parse: Callable[[str], Manifest], text: str) -> None:
