@@ -7,9 +7,9 @@ from typing import Any
 
 from ..lookup import AdapterError
 from . import savers
+from .lang_messages import text_of
 from .making import create_tables, make
 from .plain_data import plain, steps_of
-from .streamed_text import streamed_text
 from .turn_messages import TurnMessages
 
 INVOKE = "ainvoke"
@@ -122,7 +122,7 @@ class Conversation:
         nodes = self._options["response_nodes"]
         streamed = None
         if nodes:
-            streamed = await streamed_text(self._graph, given, self._config, frozenset(nodes))
+            streamed = await _streamed_text(self._graph, given, self._config, frozenset(nodes))
         else:
             await self._graph.ainvoke(given, self._config)
         state = await self._graph.aget_state(self._config)
@@ -145,3 +145,28 @@ def _with_interrupts(reply: dict[str, Any], interrupts: list[Any], messages: str
             "say where the text is with system.langgraph.reply.text"
         )
     return {**reply, "text": text or "\n".join(words), "events": [*reply.get("events", []), *events]}
+
+
+async def _streamed_text(graph: Any, given: Any, config: dict[str, Any], nodes: frozenset[str]) -> str:
+    """Run the graph to its end; what the models of its response nodes said to the user, in the order they began.
+
+    A model that does not stream counts with its whole answer.
+
+    Args:
+        graph: compiled.
+        given: its input.
+        config: names the thread.
+        nodes: names of the response nodes.
+    """
+    texts: dict[str, str] = {}
+    async for event in graph.astream_events(given, config, version="v2"):
+        if event["metadata"].get("langgraph_node") not in nodes:
+            continue
+        run = event["run_id"]
+        if event["event"] == "on_chat_model_start":
+            texts[run] = ""
+        elif event["event"] == "on_chat_model_stream":
+            texts[run] = texts.get(run, "") + text_of(event["data"]["chunk"])
+        elif event["event"] == "on_chat_model_end":
+            texts[run] = texts.get(run) or text_of(event["data"]["output"])
+    return "".join(texts.values())

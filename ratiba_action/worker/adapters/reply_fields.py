@@ -1,11 +1,14 @@
-"""The fields of a reply that the configuration says where to find."""
+"""The fields of a reply that the configuration says where to find, such as the documents that a retriever found."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from .lang_documents import documents_of
+from ..lookup import AdapterError
 from .plain_data import pick, plain
+
+_IDS = ("id", "source")
+_SCORES = ("score", "relevance_score")
 
 
 def fields_of(values: Any, places: dict[str, str]) -> dict[str, Any]:
@@ -24,3 +27,41 @@ def fields_of(values: Any, places: dict[str, str]) -> dict[str, Any]:
         for field, value in found.items()
         if value is not None
     }
+
+
+def documents_of(found: Any, place: str) -> list[dict[str, Any]]:
+    """The documents in their order.
+
+    Args:
+        found: a list of LangChain's documents, of pairs of a document and its score, of texts that are ids, or of
+            mappings with ``id``, ``text`` and ``score``; None for none.
+        place: where they were found, for messages.
+
+    Raises:
+        AdapterError: it is something else, or a document has nothing that tells it apart.
+    """
+    if found is None:
+        return []
+    if not isinstance(found, (list, tuple)):
+        raise AdapterError(f"{place} is of type {type(found).__name__}, not a list of documents")
+    return [_document(item, f"{place}[{index}]") for index, item in enumerate(found)]
+
+
+def _document(item: Any, place: str) -> dict[str, Any]:
+    score = None
+    if isinstance(item, tuple) and len(item) == 2:  # noqa: PLR2004 - what similarity_search_with_score gives
+        item, score = item
+    if isinstance(item, str):
+        return {"id": item}
+    if not hasattr(item, "page_content"):
+        return dict(plain(item)) if isinstance(plain(item), dict) else {"id": plain(item)}
+    metadata = item.metadata or {}
+    identifier = getattr(item, "id", None) or _first(metadata, _IDS)
+    if identifier is None:
+        raise AdapterError(f"{place} has no id: give the document an `id`, or `id` or `source` in its metadata")
+    score = _first(metadata, _SCORES) if score is None else score
+    return {"id": str(identifier), "text": item.page_content, "score": None if score is None else float(score)}
+
+
+def _first(metadata: dict[str, Any], names: tuple[str, ...]) -> Any:
+    return next((metadata[name] for name in names if metadata.get(name) is not None), None)
