@@ -1,8 +1,9 @@
 """The questions of ``ratiba init`` and their answers."""
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from ratiba_action.settings.input_values import parse_name
@@ -65,26 +66,18 @@ AskUser = Callable[[str], str]
 _LANGUAGE = re.compile(r"[a-z]{2,3}|mixed")
 
 
-def parse_kind(text: str) -> str:
-    """One of ``KINDS``.
+def one_of(allowed: Collection[str], text: str) -> str:
+    """The text, where it is allowed.
 
     Raises:
-        ValueError: it is another.
+        ValueError: it is not.
     """
-    if text not in KINDS:
-        raise ValueError(f"one of {', '.join(KINDS)}")
+    if text not in allowed:
+        raise ValueError(f"one of {', '.join(allowed)}")
     return text
 
 
-def parse_code_mode(text: str) -> str:
-    """One of ``CODE_MODES``.
-
-    Raises:
-        ValueError: it is another.
-    """
-    if text not in CODE_MODES:
-        raise ValueError(f"one of {', '.join(CODE_MODES)}")
-    return text
+parse_kind, parse_code_mode = partial(one_of, KINDS), partial(one_of, CODE_MODES)
 
 
 def parse_language(text: str) -> str:

@@ -39,14 +39,10 @@ def _normal(value: Any, rule: ExpectedOutput) -> Any:
         return {key: _normal(part, rule) for key, part in value.items()}
     if isinstance(value, list | tuple):
         parts = [_normal(part, rule) for part in value]
-        return sorted(parts, key=_sort_key) if rule.ignore_order else parts
+        return sorted(parts, key=canonical_json) if rule.ignore_order else parts
     if isinstance(value, float) and value.is_integer():
         return int(value)
     return value
-
-
-def _sort_key(value: Any) -> str:
-    return canonical_json(value)
 
 
 def _difference(expected: Any, got: Any, place: tuple[Step, ...]) -> str | None:
@@ -61,7 +57,7 @@ def _difference(expected: Any, got: Any, place: tuple[Step, ...]) -> str | None:
         return next((difference for difference in found if difference is not None), None)
     if isinstance(expected, bool) == isinstance(got, bool) and expected == got:
         return None
-    return f"{where} is {_shown(got)}, not {_shown(expected)}"
+    return f"{where} is {canonical_json(got)}, not {canonical_json(expected)}"
 
 
 def _object_difference(expected: dict[str, Any], got: dict[str, Any], place: tuple[Step, ...]) -> str | None:
@@ -74,10 +70,6 @@ def _object_difference(expected: dict[str, Any], got: dict[str, Any], place: tup
         return f"{where} has {more[0]!r} besides"
     found = (_difference(expected[key], got[key], (*place, key)) for key in expected)
     return next((difference for difference in found if difference is not None), None)
-
-
-def _shown(value: Any) -> str:
-    return canonical_json(value)
 
 
 def call_words(name: str, args: Mapping[str, Any]) -> str:

@@ -167,13 +167,13 @@ def decide(request: DecideRequest, environment: Mapping[str, str]) -> Decided:
         )
         scenarios = _scenarios(request, change, doubts)
         configurations = _configurations(request.config, contents, doubts)
-        floors = _system_floors(configurations, doubts)
+        floors = _floors(configurations, read_system_paths, "the prompts that the configuration names", doubts)
         floors = (*floors, *_judging_floors(configurations, contents, scenarios, doubts))
         decision = decide_with(floors=floors, doubts=doubts)
         if decision.mode is Mode.SKIP and change.files.paths:
             # A document that a conversation is answered from, or that names packages, is no documentation.
             touched = (
-                *_touched_floors(scenarios, doubts),
+                *_floors(scenarios, read_touches, "the files that a scenario depends on", doubts),
                 *included_floors(links.paths, contents.both),
             )
             decision = decide_with(floors=(*floors, *touched), doubts=doubts)
@@ -221,14 +221,16 @@ def _read(file: str, content: bytes, doubts: list[str]) -> Node | None:
         return None
 
 
-def _touched_floors(scenarios: Iterable[Node], doubts: list[str]) -> tuple[Rule, ...]:
-    """What the scenarios of the checkout say that they depend on."""
+def _floors(
+    documents: Iterable[Node], read: Callable[[Node], tuple[Rule, ...]], what: str, doubts: list[str]
+) -> tuple[Rule, ...]:
+    """What is read of every document, each rule once; a document that cannot be read is a doubt about it."""
     floors: dict[Rule, None] = {}
-    for scenario in scenarios:
+    for document in documents:
         try:
-            floors |= dict.fromkeys(read_touches(scenario))
+            floors |= dict.fromkeys(read(document))
         except YamlDoubt as doubt:
-            doubts.append(f"the files that a scenario depends on cannot be determined: {doubt}")
+            doubts.append(f"{what} cannot be determined: {doubt}")
     return tuple(floors)
 
 
@@ -268,17 +270,6 @@ def _event(request: DecideRequest, doubts: list[str]) -> tuple[Mapping[str, Any]
     if not name:
         doubts.append("the event has no name, and its payload does not tell it")
     return event, name
-
-
-def _system_floors(configurations: Iterable[Node], doubts: list[str]) -> tuple[Rule, ...]:
-    """Prompts and adapter that the configuration names at either side."""
-    floors: dict[Rule, None] = {}
-    for configuration in configurations:
-        try:
-            floors |= dict.fromkeys(read_system_paths(configuration))
-        except YamlDoubt as doubt:
-            doubts.append(f"the prompts that the configuration names cannot be determined: {doubt}")
-    return tuple(floors)
 
 
 def _configurations(config: str, contents: Contents, doubts: list[str]) -> list[Node]:
