@@ -181,7 +181,8 @@ class WorkerSystem:
             await self._end_server()
             near, far = socket.socketpair()
             near.settimeout(0)
-            argv = (*workplace.server_command, str(far.fileno()), json.dumps(self._preload))
+            described = (json.dumps(self._preload), json.dumps(self._made_of()))
+            argv = (*workplace.server_command, str(far.fileno()), *described)
             try:
                 command = await launch(
                     argv,

@@ -1,8 +1,9 @@
 """Imports the frameworks once and forks a process for each conversation; runs under the user's interpreter.
 
 It never imports a module of the repository under test. ``main`` is given the number of its control socket and, as
-JSON, the modules to preload. On the socket it says that it is ready (one JSON line); then each byte that arrives
-carries three descriptors, of one conversation: its channel, its output and its leash.
+JSON, the modules to preload and the adapter, whose source is read for libraries to import. On the socket it says that
+it is ready (one JSON line); then each byte that arrives carries three descriptors, of one conversation: its channel,
+its output and its leash.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ import signal
 import socket
 import sys
 
-from . import kernel, processes, supervisor
+from . import imports, kernel, processes, supervisor
 
 DESCRIPTORS = 3
 
@@ -29,6 +30,7 @@ def main(arguments: list[str]) -> None:
     kernel.hide_memory()
     kernel.adopt_orphans()
     warnings = preload(json.loads(arguments[1]))
+    imports.import_known(json.loads(arguments[2]), os.getcwd())  # noqa: PTH109 - pathlib costs start-up time
     gc.collect()
     gc.freeze()
     greeting = {"ready": True, "python": sys.version.split()[0], "warnings": warnings}

@@ -243,6 +243,22 @@ async def test_a_framework_that_cannot_be_preloaded_is_a_warning(
     assert (await (await open_session(system)).send(Turn(user="ab"))).text == "ba"
 
 
+async def test_a_known_library_is_imported_before_the_adapter_and_not_the_adapter_itself(
+    start_worker: StartWorker, open_session: OpenSession
+) -> None:
+    source = """
+        import os, sys
+        LOADED = "pydantic" in sys.modules
+        import pydantic
+        class Adapter:
+            def open(self, context): return self
+            def send(self, text): return {"text": f"{LOADED} {IMPORTED_BY == os.getpid()}"}
+        IMPORTED_BY = os.getpid()
+        """
+    system = await start_worker(source)
+    assert (await (await open_session(system)).send(Turn(user="ab"))).text == "True True"
+
+
 @pytest.mark.parametrize("python", ["no-such-python", "/no/such/python", "/bin/false"])
 async def test_an_interpreter_that_cannot_be_run_is_named(start_worker: StartWorker, python: str) -> None:
     with pytest.raises(WorkerError, match=python):

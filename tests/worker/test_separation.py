@@ -51,7 +51,7 @@ def test_the_workers_folder_is_not_on_the_path(tmp_path: Path) -> None:
 def test_modules_of_the_current_folder_do_not_shadow_what_the_worker_needs(tmp_path: Path) -> None:
     for name in STANDARD_MODULES:
         (tmp_path / f"{name}.py").write_text("raise SystemExit('shadowed')\n", encoding="utf-8")
-    command = [sys.executable, str(START), "fork_server", "1000", "[]"]
+    command = [sys.executable, str(START), "fork_server", "1000", "[]", '{"adapter": ""}']
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False, env={"PATH": os.defpath})
     assert "shadowed" not in done.stderr
     assert "Bad file descriptor" in done.stderr

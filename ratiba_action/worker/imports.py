@@ -1,0 +1,108 @@
+"""Which known libraries every conversation will import, read from the source of the repository without running it."""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import importlib
+import os
+import re
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+KNOWN = frozenset(
+    {
+        "aiohttp",
+        "alembic",
+        "anthropic",
+        "fastapi",
+        "httpx",
+        "jinja2",
+        "langchain",
+        "langchain_anthropic",
+        "langchain_core",
+        "langchain_openai",
+        "langgraph",
+        "openai",
+        "psycopg",
+        "pydantic",
+        "requests",
+        "sqlalchemy",
+        "yaml",
+    }
+)
+"""Libraries that start no thread when they are imported, and read then no variable that conversations differ in."""
+
+MAX_FILES = 200
+MAX_BYTES = 1024 * 1024
+_ADDRESS = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_][\w.]*")
+
+
+def import_known(adapter: dict[str, Any], root: str) -> None:
+    """Import the known libraries that an adapter's modules import; what fails is left to the conversation to report.
+
+    Args:
+        adapter: ``adapter`` and perhaps ``options``, as a conversation is opened with.
+        root: the folder that a conversation imports modules from first.
+    """
+    values = [adapter["adapter"], *(adapter.get("options") or {}).values()]
+    modules = [value.partition(":")[0] for value in values if isinstance(value, str) and _ADDRESS.fullmatch(value)]
+    for name in known_imports(modules, root):
+        with contextlib.suppress(BaseException):
+            importlib.import_module(name)
+
+
+def known_imports(modules: list[str], root: str) -> list[str]:
+    """Names of known libraries' modules that modules of a folder import, in the order of their statements."""
+    found: dict[str, None] = {}
+    waiting, seen = [*modules], set(modules)
+    for name in waiting:
+        for file, package in _files(name, root):
+            for imported in _imports(file, package):
+                top = imported.partition(".")[0]
+                if top in KNOWN and not _is_own(top, root):
+                    found[imported] = None
+                elif imported not in seen and len(seen) < MAX_FILES and _is_own(top, root):
+                    seen.add(imported)
+                    waiting.append(imported)
+    return list(found)
+
+
+def _is_own(top: str, root: str) -> bool:
+    path = os.path.join(root, top)  # noqa: PTH118 - pathlib costs start-up time
+    return os.path.isdir(path) or os.path.isfile(path + ".py")  # noqa: PTH112, PTH113 - the same
+
+
+def _files(name: str, root: str) -> Iterator[tuple[str, str]]:
+    """Each file that the import of a module runs, with the package that its relative imports start from."""
+    parts = name.split(".")
+    for count in range(1, len(parts) + 1):
+        package = ".".join(parts[:count])
+        path = os.path.join(root, *parts[:count])  # noqa: PTH118 - as above
+        yield os.path.join(path, "__init__.py"), package  # noqa: PTH118 - the same
+    yield path + ".py", name.rpartition(".")[0]
+
+
+def _imports(file: str, package: str) -> Iterator[str]:
+    """Names that a file imports when it is imported itself: not in functions, not for type checkers."""
+    try:
+        with open(file, "rb") as source:  # noqa: PTH123 - as above
+            statements: list[Any] = [*ast.parse(source.read(MAX_BYTES)).body]
+    except (OSError, SyntaxError, ValueError, RecursionError, MemoryError):
+        return  # the conversation imports it and says what is wrong
+    for statement in statements:
+        if isinstance(statement, ast.Import):
+            yield from (alias.name for alias in statement.names)
+        elif isinstance(statement, ast.ImportFrom):
+            outer = package.split(".")[: len(package.split(".")) - statement.level + 1] if statement.level else []
+            module = ".".join(filter(None, [*outer, statement.module]))
+            yield module
+            yield from (f"{module}.{alias.name}" for alias in statement.names if alias.name != "*")
+        elif isinstance(statement, (ast.Try, ast.With, ast.ClassDef)) or _is_for_all(statement):
+            statements += statement.body
+
+
+def _is_for_all(statement: ast.stmt) -> bool:
+    return isinstance(statement, ast.If) and "TYPE_CHECKING" not in ast.dump(statement.test)

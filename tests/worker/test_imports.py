@@ -1,0 +1,79 @@
+"""Known libraries are found in the source of an adapter and imported once; the repository's own modules never are."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from ratiba_action.worker.imports import KNOWN, import_known, known_imports
+
+
+def _write(root: Path, **modules: str) -> str:
+    for name, source in modules.items():
+        file = root / f"{name.replace('__in__', '/')}.py"
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(source)
+    return str(root)
+
+
+def test_imports_are_followed_through_the_repositorys_own_modules(tmp_path: Path) -> None:
+    root = _write(
+        tmp_path,
+        adapter="from shop.flow import graph\nimport json",
+        shop__in____init__="import pydantic",
+        shop__in__flow="from . import tools\nfrom .tools import send\nfrom langgraph.graph import END",
+        shop__in__tools="try:\n    import openai\nexcept ImportError:\n    openai = None",
+    )
+    assert known_imports(["adapter"], root) == [
+        "pydantic",
+        "langgraph.graph",
+        "langgraph.graph.END",
+        "openai",
+    ]
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "def later():\n    import openai",
+        "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    import openai",
+        "import unheard_of_library",
+        "import openai_like",
+        "import openai\n)",
+        "\0",
+        "(" * 100_000,
+    ],
+)
+def test_nothing_is_found(tmp_path: Path, source: str) -> None:
+    assert known_imports(["adapter"], _write(tmp_path, adapter=source)) == []
+
+
+def test_modules_that_import_each_other_or_are_missing_end_the_search(tmp_path: Path) -> None:
+    root = _write(
+        tmp_path, adapter="import flow\nfrom ..... import above", flow="import adapter, missing\nimport httpx"
+    )
+    assert known_imports(["adapter", "nowhere.at.all", ""], root) == ["httpx"]
+
+
+def test_a_module_of_the_repository_with_a_librarys_name_is_not_imported(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = _write(tmp_path, adapter="import yaml", yaml="raise SystemExit('code of the repository ran')")
+    monkeypatch.syspath_prepend(root)
+    monkeypatch.delitem(sys.modules, "yaml", raising=False)
+    import_known({"adapter": "adapter:Adapter"}, root)
+    assert "yaml" not in sys.modules
+    assert "adapter" not in sys.modules
+
+
+def test_modules_named_in_options_are_read_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    root = _write(tmp_path, agent="import yaml")
+    monkeypatch.delitem(sys.modules, "yaml", raising=False)
+    options = {"graph": "agent:build", "retries": 2, "url": "http://127.0.0.1:1"}
+    import_known({"adapter": "ratiba_worker.adapters.langgraph:Adapter", "options": options}, root)
+    assert "yaml" in sys.modules
+
+
+def test_the_documentation_lists_the_known_libraries() -> None:
+    text = (Path(__file__).parents[2] / "docs/adapters.md").read_text()
+    assert [name for name in sorted(KNOWN) if f"`{name}`" not in text] == []
