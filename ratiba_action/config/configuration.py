@@ -57,15 +57,27 @@ class SimulatorBlock(StrictModel):
 
 
 class PriceBlock(StrictModel):
-    """List price of a model that the built-in price list does not know, in US dollars."""
+    """Price of a model that the built-in price list does not know, in US dollars."""
 
-    input_per_million: PricePerMillion
-    output_per_million: PricePerMillion
+    free: Literal[True] | None = Field(default=None, description="true: a model that you host yourself; no prices then")
+    input_per_million: PricePerMillion | None = Field(default=None, description="required unless the model is free")
+    output_per_million: PricePerMillion | None = Field(default=None, description="required unless the model is free")
     cache_read_per_million: PricePerMillion | None = None
     cache_write_per_million: PricePerMillion | None = None
     per_call_usd: Annotated[Decimal, Field(ge=0, le=1_000, allow_inf_nan=False, strict=False)] | None = Field(
         default=None, description="maximum cost of a call besides its tokens, such as searches; 0 for none"
     )
+
+    @model_validator(mode="after")
+    def _is_free_or_priced(self) -> Self:
+        given = self.model_fields_set - {"free"}
+        if self.free and given:
+            msg = f"a free model has no {', '.join(sorted(given))}; remove the prices or free"
+            raise ValueError(msg)
+        if not self.free and (self.input_per_million is None or self.output_per_million is None):
+            msg = "give input_per_million and output_per_million, or free: true for a model that you host yourself"
+            raise ValueError(msg)
+        return self
 
 
 class EventsBlock(StrictModel):

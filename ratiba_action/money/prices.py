@@ -19,11 +19,21 @@ class PriceList:
     Args:
         overrides: prices of the configuration, by model; they win over the list.
         at: the moment whose prices count, None for now.
+        base_urls: addresses by provider. A host that the list knows, such as OpenRouter's, has its own prices and
+            model ids; any other has those of the provider whose API it speaks.
     """
 
-    def __init__(self, overrides: Mapping[str, ModelRates] | None = None, at: datetime | None = None) -> None:
+    def __init__(
+        self,
+        overrides: Mapping[str, ModelRates] | None = None,
+        at: datetime | None = None,
+        *,
+        base_urls: Mapping[str, str] | None = None,
+    ) -> None:
         self._overrides = dict(overrides or {})
         self._at = at
+        self._base_urls = {provider: url for provider, url in (base_urls or {}).items() if url}
+        self._listed_ids: dict[str, str | None] = {}
         self._known: set[tuple[str, str]] = set()
         self._bounds: dict[tuple[str, str, int, int], Usd] = {}
 
@@ -38,7 +48,9 @@ class PriceList:
             names = ", ".join(repr(model) for model in unknown)
             block = "; ".join(f"{model}: {{input_per_million: …, output_per_million: …}}" for model in unknown)
             raise ConfigurationError(
-                f"No price is known for {names}.", f"Give US dollars per million tokens under `prices:`: {block}."
+                f"No price is known for {names}.",
+                f"Give US dollars per million tokens under `prices:`: {block}. For a model that you host yourself, "
+                "give `free: true` instead of prices.",
             )
 
     def price(self, model: str, provider: str, usage: Usage) -> Usd:
@@ -102,9 +114,27 @@ class PriceList:
         from genai_prices import calc_price  # noqa: PLC0415 - the same
 
         calculation: Any = calc_price(
-            ListedUsage(**tokens), model, provider_id=provider or None, genai_request_timestamp=self._at
+            ListedUsage(**tokens), model, provider_id=self._listed_id(provider), genai_request_timestamp=self._at
         )
         return round_up(calculation.total_price)
+
+    def _listed_id(self, provider: str) -> str | None:
+        """The list's name of whoever bills the calls of a provider; None to find it by the model."""
+        if provider not in self._listed_ids:
+            self._listed_ids[provider] = _host_in_list(self._base_urls.get(provider, "")) or provider or None
+        return self._listed_ids[provider]
+
+
+def _host_in_list(base_url: str) -> str:
+    """The list's name of the provider at an address; empty where it has none."""
+    if not base_url:
+        return ""
+    from genai_prices.data_snapshot import get_snapshot  # noqa: PLC0415 - loads the price data
+
+    try:
+        return get_snapshot().find_provider(None, None, base_url).id
+    except LookupError:
+        return ""
 
 
 def _listed_usage(usage: Usage) -> dict[str, int]:

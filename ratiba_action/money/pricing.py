@@ -129,6 +129,10 @@ class ModelRates:
         return round_up(tokens + (self.per_call_usd or 0))
 
 
+FREE = ModelRates(Decimal(0), Decimal(0), Decimal(0), Decimal(0), Decimal(0))
+"""Of a model that its user hosts, declared as ``free: true``."""
+
+
 def bills_more_than_tokens(model: str) -> bool:
     """Whether a model's name is of a family that is billed for searches, sound, images or steps beside its text."""
     return not _NOT_TEXT.isdisjoint(re.split(r"[^a-z]+", base_model(model)))
@@ -139,7 +143,8 @@ def parse_model_rates(configured: Mapping[str, object], name: str = "prices") ->
 
     Args:
         configured: ``{model: {"input_per_million": …, "output_per_million": …}}``, optionally with
-            ``cache_read_per_million``, ``cache_write_per_million`` and ``per_call_usd``.
+            ``cache_read_per_million``, ``cache_write_per_million`` and ``per_call_usd``;
+            or ``{model: {"free": True}}``.
         name: how the block is called in messages.
 
     Raises:
@@ -159,6 +164,8 @@ def _rates(block: object, path: str, problems: list[str]) -> ModelRates | None:
     if not isinstance(block, Mapping):
         problems.append(f"{path}: {block!r} is not a mapping.")
         return None
+    if block == {"free": True}:
+        return FREE
     allowed = tuple(ModelRates.__dataclass_fields__)
     problems.extend(f"{path}.{key}: unknown; allowed are {', '.join(allowed)}." for key in block if key not in allowed)
     problems.extend(f"{path}.{key}: missing." for key in allowed[:2] if key not in block)

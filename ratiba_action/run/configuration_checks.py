@@ -50,7 +50,12 @@ class Setting:
 
 
 def unusable_judges(
-    configuration: Configuration, generators: Iterable[str], *, judged: bool, simulated: bool
+    configuration: Configuration,
+    generators: Iterable[str],
+    *,
+    judged: bool,
+    simulated: bool,
+    base_urls: Mapping[str, str],
 ) -> tuple[Setting, ...]:
     """Judges, prices and limits with which a run that calls models would be refused.
 
@@ -59,10 +64,11 @@ def unusable_judges(
         generators: models that are recorded for the system under test.
         judged: whether any scenario is measured by a judge.
         simulated: whether a model plays the customer in any scenario.
+        base_urls: addresses by provider, which decide the prices.
     """
     try:
         given = {model: price.model_dump(exclude_none=True) for model, price in configuration.prices.items()}
-        prices = PriceList(parse_model_rates(given))
+        prices = PriceList(parse_model_rates(given), base_urls=base_urls)
     except ConfigurationError as error:
         return (Setting(("prices",), str(error)),)
     judge, second = configuration.judge, configuration.judge.cross_check

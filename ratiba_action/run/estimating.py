@@ -98,7 +98,7 @@ def forecast(inputs: RunInputs) -> Forecast | None:
     """
     if inputs.llm == Llm.REPLAY:
         return None
-    head, prices = head_inputs(inputs), price_list(inputs.configuration)
+    head, prices = head_inputs(inputs), price_list(inputs.configuration, inputs.settings)
     prices.require(_models(inputs, head))
     earlier = earlier_spending(journal_place(inputs, head))
     expected = ArmCosts(prices).add(head).expected(head.plan.trials)

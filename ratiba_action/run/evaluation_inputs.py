@@ -184,7 +184,7 @@ def _unusable_base(settings: Settings, base: BaseCommit, suite: Suite, configura
     with contextlib.suppress(SuiteError):  # told where the base's scenarios are compared with
         lines = {scenario.id: base.recordings(scenario.id) for scenario in suite.scenarios}
         generators = [model for model, _ in recorded_models(lines)]
-    found = unusable_judges(configuration, generators, judged=judged, simulated=simulated)
+    found = unusable_judges(configuration, generators, judged=judged, simulated=simulated, base_urls=settings.base_urls)
     if found:
         return found[0].message
     provider = configuration.judge.provider
@@ -226,7 +226,9 @@ def configuration_problems(
             repository / settings.scenarios / "recordings", [scenario.id for scenario in suite.scenarios]
         )
         generators = [model for model, _ in recorded_models(lines)]
-    found += unusable_judges(configuration, generators, judged=judged, simulated=simulated)
+    found += unusable_judges(
+        configuration, generators, judged=judged, simulated=simulated, base_urls=settings.base_urls
+    )
     return located(settings.config, read_plain_file(repository, settings.config), found) if found else ()
 
 

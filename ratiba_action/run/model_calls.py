@@ -306,7 +306,7 @@ async def open_model_calls(
         InfrastructureError: the gateway, the journal or the shared ledger cannot be used.
     """
     require_reachable_servers(inputs.environment, inputs.settings.ledger_url if inputs.llm != Llm.REPLAY else "")
-    prices, second = price_list(inputs.configuration), second_judge(inputs, log.note)
+    prices, second = price_list(inputs.configuration, inputs.settings), second_judge(inputs, log.note)
     require_usable_models(inputs, head, prices, second, log.note)
     costs, paid = ArmCosts(prices), None
     async with AsyncExitStack() as stack:

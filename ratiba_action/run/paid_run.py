@@ -290,8 +290,8 @@ def require_reachable_servers(environment: Mapping[str, str], *urls: str) -> Non
         require_reachable(url, environment.get("RATIBA_CONTAINER_NETWORK", ""))
 
 
-def price_list(configuration: Configuration) -> Prices:
-    """List prices, with the configuration's own where it gives them.
+def price_list(configuration: Configuration, settings: Settings) -> Prices:
+    """List prices at the providers' addresses, with the configuration's own where it gives them.
 
     Raises:
         ConfigurationError: a configured price is wrong.
@@ -299,4 +299,4 @@ def price_list(configuration: Configuration) -> Prices:
     from ratiba_action.money.prices import PriceList  # noqa: PLC0415 - loads the price data
 
     given = {model: price.model_dump(exclude_none=True) for model, price in configuration.prices.items()}
-    return PriceList(parse_model_rates(given))
+    return PriceList(parse_model_rates(given), base_urls=settings.base_urls)

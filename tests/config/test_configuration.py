@@ -45,6 +45,20 @@ def test_all_mistakes_are_told_at_once() -> None:
     assert [line.split(":")[1] for line in said] == ["3", "2", "8", "11"]
 
 
+def test_a_price_is_a_price_or_free() -> None:
+    block = b"{input_per_million: 1, output_per_million: 2.5}"
+    assert read_configuration("ratiba.yml", GOOD.replace(block, b"{free: true}")).prices["own-model"].free
+    assert (
+        "a free model has no input_per_million"
+        in problems_of(GOOD.replace(b"{input_per", b"{free: true, input_per"))[0]
+    )
+    for half in (b"{}", b"{input_per_million: 1}", b"{output_per_million: 1}"):
+        assert (
+            "give input_per_million and output_per_million, or free: true" in problems_of(GOOD.replace(block, half))[0]
+        )
+    assert problems_of(GOOD.replace(block, b"{free: false}"))
+
+
 @pytest.mark.parametrize("query", [b"DROP TABLE x; SELECT 1", b"SELECT 1; SELECT 2;"])
 def test_a_row_query_is_a_single_statement(query: bytes) -> None:
     (said,) = problems_of(GOOD.replace(b"SELECT * FROM bookings", b'"' + query + b'"'))

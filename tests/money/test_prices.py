@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from ratiba_action.errors import ConfigurationError
 from ratiba_action.model.conversation import Usage
 from ratiba_action.money.prices import PriceList
-from ratiba_action.money.pricing import ModelRates
+from ratiba_action.money.pricing import ModelRates, parse_model_rates
 
 AT = datetime(2026, 11, 1, 12, tzinfo=UTC)
 LISTED = [
@@ -28,6 +28,50 @@ OWN = ModelRates(Decimal(1), Decimal(2), Decimal(1), Decimal(2))
 def test_a_listed_model_costs_what_its_provider_asks() -> None:
     usage = Usage(input_tokens=1_000_000, output_tokens=1_000_000)
     assert PriceList(at=AT).price("claude-haiku-4-5", "anthropic", usage) == 6
+
+
+HOSTED = [
+    ("google/gemini-2.5-flash", "https://openrouter.ai/api/v1"),
+    ("gemini-2.5-flash", "https://generativelanguage.googleapis.com/v1beta/openai/"),
+    ("deepseek-chat", "https://api.deepseek.com/v1"),
+    ("llama-3.3-70b-versatile", "https://api.groq.com/openai/v1"),
+    ("mistral-large-latest", "https://api.mistral.ai/v1"),
+    ("gpt-5-2025-08-07", "https://ours.openai.azure.com/openai/v1"),
+    ("us.anthropic.claude-sonnet-4-20250514-v1:0", "https://bedrock-runtime.us-east-1.amazonaws.com"),
+]
+
+
+@pytest.mark.parametrize(("model", "url"), HOSTED)
+def test_a_model_is_priced_by_the_address_that_it_is_called_at(model: str, url: str) -> None:
+    prices = PriceList(at=AT, base_urls={"openai": url})
+    assert 0 < prices.price(model, "openai", Usage(900, 100)) <= prices.upper_bound(model, "openai", 900, 100)
+
+
+@pytest.mark.parametrize("url", ["", "https://proxy.example/v1", "http://127.0.0.1:11434/v1"])
+def test_an_address_that_the_list_does_not_know_has_the_prices_of_its_api(url: str) -> None:
+    prices, usage = PriceList(at=AT, base_urls={"openai": url}), Usage(1_000, 1_000)
+    assert prices.price("gpt-5.2", "openai", usage) == PriceList(at=AT).price("gpt-5.2", "openai", usage)
+    with pytest.raises(ConfigurationError, match=r"'google/gemini-2\.5-flash'"):
+        prices.price("google/gemini-2.5-flash", "openai", usage)
+
+
+def test_a_model_that_its_host_does_not_list_has_no_price_of_another_provider() -> None:
+    prices = PriceList(at=AT, base_urls={"openai": "https://api.mistral.ai/v1"})
+    with pytest.raises(ConfigurationError, match=r"'gpt-5\.2'"):
+        prices.price("gpt-5.2", "openai", Usage(1, 1))
+
+
+def test_the_address_of_one_provider_does_not_change_the_prices_of_the_other() -> None:
+    prices = PriceList(at=AT, base_urls={"openai": "https://openrouter.ai/api/v1"})
+    assert prices.price("claude-haiku-4-5", "anthropic", Usage(1_000_000, 1_000_000)) == 6
+
+
+def test_a_free_model_costs_nothing_and_others_are_not_free() -> None:
+    prices = PriceList(parse_model_rates({"llama3.3": {"free": True}}), AT)
+    assert prices.price("llama3.3", "openai", Usage(1_000_000, 1_000_000)) == 0
+    assert prices.upper_bound("llama3.3", "openai", 1_000_000, 1_000_000) == 0
+    with pytest.raises(ConfigurationError, match="free: true"):
+        prices.require([("llama3.2", "openai")])
 
 
 def test_cached_input_is_not_paid_twice() -> None:

@@ -63,7 +63,7 @@ async def request_proposals(
         ProviderError: the provider refused or could not be reached.
         ConfigurationError: the model has no price or no key.
     """
-    described, prices = configuration.simulator, price_list(configuration)
+    described, prices = configuration.simulator, price_list(configuration, settings)
     prices.require([(described.model, described.provider)])
     require_reachable_servers(environment, settings.ledger_url)
     tokens = min(_ANSWER_TOKENS, configuration.models.output_of(described.model)[1])
