@@ -247,11 +247,11 @@ def _report(
             publication.announce(decision, Selection(decision, ()), ())
             return None
         return skipped(request.settings, request.decided, log.warnings)
-    require_key(request.settings, request.environment)
     if not (arguments.dry_run or publication.in_workflow):
         # A dry run and the decide step print it in detail.
         publication.print_line(mode_line(decision, enforce=request.settings.enforce))
     inputs = read_inputs(request)
+    require_key(inputs.settings, inputs.configuration, inputs.environment)
     go_on()
     if (partly := selection_line(inputs.selection)) and not arguments.dry_run:
         publication.print_line(partly)

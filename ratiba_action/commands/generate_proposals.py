@@ -84,7 +84,7 @@ def run(arguments: argparse.Namespace, environment: Mapping[str, str]) -> int:
     repository = Path(arguments.repo or ".").resolve()
     configuration = _configuration(settings, repository)
     require_another_model(configuration)
-    require_key(replace(settings, llm=Llm.LIVE), environment)
+    require_key(replace(settings, llm=Llm.LIVE), configuration, environment)
     prompts = _prompts(arguments.prompt, repository, configuration)
     proposals, known = _known(repository, settings.scenarios)
     questions = _questions(arguments, count, prompts, known)

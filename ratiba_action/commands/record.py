@@ -110,8 +110,7 @@ def record(arguments: argparse.Namespace, environment: MutableMapping[str, str],
             WorkflowLog(stream).mask(secret)
     redactor = Redactor(settings.secrets)
     request = _request(arguments, environment, settings)
-    load_configuration(request.repository, settings.config)
-    require_key(settings, environment)
+    require_key(settings, load_configuration(request.repository, settings.config), environment)
     inputs, log = read_inputs(request), RunLog(make_progress(stream, environment, redactor))
     log.warnings += [f"The variable {name} is set, but no input reads it." for name in unknown_variables(environment)]
     expected = forecast(inputs)

@@ -73,10 +73,10 @@ class StandingRun:
         Raises:
             RatibaError: files are invalid, or something could not be started.
         """
-        require_key(self._request.settings, self._request.environment)
+        inputs = read_inputs(self._request)
+        require_key(inputs.settings, inputs.configuration, inputs.environment)
         if self._clear_cache:
             JudgeCache(cache_folder(self._request.environment), self._log.note).clear()
-        inputs = read_inputs(self._request)
         self._head = head_inputs(inputs)
         scratch = self._folders.enter_context(scratch_folder())
         ledger, seconds = Ledger(inputs.settings.budget_usd), inputs.seconds_allowed

@@ -9,6 +9,7 @@ from pydantic import AfterValidator, Field, field_validator, model_validator
 from ratiba_action.checks.row_checks import query_problem
 from ratiba_action.config.metrics_block import MetricsBlock
 from ratiba_action.config.model_limits import ModelsBlock, Name
+from ratiba_action.config.providers_block import BUILT_IN, ProviderBlock, ProviderName
 from ratiba_action.config.suite_block import ComparisonBlock, SuiteBlock
 from ratiba_action.config.system_block import SystemBlock
 from ratiba_action.errors import ConfigurationError, SuiteError
@@ -26,7 +27,7 @@ PricePerMillion = Annotated[Decimal, Field(gt=0, allow_inf_nan=False, strict=Fal
 class CrossCheckBlock(StrictModel):
     """The second judge, which scores a sample of what the first one scored."""
 
-    provider: Literal["anthropic", "openai"] = "openai"
+    provider: Name = "openai"
     model: Name = "gpt-5.6"
     share: Share = Field(default=0.10, description="share of the new judged scores")
 
@@ -34,7 +35,7 @@ class CrossCheckBlock(StrictModel):
 class JudgeBlock(StrictModel):
     """The model that scores, and how its scores are checked."""
 
-    provider: Literal["anthropic", "openai"] = "anthropic"
+    provider: Name = "anthropic"
     model: Name = "claude-opus-5-5"
     band: Share = Field(default=0.05, description="a score this close to its threshold is measured `votes` times")
     votes: Annotated[int, Field(ge=1, le=9)] = 3
@@ -52,7 +53,7 @@ class JudgeBlock(StrictModel):
 class SimulatorBlock(StrictModel):
     """The model that plays the customer in scenarios with a ``simulated_user``."""
 
-    provider: Literal["anthropic", "openai"] = "anthropic"
+    provider: Name = "anthropic"
     model: Name = "claude-haiku-4-5"
 
 
@@ -107,6 +108,9 @@ class Configuration(StrictModel):
     dependencies: list[Name] | None = Field(
         default=None, description="packages whose version changes count; default: all"
     )
+    providers: dict[ProviderName, ProviderBlock] = Field(
+        default_factory=dict, description="further endpoints, by the name that judge and simulator refer to"
+    )
     prices: dict[Name, PriceBlock] = Field(default_factory=dict)
     events: EventsBlock = Field(default_factory=EventsBlock)
 
@@ -119,6 +123,46 @@ class Configuration(StrictModel):
             )
             raise ValueError(msg)
         return self
+
+    @model_validator(mode="after")
+    def _providers_are_known(self) -> Self:
+        second = self.judge.cross_check
+        named = {"judge": self.judge.provider, "simulator": self.simulator.provider}
+        named |= {"judge.cross_check": second.provider} if second is not None else {}
+        known = (*BUILT_IN, *self.providers)
+        unknown = [f"{block}.provider is {name!r}" for block, name in named.items() if name not in known]
+        if unknown:
+            msg = f"{', '.join(unknown)}; declared are {', '.join(known)}. Declare it under providers"
+            raise ValueError(msg)
+        return self
+
+    @field_validator("providers")
+    @classmethod
+    def _built_in_names_are_taken(cls, value: dict[str, ProviderBlock]) -> dict[str, ProviderBlock]:
+        taken = [name for name in BUILT_IN if name in value]
+        if taken:
+            msg = f"{' and '.join(taken)} cannot be declared; give the input {taken[0]}-base-url, or use another name"
+            raise ValueError(msg)
+        return value
+
+    @field_validator("providers")
+    @classmethod
+    def _one_gateway_provider_a_format(cls, value: dict[str, ProviderBlock]) -> dict[str, ProviderBlock]:
+        for wire in BUILT_IN:
+            named = [name for name, block in value.items() if block.gateway and block.wire == wire]
+            if len(named) > 1:
+                msg = f"{' and '.join(named)} all say gateway: true for the format of {wire}; one may"
+                raise ValueError(msg)
+        return value
+
+    @property
+    def gateway_routes(self) -> dict[str, str]:
+        """The provider that answers the system's calls, by their format; the provider of that name where none is."""
+        return {block.wire: name for name, block in self.providers.items() if block.gateway}
+
+    def wire_of(self, provider: str) -> str:
+        """Whose format requests to a provider have: ``anthropic`` or ``openai``."""
+        return self.providers[provider].wire if provider in self.providers else provider
 
     @model_validator(mode="after")
     def _prompt_output_is_allowed(self) -> Self:

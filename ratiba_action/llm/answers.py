@@ -160,7 +160,7 @@ class ReplayAnswers:
         if line is None:
             raise self._refusal(request)
         self._used.setdefault((request.scenario_id, request.trial), set()).add(_identity(line))
-        usage = endpoint_named(request.provider, request.endpoint).usage(line.response)
+        usage = endpoint_named(request.endpoint).usage(line.response)
         list_price = self._prices.price(line.model, line.provider, usage)
         self._ledger.record_replayed(request.payer, request.scenario_id, line.model, usage, list_price)
         return ModelAnswer(line.response, usage, replayed=True)
@@ -172,7 +172,7 @@ class ReplayAnswers:
         if line is None:
             return RecordingError(problem, remedy)
         self._used.setdefault((request.scenario_id, request.trial), set()).add(_identity(line))
-        usage = endpoint_named(request.provider, request.endpoint).usage(line.response)
+        usage = endpoint_named(request.endpoint).usage(line.response)
         return StaleRecordingError(problem, remedy, ModelAnswer(line.response, usage, replayed=True))
 
     def _counterpart(self, request: ModelRequest) -> ModelRecording | None:

@@ -23,7 +23,7 @@ def recorded_usage(provider: str, endpoint: str, answer: JsonObject) -> Usage:
         RecordingError: it reports none that can be used.
     """
     try:
-        return reported_usage(provider, endpoint, answer)
+        return reported_usage(endpoint, answer)
     except ValueError as error:
         raise RecordingError(f"A recorded answer of {provider} cannot be used: {error}.", "Record it again.") from error
 

@@ -107,10 +107,10 @@ ENDPOINTS: tuple[Endpoint, ...] = (AnthropicMessages(), OpenAIChat(), OpenAIResp
 """Each endpoint; its path is its name, with or without ``/v1`` before it."""
 
 
-def endpoint_named(provider: str, name: str) -> Endpoint:
-    """The endpoint of a provider.
+def endpoint_named(name: str) -> Endpoint:
+    """The endpoint of a name, which no other provider has.
 
     Raises:
         KeyError: there is none.
     """
-    return {(endpoint.provider, endpoint.name): endpoint for endpoint in ENDPOINTS}[provider, name]
+    return {endpoint.name: endpoint for endpoint in ENDPOINTS}[name]

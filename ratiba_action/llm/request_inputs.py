@@ -75,12 +75,12 @@ def changed_inputs(line: ModelRecording, request: ModelRequest, edited_prompts: 
 
 
 def _canonical(request: ModelRequest) -> JsonObject:
-    body: JsonObject = plain_number(endpoint_named(request.provider, request.endpoint).canonical(request.body))
+    body: JsonObject = plain_number(endpoint_named(request.endpoint).canonical(request.body))
     return body
 
 
 def _prompt_lines(request: ModelRequest) -> Sequence[str]:
-    return endpoint_named(request.provider, request.endpoint).system_prompt(request.body).splitlines()
+    return endpoint_named(request.endpoint).system_prompt(request.body).splitlines()
 
 
 def _line_digest(line: str) -> str:

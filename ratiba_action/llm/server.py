@@ -48,6 +48,10 @@ class _RefusedError(Exception):
         self.problem = problem if isinstance(problem, RatibaError) else WorkerError(problem)
 
 
+_AZURE = "/openai/deployments/{deployment}"
+"""Where Azure's SDK looks for OpenAI's endpoints below a resource's address."""
+
+
 class Gateway:
     """All model traffic of the system under test goes through here.
 
@@ -57,6 +61,7 @@ class Gateway:
         prices: gives the estimated cost of each answer; None leaves it out.
         scripts: how many calls the script of each scripted scenario answers; such an answer has no list price.
         host: address to bind.
+        routes: the provider that answers requests of a format, where it is not the one of that name.
         body_limit: largest request body, in bytes.
     """
 
@@ -67,10 +72,12 @@ class Gateway:
         forbidden_models: Collection[str] = (),
         prices: Prices | None = None,
         scripts: Mapping[str, int] | None = None,
+        routes: Mapping[str, str] | None = None,
         host: str = "127.0.0.1",
         body_limit: int = _BODY_LIMIT,
     ) -> None:
         self._answers = answers
+        self._routes = dict(routes or {})
         self._forbidden = frozenset(base_model(name) for name in forbidden_models)
         self._prices = prices
         self._scripts = dict(scripts or {})
@@ -95,6 +102,8 @@ class Gateway:
         for endpoint in ENDPOINTS:
             for prefix in ("", "/v1"):
                 application.router.add_post(f"{prefix}/{endpoint.name}", self._handler(endpoint))
+            if endpoint.provider == "openai":
+                application.router.add_post(f"{_AZURE}/{endpoint.name}", self._handler(endpoint))
         application.router.add_route("*", "/{path:.*}", self._refuse_path)
         self._runner = web.AppRunner(
             application,
@@ -175,7 +184,8 @@ class Gateway:
 
     def _admit(self, request: web.Request) -> ScenarioAccess | None:
         scheme, _, bearer = request.headers.get("Authorization", "").partition(" ")
-        offered = [request.headers.get("x-api-key", ""), bearer.strip() if scheme.lower() == "bearer" else ""]
+        offered = [request.headers.get(name, "") for name in ("x-api-key", "api-key")]
+        offered += [bearer.strip() if scheme.lower() == "bearer" else ""]
         # Every token is compared, so that the time taken says nothing about which one came close.
         admitted = [access for access in self._accesses for credential in offered if access.admits(credential)]
         return admitted[0] if admitted else None
@@ -196,7 +206,7 @@ class Gateway:
 
     async def _answer(self, endpoint: Endpoint, body: JsonObject, access: ScenarioAccess) -> ModelAnswer:
         try:
-            call = _understand(endpoint, body, access)
+            call = _understand(endpoint, body, access, self._routes.get(endpoint.provider, endpoint.provider))
         except (ValueError, RecursionError):
             raise _RefusedError(400, "The request's body is nested too deeply or holds an infinite number.") from None
         access.seen(call)
@@ -237,7 +247,7 @@ class Gateway:
         return _refusal(endpoint, 404, message)
 
 
-def _understand(endpoint: Endpoint, body: JsonObject, access: ScenarioAccess) -> ModelRequest:
+def _understand(endpoint: Endpoint, body: JsonObject, access: ScenarioAccess, provider: str) -> ModelRequest:
     key = request_key(endpoint, body)
     position, ordinal = access.count_call(key)
     return ModelRequest(
@@ -245,7 +255,7 @@ def _understand(endpoint: Endpoint, body: JsonObject, access: ScenarioAccess) ->
         trial=access.trial,
         party=access.party,
         position=position,
-        provider=endpoint.provider,
+        provider=provider,
         endpoint=endpoint.name,
         model=body["model"],
         key=key,

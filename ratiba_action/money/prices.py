@@ -21,6 +21,7 @@ class PriceList:
         at: the moment whose prices count, None for now.
         base_urls: addresses by provider. A host that the list knows, such as OpenRouter's, has its own prices and
             model ids; any other has those of the provider whose API it speaks.
+        addresses: where providers are that the list knows by their address instead of their name.
     """
 
     def __init__(
@@ -29,8 +30,10 @@ class PriceList:
         at: datetime | None = None,
         *,
         base_urls: Mapping[str, str] | None = None,
+        addresses: Mapping[str, str] | None = None,
     ) -> None:
         self._overrides = dict(overrides or {})
+        self._addresses = dict(addresses or {})
         self._at = at
         self._base_urls = {provider: url for provider, url in (base_urls or {}).items() if url}
         self._listed_ids: dict[str, str | None] = {}
@@ -113,8 +116,12 @@ class PriceList:
         from genai_prices import Usage as ListedUsage  # noqa: PLC0415 - 0.2 s; loaded when a price is first asked for
         from genai_prices import calc_price  # noqa: PLC0415 - the same
 
-        calculation: Any = calc_price(
-            ListedUsage(**tokens), model, provider_id=self._listed_id(provider), genai_request_timestamp=self._at
+        address = self._addresses.get(provider)
+        usage, at = ListedUsage(**tokens), self._at
+        calculation: Any = (
+            calc_price(usage, model, provider_api_url=address, genai_request_timestamp=at)
+            if address
+            else calc_price(usage, model, provider_id=self._listed_id(provider), genai_request_timestamp=at)
         )
         return round_up(calculation.total_price)
 

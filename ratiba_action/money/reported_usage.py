@@ -165,11 +165,10 @@ _OPENAI = {
 }
 
 
-def reported_usage(provider: str, endpoint: str, answer: JsonObject) -> Usage:
+def reported_usage(endpoint: str, answer: JsonObject) -> Usage:
     """The tokens of an answer; the input leaves out the cached ones, whatever the provider's habit.
 
     Args:
-        provider: ``anthropic`` or ``openai``.
         endpoint: as ``PaidRequest`` names it.
         answer: the whole body.
 
@@ -180,7 +179,7 @@ def reported_usage(provider: str, endpoint: str, answer: JsonObject) -> Usage:
     usage = answer.get("usage")
     if not isinstance(usage, Mapping):
         raise ValueError("it reports no usage")  # noqa: TRY004 - the answer, not an argument, is at fault
-    tokens = _anthropic(usage) if provider == "anthropic" else _openai(usage, _OPENAI[endpoint])
+    tokens = _anthropic(usage) if endpoint == "messages" else _openai(usage, _OPENAI[endpoint])
     if tokens.input_tokens + tokens.cache_read_tokens + tokens.cache_write_tokens == 0:
         raise ValueError("its usage has no input tokens")
     return tokens

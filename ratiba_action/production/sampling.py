@@ -227,7 +227,7 @@ def sample(run: SampleRun) -> Sample:
         is_judged(assertion.metric) for conversation in conversations for assertion in conversation.scenario.assertions
     )
     if judged:
-        require_key(replace(run.settings, llm=Llm.LIVE), run.environment)
+        require_key(replace(run.settings, llm=Llm.LIVE), run.configuration, run.environment)
     redactors, mask = _redactors(run, conversations)
     ledger = Ledger(run.settings.budget_usd)
     with _event_log(run, mask) as events:

@@ -14,24 +14,24 @@ from itertools import combinations
 from pathlib import Path
 
 from ratiba_action.checks.custom_code import is_address, rule_addresses
-from ratiba_action.config.configuration import Configuration, JudgeBlock
+from ratiba_action.config.configuration import Configuration
 from ratiba_action.config.model_limits import ModelsBlock
 from ratiba_action.errors import ConfigurationError, FileProblem
 from ratiba_action.metrics.judging.judge_independence import require_independent_judges
 from ratiba_action.model.answer_origin import Llm
 from ratiba_action.model.scenario import Scenario
-from ratiba_action.money.prices import PriceList
-from ratiba_action.money.pricing import parse_model_rates
 from ratiba_action.ports import Prices
 from ratiba_action.run.estimating import expected_models
 from ratiba_action.run.inputs import ArmInputs, RunInputs
+from ratiba_action.run.paid_run import price_list
+from ratiba_action.run.provider_keys import key_variable
 from ratiba_action.systems.scratch import MOST_DECLARED_BYTES
 from ratiba_action.util.locked_folder import read_plain_file
 from ratiba_action.util.strict_yaml import read_yaml
 
 _UNKNOWN = 1_000
 """Tokens for which a price is looked up."""
-_OF_THE_BASE = ("judge", "prices", "models", "simulator")
+_OF_THE_BASE = ("judge", "providers", "prices", "models", "simulator")
 """Blocks that a change does not decide, and without which no model can be called."""
 _NOT_LOOKED_INTO = frozenset({".git", ".venv", "node_modules", "__pycache__", "ratiba-report"})
 
@@ -67,8 +67,7 @@ def unusable_judges(
         base_urls: addresses by provider, which decide the prices.
     """
     try:
-        given = {model: price.model_dump(exclude_none=True) for model, price in configuration.prices.items()}
-        prices = PriceList(parse_model_rates(given), base_urls=base_urls)
+        prices = price_list(configuration, base_urls)
     except ConfigurationError as error:
         return (Setting(("prices",), str(error)),)
     judge, second = configuration.judge, configuration.judge.cross_check
@@ -85,7 +84,7 @@ def unusable_judges(
     return tuple(found)
 
 
-def _price(prices: PriceList, model: str, provider: str) -> str:
+def _price(prices: Prices, model: str, provider: str) -> str:
     """Why the most that a call costs is not known; empty where it is."""
     try:
         prices.upper_bound(model, provider, _UNKNOWN, _UNKNOWN)
@@ -327,7 +326,7 @@ def _require_usable(
     prices.require(generators | judges)
     if not replayed:
         if head.judged:
-            _require_judge_key(judge, inputs.settings.keys)
+            _require_judge_key(inputs.configuration, inputs.keys)
         _require_room(inputs.configuration.models, sorted(model for model, _ in judges))
     if head.judged:
         models = {model for model, _ in generators}
@@ -336,16 +335,23 @@ def _require_usable(
             warn(note)
 
 
-def _require_judge_key(judge: JudgeBlock, keys: Collection[str]) -> None:
+def _require_judge_key(configuration: Configuration, keys: Collection[str]) -> None:
     """Check that the judge can be called, before the system's answers are paid for."""
+    judge = configuration.judge
     if judge.provider in keys:
         return
+    declared = configuration.providers.get(judge.provider)
+    variable = declared.key if declared is not None else key_variable(judge.provider)
+    way = (
+        f"set {variable}, or give it by the input provider-keys"
+        if declared is not None
+        else (f"give the input {judge.provider}-api-key ({variable})")
+    )
     there = ", ".join(sorted(keys)) or "no provider"
     raise ConfigurationError(
         f"The judge {judge.model!r} needs a key for {judge.provider!r}, and there is one for {there}.",
         f"Set judge.provider and judge.model in the configuration to a model that you have a key for, and "
-        f"judge.cross_check to null where you have no second key; or give the input {judge.provider}-api-key "
-        f"(RATIBA_{judge.provider.upper()}_API_KEY).",
+        f"judge.cross_check to null where you have no second key; or {way}.",
     )
 
 
@@ -367,7 +373,7 @@ def second_judge(inputs: RunInputs, warn: Callable[[str], None]) -> tuple[str, s
     described = inputs.configuration.judge.cross_check
     if inputs.llm in {Llm.REPLAY, Llm.RECORD} or described is None or not described.share:
         return None
-    if described.provider not in inputs.settings.keys:
+    if described.provider not in inputs.keys:
         warn(f"Nothing is cross-checked: there is no key for {described.provider!r}.")
         return None
     return described.model, described.provider

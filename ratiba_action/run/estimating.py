@@ -8,7 +8,7 @@ from typing import Any
 from ratiba_action.checks.refusal_phrases import has_content, split_claims
 from ratiba_action.config.configuration import JudgeBlock
 from ratiba_action.errors import RecordingError
-from ratiba_action.llm.endpoints import ENDPOINTS
+from ratiba_action.llm.endpoints import endpoint_named
 from ratiba_action.llm.recordings.folder import recorded_models
 from ratiba_action.llm.recordings.lines import JudgeRecording, ModelRecording
 from ratiba_action.metrics.judging.cache_key import metric_version
@@ -98,7 +98,7 @@ def forecast(inputs: RunInputs) -> Forecast | None:
     """
     if inputs.llm == Llm.REPLAY:
         return None
-    head, prices = head_inputs(inputs), price_list(inputs.configuration, inputs.settings)
+    head, prices = head_inputs(inputs), price_list(inputs.configuration, inputs.settings.base_urls)
     prices.require(_models(inputs, head))
     earlier = earlier_spending(journal_place(inputs, head))
     expected = ArmCosts(prices).add(head).expected(head.plan.trials)
@@ -118,7 +118,7 @@ def _models(inputs: RunInputs, head: ArmInputs) -> set[tuple[str, str]]:
     models = set(expected_models(head))
     if head.judged:
         models.add((judge.model, judge.provider))
-    if second is not None and second.share and second.provider in inputs.settings.keys:
+    if second is not None and second.share and second.provider in inputs.keys:
         models.add((second.model, second.provider))
     return models
 
@@ -230,9 +230,8 @@ def _usage_of(line: ModelRecording) -> Usage:
     """The tokens of a recorded answer, by the endpoint that its shape tells; a usual size where it has none."""
     by_object: Mapping[str, str] = {"response": "responses", "list": "embeddings", "message": "messages"}
     kind = line.response.get("object") or line.response.get("type") or ""
-    name = by_object.get(str(kind), "chat/completions" if line.provider == "openai" else "messages")
-    (endpoint,) = (each for each in ENDPOINTS if (each.provider, each.name) == (line.provider, name))
+    name = by_object.get(str(kind), "messages" if line.provider == "anthropic" else "chat/completions")
     try:
-        return endpoint.usage(line.response)
+        return endpoint_named(name).usage(line.response)
     except RecordingError:
         return UNKNOWN

@@ -26,6 +26,7 @@ from ratiba_action.model.scenario import Scenario, Suite
 from ratiba_action.run.base_commit import BaseCommit, read_base_inputs
 from ratiba_action.run.configuration_checks import Setting, located, repaired, unusable_judges
 from ratiba_action.run.inputs import Choice, RunInputs, RunRequest
+from ratiba_action.run.provider_keys import keys_of
 from ratiba_action.settings.settings import Settings
 from ratiba_action.suite.load import load_suite, read_scenario_files
 from ratiba_action.suite.ratchet import ratchet_suite, with_assertions
@@ -36,7 +37,7 @@ from ratiba_action.util.text import did_you_mean
 
 _SHOWN = 20
 """Most names that a message lists."""
-_BLOCKS = ("judge", "simulator", "prices", "models")
+_BLOCKS = ("judge", "simulator", "providers", "prices", "models")
 _UNREADABLE_BASE = ("the base's configuration could not be read, so the system that it tests is not known",)
 
 
@@ -188,7 +189,8 @@ def _unusable_base(settings: Settings, base: BaseCommit, suite: Suite, configura
     if found:
         return found[0].message
     provider = configuration.judge.provider
-    if judged and settings.llm != Llm.REPLAY and settings.keys and provider not in settings.keys:
+    keys = keys_of(settings, configuration)
+    if judged and settings.llm != Llm.REPLAY and keys and provider not in keys:
         return f"There is no key for the judge's provider {provider!r}."
     return ""
 

@@ -73,7 +73,7 @@ def evaluate(
     Raises:
         InfrastructureError: live answers are asked for, and there is no key.
     """
-    require_key(inputs.settings, inputs.environment)
+    require_key(inputs.settings, inputs.configuration, inputs.environment)
     clock = time.monotonic()
     ledger = Ledger(inputs.settings.budget_usd) if ledger is None else ledger
     commit = measured_commit(inputs.decided.change.git)

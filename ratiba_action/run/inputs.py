@@ -15,7 +15,7 @@ from ratiba_action.model.scenario import Scenario, Suite
 from ratiba_action.observability.logged_ports import NoEvents
 from ratiba_action.ports import EventLog, Progress
 from ratiba_action.run.base_commit import BaseInputs
-from ratiba_action.run.provider_keys import source_of_answers
+from ratiba_action.run.provider_keys import keys_of, source_of_answers
 from ratiba_action.settings.settings import Settings
 from ratiba_action.verdict.quarantine import quarantine_in_force
 
@@ -100,7 +100,12 @@ class RunInputs(RunRequest):
     @property
     def llm(self) -> Llm:
         """Where this run takes model answers from, after what the change edits and which keys there are."""
-        return source_of_answers(self.settings, self.edited_recordings)
+        return source_of_answers(self.settings, self.keys, self.edited_recordings)
+
+    @property
+    def keys(self) -> Mapping[str, str]:
+        """The keys that this run may use, by provider; an empty text for one that needs none."""
+        return keys_of(self.settings, self.configuration)
 
     @property
     def at_once(self) -> int:

@@ -58,13 +58,14 @@ class Judging:
         self._fallback, self._cache, self._ledger, self._log = fallback, cache, ledger, log
         self._rule, self._model = VotingRule(described.band, described.votes), described.model
         self._turn = asyncio.Lock()
+        self._wire_of = arm.configuration.wire_of
         self.collector: ScoreCollector = ScoreCollector(described.model)
         self._answers = self._chain((described.model, described.provider), Party.JUDGE, self.collector.keep)
-        self._live = _live_judge(paid.calls, (described.model, described.provider), Party.JUDGE) if paid else None
+        self._live = self._live_judge(paid.calls, (described.model, described.provider), Party.JUDGE) if paid else None
         if paid is not None and second is not None:
             upper = prices.upper_bound(*second, _CROSS_CHECK_INPUT, _CROSS_CHECK_OUTPUT)
             self._second_answers = self._chain(second, Party.CROSS_CHECK)
-            self._second_live = _live_judge(paid.surplus_calls(upper), second, Party.CROSS_CHECK)
+            self._second_live = self._live_judge(paid.surplus_calls(upper), second, Party.CROSS_CHECK)
         self.add_arm(arm)
         share = described.cross_check.share if described.cross_check is not None and second is not None else 0.0
         self.cross_check: CrossCheck = CrossCheck(share)
@@ -134,6 +135,13 @@ class Judging:
         called = JudgeCalled(score.metric, score.version, model, cost_usd=Usd(0), cached=True)
         self._log.events.emit(Event(called, place))
 
+    def _live_judge(self, calls: PaidCalls, judge: tuple[str, str], party: Party) -> "LiveJudge":
+        from ratiba_action.metrics.judging.answer import JudgeModel  # noqa: PLC0415 - not needed to decide
+        from ratiba_action.metrics.judging.live_judge import LiveJudge  # noqa: PLC0415 - the same
+
+        model, provider = judge
+        return LiveJudge(calls, JudgeModel(provider, model, wire=self._wire_of(provider)), party)
+
     def _chain(
         self,
         judge: tuple[str, str],
@@ -144,14 +152,6 @@ class Judging:
 
         log = judge_logger(*judge, party, prices=self._prices, events=self._log.events)
         return AnswerChain(log, keep=keep)
-
-
-def _live_judge(calls: PaidCalls, judge: tuple[str, str], party: Party) -> "LiveJudge":
-    from ratiba_action.metrics.judging.answer import JudgeModel  # noqa: PLC0415 - not needed to decide
-    from ratiba_action.metrics.judging.live_judge import LiveJudge  # noqa: PLC0415 - the same
-
-    model, provider = judge
-    return LiveJudge(calls, JudgeModel(provider, model), party)
 
 
 def _replay_judge(arm: ArmInputs, ledger: Ledger, prices: Prices) -> Judge:

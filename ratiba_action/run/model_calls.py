@@ -104,6 +104,8 @@ class ModelCalls:
 
     def services(self, gateway: ModelGateway) -> RunServices:
         """What trials need of it; systems and tenants are added to that."""
+        configuration = self._inputs.configuration
+        simulator = configuration.simulator
         return RunServices(
             arms={},
             tenants=NoDatabase(),
@@ -114,7 +116,7 @@ class ModelCalls:
             deadline=self._deadline,
             admit=self._paid.admissions.admit if self._paid is not None else admit_all,
             turns=self._turns,
-            simulator=SimulatedCustomer(self._answers, self._inputs.configuration.simulator),
+            simulator=SimulatedCustomer(self._answers, simulator, configuration.wire_of(simulator.provider)),
             # What is recorded is one attempt, from its first answer to its last.
             retries=self._inputs.llm != Llm.RECORD,
             afford=self._afford,
@@ -144,6 +146,7 @@ class ModelCalls:
             self._answers,
             forbidden_models=self._forbidden,
             prices=self._prices,
+            routes=self._inputs.configuration.gateway_routes,
             scripts={scenario_id: len(steps) for scenario_id, steps in self._scripts.items()},
             host=listening_host(self._inputs.configuration.system.url, network),
         )
@@ -260,7 +263,7 @@ class ModelCalls:
             return "the configuration has none"
         if self._inputs.llm == Llm.RECORD:
             return "a recorded score is judged once"
-        return f"no key for {described.provider}" if described.provider not in self._inputs.settings.keys else ""
+        return f"no key for {described.provider}" if described.provider not in self._inputs.keys else ""
 
     def _new_lines(self) -> dict[str, tuple[Recording, ...]]:
         """The new lines of each scenario's recording, by its id; empty unless the run records."""
@@ -306,7 +309,7 @@ async def open_model_calls(
         InfrastructureError: the gateway, the journal or the shared ledger cannot be used.
     """
     require_reachable_servers(inputs.environment, inputs.settings.ledger_url if inputs.llm != Llm.REPLAY else "")
-    prices, second = price_list(inputs.configuration, inputs.settings), second_judge(inputs, log.note)
+    prices, second = price_list(inputs.configuration, inputs.settings.base_urls), second_judge(inputs, log.note)
     require_usable_models(inputs, head, prices, second, log.note)
     costs, paid = ArmCosts(prices), None
     async with AsyncExitStack() as stack:
@@ -348,7 +351,7 @@ def _paid_run(
 
     return open_paid_run(
         inputs.settings,
-        inputs.configuration.models,
+        inputs.configuration,
         subject=inputs.decided.change.subject,
         journal=journal,
         trials=head.plan.trials,

@@ -24,7 +24,7 @@ from ratiba_action.money.pricing import parse_model_rates
 from ratiba_action.money.reservations import RunReservations, SettledCalls, SurplusCalls
 from ratiba_action.ports import EventLog, PaidCalls, Prices, Reservations
 from ratiba_action.run.inputs import ArmInputs, RunInputs
-from ratiba_action.run.provider_keys import state_folder
+from ratiba_action.run.provider_keys import keys_of, state_folder
 from ratiba_action.settings.settings import Settings
 
 if TYPE_CHECKING:
@@ -124,7 +124,7 @@ class PaidRun:
 @asynccontextmanager
 async def open_paid_run(
     settings: Settings,
-    models: ModelsBlock,
+    configuration: Configuration,
     *,
     subject: Subject | None = None,
     journal: JournalPlace | None = None,
@@ -141,7 +141,7 @@ async def open_paid_run(
 
     Args:
         settings: with keys, other addresses of providers, and the shared ledger.
-        models: bounds of each call.
+        configuration: providers, and the bounds of each call.
         subject: names the run in the shared ledger; None for one that has no name there.
         journal: where calls are written down; None for calls that cannot be resumed.
         trials: of the run.
@@ -168,8 +168,10 @@ async def open_paid_run(
         if shared is not None:
             stack.push_async_callback(shared.close)
         reservations = RunReservations(ledger, opened, shared, warn=warn, events=events)
-        client = await stack.enter_async_context(_client(settings, models, environment))
-        calls = _calls(client, models, reservations, prices=prices, concurrency=max(concurrency, _LEAST_CALLS))
+        client = await stack.enter_async_context(_client(settings, configuration, environment))
+        calls = _calls(
+            client, configuration.models, reservations, prices=prices, concurrency=max(concurrency, _LEAST_CALLS)
+        )
         admissions = Admissions(trials, estimate, ledger, opened, shared)
         if opened is None:
             yield PaidRun(calls, reservations, admissions, shared)
@@ -177,16 +179,27 @@ async def open_paid_run(
             yield PaidRun(calls, reservations, admissions, shared, opened.state.answers, opened.state.began)
 
 
-def _client(settings: Settings, models: ModelsBlock, environment: Mapping[str, str]) -> "ProviderClient":
+def _client(settings: Settings, configuration: Configuration, environment: Mapping[str, str]) -> "ProviderClient":
     from ratiba_action.llm.providers.client import (  # noqa: PLC0415 - loads aiohttp
         ProviderClient,
         ProviderRoute,
         Timeouts,
     )
 
-    addresses = settings.base_urls
-    routes = tuple(ProviderRoute(provider, key, addresses.get(provider, "")) for provider, key in settings.keys.items())
+    addresses = settings.base_urls | {name: block.address for name, block in configuration.providers.items()}
+    routes = tuple(
+        ProviderRoute(
+            name, key, addresses.get(name, ""), configuration.wire_of(name), _output_limit(configuration, name)
+        )
+        for name, key in keys_of(settings, configuration).items()
+    )
+    models = configuration.models
     return ProviderClient(routes, environment, Timeouts(models.connect_timeout_seconds, models.timeout_seconds))
+
+
+def _output_limit(configuration: Configuration, provider: str) -> str:
+    declared = configuration.providers.get(provider)
+    return "max_tokens" if declared is not None and declared.output_limit == "max_tokens" else ""
 
 
 def _calls(
@@ -290,8 +303,12 @@ def require_reachable_servers(environment: Mapping[str, str], *urls: str) -> Non
         require_reachable(url, environment.get("RATIBA_CONTAINER_NETWORK", ""))
 
 
-def price_list(configuration: Configuration, settings: Settings) -> Prices:
+def price_list(configuration: Configuration, base_urls: Mapping[str, str]) -> Prices:
     """List prices at the providers' addresses, with the configuration's own where it gives them.
+
+    Args:
+        configuration: declares providers and prices.
+        base_urls: addresses that the inputs give, by provider.
 
     Raises:
         ConfigurationError: a configured price is wrong.
@@ -299,4 +316,8 @@ def price_list(configuration: Configuration, settings: Settings) -> Prices:
     from ratiba_action.money.prices import PriceList  # noqa: PLC0415 - loads the price data
 
     given = {model: price.model_dump(exclude_none=True) for model, price in configuration.prices.items()}
-    return PriceList(parse_model_rates(given), base_urls=settings.base_urls)
+    return PriceList(
+        parse_model_rates(given),
+        base_urls=base_urls,
+        addresses={name: provider.address for name, provider in configuration.providers.items()},
+    )

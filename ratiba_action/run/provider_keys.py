@@ -4,6 +4,7 @@ import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
+from ratiba_action.config.configuration import Configuration
 from ratiba_action.errors import InfrastructureError
 from ratiba_action.model.answer_origin import Llm
 from ratiba_action.settings.input_values import LIVE
@@ -63,17 +64,18 @@ def recording_remedy(
     return f"{command}, with your key in {name}. Or set {name} for the gate, so that it calls the model itself."
 
 
-def require_key(settings: Settings, environment: Mapping[str, str]) -> None:
+def require_key(settings: Settings, configuration: Configuration, environment: Mapping[str, str]) -> None:
     """Refuse to call models without a key: what was asked for live is never replayed instead.
 
     Args:
         settings: of the run.
+        configuration: names providers.
         environment: says whether a key comes from a repository's secrets or from a person's own variables.
 
     Raises:
         InfrastructureError: live answers are asked for, and there is no key.
     """
-    if settings.llm in LIVE and not settings.keys:
+    if settings.llm in LIVE and not keys_of(settings, configuration):
         recording = settings.llm == Llm.RECORD
         why, undone = ("Recording asks models", "recorded") if recording else (f"llm is '{settings.llm}'", "measured")
         raise InfrastructureError(
@@ -98,7 +100,20 @@ def _on_a_laptop(environment: Mapping[str, str]) -> str:
     )
 
 
-def source_of_answers(settings: Settings, edited_recordings: int) -> Llm:
+def keys_of(settings: Settings, configuration: Configuration) -> dict[str, str]:
+    """The keys that a run may use, by provider: those of the inputs, and those that the configuration names.
+
+    An empty text is the key of a provider that needs none.
+    """
+    declared = {
+        name: settings.named_keys.get(provider.key, "") if provider.key is not None else ""
+        for name, provider in configuration.providers.items()
+        if provider.key is None or settings.named_keys.get(provider.key)
+    }
+    return settings.keys | declared
+
+
+def source_of_answers(settings: Settings, keys: Mapping[str, str], edited_recordings: int) -> Llm:
     """Where this run's answers come from: ``replay``, ``auto``, ``live`` or ``record``.
 
     ``auto`` without a key replays. With one it calls a model where no recording fits, and for everything when the
@@ -106,7 +121,7 @@ def source_of_answers(settings: Settings, edited_recordings: int) -> Llm:
     """
     if settings.llm != Llm.AUTO:
         return settings.llm
-    if not settings.keys:
+    if not keys:
         return Llm.REPLAY
     return Llm.LIVE if edited_recordings else Llm.AUTO
 

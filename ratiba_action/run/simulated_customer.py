@@ -52,11 +52,13 @@ class SimulatedCustomer:
     Args:
         answers: recordings, or models that are paid for.
         described: who is asked.
+        wire: whose format the requests have, ``anthropic`` or ``openai``; empty for the provider's own.
     """
 
-    def __init__(self, answers: AnswerSource, described: SimulatorBlock) -> None:
+    def __init__(self, answers: AnswerSource, described: SimulatorBlock, wire: str = "") -> None:
         self._answers = answers
         self._described = described
+        self._wire = wire or described.provider
 
     async def next_message(
         self, trial: Trial, user: SimulatedUser, exchanges: Sequence[Exchange], ordinal: int
@@ -72,7 +74,7 @@ class SimulatedCustomer:
         for attempt in range(_ATTEMPTS):
             answer = await self._answers.answer(self._request(trial, user, exchanges, ordinal, attempt))
             try:
-                return _read(self._described.provider, answer.body)
+                return _read(self._wire, answer.body)
             except JudgeError as error:
                 problem = error.problem
         raise ProviderError(
@@ -94,14 +96,14 @@ class SimulatedCustomer:
             "transcript": transcript_digest(Transcript(trial.scenario.id, tuple(exchanges))),
             "ordinal": ordinal,
         }
-        simulator = JudgeModel(provider, model, _ANSWER_TOKENS)
+        simulator = JudgeModel(provider, model, _ANSWER_TOKENS, self._wire)
         return ModelRequest(
             scenario_id=trial.scenario.id,
             trial=trial.number,
             party=Party.SIMULATOR,
             position=ordinal * _ATTEMPTS + attempt,
             provider=provider,
-            endpoint=ENDPOINTS[provider],
+            endpoint=ENDPOINTS[self._wire],
             model=model,
             key=digest(identity),
             ordinal=attempt,
@@ -125,10 +127,10 @@ def _form(user: SimulatedUser, exchanges: Sequence[Exchange]) -> str:
     return json.dumps({"persona": user.persona, "goal": user.goal, "conversation": turns}, ensure_ascii=False)
 
 
-def _read(provider: str, body: JsonObject) -> str | None:
+def _read(wire: str, body: JsonObject) -> str | None:
     from ratiba_action.metrics.judging.structured_answer import answer_text  # noqa: PLC0415 - not needed to decide
 
-    text = answer_text(provider, body)
+    text = answer_text(wire, body)
     try:
         answer: Any = json.loads(text)
     except (ValueError, RecursionError) as error:

@@ -16,7 +16,9 @@ from ratiba_action.errors import InfrastructureError
 FROM_STDIN = "RATIBA_SECRETS"
 """Set to ``stdin``, it says that variables arrive on standard input, each as ``NAME=value`` and a NUL byte."""
 
-SECRET_NAMES = re.compile(r"(.*_)?(KEY|TOKEN|SECRET|PASSWORD)|RATIBA_(DATABASE|LEDGER)_URL", re.IGNORECASE)
+SECRET_NAMES = re.compile(
+    r"(.*_)?(KEY|TOKEN|SECRET|PASSWORD)|RATIBA_((DATABASE|LEDGER)_URL|PROVIDER_KEYS)", re.IGNORECASE
+)
 PROXIES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy")
 _USER_AND_PASSWORD = re.compile(r"[a-z][a-z0-9+.-]*://[^/?#\s]*:[^/?#\s]*@.*", re.IGNORECASE | re.DOTALL)
 _NAME = re.compile(rb"[A-Za-z_][A-Za-z0-9_]*")
@@ -51,6 +53,10 @@ class Environment(MutableMapping[str, str]):
     def __delitem__(self, name: str) -> None:
         """Forget a variable or a secret."""
         del (self._secrets if name in self._secrets else self._plain)[name]
+
+    def credentials(self) -> Mapping[str, str]:
+        """Every secret by its name, for whoever is to find one that a configuration names; never for a child."""
+        return dict(self._secrets)
 
     def __iter__(self) -> Iterator[str]:
         """Names of the plain variables: what is copied for a child holds no secret."""

@@ -23,6 +23,7 @@ from ratiba_action.settings.input_values import (
     parse_unserved,
     parse_usd,
 )
+from ratiba_action.settings.provider_keys import keys_in, parse_provider_keys
 from ratiba_action.settings.report_folder import misplaced_report_folder, parse_report_folder
 from ratiba_action.settings.run_deadline import DEADLINE, LANGFUSE_SECONDS, problems_of_deadline, problems_of_seconds
 
@@ -111,6 +112,13 @@ INPUTS: tuple[Input, ...] = (
     Input("llm", "auto", parse_llm, "where model answers come from: auto, replay or live"),
     Input("anthropic-api-key", "", str, "key for Anthropic's models", secret=True),
     Input("openai-api-key", "", str, "key for OpenAI's models", secret=True),
+    Input(
+        "provider-keys",
+        "",
+        parse_provider_keys,
+        "keys that the configuration's providers name, as NAME=value",
+        secret=True,
+    ),
     Input("anthropic-base-url", "", str, "another address of Anthropic's API"),
     Input("openai-base-url", "", str, "another address of OpenAI's API, or of one that speaks as it does"),
     Input("langfuse-host", "", parse_langfuse_host, "address of Langfuse; without its keys nothing is sent"),
@@ -147,6 +155,9 @@ class Settings:
     ledger_url: str = field(default="", repr=False)
     anthropic_api_key: str = field(default="", repr=False)
     openai_api_key: str = field(default="", repr=False)
+    provider_keys: Mapping[str, str] = field(default_factory=dict, repr=False)
+    keys_around: Mapping[str, str] = field(default_factory=dict, repr=False)
+    """Of the environment: used where the configuration names one, masked in any case."""
     langfuse_host: str = ""
     langfuse_public_key: str = field(default="", repr=False)
     langfuse_secret_key: str = field(default="", repr=False)
@@ -163,8 +174,14 @@ class Settings:
             self.langfuse_public_key,
             self.langfuse_secret_key,
             self.github_token,
+            *self.named_keys.values(),
         )
-        return tuple(value for value in given if value)
+        return tuple(dict.fromkeys(value for value in given if value))
+
+    @property
+    def named_keys(self) -> dict[str, str]:
+        """Keys that the configuration may name, by their variable."""
+        return {**self.keys_around, **self.provider_keys}
 
     @property
     def keys(self) -> dict[str, str]:
@@ -218,7 +235,7 @@ def read_settings_leniently(
             problems.append(f"{entry.name} ({entry.environment_variable}): {shown} is not allowed: give {error}.")
         if entry.served:
             values[entry.attribute] = value
-    settings = Settings(**values)
+    settings = Settings(**values, keys_around=keys_in(environment))
     problems += problems_of_deadline(environment)
     problems += problems_of_seconds(LANGFUSE_SECONDS, environment)
     problems += _problems_of_langfuse(

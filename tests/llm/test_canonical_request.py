@@ -11,10 +11,10 @@ from ratiba_action.llm.canonical_request import VOLATILE, prompt_digest, request
 from ratiba_action.llm.endpoints import ENDPOINTS, endpoint_named
 from ratiba_action.model.conversation import Usage
 
-MESSAGES = endpoint_named("anthropic", "messages")
-CHAT = endpoint_named("openai", "chat/completions")
-RESPONSES = endpoint_named("openai", "responses")
-EMBEDDINGS = endpoint_named("openai", "embeddings")
+MESSAGES = endpoint_named("messages")
+CHAT = endpoint_named("chat/completions")
+RESPONSES = endpoint_named("responses")
+EMBEDDINGS = endpoint_named("embeddings")
 
 ANTHROPIC: dict[str, Any] = {
     "model": "claude-haiku-4-5",

@@ -243,3 +243,24 @@ async def test_a_request_that_cannot_be_bounded_is_the_systems_problem() -> None
                     await client.responses.create(model=GPT, input="Habari", tools=[{"type": "web_search"}])
         assert isinstance(access.problems[0], ConfigurationError)
         assert rig.server.received == ()
+
+
+async def test_the_sdk_of_azure_is_answered_below_its_deployment_by_the_provider_of_the_route() -> None:
+    async with live_calls([SAID]) as rig:
+        gateway = Gateway(LiveAnswers(rig.calls), routes={"anthropic": "nobody"})
+        await gateway.start()
+        try:
+            with gateway.open_scenario("spa") as access:
+                client = openai.AsyncAzureOpenAI(
+                    azure_endpoint=gateway.url, api_key=access.token, api_version="2024-10-21", max_retries=0
+                )
+                async with client:
+                    answer = await client.chat.completions.create(
+                        model=GPT, messages=[{"role": "user", "content": "Habari"}], max_completion_tokens=50
+                    )
+        finally:
+            await gateway.close()
+        (received,) = rig.server.received
+    assert answer.choices[0].message.content == '{"intent": "book"}'
+    assert received.path == "/v1/chat/completions"
+    assert rig.reservations.spent == rig.server.bill.total

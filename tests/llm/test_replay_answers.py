@@ -35,7 +35,7 @@ async def test_an_embedding_is_replayed(replay: Replay, start_gateway: Start) ->
         "model": EMBEDDER,
         "usage": {"prompt_tokens": 2, "total_tokens": 2},
     }
-    key = request_key(endpoint_named("openai", "embeddings"), asked)
+    key = request_key(endpoint_named("embeddings"), asked)
     line = ModelRecording(key, 0, "authored", "openai", EMBEDDER, "Habari", prompt_digest(""), answer)
     gateway = await start_gateway(replay(spa=[line]))
     with gateway.open_scenario("spa") as access:

@@ -50,7 +50,7 @@ def responses(result: str = SHIPPED, **changes: Any) -> ModelRequest:
 
 
 def request(provider: str, name: str, body: Mapping[str, Any]) -> ModelRequest:
-    body, endpoint = {"model": "a-model", **body}, endpoint_named(provider, name)
+    body, endpoint = {"model": "a-model", **body}, endpoint_named(name)
     prompt, asked = prompt_digest(endpoint.system_prompt(body)), endpoint.last_user_text(body)
     key = request_key(endpoint, body)
     return ModelRequest("spa", 0, Party.SYSTEM, 1, provider, name, body["model"], key, 0, prompt, asked, body)

@@ -123,3 +123,27 @@ def test_the_price_list_is_not_loaded_before_a_price_is_asked_for() -> None:
     code = "import sys, ratiba_action.money.prices as p; p.PriceList(); print('genai_prices' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"
+
+
+@pytest.mark.parametrize(
+    ("model", "address"),
+    [
+        ("llama-3.3-70b-versatile", "https://api.groq.com/openai/v1"),
+        ("deepseek-chat", "https://api.deepseek.com"),
+        ("gemini-2.5-flash", "https://generativelanguage.googleapis.com/v1beta/openai"),
+        ("mistral-large-latest", "https://api.mistral.ai/v1"),
+        ("anthropic/claude-sonnet-4", "https://openrouter.ai/api/v1"),
+        ("openai/gpt-5", "https://openrouter.ai/api/v1"),
+        ("gpt-5", "https://house.openai.azure.com/openai/deployments/gpt-5?api-version=2024-10-21"),
+    ],
+)
+def test_a_model_has_the_price_of_the_address_that_it_is_asked_at(model: str, address: str) -> None:
+    prices = PriceList(at=AT, addresses={"elsewhere": address})
+    cost = prices.price(model, "elsewhere", Usage(1_000_000, 1_000_000))
+    assert 0 < cost <= prices.upper_bound(model, "elsewhere", 1_000_000, 1_000_000)
+
+
+def test_an_address_that_the_list_does_not_know_has_no_price() -> None:
+    prices = PriceList(at=AT, addresses={"own": "http://127.0.0.1:11434/v1"})
+    with pytest.raises(ConfigurationError, match="No price is known for 'gpt-5'"):
+        prices.require([("gpt-5", "own")])

@@ -4,9 +4,12 @@ from collections.abc import Mapping
 
 import pytest
 
-from ratiba_action.errors import InfrastructureError
-from ratiba_action.run.provider_keys import require_key, source_of_answers
+from ratiba_action.config.configuration import Configuration
+from ratiba_action.errors import ConfigurationError, InfrastructureError
+from ratiba_action.run.provider_keys import keys_of, require_key, source_of_answers
 from ratiba_action.settings.settings import read_settings
+
+CONFIGURATION = Configuration.model_validate({"system": {"replay": {}}})
 
 
 @pytest.mark.parametrize(
@@ -18,7 +21,7 @@ from ratiba_action.settings.settings import read_settings
 )
 def test_a_missing_key_is_told_with_the_place_where_it_belongs(environment: Mapping[str, str], place: str) -> None:
     with pytest.raises(InfrastructureError, match=place):
-        require_key(read_settings(environment, {"llm": "live"}), environment)
+        require_key(read_settings(environment, {"llm": "live"}), CONFIGURATION, environment)
 
 
 @pytest.mark.parametrize(
@@ -27,5 +30,44 @@ def test_a_missing_key_is_told_with_the_place_where_it_belongs(environment: Mapp
 )
 def test_a_run_with_a_key_and_a_replay_may_begin(environment: Mapping[str, str], llm: str, answers: str) -> None:
     settings = read_settings(environment, {"llm": llm})
-    require_key(settings, environment)
-    assert source_of_answers(settings, 0) == answers
+    require_key(settings, CONFIGURATION, environment)
+    assert source_of_answers(settings, keys_of(settings, CONFIGURATION), 0) == answers
+
+
+DECLARED = Configuration.model_validate(
+    {
+        "system": {"replay": {}},
+        "providers": {
+            "groq": {"api": "openai", "base_url": "https://api.groq.com/openai/v1", "key": "GROQ_API_KEY"},
+            "ollama": {"api": "openai", "base_url": "http://127.0.0.1:11434/v1"},
+        },
+    }
+)
+
+
+def test_a_key_that_the_configuration_names_is_used_and_one_that_only_lies_there_is_not() -> None:
+    around = {"GROQ_API_KEY": "gsk_planted_key", "MISTRAL_API_KEY": "planted-key-too", "OPENAI_API_KEY": "sk-planted"}
+    settings = read_settings(around, {"llm": "live"})
+    assert keys_of(settings, DECLARED) == {"groq": "gsk_planted_key", "ollama": ""}
+    assert keys_of(settings, CONFIGURATION) == {}
+
+
+def test_the_input_provider_keys_wins_over_the_environment() -> None:
+    around = {"GROQ_API_KEY": "gsk_planted_key", "RATIBA_PROVIDER_KEYS": "GROQ_API_KEY=gsk_of_the_input"}
+    assert keys_of(read_settings(around, {}), DECLARED)["groq"] == "gsk_of_the_input"
+
+
+def test_every_key_around_is_masked_and_none_is_shown() -> None:
+    around = {"MISTRAL_API_KEY": "planted-key", "RATIBA_PROVIDER_KEYS": "GROQ_API_KEY=planted-too"}
+    settings = read_settings(around, {})
+    assert set(settings.secrets) == {"planted-key", "planted-too"}
+    assert "planted" not in repr(settings)
+
+
+@pytest.mark.parametrize(
+    "text", ["GROQ_API_KEY", "groq=planted-key", "GROQ_API_KEY=short", "A_KEY=planted-key A_KEY=x"]
+)
+def test_provider_keys_of_another_form_are_refused_and_not_shown(text: str) -> None:
+    with pytest.raises(ConfigurationError, match="NAME=value pairs") as caught:
+        read_settings({"RATIBA_PROVIDER_KEYS": text}, {})
+    assert "planted" not in str(caught.value)

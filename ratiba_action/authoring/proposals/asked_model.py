@@ -63,13 +63,13 @@ async def request_proposals(
         ProviderError: the provider refused or could not be reached.
         ConfigurationError: the model has no price or no key.
     """
-    described, prices = configuration.simulator, price_list(configuration, settings)
+    described, prices = configuration.simulator, price_list(configuration, settings.base_urls)
     prices.require([(described.model, described.provider)])
     require_reachable_servers(environment, settings.ledger_url)
     tokens = min(_ANSWER_TOKENS, configuration.models.output_of(described.model)[1])
     async with open_paid_run(
         settings,
-        configuration.models,
+        configuration,
         ledger=ledger,
         prices=prices,
         environment=environment,
@@ -77,7 +77,8 @@ async def request_proposals(
         concurrency=1,
         events=NoEvents(),
     ) as paid:
-        calls = StructuredCalls(paid.calls, JudgeModel(described.provider, described.model, tokens), Party.SIMULATOR)
+        model = JudgeModel(described.provider, described.model, tokens, configuration.wire_of(described.provider))
+        calls = StructuredCalls(paid.calls, model, Party.SIMULATOR)
         for name, message, shape in questions:
             question = StructuredQuestion("proposals", 0, ("propose", name), INSTRUCTIONS, message, shape)
             answer, _ = await calls.ask(question, read_answer)

@@ -278,7 +278,7 @@ def bounded(request: PaidRequest, limits: OutputLimits) -> BoundedRequest:
     return BoundedRequest(
         body=body,
         input_tokens=_text_tokens(body)
-        + found.images * _IMAGE_TOKENS[request.provider]
+        + found.images * _IMAGE_TOKENS["anthropic" if request.endpoint == "messages" else "openai"]
         + found.hidden_thoughts * limits.thought,
         output_tokens=output,
     )

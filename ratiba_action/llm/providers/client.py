@@ -32,10 +32,12 @@ class ProviderRoute:
     """Where a provider is, and the key that lets us in.
 
     Args:
-        provider: ``anthropic`` or ``openai``.
-        key: the real API key; never shown.
+        provider: ``anthropic``, ``openai``, or a name of the configuration's ``providers``.
+        key: the real API key; never shown. Empty for a provider with an address of its own that needs none.
         base_url: another address than the provider's own. With ``?api-version=…`` it is spoken to as Azure wants it:
             the query goes along, the key in a header ``api-key``.
+        wire: whose format requests have, ``anthropic`` or ``openai``; empty for the provider's own.
+        output_limit: the field that limits an answer where it is not ``max_completion_tokens``; empty for that.
 
     Raises:
         ConfigurationError: the address is not https (or http on this machine), holds credentials, or the key cannot
@@ -45,10 +47,12 @@ class ProviderRoute:
     provider: str
     key: str = field(repr=False)
     base_url: str = ""
+    wire: str = ""
+    output_limit: str = ""
 
     def __post_init__(self) -> None:
         _checked(self.base_url or DEFAULT_BASE_URLS[self.provider], self.provider)
-        if not _KEY.fullmatch(self.key):
+        if not _KEY.fullmatch(self.key) and (self.key or self.provider in DEFAULT_BASE_URLS):
             raise ConfigurationError(
                 f"The key of {self.provider} is empty or holds a character that no key has, such as a line's end.",
                 "Give the key alone.",
@@ -58,14 +62,16 @@ class ProviderRoute:
         """The URL of an endpoint such as ``messages`` or ``chat/completions``."""
         parts = _checked(self.base_url or DEFAULT_BASE_URLS[self.provider], self.provider)
         path = parts.path.rstrip("/")
-        if self.provider == "anthropic" and not path.endswith("/v1"):
+        if (self.wire or self.provider) == "anthropic" and not path.endswith("/v1"):
             path += "/v1"
         return urlunsplit((parts.scheme, parts.netloc, f"{path}/{endpoint}", parts.query, ""))
 
     def headers(self) -> dict[str, str]:
         """The headers of every request; they hold the key."""
-        if self.provider == "anthropic":
-            return {"x-api-key": self.key, "anthropic-version": _ANTHROPIC_VERSION}
+        if (self.wire or self.provider) == "anthropic":
+            return {"anthropic-version": _ANTHROPIC_VERSION} | ({"x-api-key": self.key} if self.key else {})
+        if not self.key:
+            return {}
         if "api-version" in parse_qs(urlsplit(self.base_url).query):
             return {"api-key": self.key}
         return {"Authorization": f"Bearer {self.key}"}
@@ -129,7 +135,7 @@ class ProviderClient:
         answer_limit: int = _ANSWER_LIMIT,
     ) -> None:
         self._routes = {route.provider: route for route in routes}
-        self._keys = tuple(route.key for route in routes)
+        self._keys = tuple(route.key for route in routes if route.key)
         self._proxies = {route.provider: _proxy(route, environment) for route in routes}
         self._trust = trusted_certificates(environment)
         self._timeouts = timeouts or Timeouts()
@@ -159,7 +165,9 @@ class ProviderClient:
         if provider not in self._routes:
             raise ConfigurationError(
                 f"A model of {provider!r} was asked for, and there is no key for it.",
-                f"Give the input {provider}-api-key (RATIBA_{provider.upper()}_API_KEY), or run with llm: replay.",
+                "Give it (docs say how for each provider), or run with llm: replay."
+                if provider not in DEFAULT_BASE_URLS
+                else f"Give the input {provider}-api-key (RATIBA_{provider.upper()}_API_KEY), or run with llm: replay.",
             )
 
     async def post(self, provider: str, endpoint: str, body: JsonObject) -> Outcome:
@@ -174,6 +182,9 @@ class ProviderClient:
             return NotSent("the client is closed")
         route = self._routes[provider]
         headers = {**route.headers(), "Content-Type": "application/json", "Accept": "application/json"}
+        limit = body.get("max_completion_tokens")
+        if route.output_limit and limit is not None:
+            body = {name: body[name] for name in body if name != "max_completion_tokens"} | {route.output_limit: limit}
         data = json.dumps(body).encode("ascii")
         try:
             async with self._session.post(

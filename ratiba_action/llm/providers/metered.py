@@ -75,7 +75,7 @@ def usage_and_cost(request: PaidRequest, answer: JsonObject, prices: Prices) -> 
         ValueError: the usage cannot be used, or the call was billed by another tariff than the list's.
         ConfigurationError: the model has no price.
     """
-    usage = reported_usage(request.provider, request.endpoint, answer)
+    usage = reported_usage(request.endpoint, answer)
     _refuse_other_tariffs(answer)
     if long_cache_writes(answer):
         # The list has one price for a token that was written to a cache; for an hour's the dearest way is counted.
@@ -206,7 +206,7 @@ def _knows_no_tier(outcome: Outcome, request: PaidRequest, work: BoundedRequest)
     """Whether a server that speaks as OpenAI does refuses the tier that we added: then it bills by none."""
     ours = "service_tier" in work.body and not request.body.get("service_tier")
     refused = isinstance(outcome, Refused) and outcome.status in _MALFORMED and "service_tier" in outcome.message
-    return ours and refused and request.provider == "openai"
+    return ours and refused and request.endpoint != "messages"
 
 
 def _error(request: PaidRequest, failures: list[Outcome]) -> ProviderError:

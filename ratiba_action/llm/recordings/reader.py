@@ -12,6 +12,7 @@ from ratiba_action.llm.recordings.lines import JudgeRecording, ModelRecording, R
 from ratiba_action.util.locked_folder import read_plain_file
 
 _SHA256 = re.compile(r"[0-9a-f]{64}")
+_PROVIDER = re.compile(r"[a-z][a-z0-9_-]{0,49}")
 _PROMPT_DIGEST = re.compile(r"[0-9a-f]{12}")
 _LARGEST_COUNT = 1_000_000_000
 """Beyond it a count of tokens is a mistake, and its price would not be exact."""
@@ -166,7 +167,7 @@ _MODEL: Mapping[str, FieldRule] = {
     "key": _KEY,
     "ordinal": _COUNT,
     "source": _NAME,
-    "provider": (lambda value: value in ("anthropic", "openai"), "'anthropic' or 'openai'"),
+    "provider": (_matches(_PROVIDER), "'anthropic', 'openai' or a name of `providers`"),
     "model": _NAME,
     "asked": _TEXT,
     "system": (_matches(_PROMPT_DIGEST), "12 hexadecimal digits"),

@@ -74,14 +74,21 @@ class JudgeModel:
     """A model that is asked for structured answers.
 
     Args:
-        provider: ``anthropic`` or ``openai``.
+        provider: ``anthropic``, ``openai``, or a name of the configuration's ``providers``.
         name: as the provider calls it.
         answer_tokens: the most that one answer may hold.
+        wire: whose format the request has, ``anthropic`` or ``openai``; empty for the provider's own.
     """
 
     provider: str
     name: str
     answer_tokens: int = ANSWER_TOKENS
+    wire: str = ""
+
+    @property
+    def format(self) -> str:
+        """Whose format the request has: ``anthropic`` or ``openai``."""
+        return self.wire or self.provider
 
 
 _SHOWN = 120

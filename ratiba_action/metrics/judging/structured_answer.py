@@ -11,17 +11,17 @@ _REMEDY = "Run the scenario again; if it repeats, use another judge model."
 _CUT_OFF = ("max_tokens", "model_context_window_exceeded", "length")
 
 
-def answer_text(provider: str, body: JsonObject) -> str:
+def answer_text(wire: str, body: JsonObject) -> str:
     """The text of a whole answer.
 
     Args:
-        provider: ``anthropic`` or ``openai``.
+        wire: whose format it has, ``anthropic`` or ``openai``.
         body: as it came over the wire.
 
     Raises:
         JudgeError: the model refused, was cut off or said nothing, or the answer has another shape.
     """
-    text = _anthropic_text(body) if provider == "anthropic" else _openai_text(body)
+    text = _anthropic_text(body) if wire == "anthropic" else _openai_text(body)
     if not text.strip():
         raise JudgeError("The judge's answer is empty.", _REMEDY)
     return text

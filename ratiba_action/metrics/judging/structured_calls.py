@@ -81,7 +81,7 @@ class StructuredCalls:
 
     async def _attempt(self, request: PaidRequest, read: Callable[[str], _Read]) -> tuple[_Read, Usage]:
         answer = await self._calls.call(request)
-        return read(answer_text(request.provider, answer.body)), answer.usage
+        return read(answer_text(self._asked.format, answer.body)), answer.usage
 
     def _request(self, question: StructuredQuestion) -> PaidRequest:
         body = structured_request(self._asked, question.instructions, question.form, question.schema)
@@ -90,7 +90,7 @@ class StructuredCalls:
             scenario_id=question.scenario_id,
             trial=question.trial,
             provider=self._asked.provider,
-            endpoint=ENDPOINTS[self._asked.provider],
+            endpoint=ENDPOINTS[self._asked.format],
             model=self._asked.name,
             key=digest({"identity": list(question.identity), "body": body}),
             ordinal=0,

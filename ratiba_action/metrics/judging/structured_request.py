@@ -12,7 +12,7 @@ from ratiba_action.metrics.judging.json_shape import without_limits
 from ratiba_action.model.values import JsonObject
 
 ENDPOINTS: Mapping[str, str] = {"anthropic": "messages", "openai": "chat/completions"}
-"""The endpoint of each provider that judges are asked through."""
+"""The endpoint of each format that judges are asked through."""
 
 
 def structured_request(model: JudgeModel, instructions: str, form: str, schema: JsonObject) -> JsonObject:
@@ -31,7 +31,7 @@ def structured_request(model: JudgeModel, instructions: str, form: str, schema: 
     """
     sayable = form.encode("utf-8", "replace").decode("utf-8")  # a lone surrogate has no UTF-8 form
     shape = without_limits({name: value for name, value in schema.items() if name != "title"})
-    if model.provider == "anthropic":
+    if model.format == "anthropic":
         return {
             "model": model.name,
             "max_tokens": model.answer_tokens,
@@ -39,7 +39,7 @@ def structured_request(model: JudgeModel, instructions: str, form: str, schema: 
             "messages": [{"role": "user", "content": sayable}],
             "output_config": {"format": {"type": "json_schema", "schema": shape}},
         }
-    if model.provider == "openai":
+    if model.format == "openai":
         named = {"name": schema["title"], "strict": True, "schema": shape}
         return {
             "model": model.name,

@@ -197,7 +197,7 @@ def test_every_mistake_is_reported_with_its_line() -> None:
         {"ordinal": True},
         {"ordinal": 0.0},
         {"source": ""},
-        {"provider": "nobody"},
+        {"provider": "No Body"},
         {"model": None},
         {"asked": 1},
         {"system": "0" * 11},

@@ -1,0 +1,41 @@
+"""Keys of providers that the configuration names: where they are found, and which texts are kept from every output."""
+
+import re
+from collections.abc import Mapping
+
+from ratiba_action.settings.environment import Environment
+
+_NAME = re.compile(r"[A-Z][A-Z0-9_]{0,99}_(?:KEY|TOKEN)")
+_OURS = re.compile(r"(?:RATIBA|GITHUB|ACTIONS|RUNNER)_")
+_LEAST = 8
+"""Characters of a text that is masked wherever it stands; a shorter one is no key."""
+
+
+def is_key_name(name: str) -> bool:
+    """Whether ``providers.*.key`` may name a variable: it ends in ``_KEY`` or ``_TOKEN``, and is not the gate's own."""
+    return _NAME.fullmatch(name) is not None and _OURS.match(name) is None
+
+
+def parse_provider_keys(text: str) -> Mapping[str, str]:
+    """``NAME=value`` pairs with white space between them, as the input ``provider-keys`` has them.
+
+    Raises:
+        ValueError: a part has another form, a name is not one of a key, stands twice, or a value is too short.
+    """
+    found: dict[str, str] = {}
+    for part in text.split():
+        name, _, value = part.partition("=")
+        if not is_key_name(name) or len(value) < _LEAST or name in found:
+            raise ValueError("NAME=value pairs, such as GROQ_API_KEY=…, each name once and ending in _KEY or _TOKEN")
+        found[name] = value
+    return found
+
+
+def keys_in(environment: Mapping[str, str]) -> dict[str, str]:
+    """Every variable that could be a provider's key; none is used unless the configuration names it."""
+    found = {**environment, **(environment.credentials() if isinstance(environment, Environment) else {})}
+    return {
+        name: value
+        for name, value in found.items()
+        if is_key_name(name) and len(value) >= _LEAST and value.isprintable()
+    }

@@ -1,0 +1,131 @@
+"""Judges at providers that the configuration names: who is asked, with which key, and what it costs."""
+
+import json
+from collections.abc import AsyncIterator
+from decimal import Decimal
+
+import pytest
+
+from ratiba_action.money.pricing import ModelRates
+from tests.support.live_repository import CONFIGURATION, SYSTEM, LiveRepository, Talk
+from tests.support.model_servers import ModelServer
+
+JUDGES_KEY = "planted-key-of-the-judges-provider"
+MODEL = "judge-of-another-house"
+RATES = {MODEL: ModelRates(Decimal(4), Decimal(20), Decimal(4), Decimal(8))}
+SYSTEM_RATES = {SYSTEM: ModelRates(Decimal(2), Decimal(10), Decimal(2), Decimal(4))}
+NO_KEYS = {"RATIBA_ANTHROPIC_API_KEY": "", "RATIBA_OPENAI_API_KEY": ""}
+PRICE = f"  {MODEL}: {{input_per_million: 4, output_per_million: 20}}\n"
+BLOCKS = {
+    "openai": "{api: openai, base_url: URL/v1, key: ELSEWHERE_API_KEY}",
+    "anthropic": "{api: anthropic, base_url: URL, key: ELSEWHERE_API_KEY}",
+    "azure": "{api: azure, base_url: URL, key: ELSEWHERE_API_KEY, deployment: judges, api_version: 2024-10-21}",
+}
+PATHS = {
+    "openai": "/v1/chat/completions",
+    "anthropic": "/v1/messages",
+    "azure": "/openai/deployments/judges/chat/completions?api-version=2024-10-21",
+}
+
+
+@pytest.fixture
+async def judges() -> AsyncIterator[ModelServer]:
+    """Another provider, with a key and a bill of its own."""
+    async with ModelServer(Talk(), JUDGES_KEY, RATES) as server:
+        yield server
+
+
+def configure(live: LiveRepository, block: str, prices: str = PRICE) -> None:
+    """Have the judge stand at the provider ``elsewhere``."""
+    own = CONFIGURATION.replace("  model: claude-opus-5-5\n", f"  provider: elsewhere\n  model: {MODEL}\n")
+    own = own.replace("cross_check: {model: gpt-5.6, share: 1.0}", "cross_check: null") + prices
+    live.small.write(".github/ratiba.yml", f"providers:\n  elsewhere: {block}\n{own}")
+    live.scenario("greeting", "Hello")
+    live.small.commit()
+
+
+@pytest.mark.parametrize("api", BLOCKS)
+async def test_a_judge_is_asked_at_the_provider_that_its_name_says(
+    live: LiveRepository, judges: ModelServer, api: str
+) -> None:
+    configure(live, BLOCKS[api].replace("URL", judges.url))
+    ended = await live.gate("--mode", "blocking", ELSEWHERE_API_KEY=JUDGES_KEY)
+    assert ended.code == 0, ended.printed
+    assert {received.path for received in judges.received} == {PATHS[api]}
+    assert {received.path for received in live.models.received} == {"/v1/chat/completions"}
+    spent = Decimal(json.loads((live.small.report / "results.json").read_text())["outputs"]["spent_usd"])
+    assert spent == judges.bill.total + live.models.bill.total
+    for path in [*live.small.report.iterdir(), *live.journals]:
+        assert JUDGES_KEY not in path.read_text(errors="replace"), path
+    assert JUDGES_KEY not in ended.printed
+
+
+async def test_the_key_may_come_by_the_input(live: LiveRepository, judges: ModelServer) -> None:
+    configure(live, BLOCKS["openai"].replace("URL", judges.url))
+    ended = await live.gate("--mode", "blocking", RATIBA_PROVIDER_KEYS=f"ELSEWHERE_API_KEY={JUDGES_KEY}")
+    assert ended.code == 0, ended.printed
+    assert judges.received
+    assert JUDGES_KEY not in ended.printed
+
+
+async def test_a_provider_without_its_key_ends_the_run_before_anything_is_paid(
+    live: LiveRepository, judges: ModelServer
+) -> None:
+    configure(live, BLOCKS["openai"].replace("URL", judges.url))
+    ended = await live.gate("--mode", "blocking", MISTRAL_API_KEY=JUDGES_KEY)
+    assert ended.code == 2, ended.printed
+    assert "set ELSEWHERE_API_KEY, or give it by the input provider-keys" in ended.printed
+    assert (judges.received, live.models.received) == ((), ())
+
+
+async def test_a_server_of_ones_own_needs_no_key_and_is_declared_free(live: LiveRepository) -> None:
+    async with ModelServer(Talk(), "") as own:
+        configure(live, f"{{api: openai, base_url: {own.url}/v1}}", prices=f"  {MODEL}: {{free: true}}\n")
+        ended = await live.gate("--mode", "blocking")
+    assert ended.code == 0, ended.printed
+    assert own.received
+    assert all("authorization" not in received.headers for received in own.received)
+    spent = Decimal(json.loads((live.small.report / "results.json").read_text())["outputs"]["spent_usd"])
+    assert spent == live.models.bill.total
+
+
+async def test_a_model_without_a_price_is_refused_before_anything_is_paid(
+    live: LiveRepository, judges: ModelServer
+) -> None:
+    configure(live, BLOCKS["openai"].replace("URL", judges.url), prices="")
+    ended = await live.gate("--mode", "blocking", ELSEWHERE_API_KEY=JUDGES_KEY)
+    assert ended.code == 2, ended.printed
+    assert f"No price is known for '{MODEL}'" in ended.printed
+    assert (judges.received, live.models.received) == ((), ())
+
+
+async def test_a_change_cannot_send_the_judges_calls_to_a_provider_of_its_own(
+    live: LiveRepository, judges: ModelServer
+) -> None:
+    configure(live, BLOCKS["openai"].replace("URL", judges.url))
+    base = live.small.commit()
+    live.small.run(["git", "switch", "--quiet", "--create", "change"], live.small.folder, live.small.environment)
+    async with ModelServer(Talk(), JUDGES_KEY, RATES) as thief:
+        configure(live, BLOCKS["openai"].replace("URL", thief.url))
+        head = live.small.commit()
+        ended = await live.gate(**live.pull_request(base, head), ELSEWHERE_API_KEY=JUDGES_KEY)
+    assert thief.received == ()
+    assert judges.received, ended.printed
+
+
+async def test_the_systems_own_calls_go_to_the_provider_of_the_gateway(
+    live: LiveRepository,
+) -> None:
+    async with ModelServer(Talk(), JUDGES_KEY, SYSTEM_RATES) as house:
+        block = f"{{api: openai, base_url: {house.url}/v1, key: ELSEWHERE_API_KEY, gateway: true}}"
+        live.small.write(".github/ratiba.yml", f"providers:\n  house: {block}\n{CONFIGURATION}")
+        live.scenario("greeting", "Hello")
+        live.small.commit()
+        live.small.environment["ELSEWHERE_API_KEY"] = JUDGES_KEY
+        await live.record()
+        ended = await live.gate("--mode", "blocking", RATIBA_LLM="replay", **NO_KEYS)
+        assert ended.code == 0, ended.printed
+        assert len(house.received) == 1
+    assert {received.path for received in live.models.received} == {"/v1/messages"}
+    line = json.loads((live.small.folder / "scenarios/recordings/greeting.jsonl").read_text().splitlines()[0])
+    assert line["provider"] == "house"
