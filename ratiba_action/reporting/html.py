@@ -3,7 +3,9 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from itertools import zip_longest
+from typing import TYPE_CHECKING
 
 from ratiba_action.model.comparison import OutcomeChange
 from ratiba_action.model.measurement import Scored
@@ -13,6 +15,9 @@ from ratiba_action.reporting.comparison_summary import Row, signed_points
 from ratiba_action.reporting.markdown import clean
 from ratiba_action.reporting.summary import VERDICT_IS_OF, ReportSummary, ScenarioRow
 from ratiba_action.reporting.trends import describe_required, trend_chart
+
+if TYPE_CHECKING:
+    from jinja2 import Template
 
 WIDTH = 640
 LABELS = 250
@@ -86,8 +91,9 @@ def _values(row: Row) -> tuple[float, ...]:
     return (row.difference, *_ends(row))
 
 
-def render_html(summary: ReportSummary) -> str:
-    """The document; every text is escaped by the template, and the file loads no script, font or image."""
+@cache
+def report_template() -> "Template":
+    """The template of the document, compiled when a process first asks for it."""
     # Imported here: a skipped run renders no report.
     from jinja2 import Environment, PackageLoader, StrictUndefined  # noqa: PLC0415 - heavy
 
@@ -107,10 +113,15 @@ def render_html(summary: ReportSummary) -> str:
         transcript=lambda result: transcript_text(result) if isinstance(result, Scored) else "",
         turns=_turns,
     )
+    return environment.get_template("report.html.j2")
+
+
+def render_html(summary: ReportSummary) -> str:
+    """The document; every text is escaped by the template, and the file loads no script, font or image."""
     # Failures first; a stable sort keeps the rest in order.
     deciding = sorted(summary.deciding, key=lambda row: row.deciding.ended == "passed")
     compared = summary.comparison
-    return environment.get_template("report.html.j2").render(
+    return report_template().render(
         summary=summary,
         report=summary.report,
         deciding=deciding,

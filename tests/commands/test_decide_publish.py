@@ -291,7 +291,8 @@ def test_the_runner_is_told_to_hide_the_token_before_anything_is_printed(
     step: Step, capsys: pytest.CaptureFixture[str]
 ) -> None:
     step.change("docs/guide.md", title=f"leak {TOKEN}")
-    assert step.publish() == 0
+    with github_server(GithubState(heads={7: step.head})) as address:
+        assert step.publish(GITHUB_API_URL=address) == 0
     lines = [line for line in capsys.readouterr().out.splitlines() if TOKEN in line]
     assert lines[0] == f"::add-mask::{TOKEN}"
     assert [line for line in lines[1:] if not line.startswith("Pull request 7")] == []
@@ -308,13 +309,14 @@ def test_nothing_but_the_standard_library_is_imported(step: Step, mode: str) -> 
         "names = {name.partition('.')[0] for name in sys.modules}\n"
         "print(code, sorted(names - set(sys.stdlib_module_names) - {'__main__', 'ratiba_action', '__mp_main__'}))\n"
     )
-    done = subprocess.run(
-        [sys.executable, "-I", "-S", "-c", script, str(ENTRYPOINT.parent)],
-        env=step.environment | {"RATIBA_MODE": mode},
-        capture_output=True,
-        text=True,
-        check=True,
-        cwd=step.folder,
-    )
+    with github_server(GithubState(heads={7: step.head})) as address:
+        done = subprocess.run(
+            [sys.executable, "-I", "-S", "-c", script, str(ENTRYPOINT.parent)],
+            env=step.environment | {"RATIBA_MODE": mode, "GITHUB_API_URL": address},
+            capture_output=True,
+            text=True,
+            check=True,
+            cwd=step.folder,
+        )
     assert done.stdout.splitlines()[-1] == f"{0 if mode == 'auto' else 2} []"
     assert (step.folder / "report/results.json").exists()

@@ -16,16 +16,22 @@ from typing import Any
 
 
 def load_everything() -> None:
-    """Import what a gate imports on its way, DeepEval too, with the side effects of that kept in a scratch folder."""
-    import numpy as np  # noqa: F401, PLC0415 - only this process
+    """Import and compile what a gate does on its way, DeepEval too, with its side effects kept in a scratch folder."""
+    import aiohttp.web  # noqa: F401, PLC0415 - only this process
+    import numpy as np  # noqa: F401, PLC0415 - the same
     import scipy.stats  # noqa: F401, PLC0415 - the same
 
+    import ratiba_action.commands.gate  # noqa: PLC0415 - the same
     import ratiba_action.commands.gate_run  # noqa: PLC0415 - the same
     import ratiba_action.commands.record  # noqa: F401, PLC0415 - the same
     from ratiba_action.metrics.judging.deepeval_bridge import configure_deepeval, load_deepeval  # noqa: PLC0415 - the same
+    from ratiba_action.reporting.html import report_template  # noqa: PLC0415 - the same
 
     configure_deepeval(os.environ, Path(tempfile.gettempdir()) / "deepeval")
     load_deepeval()
+    report_template()
+    for name in ("comparison.html.j2", "trends.html.j2"):
+        report_template().environment.get_template(name)
     tempfile.tempdir = None
 
 
