@@ -37,6 +37,10 @@ from ratiba_action.util.text import did_you_mean
 
 _SHOWN = 20
 """Most names that a message lists."""
+_UNMERGED_PROVIDERS = (
+    "Models under `providers` are not called before this change is merged: the base has no configuration that can be "
+    "used, and a pull request does not decide where keys are sent."
+)
 _BLOCKS = ("judge", "simulator", "providers", "prices", "models")
 _UNREADABLE_BASE = ("the base's configuration could not be read, so the system that it tests is not known",)
 
@@ -97,6 +101,10 @@ def _with_ratchet(request: RunRequest) -> RunInputs:
             suite, more = ratchet_suite(suite, base_suite)
         if unusable:
             more += (f"The base could not be read in {', '.join(unusable)}, so the ratchet did not apply there.",)
+        if base.known and base_configuration is None and request.environment.get("GITHUB_ACTIONS") == "true":
+            # Nobody has reviewed the addresses that this configuration would have keys sent to.
+            request = replace(request, settings=replace(settings, names_no_keys=True))
+            more += (_UNMERGED_PROVIDERS,) if configuration.providers else ()
         return RunInputs(
             **{field.name: getattr(request, field.name) for field in fields(RunRequest)},
             configuration=configuration,

@@ -105,6 +105,8 @@ def keys_of(settings: Settings, configuration: Configuration) -> dict[str, str]:
 
     An empty text is the key of a provider that needs none.
     """
+    if settings.names_no_keys:
+        return settings.keys
     declared = {
         name: settings.named_keys.get(provider.key, "") if provider.key is not None else ""
         for name, provider in configuration.providers.items()

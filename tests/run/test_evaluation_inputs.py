@@ -53,6 +53,46 @@ def test_a_change_that_relaxes_nothing_has_no_note(tmp_path: Path) -> None:
     assert inputs(tmp_path, BASE, {}).notes == ()
 
 
+ENDPOINT = """\
+providers:
+  own: {api: openai, base_url: "https://models.example/v1", key: GEMINI_API_KEY}
+judge: {provider: own, model: gpt-5.6, cross_check: null}
+prices: {gpt-5.6: {free: true}}
+"""
+
+
+def _with_key(folder: Path, environment: Mapping[str, str]) -> RunInputs:
+    settings = read_settings({"GEMINI_API_KEY": "planted-key"}, {})
+    return read_inputs(replace(request(folder, changed(folder)), settings=settings, environment=dict(environment)))
+
+
+def test_a_change_does_not_decide_where_keys_are_sent(tmp_path: Path) -> None:
+    repository = GitRepository(tmp_path, os.environ["PATH"])
+    repository.commit({**BASE, ".github/ratiba.yml": CONFIGURATION + ENDPOINT})
+    repository.write({".github/ratiba.yml": CONFIGURATION + ENDPOINT.replace("models.example", "thief.example")})
+    found = _with_key(tmp_path, {"GITHUB_ACTIONS": "true"})
+    assert found.configuration.providers["own"].address == "https://models.example/v1"
+    assert found.keys == {"own": "planted-key"}
+    assert "providers" in found.from_base
+
+
+@pytest.mark.parametrize(
+    "base", [None, "system: [", "system: {adapter: 'shop.adapter:Adapter'}\nno_such_block: 1\n"],
+    ids=["none", "no YAML", "a mistake"],
+)  # fmt: skip
+@pytest.mark.parametrize(("environment", "keys"), [({"GITHUB_ACTIONS": "true"}, {}), ({}, {"own": "planted-key"})])
+def test_without_a_usable_configuration_at_the_base_a_workflow_sends_no_key_to_an_address_of_the_change(
+    tmp_path: Path, base: str | None, environment: Mapping[str, str], keys: Mapping[str, str]
+) -> None:
+    repository = GitRepository(tmp_path, os.environ["PATH"])
+    repository.commit({"scenarios/talks.yaml": SCENARIO, **({} if base is None else {".github/ratiba.yml": base})})
+    repository.write({".github/ratiba.yml": CONFIGURATION + ENDPOINT})
+    found = _with_key(tmp_path, environment)
+    assert found.keys == keys
+    assert "planted-key" in found.settings.secrets
+    assert any("before this change is merged" in note for note in found.notes) == (not keys)
+
+
 def test_thresholds_and_the_pass_rate_are_held_to_the_base(tmp_path: Path) -> None:
     relaxed = {
         ".github/ratiba.yml": CONFIGURATION.replace("0.9", "0.2"),
