@@ -5,6 +5,7 @@ Importing this module loads aiohttp; the composition root imports it when a run 
 
 import json
 import logging
+import re
 from collections.abc import Callable, Collection, Mapping
 from typing import Any, NoReturn
 
@@ -35,6 +36,19 @@ _BODY_LIMIT = 16 * 1024 * 1024
 _ASKED_LIMIT = 200
 _SHUTDOWN_SECONDS = 2.0
 _HEADERS = {"x-should-retry": "false"}
+_OTHER_PATH = "Call the models through these."
+_REPORTED = "or report the usage of each call in the system's replies, so that it counts against the budget"
+_WAYS_OUT = (
+    (
+        re.compile(r"/model/.+/(?:converse|invoke)[a-z-]*"),
+        f"Bedrock's signed requests cannot be forwarded: call its endpoint in OpenAI's format, {_REPORTED}.",
+    ),
+    (
+        re.compile(r"/v1\w*/models/[^/]+:(?:stream)?[gG]enerateContent"),
+        f"Gemini's own format is not served: call its endpoint in OpenAI's format, {_REPORTED}.",
+    ),
+)
+"""What to do instead of a request in a format that the gateway does not speak."""
 _BAD_REQUEST, _FORBIDDEN, _SERVER_ERROR, _BAD_GATEWAY = 400, 403, 500, 502
 _ERRORS = range(400, 600)
 
@@ -241,10 +255,11 @@ class Gateway:
         endpoint = ENDPOINTS[0] if "anthropic-version" in request.headers else ENDPOINTS[1]
         served = ", ".join(f"POST /v1/{each.name}" for each in ENDPOINTS)
         message = f"The gateway does not serve {request.method} {request.path!r}: only {served}."
+        remedy = next((remedy for path, remedy in _WAYS_OUT if path.fullmatch(request.path)), _OTHER_PATH)
         access = self._admit(request)
         if access is not None and request.method == "POST":
-            access.note(WorkerError(message, "Call the models through these."))
-        return _refusal(endpoint, 404, message)
+            access.note(WorkerError(message, remedy))
+        return _refusal(endpoint, 404, f"{message} {remedy}")
 
 
 def _understand(endpoint: Endpoint, body: JsonObject, access: ScenarioAccess, provider: str) -> ModelRequest:

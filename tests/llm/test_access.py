@@ -9,6 +9,7 @@ import aiohttp
 import anthropic
 import openai
 import pytest
+from yarl import URL
 
 from ratiba_action.errors import InfrastructureError
 from ratiba_action.llm.access import ScenarioAccess, gateway_environment
@@ -138,6 +139,29 @@ async def test_what_is_not_served_is_a_404_that_lists_what_is(
         answer = await response.json()
     assert response.status == 404
     assert "POST /v1/messages" in answer["error"]["message"]
+
+
+@pytest.mark.parametrize(
+    ("path", "said"),
+    [
+        ("/model/anthropic.claude-sonnet-4-v1%3A0/converse", "Bedrock's signed requests cannot be forwarded"),
+        ("/model/arn%3Aaws%3Abedrock%3A1%2Fours/invoke-with-response-stream", "Bedrock's signed requests"),
+        ("/v1beta/models/gemini-2.5-flash:generateContent", "Gemini's own format is not served"),
+        ("/v1/models/gemini-2.5-flash:streamGenerateContent?alt=sse", "Gemini's own format is not served"),
+        ("/v1/files", "Call the models through these."),
+    ],
+)
+async def test_a_format_that_is_not_spoken_is_refused_with_a_way_out(
+    path: str, said: str, gateway: Gateway, http: aiohttp.ClientSession
+) -> None:
+    with gateway.open_scenario("spa") as access:
+        url = URL(gateway.url + path, encoded=True)
+        async with http.post(url, json={}, headers={"Authorization": f"Bearer {access.token}"}) as response:
+            answer = await response.json()
+    assert response.status == 404
+    assert said in answer["error"]["message"]
+    (problem,) = access.problems
+    assert said in problem.remedy
 
 
 async def test_an_unknown_path_answers_anthropics_sdk_in_anthropics_shape(gateway: Gateway) -> None:
