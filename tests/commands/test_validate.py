@@ -187,7 +187,7 @@ customer: {name: Amina, phone: "+254 700 000 001"}
         (
             "turns: [{user: a, expect: {documents: [x]}}]\nassertions: [{metric: MrrMetric, threshold: 0.5}]\n",
             1,
-            "MrrMetric is made for search, rag, and system_type is chatbot",
+            "MrrMetric is made for rag, search, and system_type is chatbot",
         ),
     ],
 )
