@@ -78,13 +78,29 @@ class SystemUnderTest(Protocol):
 class CustomCode(Protocol):
     """Runs rules and metrics that lie in the repository under test, out of the gate's reach."""
 
-    async def run(self, address: str, evidence: JsonObject) -> Any:
+    async def run(
+        self, address: str, evidence: JsonObject, judge: Callable[[Any], Awaitable[JsonObject]] | None = None
+    ) -> Any:
         """Call ``module:attribute`` with plain data, and return its answer as plain data.
 
         A class is made without arguments; what has a method ``measure`` is asked by it, anything else is called.
 
+        Args:
+            address: ``module:attribute``.
+            evidence: what it is given.
+            judge: answers the questions that the code asks; they are untrusted. What it raises ends the code and is
+                raised here. None for code that may not call a judge.
+
         Raises:
             WorkerError: it cannot be imported, raised, hung, ended, or its answer is no JSON.
+        """
+        ...
+
+    async def describe(self, address: str) -> JsonObject:
+        """Which code a metric is: ``code``, a digest of its files, and ``deepeval``, a version or None; untrusted.
+
+        Raises:
+            WorkerError: it cannot be imported, hung or ended.
         """
         ...
 

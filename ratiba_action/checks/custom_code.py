@@ -21,6 +21,13 @@ CUSTOM_VERSION = "own"
 _MODEL_CODE_METRICS = frozenset({"CodeTestsMetric"})
 """Built-in metrics that run code of a reply, where the repository's own rules and metrics run."""
 
+JUDGE_CALLS = "judge_calls"
+"""Parameter of a repository's own metric that calls a judge: the most calls of one measurement."""
+MOST_JUDGE_CALLS = 100
+_DEEPEVAL = "deepeval."
+_DEEPEVAL_CALLS = 20
+"""Judge calls of a metric of DeepEval's own that names no number."""
+
 _ADDRESS = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*(\.[^\W\d]\w*)*")
 _SHAPE = "Let it return {score} as plain JSON; docs/scenarios.md shows one."
 
@@ -28,6 +35,20 @@ _SHAPE = "Let it return {score} as plain JSON; docs/scenarios.md shows one."
 def is_address(name: str) -> bool:
     """Whether a name is ``module:attribute``, the address of a repository's own code."""
     return _ADDRESS.fullmatch(name) is not None
+
+
+def declared_judge_calls(address: str, parameters: JsonObject) -> int:
+    """The most judge calls of one measurement by a repository's own metric; 0 for one that calls none."""
+    declared = parameters.get(JUDGE_CALLS, _DEEPEVAL_CALLS if address.startswith(_DEEPEVAL) else 0)
+    return declared if isinstance(declared, int) and not isinstance(declared, bool) else 0
+
+
+def judge_calls_problem(parameters: JsonObject) -> str:
+    """What is wrong with the number of judge calls that an assertion names; empty for nothing."""
+    declared = parameters.get(JUDGE_CALLS, 0)
+    if isinstance(declared, int) and not isinstance(declared, bool) and 0 <= declared <= MOST_JUDGE_CALLS:
+        return ""
+    return f"{JUDGE_CALLS} is {declared!r:.40}; give a whole number from 0 to {MOST_JUDGE_CALLS}"
 
 
 def needs_custom_code(scenarios: Iterable[Scenario]) -> bool:
@@ -61,7 +82,7 @@ def evidence(case: Case, parameters: JsonObject) -> JsonObject:
         },
         "turns": [_turn(exchange) for exchange in case.transcript.exchanges],
         "rows": {name: [dict(row) for row in rows] for name, rows in case.transcript.rows.items()},
-        "parameters": dict(parameters),
+        "parameters": {name: value for name, value in parameters.items() if name != JUDGE_CALLS},
     }
 
 
@@ -119,6 +140,12 @@ def _turn(exchange: Exchange) -> JsonObject:
     return {
         "user": turn.user,
         "event": dict(turn.event) if turn.event is not None else None,
+        "expect": {
+            "answer": turn.expect.answer,
+            "tools": None
+            if turn.expect.tools is None
+            else [{"name": tool.name, "args": dict(tool.args)} for tool in turn.expect.tools],
+        },
         "reply": _reply(exchange.reply),
         "seconds": round(exchange.seconds, 6),
     }

@@ -9,7 +9,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from ratiba_action.checks.custom_code import is_address
+from ratiba_action.checks.custom_code import MOST_JUDGE_CALLS, declared_judge_calls, is_address, judge_calls_problem
 from ratiba_action.errors import ConfigurationError
 from ratiba_action.metrics.metric_table import METRICS, MetricEntry
 from ratiba_action.model.values import JsonObject
@@ -28,38 +28,41 @@ def metric_names() -> tuple[str, ...]:
     return tuple(sorted(METRICS))
 
 
-def is_judged(name: str) -> bool:
-    """Whether a model gives the metric's score; never that of a repository's own metric.
+def is_judged(name: str, parameters: JsonObject | None = None) -> bool:
+    """Whether a judge's answers make the metric's score; a repository's own metric says so in its parameters.
 
     Raises:
         ConfigurationError: no metric has that name.
     """
-    return judge_calls(name, 1) > 0
+    return judge_calls(name, 1, parameters) > 0
 
 
-def judge_calls(name: str, turns: int) -> int:
+def judge_calls(name: str, turns: int, parameters: JsonObject | None = None) -> int:
     """Judge calls that one case of the metric makes at most, for the estimate before a run.
 
     Args:
-        name: one of ``metric_names``.
+        name: one of ``metric_names``, or the address of a repository's own.
         turns: how many the conversation has.
+        parameters: of the assertion.
 
     Raises:
         ConfigurationError: no metric has that name.
     """
     if is_address(name):
-        return 0
+        return declared_judge_calls(name, parameters or {})
     entry = _entry(name)
     return entry.judge_calls + entry.judge_calls_a_turn * turns
 
 
-def question_stride(name: str) -> int:
+def question_stride(name: str, parameters: JsonObject | None = None) -> int:
     """By how much the ordinals of a repeated measurement's questions lie behind those of the one before it.
 
     Raises:
         ConfigurationError: no metric has that name.
     """
-    return judge_calls(name, _MOST_TURNS if _entry(name).judge_calls_a_turn else 0)
+    if is_address(name):
+        return MOST_JUDGE_CALLS  # more calls in a later version of the metric must not move the votes' ordinals
+    return judge_calls(name, _MOST_TURNS if _entry(name).judge_calls_a_turn else 0, parameters)
 
 
 def reads_documents(name: str) -> bool:
@@ -89,7 +92,8 @@ def metric_problems(name: str, parameters: JsonObject, truths: AbstractSet[str] 
         truths: what the scenario's turns say under ``expect``; None where that is not known.
     """
     if is_address(name):
-        return ()
+        problem = judge_calls_problem(parameters)
+        return (f"{name}: {problem}",) if problem else ()
     if name not in METRICS:
         known = did_you_mean(name, metric_names()) or f"known: {', '.join(metric_names())}; or module:attribute"
         return (f"unknown metric {name!r:.80}; {known}",)

@@ -224,7 +224,9 @@ def sample(run: SampleRun) -> Sample:
         ) from error
     conversations, unmeasured = with_metrics(found.conversations, run.configuration)
     judged = any(
-        is_judged(assertion.metric) for conversation in conversations for assertion in conversation.scenario.assertions
+        is_judged(assertion.metric, assertion.parameters)
+        for conversation in conversations
+        for assertion in conversation.scenario.assertions
     )
     if judged:
         require_key(replace(run.settings, llm=Llm.LIVE), run.configuration, run.environment)

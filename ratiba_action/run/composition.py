@@ -12,7 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ratiba_action.checks.custom_code import needs_custom_code
+from ratiba_action.checks.custom_code import declared_judge_calls, is_address, needs_custom_code
 from ratiba_action.checks.turn_checks import DetectLanguage
 from ratiba_action.config.configuration import Configuration
 from ratiba_action.model.answer_origin import Llm
@@ -152,7 +152,14 @@ async def _open_code(
         return system, None
     from ratiba_action.systems.choose import choose_judges  # noqa: PLC0415 - not needed to decide
 
-    judges = choose_judges(arm.configuration.system, _surroundings(inputs, arm.arm, scratch, setups))
+    with_judge = any(
+        declared_judge_calls(entry.metric, entry.parameters) > 0
+        for scenario in arm.scenarios
+        for entry in scenario.assertions
+        if is_address(entry.metric)
+    )
+    around = _surroundings(inputs, arm.arm, scratch, setups)
+    judges = choose_judges(arm.configuration.system, around, with_judge=with_judge)
     stack.push_async_callback(judges.close)
     await judges.copy()
     return system, judges

@@ -16,7 +16,7 @@ from ratiba_action.metrics.registry import judge_calls
 from ratiba_action.model.answer_origin import Llm
 from ratiba_action.model.conversation import Party, Usage, payer
 from ratiba_action.model.plan import Trial
-from ratiba_action.model.scenario import Scenario
+from ratiba_action.model.scenario import Assertion, Scenario
 from ratiba_action.model.values import Usd
 from ratiba_action.money.forecast import UNKNOWN, Bound, Expected, Forecast, envelope, without_paid
 from ratiba_action.ports import Prices
@@ -168,26 +168,26 @@ def _judge_calls(judge: JudgeBlock, scenario: Scenario, arm: ArmInputs, prices: 
     lines = arm.recordings.get(scenario.id, ())
     recorded = [line for line in lines if isinstance(line, JudgeRecording)]
     turns, claims = _most_turns(scenario), _claims([line for line in lines if isinstance(line, ModelRecording)])
-    count = sum(_questions(assertion.metric, turns, recorded, claims) for assertion in scenario.assertions)
+    count = sum(_questions(assertion, turns, recorded, claims) for assertion in scenario.assertions)
     if not count:
         return []
     usages = [Usage(line.usage["input_tokens"], line.usage["output_tokens"]) for line in recorded] or [UNKNOWN]
     return [max((_call(judge.model, judge.provider, usage, prices) for usage in usages), key=_cost)] * count
 
 
-def _questions(metric: str, turns: int, recorded: Sequence[JudgeRecording], claims: int) -> int:
+def _questions(assertion: Assertion, turns: int, recorded: Sequence[JudgeRecording], claims: int) -> int:
     """Those that were asked when it was recorded, else the most that there can be; one of one is always asked.
 
     Args:
-        metric: that asks.
+        assertion: of the metric that asks.
         turns: most of the scenario.
         recorded: answers of the judge.
         claims: most sentences of the system's recorded answers that a metric by claim verifies; 0 where none is known.
     """
-    most = judge_calls(metric, turns)
+    most = judge_calls(assertion.metric, turns, assertion.parameters)
     if most <= 1:
         return most
-    name, _, _ = metric_version(metric, "").partition(":")
+    name, _, _ = metric_version(assertion.metric, "").partition(":")
     if name == _BY_CLAIM and claims:
         most = min(most, claims)
     return sum(line.metric.partition(":")[0] == name for line in recorded) or most

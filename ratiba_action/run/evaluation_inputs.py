@@ -134,7 +134,7 @@ def _is_free(inputs: RunInputs) -> Callable[[Scenario], bool]:
         silent = system.replay is not None or system.price_per_turn_usd is not None or scenario.script is not None
         trials = {line.trial for line in lines if isinstance(line, ModelRecording)}
         scored = {_identity(line.metric.partition(":")[0]) for line in lines if isinstance(line, JudgeRecording)}
-        judged = {_identity(entry.metric) for entry in scenario.assertions if is_judged(entry.metric)}
+        judged = {_identity(entry.metric) for entry in scenario.assertions if is_judged(entry.metric, entry.parameters)}
         return (silent or trials >= set(range(scenario.strategy.trials))) and judged <= scored
 
     return is_free
@@ -205,7 +205,9 @@ def _unusable_base(settings: Settings, base: BaseCommit, suite: Suite, configura
 
 def _needs(suite: Suite) -> tuple[bool, bool]:
     """Whether any scenario needs a judge, and whether any needs a model that plays the customer."""
-    judged = any(is_judged(entry.metric) for scenario in suite.scenarios for entry in scenario.assertions)
+    judged = any(
+        is_judged(entry.metric, entry.parameters) for scenario in suite.scenarios for entry in scenario.assertions
+    )
     return judged, any(scenario.simulated_user is not None for scenario in suite.scenarios)
 
 

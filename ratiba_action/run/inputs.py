@@ -144,7 +144,9 @@ class ArmInputs:
     @property
     def judged(self) -> bool:
         """Whether any scenario needs a judge."""
-        return any(is_judged(entry.metric) for scenario in self.scenarios for entry in scenario.assertions)
+        return any(
+            is_judged(entry.metric, entry.parameters) for scenario in self.scenarios for entry in scenario.assertions
+        )
 
     @property
     def plan(self) -> Plan:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ratiba_action.checks.conversation_events import place_of
+from ratiba_action.checks.custom_code import is_address
 from ratiba_action.llm.chain import AnswerChain, keep_nothing
 from ratiba_action.llm.recordings.lines import JudgeRecording
 from ratiba_action.metrics.judging.voting_rule import VotingRule
@@ -88,18 +89,31 @@ class Judging:
 
     def metric(self, assertion: Assertion) -> Metric:
         """A fresh metric: paced, cross-checked, cached, voted on, as far as it is judged and the run pays."""
+        name, parameters = assertion.metric, assertion.parameters
+        if not is_judged(name, parameters):
+            return load_metric(name, None, parameters)
+        if is_address(name):
+            from ratiba_action.metrics.judging.repository_metric import RepositoryMetric  # noqa: PLC0415 - on demand
+
+            return RepositoryMetric(assertion, partial(self._judged, question_stride(name)))
+        return self._judged(question_stride(name), lambda judge: load_judged_metric(name, judge, parameters))
+
+    def _judged(self, questions: int, load: Callable[[Judge], JudgedMetric]) -> JudgedMetric:
+        """A judged metric as the run measures it.
+
+        Args:
+            questions: by how much the ordinals of a repeated measurement lie behind those of the one before it.
+            load: makes the metric with a judge.
+        """
         from ratiba_action.metrics.judging.run_metric import CaseJudge, RunMetric  # noqa: PLC0415 - on demand
 
-        name, parameters = assertion.metric, assertion.parameters
-        if not is_judged(name):
-            return load_metric(name, None, parameters)
-        questions, judge = question_stride(name), CaseJudge(self._answers.answer, self._model)
+        judge = CaseJudge(self._answers.answer, self._model)
 
         def measurement(number: int) -> JudgedMetric:
-            return load_judged_metric(name, judge.repeat(number, questions), parameters)
+            return load(judge.repeat(number, questions))
 
         def offer(score: Score, case: Case, shown: str) -> None:
-            self.cross_check.offer(score, case, shown, partial(self._second_opinion, assertion))
+            self.cross_check.offer(score, case, shown, partial(self._second_opinion, load))
 
         if self._paid is None:
             return RunMetric(measurement, self._rule, replayed=True)
@@ -114,12 +128,12 @@ class Judging:
             turn=self._turn,
         )
 
-    def _second_opinion(self, assertion: Assertion) -> Metric:
+    def _second_opinion(self, load: Callable[[Judge], JudgedMetric]) -> Metric:
         """A metric of the second judge, asked once and kept as its own."""
         from ratiba_action.metrics.judging.run_metric import CaseJudge, RunMetric  # noqa: PLC0415 - on demand
 
         judge = CaseJudge(self._second_answers.answer, self.second_model)
-        metric = load_judged_metric(assertion.metric, judge, assertion.parameters)
+        metric = load(judge)
         on_hit = partial(self._note_hit, self.second_model)
         return RunMetric(lambda _: metric, cache=self._judge_cache(), judge_model=self.second_model, on_hit=on_hit)
 

@@ -31,6 +31,7 @@ from ratiba_action.errors import (
     WorkerError,
     WorkerTimeoutError,
 )
+from ratiba_action.metrics.registry import is_judged
 from ratiba_action.model.measurement import Case, Check, Errored, NotRun, Phase, ScenarioResult, Score, Scored
 from ratiba_action.model.plan import Plan, Trial
 from ratiba_action.model.scenario import Assertion
@@ -271,7 +272,7 @@ async def _score(assertion: Assertion, case: Case, services: RunServices) -> Sco
 
 def _metric(assertion: Assertion, case: Case, services: RunServices) -> Metric:
     code = services.arms[case.arm].custom
-    if not is_address(assertion.metric):
+    if not is_address(assertion.metric) or is_judged(assertion.metric, assertion.parameters):
         metric = services.metric(assertion)
         return metric.with_code(code) if isinstance(metric, CodeMetric) and code is not None else metric
     if code is None:

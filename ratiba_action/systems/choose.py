@@ -69,9 +69,16 @@ def choose_system(block: SystemBlock, around: Surroundings) -> WorkerSystem | Re
     return _worker(block, _IN_WORKER[block.kind](block), around)
 
 
-def choose_judges(block: SystemBlock, around: Surroundings) -> WorkerSystem:
-    """What runs the repository's own rules and metrics, not started: processes and files apart from the system's."""
-    return _worker(block, InWorker(_NO_ADAPTER), around, judging=True)
+def choose_judges(block: SystemBlock, around: Surroundings, *, with_judge: bool = False) -> WorkerSystem:
+    """What runs the repository's own rules and metrics, not started: processes and files apart from the system's.
+
+    Args:
+        block: of the system.
+        around: what is the same for every system of the run.
+        with_judge: some metric calls a judge, so that DeepEval is preloaded where the interpreter has it.
+    """
+    preload = ("ratiba_worker.adapters.deepeval_loaded",) if with_judge else ()
+    return _worker(block, InWorker(_NO_ADAPTER, preload=preload), around, judging=True)
 
 
 def _worker(block: SystemBlock, chosen: InWorker, around: Surroundings, *, judging: bool = False) -> WorkerSystem:

@@ -5,7 +5,7 @@ import json
 import os
 import signal
 import socket
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, cast
 
 from ratiba_action.errors import WorkerError, WorkerTimeoutError
@@ -66,6 +66,8 @@ GRACE_SECONDS = 1.0
 END_SECONDS = 10.0
 SHOWN_OUTPUT = 2000
 TURNS = ("send", "deliver")
+JudgeCall = Callable[[Any], Awaitable[JsonObject]]
+"""Answers a question that a process asks; what it is given is untrusted."""
 
 
 class Link:
@@ -100,8 +102,20 @@ class Link:
         """Whether requests can still be made."""
         return self._open
 
-    async def request(self, operation: str, fields: Mapping[str, Any], timeout: float) -> Any:  # noqa: ASYNC109 - the message names it
+    async def request(
+        self,
+        operation: str,
+        fields: Mapping[str, Any],
+        timeout: float,  # noqa: ASYNC109 - the message names it
+        judge: JudgeCall | None = None,
+    ) -> Any:
         """Ask the process to do something, and wait for its answer.
+
+        Args:
+            operation: what to do.
+            fields: what it needs for that.
+            timeout: seconds until the answer, and between two questions to a judge.
+            judge: answers the process's own questions; what it raises ends the process and is raised here.
 
         Raises:
             WorkerError: the adapter raised; or the process hung, ended or broke the protocol, and was ended for it.
@@ -113,6 +127,9 @@ class Link:
         answered = False
         try:
             answer = self._decode(await self._exchange(operation, request, timeout))
+            while judge is not None and answer.get("id") == self._count and answer.keys() == {"id", "judge"}:
+                body = {"id": self._count, "judge": await judge(answer["judge"])}
+                answer = self._decode(await self._exchange(operation, self._encode(operation, body), timeout))
             answered = answer.get("id") == self._count and ("answer" in answer) != ("error" in answer)
             if not answered:
                 raise WorkerError(f"{self._name}: the worker's answer to {operation}() does not belong to it.")

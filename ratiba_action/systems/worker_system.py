@@ -16,7 +16,7 @@ from ratiba_action.model.scenario import Scenario
 from ratiba_action.model.values import JsonObject
 from ratiba_action.systems.dialogue import Dialogue, decode_line, plain_dialogue
 from ratiba_action.systems.launch import GuardedCommand, launch, worker_folder
-from ratiba_action.systems.link import Link, open_link
+from ratiba_action.systems.link import JudgeCall, Link, open_link
 from ratiba_action.systems.scratch import Checkout, copy_files
 from ratiba_action.systems.setup_command import Setup, SharedSetups
 from ratiba_action.systems.worker_session import WorkerSession, opening
@@ -107,6 +107,8 @@ class WorkerSystem:
         self._server: tuple[GuardedCommand, socket.socket] | None = None
         self._links: set[Link] = set()
         self._starting = asyncio.Lock()
+        self._describing = asyncio.Lock()
+        self._described: dict[str, JsonObject] = {}
         self._warnings: list[str] = []
 
     @property
@@ -264,16 +266,35 @@ class WorkerSystem:
     def _made_of(self) -> JsonObject:
         return {"adapter": self._adapter, **({} if self._options is None else {"options": self._options})}
 
-    async def run(self, address: str, evidence: JsonObject) -> Any:
-        """Ask the repository's own rule or metric, in a process of its own that holds no tenant and no token.
+    async def run(self, address: str, evidence: JsonObject, judge: JudgeCall | None = None) -> Any:
+        """Call the repository's own rule or metric, in a process of its own that holds no tenant and no token.
 
         Raises:
             WorkerError: it cannot be imported, raised, hung, ended, or its answer is no JSON.
         """
+        return await self._measure("measure", address, judge, evidence=dict(evidence))
+
+    async def describe(self, address: str) -> JsonObject:
+        """Which code a metric is, found out once.
+
+        Raises:
+            WorkerError: it cannot be imported, hung or ended.
+        """
+        async with self._describing:
+            if address not in self._described:
+                self._described[address] = await self._measure("describe", address, None)
+            return self._described[address]
+
+    async def _measure(self, operation: str, address: str, judge: JudgeCall | None, **more: Any) -> Any:
         link = await self._link(f"{address!r}", ())
         try:
-            fields = {"adapter": address, "evidence": dict(evidence), "environment": {}}
-            return await link.request("measure", fields, self._turn_timeout)
+            fields = {
+                "adapter": address,
+                "environment": {},
+                "judge": judge is not None or operation == "describe",
+                **more,
+            }
+            return await link.request(operation, fields, self._turn_timeout, judge)
         finally:
             await self._release(link)
 

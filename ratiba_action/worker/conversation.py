@@ -18,6 +18,8 @@ from datetime import datetime
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
+from . import measuring
+from .judge import Judge
 from .lookup import AdapterError, find
 from .plain_callable import as_adapter
 
@@ -65,9 +67,6 @@ class Conversation:
         if operation == "migrate":
             migrate = getattr(self._adapter, "migrate", None)
             return None if migrate is None else self._run(migrate, request["database_url"])
-        if operation == "measure":
-            measure = self._adapter if inspect.isroutine(self._adapter) else self._method(self._adapter, "measure")
-            return self._run(measure, request["evidence"])
         if operation == "open":
             self._adapter = as_adapter(self._adapter, self._name)
             self._conversation = self._run(self._method(self._adapter, "open"), _context(request["context"]))
@@ -108,10 +107,14 @@ def _context(fields: dict[str, Any]) -> SimpleNamespace:
     return SimpleNamespace(**{**fields, "now": datetime.fromisoformat(fields["now"])})
 
 
-def _load(adapter: str, options: dict[str, Any] | None) -> Any:
+def _look_in_the_copy() -> None:
     sys.path.insert(0, os.getcwd())  # noqa: PTH109 - sys.path holds strings
     sys.dont_write_bytecode = False  # the copy is ours to write to, and the next conversation starts faster
     importlib.invalidate_caches()
+
+
+def _load(adapter: str, options: dict[str, Any] | None) -> Any:
+    _look_in_the_copy()
     found = find(adapter)
     if options is not None:
         return found(options)
@@ -126,6 +129,11 @@ def serve(connection: socket.socket) -> None:
     if first is None:
         return
     os.environ.update(first["environment"])
+    if first["op"] in ("measure", "describe"):
+        answer = _measured(first, root, Judge(connection, lines, first["id"], allowed=first["judge"]))
+        if os.getpid() == owner:
+            connection.sendall(_encode(answer))
+        return
     conversation, answer = _begin(first, root)
     while True:
         if os.getpid() != owner:
@@ -140,6 +148,17 @@ def serve(connection: socket.socket) -> None:
             if os.getpid() == owner:
                 connection.sendall(_encode(answer))
             return
+
+
+def _measured(request: dict[str, Any], root: str, judge: Judge) -> dict[str, Any]:
+    """The answer to the one request of a process that measures."""
+    try:
+        _look_in_the_copy()
+        if request["op"] == "describe":
+            return {"id": request["id"], "answer": measuring.describe(request["adapter"], judge)}
+        return {"id": request["id"], "answer": measuring.measure(request["adapter"], request["evidence"], judge)}
+    except BaseException as problem:  # noqa: BLE001 - a metric may raise anything, SystemExit too
+        return {"id": request["id"], "error": _describe(problem, root)}
 
 
 def _begin(request: dict[str, Any], root: str) -> tuple[Conversation | None, dict[str, Any]]:

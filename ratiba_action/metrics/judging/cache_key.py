@@ -32,5 +32,5 @@ def join_prompt_versions(versions: Iterable[str]) -> str:
 
 def metric_version(name: str, version: str) -> str:
     """``name:version`` of a metric: ``SwahiliFluencyMetric`` and ``1.0.0`` give ``swahili_fluency:1.0.0``."""
-    stem = name.removesuffix("Metric") or name
+    stem = (name.removesuffix("Metric") or name).replace(":", ".")  # an address has a colon of its own
     return f"{re.sub(r'(?<=[a-z0-9])(?=[A-Z])', '_', stem).lower()}:{version}"

@@ -44,7 +44,7 @@ def test_several_prompts_are_joined_in_sorted_order() -> None:
     [
         ("SwahiliFluencyMetric", "swahili_fluency:1.0.0"),
         ("MpesaPaymentSafetyMetric", "mpesa_payment_safety:1.0.0"),
-        ("my_pkg.tone:Tone", "my_pkg.tone:tone:1.0.0"),
+        ("my_pkg.tone:Tone", "my_pkg.tone.tone:1.0.0"),
         ("Metric", "metric:1.0.0"),
     ],
 )
