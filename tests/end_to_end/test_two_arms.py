@@ -106,7 +106,7 @@ async def test_each_arm_runs_its_own_code_and_the_base_is_booked_as_such(live: L
         assert Party.BASELINE not in {call.party for call in run.ledger.calls}
         more = await run_further(run.plan(HEAD, BASE, number=1), services)
         assert not list(live.git.folder.glob("**/base")), "the work tree is left alone"
-    assert more.refusal == ""
+    assert more.refusal is None
     assert replies(first.results, HEAD) == ["You are welcome. (head)"] * 2
     assert replies(more.results, HEAD) == ["You are welcome. (head)"] * 2
     assert replies(more.results, BASE) == ["You are welcome. (base)"] * 2
