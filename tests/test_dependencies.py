@@ -9,7 +9,7 @@ import pytest
 PROJECT = Path(__file__).parents[1]
 PAGE = (PROJECT / "docs/dependencies.md").read_text("utf-8")
 DECLARED = tomllib.loads((PROJECT / "pyproject.toml").read_text("utf-8"))["project"]
-NAMES = {"lingua-language-detector": "lingua", "phonenumberslite": "phonenumberslite"}
+NAMES = {"lingua-language-detector": "lingua"}
 
 
 def declared() -> list[str]:

@@ -21,4 +21,6 @@ def test_every_common_provider_has_a_block() -> None:
 def test_a_block_can_be_used_as_it_stands(block: str) -> None:
     configuration = read_configuration("ratiba.yml", f"system: {{replay: {{}}}}\n{block}".encode())
     judge = configuration.judge
-    price_list(configuration, {}).require([(judge.model, judge.provider)])
+    bound = price_list(configuration, {}).upper_bound(judge.model, judge.provider, 1_000, 1_000)
+    declared = configuration.prices.get(judge.model)
+    assert (bound == 0) == (declared is not None and declared.free is True)

@@ -6,10 +6,11 @@ from urllib.parse import urlencode, urlsplit, urlunsplit
 from pydantic import AfterValidator, Field, model_validator
 
 from ratiba_action.config.model_limits import Name
+from ratiba_action.model.model_request import PROVIDER_NAME
 from ratiba_action.settings.provider_keys import is_key_name
 from ratiba_action.util.validation import StrictModel
 
-ProviderName = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_-]{0,49}$")]
+ProviderName = Annotated[str, Field(pattern=f"^{PROVIDER_NAME}$")]
 
 BUILT_IN = ("anthropic", "openai")
 """Providers that need no declaration; their keys and addresses are inputs of the gate."""

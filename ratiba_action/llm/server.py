@@ -49,6 +49,8 @@ _WAYS_OUT = (
     ),
 )
 """What to do instead of a request in a format that the gateway does not speak."""
+_AZURE = "/openai/deployments/{deployment}"
+"""Where Azure's SDK looks for OpenAI's endpoints below a resource's address."""
 _BAD_REQUEST, _FORBIDDEN, _SERVER_ERROR, _BAD_GATEWAY = 400, 403, 500, 502
 _ERRORS = range(400, 600)
 
@@ -60,10 +62,6 @@ class _RefusedError(Exception):
         super().__init__(str(problem))
         self.status = status
         self.problem = problem if isinstance(problem, RatibaError) else WorkerError(problem)
-
-
-_AZURE = "/openai/deployments/{deployment}"
-"""Where Azure's SDK looks for OpenAI's endpoints below a resource's address."""
 
 
 class Gateway:

@@ -7,6 +7,9 @@ from ratiba_action.model.conversation import Party, Usage, payer
 from ratiba_action.model.plan import HEAD
 from ratiba_action.model.values import JsonObject
 
+PROVIDER_NAME = r"[a-z][a-z0-9_-]{0,49}"
+"""Pattern of a provider's name: ``anthropic``, ``openai``, or one of the configuration's ``providers``."""
+
 
 @dataclass(frozen=True, slots=True)
 class ModelRequest:

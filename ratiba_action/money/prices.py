@@ -9,6 +9,9 @@ from ratiba_action.model.conversation import Usage
 from ratiba_action.model.values import Usd
 from ratiba_action.money.pricing import ModelRates, bills_more_than_tokens, round_up
 
+_OWN_FORMAT = frozenset({"anthropic", "openai"})
+"""Providers with a format of their own, which other hosts speak too."""
+
 _GRAIN = 250
 """Upper bounds are of input rounded up to so many tokens: each costs a millisecond, and sizes then repeat."""
 
@@ -20,8 +23,8 @@ class PriceList:
         overrides: prices of the configuration, by model; they win over the list.
         at: the moment whose prices count, None for now.
         base_urls: addresses by provider. A host that the list knows, such as OpenRouter's, has its own prices and
-            model ids; any other has those of the provider whose API it speaks.
-        addresses: where providers are that the list knows by their address instead of their name.
+            model ids. At any other, ``anthropic`` and ``openai`` have those of the provider whose API it speaks, and a
+            provider of the configuration has none.
     """
 
     def __init__(
@@ -30,10 +33,8 @@ class PriceList:
         at: datetime | None = None,
         *,
         base_urls: Mapping[str, str] | None = None,
-        addresses: Mapping[str, str] | None = None,
     ) -> None:
         self._overrides = dict(overrides or {})
-        self._addresses = dict(addresses or {})
         self._at = at
         self._base_urls = {provider: url for provider, url in (base_urls or {}).items() if url}
         self._listed_ids: dict[str, str | None] = {}
@@ -116,19 +117,23 @@ class PriceList:
         from genai_prices import Usage as ListedUsage  # noqa: PLC0415 - 0.2 s; loaded when a price is first asked for
         from genai_prices import calc_price  # noqa: PLC0415 - the same
 
-        address = self._addresses.get(provider)
-        usage, at = ListedUsage(**tokens), self._at
-        calculation: Any = (
-            calc_price(usage, model, provider_api_url=address, genai_request_timestamp=at)
-            if address
-            else calc_price(usage, model, provider_id=self._listed_id(provider), genai_request_timestamp=at)
+        calculation: Any = calc_price(
+            ListedUsage(**tokens), model, provider_id=self._listed_id(provider), genai_request_timestamp=self._at
         )
         return round_up(calculation.total_price)
 
     def _listed_id(self, provider: str) -> str | None:
-        """The list's name of whoever bills the calls of a provider; None to find it by the model."""
+        """The list's name of whoever bills the calls of a provider; None to find it by the model.
+
+        Raises:
+            LookupError: it lies at an address that the list does not know.
+        """
         if provider not in self._listed_ids:
-            self._listed_ids[provider] = _host_in_list(self._base_urls.get(provider, "")) or provider or None
+            address = self._base_urls.get(provider, "")
+            listed = _host_in_list(address)
+            if address and not listed and provider not in _OWN_FORMAT:
+                raise LookupError(address)
+            self._listed_ids[provider] = listed or provider or None
         return self._listed_ids[provider]
 
 

@@ -31,8 +31,9 @@ from ratiba_action.util.strict_yaml import read_yaml
 
 _UNKNOWN = 1_000
 """Tokens for which a price is looked up."""
-_OF_THE_BASE = ("judge", "providers", "prices", "models", "simulator")
-"""Blocks that a change does not decide, and without which no model can be called."""
+_OF_THE_BASE = ("judge", "prices", "models", "simulator")
+"""Blocks that a change does not decide, and without which no model can be called; ``providers``, which say where keys
+are sent, are never taken from it."""
 _NOT_LOOKED_INTO = frozenset({".git", ".venv", "node_modules", "__pycache__", "ratiba-report"})
 
 
@@ -341,12 +342,9 @@ def _require_judge_key(configuration: Configuration, keys: Collection[str]) -> N
     if judge.provider in keys:
         return
     declared = configuration.providers.get(judge.provider)
-    variable = declared.key if declared is not None else key_variable(judge.provider)
-    way = (
-        f"set {variable}, or give it by the input provider-keys"
-        if declared is not None
-        else (f"give the input {judge.provider}-api-key ({variable})")
-    )
+    way = f"give the input {judge.provider}-api-key ({key_variable(judge.provider)})"
+    if declared is not None:
+        way = f"set {declared.key}, or give it by the input provider-keys"
     there = ", ".join(sorted(keys)) or "no provider"
     raise ConfigurationError(
         f"The judge {judge.model!r} needs a key for {judge.provider!r}, and there is one for {there}.",

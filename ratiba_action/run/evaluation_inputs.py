@@ -103,7 +103,7 @@ def _with_ratchet(request: RunRequest) -> RunInputs:
             more += (f"The base could not be read in {', '.join(unusable)}, so the ratchet did not apply there.",)
         if base.known and base_configuration is None and request.environment.get("GITHUB_ACTIONS") == "true":
             # Nobody has reviewed the addresses that this configuration would have keys sent to.
-            request = replace(request, settings=replace(settings, names_no_keys=True))
+            request = replace(request, settings=replace(settings, uses_named_keys=False))
             more += (_UNMERGED_PROVIDERS,) if configuration.providers else ()
         return RunInputs(
             **{field.name: getattr(request, field.name) for field in fields(RunRequest)},

@@ -167,7 +167,10 @@ class ModelCalls:
         variant = "" if name in {HEAD, BASE} else name
 
         def remedy(request: ModelRequest, lead: str) -> str:
-            return recording_remedy(self._inputs.environment, request.provider, request.scenario_id, lead, variant)
+            declared = self._inputs.configuration.providers.get(request.provider)
+            return recording_remedy(
+                self._inputs.environment, request.provider, request.scenario_id, lead, variant, declared=declared
+            )
 
         replay = ReplayAnswers(lines, self._ledger, self._prices, RecordingAdvice(arm.edited_prompts, remedy))
         live = LiveAnswers(self._paid.calls).answer if self._paid is not None else None

@@ -187,19 +187,13 @@ def _client(settings: Settings, configuration: Configuration, environment: Mappi
     )
 
     addresses = settings.base_urls | {name: block.address for name, block in configuration.providers.items()}
+    limits = {name: {"output_limit": block.output_limit} for name, block in configuration.providers.items()}
     routes = tuple(
-        ProviderRoute(
-            name, key, addresses.get(name, ""), configuration.wire_of(name), _output_limit(configuration, name)
-        )
+        ProviderRoute(name, key, addresses.get(name, ""), configuration.wire_of(name), **limits.get(name, {}))
         for name, key in keys_of(settings, configuration).items()
     )
     models = configuration.models
     return ProviderClient(routes, environment, Timeouts(models.connect_timeout_seconds, models.timeout_seconds))
-
-
-def _output_limit(configuration: Configuration, provider: str) -> str:
-    declared = configuration.providers.get(provider)
-    return "max_tokens" if declared is not None and declared.output_limit == "max_tokens" else ""
 
 
 def _calls(
@@ -318,6 +312,5 @@ def price_list(configuration: Configuration, base_urls: Mapping[str, str]) -> Pr
     given = {model: price.model_dump(exclude_none=True) for model, price in configuration.prices.items()}
     return PriceList(
         parse_model_rates(given),
-        base_urls=base_urls,
-        addresses={name: provider.address for name, provider in configuration.providers.items()},
+        base_urls={**base_urls, **{name: provider.address for name, provider in configuration.providers.items()}},
     )

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from ratiba_action.config.configuration import Configuration
+from ratiba_action.config.providers_block import BUILT_IN, ProviderBlock
 from ratiba_action.errors import InfrastructureError
 from ratiba_action.model.answer_origin import Llm
 from ratiba_action.settings.input_values import LIVE
@@ -17,7 +18,6 @@ _IN_A_WORKFLOW = (
 _ON_A_LAPTOP = (
     "Put the key of a provider into the environment variable RATIBA_ANTHROPIC_API_KEY or RATIBA_OPENAI_API_KEY."
 )
-_PROVIDERS = ("anthropic", "openai")
 
 
 def key_variable(provider: str) -> str:
@@ -35,7 +35,13 @@ def unused_key(environment: Mapping[str, str], provider: str) -> str:
 
 
 def recording_remedy(
-    environment: Mapping[str, str], provider: str, scenario_id: str, lead: str = "Run:", variant: str = ""
+    environment: Mapping[str, str],
+    provider: str,
+    scenario_id: str,
+    lead: str = "Run:",
+    variant: str = "",
+    *,
+    declared: ProviderBlock | None = None,
 ) -> str:
     """What to do where no recorded answer applies: the command that records one, with the key that it needs.
 
@@ -45,15 +51,18 @@ def recording_remedy(
         scenario_id: of the scenario to record.
         lead: begins the sentence, and ends with a colon.
         variant: of the system; empty for none.
+        declared: the provider's block in the configuration; None for one that needs no declaration.
     """
     options = f" --variant {variant}" if variant else ""
     command = f"{lead} ratiba record --scenario {scenario_id}{options} --accept"
-    name, plain = key_variable(provider), unused_key(environment, provider)
-    if environment.get(name):
+    name, plain, entry = key_variable(provider), unused_key(environment, provider), f"{provider}-api-key"
+    if declared is not None:
+        name, plain, entry = declared.key or "", "", "provider-keys"
+    if not name or environment.get(name):
         return f"{command}. Or leave out llm: replay, so that the gate calls the model itself."
     if environment.get("GITHUB_ACTIONS") == "true":
         return (
-            f"{command} on your machine, and commit the recordings. Or give the action {provider}-api-key from the "
+            f"{command} on your machine, and commit the recordings. Or give the action {entry} from the "
             "repository's secrets, so that the gate calls the model itself."
         )
     if plain:
@@ -88,7 +97,7 @@ def _on_a_laptop(environment: Mapping[str, str]) -> str:
     """Which variable to set; a key that other programs use is named with the line that gives it to the gate."""
     unused = [
         (unused_key(environment, provider), key_variable(provider))
-        for provider in _PROVIDERS
+        for provider in BUILT_IN
         if unused_key(environment, provider)
     ]
     if not unused:
@@ -105,7 +114,7 @@ def keys_of(settings: Settings, configuration: Configuration) -> dict[str, str]:
 
     An empty text is the key of a provider that needs none.
     """
-    if settings.names_no_keys:
+    if not settings.uses_named_keys:
         return settings.keys
     declared = {
         name: settings.named_keys.get(provider.key, "") if provider.key is not None else ""

@@ -7,8 +7,8 @@ from ratiba_action.settings.environment import Environment
 
 _NAME = re.compile(r"[A-Z][A-Z0-9_]{0,99}_(?:KEY|TOKEN)")
 _OURS = re.compile(r"(?:RATIBA|GITHUB|ACTIONS|RUNNER)_")
-_LEAST = 8
-"""Characters of a text that is masked wherever it stands; a shorter one is no key."""
+_LEAST = 4
+"""Characters of a text that is masked; a shorter one would be used and could be seen, so that it is no key."""
 
 
 def is_key_name(name: str) -> bool:

@@ -158,8 +158,8 @@ class Settings:
     provider_keys: Mapping[str, str] = field(default_factory=dict, repr=False)
     keys_around: Mapping[str, str] = field(default_factory=dict, repr=False)
     """Of the environment: used where the configuration names one, masked in any case."""
-    names_no_keys: bool = False
-    """The configuration is a pull request's first one: what it names as keys is masked, and not used."""
+    uses_named_keys: bool = True
+    """False where the configuration is a pull request's first one: keys that it names are masked, and not used."""
     langfuse_host: str = ""
     langfuse_public_key: str = field(default="", repr=False)
     langfuse_secret_key: str = field(default="", repr=False)

@@ -138,12 +138,12 @@ def test_the_price_list_is_not_loaded_before_a_price_is_asked_for() -> None:
     ],
 )
 def test_a_model_has_the_price_of_the_address_that_it_is_asked_at(model: str, address: str) -> None:
-    prices = PriceList(at=AT, addresses={"elsewhere": address})
+    prices = PriceList(at=AT, base_urls={"elsewhere": address})
     cost = prices.price(model, "elsewhere", Usage(1_000_000, 1_000_000))
     assert 0 < cost <= prices.upper_bound(model, "elsewhere", 1_000_000, 1_000_000)
 
 
 def test_an_address_that_the_list_does_not_know_has_no_price() -> None:
-    prices = PriceList(at=AT, addresses={"own": "http://127.0.0.1:11434/v1"})
+    prices = PriceList(at=AT, base_urls={"own": "http://127.0.0.1:11434/v1"})
     with pytest.raises(ConfigurationError, match="No price is known for 'gpt-5'"):
         prices.require([("gpt-5", "own")])

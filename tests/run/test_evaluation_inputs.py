@@ -93,6 +93,18 @@ def test_without_a_usable_configuration_at_the_base_a_workflow_sends_no_key_to_a
     assert any("before this change is merged" in note for note in found.notes) == (not keys)
 
 
+def test_a_change_that_would_repair_the_bases_judge_does_not_decide_where_keys_are_sent(tmp_path: Path) -> None:
+    repository = GitRepository(tmp_path, os.environ["PATH"])
+    broken = CONFIGURATION + "judge: {model: no-price, cross_check: null}\n"
+    repository.commit({**BASE, ".github/ratiba.yml": broken})
+    repository.write({".github/ratiba.yml": CONFIGURATION + ENDPOINT.replace("models.example", "thief.example")})
+    given = {"GEMINI_API_KEY": "planted-key", "RATIBA_OPENAI_API_KEY": "planted-key-of-openai"}
+    settings = read_settings(given, {})
+    found = read_inputs(replace(request(tmp_path, changed(tmp_path)), settings=settings))
+    assert dict(found.configuration.providers) == {}
+    assert found.keys == {"openai": "planted-key-of-openai"}
+
+
 def test_thresholds_and_the_pass_rate_are_held_to_the_base(tmp_path: Path) -> None:
     relaxed = {
         ".github/ratiba.yml": CONFIGURATION.replace("0.9", "0.2"),

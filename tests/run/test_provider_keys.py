@@ -6,7 +6,7 @@ import pytest
 
 from ratiba_action.config.configuration import Configuration
 from ratiba_action.errors import ConfigurationError, InfrastructureError
-from ratiba_action.run.provider_keys import keys_of, require_key, source_of_answers
+from ratiba_action.run.provider_keys import keys_of, recording_remedy, require_key, source_of_answers
 from ratiba_action.settings.settings import read_settings
 
 CONFIGURATION = Configuration.model_validate({"system": {"replay": {}}})
@@ -64,10 +64,31 @@ def test_every_key_around_is_masked_and_none_is_shown() -> None:
     assert "planted" not in repr(settings)
 
 
-@pytest.mark.parametrize(
-    "text", ["GROQ_API_KEY", "groq=planted-key", "GROQ_API_KEY=short", "A_KEY=planted-key A_KEY=x"]
-)
+@pytest.mark.parametrize("text", ["GROQ_API_KEY", "groq=planted-key", "GROQ_API_KEY=abc", "A_KEY=planted-key A_KEY=x"])
 def test_provider_keys_of_another_form_are_refused_and_not_shown(text: str) -> None:
     with pytest.raises(ConfigurationError, match="NAME=value pairs") as caught:
         read_settings({"RATIBA_PROVIDER_KEYS": text}, {})
     assert "planted" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("environment", "told"),
+    [
+        ({}, "with your key in GROQ_API_KEY."),
+        ({"GITHUB_ACTIONS": "true"}, "give the action provider-keys from the repository's secrets"),
+        ({"GROQ_API_KEY": "planted-key"}, "leave out llm: replay"),
+    ],
+)
+def test_what_to_do_without_a_recording_names_the_key_of_the_provider_that_would_be_called(
+    environment: Mapping[str, str], told: str
+) -> None:
+    remedy = recording_remedy(environment, "groq", "greeting", declared=DECLARED.providers["groq"])
+    assert told in remedy
+    assert "RATIBA_GROQ_API_KEY" not in remedy
+    assert "groq-api-key" not in remedy
+
+
+def test_a_short_key_of_a_server_of_ones_own_is_used_and_masked() -> None:
+    settings = read_settings({"GROQ_API_KEY": "sk-1234"}, {})
+    assert keys_of(settings, DECLARED)["groq"] == "sk-1234"
+    assert "sk-1234" in settings.secrets

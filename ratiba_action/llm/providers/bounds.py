@@ -208,7 +208,7 @@ _EVERY_CALL_TOKENS = 256
 _TOOLS_TOKENS = 2_048
 """Of the instructions that providers put before tools and schemas; the largest that is documented is below 900."""
 
-_IMAGE_TOKENS = {"anthropic": 8_000, "openai": 60_000}
+_IMAGE_TOKENS = {"messages": 8_000, "chat/completions": 60_000, "responses": 60_000, "embeddings": 60_000}
 """Of one image of any size: a few bytes of it may unfold to the largest that the provider does not scale down."""
 
 _MOST_CHOICES = 128
@@ -278,7 +278,7 @@ def bounded(request: PaidRequest, limits: OutputLimits) -> BoundedRequest:
     return BoundedRequest(
         body=body,
         input_tokens=_text_tokens(body)
-        + found.images * _IMAGE_TOKENS["anthropic" if request.endpoint == "messages" else "openai"]
+        + found.images * _IMAGE_TOKENS[request.endpoint]
         + found.hidden_thoughts * limits.thought,
         output_tokens=output,
     )

@@ -24,6 +24,7 @@ DEFAULT_BASE_URLS = {"anthropic": "https://api.anthropic.com", "openai": "https:
 """Where each provider is asked when no other address is given."""
 
 _ANTHROPIC_VERSION = "2023-06-01"
+_OUTPUT_LIMIT = "max_completion_tokens"
 _KEY = re.compile(r"[!-~]+")
 
 
@@ -37,7 +38,7 @@ class ProviderRoute:
         base_url: another address than the provider's own. With ``?api-version=…`` it is spoken to as Azure wants it:
             the query goes along, the key in a header ``api-key``.
         wire: whose format requests have, ``anthropic`` or ``openai``; empty for the provider's own.
-        output_limit: the field that limits an answer where it is not ``max_completion_tokens``; empty for that.
+        output_limit: the field that limits the answer of a chat completion.
 
     Raises:
         ConfigurationError: the address is not https (or http on this machine), holds credentials, or the key cannot
@@ -48,7 +49,7 @@ class ProviderRoute:
     key: str = field(repr=False)
     base_url: str = ""
     wire: str = ""
-    output_limit: str = ""
+    output_limit: str = _OUTPUT_LIMIT
 
     def __post_init__(self) -> None:
         _checked(self.base_url or DEFAULT_BASE_URLS[self.provider], self.provider)
@@ -165,9 +166,9 @@ class ProviderClient:
         if provider not in self._routes:
             raise ConfigurationError(
                 f"A model of {provider!r} was asked for, and there is no key for it.",
-                "Give it (docs say how for each provider), or run with llm: replay."
-                if provider not in DEFAULT_BASE_URLS
-                else f"Give the input {provider}-api-key (RATIBA_{provider.upper()}_API_KEY), or run with llm: replay.",
+                f"Give the input {provider}-api-key (RATIBA_{provider.upper()}_API_KEY), or run with llm: replay."
+                if provider in DEFAULT_BASE_URLS
+                else f"Set the variable that providers.{provider}.key names, or run with llm: replay.",
             )
 
     async def post(self, provider: str, endpoint: str, body: JsonObject) -> Outcome:
@@ -182,9 +183,10 @@ class ProviderClient:
             return NotSent("the client is closed")
         route = self._routes[provider]
         headers = {**route.headers(), "Content-Type": "application/json", "Accept": "application/json"}
-        limit = body.get("max_completion_tokens")
-        if route.output_limit and limit is not None:
-            body = {name: body[name] for name in body if name != "max_completion_tokens"} | {route.output_limit: limit}
+        if _OUTPUT_LIMIT in body:
+            body = {**body, route.output_limit: body[_OUTPUT_LIMIT]}
+            if route.output_limit != _OUTPUT_LIMIT:
+                del body[_OUTPUT_LIMIT]
         data = json.dumps(body).encode("ascii")
         try:
             async with self._session.post(

@@ -9,10 +9,11 @@ from typing import Any, NoReturn
 
 from ratiba_action.errors import FileProblem, SuiteError
 from ratiba_action.llm.recordings.lines import JudgeRecording, ModelRecording, Recording
+from ratiba_action.model.model_request import PROVIDER_NAME
 from ratiba_action.util.locked_folder import read_plain_file
 
 _SHA256 = re.compile(r"[0-9a-f]{64}")
-_PROVIDER = re.compile(r"[a-z][a-z0-9_-]{0,49}")
+_PROVIDER = re.compile(PROVIDER_NAME)
 _PROMPT_DIGEST = re.compile(r"[0-9a-f]{12}")
 _LARGEST_COUNT = 1_000_000_000
 """Beyond it a count of tokens is a mistake, and its price would not be exact."""

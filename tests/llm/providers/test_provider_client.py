@@ -74,6 +74,22 @@ async def test_a_client_that_is_closed_sends_nothing() -> None:
     assert await client.post("openai", "responses", {}) == NotSent("the client is closed")
 
 
+async def test_a_declared_provider_without_a_key_names_the_setting_that_says_which() -> None:
+    with pytest.raises(ConfigurationError, match=r"the variable that providers\.groq\.key names"):
+        ProviderClient((), {}).require("groq")
+
+
+@pytest.mark.parametrize("field", ["max_tokens", "max_completion_tokens"])
+async def test_the_limit_of_an_answer_is_sent_in_the_one_field_that_the_provider_knows(field: str) -> None:
+    asked = {"model": "m", "max_completion_tokens": 5, "messages": [{"role": "user", "content": "Habari"}]}
+    async with ModelServer([HELLO], KEY) as server:
+        route = ProviderRoute("house", KEY, f"{server.url}/v1", "openai", field)
+        async with ProviderClient((route,), {}) as client:
+            await client.post("house", "chat/completions", asked)
+        (received,) = server.received
+    assert {name: value for name, value in received.body.items() if name.startswith("max_")} == {field: 5}
+
+
 async def test_a_provider_without_a_key_is_named_before_anything_is_sent() -> None:
     client = ProviderClient((ProviderRoute("openai", KEY),), {})
     client.require("openai")
