@@ -8,6 +8,7 @@ from pydantic import BeforeValidator, Field, field_validator, model_validator
 
 from ratiba_action.config.model_limits import Name
 from ratiba_action.metrics.aggregates import AGGREGATES, ANSWER_ACCURACY, SKILL_RECALL, truth_of
+from ratiba_action.metrics.english_fluency import Audience
 from ratiba_action.metrics.registry import metric_problems
 from ratiba_action.metrics.standard import STANDARD
 from ratiba_action.model.scenario import Assertion, Expectation, Layer, Scenario, Suite, SystemType
@@ -32,21 +33,33 @@ FLUENCY_THRESHOLD = 0.80
 _WITHOUT_PROSE = (SystemType.SEARCH, SystemType.CLASSIFIER)
 
 
-def attach_language_metrics(scenario: Scenario) -> tuple[Assertion, ...]:
+_ENGLISH = "EnglishFluencyMetric"
+
+
+def attach_language_metrics(scenario: Scenario, audience: str | None = None) -> tuple[Assertion, ...]:
     """The scenario's assertions with the fluency metric of its language added, unless listed (``seeds/000`` §6).
 
     ``sw`` and ``mixed`` attach SwahiliFluencyMetric, ``en`` attaches EnglishFluencyMetric, others attach none. Search
     and classifiers answer with documents and labels, and a scripted model (layer ``fsm``) says what the scenario wrote:
-    there is no prose of a model to judge.
+    there is no prose of a model to judge. A scenario can turn it off for itself.
+
+    Args:
+        scenario: with the assertions that it lists.
+        audience: of the house style, also for a listed EnglishFluencyMetric that names none.
     """
-    if scenario.system_type in _WITHOUT_PROSE or scenario.layer == Layer.FSM:
-        return scenario.assertions
-    metric = {"sw": "SwahiliFluencyMetric", "mixed": "SwahiliFluencyMetric", "en": "EnglishFluencyMetric"}.get(
-        scenario.language
-    )
-    if metric is None or any(assertion.label == metric for assertion in scenario.assertions):
-        return scenario.assertions
-    return (Assertion(metric, FLUENCY_THRESHOLD, scenario.line), *scenario.assertions)
+    listed = tuple(_for_audience(assertion, audience) for assertion in scenario.assertions)
+    if scenario.system_type in _WITHOUT_PROSE or scenario.layer == Layer.FSM or not scenario.fluency:
+        return listed
+    metric = {"sw": "SwahiliFluencyMetric", "mixed": "SwahiliFluencyMetric", "en": _ENGLISH}.get(scenario.language)
+    if metric is None or any(assertion.label == metric for assertion in listed):
+        return listed
+    return (_for_audience(Assertion(metric, FLUENCY_THRESHOLD, scenario.line), audience), *listed)
+
+
+def _for_audience(assertion: Assertion, audience: str | None) -> Assertion:
+    if audience is None or assertion.metric != _ENGLISH or "audience" in assertion.parameters:
+        return assertion
+    return replace(assertion, parameters={**assertion.parameters, "audience": audience})
 
 
 _WORD = "standard"
@@ -93,10 +106,33 @@ _Classifier = Annotated[
 ]
 
 
+class FluencyBlock(StrictModel):
+    """The fluency metric that a scenario's language adds."""
+
+    enabled: bool = Field(default=True, description="whether to add it")
+    audience: Audience | None = Field(
+        default=None, description="house style for English: who reads the replies; neutral without"
+    )
+
+
+def _switch_or_block(given: Any) -> Any:
+    if isinstance(given, bool):
+        return {"enabled": given}
+    if not isinstance(given, dict | FluencyBlock):
+        msg = f"{given!r:.80} is not allowed; give true, false, or a mapping such as {{audience: guests of a hotel}}"
+        raise ValueError(msg)  # noqa: TRY004 - Pydantic reports only a ValueError with its location
+    return given
+
+
 class MetricsBlock(StrictModel):
     """Metrics for every scenario of a system type, in addition to those it lists."""
 
-    fluency: bool = Field(default=True, description="whether to add the fluency metric of a scenario's language")
+    fluency: Annotated[FluencyBlock, BeforeValidator(_switch_or_block, json_schema_input_type=bool | FluencyBlock)] = (
+        Field(
+            default_factory=FluencyBlock,
+            description="whether to add the fluency metric of a scenario's language, or its house style",
+        )
+    )
     chatbot: _Chatbot = Field(default_factory=list)
     agent: _Agent = Field(default_factory=list)
     rag: _Rag = Field(default_factory=list)
@@ -136,7 +172,9 @@ def attach_metrics(scenario: Scenario, block: MetricsBlock) -> tuple[Assertion, 
         if entry.metric not in listed and _has_truth(entry, scenario)
     )
     measured = replace(scenario, assertions=(*scenario.assertions, *added))
-    return attach_language_metrics(measured) if block.fluency else measured.assertions
+    return attach_language_metrics(
+        replace(measured, fluency=scenario.fluency and block.fluency.enabled), block.fluency.audience
+    )
 
 
 def metrics_without_truth(block: MetricsBlock, suite: Suite) -> Iterator[str]:

@@ -134,7 +134,11 @@ _SUITE: Mapping[str, Rule] = {
     "metric_thresholds": _each_greater,
     "gates": _each_greater,
 }
-_METRICS: Mapping[str, Rule] = {"fluency": GREATER, **dict.fromkeys(SystemType, _each_metric)}
+_METRICS: Mapping[str, Rule] = {
+    # The audience is a part of the judge's instructions, which a change does not write.
+    "fluency": _block({"enabled": GREATER, "audience": BASE}),
+    **dict.fromkeys(SystemType, _each_metric),
+}
 _COMPARISON: Mapping[str, Rule] = {
     # A greater level and a smaller drop both detect more.
     **dict.fromkeys(("screen_level", "single_run_screen_level", "confirm_level"), GREATER),

@@ -118,7 +118,7 @@ METRICS: Mapping[str, MetricEntry] = {
         "swahili_fluency", "replies are natural Swahili of a small business in Kenya", _WITH_TOOLS, judge_calls=1
     ),
     "EnglishFluencyMetric": MetricEntry(
-        "english_fluency", "replies are natural English of a small business in Kenya", _WITH_TOOLS, judge_calls=1
+        "english_fluency", "replies are natural English for their audience", _WITH_TOOLS, judge_calls=1
     ),
     "CoherenceMetric": MetricEntry(
         "coherence", "each reply follows from the conversation so far", _SPEAKING, judge_calls=1

@@ -291,6 +291,7 @@ class Scenario:
         provenance: where a captured conversation comes from.
         rows: what the database must contain after the conversation.
         data_set: id of the file's scenario when this one is a row of its cases; empty otherwise.
+        fluency: whether its language adds a fluency metric.
     """
 
     id: str
@@ -318,6 +319,7 @@ class Scenario:
     provenance: JsonObject = field(default_factory=dict)
     data_set: str = ""
     rows: tuple[ExpectedRows, ...] = ()
+    fluency: bool = True
 
 
 @dataclass(frozen=True, slots=True)

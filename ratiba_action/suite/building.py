@@ -65,6 +65,7 @@ def build_scenario(block: ScenarioBlock, document: Document) -> Scenario:
         quarantine=None if block.quarantine is None else Quarantine(**block.quarantine.model_dump()),
         provenance=block.provenance,
         rows=_rows(block.rows, document, ("rows",)),
+        fluency=block.metrics.fluency,
     )
 
 

@@ -81,6 +81,12 @@ class GateBlock(StrictModel):
     at_least: Threshold
 
 
+class ScenarioMetricsBlock(StrictModel):
+    """Metrics that a scenario gets without listing them."""
+
+    fluency: bool = Field(default=True, description="false: the language adds no fluency metric to this scenario")
+
+
 class ScenarioBlock(StrictModel):
     """A golden conversation."""
 
@@ -100,6 +106,7 @@ class ScenarioBlock(StrictModel):
         default_factory=list, description="rows that the database must contain after the conversation"
     )
     assertions: list[AssertionBlock] = Field(default_factory=list)
+    metrics: ScenarioMetricsBlock = Field(default_factory=ScenarioMetricsBlock)
     cases: Text | None = Field(default=None, description="JSONL or CSV file; the scenario is run once per row")
     gates: list[GateBlock] = Field(default_factory=list, description="thresholds of the aggregate scores of the cases")
     script: list[StepBlock] | None = Field(default=None, description="layer fsm: answers of the mocked model, in order")

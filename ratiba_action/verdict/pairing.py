@@ -9,11 +9,11 @@ from ratiba_action.model.canonical import digest
 from ratiba_action.model.comparison import MeasuredRun, NotComparable, Pair
 from ratiba_action.model.measurement import Errored, ScenarioResult, Score, Scored
 from ratiba_action.model.plan import BASE
-from ratiba_action.model.scenario import Scenario
+from ratiba_action.model.scenario import Assertion, Scenario
 from ratiba_action.model.values import mean
 
-_WITHOUT_MEANING = frozenset({"line", "path", "tags", "touches", "quarantine"})
-"""Where it stands, when it runs, whether it decides: a score means the same whatever these are."""
+_WITHOUT_MEANING = frozenset({"line", "path", "tags", "touches", "quarantine", "fluency"})
+"""Where it stands, when it runs, whether it decides, what adds metrics: a score means the same whatever these are."""
 
 
 def content_digest(scenario: Scenario) -> str:
@@ -25,6 +25,9 @@ def content_digest(scenario: Scenario) -> str:
 
 
 def _plain(value: Any) -> Any:
+    if isinstance(value, Assertion) and value.metric == "EnglishFluencyMetric":
+        # The house style is a part of the metric's version, which is compared for itself.
+        value = replace(value, parameters={key: item for key, item in value.parameters.items() if key != "audience"})
     if is_dataclass(value) and not isinstance(value, type):
         meant = {item.name: getattr(value, item.name) for item in fields(value) if item.name not in _WITHOUT_MEANING}
         return {item.name: _plain(meant[item.name]) for item in fields(value) if _says(item, meant)}

@@ -14,8 +14,12 @@ FILES = Path(__file__).parent / "earlier_version"
 
 
 def bring(live: LiveRepository) -> None:
-    """A repository as the version before left it; its system is the one of every live test here."""
-    live.small.write(".github/ratiba.yml", (FILES / "ratiba.yml").read_text())
+    """A repository as the version before left it; its system is the one of every live test here.
+
+    Its English scores were given for the audience that docs/upgrading.md says to add.
+    """
+    style = "metrics: {fluency: {audience: customers of a small business in Kenya}}\n"
+    live.small.write(".github/ratiba.yml", (FILES / "ratiba.yml").read_text() + style)
     live.small.write("scenarios/greets.yaml", (FILES / "greets.yaml").read_text())
     live.small.write("scenarios/recordings/greets.jsonl", (FILES / "greets.jsonl").read_text())
 

@@ -139,7 +139,7 @@ def test_metrics_of_a_system_type_are_held_to_the_base_in_new_scenarios_too(tmp_
         thresholds = {entry.metric: entry.threshold for entry in scenario.assertions}
         assert thresholds == {"BookingSlotConsistencyMetric": 1.0, "MrrMetric": 0.9, "MapMetric": 0.1}
     (note,) = found.notes
-    assert note.endswith(": metrics.fluency true (this change: false), metrics.search.MrrMetric.")
+    assert note.endswith(": metrics.fluency.enabled true (this change: false), metrics.search.MrrMetric.")
 
 
 def test_a_truth_that_only_a_metric_of_the_configuration_reads_is_read(tmp_path: Path) -> None:
@@ -158,9 +158,38 @@ def test_fluency_that_the_base_measures_cannot_be_left_out_by_a_change(tmp_path:
     found = inputs(tmp_path, BASE, {".github/ratiba.yml": CONFIGURATION + "metrics: {fluency: false}\n"})
     (scenario,) = found.suite.scenarios
     assert "SwahiliFluencyMetric" in {entry.metric for entry in scenario.assertions}
-    assert found.notes == (
-        "Settings that keep the base's value until this change is merged: metrics.fluency true (this change: false).",
+    (note,) = found.notes
+    assert note.startswith("Settings that keep the base's value until this change is merged: ")
+    assert note.endswith(" merged: metrics.fluency.enabled true (this change: false).")
+
+
+def test_fluency_that_the_base_measures_cannot_be_left_out_by_a_change_to_the_scenario(tmp_path: Path) -> None:
+    without = SCENARIO + "metrics: {fluency: false}\n"
+    found = inputs(tmp_path, BASE, {"scenarios/talks.yaml": without})
+    (scenario,) = found.suite.scenarios
+    assert "SwahiliFluencyMetric" in {entry.metric for entry in scenario.assertions}
+    assert any("SwahiliFluencyMetric" in note for note in found.notes), found.notes
+
+
+def test_one_scenario_can_leave_fluency_out(tmp_path: Path) -> None:
+    without = SCENARIO.replace("id: talks", "id: quiet") + "metrics: {fluency: false}\n"
+    found = inputs(tmp_path, {**BASE, "scenarios/quiet.yaml": without}, {})
+    measured = {scenario.id: {entry.metric for entry in scenario.assertions} for scenario in found.suite.scenarios}
+    assert "SwahiliFluencyMetric" in measured["talks"]
+    assert "SwahiliFluencyMetric" not in measured["quiet"]
+
+
+def test_a_scenario_keeps_the_house_style_of_the_base(tmp_path: Path) -> None:
+    english = SCENARIO.replace("language: sw", "language: en")
+    style = CONFIGURATION + "metrics: {fluency: {audience: guests of a hotel}}\n"
+    listed = english.replace(
+        "[{metric: B", "[{metric: EnglishFluencyMetric, threshold: 0.8, with: {audience: me}}, {metric: B"
     )
+    base = {**BASE, ".github/ratiba.yml": style, "scenarios/talks.yaml": english}
+    found = inputs(tmp_path, base, {"scenarios/talks.yaml": listed})
+    (scenario,) = found.suite.scenarios
+    (fluency,) = [entry for entry in scenario.assertions if entry.metric == "EnglishFluencyMetric"]
+    assert fluency.parameters == {"audience": "guests of a hotel"}
 
 
 def test_a_first_configuration_holds_where_the_base_has_none(tmp_path: Path) -> None:
