@@ -20,6 +20,7 @@ from ratiba_action.model.measurement import Case, ScenarioResult
 from ratiba_action.model.plan import HEAD, Arm, Tenant
 from ratiba_action.model.scenario import Assertion, Scenario, Turn
 from ratiba_action.money.budget import Ledger
+from ratiba_action.money.pricing import base_model
 from ratiba_action.ports import Metric
 from ratiba_action.privacy.masking import Redactor
 from ratiba_action.production.conversation import CapturedConversation
@@ -78,7 +79,7 @@ class CapturedSystem:
 
     def __init__(self, conversations: Sequence[CapturedConversation], judges: Collection[str]) -> None:
         self._conversations = {conversation.scenario.id: conversation for conversation in conversations}
-        self._judges = frozenset(judges)
+        self._judges = {base_model(name): name for name in judges}
         self._sessions: list[ReplaySession] = []
 
     async def start(self) -> None:
@@ -97,10 +98,10 @@ class CapturedSystem:
         found = self._conversations.get(scenario.id)
         if found is None:
             raise WorkerError(f"nothing was captured of {scenario.id!r}.")
-        own = sorted(self._judges & set(found.models))
+        own = sorted(self._judges.keys() & {base_model(model) for model in found.models})
         if own:
             raise ConfigurationError(
-                f"The judge {own[0]!r} generated this conversation itself.", "Configure another judge."
+                f"The judge {self._judges[own[0]]!r} generated this conversation itself.", "Configure another judge."
             )
         session = ReplaySession(scenario.id, found.replies)
         self._sessions.append(session)

@@ -210,8 +210,11 @@ def test_out_of_budget_no_call_is_made_and_what_came_before_is_kept(stage: Stage
     assert stage.models.bill.total <= Decimal("0.052")
 
 
-def test_a_judge_proposes_nothing_that_it_would_grade(stage: Stage, capsys: pytest.CaptureFixture[str]) -> None:
-    configuration = f"{CONFIGURATION}simulator: {{model: claude-opus-5-5}}\n"
+@pytest.mark.parametrize("model", ["claude-opus-5-5", "claude-opus-5-5-20260901", "anthropic/Claude-Opus-5.5"])
+def test_a_judge_proposes_nothing_that_it_would_grade(
+    model: str, stage: Stage, capsys: pytest.CaptureFixture[str]
+) -> None:
+    configuration = f"{CONFIGURATION}simulator: {{model: {model}}}\n"
     (stage.folder / ".github" / "ratiba.yml").write_text(configuration)
     assert run(["generate", "--repo", str(stage.folder), "--propose", "1"], stage.environment) == 2
     assert "which is also a judge" in capsys.readouterr().err

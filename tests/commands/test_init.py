@@ -10,8 +10,10 @@ import pytest
 import yaml
 
 from ratiba_action.authoring.starter_answers import StarterAnswers, ask_questions
+from ratiba_action.config.configuration import read_configuration
 from ratiba_action.decide.rules import DEFAULT_RULES, RuleBook, parse_rules
 from ratiba_action.model.change import Mode
+from ratiba_action.money.pricing import model_family
 from tests.support.gate_forks import GateForks
 
 PROJECT = Path(__file__).parents[2]
@@ -83,6 +85,19 @@ def test_a_team_with_one_key_gets_a_judge_of_that_provider_and_its_own_prompt_fi
     assert not (empty / "prompts").exists()
     gate = forks.run(("gate", "--json"), empty, home)
     assert json.loads(gate.stdout)["conclusion"] == "passed", gate.stderr
+
+
+def test_a_team_with_both_keys_gets_judge_and_cross_check_of_two_families(
+    empty: Path, home: dict[str, str], forks: GateForks
+) -> None:
+    keys = {"ANTHROPIC_API_KEY": "planted-0123456789", "OPENAI_API_KEY": "planted-9876543210"}
+    assert forks.run(("init", "--yes", "--kind", "prompt"), empty, {**home, **keys}).returncode == 0
+    content = (empty / ".github/ratiba.yml").read_bytes()
+    assert b"planted" not in content
+    judge = read_configuration("ratiba.yml", content).judge
+    assert judge.cross_check is not None
+    assert (judge.provider, judge.cross_check.provider) == ("anthropic", "openai")
+    assert model_family(judge.model) != model_family(judge.cross_check.model)
 
 
 def test_the_grade_that_it_writes_says_that_it_was_written_by_hand(empty: Path, ratiba: Ratiba) -> None:

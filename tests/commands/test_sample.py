@@ -239,8 +239,9 @@ def test_a_server_that_fails_leaves_the_cursor_where_it_was(stage: Stage) -> Non
     assert stage.models.received == ()
 
 
-def test_the_model_that_wrote_the_replies_does_not_judge_them(stage: Stage) -> None:
-    trace = conversation(stage, "own", error="it broke", model="claude-opus-5-5")
+@pytest.mark.parametrize("model", ["claude-opus-5-5", "claude-opus-5-5-20260901", "anthropic/Claude-Opus-5.5"])
+def test_the_model_that_wrote_the_replies_does_not_judge_them(model: str, stage: Stage) -> None:
+    trace = conversation(stage, "own", error="it broke", model=model)
     assert stage.sample() == 3
     assert "generated this conversation itself" in stage.last["not_looked_at"][0]["reason"]
     assert (stage.models.received, stage.scores_of(trace)) == ((), {})

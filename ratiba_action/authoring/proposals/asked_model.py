@@ -11,6 +11,7 @@ from ratiba_action.metrics.judging.structured_calls import StructuredCalls, Stru
 from ratiba_action.model.conversation import Party
 from ratiba_action.model.values import JsonObject
 from ratiba_action.money.budget import Ledger
+from ratiba_action.money.pricing import base_model
 from ratiba_action.observability.logged_ports import NoEvents
 from ratiba_action.run.paid_run import open_paid_run, price_list, require_reachable_servers
 from ratiba_action.settings.settings import Settings
@@ -29,7 +30,7 @@ def require_another_model(configuration: Configuration) -> None:
     """
     judge, model = configuration.judge, configuration.simulator.model
     judges = {judge.model, *([judge.cross_check.model] if judge.cross_check is not None else [])}
-    if model in judges:
+    if base_model(model) in {base_model(name) for name in judges}:
         raise ConfigurationError(
             f"simulator.model is {model!r}, which is also a judge: it would score its own proposals.",
             "Set another model as simulator.model.",
