@@ -18,6 +18,7 @@ system:
   prompts: [prompts/*.md]
 rows:
   orders: SELECT id, phone, item, quantity, total_kes, status FROM orders ORDER BY id
+metrics: {{fluency: {{audience: customers of a small business in Kenya}}}}
 """
 
 
