@@ -15,6 +15,7 @@ _KENYAN_VERSION = "1.0.0"
 
 KENYAN_AUDIENCE = "customers of a small business in Kenya"
 """The audience with steps of its own; scores that version 1.0.0 recorded are scores for it."""
+
 Audience = Annotated[
     str,
     Field(
@@ -43,7 +44,6 @@ KENYAN_STEPS = (
     ),
     DATA_STEP,
 )
-
 
 STEPS = (
     _ASSISTANT_ONLY,
@@ -87,11 +87,11 @@ def rubric(audience: str | None) -> tuple[str, Sequence[str]]:
 class EnglishFluencyParameters(StrictModel):
     """The house style."""
 
-    audience: Audience | None = None
+    audience: Audience | None = Field(default=None, description="house style: who reads the English; neutral without")
 
 
 class EnglishFluencyMetric(RubricMetric):
-    """Grades the English of the assistant's replies, 0 to 1.
+    """Scores the English of the assistant's replies, 0 to 1.
 
     Args:
         judge: who scores.

@@ -179,6 +179,14 @@ def test_one_scenario_can_leave_fluency_out(tmp_path: Path) -> None:
     assert "SwahiliFluencyMetric" not in measured["quiet"]
 
 
+def test_a_new_scenario_can_leave_its_own_fluency_out_and_no_other(tmp_path: Path) -> None:
+    quiet = SCENARIO.replace("id: talks", "id: quiet") + "metrics: {fluency: false}\n"
+    found = inputs(tmp_path, BASE, {"scenarios/quiet.yaml": quiet})
+    measured = {scenario.id: {entry.metric for entry in scenario.assertions} for scenario in found.suite.scenarios}
+    assert "SwahiliFluencyMetric" in measured["talks"]
+    assert "SwahiliFluencyMetric" not in measured["quiet"]
+
+
 def test_a_scenario_keeps_the_house_style_of_the_base(tmp_path: Path) -> None:
     english = SCENARIO.replace("language: sw", "language: en")
     style = CONFIGURATION + "metrics: {fluency: {audience: guests of a hotel}}\n"

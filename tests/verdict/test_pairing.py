@@ -7,8 +7,8 @@ import pytest
 from ratiba_action.model.answer_origin import AnswerOrigin
 from ratiba_action.model.comparison import MeasuredRun, NotComparable
 from ratiba_action.model.measurement import Errored, Phase, ScenarioResult, Scored
-from ratiba_action.model.scenario import Strategy
-from ratiba_action.verdict.pairing import pair_up
+from ratiba_action.model.scenario import Assertion, Strategy
+from ratiba_action.verdict.pairing import content_digest, pair_up
 from tests.support.sample_report import sample_score, sample_scored
 
 FLUENT = sample_score(0.9)
@@ -131,3 +131,15 @@ def test_where_a_scenario_stands_and_when_it_runs_does_not_matter(change: dict[s
     pairs, problems = pair_up([run(moved)], [run(scored("a", 0.9))])
     assert len(pairs) == 1
     assert problems == ()
+
+
+def test_a_scenario_is_the_same_whatever_adds_its_fluency_metric_and_for_which_audience() -> None:
+    scenario = sample_scored("a", scores=(FLUENT,)).trial.scenario
+
+    def digest_with(metric: str, **parameters: str) -> str:
+        return content_digest(replace(scenario, assertions=(Assertion(metric, 0.8, parameters=parameters),)))
+
+    english = digest_with("EnglishFluencyMetric")
+    assert digest_with("EnglishFluencyMetric", audience="guests of a hotel") == english
+    assert digest_with("GEval", audience="guests of a hotel") != digest_with("GEval")
+    assert content_digest(replace(scenario, fluency=False)) == content_digest(scenario)
