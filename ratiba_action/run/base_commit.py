@@ -1,5 +1,6 @@
 """Reads the base commit, which a pull request cannot change."""
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
@@ -7,7 +8,6 @@ from pathlib import Path, PurePosixPath
 from ratiba_action.checks.failure_rules import validate_rule
 from ratiba_action.config.configuration import Configuration, read_configuration
 from ratiba_action.decide.contents import Contents
-from ratiba_action.decide.export import export_commit
 from ratiba_action.decide.read import Change
 from ratiba_action.errors import InfrastructureError, RatibaError, SuiteError
 from ratiba_action.llm.recordings.lines import JudgeRecording, Recording
@@ -17,6 +17,7 @@ from ratiba_action.model.case_file import CaseFile
 from ratiba_action.model.scenario import Scenario, Suite
 from ratiba_action.settings.settings import Settings
 from ratiba_action.suite.load import is_data_file, is_scenario_file, load_suite
+from ratiba_action.util.git import EXECUTABLE, LINK, SUBMODULE, Git
 from ratiba_action.verdict.pairing import content_digest
 
 
@@ -217,3 +218,55 @@ def fetch_base(change: Change, commit: str, scratch: Path) -> Path:
         raise InfrastructureError(f"The base cannot be written to {str(folder)!r}: {error}.") from error
     export_commit(change.git, commit, folder)
     return folder
+
+
+_LARGEST = 2_000_000_000
+"""Bytes of all files together."""
+_LARGE_FILE_POINTER = b"version https://git-lfs.github.com/spec/"
+
+
+def export_commit(git: Git, commit: str, folder: Path) -> None:
+    """Write every file of a commit below a folder.
+
+    Symbolic links that lead out of the folder, and submodules, are left out.
+
+    Args:
+        git: the repository; a shallow clone will do if it holds the commit with its files.
+        commit: full id.
+        folder: empty, and ours alone.
+
+    Raises:
+        InfrastructureError: files of the commit are not in this clone, are kept in Git LFS, or cannot be written.
+    """
+    entries = [(path, entry) for path, entry in git.tree(commit).items() if entry.mode != SUBMODULE]
+    entries.sort(key=lambda pair: pair[1].mode == LINK)  # last, so that nothing is written through one
+    left = _LARGEST
+    try:
+        with git.blobs() as blobs:
+            for path, entry in entries:
+                if ".." in PurePosixPath(path).parts or path.startswith("/"):
+                    raise InfrastructureError(f"The commit {commit} holds a file that leads out of it: {path[:200]!r}.")
+                content = blobs.read(entry.id, left)
+                if content is None:
+                    raise InfrastructureError(
+                        f"The file {path[:200]!r} of {commit} is not in this clone.", git.remedy()
+                    )
+                if content.startswith(_LARGE_FILE_POINTER):
+                    raise InfrastructureError(f"The file {path[:200]!r} of {commit} is kept in Git LFS.")
+                left -= len(content)
+                _write(folder, path, entry.mode, content)
+    except OSError as error:
+        raise InfrastructureError(f"The files of {commit} cannot be written: {error}.") from error
+
+
+def _write(folder: Path, name: str, mode: str, content: bytes) -> None:
+    path = folder / os.fsdecode(name.encode("utf-8", "surrogateescape"))
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if mode == LINK:
+        goal = os.fsdecode(content)
+        inside = os.path.normpath(Path(name).parent / goal)
+        if not goal.startswith("/") and inside.split("/")[0] != "..":
+            path.symlink_to(goal)
+        return
+    path.write_bytes(content)
+    path.chmod(0o755 if mode == EXECUTABLE else 0o644)

@@ -6,8 +6,7 @@ from graphlib import CycleError, TopologicalSorter
 from typing import TYPE_CHECKING, Any, LiteralString, TypeAlias, TypeVar
 
 from ratiba_action.errors import DatabaseError
-from ratiba_action.tenancy.definitions import COMMENTS, CREATED, FINISHED, ROWS, SEQUENCES
-from ratiba_action.tenancy.dependencies import DEPENDENCIES, UNSUPPORTED
+from ratiba_action.tenancy.definitions import COMMENTS, CREATED, DEPENDENCIES, FINISHED, ROWS, SEQUENCES, UNSUPPORTED
 
 if TYPE_CHECKING:
     from psycopg import AsyncConnection

@@ -7,8 +7,7 @@ import yaml
 from jsonschema import Draft202012Validator
 
 from ratiba_action.authoring.schema_files import schema_file
-from ratiba_action.authoring.schemas import published_schemas
-from ratiba_action.authoring.write_schemas import every_schema
+from ratiba_action.authoring.write_schemas import every_schema, published_schemas
 from ratiba_action.metrics.registry import metric_names
 
 PROJECT = Path(__file__).parents[2]

@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ratiba_action.authoring.captured_session import read_session
-from ratiba_action.authoring.templates import TEMPLATES
 from ratiba_action.checks.failure_rules import validate_rule
 from ratiba_action.commands import generate, validate
+from ratiba_action.commands.generate import TEMPLATES
 from ratiba_action.errors import RatibaError, SuiteError, UsageError
 from ratiba_action.metrics.registry import metric_problems
 from ratiba_action.privacy.identifiers import find_identifiers

@@ -3,8 +3,8 @@ from pathlib import Path
 
 import pytest
 
-from ratiba_action.decide.export import export_commit
 from ratiba_action.errors import InfrastructureError
+from ratiba_action.run.base_commit import export_commit
 from ratiba_action.util.git import Git
 from tests.support.git_repository import GitRepository
 
