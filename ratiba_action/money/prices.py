@@ -40,6 +40,8 @@ class PriceList:
         self._listed_ids: dict[str, str | None] = {}
         self._known: set[tuple[str, str]] = set()
         self._bounds: dict[tuple[str, str, int, int], Usd] = {}
+        # A call's price is asked for by the ledger, the event, the trial and the report.
+        self._prices: dict[tuple[str, str, Usage], Usd] = {}
 
     def require(self, models: Iterable[tuple[str, str]]) -> None:
         """Check that each (model, provider) has a price.
@@ -66,7 +68,10 @@ class PriceList:
         self.require([(model, provider)])
         if model in self._overrides:
             return self._overrides[model].price(usage)
-        return self._listed(model, provider, **_listed_usage(usage))
+        key = (model, provider, usage)
+        if key not in self._prices:
+            self._prices[key] = self._listed(model, provider, **_listed_usage(usage))
+        return self._prices[key]
 
     def upper_bound(self, model: str, provider: str, input_tokens: int, output_tokens: int) -> Usd:
         """The most that a call with at most so many tokens can cost, however its input is cached.

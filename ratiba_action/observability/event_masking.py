@@ -42,16 +42,19 @@ class EventMask:
         )
         return Event(self._masked(event.data, redactor), Place(arm, scenario, place.trial, variant, place.turn))
 
-    def _masked(self, value: Any, redactor: Redactor, name: str = "") -> Any:
+    def _masked(self, value: Any, redactor: Redactor, field: str = "") -> Any:
         if isinstance(value, str) and not isinstance(value, Enum):
-            return self._text(value, redactor, name)
-        kind: Any = type(value)
-        masked = {name: self._masked(getattr(value, name), redactor, name) for name in field_names(kind)}
-        if masked:
-            return replace(value, **masked)
+            return self._text(value, redactor, field)
         if isinstance(value, tuple):
-            return tuple(self._masked(item, redactor, name) for item in value)
-        return value
+            return tuple(self._masked(item, redactor, field) for item in value)
+        kind: Any = type(value)
+        masked: dict[str, Any] = {}
+        for name in field_names(kind):
+            plain = getattr(value, name)
+            shown = self._masked(plain, redactor, name)
+            if shown is not plain:
+                masked[name] = shown
+        return replace(value, **masked) if masked else value
 
 
 def _text(text: str, redactor: Redactor, name: str) -> str:

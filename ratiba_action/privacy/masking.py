@@ -81,6 +81,8 @@ _SHORTEST_INSIDE = 12
 _DEEPEST = 100
 _NAMES = frozenset({"arm", "data_set", "id", "path", "scenario_id", "metric", "version", "models", "prompt_versions"})
 """Fields that name what was run: a commit may well be all digits, and a scenario be called after its customer."""
+_AS_THEY_ARE = frozenset({int, float, bool, type(None)})
+"""Types of fields outside JSON in which there is nothing to mask."""
 _TOKEN = re.compile(r"\w[\w./:@-]*")
 _SHORT_COMMIT = 7
 
@@ -125,7 +127,8 @@ class Redactor:
         self._known: dict[tuple[str, ...], Redactor] = {}
         # The plain result is kept beside the masked one: its id is then nobody else's.
         self._results: dict[int, tuple[ScenarioResult, ScenarioResult]] = {}
-        self._spoken = _Mask(self.text, mask_number, _NAMES, self._thing)
+        self._secretless = _Mask(self._hide)
+        self._spoken = _Mask(self.text, mask_number, self._secretless, self._thing)
 
     def knowing(self, names: Iterable[str]) -> "Redactor":
         """The same for texts about these people; what it has masked is remembered."""
@@ -157,8 +160,7 @@ class Redactor:
         """The result with every text and number in it masked; one that was masked before is looked up."""
         known = self._results.get(id(result))
         if known is None or known[0] is not result:
-            about = self._about([result])
-            known = result, about._spoken.apply(_Mask(self._hide).apply(result))  # noqa: SLF001 - of the same class
+            known = result, self._about([result])._spoken.apply(result)  # noqa: SLF001 - of the same class
             self._results[id(result)] = known
         return known[1]
 
@@ -168,23 +170,23 @@ class Redactor:
         Each conversation's customer is known from its scenario. In sentences of the gate the names of what was run
         stay.
         """
-        masked: Report = _Mask(self._hide).apply(report)
-        sentences = _Mask(_Sentences(self._about(report.results).text, masked).masked, mask_number, _NAMES)
+        people = {result.trial.scenario.id: self._about([result]) for result in report.results}
+        results = tuple(self.result(result) for result in report.results)
+        masked: Report = replace(self._secretless.apply(replace(report, results=())), results=results)
+        sentences = _Mask(_Sentences(self._about(report.results).text, masked).masked, mask_number, self._secretless)
         return replace(
             masked,
-            results=tuple(self.result(result) for result in report.results),
-            verdict=self._verdict(masked, sentences),
+            verdict=self._verdict(masked, sentences, people),
             notes=sentences.apply(masked.notes),
             variants=sentences.apply(masked.variants),
         )
 
-    def _verdict(self, report: Report, sentences: "_Mask") -> Verdict:
+    def _verdict(self, report: Report, sentences: "_Mask", people: Mapping[str, "Redactor"]) -> Verdict:
         compared = report.verdict.comparison
         verdict: Verdict = sentences.apply(replace(report.verdict, comparison=None))
         if compared is None:
             return verdict
         shown = sentences.apply(replace(compared, flips=()))
-        people = {result.trial.scenario.id: self._about([result]) for result in report.results}
         changes = tuple(people.get(change.scenario_id, self)._spoken.apply(change) for change in compared.flips)  # noqa: SLF001 - of the same class
         return replace(verdict, comparison=replace(shown, flips=changes))
 
@@ -270,13 +272,13 @@ class _Mask:
     Args:
         text: masks a text.
         number: masks a number, given the name of the JSON field that holds it.
-        skipped: names of dataclass fields that stay as they are.
+        named: masks the dataclass fields that name what was run; None to mask them like all others.
         thing: masks the id of a document, which the system under test has given.
     """
 
     text: Callable[[str], str]
     number: Callable[[str, float], float | str] = _unchanged
-    skipped: frozenset[str] = frozenset()
+    named: "_Mask | None" = None
     thing: Callable[[str], str] | None = None
 
     def apply(self, value: Any, name: str | None = None, depth: int = 0) -> Any:
@@ -300,11 +302,13 @@ class _Mask:
         """The dataclass itself where nothing in it was masked: most of a report is left as it is."""
         masked: dict[str, Any] = {}
         for name in names:
-            if name not in self.skipped:
-                plain = getattr(value, name)
-                shown = self.apply(plain, None, depth)
-                if shown is not plain:
-                    masked[name] = shown
+            plain = getattr(value, name)
+            if type(plain) in _AS_THEY_ARE:
+                continue
+            mask = self.named if self.named is not None and name in _NAMES else self
+            shown = mask.apply(plain, None, depth)
+            if shown is not plain:
+                masked[name] = shown
         if isinstance(value, Document) and self.thing is not None:
             masked["id"] = self.thing(value.id)
         return replace(value, **masked) if masked else value

@@ -72,8 +72,12 @@ class BaseCommit:
         except SuiteError:
             return None
 
-    def suite(self) -> tuple[Suite, tuple[str, ...]]:
+    def suite(self, head: Suite, files: Mapping[str, bytes]) -> tuple[Suite, tuple[str, ...]]:
         """Its scenarios and case files, file by file, and the names of files that it could not have run either.
+
+        Args:
+            head: as it was loaded from the checkout; what the change left as it was is not read twice.
+            files: the scenario and data files of the checkout by their path.
 
         Raises:
             InfrastructureError: they cannot be read from this clone.
@@ -82,11 +86,18 @@ class BaseCommit:
         folder = self.settings.scenarios
         names = self._names(folder)
         data = {name: self._read(name) or b"" for name in names if is_data_file(name, folder)}
+        # Rows and catalogues are parts of the scenarios that name them.
+        unchanged = data == {name: files[name] for name in files if is_data_file(name, folder)}
+        known = {scenario.path: scenario for scenario in head.scenarios if unchanged and not scenario.data_set}
         for name in names:
             if not is_scenario_file(name, folder):
                 continue
+            content = self._read(name) or b""
+            if name in known and files[name] == content:
+                scenarios.append(known[name])
+                continue
             try:
-                suite = load_suite({**data, name: self._read(name) or b""}, metric_problems, validate_rule)
+                suite = load_suite({**data, name: content}, metric_problems, validate_rule)
             except (SuiteError, InfrastructureError):
                 unusable.append(name)
                 continue

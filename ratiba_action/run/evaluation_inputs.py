@@ -2,7 +2,7 @@
 
 import contextlib
 import os
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import fields, replace
 from functools import partial
 from pathlib import Path
@@ -70,7 +70,7 @@ def read_inputs(request: RunRequest) -> RunInputs:
 def _with_ratchet(request: RunRequest) -> RunInputs:
     """What the checkout says, each part as strict as the base's."""
     settings, change = request.settings, request.decided.change
-    configuration, suite = _read_head(settings, request.repository)
+    configuration, suite, files = _read_head(settings, request.repository)
     with Contents(change.git, change.files.base, change.files.head) as contents:
         base = BaseCommit(settings, change, contents)
         base.require()
@@ -91,8 +91,8 @@ def _with_ratchet(request: RunRequest) -> RunInputs:
             )
             own = base_configuration
         defaults = own.suite.strategy
-        suite = _complete(suite, configuration)
-        base_suite, unusable = base.suite()
+        loaded, suite = suite, _complete(suite, configuration)
+        base_suite, unusable = base.suite(loaded, files)
         # How the suite is run is the base's where it has a configuration, so both sides take the same defaults.
         base_suite = _with_strategies(_complete(base_suite, own), defaults)
         suite = _with_strategies(suite, defaults)
@@ -244,10 +244,11 @@ def configuration_problems(
     return located(settings.config, read_plain_file(repository, settings.config), found) if found else ()
 
 
-def _read_head(settings: Settings, repository: Path) -> tuple[Configuration, Suite]:
+def _read_head(settings: Settings, repository: Path) -> tuple[Configuration, Suite, Mapping[str, bytes]]:
     """Both at once, so that the problems of both are told together."""
     problems: list[SuiteError] = []
     configuration = suite = None
+    files: Mapping[str, bytes] = {}
     try:
         configuration = load_configuration(repository, settings.config)
     except SuiteError as error:
@@ -264,7 +265,7 @@ def _read_head(settings: Settings, repository: Path) -> tuple[Configuration, Sui
         problems += [SuiteError(wrong)] if wrong else []
     if configuration is None or suite is None or problems:
         raise SuiteError([problem for error in problems for problem in error.problems])
-    return configuration, suite
+    return configuration, suite, files
 
 
 def _complete(suite: Suite, configuration: Configuration) -> Suite:

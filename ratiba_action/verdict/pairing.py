@@ -1,7 +1,8 @@
 """Which scores of two arms may be compared, and why the others may not."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import MISSING, Field, dataclass, field, fields, is_dataclass, replace
+from dataclasses import MISSING, dataclass, field, fields, is_dataclass, replace
+from functools import cache
 from typing import Any, TypeVar
 
 from ratiba_action.model.answer_origin import AnswerOrigin
@@ -28,19 +29,30 @@ def _plain(value: Any) -> Any:
     if isinstance(value, Assertion) and value.metric == "EnglishFluencyMetric":
         # The house style is a part of the metric's version, which is compared for itself.
         value = replace(value, parameters={key: item for key, item in value.parameters.items() if key != "audience"})
-    if is_dataclass(value) and not isinstance(value, type):
-        meant = {item.name: getattr(value, item.name) for item in fields(value) if item.name not in _WITHOUT_MEANING}
-        return {item.name: _plain(meant[item.name]) for item in fields(value) if _says(item, meant)}
+    if isinstance(value, str | int | float | bool | type(None)):
+        return value
+    kind: Any = type(value)
+    defaults = _defaults(kind)
+    if defaults is not None:
+        found = ((name, getattr(value, name), default) for name, default in defaults)
+        return {name: _plain(item) for name, item, default in found if default is MISSING or item != default}
     if isinstance(value, Mapping):
         return {str(key): _plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
         return [_plain(item) for item in value]
-    return value if isinstance(value, str | int | float | bool | type(None)) else str(value)
+    return str(value)
 
 
-def _says(item: Field[Any], meant: Mapping[str, Any]) -> bool:
-    default = item.default_factory() if item.default_factory is not MISSING else item.default
-    return item.name in meant and (default is MISSING or meant[item.name] != default)
+@cache
+def _defaults(kind: Any) -> tuple[tuple[str, Any], ...] | None:
+    """The fields of a dataclass on which a score depends, with their defaults; None for any other type."""
+    if not is_dataclass(kind):
+        return None
+    return tuple(
+        (item.name, item.default_factory() if item.default_factory is not MISSING else item.default)
+        for item in fields(kind)
+        if item.name not in _WITHOUT_MEANING
+    )
 
 
 def results_of(results: Iterable[ScenarioResult], arm: str) -> tuple[ScenarioResult, ...]:
