@@ -9,7 +9,7 @@ from base64 import b64encode
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
-from functools import partial
+from functools import lru_cache, partial
 from operator import is_
 from typing import Any
 from urllib.parse import quote, quote_plus
@@ -97,7 +97,7 @@ def mask_secrets(text: str, secrets: Iterable[str]) -> str:
         text: what is to be published.
         secrets: values to hide; empty ones are ignored.
     """
-    for spelling in _spellings(secrets):
+    for spelling in _spellings(tuple(secrets)):
         text = text.replace(spelling, MASK)
     return text
 
@@ -337,7 +337,8 @@ def _text_of(value: Any) -> str:
         return MASK
 
 
-def _spellings(secrets: Iterable[str]) -> tuple[str, ...]:
+@lru_cache(maxsize=16)
+def _spellings(secrets: tuple[str, ...]) -> tuple[str, ...]:
     found: set[str] = set()
     for secret in secrets:
         for value in (secret, secret.strip(), *secret.splitlines()):

@@ -1,6 +1,6 @@
 """Output on a terminal: progress, the table of scenarios, and the comment's text."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
@@ -23,6 +23,8 @@ _CELL = 60
 """Most characters of an error in the table; the report has all of it."""
 
 _TRACEBACKS = 3
+_MOST_ROWS = 200
+"""Scenarios up to which those that passed are listed too."""
 _FRAME_LINES = 30
 _COLOURS = {"passed": "green", "failed": "red", "not run": "yellow"}
 
@@ -158,7 +160,12 @@ class BarProgress:
 def print_results(summary: ReportSummary, console: "Console", *, in_workflow: bool = False) -> None:
     """The table of scenarios, or the same as lines folded in the log of a workflow."""
     if not in_workflow:
-        console.print(_table(summary))
+        rows = _shown(summary.scenarios)
+        if rows:
+            console.print(_table(rows))
+        if len(rows) < len(summary.scenarios):
+            left_out = plural(len(summary.scenarios) - len(rows), "more scenario")
+            console.out(f"{left_out} passed; report.html lists them", highlight=False)
         _print_frames(summary, console)
         return
     _command("::group::Scenarios", console)
@@ -208,14 +215,19 @@ def print_files(paths: Mapping[str, Path], console: "Console") -> None:
         console.out(f"{name:<13} {path}", highlight=False)
 
 
-def _table(summary: ReportSummary) -> object:
+def _shown(rows: Sequence[ScenarioRow]) -> Sequence[ScenarioRow]:
+    """All of a few; of many those that did not pass, since nobody reads a thousand lines of what is well."""
+    return rows if len(rows) <= _MOST_ROWS else [row for row in rows if row.deciding.ended != "passed"]
+
+
+def _table(rows: Sequence[ScenarioRow]) -> object:
     from rich.table import Table  # noqa: PLC0415 - heavy, and needed on a terminal only
     from rich.text import Text  # noqa: PLC0415 - the same
 
     table = Table(box=None, pad_edge=False)
     for heading in ("scenario", "result", "language", "checks", "scores", "seconds"):
         table.add_column(heading, justify="right" if heading == "seconds" else "left")
-    for row in summary.scenarios:
+    for row in rows:
         cells = [row.name, _ended(row), row.scenario.language, *_measurements(row.deciding)]
         styles = ["", _colour(row), "", "", "", ""]
         table.add_row(*(Text(_one_line(cell), style=style) for cell, style in zip(cells, styles, strict=True)))

@@ -84,6 +84,18 @@ def test_a_pipe_gets_the_table_without_commands_or_colours() -> None:
     assert "\x1b" not in stream.getvalue()
 
 
+def test_of_many_scenarios_only_those_that_did_not_pass_are_listed() -> None:
+    passed = [sample_scored(f"talks_{number}") for number in range(300)]
+    failed = Errored(sample_trial("talks_wrong"), Phase.SYSTEM, "it crashed")
+    stream = io.StringIO()
+    print_results(summarise(sample_report(results=(*passed, failed))), make_console(stream, {}))
+    lines = stream.getvalue().splitlines()
+    assert [line for line in lines if line.startswith("talks_")] == [
+        line for line in lines if line.startswith("talks_wrong ")
+    ]
+    assert "300 more scenarios passed; report.html lists them" in lines
+
+
 @pytest.mark.parametrize("in_workflow", [True, False])
 def test_text_of_the_system_can_not_command_the_log_or_the_terminal(*, in_workflow: bool) -> None:
     stream = io.StringIO()

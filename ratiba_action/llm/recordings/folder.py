@@ -1,6 +1,6 @@
 """The recordings of several scenarios, read together."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from ratiba_action.errors import FileProblem, SuiteError
@@ -56,14 +56,26 @@ def read_folder(folder: Path, scenario_ids: Iterable[str]) -> dict[str, tuple[Re
         raise SuiteError([FileProblem(str(folder), 0, "cannot be read: it is a symbolic link")])
     problems: list[FileProblem] = []
     recordings: dict[str, tuple[Recording, ...]] = {}
+    present = _names(folder)
     for scenario_id in scenario_ids:
+        path = recording_path(folder, scenario_id)
         try:
-            recordings[scenario_id] = read_recordings(recording_path(folder, scenario_id))
+            recordings[scenario_id] = read_recordings(path) if present is None or path.name in present else ()
         except SuiteError as error:
             problems.extend(error.problems)
     if problems:
         raise SuiteError(problems)
     return recordings
+
+
+def _names(folder: Path) -> Collection[str] | None:
+    """The names in a folder, read once for thousands of scenarios; None where they cannot be listed."""
+    try:
+        return {path.name for path in folder.iterdir()}
+    except FileNotFoundError:
+        return ()
+    except OSError:
+        return None
 
 
 def model_recordings(recordings: Mapping[str, Sequence[Recording]]) -> dict[str, tuple[ModelRecording, ...]]:
