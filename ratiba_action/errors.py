@@ -3,7 +3,8 @@
 RatibaError                       anything that a user can fix; never shown with a traceback
 ├── UsageError                    the command line is wrong                          exit 2
 ├── ConfigurationError            an input, a file or a setting is wrong             exit 2
-│   └── SuiteError                scenario files are wrong; carries every problem
+│   ├── SuiteError                scenario files are wrong; carries every problem
+│   └── NothingToMeasureError     a metric found nothing in the conversation that it measures
 ├── InfrastructureError           something the gate stands on is missing or broke   exit 3
 │   ├── DatabaseError             the PostgreSQL server cannot be used
 │   │   └── QueryError            it refused a statement
@@ -75,6 +76,10 @@ class SuiteError(ConfigurationError):
     def __init__(self, problems: Sequence[FileProblem]) -> None:
         super().__init__("\n".join(str(problem) for problem in problems))
         self.problems = tuple(problems)
+
+
+class NothingToMeasureError(ConfigurationError):
+    """A metric found nothing in the conversation that it measures: a reply too short to tell its language."""
 
 
 class InfrastructureError(RatibaError):

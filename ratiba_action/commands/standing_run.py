@@ -19,7 +19,7 @@ from ratiba_action.privacy.masking import Redactor
 from ratiba_action.run.arms import head_inputs, scratch_folder
 from ratiba_action.run.composition import open_services
 from ratiba_action.run.evaluation_inputs import read_inputs
-from ratiba_action.run.inputs import RunLog, RunRequest
+from ratiba_action.run.inputs import RunLog, RunRequest, SilentProgress
 from ratiba_action.run.provider_keys import cache_folder, require_key
 from ratiba_action.run.runner import run_plan
 from ratiba_action.run.services import Measured, RunServices
@@ -51,7 +51,7 @@ class StandingRun:
         self._request = RunRequest(
             settings=settings, decided=decided, repository=root, environment=environment, cache=cache
         )
-        self._log = RunLog(_Silent())
+        self._log = RunLog(SilentProgress())
         self._clear_cache = clear_cache
         self._redactor = Redactor(settings.secrets)
         self._results: list[ScenarioResult] = []
@@ -111,16 +111,3 @@ class StandingRun:
 
     def _wait(self, work: Coroutine[Any, Any, Any]) -> Any:
         return asyncio.run_coroutine_threadsafe(work, self._loop).result()
-
-
-class _Silent:
-    """Implements ``Progress`` without output: pytest reports the tests."""
-
-    def started(self, total: int) -> None:
-        """Do nothing."""
-
-    def advanced(self, result: ScenarioResult) -> None:
-        """Do nothing."""
-
-    def finished(self) -> None:
-        """Do nothing."""

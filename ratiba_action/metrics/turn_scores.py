@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from ratiba_action.errors import ConfigurationError
+from ratiba_action.errors import NothingToMeasureError
 from ratiba_action.model.measurement import Invariant, Score
 from ratiba_action.model.values import mean
 from ratiba_action.util.text import clip
@@ -81,10 +81,10 @@ def mean_of_turns(metric: str, version: str, threshold: float, values: Sequence[
         remedy: what to do when there is none.
 
     Raises:
-        ConfigurationError: no turn had anything to measure.
+        NothingToMeasureError: no turn had anything to measure.
     """
     if not values:
-        raise ConfigurationError(f"{metric} found nothing to measure in this conversation.", remedy)
+        raise NothingToMeasureError(f"{metric} found nothing to measure in this conversation.", remedy)
     lowest = sorted(values, key=lambda turn: turn.value)[:_NAMED]
     lowest_turns = "; ".join(f"turn {turn.turn}: {turn.value:.2f}{_because(turn)}" for turn in lowest)
     more = f"; {len(values) - _NAMED} more turns, none lower" if len(values) > _NAMED else ""

@@ -235,7 +235,8 @@ class EvaluationFailed:
     Args:
         kind: ``check``, ``score`` or ``error``.
         name: of the check or the metric; the phase of an error.
-        flag: of the conversation's entry in ``results.json``, which is true because of this.
+        flag: of the conversation's entry in ``results.json``, which is true because of this; of an answer that was
+            checked in production ``flagged`` or ``blocked``.
     """
 
     kind: str

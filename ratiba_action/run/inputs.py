@@ -10,6 +10,7 @@ from ratiba_action.decide.deciding import Decided
 from ratiba_action.llm.recordings.lines import JudgeRecording, Recording
 from ratiba_action.metrics.registry import is_judged
 from ratiba_action.model.answer_origin import Llm
+from ratiba_action.model.measurement import ScenarioResult
 from ratiba_action.model.plan import Arm, Plan, Selection, Trial
 from ratiba_action.model.scenario import Scenario, Suite
 from ratiba_action.observability.logged_ports import NoEvents
@@ -157,6 +158,19 @@ class ArmInputs:
                 Trial(scenario, self.arm, number) for scenario in ordered for number in range(scenario.strategy.trials)
             )
         )
+
+
+class SilentProgress:
+    """Implements ``Progress`` without output: something else reports what happens."""
+
+    def started(self, total: int) -> None:
+        """Do nothing."""
+
+    def advanced(self, result: ScenarioResult) -> None:
+        """Do nothing."""
+
+    def finished(self) -> None:
+        """Do nothing."""
 
 
 @dataclass(slots=True)
