@@ -1,10 +1,12 @@
 """Reads ``.github/ratiba.yml`` into a ``Configuration``; reports every mistake at once, with its line."""
 
+import re
 from decimal import Decimal
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import AfterValidator, Field, field_validator, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, field_validator, model_validator
 
 from ratiba_action.checks.row_checks import query_problem
 from ratiba_action.config.metrics_block import MetricsBlock
@@ -13,7 +15,7 @@ from ratiba_action.config.providers_block import BUILT_IN, ProviderBlock, Provid
 from ratiba_action.config.suite_block import ComparisonBlock, SuiteBlock
 from ratiba_action.config.system_block import SystemBlock
 from ratiba_action.errors import ConfigurationError, SuiteError
-from ratiba_action.model.comparison import Rules
+from ratiba_action.model.comparison import Figure, Rules
 from ratiba_action.model.verdict import PassRateRule
 from ratiba_action.settings.report_folder import parse_report_folder
 from ratiba_action.util.locked_folder import read_plain_file
@@ -57,6 +59,13 @@ class SimulatorBlock(StrictModel):
     model: Name = "claude-haiku-4-5"
 
 
+class Exceeded(StrEnum):
+    """What a run does that exceeds a limit."""
+
+    WARN = "warn"
+    BLOCK = "block"
+
+
 class PriceBlock(StrictModel):
     """Price of a model that the built-in price list does not know, in US dollars."""
 
@@ -79,6 +88,43 @@ class PriceBlock(StrictModel):
             msg = "give input_per_million and output_per_million, or free: true for a model that you host yourself"
             raise ValueError(msg)
         return self
+
+
+_PERCENT = re.compile(r"\+?(\d{1,5}(?:\.\d{1,3})?) ?%")
+
+
+def _read_percent(value: Any) -> Any:
+    found = _PERCENT.fullmatch(value) if isinstance(value, str) else None
+    if found is None:
+        msg = f"{value!r} is no percentage; write it as 20 %"
+        raise ValueError(msg)
+    return float(found[1]) / 100
+
+
+Percent = Annotated[float, BeforeValidator(_read_percent, json_schema_input_type=str)]
+
+
+class LimitsBlock(StrictModel):
+    """How much more than on the base a conversation may take, on average."""
+
+    cost_increase: Percent | None = Field(default=None, description="of the model calls' cost, such as 20 %")
+    calls_increase: Percent | None = Field(default=None, description="of the number of model calls")
+    latency_increase: Percent | None = Field(
+        default=None, description="of the seconds from a message to its reply, where answers are live"
+    )
+    exceeded: Annotated[Exceeded, Field(strict=False)] = Field(
+        default=Exceeded.WARN, description="warn: the comment says so; block: the run fails"
+    )
+
+    @property
+    def increases(self) -> dict[str, float]:
+        """The limits that are set, by figure."""
+        limits = {
+            Figure.USD: self.cost_increase,
+            Figure.CALLS: self.calls_increase,
+            Figure.SECONDS: self.latency_increase,
+        }
+        return {figure: limit for figure, limit in limits.items() if limit is not None}
 
 
 class EventsBlock(StrictModel):
@@ -105,6 +151,7 @@ class Configuration(StrictModel):
     suite: SuiteBlock = Field(default_factory=SuiteBlock)
     metrics: MetricsBlock = Field(default_factory=MetricsBlock)
     comparison: ComparisonBlock = Field(default_factory=ComparisonBlock)
+    limits: LimitsBlock = Field(default_factory=LimitsBlock)
     dependencies: list[Name] | None = Field(
         default=None, description="packages whose version changes count; default: all"
     )

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
 from typing import Any
 
-from ratiba_action.config.configuration import Configuration
+from ratiba_action.config.configuration import Configuration, Exceeded
 from ratiba_action.config.metrics_block import MeasuredBy
 from ratiba_action.config.model_limits import ModelsBlock, OutputBlock
 from ratiba_action.model.scenario import SystemType
@@ -145,6 +145,7 @@ _COMPARISON: Mapping[str, Rule] = {
     **dict.fromkeys(("least_margin", "scenario_drop", "detectable_power", "fewest_scenarios", "stale_days"), SMALLER),
     **dict.fromkeys(("confirming_trials", "suspect_trials", "pooled_runs"), BASE),
 }
+_SMALLER_LIMIT = _whole_value(lambda head, base: min({head, base} - {None}, default=None))
 RULES: Mapping[str, Rule] = {
     "system": _block({"price_per_turn_usd": BASE, "*": CHANGE}),
     "rows": CHANGE,
@@ -155,5 +156,11 @@ RULES: Mapping[str, Rule] = {
     "suite": _block(_SUITE),
     "metrics": _block(_METRICS),
     "comparison": _block(_COMPARISON),
+    "limits": _block(
+        {
+            **dict.fromkeys(("cost_increase", "calls_increase", "latency_increase"), _SMALLER_LIMIT),
+            "exceeded": _whole_value(lambda head, base: max(head, base, key=list(Exceeded).index)),
+        }
+    ),
 }
 """Rules of every section; a section or setting without a rule fails the tests, and any run with a base."""

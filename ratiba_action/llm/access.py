@@ -12,7 +12,7 @@ from typing import Self
 from urllib.parse import urlsplit
 
 from ratiba_action.errors import ConfigurationError, RatibaError, RecordingError
-from ratiba_action.model.conversation import AnsweredCalls, Party
+from ratiba_action.model.conversation import AnsweredCalls, Party, Usage
 from ratiba_action.model.model_request import ModelRequest
 from ratiba_action.model.plan import HEAD
 from ratiba_action.model.values import Usd
@@ -107,18 +107,19 @@ class ScenarioAccess:
         self._asked[key] += 1
         return before
 
-    def count_answer(self, model: str, usd: Usd | None, *, replayed: bool) -> None:
+    def count_answer(self, model: str, usage: Usage, usd: Usd | None, *, replayed: bool) -> None:
         """Keep what answered a call.
 
         Args:
             model: that answered, or would have.
+            usage: tokens of the answer.
             usd: list price of the answer; None where it has none.
             replayed: no model was called for it now.
         """
         self._models.add(model)
         before = self._calls
         total = before.usd + usd if before.usd is not None and usd is not None else None
-        self._calls = AnsweredCalls(before.count + 1, before.replayed + replayed, total)
+        self._calls = AnsweredCalls(before.count + 1, before.replayed + replayed, total, before.usage + usage)
 
     def note(self, problem: RatibaError) -> None:
         """Keep a problem for whoever runs the scenario."""

@@ -234,7 +234,7 @@ class Gateway:
             list_price = self._list_price(call, answer)
         except RatibaError as problem:
             raise _RefusedError(_status(problem), problem) from problem
-        access.count_answer(call.model, list_price, replayed=answer.replayed)
+        access.count_answer(call.model, answer.usage, list_price, replayed=answer.replayed)
         return answer
 
     def _list_price(self, call: ModelRequest, answer: ModelAnswer) -> Usd | None:

@@ -114,6 +114,65 @@ class BaselineFacts:
     stale: bool
 
 
+class Figure(StrEnum):
+    """What a conversation takes."""
+
+    USD = "usd"
+    CALLS = "calls"
+    INPUT_TOKENS = "input_tokens"
+    OUTPUT_TOKENS = "output_tokens"
+    SECONDS = "seconds"
+    """From a turn to its whole reply."""
+
+
+@dataclass(frozen=True, slots=True)
+class FigureChange:
+    """What a conversation takes on the base and with this change, in the mean over the scenarios.
+
+    Args:
+        scenarios: how many both sides measured.
+        low: of the 95 % interval of head minus base; None where nothing varies by chance, or there is one scenario.
+        high: the other end.
+        limit: greatest allowed increase as a share of the base's; None where there is none.
+        exceeded: whether the increase is over its limit, by more than chance explains.
+        median: of all replies, base and head; for seconds only.
+        p95: 95th percentile of all replies, base and head; for seconds only.
+    """
+
+    figure: Figure
+    scenarios: int
+    base: float
+    head: float
+    low: float | None = None
+    high: float | None = None
+    limit: float | None = None
+    exceeded: bool = False
+    median: tuple[float, ...] = ()
+    p95: tuple[float, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ScenarioCost:
+    """What one scenario takes on both sides, in the mean over its trials; only figures that both sides measured."""
+
+    scenario_id: str
+    base: Mapping[str, float]
+    head: Mapping[str, float]
+
+
+@dataclass(frozen=True, slots=True)
+class ConversationCost:
+    """What a conversation takes, and how far the change moves that.
+
+    Args:
+        figures: those that at least one scenario has on both sides.
+        scenarios: in order of id.
+    """
+
+    figures: tuple[FigureChange, ...]
+    scenarios: tuple[ScenarioCost, ...]
+
+
 @dataclass(frozen=True, slots=True)
 class Rules:
     """The limits of a comparison; frozen when the run starts. Defaults are those of ``docs/statistics.md``.

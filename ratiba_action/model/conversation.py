@@ -1,7 +1,7 @@
 """What happened in a conversation, and which models were called for it."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import astuple, dataclass, field
 from decimal import Decimal
 from enum import StrEnum
 from typing import Any
@@ -62,6 +62,24 @@ class Reply:
 
 
 @dataclass(frozen=True, slots=True)
+class Usage:
+    """Tokens of one model call. ``input_tokens`` leaves out the cached ones."""
+
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cache_read_tokens: int = 0
+    cache_write_tokens: int = 0
+
+    def __add__(self, other: "Usage") -> "Usage":
+        """The tokens of both."""
+        return Usage(*(ours + theirs for ours, theirs in zip(astuple(self), astuple(other), strict=True)))
+
+    def __sub__(self, other: "Usage") -> "Usage":
+        """The tokens of this that are not of the other."""
+        return Usage(*(ours - theirs for ours, theirs in zip(astuple(self), astuple(other), strict=True)))
+
+
+@dataclass(frozen=True, slots=True)
 class Exchange:
     """A turn and its reply.
 
@@ -69,6 +87,8 @@ class Exchange:
         seconds: from the turn to its whole reply.
         usd: list price of the model calls that the system made in it; None where it is not known.
         replayed: a recording or a script answered one of them, so that ``seconds`` says nothing about a live turn.
+        calls: how many model calls the system made in it; None where that is not known.
+        usage: tokens of these calls; None where they are not known.
     """
 
     turn: Turn
@@ -76,6 +96,8 @@ class Exchange:
     seconds: float = 0.0
     usd: Usd | None = None
     replayed: bool = False
+    calls: int | None = None
+    usage: Usage | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,16 +116,6 @@ class Transcript:
     rows: Mapping[str, tuple[JsonObject, ...]] = field(default_factory=dict)
     prompt_versions: tuple[str, ...] = ()
     models: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Usage:
-    """Tokens of one model call. ``input_tokens`` leaves out the cached ones."""
-
-    input_tokens: int = 0
-    output_tokens: int = 0
-    cache_read_tokens: int = 0
-    cache_write_tokens: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,11 +159,13 @@ class AnsweredCalls:
     Args:
         replayed: how many of them a recording or a script answered.
         usd: estimated cost of all of them; None where one has no list price, as a scripted one.
+        usage: tokens of all of them.
     """
 
     count: int = 0
     replayed: int = 0
     usd: Usd | None = Decimal(0)
+    usage: Usage = field(default_factory=Usage)
 
 
 class Party(StrEnum):

@@ -8,7 +8,15 @@ from enum import StrEnum
 from ratiba_action.model.answer_origin import AnswerOrigin
 from ratiba_action.model.case_file import CaseFileScores
 from ratiba_action.model.change import Mode, ModeDecision, Subject
-from ratiba_action.model.comparison import Agreement, BaselineFacts, Comparison, CrossCheckStatus, MeasuredRun, Rules
+from ratiba_action.model.comparison import (
+    Agreement,
+    BaselineFacts,
+    Comparison,
+    ConversationCost,
+    CrossCheckStatus,
+    MeasuredRun,
+    Rules,
+)
 from ratiba_action.model.history import Trend
 from ratiba_action.model.measurement import ScenarioResult
 from ratiba_action.model.values import Usd
@@ -144,11 +152,15 @@ class Limits:
         pass_rate: least share of scenarios whose judged scores must all reach their threshold, 0 to 1.
         pass_rate_rule: what happens to a share below it where answers vary by chance.
         metric_thresholds: what the mean of a metric over all scenarios must reach, by its name.
+        increases: how much more a conversation may take than on the base, as a share, by ``Figure``.
+        increases_block: whether more than that fails the run; else it is a warning.
     """
 
     pass_rate: float = 0.80
     pass_rate_rule: PassRateRule = PassRateRule.INTERVAL
     metric_thresholds: Mapping[str, float] = field(default_factory=dict)
+    increases: Mapping[str, float] = field(default_factory=dict)
+    increases_block: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,6 +226,7 @@ class Verdict:
     Args:
         misconfigured: an input or a file is wrong, which neither mode nor trial period excuses.
         comparison: head against base, as far as it goes; None where there is nothing of the base.
+        cost: what a conversation takes on both sides; None where nothing of it can be compared.
     """
 
     conclusion: Conclusion
@@ -222,6 +235,7 @@ class Verdict:
     warnings: tuple[str, ...] = ()
     misconfigured: bool = False
     comparison: Comparison | None = None
+    cost: ConversationCost | None = None
 
 
 @dataclass(frozen=True, slots=True)

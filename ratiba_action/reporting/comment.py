@@ -22,6 +22,7 @@ _DROP_ORDER = (
     "transcripts",
     "answers of newly failing or passing scenarios",
     "compared scenarios",
+    "cost of a conversation",
     "all scenarios",
     "earlier runs",
     "links to Langfuse",
@@ -51,10 +52,10 @@ def render_comment(summary: ReportSummary, limit: int = LIMIT, earlier: tuple[At
     """The Markdown of the comment.
 
     The marker, the hidden line of attempts, the verdict, the notes, the reason, what to do and the money line always
-    stay. Beyond the limit the transcripts go first, then the answers of newly failing or passing scenarios, the lists
-    of compared and of all scenarios, earlier runs, the links to Langfuse, why the mode was chosen, tracebacks, the
-    tables of cases, all but ten tables of failing scenarios, the metrics, the judges, the money table, the comparison,
-    and last those ten, so that only their names are left.
+    stay. Beyond the limit the transcripts go first, then the answers of newly failing or passing scenarios, the list
+    of compared scenarios, the cost of a conversation, the list of all scenarios, earlier runs, the links to Langfuse,
+    why the mode was chosen, tracebacks, the tables of cases, all but ten tables of failing scenarios, the metrics, the
+    judges, the money table, the comparison, and last those ten, so that only their names are left.
 
     Args:
         summary: of the run.
@@ -83,6 +84,7 @@ def _top(summary: ReportSummary, attempts: tuple[Attempt, ...]) -> list[str]:
     omitted = max(len(report.notes) - _NOTES, 0) + max(len(verdict.warnings) - _NOTES, 0)
     notes += [f"> **Note:** {omitted} more notes are in the report."] if omitted else []
     parts += ["\n>\n".join(notes)] if notes else []
+    parts += [inline(summary.cost.line)] if summary.cost is not None and summary.cost.line else []
     return [*parts, inline(summary.line)]
 
 
@@ -92,6 +94,7 @@ def _sections(summary: ReportSummary) -> list[_Section]:
         _Section("comparison", (comparison(summary), "")),
         _Section("answers of newly failing or passing scenarios", (flips(summary), "")),
         _Section("compared scenarios", (compared_scenarios(summary), "")),
+        _Section("cost of a conversation", (sections.cost(summary), "")),
     ]
     failed = [_Section("tables of failing scenarios", failing)]
     return [
@@ -120,6 +123,7 @@ def _fit(summary: ReportSummary, top: Sequence[str], parts: Sequence[_Section], 
         "comparison",
         "answers of newly failing or passing scenarios",
         "compared scenarios",
+        "cost of a conversation",
         "tracebacks",
     )
     absent = {part.name for part in parts if part.name in optional and not part.forms[0]}

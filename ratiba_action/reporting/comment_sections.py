@@ -8,6 +8,7 @@ from ratiba_action.model.case_file import ClassScores
 from ratiba_action.model.change import Subject
 from ratiba_action.reporting.cases_summary import CasesSummary, LowCase
 from ratiba_action.reporting.comment_failures import code_html
+from ratiba_action.reporting.cost_summary import CostRow, shown_scenarios
 from ratiba_action.reporting.markdown import code, folded, inline, table
 from ratiba_action.reporting.money_facts import Fact, Part
 from ratiba_action.reporting.summary import VERDICT_IS_OF, MetricRow, ReportSummary, ScenarioRow, TrialRow, VariantRow
@@ -239,6 +240,26 @@ def money(summary: ReportSummary) -> str:
     rows[1:1] = [(what, _parts(paid)) for what, paid in summary.spent] if summary.paid else []
     note = f"\n\n{summary.month}" if summary.month else ""
     return f"### Money\n\n{table(('what', 'how much'), rows)}{note}"
+
+
+def cost(summary: ReportSummary) -> str:
+    """What a conversation takes on both sides, and the scenarios whose cost changed most; folded."""
+    found = summary.cost
+    if found is None:
+        return ""
+    header = ("per conversation", "base:", "this PR:", "change:", "95 % interval:", "limit:")
+    body = table(header, [_cost_row(row) for row in found.figures])
+    shown, more = shown_scenarios(found)
+    if shown:
+        rows = [(code(row.name), row.base, row.head, row.change) for row in shown]
+        body += "\n\n" + table(("scenario", "base:", "this PR:", "change:"), rows)
+        body += f"\n\n{plural(more, 'more scenario')} changed; the report has them." if more else ""
+    body += f"\n\n{plural(found.unchanged, 'scenario')} unchanged." if found.unchanged else ""
+    return folded("What a conversation costs", body)
+
+
+def _cost_row(row: CostRow) -> tuple[str, ...]:
+    return (row.name, row.base, row.head, row.change, row.interval, row.limit)
 
 
 def judges(summary: ReportSummary) -> str:

@@ -15,6 +15,7 @@ from ratiba_action.model.scenario import Quarantine, Scenario
 from ratiba_action.model.verdict import Conclusion, Report, TraceLink, VariantResult
 from ratiba_action.reporting.cases_summary import CasesSummary, describe_passing, describe_threshold, summarise_cases
 from ratiba_action.reporting.comparison_summary import ComparisonSummary, describe_thresholds, summarise_comparison
+from ratiba_action.reporting.cost_summary import CostSummary, summarise_cost
 from ratiba_action.reporting.money_facts import (
     Fact,
     Part,
@@ -194,6 +195,7 @@ class ReportSummary:
         metrics: of the scenarios that count.
         thresholds: each metric's thresholds as text, by metric.
         comparison: with the base; None if there was none.
+        cost: what a conversation takes on both sides; None if nothing can be compared.
         variants: of the system, the system as it is first.
         variant_metrics: every metric of a variant, sorted by name.
         paid: whether a paid model call was made.
@@ -218,6 +220,7 @@ class ReportSummary:
     metrics: tuple[MetricRow, ...]
     thresholds: Mapping[str, str]
     comparison: ComparisonSummary | None
+    cost: CostSummary | None
     cases: tuple[CasesSummary, ...]
     variants: tuple[VariantRow, ...]
     variant_metrics: tuple[str, ...]
@@ -269,6 +272,7 @@ def summarise(report: Report) -> ReportSummary:
         metrics=tuple(_metric_row(metric, report) for metric in figures),
         thresholds=thresholds,
         comparison=summarise_comparison(report, thresholds),
+        cost=summarise_cost(report.verdict.cost),
         cases=tuple(summarise_cases(scores, report.results) for scores in report.data_sets),
         variants=tuple(map(_variant_row, report.variants)),
         variant_metrics=tuple(sorted({name for variant in report.variants for name in variant.means})),

@@ -276,7 +276,12 @@ class Conversation:
         self._exchanges.append(Exchange(turn, reply, seconds, None, replayed))
         try:
             bypassing = await self._services.turns.after(scenario_id, session.reported_usage, arm)
-            self._exchanges[-1] = replace(self._exchanges[-1], usd=_list_price(before, calls, bypassing))
+            self._exchanges[-1] = replace(
+                self._exchanges[-1],
+                usd=_list_price(before, calls, bypassing),
+                calls=calls.count - before.count + len(session.reported_usage),
+                usage=sum((call.usage for call in session.reported_usage), calls.usage - before.usage),
+            )
         finally:
             self._tell(session.reported_usage)
         return True

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from ratiba_action.checks.checks import limits_not_measured
 from ratiba_action.checks.system_exceptions import without_those_of_base
+from ratiba_action.config.configuration import Exceeded
 from ratiba_action.llm.recordings.lines import Recording
 from ratiba_action.model.answer_origin import Llm
 from ratiba_action.model.measurement import Errored, NotRun, Phase, ScenarioResult
@@ -156,7 +157,13 @@ class _Gate:
         return Evidence(
             decided.decision.mode,
             results,
-            Limits(configuration.pass_rate, configuration.pass_rate_rule, configuration.suite.metric_thresholds),
+            Limits(
+                configuration.pass_rate,
+                configuration.pass_rate_rule,
+                configuration.suite.metric_thresholds,
+                configuration.limits.increases,
+                configuration.limits.exceeded is Exceeded.BLOCK,
+            ),
             self._interruptions[0] if self._interruptions else None,
             shortfall(inputs, measured, self._ledger),
             measured.way_out,

@@ -10,6 +10,7 @@ from ratiba_action.model.plan import Plan
 from ratiba_action.model.verdict import Conclusion, Evidence, Verdict
 from ratiba_action.util.text import part_of
 from ratiba_action.verdict.case_file_scores import failed_gates
+from ratiba_action.verdict.conversation_cost import apply_limits
 from ratiba_action.verdict.rules.completeness import judge_completeness
 from ratiba_action.verdict.rules.findings import Findings, find
 from ratiba_action.verdict.rules.metric_means import judge_metric_means
@@ -24,7 +25,7 @@ from ratiba_action.verdict.rules.pass_rate import (
 )
 from ratiba_action.verdict.rules.phrases import count, first_of, ids_of, names, scenarios_counted, sentence
 from ratiba_action.verdict.trials import ScenarioOutcome, Standing
-from ratiba_action.verdict.weighing import is_guarded, show, weigh
+from ratiba_action.verdict.weighing import cost_of, is_guarded, show, weigh
 
 
 def skipped(findings: Findings) -> Verdict | None:
@@ -145,6 +146,11 @@ def next_step(evidence: Evidence) -> Plan | Verdict:
     Returns:
         The verdict, or further trials: of both arms to confirm an alarm, of the head for an unclear pass rate.
     """
+    step = _decide(evidence)
+    return step if isinstance(step, Plan) else apply_limits(replace(step, cost=cost_of(evidence)), evidence.limits)
+
+
+def _decide(evidence: Evidence) -> Plan | Verdict:
     findings = find(evidence)
     verdicts = (rule(findings) for rule in RULES)
     verdict = next((verdict for verdict in verdicts if verdict is not None), None)

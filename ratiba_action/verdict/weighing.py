@@ -5,12 +5,13 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 from ratiba_action.model.answer_origin import AnswerOrigin
-from ratiba_action.model.comparison import Comparison, MeasuredRun, Tier
+from ratiba_action.model.comparison import Comparison, ConversationCost, MeasuredRun, Tier
 from ratiba_action.model.measurement import Scored
 from ratiba_action.model.plan import BASE, HEAD, Arm, Plan, Trial
 from ratiba_action.model.scenario import Scenario
 from ratiba_action.model.verdict import Conclusion, Evidence, Verdict
 from ratiba_action.verdict.comparison import Wanted, points
+from ratiba_action.verdict.conversation_cost import conversation_cost
 from ratiba_action.verdict.deterministic_assertions import passed_on
 from ratiba_action.verdict.pairing import content_digest, results_of
 from ratiba_action.verdict.quarantine import quarantine_in_force
@@ -29,6 +30,14 @@ def compare(evidence: Evidence) -> Comparison | Wanted | None:
     if not base:
         return None
     return compare_runs((*evidence.earlier, *_run(evidence, HEAD)), base, evidence.rules)
+
+
+def cost_of(evidence: Evidence) -> ConversationCost | None:
+    """What a conversation takes on both sides; against the base of this run where it ran, else against earlier runs."""
+    base = _run(evidence, BASE) or _base(evidence)
+    if not base:
+        return None
+    return conversation_cost(_run(evidence, HEAD), base, evidence.limits.increases)
 
 
 def passed_by_base(evidence: Evidence, scenarios: Sequence[Scenario]) -> tuple[str, ...]:

@@ -112,3 +112,12 @@ def test_an_address_or_key_of_models_is_refused_and_its_value_not_repeated(name:
 def test_other_variables_of_a_system_are_its_own(name: str) -> None:
     read = read_configuration("ratiba.yml", f"system: {{adapter: 'a:A', environment: {{{name}: x}}}}".encode())
     assert read.system.environment == {name: "x"}
+
+
+@pytest.mark.parametrize("value", ["20", "0.2", '"20"', '"-20 %"', '"20 % more"', "[20 %]"])
+def test_a_limit_of_an_increase_is_a_percentage(value: str) -> None:
+    content = f"system: {{adapter: 'a:A'}}\nlimits:\n  cost_increase: {value}\n"
+    with pytest.raises(SuiteError) as caught:
+        read_configuration("ratiba.yml", content.encode())
+    (problem,) = caught.value.problems
+    assert (problem.line, "write it as 20 %" in problem.message) == (3, True)

@@ -225,3 +225,24 @@ def test_no_threshold_falls_and_the_ratchet_has_nothing_left_to_do(
     assert held.pass_rate >= floor
     assert all(held.suite.gates[name] >= least for name, least in floors.items())
     assert ratchet(held, base) == (held, ())
+
+
+@pytest.mark.parametrize(
+    ("head", "base", "applied"),
+    [
+        ({}, {"cost_increase": "20 %"}, 0.2),
+        ({"cost_increase": "10%"}, {"cost_increase": "20 %"}, 0.1),
+        ({"cost_increase": "500 %"}, {"cost_increase": "20 %"}, 0.2),
+        ({"cost_increase": "500 %"}, {}, 5.0),
+    ],
+)
+def test_the_lower_limit_of_an_increase_applies(head: dict[str, str], base: dict[str, str], applied: float) -> None:
+    found, _ = ratchet(configured(limits=head), configured(limits=base))
+    assert found.limits.cost_increase == applied
+
+
+def test_a_change_does_not_turn_a_blocking_limit_into_a_warning() -> None:
+    base = configured(limits={"calls_increase": "20 %", "exceeded": "block"})
+    found, notes = ratchet(configured(limits={"calls_increase": "20 %"}), base)
+    assert found.limits.exceeded == "block"
+    assert any("limits.exceeded" in note for note in notes)

@@ -54,7 +54,9 @@ async def test_the_steps_come_in_order_and_nothing_is_booked(start_gateway: Star
     assert _said(first) == "Karibu!"
     assert second.choices[0].message.content == '{"intent": "book"}'
     assert (access.problems, ledger.calls) == ((), ())
-    assert access.calls == AnsweredCalls(count=2, replayed=2, usd=None)
+    calls = access.calls
+    assert calls == AnsweredCalls(count=2, replayed=2, usd=None, usage=calls.usage)
+    assert calls.usage.input_tokens > 0
 
 
 async def test_a_trial_that_is_held_again_starts_its_script_anew(start_gateway: Start) -> None:
