@@ -13,7 +13,8 @@ RatibaError                       anything that a user can fix; never shown with
 │   │   └── SystemRaisedError     its own code raised an exception
 │   ├── ProviderError             a model's provider refused a call, or its answer cannot be used
 │   ├── LedgerError               money, which must not be spent then, or history could not be written
-│   ├── GithubError               GitHub refused a request, or its API cannot be used
+│   ├── ExchangeError             a server could not be reached, or did not answer in time
+│   │   └── GithubError           GitHub refused a request, or its API cannot be used
 │   └── RecordingError            a recorded answer is missing or unreadable
 ├── BudgetError                   a call was refused because it might pass the cap   exit 3
 ├── JudgeError                    a judge answered outside its contract              that scenario only
@@ -165,8 +166,8 @@ class LedgerRightsError(LedgerError):
         self.cause = cause
 
 
-class GithubError(InfrastructureError):
-    """GitHub refused a request, or its API cannot be used.
+class ExchangeError(InfrastructureError):
+    """A server refused a request, could not be reached, or did not answer in time.
 
     Args:
         problem: what could not be done.
@@ -174,8 +175,8 @@ class GithubError(InfrastructureError):
         status: of the answer, None when there was none.
         timed_out: the answer did not come in time.
         transient: the next try may succeed.
-        unclear: GitHub may have done all the same what it was asked to write.
-        wait_seconds: that GitHub asks to wait before the next request; None where it asks for nothing.
+        unclear: the server may have done all the same what it was asked to write.
+        wait_seconds: that the server asks to wait before the next request; None where it asks for nothing.
     """
 
     def __init__(
@@ -195,6 +196,10 @@ class GithubError(InfrastructureError):
         self.transient = transient
         self.unclear = unclear
         self.wait_seconds = wait_seconds
+
+
+class GithubError(ExchangeError):
+    """GitHub refused a request, or its API cannot be used."""
 
 
 class RecordingError(InfrastructureError):

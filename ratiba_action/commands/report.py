@@ -17,6 +17,7 @@ EXAMPLE = """example:
   ratiba report --diff main/results.json
   ratiba report --trends --branch main
   ratiba report --resend-langfuse ratiba-report/events.jsonl
+  ratiba report --resend-otlp ratiba-report/events.jsonl
   ratiba report --to-history      # write the last run to the metrics history
   ratiba report --unfinished      # last step of a workflow, which always runs
   ratiba report --workflow-run    # in the second workflow, for pull requests of forks"""
@@ -58,6 +59,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     task.add_argument(
         "--resend-langfuse", metavar="EVENTS", help="send an events.jsonl to Langfuse, except what it has already"
     )
+    task.add_argument(
+        "--resend-otlp", metavar="EVENTS", help="send an events.jsonl to the OpenTelemetry collector again"
+    )
     parser.add_argument(
         "--branch", metavar="NAME", help="branch of --trends (default: the base branch of the last run)"
     )
@@ -76,6 +80,7 @@ def run(arguments: argparse.Namespace, environment: Mapping[str, str]) -> int:
         (arguments.workflow_run, _workflow_run),
         (arguments.diff, _diff),
         (arguments.resend_langfuse, _resend),
+        (arguments.resend_otlp, _resend_otlp),
         (arguments.trends, _trends),
         (arguments.to_history, _to_history),
     )
@@ -88,6 +93,13 @@ def _resend(arguments: argparse.Namespace, environment: Mapping[str, str]) -> in
 
     path = Path(arguments.resend_langfuse)
     return resend(read_settings(environment, {}), environment, path, as_json=arguments.json)
+
+
+def _resend_otlp(arguments: argparse.Namespace, environment: Mapping[str, str]) -> int:
+    from ratiba_action.run.event_logging import resend_to_collector  # noqa: PLC0415 - for this task only
+
+    path = Path(arguments.resend_otlp)
+    return resend_to_collector(read_settings(environment, {}), environment, path, as_json=arguments.json)
 
 
 def _trends(arguments: argparse.Namespace, environment: Mapping[str, str]) -> int:

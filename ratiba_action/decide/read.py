@@ -9,11 +9,11 @@ from typing import Any
 from ratiba_action.decide.event import PullRequest, mapping, read_pull_request, sha, subject_of
 from ratiba_action.errors import InfrastructureError
 from ratiba_action.github.github_api import GithubApi
-from ratiba_action.github.github_connection import RetryPolicy
 from ratiba_action.github.urllib_repository import UrllibRepository
 from ratiba_action.model.change import ChangedFiles, Subject
 from ratiba_action.ports import GithubRepository
 from ratiba_action.util.git import Git
+from ratiba_action.util.http_exchange import RetryPolicy
 from ratiba_action.util.work_tree import changed_since
 
 Connect = Callable[[GithubApi], GithubRepository]

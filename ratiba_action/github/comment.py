@@ -8,11 +8,11 @@ from typing import Any
 from ratiba_action.errors import GithubError, PublishError
 from ratiba_action.github.attempts import Attempt, read_attempts
 from ratiba_action.github.github_api import GITHUB_API, GithubApi
-from ratiba_action.github.github_connection import USUAL, RetryPolicy
 from ratiba_action.github.marker import Marker, is_stale, marker_of, read_marker
 from ratiba_action.github.urllib_repository import UrllibRepository
 from ratiba_action.model.verdict import Report
 from ratiba_action.ports import GithubRepository
+from ratiba_action.util.http_exchange import USUAL, RetryPolicy
 
 COMMENT_SECONDS = 90.0
 """For the comment; long enough to wait out a secondary rate limit, for which GitHub asks a minute."""

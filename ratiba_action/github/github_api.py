@@ -13,15 +13,17 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from ratiba_action.errors import GithubError
-from ratiba_action.github.github_connection import (
+from ratiba_action.util.http_exchange import (
     RATE_LIMITED,
     TRANSIENT,
     USUAL,
     Answer,
+    Peer,
     Question,
     RetryPolicy,
     asked_wait,
     exchange,
+    origin,
     repeat,
 )
 
@@ -39,10 +41,10 @@ _ADDRESS = re.compile(
 )
 _LOOPBACK = frozenset({"127.0.0.1", "localhost", "[::1]"})
 _NEXT = re.compile(r'<([^<>\s]+)>\s*;[^,<]*\brel="?next\b')
-_ORIGIN = re.compile(r"https?://[^/?#]+", re.IGNORECASE)
 _STATUS = re.compile(r"/repos/[^/]+/[^/]+/statuses/[0-9a-f]+\Z")
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 _ANONYMOUS: Mapping[str, str] = {"User-Agent": USER_AGENT}
+_GITHUB = Peer("GitHub", "GITHUB_API_URL", GithubError)
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +149,7 @@ class GithubApi:
         Raises:
             GithubError: GitHub refused, or did not answer in time.
         """
-        question = Question(method, url, _headers(self.token, content), content)
+        question = Question(method, url, _headers(self.token, content), _GITHUB, content)
 
         def once() -> Answer:
             answer = self._exchange(question)
@@ -158,7 +160,7 @@ class GithubApi:
         return self.repeat(once, lambda error: _is_idempotent(method, url) or not error.unclear)
 
     def repeat(self, work: Callable[[], Result], is_repeatable: Callable[[GithubError], bool]) -> Result:
-        """Do something again that several requests belong to; see ``github_connection.repeat``."""
+        """Do something again that several requests belong to; see ``http_exchange.repeat``."""
         return repeat(work, self.retry, self._ends, is_repeatable)
 
     def download(self, path: str) -> bytes:
@@ -173,16 +175,17 @@ class GithubApi:
         return self.repeat(lambda: self._download(path), lambda _: True)
 
     def _download(self, path: str) -> bytes:
-        answer = self._exchange(Question("GET", self._url(path, None), _headers(self.token, None)))
+        answer = self._exchange(Question("GET", self._url(path, None), _headers(self.token, None), _GITHUB))
         if answer.status in _REDIRECTS:
-            answer = self._exchange(Question("GET", self._elsewhere(answer.headers.get("location", "")), _ANONYMOUS))
+            elsewhere = self._elsewhere(answer.headers.get("location", ""))
+            answer = self._exchange(Question("GET", elsewhere, _ANONYMOUS, _GITHUB))
         if answer.status != 200:  # noqa: PLR2004 - what HTTP calls success, with a body
             raise _refusal(answer)
         return answer.body
 
     def _elsewhere(self, location: str) -> str:
         """Where a file is said to be; its query may hold a signature, so that no message holds it."""
-        host = _origin(location)
+        host = origin(location)
         ours = _ADDRESS.fullmatch(self.address)
         is_here = ours is not None and ours["host"] in _LOOPBACK
         found = _ADDRESS.fullmatch(host)
@@ -201,7 +204,7 @@ class GithubApi:
         found = _NEXT.search(links)
         if found is None:
             return None
-        if _origin(found[1]) != _origin(self.address):
+        if origin(found[1]) != origin(self.address):
             raise GithubError(f"The next page is said to be at {found[1][:200]!r}, which is not GITHUB_API_URL's host.")
         return found[1]
 
@@ -277,8 +280,3 @@ def decoded(answer: Answer, *, writes: bool = False) -> Any:
             transient=writes,
             unclear=writes,
         ) from error
-
-
-def _origin(address: str) -> str:
-    found = _ORIGIN.match(address)
-    return found[0].lower() if found else ""

@@ -9,11 +9,11 @@ from dataclasses import dataclass, field
 
 from ratiba_action.errors import GithubError, PublishError
 from ratiba_action.github.github_api import GITHUB_API, GithubApi
-from ratiba_action.github.github_connection import USUAL, RetryPolicy
 from ratiba_action.github.urllib_repository import UrllibRepository
 from ratiba_action.model.change import Subject
 from ratiba_action.model.verdict import Report
 from ratiba_action.ports import GithubRepository
+from ratiba_action.util.http_exchange import USUAL, RetryPolicy
 from ratiba_action.util.text import printable
 
 LONGEST_DESCRIPTION = 140

@@ -139,6 +139,7 @@ class ModelCalled:
         cost_usd: what was paid; 0 when replayed. None where it is not known.
         list_price_usd: what it costs live; None where it is not known.
         replayed: a recording or a script answered.
+        provider: of the model; empty where it is not known.
     """
 
     party: str
@@ -147,6 +148,7 @@ class ModelCalled:
     cost_usd: Usd | None = None
     list_price_usd: Usd | None = None
     replayed: bool = False
+    provider: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,6 +161,7 @@ class JudgeCalled:
         party: ``judge`` or ``cross-check``.
         cost_usd: see ``ModelCalled``; as ``list_price_usd``.
         cached: the whole score came from the judge cache; no judge was called.
+        provider: of the model; empty where none was called.
     """
 
     metric: str
@@ -170,6 +173,7 @@ class JudgeCalled:
     list_price_usd: Usd | None = None
     replayed: bool = False
     cached: bool = False
+    provider: str = ""
 
 
 class BudgetAction(StrEnum):

@@ -5,19 +5,18 @@ the first was lost, which makes second copies, and it does not report how many s
 """
 
 import gzip
-import json
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import datetime
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from ratiba_action.observability.langfuse_asking import Deadline, LangfuseAccess, LangfuseError, ask
+from ratiba_action.observability.otlp import rejected
 from ratiba_action.observability.traces.attributes import well_formed
 from ratiba_action.observability.traces.conversations import ENVIRONMENT
-from ratiba_action.observability.traces.model import AttributeValue, Span, TraceScore
+from ratiba_action.observability.traces.model import AttributeValue, Span, TraceScore, nanoseconds
 
 if TYPE_CHECKING:
     import httpx
@@ -61,11 +60,7 @@ def refused_spans(content_type: str, body: bytes) -> tuple[int, str]:
 
         partial = ExportTraceServiceResponse.FromString(body).partial_success
         return max(int(partial.rejected_spans), 0), str(partial.error_message)
-    try:
-        result = json.loads(body or b"{}").get("partialSuccess") or {}
-        return max(int(result.get("rejectedSpans") or 0), 0), str(result.get("errorMessage") or "")
-    except (ValueError, AttributeError, TypeError):
-        return 0, ""
+    return rejected(body, "rejectedSpans")
 
 
 def _readable(span: Span, public_key: str) -> Any:
@@ -80,8 +75,8 @@ def _readable(span: Span, public_key: str) -> Any:
         resource=Resource(_RESOURCE),
         attributes={name: _well_formed(value) for name, value in span.attributes.items()},
         instrumentation_scope=InstrumentationScope(_SCOPE, version("langfuse"), None, {"public_key": public_key}),
-        start_time=_nanoseconds(span.start),
-        end_time=_nanoseconds(span.end),
+        start_time=nanoseconds(span.start),
+        end_time=nanoseconds(span.end),
     )
 
 
@@ -94,12 +89,6 @@ def _context(trace_id: str, span_id: str) -> Any:
 
     sampled = TraceFlags(TraceFlags.SAMPLED)
     return SpanContext(int(trace_id, 16), int(span_id, 16), is_remote=False, trace_flags=sampled)
-
-
-def _nanoseconds(moment: datetime) -> int:
-    # In whole microseconds: a float of seconds since 1970 cannot tell nanoseconds apart.
-    whole = int(moment.replace(microsecond=0).timestamp())
-    return (whole * 1_000_000 + moment.microsecond) * 1000
 
 
 _PAGE = 1000

@@ -39,6 +39,7 @@ def model_logger(prices: Prices, events: EventLog) -> Callable[[ModelRequest, Mo
             cost_usd=Usd(0) if answer.replayed else price,
             list_price_usd=price,
             replayed=answer.replayed,
+            provider=request.provider,
         )
         events.emit(Event(called, place_of(request.arm, request.scenario_id, request.trial)))
 
@@ -70,6 +71,7 @@ def judge_logger(
             cost_usd=Usd(0) if answer.replayed else price,
             list_price_usd=price,
             replayed=answer.replayed,
+            provider=provider,
         )
         events.emit(Event(called, place_of(question.arm, question.scenario_id, question.trial)))
 

@@ -289,7 +289,7 @@ class Conversation:
     def _tell(self, reported: Sequence[ReportedUsage]) -> None:
         """Write down what happened in the last turn, the model calls that bypass the gateway first."""
         for call in reported:
-            called = ModelCalled(Party.SYSTEM.value, call.model, call.usage)
+            called = ModelCalled(Party.SYSTEM.value, call.model, call.usage, provider=call.provider)
             self._events.emit(Event(called, place_of_trial(self._trial)))
         earlier = self._exchanges[-2].reply if len(self._exchanges) > 1 else None
         for event in turn_events(self._trial, len(self._exchanges), self._exchanges[-1], earlier):

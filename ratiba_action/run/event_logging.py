@@ -5,10 +5,13 @@ import json
 import sys
 import uuid
 from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
+from typing import TypeVar
 
 from ratiba_action.errors import InfrastructureError, PublishError, UsageError
 from ratiba_action.model.codec import encode
@@ -21,15 +24,17 @@ from ratiba_action.observability.event_masking import EventMask
 from ratiba_action.observability.langfuse_asking import LangfuseAccess
 from ratiba_action.observability.langfuse_delivery import deliver
 from ratiba_action.observability.logged_ports import NoEvents
+from ratiba_action.observability.otlp import OtlpAccess, OtlpDelivery, not_received, send
 from ratiba_action.observability.traces.conversations import traced_runs
 from ratiba_action.observability.traces.metadata import missing_note
+from ratiba_action.observability.traces.model import TracedRun
 from ratiba_action.ports import EventLog
 from ratiba_action.privacy.masking import Redactor
 from ratiba_action.reporting.wording import plural
 from ratiba_action.run.earlier_runs import measured_commit
 from ratiba_action.run.inputs import RunInputs
 from ratiba_action.settings.report_folder import refuse_links, remove_entry
-from ratiba_action.settings.run_deadline import LANGFUSE_SECONDS, langfuse_seconds
+from ratiba_action.settings.run_deadline import LANGFUSE_SECONDS, OTLP_SECONDS, sending_seconds
 from ratiba_action.settings.settings import Settings
 from ratiba_action.util.git import Git
 from ratiba_action.util.proxy import Proxy, proxy_for
@@ -53,7 +58,7 @@ def langfuse_access(settings: Settings, environment: Mapping[str, str]) -> Langf
         settings.langfuse_host,
         settings.langfuse_public_key,
         settings.langfuse_secret_key,
-        langfuse_seconds(environment),
+        sending_seconds(LANGFUSE_SECONDS, environment),
         _proxy_with_user(settings.langfuse_host, environment),
     )
 
@@ -65,6 +70,14 @@ def _proxy_with_user(host: str, environment: Mapping[str, str]) -> Proxy | None:
     except ValueError:
         return None  # not one that could be used; what speaks with GitHub and the providers says so
     return proxy if proxy is not None and proxy.credentials else None
+
+
+def otlp_access(settings: Settings, environment: Mapping[str, str]) -> OtlpAccess | None:
+    """The collector that receives runs; None without one."""
+    if not settings.otlp_endpoint:
+        return None
+    seconds = sending_seconds(OTLP_SECONDS, environment)
+    return OtlpAccess(settings.otlp_endpoint, settings.otlp_headers, seconds, environment)
 
 
 def required_access(settings: Settings, environment: Mapping[str, str], purpose: str) -> LangfuseAccess:
@@ -83,37 +96,89 @@ def required_access(settings: Settings, environment: Mapping[str, str], purpose:
 def tracer_of(
     settings: Settings, environment: Mapping[str, str], events: EventLog
 ) -> Callable[[Report], Report] | None:
-    """What sends a run and says in its report what came of it; None without keys, or without events.
+    """What sends a run to each server and says in its report what came of it; None without any, or without events.
 
     Args:
         settings: the run's own.
         environment: the process's own.
         events: log of the run, complete.
     """
-    access, path = langfuse_access(settings, environment), events.path
-    if access is None or path is None:
+    access, collector, path = langfuse_access(settings, environment), otlp_access(settings, environment), events.path
+    if (access is None and collector is None) or path is None:
         return None
     shown = f"{settings.report_dir.rstrip('/')}/{path.name}" if path.parent.name == _name(settings) else str(path)
-    return lambda report: _traced(report, access, path, events.run, shown)
+    return partial(_traced, path=path, access=access, collector=collector, run=events.run, shown=shown)
 
 
 def _name(settings: Settings) -> str:
     return Path(settings.report_dir).absolute().name
 
 
-def _traced(report: Report, access: LangfuseAccess, path: Path, run: str, shown: str) -> Report:
-    delivery = deliver(
-        limited(access, report), traced_runs(event for event in read_events(path).events if event.run == run)
-    )
-    note = missing_note(delivery, shown)
-    return replace(report, traces=delivery, notes=in_order((*report.notes, note)) if note else report.notes)
+def _traced(
+    report: Report, path: Path, *, access: LangfuseAccess | None, collector: OtlpAccess | None, run: str, shown: str
+) -> Report:
+    """Both servers are sent to at once, so that neither takes the time of the other."""
+    runs = traced_runs(event for event in read_events(path).events if event.run == run)
+    with ThreadPoolExecutor(1) as pool:
+        sent = pool.submit(send, limited(collector, report), runs) if collector is not None else None
+        delivery = deliver(limited(access, report), runs) if access is not None else None
+        received = sent.result() if sent is not None else None
+    notes = [missing_note(delivery, shown)] if delivery is not None else []
+    notes += [not_received(received, shown)] if received is not None else []
+    return replace(report, traces=delivery, notes=in_order((*report.notes, *filter(None, notes))))
 
 
-def limited(access: LangfuseAccess, report: Report) -> LangfuseAccess:
+Access = TypeVar("Access", LangfuseAccess, OtlpAccess)
+
+
+def limited(access: Access, report: Report) -> Access:
     """The access with no more time than the end of a run leaves."""
     if report.verdict.conclusion is not Conclusion.INCOMPLETE:
         return access
     return replace(access, seconds=min(access.seconds, _INCOMPLETE_SECONDS))
+
+
+def resend_to_collector(settings: Settings, environment: Mapping[str, str], path: Path, *, as_json: bool) -> int:
+    """Send every run of a log to the collector, with the ids that it had before, and print what came of it.
+
+    Args:
+        settings: with the endpoint.
+        environment: the process's own.
+        path: an ``events.jsonl``.
+        as_json: print JSON.
+
+    Returns:
+        The exit code: 0 when everything was taken.
+
+    Raises:
+        UsageError: there is no endpoint.
+        ConfigurationError: the file cannot be read.
+    """
+    access = otlp_access(settings, environment)
+    if access is None:
+        raise UsageError("There is no collector, so nothing can be sent.", "Set RATIBA_OTLP_ENDPOINT.")
+    if OTLP_SECONDS not in environment:
+        access = replace(access, seconds=_RESEND_SECONDS)
+    delivery = send(access, _all_runs(path))
+    counts = f"{plural(delivery.spans, 'span')} and {plural(delivery.events, 'event')}"
+    taken = f"{delivery.endpoint} has taken everything: {counts}."
+    redactor = Redactor(settings.secrets)
+    _print_delivery(delivery, redactor.text(not_received(delivery, str(path)) or taken), as_json=as_json)
+    return 0 if delivery.complete else _INCOMPLETE
+
+
+def _all_runs(path: Path) -> tuple[TracedRun, ...]:
+    read = read_events(path)
+    for line in read.unreadable:
+        sys.stderr.write(f"warning: {printable(line)}\n")
+    return traced_runs(read.events)
+
+
+def _print_delivery(delivery: TraceDelivery | OtlpDelivery, told: str, *, as_json: bool) -> None:
+    if as_json:
+        sys.stdout.write(json.dumps(encode(delivery), indent=2) + "\n")
+    else:
+        sys.stdout.write(f"{printable(told)}\n")
 
 
 def resend(settings: Settings, environment: Mapping[str, str], path: Path, *, as_json: bool) -> int:
@@ -135,14 +200,8 @@ def resend(settings: Settings, environment: Mapping[str, str], path: Path, *, as
     access = required_access(settings, environment, "nothing can be sent")
     if LANGFUSE_SECONDS not in environment:
         access = replace(access, seconds=_RESEND_SECONDS)
-    read = read_events(path)
-    for line in read.unreadable:
-        sys.stderr.write(f"warning: {printable(line)}\n")
-    delivery = deliver(access, traced_runs(read.events))
-    if as_json:
-        sys.stdout.write(json.dumps(encode(delivery), indent=2) + "\n")
-    else:
-        sys.stdout.write(f"{printable(_told(delivery, path))}\n")
+    delivery = deliver(access, _all_runs(path))
+    _print_delivery(delivery, _told(delivery, path), as_json=as_json)
     return 0 if delivery.complete else _INCOMPLETE
 
 

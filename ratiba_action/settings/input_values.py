@@ -1,6 +1,7 @@
 """Text of an input → its value; what is refused says what is allowed."""
 
 import re
+from collections.abc import Mapping
 from decimal import Decimal
 
 from ratiba_action.model.answer_origin import Llm
@@ -8,8 +9,18 @@ from ratiba_action.model.change import Mode
 from ratiba_action.model.values import Usd
 
 _SERVER = re.compile(
-    r"https?://(?:[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)*)(?::[0-9]{1,5})?(?:/[A-Za-z0-9._~-]+)*/?", re.ASCII
+    r"https?://(?:[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)*)(?::(?P<port>[0-9]{1,5}))?(?:/[A-Za-z0-9._~-]+)*/?", re.ASCII
 )
+_MOST_PORT = 65_535
+_SIGNAL = re.compile(r"/v1/(?:traces|logs)\Z")
+_HEADER = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}", re.ASCII)
+_OURS = frozenset({"connection", "content-encoding", "content-length", "expect", "host", "transfer-encoding"})
+_SHORTEST_WORD = 4
+"""Characters of a text that is masked."""
+_OPEN_HEADER = re.compile(
+    r"(?:accept|content|sec)(?:-.*)?|user-agent|traceparent|.*-(?:dataset|env|environment|orgid|org-id|tenant|type|version)"
+)
+"""Headers whose value is no credential; of every other one it may be."""
 _AMOUNT = re.compile(r"[0-9]{1,9}(\.[0-9]{1,9})?")
 LIVE = (Llm.LIVE, Llm.RECORD)
 """Values of ``llm`` that call models."""
@@ -97,9 +108,57 @@ def parse_langfuse_host(text: str) -> str:
     Raises:
         ValueError: it is no plain address of a server: keys are sent to it, and it stands in links.
     """
-    if text and not _SERVER.fullmatch(text):
-        raise ValueError("the address of a server, such as https://cloud.langfuse.com, without keys, '?' and '#'")
+    return _server(text, "the address of a server, such as https://cloud.langfuse.com, without keys, '?' and '#'")
+
+
+def _server(text: str, allowed: str) -> str:
+    found = _SERVER.fullmatch(text)
+    if text and (found is None or int(found["port"] or 0) > _MOST_PORT):
+        raise ValueError(allowed)
     return text.rstrip("/")
+
+
+def parse_collector(text: str) -> str:
+    """The base address of an OpenTelemetry collector, without ``/v1/traces``; empty for none.
+
+    Raises:
+        ValueError: it is no plain address of a server.
+    """
+    allowed = "the address of a collector, such as https://otel.example:4318, without keys, '?' and '#'"
+    return _SIGNAL.sub("", _server(text, allowed))
+
+
+def parse_headers(text: str) -> Mapping[str, str]:
+    """``name=value`` pairs with commas between them, as ``OTEL_EXPORTER_OTLP_HEADERS`` has them.
+
+    Raises:
+        ValueError: a part has another form, a name stands twice or is one of the connection's own, or a value cannot
+            be sent.
+    """
+    from urllib.parse import unquote  # noqa: PLC0415 - most runs have none
+
+    found: dict[str, str] = {}
+    for part in filter(str.strip, text.split(",")):
+        name, given, value = part.strip().partition("=")
+        name, value = name.strip().lower(), unquote(value.strip(), errors="strict")
+        sendable = value.isascii() and value.isprintable() and bool(value)
+        if not given or not _HEADER.fullmatch(name) or name in found or name in _OURS or not sendable:
+            raise ValueError(
+                "name=value pairs with commas between them, such as authorization=Bearer%20…, each name once, values "
+                "in printable ASCII with ',' written as %2C"
+            )
+        found[name] = value
+    return found
+
+
+def credentials_of(headers: Mapping[str, str]) -> tuple[str, ...]:
+    """What must not be published of headers: each value but those that say no secret, and what follows ``Bearer``."""
+    found: list[str] = []
+    for name, value in headers.items():
+        if _OPEN_HEADER.fullmatch(name) is None:
+            word = value.rpartition(" ")[2]
+            found += [value, *([word] if len(word) >= _SHORTEST_WORD else [])]
+    return tuple(dict.fromkeys(found))
 
 
 def parse_baseline(text: str) -> str:

@@ -1,6 +1,6 @@
 """How long a run may take: an option, else a variable that a workflow sets together with its job's own time-out.
 
-The time for sending to Langfuse comes on top of it.
+The time for sending to Langfuse and to a collector comes on top of it.
 """
 
 from collections.abc import Mapping
@@ -12,7 +12,10 @@ DEADLINE = "RATIBA_DEADLINE"
 LANGFUSE_SECONDS = "RATIBA_LANGFUSE_SECONDS"
 """The variable that says how long sending to Langfuse may take at the end of a run."""
 
-_LANGFUSE_SECONDS = 10.0
+OTLP_SECONDS = "RATIBA_OTLP_SECONDS"
+"""The same of sending to an OpenTelemetry collector."""
+
+_SENDING_SECONDS = 10.0
 
 
 def parse_seconds(text: str) -> float:
@@ -45,10 +48,15 @@ def problems_of_seconds(variable: str, environment: Mapping[str, str]) -> tuple[
     return ()
 
 
-def langfuse_seconds(environment: Mapping[str, str]) -> float:
-    """Seconds that sending to Langfuse may take; a wrong variable is told by ``problems_of_seconds``."""
-    text = environment.get(LANGFUSE_SECONDS)
-    return parse_seconds(text) if text and not problems_of_seconds(LANGFUSE_SECONDS, environment) else _LANGFUSE_SECONDS
+def sending_seconds(variable: str, environment: Mapping[str, str]) -> float:
+    """Seconds that sending may take; a wrong variable is told by ``problems_of_seconds``.
+
+    Args:
+        variable: ``LANGFUSE_SECONDS`` or ``OTLP_SECONDS``.
+        environment: the process's own.
+    """
+    text = environment.get(variable)
+    return parse_seconds(text) if text and not problems_of_seconds(variable, environment) else _SENDING_SECONDS
 
 
 def read_deadline(option: str, environment: Mapping[str, str]) -> float | None:

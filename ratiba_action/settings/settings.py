@@ -12,9 +12,12 @@ from ratiba_action.model.answer_origin import Llm
 from ratiba_action.model.change import Mode
 from ratiba_action.model.values import Usd
 from ratiba_action.settings.input_values import (
+    credentials_of,
     parse_baseline,
+    parse_collector,
     parse_flag,
     parse_folder,
+    parse_headers,
     parse_langfuse_host,
     parse_llm,
     parse_mode_floor,
@@ -25,7 +28,14 @@ from ratiba_action.settings.input_values import (
 )
 from ratiba_action.settings.provider_keys import keys_in, parse_provider_keys
 from ratiba_action.settings.report_folder import misplaced_report_folder, parse_report_folder
-from ratiba_action.settings.run_deadline import DEADLINE, LANGFUSE_SECONDS, problems_of_deadline, problems_of_seconds
+from ratiba_action.settings.run_deadline import (
+    DEADLINE,
+    LANGFUSE_SECONDS,
+    OTLP_SECONDS,
+    problems_of_deadline,
+    problems_of_seconds,
+)
+from ratiba_action.util.proxy import proxy_for
 
 _OTHER_VARIABLES = frozenset(
     {
@@ -38,6 +48,7 @@ _OTHER_VARIABLES = frozenset(
         "RATIBA_ENDED",
         "RATIBA_IMAGE",
         LANGFUSE_SECONDS,
+        OTLP_SECONDS,
         "RATIBA_JOB_NETWORK",
         "RATIBA_SEAL",
         "RATIBA_SEAL_KEY",
@@ -124,6 +135,10 @@ INPUTS: tuple[Input, ...] = (
     Input("langfuse-host", "", parse_langfuse_host, "address of Langfuse; without its keys nothing is sent"),
     Input("langfuse-public-key", "", str, "public key of a project in Langfuse", secret=True),
     Input("langfuse-secret-key", "", str, "secret key of the same project", secret=True),
+    Input(
+        "otlp-endpoint", "", parse_collector, "OpenTelemetry collector (OTLP over HTTP) that receives spans and scores"
+    ),
+    Input("otlp-headers", "", parse_headers, "headers for the collector, as name=value,name=value", secret=True),
     Input("baseline", "auto", parse_baseline, "results to compare with: auto, none, or a path of earlier ones"),
     Input("shard", "", parse_unserved, "this run's share of the suite, such as 2/8", served=False),
     Input("comment", "true", parse_flag, "whether to write the pull request's comment"),
@@ -163,6 +178,8 @@ class Settings:
     langfuse_host: str = ""
     langfuse_public_key: str = field(default="", repr=False)
     langfuse_secret_key: str = field(default="", repr=False)
+    otlp_endpoint: str = ""
+    otlp_headers: Mapping[str, str] = field(default_factory=dict, repr=False)
     github_token: str = field(default="", repr=False)
 
     @property
@@ -175,6 +192,7 @@ class Settings:
             self.openai_api_key,
             self.langfuse_public_key,
             self.langfuse_secret_key,
+            *credentials_of(self.otlp_headers),
             self.github_token,
             *self.named_keys.values(),
         )
@@ -240,10 +258,27 @@ def read_settings_leniently(
     settings = Settings(**values, keys_around=keys_in(environment))
     problems += problems_of_deadline(environment)
     problems += problems_of_seconds(LANGFUSE_SECONDS, environment)
+    problems += problems_of_seconds(OTLP_SECONDS, environment)
     problems += _problems_of_langfuse(
         settings, host_is_wrong=any(problem.startswith("langfuse-host") for problem in problems)
     )
+    problems += _problems_of_otlp(
+        settings, environment, endpoint_is_wrong=any(problem.startswith("otlp-endpoint") for problem in problems)
+    )
     return settings, tuple(problems)
+
+
+def _problems_of_otlp(
+    settings: Settings, environment: Mapping[str, str], *, endpoint_is_wrong: bool
+) -> tuple[str, ...]:
+    """Headers for nobody, and a proxy that cannot be used: a connection that bypasses it would be made in silence."""
+    if settings.otlp_headers and not settings.otlp_endpoint and not endpoint_is_wrong:
+        return ("otlp-endpoint is empty, and otlp-headers are given: give the collector's address.",)
+    try:
+        proxy_for(settings.otlp_endpoint, environment)
+    except ValueError as error:
+        return (f"otlp-endpoint: it cannot be reached: {error}.",)
+    return ()
 
 
 def _problems_of_langfuse(settings: Settings, *, host_is_wrong: bool) -> tuple[str, ...]:

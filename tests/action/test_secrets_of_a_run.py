@@ -19,7 +19,14 @@ from tests.support.hosted_runner import HostedRunner
 
 pytestmark = pytest.mark.docker
 OWNER = (4321, 4322) if os.geteuid() == 0 else (os.geteuid(), os.getegid())
-INPUTS = ("anthropic-api-key", "openai-api-key", "langfuse-public-key", "langfuse-secret-key", "github-token")
+INPUTS = (
+    "anthropic-api-key",
+    "openai-api-key",
+    "langfuse-public-key",
+    "langfuse-secret-key",
+    "otlp-headers",
+    "github-token",
+)
 
 
 @dataclass(frozen=True)
@@ -60,6 +67,7 @@ def planted(act: Act, repositories: Repositories, tmp_path: Path) -> Iterator[Pl
     for path in (repository.folder, *repository.folder.rglob("*")):
         shutil.chown(path, *OWNER)
     inputs = {name: f"{word}-{name}" for name in INPUTS} | {"image": image, "comment": "false", "llm": "replay"}
+    inputs |= {"otlp-headers": f"authorization={word}-otlp-headers", "otlp-endpoint": "http://127.0.0.1:9"}
     inputs |= {"langfuse-host": "http://127.0.0.1:9", "openai-base-url": f"https://user:{word}@127.0.0.1:9/v1"}
     proxy = f"http://user:{word}@127.0.0.1:9"
     variables = {"HTTPS_PROXY": proxy, "http_proxy": proxy, "NO_PROXY": "*"}

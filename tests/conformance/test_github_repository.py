@@ -9,9 +9,9 @@ import pytest
 from ratiba_action.errors import GithubError
 from ratiba_action.github.clients import by_pygithub
 from ratiba_action.github.github_api import GithubApi
-from ratiba_action.github.github_connection import RetryPolicy
 from ratiba_action.github.urllib_repository import UrllibRepository
 from ratiba_action.ports import GithubRepository
+from ratiba_action.util.http_exchange import RetryPolicy
 from tests.support.github_server import Fault, GithubState, Pull, github_server
 from tests.support.github_state import Artifact, Run
 from tests.support.raw_server import answering, raw_server

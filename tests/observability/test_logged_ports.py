@@ -39,7 +39,7 @@ def test_a_model_answer_is_told_with_what_it_cost(
 ) -> None:
     events = RecordedEvents()
     model_logger(PRICES, events)(request(model, "base"), ModelAnswer({}, USAGE, replayed))
-    called = ModelCalled("system", model, USAGE, cost, price, replayed)
+    called = ModelCalled("system", model, USAGE, cost, price, replayed, "anthropic")
     assert events.events == [Event(called, Place("base", "spa", 1))]
 
 
@@ -48,7 +48,7 @@ def test_a_judges_answer_is_told_with_its_metric_and_a_variant_is_named() -> Non
     log = judge_logger("a-model", "anthropic", Party.CROSS_CHECK, prices=PRICES, events=events)
     asked = Question("spa", "Fluency:2", "digest", 0, "prompt", trial=1, arm="small")
     log(asked, Answer({"score": 1, "reason": ""}, usage=USAGE))
-    called = JudgeCalled("Fluency", "2", "a-model", "cross-check", USAGE, Usd(2), Usd(2))
+    called = JudgeCalled("Fluency", "2", "a-model", "cross-check", USAGE, Usd(2), Usd(2), provider="anthropic")
     assert events.events == [Event(called, Place("head", "spa", 1, variant="small"))]
 
 

@@ -88,9 +88,12 @@ def test_every_secret_input_is_among_the_secrets() -> None:
     secret = [entry for entry in INPUTS if entry.secret and entry.served]
     values = {entry.environment_variable: f"value of {entry.name}" for entry in secret}
     values["RATIBA_PROVIDER_KEYS"] = "GROQ_API_KEY=value-of-provider-keys"
-    settings = read_settings(values, {"langfuse-host": "https://langfuse.example"})
-    expected = {f"value of {entry.name}" for entry in secret} - {"value of provider-keys"}
-    assert set(settings.secrets) == expected | {"value-of-provider-keys"}
+    values["RATIBA_OTLP_HEADERS"] = "x-team=value-of-otlp-headers"
+    servers = {"langfuse-host": "https://langfuse.example", "otlp-endpoint": "https://otel.example"}
+    settings = read_settings(values, servers)
+    pairs = {"provider-keys", "otlp-headers"}
+    expected = {f"value of {entry.name}" for entry in secret if entry.name not in pairs}
+    assert set(settings.secrets) == expected | {f"value-of-{name}" for name in pairs}
 
 
 KEYS = {"RATIBA_LANGFUSE_PUBLIC_KEY": "pk-lf-planted", "RATIBA_LANGFUSE_SECRET_KEY": "sk-lf-planted"}
@@ -135,6 +138,80 @@ def test_langfuse_is_off_without_keys_and_refuses_half_of_them() -> None:
 
 
 @pytest.mark.parametrize("text", ["0", "-1", "ten", "nan"])
-def test_the_time_for_langfuse_is_seconds(text: str) -> None:
-    with pytest.raises(ConfigurationError, match=r"RATIBA_LANGFUSE_SECONDS: .* is not allowed: give seconds"):
-        read_settings({"RATIBA_LANGFUSE_SECONDS": text}, {})
+@pytest.mark.parametrize("variable", ["RATIBA_LANGFUSE_SECONDS", "RATIBA_OTLP_SECONDS"])
+def test_the_time_for_sending_is_seconds(variable: str, text: str) -> None:
+    with pytest.raises(ConfigurationError, match=f"{variable}: .* is not allowed: give seconds"):
+        read_settings({variable: text}, {})
+
+
+@pytest.mark.parametrize(
+    ("given", "read"),
+    [
+        ("http://otel-collector:4318", "http://otel-collector:4318"),
+        ("https://otel.example/otlp/", "https://otel.example/otlp"),
+        ("https://otel.example:4318/v1/traces", "https://otel.example:4318"),
+        ("https://otel.example/v1/logs", "https://otel.example"),
+    ],
+)
+def test_a_collector_is_named_by_its_base_address_or_by_one_of_its_paths(given: str, read: str) -> None:
+    assert read_settings({"RATIBA_OTLP_ENDPOINT": given}, {}).otlp_endpoint == read
+
+
+@pytest.mark.parametrize(
+    "endpoint", ["otel.example:4317", "grpc://otel.example", "https://a:b@otel.example", "https://otel.example:70000"]
+)
+def test_what_is_no_address_of_a_collector_is_refused(endpoint: str) -> None:
+    with pytest.raises(ConfigurationError, match=r"otlp-endpoint .* is not allowed: give the address of a collector"):
+        read_settings({"RATIBA_OTLP_ENDPOINT": endpoint}, {})
+
+
+def test_a_collector_behind_a_proxy_that_is_none_is_refused_rather_than_reached_directly() -> None:
+    variables = {"RATIBA_OTLP_ENDPOINT": "https://otel.example", "HTTPS_PROXY": "socks5://user:PLANTED@proxy.example:1"}
+    with pytest.raises(ConfigurationError, match="HTTPS_PROXY does not name a proxy") as caught:
+        read_settings(variables, {})
+    assert "PLANTED" not in str(caught.value)
+    assert read_settings(variables | {"NO_PROXY": "otel.example"}, {}).otlp_endpoint
+    assert read_settings({"HTTPS_PROXY": variables["HTTPS_PROXY"]}, {}).otlp_endpoint == ""
+
+
+def headers(text: str) -> Settings:
+    return read_settings({"RATIBA_OTLP_HEADERS": text, "RATIBA_OTLP_ENDPOINT": "https://otel.example"}, {})
+
+
+def test_headers_are_read_as_opentelemetrys_own_variable_is() -> None:
+    settings = headers("Authorization=Bearer%20PLANTED-1234, x-scope-orgid = team one,x=a%2Cb=c")
+    assert settings.otlp_headers == {"authorization": "Bearer PLANTED-1234", "x-scope-orgid": "team one", "x": "a,b=c"}
+    assert "PLANTED" not in repr(settings)
+    with pytest.raises(ConfigurationError, match="otlp-endpoint is empty"):
+        read_settings({"RATIBA_OTLP_HEADERS": "x-team=PLANTED"}, {})
+
+
+def test_credentials_in_headers_are_secrets_and_the_others_are_none() -> None:
+    settings = headers("authorization=Bearer PLANTED-1234,x-honeycomb-team=PLANTED-5678")
+    assert settings.secrets == ("Bearer PLANTED-1234", "PLANTED-1234", "PLANTED-5678")
+    harmless = "content-type=application/json,accept=*/*,x-honeycomb-dataset=ratiba,x-scope-orgid=shop,user-agent=ci"
+    assert headers(harmless).secrets == ()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "PLANTED",
+        "=PLANTED",
+        "a b=PLANTED",
+        "x=PLANTED,X=PLANTED",
+        "x=PLANTED%0D%0Ay: z",
+        "x=PLANTED\nb",
+        "x=PLANTED\u00e9",
+        "x=PLANTED%E9",
+        "x=",
+        "host=PLANTED.example",
+        "content-length=7",
+        "transfer-encoding=chunked",
+    ],
+)
+def test_a_header_that_cannot_be_sent_is_refused_and_not_shown(text: str) -> None:
+    with pytest.raises(ConfigurationError, match=r"otlp-headers .*its value is not allowed") as caught:
+        headers(text)
+    assert "PLANTED" not in str(caught.value)
+    assert len(str(caught.value).splitlines()) == 1

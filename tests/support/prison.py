@@ -19,6 +19,7 @@ _SECRETS = (
     "RATIBA_OPENAI_API_KEY",
     "RATIBA_LANGFUSE_PUBLIC_KEY",
     "RATIBA_LANGFUSE_SECRET_KEY",
+    "RATIBA_OTLP_HEADERS",
     "RATIBA_SEAL_KEY",
 )
 _STEP_FILES = {
@@ -26,7 +27,14 @@ _STEP_FILES = {
     "GITHUB_STEP_SUMMARY": "/report/step/summary",
     "RATIBA_SEAL": "/report/step/seal",
 }
-_LANGFUSE = {"RATIBA_LANGFUSE_HOST": "http://127.0.0.1:9", "RATIBA_LANGFUSE_SECONDS": "1"}
+_SERVERS = {
+    "RATIBA_LANGFUSE_HOST": "http://127.0.0.1:9",
+    "RATIBA_LANGFUSE_SECONDS": "1",
+    "RATIBA_OTLP_ENDPOINT": "http://127.0.0.1:9",
+    "RATIBA_OTLP_SECONDS": "1",
+}
+_FORMS = {"RATIBA_OTLP_HEADERS": "authorization=Bearer {}"}
+"""How an input holds its secret, where it is more than that."""
 
 
 @dataclass(frozen=True)
@@ -92,7 +100,8 @@ class Prison:
         give(self.place.workspace)
         planted = {name: plant() for name in _SECRETS}
         planted["HTTPS_PROXY"] = f"http://user:{(password := plant())}@127.0.0.1:9"
-        given = planted | _STEP_FILES | _LANGFUSE | {"RATIBA_LLM": "replay"} | dict(variables or {})
+        formed = {name: _FORMS.get(name, "{}").format(secret) for name, secret in planted.items()}
+        given = formed | _STEP_FILES | _SERVERS | {"RATIBA_LLM": "replay"} | dict(variables or {})
         command = self.place.command("gate", "--report-dir", "/report/ratiba-report")
         command[command.index("none")] = network
         place = command.index(self.place.image)

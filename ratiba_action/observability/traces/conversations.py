@@ -1,7 +1,7 @@
 """Events of runs → their traces: one per conversation, with spans for what happened in it and its scores."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 
 from ratiba_action.model.event import (
@@ -44,6 +44,7 @@ def root_span(trace_id: str, place: Place, events: Sequence[LoggedEvent]) -> Spa
         start=start,
         end=max(logged.at for logged in events),
         attributes=attributes_of(step),
+        shown=last,
     )
 
 
@@ -83,6 +84,7 @@ def step_spans(trace_id: str, root: str, events: Sequence[LoggedEvent]) -> Itera
             start=max(logged.at, first) - timedelta(seconds=min(max(seconds, 0.0), since)),
             end=max(logged.at, first),
             attributes=attributes_of(step),
+            shown=data,
         )
 
 
@@ -197,9 +199,7 @@ def _trace(trace_id: str, conversation: _Conversation, facts: RunStarted | None)
 
 
 def _with(span: Span, shared: dict[str, AttributeValue]) -> Span:
-    return Span(
-        span.trace_id, span.span_id, span.parent_id, span.name, span.start, span.end, {**shared, **span.attributes}
-    )
+    return replace(span, attributes={**shared, **span.attributes})
 
 
 def _label(place: Place) -> str:

@@ -5,6 +5,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
+from ratiba_action.model.event import Happening
+
 AttributeValue = str | tuple[str, ...]
 
 
@@ -18,6 +20,8 @@ class Span:
         parent_id: of the span that it is a part of; empty for the root.
         start: aware.
         end: aware, never before the start.
+        attributes: as Langfuse names them.
+        shown: the event that it shows; None for a conversation without an end.
     """
 
     trace_id: str
@@ -27,6 +31,7 @@ class Span:
     start: datetime
     end: datetime
     attributes: Mapping[str, AttributeValue] = field(default_factory=dict)
+    shown: Happening | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +109,12 @@ def span_id(trace_id: str, key: str) -> str:
     """The id of a span: 16 hexadecimal digits, the same whoever computes them, and never only zeros."""
     made = hashlib.sha256(f"{trace_id}\n{key}".encode("utf-8", "surrogatepass")).hexdigest()[:16]
     return made if int(made, 16) else "1".rjust(16, "0")
+
+
+def nanoseconds(moment: datetime) -> int:
+    """Since 1970, in whole microseconds: a float of seconds cannot tell nanoseconds apart."""
+    whole = int(moment.replace(microsecond=0).timestamp())
+    return (whole * 1_000_000 + moment.microsecond) * 1000
 
 
 def score_id(trace_id: str, key: str) -> str:

@@ -12,7 +12,7 @@ import pytest
 
 from ratiba_action.errors import GithubError
 from ratiba_action.github.github_api import GithubApi
-from ratiba_action.github.github_connection import MOST_BYTES
+from ratiba_action.util.http_exchange import MOST_BYTES
 from tests.support.github_server import GithubState, github_server
 from tests.support.raw_server import answering, raw_server
 

@@ -1,4 +1,4 @@
-"""One exchange over HTTP: where a token may be sent, within a deadline, to an answer of bounded size.
+"""One exchange over HTTP: within a deadline, to an answer of bounded size, and again where that may help.
 
 Nothing is imported at the top that a step which only decides would have to wait for.
 """
@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from ratiba_action.errors import ConfigurationError, GithubError
+from ratiba_action.errors import ConfigurationError, ExchangeError
 from ratiba_action.util.proxy import proxy_for, trusted_certificates
 
 if TYPE_CHECKING:
@@ -30,6 +30,7 @@ RATE_LIMITED = frozenset({403, TOO_MANY})
 _SECONDARY = re.compile(r"secondary rate limit|abuse detection", re.IGNORECASE)
 _UNTOLD = 60.0  # what GitHub's documentation asks to wait where no header says it
 _SECONDS = re.compile(r"[0-9]{1,10}")
+_ORIGIN = re.compile(r"https?://[^/?#]+", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +47,7 @@ class RetryPolicy:
     most_tries: int = 6
     try_seconds: float = 25.0
 
-    def wait(self, tries: int, error: GithubError, left: float) -> float | None:
+    def wait(self, tries: int, error: ExchangeError, left: float) -> float | None:
         """Seconds until the next try; None for no further one.
 
         Args:
@@ -68,7 +69,7 @@ USUAL = RetryPolicy()
 
 
 def repeat(
-    work: Callable[[], Result], policy: RetryPolicy, ends: float, is_repeatable: Callable[[GithubError], bool]
+    work: Callable[[], Result], policy: RetryPolicy, ends: float, is_repeatable: Callable[[Any], bool]
 ) -> Result:
     """Do something until it succeeds, or may not be done again.
 
@@ -76,16 +77,16 @@ def repeat(
         work: makes one or more requests.
         policy: says how often, and how long to wait.
         ends: reading of the monotonic clock at which the result must be there.
-        is_repeatable: whether the work may be done again after an error.
+        is_repeatable: whether the work may be done again after an error of the kind that it raises.
 
     Raises:
-        GithubError: of the last try.
+        ExchangeError: of the last try.
     """
     tries = 0
     while True:
         try:
             return work()
-        except GithubError as error:
+        except ExchangeError as error:
             tries += 1
             wait = policy.wait(tries, error, ends - time.monotonic()) if is_repeatable(error) else None
             if wait is None:
@@ -138,20 +139,37 @@ class Answer:
 
 
 @dataclass(frozen=True, slots=True)
+class Peer:
+    """Whose server is asked, for messages.
+
+    Args:
+        name: as it stands at the beginning of a sentence.
+        address: the setting that holds its address.
+        error: what is raised; a subclass tells one server's errors from another's.
+    """
+
+    name: str
+    address: str
+    error: type[ExchangeError] = ExchangeError
+
+
+@dataclass(frozen=True, slots=True)
 class Question:
     """What is asked.
 
     Args:
         method: of HTTP.
-        url: over https, or on this machine; the caller has seen to that.
-        headers: the token among them.
+        url: whose path and query are in no message: a webhook's path is its key.
+        headers: the token among them; the caller has seen to it that the address may get it.
+        peer: whose server it is.
         content: body, None for none.
     """
 
     method: str
-    url: str
+    url: str = field(repr=False)
     headers: Mapping[str, str] = field(repr=False)
-    content: bytes | None = None
+    peer: Peer
+    content: bytes | None = field(default=None, repr=False)
 
 
 def exchange(question: Question, environment: Mapping[str, str], ends: float) -> Answer:
@@ -163,11 +181,10 @@ def exchange(question: Question, environment: Mapping[str, str], ends: float) ->
         ends: reading of the monotonic clock at which the answer must be there.
 
     Raises:
-        GithubError: nothing was reached, the time is over, or the answer is too large or was cut off. Says whether
-            another try may help, and whether a request that writes may have arrived.
+        ExchangeError: nothing was reached, the time is over, or the answer is too large or was cut off; of the
+            peer's own class. Says whether another try may help, and whether a request that writes may have arrived.
     """
-    writes = question.method != "GET"
-    return _within(ends, lambda: _open(question, environment, ends), writes=writes)
+    return _within(ends, lambda: _open(question, environment, ends), question)
 
 
 def _open(question: Question, environment: Mapping[str, str], ends: float) -> Answer:
@@ -180,28 +197,26 @@ def _open(question: Question, environment: Mapping[str, str], ends: float) -> An
     seconds = max(ends - time.monotonic(), 0.001)
     try:
         try:
-            with _opener(request, environment).open(request, timeout=seconds) as response:
-                return _read(response.status, response)
+            with _opener(request, environment, question.peer).open(request, timeout=seconds) as response:
+                return _read(response.status, response, question.peer)
         except urllib.error.HTTPError as error:
             with error:
-                return _read(error.code, error)
+                return _read(error.code, error, question.peer)
     except (OSError, ValueError, _http_error()) as error:
         raise _unreachable(question, getattr(error, "reason", None) or error) from None
 
 
-def _unreachable(question: Question, reason: object) -> GithubError:
+def _unreachable(question: Question, reason: object) -> ExchangeError:
     writes = question.method != "GET"
     if isinstance(reason, TimeoutError):
-        return _too_slow(writes=writes)
+        return _too_slow(question.peer, writes=writes)
     message = f"{type(reason).__name__}: {reason}"[:200]
-    remedy = "Check GITHUB_API_URL, the proxy and the network."
+    remedy = f"Check {question.peer.address}, the proxy and the network."
     if "CERTIFICATE_VERIFY_FAILED" in message:
         remedy = "Name the certificates of your own authority by SSL_CERT_FILE."
-    # The query of a file's address may hold a signature.
-    shown = question.url.partition("?")[0].partition("/repos/")[0]
     never_sent = _was_never_sent(reason)
-    return GithubError(
-        f"{shown!r} could not be reached ({message}).",
+    return question.peer.error(
+        f"{origin(question.url)!r} could not be reached ({message}).",
         remedy,
         transient=never_sent or _is_broken(reason),
         unclear=writes and not never_sent,
@@ -228,7 +243,15 @@ def _is_broken(reason: object) -> bool:
     return isinstance(reason, broken) or re.search(r"Tunnel connection failed: 50[0234]\b", str(reason)) is not None
 
 
-def _opener(request: "urllib.request.Request", environment: Mapping[str, str]) -> "urllib.request.OpenerDirector":
+def origin(address: str) -> str:
+    """Scheme, host and port of an address; empty where it is none."""
+    found = _ORIGIN.match(address)
+    return found[0].lower() if found else ""
+
+
+def _opener(
+    request: "urllib.request.Request", environment: Mapping[str, str], peer: Peer
+) -> "urllib.request.OpenerDirector":
     import urllib.request  # noqa: PLC0415 - slow to import
 
     encrypted = request.full_url.startswith("https")
@@ -239,7 +262,7 @@ def _opener(request: "urllib.request.Request", environment: Mapping[str, str]) -
             request.add_header("Proxy-Authorization", proxy.credentials)
     handlers: list[Any] = [urllib.request.ProxyHandler({}), _no_redirect()]
     if encrypted:
-        handlers.append(urllib.request.HTTPSHandler(context=_certificates(environment)))
+        handlers.append(urllib.request.HTTPSHandler(context=_certificates(environment, peer)))
     return urllib.request.build_opener(*handlers)
 
 
@@ -255,12 +278,12 @@ def _no_redirect() -> "urllib.request.HTTPRedirectHandler":
     return NoRedirect()
 
 
-def _certificates(environment: Mapping[str, str]) -> "ssl.SSLContext":
+def _certificates(environment: Mapping[str, str], peer: Peer) -> "ssl.SSLContext":
     """The certificates of the connection; what is wrong with them must not end a run that measured something."""
     try:
         return trusted_certificates(environment)
     except ConfigurationError as error:
-        raise GithubError(error.problem, error.remedy) from error
+        raise peer.error(error.problem, error.remedy) from error
 
 
 def _http_error() -> type[Exception]:
@@ -269,10 +292,11 @@ def _http_error() -> type[Exception]:
     return http.client.HTTPException
 
 
-def _read(status: int, response: "http.client.HTTPResponse | urllib.error.HTTPError") -> Answer:
+def _read(status: int, response: "http.client.HTTPResponse | urllib.error.HTTPError", peer: Peer) -> Answer:
     content = response.read(MOST_BYTES + 1)
     if len(content) > MOST_BYTES:
-        raise GithubError(f"GitHub's answer has more than {MOST_BYTES:,} bytes and was not read.", status=status)
+        problem = f"{peer.name}'s answer has more than {MOST_BYTES:,} bytes and was not read."
+        raise peer.error(problem, status=status)
     expected = response.headers.get("Content-Length", "")
     if expected.isascii() and expected.isdigit() and len(content) < int(expected):
         import http.client  # noqa: PLC0415 - only for a failure
@@ -281,7 +305,7 @@ def _read(status: int, response: "http.client.HTTPResponse | urllib.error.HTTPEr
     return Answer(status, {str(name).lower(): str(value) for name, value in response.headers.items()}, content)
 
 
-def _within(ends: float, work: Callable[[], Answer], *, writes: bool) -> Answer:
+def _within(ends: float, work: Callable[[], Answer], question: Question) -> Answer:
     """Do the work in a thread and leave it behind when its time is over; a slow server feeds a byte at a time."""
     results: list[Answer] = []
     errors: list[Exception] = []
@@ -292,7 +316,7 @@ def _within(ends: float, work: Callable[[], Answer], *, writes: bool) -> Answer:
         except Exception as error:  # noqa: BLE001 - carried over to the caller's thread below
             errors.append(error)
 
-    thread = threading.Thread(target=run, name="github", daemon=True)
+    thread = threading.Thread(target=run, name="exchange", daemon=True)
     remaining = ends - time.monotonic()
     if remaining > 0:
         thread.start()
@@ -300,9 +324,11 @@ def _within(ends: float, work: Callable[[], Answer], *, writes: bool) -> Answer:
     if errors:
         raise errors[0]
     if not results:
-        raise _too_slow(writes=writes and remaining > 0)
+        raise _too_slow(question.peer, writes=question.method != "GET" and remaining > 0)
     return results[0]
 
 
-def _too_slow(*, writes: bool) -> GithubError:
-    return GithubError("GitHub took too long.", "Run the job again.", timed_out=True, transient=True, unclear=writes)
+def _too_slow(peer: Peer, *, writes: bool) -> ExchangeError:
+    return peer.error(
+        f"{peer.name} took too long.", "Run the job again.", timed_out=True, transient=True, unclear=writes
+    )
