@@ -16,6 +16,7 @@ from ratiba_action.model.event import (
     ConversationStarted,
     EvaluationFailed,
     Event,
+    Happening,
     LoggedEvent,
     Place,
     TurnEnded,
@@ -59,14 +60,11 @@ def attributes(item: dict[str, Any]) -> dict[str, Any]:
 
 def require_otlp(path: str, body: bytes) -> None:
     """Refuse a body that the definitions do not describe: an unknown name, a wrong type, an id of a wrong length."""
-    pytest.importorskip("opentelemetry.proto", reason="needs the extra 'langfuse'")
-    from google.protobuf.json_format import Parse  # noqa: PLC0415 - only where it is installed
-    from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import (  # noqa: PLC0415 - the same
-        ExportLogsServiceRequest,
-    )
-    from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import (  # noqa: PLC0415 - the same
-        ExportTraceServiceRequest,
-    )
+    reason = "needs the extra 'langfuse'"
+    parse = pytest.importorskip("google.protobuf.json_format", reason=reason).Parse
+    signal = "trace" if path == "/v1/traces" else "logs"
+    service = f"opentelemetry.proto.collector.{signal}.v1.{signal}_service_pb2"
+    module = pytest.importorskip(service, reason=reason)
 
     def plain(value: Any) -> Any:
         """OTLP writes ids in hexadecimal digits where the mapping of protobuf has Base64."""
@@ -81,8 +79,8 @@ def require_otlp(path: str, body: bytes) -> None:
         coded = {name: base64.b64encode(bytes.fromhex(value[name])).decode() for name in lengths.keys() & value.keys()}
         return {name: coded.get(name) or plain(one) for name, one in value.items()}
 
-    message = ExportTraceServiceRequest() if path == "/v1/traces" else ExportLogsServiceRequest()
-    Parse(json.dumps(plain(json.loads(body))), message)
+    message = module.ExportTraceServiceRequest() if signal == "trace" else module.ExportLogsServiceRequest()
+    parse(json.dumps(plain(json.loads(body))), message)
     assert message.ByteSize()
 
 
@@ -139,12 +137,12 @@ def test_names_are_those_of_opentelemetrys_own_list() -> None:
 
 def test_a_failure_is_an_event_of_its_conversation_and_the_status_of_its_span() -> None:
     failed = EvaluationFailed("check", "must_contain", "saa nane", "saa tisa", "the reply lacks it")
-    happened = [
+    happened: list[tuple[Happening, Place]] = [
         (ConversationStarted(conversation_id(RUN, PLACE), "none"), PLACE),
         (failed, PLACE),
         (ConversationEnded("scored", passed=False, reason="must_contain failed"), PLACE),
     ]
-    (run,) = traced_runs(logged([*happened]))
+    (run,) = traced_runs(logged(happened))
     root = span_json(run.traces[0].spans[0])
     assert root["status"] == {"code": 2, "message": "must_contain failed"}
     record = next(record for record in records_json(run.traces[0]) if record["eventName"] == "ratiba.EVAL_FAIL")
