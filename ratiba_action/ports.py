@@ -424,31 +424,15 @@ class EventLog(Protocol):
         ...
 
 
-class GithubRepository(Protocol):
-    """What the gate asks GitHub about one repository, and writes there.
+class CommentedChanges(Protocol):
+    """Changes that people comment on: GitHub's pull requests, GitLab's merge requests.
 
-    Objects are GitHub's JSON as it came: whoever reads them checks their shape. Lists are read page by page, as far as
-    they are used. ``github/urllib_repository.py`` needs the standard library only, ``github/pygithub_repository.py`` is
-    PyGithub; token, retries, deadline and errors are those of ``GithubApi`` in both.
-
-    Every method raises GithubError where GitHub refuses, does not answer in time, or answers anything that is not
-    understood.
+    Objects have the shape of GitHub's JSON. Every method raises ExchangeError where the server refuses, does not answer
+    in time, or answers anything that is not understood.
     """
 
     def pull_request(self, number: int) -> Any:
         """One pull request."""
-        ...
-
-    def open_pull_requests(self, head: str) -> Iterator[Any]:
-        """The open pull requests from a branch.
-
-        Args:
-            head: ``owner:branch``.
-        """
-        ...
-
-    def changed_files(self, number: int) -> Iterator[Any]:
-        """The files of a pull request."""
         ...
 
     def comments(self, number: int) -> Iterator[Any]:
@@ -465,6 +449,30 @@ class GithubRepository(Protocol):
 
     def delete_comment(self, comment: int) -> None:
         """Remove a comment."""
+        ...
+
+
+class GithubRepository(CommentedChanges, Protocol):
+    """What the gate asks GitHub about one repository, and writes there.
+
+    Objects are GitHub's JSON as it came: whoever reads them checks their shape. Lists are read page by page, as far as
+    they are used. ``github/urllib_repository.py`` needs the standard library only, ``github/pygithub_repository.py`` is
+    PyGithub; token, retries, deadline and errors are those of ``GithubApi`` in both.
+
+    Every method raises GithubError where GitHub refuses, does not answer in time, or answers anything that is not
+    understood.
+    """
+
+    def open_pull_requests(self, head: str) -> Iterator[Any]:
+        """The open pull requests from a branch.
+
+        Args:
+            head: ``owner:branch``.
+        """
+        ...
+
+    def changed_files(self, number: int) -> Iterator[Any]:
+        """The files of a pull request."""
         ...
 
     def set_status(self, commit: str, *, state: str, context: str, description: str, url: str) -> None:

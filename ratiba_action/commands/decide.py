@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TextIO
 
-from ratiba_action.decide.deciding import Decided, DecideRequest, decide, decide_or_doubt, request_of
+from ratiba_action.decide.deciding import Decided, DecideRequest, decide, decide_or_doubt, event_of, request_of
 from ratiba_action.errors import PublishError, UsageError
 from ratiba_action.model.change import Mode, ModeDecision
 from ratiba_action.util.text import printable, unreadable_as_command
@@ -116,12 +116,8 @@ def _earlier_results(folder: str, environment: Mapping[str, str]) -> list[str]:
 
 
 def _event_of(arguments: argparse.Namespace, environment: Mapping[str, str]) -> DecideRequest:
-    event = arguments.event or environment.get("GITHUB_EVENT_PATH")
-    return DecideRequest(
-        repository=Path(arguments.repo or environment.get("GITHUB_WORKSPACE") or "."),
-        event_name=arguments.event_name or ("" if arguments.event else environment.get("GITHUB_EVENT_NAME", "")),
-        event_path=Path(event) if event else None,
-    )
+    repository = Path(arguments.repo or environment.get("GITHUB_WORKSPACE") or ".")
+    return event_of(environment, repository, arguments.event, arguments.event_name)
 
 
 def read_request(arguments: argparse.Namespace, environment: Mapping[str, str]) -> DecideRequest:
@@ -168,7 +164,8 @@ def _about(decided: Decided) -> list[str]:
     lines = [f"Mode: {decided.decision.mode}"]
     if subject.pull_request is not None:
         fork = ", from a fork" if decided.change.fork else ""
-        lines.append(f"Pull request {subject.pull_request} by {subject.author}{fork}: {subject.title}")
+        author = f" by {subject.author}" if subject.author else ""
+        lines.append(f"Pull request {subject.pull_request}{author}{fork}: {subject.title}")
     return [printable(line) for line in lines]
 
 

@@ -3,10 +3,11 @@
 import argparse
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from ratiba_action.authoring.captured_session import CapturedSession, read_session
-from ratiba_action.decide.deciding import DecideRequest
+from ratiba_action.decide.deciding import DecideRequest, event_of, request_of
 from ratiba_action.errors import FileProblem, SuiteError, UsageError
 from ratiba_action.github.clients import by_pygithub
 from ratiba_action.model.change import Mode
@@ -51,17 +52,11 @@ def decide_request(
     arguments: argparse.Namespace, environment: Mapping[str, str], settings: Settings, repository: Path
 ) -> DecideRequest:
     """The input of the decision: event, checkout, rules and minimum mode."""
-    event = arguments.event or environment.get("GITHUB_EVENT_PATH")
-    return DecideRequest(
-        repository=repository,
-        event_name=arguments.event_name or ("" if arguments.event else environment.get("GITHUB_EVENT_NAME", "")),
-        event_path=Path(event) if event else None,
-        rules=settings.rules,
+    event = event_of(environment, repository, arguments.event, arguments.event_name)
+    return replace(
+        request_of(settings, event),
         floor=_floor(arguments, settings),
         floor_why=_floor_why(arguments),
-        config=settings.config,
-        scenarios=settings.scenarios,
-        pull_request=settings.pull_request,
         connect=by_pygithub,
     )
 

@@ -13,7 +13,7 @@ from typing import TextIO
 
 from ratiba_action.commands.options import add_variant, parse_option
 from ratiba_action.config.configuration import load_configuration
-from ratiba_action.decide.deciding import DecideRequest, decide, request_of
+from ratiba_action.decide.deciding import decide, event_of, request_of
 from ratiba_action.errors import UsageError
 from ratiba_action.github.clients import by_pygithub
 from ratiba_action.github.workflow import WorkflowLog
@@ -168,11 +168,9 @@ def _request(arguments: argparse.Namespace, environment: MutableMapping[str, str
     repository = Path(arguments.repo or environment.get("GITHUB_WORKSPACE") or ".").resolve()
     if not repository.is_dir():
         raise UsageError(f"There is no folder {str(repository)!r}.", "Give the checkout with --repo.")
-    event = environment.get("GITHUB_EVENT_PATH")
-    name, path = environment.get("GITHUB_EVENT_NAME", ""), Path(event) if event else None
-    place = DecideRequest(repository, name, path, connect=by_pygithub)
+    request = request_of(settings, event_of(environment, repository))
     # Recording runs whatever has changed.
-    decided = decide(replace(request_of(settings, place), floor=Mode.BLOCKING), environment)
+    decided = decide(replace(request, floor=Mode.BLOCKING, connect=by_pygithub), environment)
     refuse_wrong_start(decided, ())
     return RunRequest(
         settings=settings,

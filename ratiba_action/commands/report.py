@@ -173,7 +173,7 @@ def _sealed(arguments: argparse.Namespace, environment: Mapping[str, str]) -> in
 
 
 def _unfinished(arguments: argparse.Namespace, environment: Mapping[str, str]) -> int:
-    from ratiba_action.decide.deciding import DecideRequest, decide_or_doubt, request_of  # noqa: PLC0415 - the same
+    from ratiba_action.decide.deciding import decide_or_doubt, event_of, request_of  # noqa: PLC0415 - the same
     from ratiba_action.publish.concluding import conclude  # noqa: PLC0415 - most runs are finished
     from ratiba_action.publish.publishing import Publication  # noqa: PLC0415 - the same
 
@@ -184,12 +184,7 @@ def _unfinished(arguments: argparse.Namespace, environment: Mapping[str, str]) -
         return 0
     stream = sys.stderr if arguments.json else sys.stdout
     Publication(settings, environment, stream).hide_secrets()
-    event = environment.get("GITHUB_EVENT_PATH")
-    place = DecideRequest(
-        repository=Path(environment.get("GITHUB_WORKSPACE") or "."),
-        event_name=environment.get("GITHUB_EVENT_NAME", ""),
-        event_path=Path(event) if event else None,
-    )
+    place = event_of(environment, Path(environment.get("GITHUB_WORKSPACE") or "."))
     decided = decide_or_doubt(request_of(settings, place), environment)
     ended = environment.get("RATIBA_ENDED", "")
     return conclude(settings, decided, environment, stream, problems=problems, ended=ended)

@@ -23,6 +23,7 @@ from ratiba_action.decide.system_paths import read_root, read_system_paths, read
 from ratiba_action.errors import InfrastructureError, RatibaError
 from ratiba_action.github.urllib_repository import UrllibRepository
 from ratiba_action.model.change import ChangedFiles, Mode, ModeDecision, Reason, Rule
+from ratiba_action.settings.gitlab import gitlab_job
 from ratiba_action.util.links import Links
 from ratiba_action.util.locked_folder import is_file, is_folder
 
@@ -83,6 +84,7 @@ class DecideRequest:
         repository: a folder inside the checkout.
         event_name: of the run; empty for the work tree, or to tell it from the payload.
         event_path: file of the payload, None when there is none.
+        payload: of the event where it is in no file, as on GitLab.
         rules: text of the rules, or ``@FILE``; empty for the default rules.
         floor: the mode never falls below it.
         floor_why: what asked for it; empty for the mode input.
@@ -96,6 +98,7 @@ class DecideRequest:
     repository: Path
     event_name: str = ""
     event_path: Path | None = None
+    payload: Mapping[str, Any] | None = None
     rules: str = ""
     floor: Mode | None = None
     floor_why: str = ""
@@ -104,6 +107,25 @@ class DecideRequest:
     protected: Sequence[str] = ()
     pull_request: str = ""
     connect: Connect = UrllibRepository
+
+
+def event_of(
+    environment: Mapping[str, str], repository: Path, event: str | None = None, name: str | None = None
+) -> DecideRequest:
+    """The request of a run by the event that started it: an option's, GitHub's, or that of GitLab's job.
+
+    Args:
+        environment: the process's own.
+        repository: a folder inside the checkout.
+        event: file of the payload, from the command line.
+        name: of the event, from the command line.
+    """
+    path = event or environment.get("GITHUB_EVENT_PATH")
+    name = name or ("" if event else environment.get("GITHUB_EVENT_NAME", ""))
+    job = None if path or name else gitlab_job(environment)
+    if job is not None:
+        return DecideRequest(repository, job.event, payload=job.payload)
+    return DecideRequest(repository, name, Path(path) if path else None)
 
 
 def request_of(settings: "Settings", event: DecideRequest) -> DecideRequest:
@@ -258,7 +280,7 @@ def _judging_floors(
 def _event(request: DecideRequest, doubts: list[str]) -> tuple[Mapping[str, Any] | None, str]:
     """The payload and the event's name."""
     if request.event_path is None:
-        return None, request.event_name
+        return request.payload, request.event_name
     try:
         event = load_event(request.event_path)
     except RatibaError as error:

@@ -9,6 +9,7 @@ from typing import Any
 
 from ratiba_action.errors import InfrastructureError
 from ratiba_action.model.change import Subject
+from ratiba_action.settings.gitlab import gitlab_job
 
 _SHA = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 _LARGEST = 50_000_000
@@ -127,6 +128,9 @@ def subject_of(event: Mapping[str, Any], pull_request: PullRequest | None, envir
     repository = environment.get("GITHUB_REPOSITORY") or str(mapping(event.get("repository")).get("full_name") or "")
     run_id = _number(environment.get("GITHUB_RUN_ID", ""))
     server = environment.get("GITHUB_SERVER_URL", "")
+    job = gitlab_job(environment)
+    if job is not None:
+        repository, run_id = job.project, job.job
     return Subject(
         repository=repository,
         pull_request=pull_request.number if pull_request else None,
@@ -138,5 +142,9 @@ def subject_of(event: Mapping[str, Any], pull_request: PullRequest | None, envir
         branch="" if pull_request else _own_branch(event),
         run_id=run_id,
         run_attempt=_number(environment.get("GITHUB_RUN_ATTEMPT", "")) or 1,
-        run_url=f"{server}/{repository}/actions/runs/{run_id}" if server and repository and run_id else "",
+        run_url=job.url if job is not None else _run_url(server, repository, run_id),
     )
+
+
+def _run_url(server: str, repository: str, run_id: int) -> str:
+    return f"{server}/{repository}/actions/runs/{run_id}" if server and repository and run_id else ""

@@ -70,6 +70,10 @@ class PullRequestApi:
         environment = self._environment
         token = environment.get("RATIBA_GITHUB_TOKEN") or environment.get("GITHUB_TOKEN") or ""
         address = environment.get("GITHUB_API_URL", "")
+        if environment.get("GITLAB_CI") == "true":
+            raise InfrastructureError(
+                "The merge base of the merge request is not in this clone.", 'Set the job\'s variable GIT_DEPTH: "0".'
+            )
         if not token or not address or not self._repository:
             raise InfrastructureError(
                 "The API cannot be asked without GITHUB_TOKEN, GITHUB_API_URL and GITHUB_REPOSITORY.",

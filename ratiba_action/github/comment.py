@@ -3,15 +3,15 @@
 import contextlib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
-from ratiba_action.errors import GithubError, PublishError
+from ratiba_action.errors import ExchangeError, PublishError
 from ratiba_action.github.attempts import Attempt, read_attempts
 from ratiba_action.github.github_api import GITHUB_API, GithubApi
 from ratiba_action.github.marker import Marker, is_stale, marker_of, read_marker
 from ratiba_action.github.urllib_repository import UrllibRepository
 from ratiba_action.model.verdict import Report
-from ratiba_action.ports import GithubRepository
+from ratiba_action.ports import CommentedChanges, GithubRepository
 from ratiba_action.util.http_exchange import USUAL, RetryPolicy
 
 COMMENT_SECONDS = 90.0
@@ -20,14 +20,46 @@ COMMENT_SECONDS = 90.0
 ACTIONS_BOT = "github-actions[bot]"
 """Author of what a workflow's own ``GITHUB_TOKEN`` writes; ``GET /user`` is forbidden to that token."""
 
-_ELSEWHERE = "The report is in the step summary and in the report directory."
-_REMEDIES = {
-    401: "Give a github-token that is valid.",
-    403: "Give the job `permissions: pull-requests: write`; a fork's run has a read-only token and needs the "
-    "second workflow of the documentation.",
-    404: "Check the repository and the pull request's number, and that the token may read them.",
-    422: "Report this: GitHub refuses the comment's text.",
-}
+Result = TypeVar("Result")
+
+
+class Repeating(Protocol):
+    """Makes several requests again that belong together; see ``http_exchange.repeat``."""
+
+    def repeat(self, work: Callable[[], Result], is_repeatable: Callable[[Any], bool]) -> Result:
+        """Do the work until it succeeds or may not be done again."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Forge:
+    """A service with pull requests, in messages.
+
+    Args:
+        name: of the service.
+        token: the setting that holds its token.
+        elsewhere: where the report is without a comment.
+        remedies: what to do about a status.
+    """
+
+    name: str
+    token: str
+    elsewhere: str
+    remedies: Mapping[int, str]
+
+
+GITHUB = Forge(
+    name="GitHub",
+    token="github-token",  # noqa: S106 - the name of an input
+    elsewhere="The report is in the step summary and in the report directory.",
+    remedies={
+        401: "Give a github-token that is valid.",
+        403: "Give the job `permissions: pull-requests: write`; a fork's run has a read-only token and needs the "
+        "second workflow of the documentation.",
+        404: "Check the repository and the pull request's number, and that the token may read them.",
+        422: "Report this: GitHub refuses the comment's text.",
+    },
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +88,8 @@ class PullRequestComment:
         retry: how often a request is made.
         only_missing: leave the comment as it is where this very run has written it.
         connect: which client writes it.
+        forge: whose comment it is.
+        open: what repeats requests, and what makes them, instead of ``api_url`` and ``connect``; another service.
     """
 
     token: str = field(repr=False)
@@ -68,6 +102,8 @@ class PullRequestComment:
     retry: RetryPolicy = USUAL
     only_missing: bool = False
     connect: Callable[[GithubApi], GithubRepository] = UrllibRepository
+    forge: Forge = GITHUB
+    open: Callable[[], tuple[Repeating, CommentedChanges]] | None = None
 
     def publish(self, report: Report) -> str | None:
         """Update the gate's comment, or create it.
@@ -76,27 +112,29 @@ class PullRequestComment:
             The comment's address; None when there was none to update and ``create`` is False.
 
         Raises:
-            PublishError: no token or pull request, GitHub refused or did not answer in time, or a newer run has
+            PublishError: no token or pull request, the service refused or did not answer in time, or a newer run has
                 written the comment already.
         """
         subject = report.subject
         if not self.token:
-            raise PublishError("No comment was posted: github-token is empty.", _ELSEWHERE)
+            raise PublishError(f"No comment was posted: {self.forge.token} is empty.", self.forge.elsewhere)
         if not subject.repository or subject.pull_request is None:
-            raise PublishError("No comment was posted: the run belongs to no pull request.", _ELSEWHERE)
+            raise PublishError("No comment was posted: the run belongs to no pull request.", self.forge.elsewhere)
         try:
-            api = GithubApi(
-                subject.repository, self.token, self.api_url, self.environment, self.deadline_seconds, self.retry
-            )
-            return self._write(api, self.connect(api), report, subject.pull_request)
-        except GithubError as error:
+            repeating, changes = self._connected(subject.repository) if self.open is None else self.open()
+            return self._write(repeating, changes, report, subject.pull_request)
+        except ExchangeError as error:
             raise self._refused(error) from error
 
-    def _write(self, api: GithubApi, github: GithubRepository, report: Report, number: int) -> str | None:
-        """Write the comment; where it is not known what came of it, look for it before it is written again."""
-        unclear: list[GithubError] = []
+    def _connected(self, repository: str) -> tuple[Repeating, CommentedChanges]:
+        api = GithubApi(repository, self.token, self.api_url, self.environment, self.deadline_seconds, self.retry)
+        return api, self.connect(api)
 
-        def is_unclear(error: GithubError) -> bool:
+    def _write(self, api: Repeating, github: CommentedChanges, report: Report, number: int) -> str | None:
+        """Write the comment; where it is not known what came of it, look for it before it is written again."""
+        unclear: list[ExchangeError] = []
+
+        def is_unclear(error: ExchangeError) -> bool:
             unclear.extend([error] if error.unclear else [])
             return error.unclear
 
@@ -105,7 +143,7 @@ class PullRequestComment:
             self._remove_copies(github, report, number, url)
         return url
 
-    def _write_once(self, github: GithubRepository, report: Report, number: int) -> str | None:
+    def _write_once(self, github: CommentedChanges, report: Report, number: int) -> str | None:
         ours = marker_of(report)
         found = next(self._found(github, number, ours.name), None)
         if found is None:
@@ -118,33 +156,34 @@ class PullRequestComment:
             raise PublishError(
                 f"The comment was left as it is: run {found.marker.run_id} for {found.marker.head[:12]} wrote it, "
                 f"which is newer than run {ours.run_id} for {ours.head[:12]}.",
-                _ELSEWHERE,
+                self.forge.elsewhere,
             )
         body = self.render(report, read_attempts(found.body))
         if body == found.body:
             return found.url
         return _address(github.edit_comment(found.id, body))
 
-    def _remove_copies(self, github: GithubRepository, report: Report, number: int, url: str) -> None:
+    def _remove_copies(self, github: CommentedChanges, report: Report, number: int, url: str) -> None:
         """Leave one comment of this run, where GitHub has done late what it did not answer."""
         ours = marker_of(report)
-        with contextlib.suppress(GithubError):
+        with contextlib.suppress(ExchangeError):
             for comment in list(self._found(github, number, ours.name)):
                 if comment.marker == ours and comment.url != url:
                     github.delete_comment(comment.id)
 
-    def _found(self, github: GithubRepository, number: int, name: str) -> Iterator[_Found]:
+    def _found(self, github: CommentedChanges, number: int, name: str) -> Iterator[_Found]:
         for row in github.comments(number):
             found = _read(row, self.author)
             if found is not None and found.marker.name == name:
                 yield found
 
-    def _refused(self, error: GithubError) -> PublishError:
+    def _refused(self, error: ExchangeError) -> PublishError:
+        forge = self.forge
         if error.timed_out:
-            message = f"The comment could not be posted: GitHub took longer than {self.deadline_seconds:g} s."
-            return PublishError(message, _ELSEWHERE)
-        remedy = error.remedy or _REMEDIES.get(error.status or 0, "Run the job again.")
-        return PublishError(f"The comment could not be posted: {error.problem}", f"{remedy} {_ELSEWHERE}")
+            message = f"The comment could not be posted: {forge.name} took longer than {self.deadline_seconds:g} s."
+            return PublishError(message, forge.elsewhere)
+        remedy = error.remedy or forge.remedies.get(error.status or 0, "Run the job again.")
+        return PublishError(f"The comment could not be posted: {error.problem}", f"{remedy} {forge.elsewhere}")
 
 
 def _read(row: Any, author: str) -> _Found | None:
@@ -163,7 +202,7 @@ def _read(row: Any, author: str) -> _Found | None:
 def _address(comment: Any) -> str:
     url = comment.get("html_url") if isinstance(comment, dict) else None
     if not isinstance(url, str):
-        raise GithubError("GitHub's answer was not understood: a comment without an address.")
+        raise ExchangeError("The answer was not understood: a comment without an address.")
     return url
 
 
@@ -171,5 +210,5 @@ def _head(pull: Any) -> str:
     head = pull.get("head") if isinstance(pull, dict) else None
     commit = head.get("sha") if isinstance(head, dict) else None
     if not isinstance(commit, str):
-        raise GithubError("GitHub's answer was not understood: a pull request without a head.")
+        raise ExchangeError("The answer was not understood: a pull request without a head.")
     return commit

@@ -15,6 +15,7 @@ from typing import Protocol, TextIO, TypeVar
 from ratiba_action.errors import PublishError
 from ratiba_action.github.comment import COMMENT_SECONDS, PullRequestComment
 from ratiba_action.github.github_api import GITHUB_API, GithubApi
+from ratiba_action.github.gitlab_note import as_note
 from ratiba_action.github.status import CommitStatus
 from ratiba_action.github.step_files import StepFile, remember, reserve_space, write_outputs, write_summary
 from ratiba_action.github.urllib_repository import UrllibRepository
@@ -37,6 +38,7 @@ from ratiba_action.reporting.results_json import render_results
 from ratiba_action.reporting.summary import ReportSummary, summarise
 from ratiba_action.reporting.wording import plural, selection_line
 from ratiba_action.settings.environment import FROM_STDIN
+from ratiba_action.settings.gitlab import gitlab_job
 from ratiba_action.settings.settings import Settings
 from ratiba_action.util.interruption import current
 from ratiba_action.util.persisted_credentials import Persisted
@@ -327,6 +329,8 @@ class Publication:
             only_missing=only_missing,
             connect=self.connect,
         )
+        if (job := gitlab_job(self.environment)) is not None:
+            publisher = as_note(publisher, job, self.settings.gitlab_token)
         return self._try(lambda: publisher.publish(report))
 
     def _status(self, summary: ReportSummary) -> None:

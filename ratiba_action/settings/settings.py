@@ -37,8 +37,12 @@ from ratiba_action.settings.run_deadline import (
 )
 from ratiba_action.util.proxy import proxy_for
 
+GITLAB_TOKEN = "RATIBA_GITLAB_TOKEN"  # noqa: S105 - the name of a variable
+"""Variable with the token that writes a merge request's note."""
+
 _OTHER_VARIABLES = frozenset(
     {
+        GITLAB_TOKEN,
         "RATIBA_DEBUG",
         # The action's own, which say how its container is placed.
         "RATIBA_CONTAINER",
@@ -181,6 +185,8 @@ class Settings:
     otlp_endpoint: str = ""
     otlp_headers: Mapping[str, str] = field(default_factory=dict, repr=False)
     github_token: str = field(default="", repr=False)
+    gitlab_token: str = field(default="", repr=False)
+    """Of a variable alone: the action runs on GitHub."""
 
     @property
     def secrets(self) -> tuple[str, ...]:
@@ -194,6 +200,7 @@ class Settings:
             self.langfuse_secret_key,
             *credentials_of(self.otlp_headers),
             self.github_token,
+            self.gitlab_token,
             *self.named_keys.values(),
         )
         return tuple(dict.fromkeys(value for value in given if value))
@@ -255,7 +262,8 @@ def read_settings_leniently(
             problems.append(f"{entry.name} ({entry.environment_variable}): {shown} is not allowed: give {error}.")
         if entry.served:
             values[entry.attribute] = value
-    settings = Settings(**values, keys_around=keys_in(environment))
+    gitlab_token = environment.get(GITLAB_TOKEN, "").strip()
+    settings = Settings(**values, keys_around=keys_in(environment), gitlab_token=gitlab_token)
     problems += problems_of_deadline(environment)
     problems += problems_of_seconds(LANGFUSE_SECONDS, environment)
     problems += problems_of_seconds(OTLP_SECONDS, environment)
